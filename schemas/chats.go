@@ -1,0 +1,263 @@
+package schemas
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// MessageStatus says what became of a message.
+type MessageStatus string
+
+// The message statuses.
+const (
+	MessageComplete   MessageStatus = "complete"
+	MessageIncomplete MessageStatus = "incomplete"
+	MessageCancelled  MessageStatus = "cancelled"
+	MessageSuperseded MessageStatus = "superseded"
+	MessageError      MessageStatus = "error"
+)
+
+// Message is one turn's text by user or assistant; it is stored as a block and
+// its ID is the block's.
+type Message struct {
+	ID               string            `json:"id"`
+	ConversationID   int64             `json:"conversation_id"`
+	Role             string            `json:"role"`
+	Type             string            `json:"type"`
+	Content          string            `json:"content"`
+	Status           MessageStatus     `json:"status"`
+	CreatedAt        time.Time         `json:"created_at"`
+	RunID            string            `json:"run_id,omitempty"`
+	SuggestedValues  []SuggestedValue  `json:"suggested_values,omitempty"`
+	SuggestedActions []SuggestedAction `json:"suggested_actions,omitempty"`
+	CustomPayload    *CustomPayload    `json:"custom_payload,omitempty"`
+	Payloads         []CustomPayload   `json:"payloads,omitempty"`
+	ToolHistory      []ToolCall        `json:"tool_history,omitempty"`
+	StopReason       StopReason        `json:"stop_reason,omitempty"`
+	Usage            *Usage            `json:"usage,omitempty"`
+	Warnings         []string          `json:"warnings,omitempty"`
+	Feedback         *Feedback         `json:"feedback,omitempty"`
+	Error            *MessageFailure   `json:"error,omitempty"`
+	// Action is the click that this user message records.
+	Action *ActionMetadata `json:"action,omitempty"`
+	// Attachments are the files of a user message, without their content.
+	Attachments []AttachmentInfo `json:"attachments,omitempty"`
+}
+
+// AttachmentInfo names an attachment; Size is in bytes.
+type AttachmentInfo struct {
+	Name string `json:"name"`
+	MIME string `json:"mime"`
+	Size int    `json:"size"`
+}
+
+// MessageFailure says why an assistant message of status error has no answer.
+type MessageFailure struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+}
+
+// Feedback is the user's judgement of an answer.
+type Feedback struct {
+	Rating  string `json:"rating" validate:"required,oneof=up down"`
+	Comment string `json:"comment,omitempty" validate:"max=4000"`
+}
+
+// Chat is a conversation of one user. Messages and NextCursor are set where one
+// chat is asked for.
+type Chat struct {
+	ConversationID int64     `json:"conversation_id"`
+	ChatID         string    `json:"chat_id"`
+	Title          string    `json:"title"`
+	CreatedAt      time.Time `json:"created_at"`
+	UpdatedAt      time.Time `json:"updated_at"`
+	ActiveRunID    string    `json:"active_run_id,omitempty"`
+	Messages       []Message `json:"messages,omitempty"`
+	NextCursor     string    `json:"next_cursor,omitempty"`
+}
+
+// ChatList is a page of chats, newest first.
+type ChatList struct {
+	Items      []Chat `json:"items"`
+	NextCursor string `json:"next_cursor,omitempty"`
+}
+
+// ChatPatch renames a chat.
+type ChatPatch struct {
+	Title string `json:"title" validate:"required,max=200"`
+}
+
+// Resolution is the user's decision about a payload.
+type Resolution struct {
+	Outcome string `json:"outcome" validate:"required,oneof=accepted rejected"`
+}
+
+// RunState is where a run stands.
+type RunState string
+
+// The run states.
+const (
+	RunQueued    RunState = "queued"
+	RunRunning   RunState = "running"
+	RunWaiting   RunState = "waiting"
+	RunCompleted RunState = "completed"
+	RunFailed    RunState = "failed"
+	RunCancelled RunState = "cancelled"
+)
+
+// Terminal says whether a run in this state has had its terminal event.
+func (s RunState) Terminal() bool {
+	return s == RunCompleted || s == RunFailed || s == RunCancelled
+}
+
+// Run is the work on one user message.
+type Run struct {
+	RunID          string    `json:"run_id"`
+	ConversationID int64     `json:"conversation_id"`
+	ChatID         string    `json:"chat_id,omitempty"`
+	State          RunState  `json:"state"`
+	Attempt        int       `json:"attempt"`
+	LastSequence   int64     `json:"last_sequence"`
+	UserMessageID  string    `json:"user_message_id,omitempty"`
+	MessageID      string    `json:"message_id,omitempty"`
+	CreatedAt      time.Time `json:"created_at"`
+	// EndedAt is absent while the run is under way.
+	EndedAt    *time.Time      `json:"ended_at,omitempty"`
+	StopReason StopReason      `json:"stop_reason,omitempty"`
+	Usage      Usage           `json:"usage"`
+	Error      *MessageFailure `json:"error,omitempty"`
+}
+
+// User is the authenticated user; ID is issuer and subject.
+type User struct {
+	ID    string   `json:"user_id"`
+	Name  string   `json:"name"`
+	Roles []string `json:"roles"`
+}
+
+// Admin says whether the user has the role admin.
+func (u User) Admin() bool {
+	for _, r := range u.Roles {
+		if r == "admin" {
+			return true
+		}
+	}
+	return false
+}
+
+// Tool is a tool as a page offers it.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+// ToolList lists tools.
+type ToolList struct {
+	Items []Tool `json:"items"`
+}
+
+// Page is what a page offers to its chat.
+type Page struct {
+	Page         string        `json:"page"`
+	Aliases      []string      `json:"aliases"`
+	Tools        []string      `json:"tools"`
+	PayloadTypes []PayloadType `json:"payload_types"`
+	Actions      []Action      `json:"actions"`
+	Tabs         []Tab         `json:"tabs"`
+}
+
+// Tab is what a tab adds to its page.
+type Tab struct {
+	Tab          string        `json:"tab"`
+	Tools        []string      `json:"tools"`
+	PayloadTypes []PayloadType `json:"payload_types"`
+	Actions      []Action      `json:"actions"`
+	Subtabs      []Subtab      `json:"subtabs"`
+}
+
+// Subtab is what a subtab adds to its tab.
+type Subtab struct {
+	Subtab       string        `json:"subtab"`
+	Tools        []string      `json:"tools"`
+	PayloadTypes []PayloadType `json:"payload_types"`
+	Actions      []Action      `json:"actions"`
+}
+
+// PageList lists pages.
+type PageList struct {
+	Items []Page `json:"items"`
+}
+
+// PayloadType is a kind of payload with its JSON schema. Source is tool or llm.
+type PayloadType struct {
+	Name        string          `json:"name"`
+	Source      string          `json:"source"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema"`
+	ParseMarker string          `json:"parse_marker,omitempty"`
+}
+
+// Action is an action that a page declares. Handler is client or server.
+type Action struct {
+	Action      string `json:"action"`
+	Description string `json:"description"`
+	Handler     string `json:"handler"`
+}
+
+// Stream is a research stream: a standing question with its schema.
+type Stream struct {
+	StreamID     int64           `json:"stream_id"`
+	Name         string          `json:"name"`
+	Purpose      string          `json:"purpose"`
+	Schema       json.RawMessage `json:"schema"`
+	Instructions string          `json:"instructions,omitempty"`
+	Owner        string          `json:"owner,omitempty"`
+	CreatedAt    time.Time       `json:"created_at"`
+	UpdatedAt    time.Time       `json:"updated_at"`
+}
+
+// StreamUpdate is what PUT /api/streams/{id} sets; an absent part stays.
+type StreamUpdate struct {
+	Name         *string         `json:"name,omitempty" validate:"omitempty,min=1,max=200"`
+	Purpose      *string         `json:"purpose,omitempty" validate:"omitempty,max=4000"`
+	Schema       json.RawMessage `json:"schema,omitempty"`
+	Instructions *string         `json:"instructions,omitempty" validate:"omitempty,max=20000"`
+}
+
+// StreamList lists streams.
+type StreamList struct {
+	Items []Stream `json:"items"`
+}
+
+// Report is one run of a stream: articles and what they say. Articles is set
+// where one report is asked for.
+type Report struct {
+	ReportID     int64     `json:"report_id"`
+	StreamID     int64     `json:"stream_id"`
+	Title        string    `json:"title"`
+	Summary      string    `json:"summary"`
+	PublishedAt  time.Time `json:"published_at"`
+	ArticleCount int       `json:"article_count"`
+	Articles     []Article `json:"articles,omitempty"`
+}
+
+// ReportList lists reports, newest first.
+type ReportList struct {
+	Items []Report `json:"items"`
+}
+
+// Article is a publication in a report.
+type Article struct {
+	ArticleID int64    `json:"article_id"`
+	ReportID  int64    `json:"report_id"`
+	PMID      string   `json:"pmid,omitempty"`
+	DOI       string   `json:"doi,omitempty"`
+	Title     string   `json:"title"`
+	Authors   []string `json:"authors"`
+	Journal   string   `json:"journal,omitempty"`
+	Year      int      `json:"year,omitempty"`
+	Abstract  string   `json:"abstract,omitempty"`
+	Category  string   `json:"category,omitempty"`
+	URL       string   `json:"url,omitempty"`
+}

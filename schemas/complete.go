@@ -1,0 +1,138 @@
+package schemas
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// StopReason says why the model's last reply ended.
+type StopReason string
+
+// The stop reasons of a complete run.
+const (
+	EndTurn       StopReason = "end_turn"
+	MaxIterations StopReason = "max_iterations"
+	MaxTokens     StopReason = "max_tokens"
+	ContentFilter StopReason = "content_filter"
+	Refusal       StopReason = "refusal"
+)
+
+// ChatResponsePayload is the payload of complete and the answer of POST
+// /api/chat (specs 001 and 003).
+type ChatResponsePayload struct {
+	// Message is the visible text, with [[tool:N]] markers.
+	Message          string            `json:"message"`
+	SuggestedValues  []SuggestedValue  `json:"suggested_values,omitempty"`
+	SuggestedActions []SuggestedAction `json:"suggested_actions,omitempty"`
+	// CustomPayload is the last tool payload, else the last of the model's
+	// text, else, when tools ran, the tool history.
+	CustomPayload  *CustomPayload  `json:"custom_payload,omitempty"`
+	Payloads       []CustomPayload `json:"payloads,omitempty"`
+	ToolHistory    []ToolCall      `json:"tool_history,omitempty"`
+	ConversationID int64           `json:"conversation_id"`
+	ChatID         string          `json:"chat_id,omitempty"`
+	MessageID      string          `json:"message_id"`
+	RunID          string          `json:"run_id"`
+	StopReason     StopReason      `json:"stop_reason"`
+	Usage          Usage           `json:"usage"`
+	Warnings       []string        `json:"warnings,omitempty"`
+	Diagnostics    *Diagnostics    `json:"diagnostics,omitempty"`
+}
+
+// SuggestedValue is a chip; a click sends Value as the next message.
+type SuggestedValue struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+// SuggestedAction is a button that the page (client) or the service (server)
+// handles.
+type SuggestedAction struct {
+	Label   string          `json:"label"`
+	Action  string          `json:"action"`
+	Handler string          `json:"handler"`
+	Data    json.RawMessage `json:"data,omitempty"`
+	Style   string          `json:"style,omitempty"`
+}
+
+// CustomPayload is structured data for the page to render. PayloadID is 8 hex
+// digits, unique in its chat; it is absent on type tool_history.
+type CustomPayload struct {
+	PayloadID string          `json:"payload_id,omitempty"`
+	Type      string          `json:"type"`
+	Data      json.RawMessage `json:"data"`
+	Summary   string          `json:"summary,omitempty"`
+	// Source is tool or llm.
+	Source string `json:"source,omitempty"`
+	// Outcome is accepted or rejected once the user has decided.
+	Outcome string `json:"outcome,omitempty"`
+}
+
+// ToolCall is one entry of tool_history, in the order in which the model asked.
+type ToolCall struct {
+	ToolName   string          `json:"tool_name"`
+	Input      json.RawMessage `json:"input"`
+	Output     string          `json:"output"`
+	IsError    bool            `json:"is_error,omitempty"`
+	ToolUseID  string          `json:"tool_use_id,omitempty"`
+	DurationMS int64           `json:"duration_ms"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	InputTokens  int `json:"input_tokens"`
+	OutputTokens int `json:"output_tokens"`
+	TotalTokens  int `json:"total_tokens"`
+}
+
+// Add returns the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.TotalTokens + v.TotalTokens}
+}
+
+// Diagnostics is the trace of a run, for those who may see system prompts.
+type Diagnostics struct {
+	Model         string            `json:"model"`
+	MaxTokens     int               `json:"max_tokens"`
+	MaxIterations int               `json:"max_iterations"`
+	Temperature   float64           `json:"temperature"`
+	Tools         []string          `json:"tools"`
+	SystemPrompt  string            `json:"system_prompt"`
+	Messages      []TraceMessage    `json:"messages"`
+	Context       Object            `json:"context"`
+	RawResponse   string            `json:"raw_llm_response"`
+	Iterations    []TraceIteration  `json:"iterations"`
+	Dropped       []json.RawMessage `json:"dropped_payloads,omitempty"`
+}
+
+// TraceMessage is a message as it was sent to the model.
+type TraceMessage struct {
+	Role       string          `json:"role"`
+	Content    string          `json:"content"`
+	ToolCalls  []TraceToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string          `json:"tool_call_id,omitempty"`
+}
+
+// TraceIteration is one call of the model, with the messages sent and the
+// tools it asked for.
+type TraceIteration struct {
+	Messages   []TraceMessage  `json:"messages"`
+	Reply      string          `json:"reply"`
+	StopReason string          `json:"stop_reason"`
+	Usage      Usage           `json:"usage"`
+	StartedAt  time.Time       `json:"started_at"`
+	DurationMS int64           `json:"duration_ms"`
+	ToolCalls  []TraceToolCall `json:"tool_calls,omitempty"`
+}
+
+// TraceToolCall is a tool call with what the tool gave and what the model got.
+type TraceToolCall struct {
+	ToolName    string          `json:"tool_name"`
+	ToolUseID   string          `json:"tool_use_id"`
+	Input       json.RawMessage `json:"input"`
+	Output      string          `json:"output,omitempty"`
+	ModelOutput string          `json:"model_output,omitempty"`
+	IsError     bool            `json:"is_error,omitempty"`
+	Payload     *CustomPayload  `json:"payload,omitempty"`
+	DurationMS  int64           `json:"duration_ms,omitempty"`
+}

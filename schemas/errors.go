@@ -1,0 +1,118 @@
+package schemas
+
+import "errors"
+
+// Code is a machine-readable error code; the same word is used in problem+json,
+// in error events and in stored messages.
+type Code string
+
+// The codes of a failed run.
+const (
+	CodeRateLimited         Code = "rate_limited"
+	CodeUpstreamAuth        Code = "upstream_auth"
+	CodeUpstreamTimeout     Code = "upstream_timeout"
+	CodeUpstreamUnavailable Code = "upstream_unavailable"
+	CodeUpstreamTruncated   Code = "upstream_truncated"
+	CodeUpstreamError       Code = "upstream_error"
+	CodeContextTooLong      Code = "context_too_long"
+	CodeContentFilter       Code = "content_filter"
+	CodeStoreUnavailable    Code = "store_unavailable"
+	CodeInterrupted         Code = "interrupted"
+	CodeRunTimeout          Code = "run_timeout"
+	CodeInternal            Code = "internal"
+)
+
+// The codes of a refused request.
+const (
+	CodeBadRequest       Code = "bad_request"
+	CodeInvalid          Code = "invalid"
+	CodeUnauthorized     Code = "unauthorized"
+	CodeForbidden        Code = "forbidden"
+	CodeNotFound         Code = "not_found"
+	CodeMethodNotAllowed Code = "method_not_allowed"
+	CodeBusy             Code = "busy"
+	CodeCancelled        Code = "cancelled"
+	CodeConflict         Code = "conflict"
+	CodeTooLarge         Code = "too_large"
+	CodeUnsupportedMedia Code = "unsupported_media_type"
+	CodeTooManyRuns      Code = "too_many_runs"
+	CodeTooManyStreams   Code = "too_many_streams"
+	CodeShuttingDown     Code = "shutting_down"
+)
+
+// Error is what a client may see of a failure: a code and a sentence that leaks
+// nothing. The cause wraps outside of it and never enters the message.
+type Error struct {
+	Code    Code
+	Message string
+	// Fields says which parts of a request are wrong.
+	Fields []FieldError
+	// RunID is the run a busy chat works on, or the failed run.
+	RunID string
+	// RetryAfter is a hint in seconds; 0 is none.
+	RetryAfter int
+}
+
+// Error returns code and message.
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// NewError returns an Error of that code and message.
+func NewError(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+
+// ErrNotFound is the answer for an id that is unknown or somebody else's.
+var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")
+
+// caused is an Error with the cause that a client must not see.
+type caused struct {
+	seen  *Error
+	cause error
+}
+
+func (c *caused) Error() string   { return c.seen.Error() + " (" + c.cause.Error() + ")" }
+func (c *caused) Unwrap() []error { return []error{c.seen, c.cause} }
+
+// Because returns e with a cause for the log.
+func (e *Error) Because(cause error) error {
+	if cause == nil {
+		return e
+	}
+	return &caused{e, cause}
+}
+
+// Visible returns the Error in err's tree, or a plain internal one.
+func Visible(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return NewError(CodeInternal, "something went wrong on our side; it has been logged")
+}
+
+// Retryable says whether the same request may succeed later.
+func (c Code) Retryable() bool {
+	switch c {
+	case CodeRateLimited, CodeUpstreamTimeout, CodeUpstreamUnavailable, CodeUpstreamTruncated, CodeUpstreamError,
+		CodeStoreUnavailable, CodeInterrupted, CodeRunTimeout, CodeTooManyRuns, CodeTooManyStreams, CodeShuttingDown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Problem is an error outside a stream: application/problem+json, RFC 9457.
+type Problem struct {
+	Type      string       `json:"type"`
+	Title     string       `json:"title"`
+	Status    int          `json:"status"`
+	Detail    string       `json:"detail"`
+	Code      Code         `json:"code"`
+	RequestID string       `json:"request_id"`
+	RunID     string       `json:"run_id,omitempty"`
+	Errors    []FieldError `json:"errors,omitempty"`
+}
+
+// FieldError is one wrong part of a body. Pointer is a JSON pointer.
+type FieldError struct {
+	Pointer string `json:"pointer"`
+	Detail  string `json:"detail"`
+}

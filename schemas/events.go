@@ -1,0 +1,91 @@
+package schemas
+
+import "encoding/json"
+
+// The events of the dialect chat (specs 001, 002, 003). Each is one frame; its
+// Type is the constant of the same name.
+const (
+	TypeStatus       = "status"
+	TypeTextDelta    = "text_delta"
+	TypeToolStart    = "tool_start"
+	TypeToolProgress = "tool_progress"
+	TypeToolComplete = "tool_complete"
+	TypeComplete     = "complete"
+	TypeError        = "error"
+	TypeCancelled    = "cancelled"
+)
+
+// StatusEvent is a line for the status display. The first one of a run carries
+// the ids; the first one after a recovery carries Attempt, KeptThrough and Text.
+type StatusEvent struct {
+	Type           string `json:"type"`
+	Message        string `json:"message"`
+	RunID          string `json:"run_id,omitempty"`
+	ConversationID int64  `json:"conversation_id,omitempty"`
+	ChatID         string `json:"chat_id,omitempty"`
+	UserMessageID  string `json:"user_message_id,omitempty"`
+	Attempt        int    `json:"attempt,omitempty"`
+	// KeptThrough is the last sequence number of earlier attempts that still
+	// counts; events after it are void and Text stands in their place.
+	KeptThrough *int64  `json:"kept_through,omitempty"`
+	Text        *string `json:"text,omitempty"`
+}
+
+// TextDeltaEvent is a piece of the answer's visible text.
+type TextDeltaEvent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// ToolStartEvent says that a tool begins. Index counts tools over the run.
+type ToolStartEvent struct {
+	Type      string          `json:"type"`
+	Tool      string          `json:"tool"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Index     int             `json:"index"`
+}
+
+// ToolProgressEvent is one step of a running tool; Progress is in 0..1 and
+// never falls. Data is null when there is none, as spec 001 shows it.
+type ToolProgressEvent struct {
+	Type      string          `json:"type"`
+	Tool      string          `json:"tool"`
+	Stage     string          `json:"stage"`
+	Message   string          `json:"message"`
+	Progress  float64         `json:"progress"`
+	Data      json.RawMessage `json:"data"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Index     int             `json:"index"`
+}
+
+// ToolCompleteEvent says that a tool ended; Index is the N of its [[tool:N]].
+type ToolCompleteEvent struct {
+	Type      string `json:"type"`
+	Tool      string `json:"tool"`
+	Index     int    `json:"index"`
+	ToolUseID string `json:"tool_use_id,omitempty"`
+	IsError   bool   `json:"is_error,omitempty"`
+}
+
+// CompleteEvent ends a run that has its answer.
+type CompleteEvent struct {
+	Type    string              `json:"type"`
+	Payload ChatResponsePayload `json:"payload"`
+}
+
+// ErrorEvent ends a run that failed. MessageID names the partial answer kept.
+type ErrorEvent struct {
+	Type      string `json:"type"`
+	Message   string `json:"message"`
+	Code      Code   `json:"code"`
+	Retryable bool   `json:"retryable,omitempty"`
+	MessageID string `json:"message_id,omitempty"`
+}
+
+// CancelledEvent ends a run that was cancelled. MessageID names the partial
+// answer kept.
+type CancelledEvent struct {
+	Type      string `json:"type"`
+	MessageID string `json:"message_id,omitempty"`
+}

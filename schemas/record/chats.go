@@ -1,0 +1,27 @@
+package record
+
+import "time"
+
+// ChatQuery asks for a page of a user's chats, newest first. Text searches
+// titles and messages; Cursor is a next_cursor, "" is the first page.
+type ChatQuery struct {
+	Limit  int
+	Cursor string
+	Text   string
+}
+
+// MessageQuery asks for a page of a chat's messages, from the newest back; the
+// page itself is in order of time. Superseded includes what was replaced.
+type MessageQuery struct {
+	Limit      int
+	Cursor     string
+	Superseded bool
+}
+
+// Summary is the running summary of a chat's older turns: it stands for every
+// message up to and with Through.
+type Summary struct {
+	Text      string
+	Through   string // message id
+	UpdatedAt time.Time
+}

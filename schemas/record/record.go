@@ -1,0 +1,163 @@
+// Package record is what services and store say to each other about runs:
+// everything a run writes down, in the shape of one write. Nothing here goes on
+// a wire.
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// ErrFenced is the outcome of a write by an attempt that is no longer the run's
+// current one, or to a run that has ended.
+var ErrFenced = errors.New("record: the run has a newer attempt or has ended")
+
+// ErrUnavailable is in the tree of every error that means the database cannot
+// be reached now.
+var ErrUnavailable = errors.New("record: the database is not available")
+
+// ErrBusy is the outcome of a Begin in a chat with a run under way.
+var ErrBusy = errors.New("record: the chat has a run under way")
+
+// Run is a run as it is stored.
+type Run struct {
+	ID             string
+	ConversationID int64
+	ChatKey        string
+	Owner          schemas.User // who asked, with the roles of then
+	State          schemas.RunState
+	Attempt        int // 0 while queued and never started
+	Request        json.RawMessage
+	UserMessageID  string
+	MessageID      string // of the answer, chosen at the start
+	LastSeq        int64
+	CreatedAt      time.Time
+	EndedAt        time.Time // zero while under way
+	StopReason     schemas.StopReason
+	Usage          schemas.Usage
+	Error          *schemas.MessageFailure
+	IdempotencyKey string
+	BodyHash       string
+	// CancelRequested is durable: a recovered run that has it ends at once.
+	CancelRequested bool
+}
+
+// Write is what one run writes at one moment. All parts of a write are applied
+// together or not at all; many writes share a transaction. Except for Begin, a
+// write is applied only while the run's attempt is Attempt and it has not
+// ended; else its Err is ErrFenced.
+type Write struct {
+	RunID   string
+	Attempt int
+
+	Begin      *Begin
+	Segment    *Segment
+	Checkpoint *Checkpoint
+	ToolCall   *ToolCall
+	Payloads   []Payload
+	Finish     *Finish
+
+	// Err is the outcome of this write, set by the store.
+	Err error
+}
+
+// Begin makes the run: the chat (found or made), the messages, the run's row.
+type Begin struct {
+	Run Run
+	// ConversationID 0 finds or makes the chat under ChatKey of the owner.
+	ConversationID int64
+	ChatKey        string
+	Title          string // of a new chat
+	// History is stored in a new chat before the user's message.
+	History []schemas.Message
+	// UserMessage is nil when an answer is asked for again.
+	UserMessage *UserMessage
+	// Supersede marks this message and all after it as superseded; "" none.
+	Supersede string
+	// Queue allows the run to wait behind one under way; it is then stored as
+	// queued. Without it Err is ErrBusy and BusyRun is set.
+	Queue bool
+
+	// Set by the store: the chat's ids, the run under way, and whether the run
+	// was stored as running (attempt 1) or queued (attempt 0).
+	BusyRun string
+	State   schemas.RunState
+}
+
+// UserMessage is the user's message with what is kept beside it.
+type UserMessage struct {
+	schemas.Message
+	// Attachments with their content.
+	Files []schemas.Attachment
+}
+
+// Segment is a piece of a run's event log: events First..Last of one attempt,
+// encoded by services. Store compresses it.
+type Segment struct {
+	First, Last int64
+	Data        []byte
+}
+
+// Checkpoint is one entry of a run's progress, in order of N from 1 over all
+// attempts. Data is services' own.
+type Checkpoint struct {
+	N    int
+	Data json.RawMessage
+}
+
+// ToolCallState is where a tool call stands.
+type ToolCallState string
+
+// The states of a tool call.
+const (
+	ToolStarted  ToolCallState = "started"
+	ToolFinished ToolCallState = "finished"
+)
+
+// ToolCall is a tool call of a run; a later write of the same Index replaces
+// the earlier.
+type ToolCall struct {
+	RunID       string
+	Index       int
+	ToolUseID   string
+	Name        string
+	State       ToolCallState
+	Attempt     int
+	Input       json.RawMessage
+	Output      string
+	ModelOutput string
+	IsError     bool
+	// Payload is the raw payload of the tool, nil when there is none.
+	Payload   *schemas.CustomPayload
+	StartedAt time.Time
+	Duration  time.Duration
+}
+
+// Payload is a payload of a chat.
+type Payload struct {
+	schemas.CustomPayload
+	ConversationID int64
+	RunID          string
+	MessageID      string
+	CreatedAt      time.Time
+}
+
+// Finish ends a run: its state, the answer, the whole log of the attempt (which
+// replaces the attempt's segments), the trace.
+type Finish struct {
+	State      schemas.RunState
+	StopReason schemas.StopReason
+	Usage      schemas.Usage
+	Error      *schemas.MessageFailure
+	// Message is the answer, whole or partial; nil when there is nothing to
+	// keep. Its Payloads are stored by Write.Payloads, its tool history by
+	// Write.ToolCall; both are joined when it is read.
+	Message *schemas.Message
+	// Log is events of this attempt, all of them.
+	Log     *Segment
+	Trace   json.RawMessage
+	EndedAt time.Time
+}

@@ -1,0 +1,57 @@
+package schemas
+
+import "encoding/json"
+
+// InteractionType says how the user made a message (spec 003, request).
+type InteractionType string
+
+// The interaction types.
+const (
+	TextInput      InteractionType = "text_input"
+	ValueSelected  InteractionType = "value_selected"
+	ActionExecuted InteractionType = "action_executed"
+)
+
+// ChatRequest starts a run: POST /api/chat/stream and POST /api/chat. Only
+// Message is required; it may be empty for ActionExecuted and for
+// RegenerateMessageID.
+type ChatRequest struct {
+	Message         string          `json:"message"`
+	Context         Object          `json:"context,omitempty"`
+	InteractionType InteractionType `json:"interaction_type,omitempty" validate:"omitempty,oneof=text_input value_selected action_executed"`
+	ActionMetadata  *ActionMetadata `json:"action_metadata,omitempty"`
+	// ConversationID and ChatID name the chat; an unknown ConversationID is
+	// not found, an unknown ChatID makes a chat under that key.
+	ConversationID int64  `json:"conversation_id,omitempty" validate:"gte=0"`
+	ChatID         string `json:"chat_id,omitempty" validate:"omitempty,max=64,clientid"`
+	// ConversationHistory counts only when neither of the two is given; it is
+	// stored as the new chat's first messages.
+	ConversationHistory []HistoryMessage `json:"conversation_history,omitempty" validate:"max=200,dive"`
+	Model               string           `json:"model,omitempty" validate:"max=200"`
+	// OnDisconnect is continue (default) or cancel.
+	OnDisconnect string `json:"on_disconnect,omitempty" validate:"omitempty,oneof=continue cancel"`
+	// IfBusy is reject (default), queue or cancel.
+	IfBusy              string       `json:"if_busy,omitempty" validate:"omitempty,oneof=reject queue cancel"`
+	EditMessageID       string       `json:"edit_message_id,omitempty" validate:"max=64"`
+	RegenerateMessageID string       `json:"regenerate_message_id,omitempty" validate:"max=64"`
+	Attachments         []Attachment `json:"attachments,omitempty" validate:"max=10,dive"`
+}
+
+// ActionMetadata is the click on a suggested action that the server handles.
+type ActionMetadata struct {
+	ActionIdentifier string          `json:"action_identifier" validate:"required,max=100"`
+	ActionData       json.RawMessage `json:"action_data,omitempty"`
+}
+
+// HistoryMessage is an earlier message that the client brings along.
+type HistoryMessage struct {
+	Role    string `json:"role" validate:"required,oneof=user assistant"`
+	Content string `json:"content"`
+}
+
+// Attachment is a file of the user's. Text types hold text, image types base64.
+type Attachment struct {
+	Name    string `json:"name" validate:"required,max=255"`
+	MIME    string `json:"mime" validate:"required,max=100"`
+	Content string `json:"content" validate:"required"`
+}

@@ -1,0 +1,111 @@
+package turn
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Event is one event of the loop; the types in this file are all there are. A
+// loop ends with LoopComplete, with Cancelled, or with an error beside the
+// event. Yielding waits for the consumer, so what must be durable before the
+// loop goes on is committed inside the yield.
+type Event interface{ event() }
+
+// CallStart says that iteration N's model call begins (0-based). Final is the
+// last call, in which tools are forbidden.
+type CallStart struct {
+	Iteration int
+	Final     bool
+}
+
+// Thinking is a piece of the model's reasoning.
+type Thinking struct{ Text string }
+
+// TextDelta is a piece of the reply's text.
+type TextDelta struct{ Text string }
+
+// FullText is a whole reply's text, from a model that did not stream.
+type FullText struct{ Text string }
+
+// ToolArguments is a piece of a call's arguments while the model writes them.
+// Index counts calls over the run; ID and Name are set as soon as known.
+type ToolArguments struct {
+	Index    int
+	ID, Name string
+	Fragment string
+}
+
+// Reply is a whole reply: the assistant's message with its calls.
+type Reply struct {
+	Text       string             `json:"text,omitempty"`
+	Reasoning  string             `json:"reasoning,omitempty"`
+	ToolCalls  []ToolCall         `json:"tool_calls,omitempty"`
+	StopReason schemas.StopReason `json:"stop_reason,omitempty"`
+	Usage      schemas.Usage      `json:"usage"`
+	StartedAt  time.Time          `json:"started_at"`
+	Duration   time.Duration      `json:"duration,omitempty"`
+	// FirstIndex is the run-wide index of ToolCalls[0].
+	FirstIndex int `json:"first_index,omitempty"`
+	// Final says that tools were forbidden in this call.
+	Final bool `json:"final,omitempty"`
+	// Synthetic says that no model wrote it: the plain summary that stands in
+	// when the last call at the limit fails.
+	Synthetic bool `json:"synthetic,omitempty"`
+}
+
+// ToolStart says that a call is about to run; it runs after the yield returns.
+// Input is valid JSON ({} when the arguments were none).
+type ToolStart struct {
+	Index int
+	ID    string
+	Name  string
+	Input json.RawMessage
+}
+
+// ToolProgress is a step of a running call.
+type ToolProgress struct {
+	Index int
+	ID    string
+	Name  string
+	Progress
+}
+
+// ToolComplete is a call's outcome. ModelText is what the model gets.
+type ToolComplete struct {
+	Index     int
+	ID        string
+	Name      string
+	Result    Result
+	ModelText string
+}
+
+// PayloadMade is a tool's payload; it comes before its ToolComplete.
+type PayloadMade struct {
+	Index   int
+	Payload Payload
+}
+
+// LoopComplete ends a loop that has its answer.
+type LoopComplete struct {
+	StopReason schemas.StopReason
+	Usage      schemas.Usage
+}
+
+// Cancelled ends a loop whose context was cancelled; Cause says why. What was
+// produced of the unfinished reply has been yielded as deltas.
+type Cancelled struct{ Cause error }
+
+func (CallStart) event()     {}
+func (Thinking) event()      {}
+func (TextDelta) event()     {}
+func (FullText) event()      {}
+func (ToolArguments) event() {}
+func (Reply) event()         {}
+func (ToolStart) event()     {}
+func (ToolProgress) event()  {}
+func (ToolComplete) event()  {}
+func (PayloadMade) event()   {}
+func (LoopComplete) event()  {}
+func (Cancelled) event()     {}

@@ -1,0 +1,79 @@
+package turn
+
+import (
+	"encoding/json"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// PayloadType is a kind of payload: from a tool, or written by the model behind
+// a marker. It is made by payloads and safe for concurrent use.
+type PayloadType struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+	// Source is tool or llm.
+	Source string
+	// Global types are allowed on every page.
+	Global bool
+	// Marker stands before the JSON in the model's text, with its colon, as in
+	// "SCHEMA_PROPOSAL:". Empty for tool payloads.
+	Marker string
+	// Instructions tell the model when and how to write it.
+	Instructions string
+	// Check says why data does not fit Schema.
+	Check func(data json.RawMessage) error
+	// Summarize returns one line about data that fits Schema.
+	Summarize func(data json.RawMessage) string
+}
+
+// PayloadDef is a payload type as a page file declares it. Summary is a Go
+// text/template over the decoded data.
+type PayloadDef struct {
+	Name         string
+	Description  string
+	Source       string
+	Marker       string
+	Instructions string
+	Schema       json.RawMessage
+	Summary      string
+}
+
+// HTTPTool is a tool as a page file declares it. URL and Body are Go
+// text/templates over the checked arguments (URL values are escaped, body
+// values are JSON), Headers are values already taken from the settings.
+// Payload is the JSON pointer of the answer's part that becomes the payload of
+// type PayloadType; empty for none.
+type HTTPTool struct {
+	Name        string
+	Description string
+	InputSchema json.RawMessage
+	Method      string
+	URL         string
+	Body        string
+	Headers     map[string]string
+	Payload     string
+	PayloadType string
+	Idempotent  bool
+}
+
+// Found is what the model wrote into one reply for the page: it is cut out of
+// the visible text.
+type Found struct {
+	// Payloads are in the order of the text and fit their schema.
+	Payloads []Payload
+	Values   []schemas.SuggestedValue
+	Actions  []schemas.SuggestedAction
+	// Warnings are sentences for the user; Dropped holds what was hidden and
+	// not used, as it was written, for the diagnostics.
+	Warnings []string
+	Dropped  []string
+	// Cut is a value that the reply's end cut off; nil when there is none.
+	Cut *CutValue
+}
+
+// CutValue is a marker whose value did not end.
+type CutValue struct {
+	Marker string
+	Text   string
+}

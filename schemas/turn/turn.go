@@ -1,0 +1,160 @@
+// Package turn is what services, agents, tools and payloads say to each other
+// about one turn: the conversation given to a model, the tools it may call, and
+// the events of the loop. Nothing here goes on a wire.
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Role is who wrote a message of the conversation.
+type Role string
+
+// The roles. The system prompt is Request.System, not a message.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool"
+)
+
+// Message is a message of the conversation as the model gets it.
+type Message struct {
+	Role    Role    `json:"role"`
+	Content string  `json:"content,omitempty"`
+	Images  []Image `json:"images,omitempty"`
+	// ToolCalls are an assistant's; ToolCallID is the call that a message of
+	// role tool answers.
+	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+// Image is an image for a model that sees.
+type Image struct {
+	MIME   string `json:"mime"`
+	Base64 string `json:"base64"`
+}
+
+// ToolCall is a call that the model asked for. Arguments is the text the model
+// wrote; it may be empty or no JSON.
+type ToolCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments,omitempty"`
+}
+
+// Request is the work of one loop.
+type Request struct {
+	Model                    string
+	Temperature              float64
+	MaxTokens, MaxIterations int
+	System                   string
+	Messages                 []Message
+	Tools                    []Tool
+	// Steps is what earlier attempts finished; the loop goes on after it.
+	Steps []Step
+	// ToolOutput is the number of characters of a tool's output that the
+	// model gets; 0 is the default.
+	ToolOutput int
+}
+
+// Step is one iteration: a whole reply and the results of its calls, in order.
+// A nil result is a call without an outcome yet.
+type Step struct {
+	Reply   Reply
+	Results []*Result
+}
+
+// Tool is a function that a model may call. It is made by tools, wrapped by
+// services, run by agents. It is safe for concurrent use.
+type Tool struct {
+	Name        string
+	Description string
+	InputSchema json.RawMessage
+	// Check says why arguments do not fit InputSchema; nil checks nothing.
+	Check func(input json.RawMessage) error
+	// Global tools are offered on every page.
+	Global bool
+	// Idempotent tools may be run again when their outcome is unknown.
+	Idempotent bool
+	// Serial tools run alone.
+	Serial bool
+	// Confirm tools need the user's approval.
+	Confirm bool
+	// Timeout bounds one call; 0 is the loop's default.
+	Timeout time.Duration
+	// PayloadType is the type of payload the tool makes, if any.
+	PayloadType string
+	// Roles, when not empty, are those that may use the tool.
+	Roles []string
+	Run   func(ctx context.Context, call *Call) (Result, error)
+}
+
+// Call is one call of a tool.
+type Call struct {
+	// ID is the model's id of the call, Index counts calls over the run.
+	ID    string
+	Index int
+	Name  string
+	Input json.RawMessage
+
+	// User, ConversationID, RunID and Context are set by services' wrapper.
+	User           schemas.User
+	ConversationID int64
+	RunID          string
+	Context        schemas.Object
+
+	// Report sends progress; nil drops it. Use Progress.
+	Report func(Progress)
+	// Clock stops the call's timeout until the returned function is called;
+	// nil does nothing. Use Waiting.
+	Clock func() (resume func())
+}
+
+// Progress reports a step: fraction is in 0..1, data is marshalled to JSON and
+// may be nil.
+func (c *Call) Progress(stage, message string, fraction float64, data any) {
+	if c.Report == nil {
+		return
+	}
+	var raw json.RawMessage
+	if data != nil {
+		raw, _ = json.Marshal(data) //nolint:errchkjson // data that is no JSON is shown as none
+	}
+	c.Report(Progress{Stage: stage, Message: message, Fraction: fraction, Data: raw})
+}
+
+// Waiting runs wait with the call's timeout stopped: time spent in a queue does
+// not count.
+func (c *Call) Waiting(wait func() error) error {
+	if c.Clock != nil {
+		defer c.Clock()()
+	}
+	return wait()
+}
+
+// Progress is one step of a running tool.
+type Progress struct {
+	Stage    string
+	Message  string
+	Fraction float64
+	Data     json.RawMessage
+}
+
+// Result is what a tool gives: Text for the model, Payload for the page.
+type Result struct {
+	Text    string   `json:"text"`
+	Payload *Payload `json:"payload,omitempty"`
+	IsError bool     `json:"is_error,omitempty"`
+	// Duration is set by the loop.
+	Duration time.Duration `json:"duration,omitempty"`
+}
+
+// Payload is structured data for the page, not yet named or checked.
+type Payload struct {
+	Type string          `json:"type"`
+	Data json.RawMessage `json:"data"`
+}

@@ -1,0 +1,81 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// journalStore takes what runs write. Commit applies every write in one
+// transaction; a write that cannot be applied has its Err set and does not hold
+// back the others. An error of Commit itself (record.ErrUnavailable in its tree
+// when the database is away) means that nothing was applied.
+type journalStore interface {
+	Commit(ctx context.Context, writes []*record.Write) error
+}
+
+// runStore reads runs. An unknown id is schemas.ErrNotFound.
+type runStore interface {
+	Run(ctx context.Context, id string) (record.Run, error)
+	// RunByKey finds the run that the owner started under an Idempotency-Key.
+	RunByKey(ctx context.Context, owner, key string) (record.Run, error)
+	// Unfinished returns the runs in no terminal state, oldest first.
+	Unfinished(ctx context.Context) ([]record.Run, error)
+	// NextQueued returns the oldest queued run of a chat.
+	NextQueued(ctx context.Context, conversationID int64) (record.Run, error)
+	// Claim makes attempt the current one and the state running; the run must
+	// be in no terminal state and at attempt-1, else record.ErrFenced. A queued
+	// run can be claimed only while no other run of its chat is running or
+	// waiting, else record.ErrBusy.
+	Claim(ctx context.Context, id string, attempt int) error
+	// RequestCancel makes a cancel durable; a no-op for a run that has ended.
+	RequestCancel(ctx context.Context, id string) error
+	// Segments returns the log of the run: those segments with events after
+	// the sequence number, in order, decompressed.
+	Segments(ctx context.Context, id string, after int64) ([]record.Segment, error)
+	Checkpoints(ctx context.Context, id string) ([]record.Checkpoint, error)
+	ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error)
+	Trace(ctx context.Context, id string) (json.RawMessage, error)
+}
+
+// chatStore reads and changes chats; each call checks the owner, and what is
+// unknown or somebody else's is schemas.ErrNotFound.
+type chatStore interface {
+	Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error)
+	// Chat returns the chat without messages.
+	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
+	ChatByKey(ctx context.Context, owner, key string) (schemas.Chat, error)
+	RenameChat(ctx context.Context, owner string, id int64, title string) (schemas.Chat, error)
+	// DeleteChat deletes the chat with all that belongs to it.
+	DeleteChat(ctx context.Context, owner string, id int64) error
+	// Messages returns a page of messages and the cursor of the page before it.
+	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
+	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
+	// Files returns a user message's attachments with their content.
+	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
+	SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error)
+	Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error)
+	// Payloads returns the chat's payloads in order, without their data, those
+	// of superseded messages left out.
+	Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error)
+	ResolvePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (schemas.CustomPayload, error)
+	Summary(ctx context.Context, owner string, id int64) (record.Summary, error)
+	SetSummary(ctx context.Context, owner string, id int64, s record.Summary) error
+}
+
+// researchStore reads and changes the research data; everybody may read it.
+type researchStore interface {
+	Streams(ctx context.Context) ([]schemas.Stream, error)
+	Stream(ctx context.Context, id int64) (schemas.Stream, error)
+	// UpdateStream applies change to the stream in one transaction.
+	UpdateStream(ctx context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error)
+	// Reports are newest first; streamID 0 is all streams.
+	Reports(ctx context.Context, streamID int64) ([]schemas.Report, error)
+	// Report returns the report with its articles.
+	Report(ctx context.Context, id int64) (schemas.Report, error)
+	// SearchArticles searches title, abstract and authors; streamID or
+	// reportID 0 do not narrow. Best matches first.
+	SearchArticles(ctx context.Context, query string, streamID, reportID int64, limit int) ([]schemas.Article, error)
+}
