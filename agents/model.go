@@ -1,0 +1,77 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Model streams replies. It is safe for concurrent use.
+//
+// Stream makes one call. The sequence yields deltas in the order in which the
+// model wrote them and ends in one of two ways: with a delta whose Stop is set,
+// which is the last, or with an error beside a zero Delta. A sequence that ends
+// otherwise is a truncated reply. Errors have a *schemas.Error in their tree
+// that says what a client may see. Breaking off the sequence or cancelling ctx
+// ends the call, upstream too; after a cancel the error has context.Cause(ctx)
+// in its tree. Retries are the Model's own and happen only while it has yielded
+// nothing.
+//
+// The suite agents/modeltest is the contract's other half.
+type Model interface {
+	Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta, error]
+}
+
+// ModelRequest is one call of a model. The model must not change it.
+type ModelRequest struct {
+	// Model is the model's name as its server knows it.
+	Model string
+	// System is the system prompt; empty for none.
+	System   string
+	Messages []turn.Message
+	Tools    []ToolSpec
+	// ToolsForbidden says that Tools are defined but none may be called.
+	ToolsForbidden bool
+	Temperature    float64
+	// MaxTokens bounds the reply; 0 leaves it to the server.
+	MaxTokens int
+}
+
+// ToolSpec is a tool as a model gets to know it. Schema is the JSON schema of
+// its arguments.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+}
+
+// Delta is a piece of a reply. Any of its fields may be set.
+type Delta struct {
+	// Text is a piece of the reply's text, Thinking of its reasoning.
+	Text     string
+	Thinking string
+	// Call is a piece of a tool call, nil for none.
+	Call *CallFragment
+	// Usage counts the call's tokens. It may come more than once; the last one
+	// that is not zero counts.
+	Usage schemas.Usage
+	// Stop is set on the last delta: why the reply is whole. A reply that asks
+	// for tools stops with EndTurn.
+	Stop schemas.StopReason
+	// Full says that the model did not stream: Text and Thinking are the whole
+	// reply's.
+	Full bool
+}
+
+// CallFragment is a piece of a tool call. Index counts the reply's calls from 0
+// without gaps; ID and Name come with the first fragment of an index at the
+// latest (ID may be empty: the loop makes one) and Arguments are appended.
+type CallFragment struct {
+	Index     int
+	ID        string
+	Name      string
+	Arguments string
+}
