@@ -1,0 +1,204 @@
+// Package outbound makes the one kind of HTTP client with which the service
+// talks to the world on behalf of a user or a model (design 6-operations).
+//
+// It owns what such a client may reach and how much it may take: public
+// addresses on ports 80 and 443, checked when the connection is made, so that
+// neither a spelling, a name nor a redirect gets around it. What is asked and
+// what becomes of the answer is the caller's.
+package outbound
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// The limits of a client. Those with a field in Config are its defaults.
+const (
+	MaxBody      = 8 << 20
+	MaxRedirects = 5
+	Timeout      = 30 * time.Second
+
+	maxHeader        = 64 << 10
+	dialTimeout      = 10 * time.Second
+	tlsTimeout       = 10 * time.Second
+	headerTimeout    = 20 * time.Second
+	idleTimeout      = 60 * time.Second
+	maxIdle          = 32
+	maxIdleForAHost  = 4
+	defaultUserAgent = "chattray"
+)
+
+// What a client reports besides network errors. They are in the tree of the
+// errors that http.Client.Do and the body return.
+var (
+	// ErrRefused is a request that the guard does not let out.
+	ErrRefused = errors.New("this address may not be reached")
+	// ErrTooLarge is an answer over the limit.
+	ErrTooLarge = errors.New("the answer is too large")
+	// ErrRedirects is an answer behind too many redirects.
+	ErrRedirects = errors.New("too many redirects")
+)
+
+// Config says what a client may do. The zero value is the guard without
+// exceptions.
+type Config struct {
+	// Allow is exempt from the address and the port rule (fetch.allow).
+	Allow []netip.Prefix
+	// Base is a URL that the operator configured: its host and port, as they
+	// are written there, may be reached wherever they lead, by this client
+	// only. Other hosts, also those that Base redirects to, stay guarded.
+	Base *url.URL
+	// Resolver replaces the default one.
+	Resolver *net.Resolver
+	// MaxBody bounds a body in bytes, after decompression; 0 is MaxBody.
+	MaxBody int64
+	// Timeout bounds a whole exchange with its redirects; 0 is Timeout.
+	Timeout time.Duration
+}
+
+// New returns a client that keeps to c. It uses no proxy, whatever the
+// environment says, keeps no cookies and sends no referrer. It is safe for
+// concurrent use.
+func New(c Config) *http.Client {
+	g := newGuard(c.Allow)
+	plain := &net.Dialer{Timeout: dialTimeout, Resolver: c.Resolver}
+	guarded := *plain
+	guarded.Control = g.control
+	base := hostPort(c.Base)
+	transport := &http.Transport{
+		Proxy: nil,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if base != "" && strings.EqualFold(addr, base) {
+				return plain.DialContext(ctx, network, addr)
+			}
+			return guarded.DialContext(ctx, network, addr)
+		},
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    tlsTimeout,
+		ResponseHeaderTimeout:  headerTimeout,
+		IdleConnTimeout:        idleTimeout,
+		MaxIdleConns:           maxIdle,
+		MaxIdleConnsPerHost:    maxIdleForAHost,
+		MaxResponseHeaderBytes: maxHeader,
+	}
+	return &http.Client{
+		Transport:     &checked{next: transport, base: base, max: cmp.Or(c.MaxBody, MaxBody)},
+		CheckRedirect: checkRedirect,
+		Timeout:       cmp.Or(c.Timeout, Timeout),
+	}
+}
+
+// checkRedirect bounds the chain; where it leads is checked by the transport,
+// which sees every hop.
+func checkRedirect(r *http.Request, via []*http.Request) error {
+	if len(via) > MaxRedirects {
+		return ErrRedirects
+	}
+	r.Header.Del("Referer") // it would carry a key in a query to the next host
+	return nil
+}
+
+// checked looks at each request before it leaves and bounds each answer.
+type checked struct {
+	next http.RoundTripper
+	base string
+	max  int64
+}
+
+func (t *checked) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := t.check(r.URL); err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
+		return nil, err
+	}
+	if r.Header.Get("User-Agent") == "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("User-Agent", defaultUserAgent)
+	}
+	resp, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = &bounded{resp.Body, t.max}
+	return resp, nil
+}
+
+// check refuses what can be told from the URL alone. It makes for a clear
+// message and saves look-ups; the dialer has the last word.
+func (t *checked) check(u *url.URL) error {
+	own := t.base != "" && strings.EqualFold(hostPort(u), t.base)
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return refuse("the scheme is not http or https")
+	case u.Hostname() == "":
+		return refuse("there is no host")
+	case u.User != nil && !own:
+		return refuse("the address has a user name in it")
+	case !own && endsInNumber(u.Hostname()):
+		return refuse("the host is an unusual spelling of an address")
+	}
+	return nil
+}
+
+// endsInNumber finds hosts that resolvers may take for an IPv4 address although
+// they are not in its usual form: 127.1, 2130706433, 0x7f000001, 017700000001.
+func endsInNumber(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	host = strings.TrimSuffix(host, ".")
+	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
+
+// hostPort returns the address that the transport will dial for u.
+func hostPort(u *url.URL) string {
+	if u == nil || u.Hostname() == "" {
+		return ""
+	}
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+func refuse(why string) error { return fmt.Errorf("%w: %s", ErrRefused, why) }
+
+// bounded is a body that ends with ErrTooLarge past its limit.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, ErrTooLarge
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	if b.left < 0 {
+		return n - 1, ErrTooLarge
+	}
+	return n, err
+}
