@@ -5,3 +5,204 @@
 // It knows nothing of HTTP, SQL, users or run ids. Model adapters are in
 // sub-folders, one each.
 package agents
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// The limits of a loop and their defaults.
+const (
+	// DefaultMaxIterations is the number of model calls that may ask for tools
+	// when a request does not say it; MaxIterations is the most.
+	DefaultMaxIterations = 5
+	MaxIterations        = 20
+	// DefaultParallel is how many calls run at a time.
+	DefaultParallel = 8
+	// DefaultToolTimeout bounds a call of a tool that sets no timeout.
+	DefaultToolTimeout = time.Minute
+	// DefaultToolOutput is how many characters of an output the model gets.
+	DefaultToolOutput = 16_000
+	// DefaultGrace is how long a cancelled loop waits for its running tools,
+	// and a timed-out call for its tool. With it a cancel ends within a second.
+	DefaultGrace = 500 * time.Millisecond
+)
+
+// Options are an Agent's settings; a zero field is its default.
+type Options struct {
+	Parallel    int
+	ToolTimeout time.Duration
+	Grace       time.Duration
+	// Logger gets what the model and the client must not see: stacks, the text
+	// of unexpected errors. Nil drops it.
+	Logger *slog.Logger
+}
+
+// Agent runs loops over one model. It is safe for concurrent use.
+type Agent struct {
+	model Model
+	opts  Options
+}
+
+// New returns an Agent over model.
+func New(model Model, opts Options) *Agent {
+	opts.Parallel = cmp.Or(max(opts.Parallel, 0), DefaultParallel)
+	opts.ToolTimeout = cmp.Or(max(opts.ToolTimeout, 0), DefaultToolTimeout)
+	opts.Grace = cmp.Or(max(opts.Grace, 0), DefaultGrace)
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Agent{model, opts}
+}
+
+// Run is the loop (design page 3, "The loop"): a model call, the tools it asks
+// for, the next call with their results, until a reply asks for none. After the
+// request's MaxIterations calls one last call is made in which tools are
+// forbidden; when that fails, a plain summary of the results, Synthetic, takes
+// its place. The work starts when the sequence is ranged over; ranging over it
+// twice does the work twice.
+//
+// Events come as package turn documents them, and the sequence ends with
+// LoopComplete, with Cancelled, or with an error beside a nil event. A failing
+// tool is never such an error: the model reads it as the call's result.
+//
+// Cancelling ctx is seen before each model call, on each of its deltas, and
+// before, while and after tools run. Run joins the tools' goroutines, with one
+// exception: a tool that ignores its context for longer than Options.Grace is
+// left behind, its outcome dropped. Breaking off the range cancels the same way
+// and yields nothing more.
+func (a *Agent) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
+	return func(yield func(turn.Event, error) bool) {
+		l := newLoop(a, req, yield)
+		for n := 0; l.step(ctx, n); n++ { //nolint:revive // the step is the body
+		}
+	}
+}
+
+// loop is the state of one Run.
+type loop struct {
+	*Agent
+	req   turn.Request
+	specs []ToolSpec
+	tools map[string]*turn.Tool
+	limit int // calls that may ask for tools
+
+	yield func(turn.Event, error) bool
+	gone  bool // the consumer broke off
+
+	messages []turn.Message
+	usage    schemas.Usage
+	calls    int             // calls so far, over the run
+	ids      map[string]bool // their ids
+	shown    bool            // some text has been shown
+	outcomes []outcome       // for the summary, newest last
+}
+
+func newLoop(a *Agent, req turn.Request, yield func(turn.Event, error) bool) *loop {
+	l := &loop{
+		Agent: a, req: req, yield: yield,
+		limit:    min(cmp.Or(max(req.MaxIterations, 0), DefaultMaxIterations), MaxIterations),
+		tools:    make(map[string]*turn.Tool, len(req.Tools)),
+		messages: append([]turn.Message(nil), req.Messages...),
+		ids:      map[string]bool{},
+	}
+	l.req.ToolOutput = cmp.Or(max(req.ToolOutput, 0), DefaultToolOutput)
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		if l.tools[t.Name] == nil {
+			l.tools[t.Name] = t
+			l.specs = append(l.specs, ToolSpec{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
+		}
+	}
+	return l
+}
+
+// step does iteration n, what an earlier attempt finished of it left out, and
+// says whether another follows.
+func (l *loop) step(ctx context.Context, n int) bool {
+	if ctx.Err() != nil && n >= len(l.req.Steps) {
+		return l.cancelled(ctx)
+	}
+	var step turn.Step
+	if n < len(l.req.Steps) {
+		step = l.req.Steps[n]
+		l.remember(step.Reply)
+	} else {
+		reply, ok := l.ask(ctx, n)
+		if !ok {
+			return false
+		}
+		step.Reply = reply
+	}
+	reply := step.Reply
+	l.usage = l.usage.Add(reply.Usage)
+	l.calls = max(l.calls, reply.FirstIndex+len(reply.ToolCalls))
+	if len(reply.ToolCalls) == 0 {
+		stop := cmp.Or(reply.StopReason, schemas.EndTurn)
+		if reply.Final {
+			stop = schemas.MaxIterations
+		}
+		l.emit(turn.LoopComplete{StopReason: stop, Usage: l.usage})
+		return false
+	}
+	results := make([]*turn.Result, len(reply.ToolCalls))
+	copy(results, step.Results)
+	if !l.runTools(ctx, reply, results) {
+		return false
+	}
+	l.messages = append(l.messages, turn.Message{Role: turn.Assistant, Content: reply.Text, ToolCalls: reply.ToolCalls})
+	for i, c := range reply.ToolCalls {
+		l.outcomes = append(l.outcomes, outcome{name: c.Name, result: *results[i]})
+		l.messages = append(l.messages, turn.Message{Role: turn.ToolRole, Content: l.modelText(*results[i]), ToolCallID: c.ID})
+	}
+	return true
+}
+
+// remember takes over what an earlier attempt's reply used up.
+func (l *loop) remember(reply turn.Reply) {
+	l.shown = l.shown || reply.Text != ""
+	for _, c := range reply.ToolCalls {
+		l.ids[c.ID] = true
+	}
+}
+
+// callID returns id, or one of our own when it is missing or taken.
+func (l *loop) callID(id string, index int) string {
+	if len(id) > maxCallID {
+		id = ""
+	}
+	for n := index; id == "" || l.ids[id]; n++ {
+		id = "call_" + strconv.Itoa(n)
+	}
+	l.ids[id] = true
+	return id
+}
+
+// emit yields e. False means that the consumer has broken off.
+func (l *loop) emit(e turn.Event) bool {
+	l.gone = l.gone || !l.yield(e, nil)
+	return !l.gone
+}
+
+// fail ends the loop with err.
+func (l *loop) fail(err error) {
+	if !l.gone {
+		l.yield(nil, err)
+	}
+	l.gone = true
+}
+
+// cancelled ends the loop; it returns false, as a step that none follows.
+func (l *loop) cancelled(ctx context.Context) bool {
+	if !l.gone {
+		l.emit(turn.Cancelled{Cause: context.Cause(ctx)})
+	}
+	return false
+}

@@ -1,0 +1,276 @@
+package agents
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// errToolTimeout is the cause by which a timed-out call's context ends, errGone
+// the one of calls whose consumer broke off.
+var (
+	errToolTimeout = errors.New("agents: the tool's time is up")
+	errGone        = errors.New("agents: nobody reads on")
+)
+
+// batch runs the calls of one reply. Everything but the calls' own goroutines
+// happens on the goroutine of Run.
+type batch struct {
+	*loop
+	queue   []*call // not yet started, in the order in which the model asked
+	running []*call
+	alone   bool          // a serial call is running
+	ended   chan ended    // room for every call: one that was left behind never blocks
+	bell    chan struct{} // some call has progress
+}
+
+// call is one call of a tool.
+type call struct {
+	turn.ToolCall
+	index    int
+	position int // in the reply
+	tool     *turn.Tool
+	input    json.RawMessage
+	fault    string // why it cannot run
+	started  time.Time
+	progress progress
+	once     sync.Once
+}
+
+// ended is a call's end. void says that it has no outcome: it was cancelled.
+type ended struct {
+	call   *call
+	result turn.Result
+	void   bool
+}
+
+// runTools runs the reply's calls that have no result yet, and yields their
+// events: calls run in parallel up to the limit, a serial one alone, and all
+// start in order. False means that the loop has ended.
+func (l *loop) runTools(ctx context.Context, reply turn.Reply, results []*turn.Result) bool {
+	b := &batch{loop: l, bell: make(chan struct{}, 1)}
+	for i, c := range reply.ToolCalls {
+		if results[i] == nil {
+			b.queue = append(b.queue, l.prepare(c, reply.FirstIndex+i, i, b.bell))
+		}
+	}
+	b.ended = make(chan ended, len(b.queue))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	slow := time.NewTimer(progressInterval)
+	defer slow.Stop()
+	for {
+		for ctx.Err() == nil && b.ready() {
+			b.next(ctx)
+		}
+		switch {
+		case l.gone:
+			cancel(errGone)
+			b.windDown(ctx, results)
+			return false
+		case ctx.Err() != nil:
+			b.windDown(ctx, results)
+			return l.cancelled(ctx)
+		case len(b.running) == 0:
+			return true
+		}
+		select {
+		case e := <-b.ended:
+			b.end(e, results)
+		case <-b.bell:
+			b.report(slow)
+		case <-slow.C:
+			b.report(slow)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// prepare finds the call's tool and input, or why it cannot run.
+func (l *loop) prepare(c turn.ToolCall, index, position int, bell chan struct{}) *call {
+	out := &call{ToolCall: c, index: index, position: position, tool: l.tools[c.Name]}
+	out.progress.init(bell)
+	var err error
+	out.input, err = input(c.Arguments)
+	switch {
+	case out.tool == nil:
+		names := make([]string, len(l.specs))
+		for i, s := range l.specs {
+			names[i] = s.Name
+		}
+		out.fault = fmt.Sprintf("there is no tool named %q; the tools are: %s", c.Name, cmp.Or(strings.Join(names, ", "), "none"))
+	case err != nil:
+		out.fault = "the tool was not run: " + err.Error()
+	}
+	return out
+}
+
+// input returns a call's arguments as one line of JSON. What is no object is
+// kept as text in an object, beside the error.
+func input(arguments string) (json.RawMessage, error) {
+	text := strings.TrimSpace(arguments)
+	if text == "" || text == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	var b bytes.Buffer
+	err := json.Compact(&b, []byte(strings.ToValidUTF8(text, "\uFFFD")))
+	if err == nil && b.Bytes()[0] == '{' {
+		return b.Bytes(), nil
+	}
+	raw, _ := json.Marshal(map[string]string{"invalid_arguments": text}) //nolint:errchkjson // strings always marshal
+	if err != nil {
+		return raw, fmt.Errorf("its arguments are not valid JSON: %w", err)
+	}
+	return raw, errors.New("its arguments must be a JSON object")
+}
+
+// ready says whether the next call may start now.
+func (b *batch) ready() bool {
+	if b.gone || len(b.queue) == 0 || b.alone || len(b.running) >= b.opts.Parallel {
+		return false
+	}
+	return len(b.running) == 0 || !b.queue[0].serial()
+}
+
+func (c *call) serial() bool { return c.tool != nil && c.tool.Serial }
+
+// next starts the next call, after its ToolStart has been taken.
+func (b *batch) next(ctx context.Context) {
+	c := b.queue[0]
+	if !b.emit(turn.ToolStart{Index: c.index, ID: c.ID, Name: c.Name, Input: c.input}) || ctx.Err() != nil {
+		return
+	}
+	b.queue = b.queue[1:]
+	b.running = append(b.running, c)
+	b.alone = c.serial()
+	c.started = time.Now()
+	if c.fault != "" {
+		b.finish(c, failure(c.fault), false)
+		return
+	}
+	timeout := cmp.Or(max(c.tool.Timeout, 0), b.opts.ToolTimeout)
+	late := failure(fmt.Sprintf("the tool did not finish within %s; whether it had an effect is unknown", timeout))
+	ctx, cancel := context.WithCancelCause(ctx)
+	clock := startClock(timeout, func() {
+		cancel(errToolTimeout)
+		time.AfterFunc(b.opts.Grace, func() { b.finish(c, late, false) })
+	})
+	go func() {
+		result, void := failure("the tool failed unexpectedly"), false
+		defer func() {
+			if p := recover(); p != nil {
+				b.opts.Logger.ErrorContext(ctx, "tool panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", p, "stack", string(debug.Stack()))
+			}
+			clock.stop()
+			cancel(nil)
+			b.finish(c, result, void)
+		}()
+		result, void = b.execute(ctx, c, clock, late)
+	}()
+}
+
+// execute checks the input and runs the tool.
+func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Result) (result turn.Result, void bool) {
+	if c.tool.Check != nil {
+		if err := c.tool.Check(c.input); err != nil {
+			return failure("the tool was not run: its arguments do not fit its schema: " + err.Error()), false
+		}
+	}
+	result, err := c.tool.Run(ctx, &turn.Call{
+		ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input),
+		Report: c.progress.report, Clock: clock.pause,
+	})
+	if err == nil {
+		return clean(result), false
+	}
+	if ctx.Err() != nil {
+		if errors.Is(context.Cause(ctx), errToolTimeout) {
+			return late, false
+		}
+		return turn.Result{}, true
+	}
+	if e, ok := errors.AsType[*schemas.Error](err); ok {
+		return failure(e.Message), false
+	}
+	b.opts.Logger.WarnContext(ctx, "tool failed", "tool", c.Name, "tool_use_id", c.ID, "error", err)
+	return failure("the tool failed; the reason has been logged and is not known here"), false
+}
+
+func failure(text string) turn.Result { return clean(turn.Result{Text: text, IsError: true}) }
+
+// finish notes the call's end, once: what comes later is dropped.
+func (b *batch) finish(c *call, result turn.Result, void bool) {
+	c.once.Do(func() {
+		result.Duration = time.Since(c.started)
+		b.ended <- ended{c, result, void}
+	})
+}
+
+// end takes a call's end and yields its last events.
+func (b *batch) end(e ended, results []*turn.Result) {
+	c := e.call
+	b.running = slices.DeleteFunc(b.running, func(r *call) bool { return r == c })
+	b.alone = b.alone && len(b.running) > 0
+	b.yieldProgress(c, true)
+	if e.void {
+		return
+	}
+	results[c.position] = &e.result
+	if e.result.Payload != nil && !b.gone {
+		b.emit(turn.PayloadMade{Index: c.index, Payload: *e.result.Payload})
+	}
+	if !b.gone {
+		b.emit(turn.ToolComplete{Index: c.index, ID: c.ID, Name: c.Name, Result: e.result, ModelText: b.modelText(e.result)})
+	}
+}
+
+// windDown waits for the running calls of a cancelled batch, for the grace at
+// most, and yields the outcomes that come in that time.
+func (b *batch) windDown(ctx context.Context, results []*turn.Result) {
+	grace := time.NewTimer(b.opts.Grace)
+	defer grace.Stop()
+	for len(b.running) > 0 {
+		select {
+		case e := <-b.ended:
+			b.end(e, results)
+		case <-grace.C:
+			for _, c := range b.running {
+				b.opts.Logger.WarnContext(ctx, "tool ignores its context and is left behind", "tool", c.Name, "tool_use_id", c.ID)
+			}
+			return
+		}
+	}
+}
+
+// report yields the progress that is due and sets slow to when more may be.
+func (b *batch) report(slow *time.Timer) {
+	held := false
+	for _, c := range slices.Clone(b.running) {
+		held = b.yieldProgress(c, false) || held
+	}
+	if held {
+		slow.Reset(progressInterval)
+	}
+}
+
+func (b *batch) yieldProgress(c *call, last bool) (held bool) {
+	due, held := c.progress.take(last)
+	for _, p := range due {
+		if b.gone {
+			break
+		}
+		b.emit(turn.ToolProgress{Index: c.index, ID: c.ID, Name: c.Name, Progress: p})
+	}
+	return held
+}

@@ -1,0 +1,124 @@
+package agents
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Bounds of what a tool may give, and of the plain summary.
+const (
+	// maxResultText is how much of an output is kept at all, in bytes.
+	maxResultText = 8 << 20
+	// maxPayload is the largest payload, in bytes; a larger one is dropped.
+	maxPayload = 8 << 20
+	// summaryResults results are in a plain summary, summaryText characters of
+	// each.
+	summaryResults = 20
+	summaryText    = 500
+)
+
+// outcome is how a call ended, by name.
+type outcome struct {
+	name   string
+	result turn.Result
+}
+
+// modelText is what the model gets of a result. It is never empty, since some
+// servers refuse an empty message.
+func (l *loop) modelText(r turn.Result) string {
+	if strings.TrimSpace(r.Text) == "" {
+		return "(the tool gave no output)"
+	}
+	return cut(r.Text, l.req.ToolOutput)
+}
+
+// clean bounds a tool's result and makes its text storable: UTF-8, no NUL.
+func clean(r turn.Result) turn.Result {
+	if len(r.Text) > maxResultText {
+		kept := head(r.Text, maxResultText)
+		r.Text = fmt.Sprintf("%s\n\n[the output was cut here, at %d of %d bytes]", kept, len(kept), len(r.Text))
+	}
+	r.Text = strings.ReplaceAll(strings.ToValidUTF8(r.Text, "\uFFFD"), "\x00", "\uFFFD")
+	if r.Payload != nil && len(r.Payload.Data) > maxPayload {
+		r.Text += fmt.Sprintf("\n\n[the payload of %d bytes was too large and is not shown]", len(r.Payload.Data))
+		r.Payload = nil
+	}
+	return r
+}
+
+// cut returns s, or when it has more than limit characters its head, a note
+// with the length, and its tail, together at most limit characters. The head is
+// twice the tail: a text says first what it is about.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	total := utf8.RuneCountInString(s)
+	if total <= limit {
+		return s
+	}
+	note := func(left int) string {
+		return fmt.Sprintf("\n\n[… %d of %d characters left out …]\n\n", left, total)
+	}
+	room := limit - utf8.RuneCountInString(note(total))
+	if room <= 0 {
+		return s[:offset(s, limit)]
+	}
+	front := room - room/3
+	return s[:offset(s, front)] + note(total-room) + s[offset(s, total-room+front):]
+}
+
+// offset returns the byte offset of character n of s.
+func offset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// head returns at most limit bytes of s, cut between characters.
+func head(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// summarize makes reply the plain summary that stands in for the model's last
+// words. What the model wrote before it failed has been shown and stays.
+func (l *loop) summarize(reply *turn.Reply) {
+	var b strings.Builder
+	if reply.Text != "" {
+		b.WriteString("\n\n")
+	}
+	fmt.Fprintf(&b, "I reached the limit of %d steps before I could write an answer.", l.limit)
+	if len(l.outcomes) > 0 {
+		b.WriteString(" This is what the tools gave:\n")
+	}
+	for _, o := range l.outcomes[max(0, len(l.outcomes)-summaryResults):] {
+		text := cut(strings.Join(strings.Fields(head(o.result.Text, maxSummaryInput)), " "), summaryText)
+		if o.result.IsError {
+			text = "failed: " + text
+		}
+		fmt.Fprintf(&b, "\n- **%s**: %s", o.name, text)
+	}
+	l.emit(turn.TextDelta{Text: b.String()})
+	reply.Text += b.String()
+	reply.Synthetic = true
+	reply.StopReason = schemas.MaxIterations
+	reply.ToolCalls = nil
+}
+
+// maxSummaryInput is how much of a result is looked at for the summary, in
+// bytes.
+const maxSummaryInput = 64 << 10

@@ -1,0 +1,80 @@
+package agents
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// The bounds of a call's progress: a burst of steps is shown as it is; after it
+// one step an interval, the newest. The last step is always shown.
+const (
+	progressBurst    = 20
+	progressInterval = 100 * time.Millisecond
+	// maxProgressText is the longest stage or message, maxProgressData the
+	// largest data, in bytes; larger data is left out.
+	maxProgressText = 2 << 10
+	maxProgressData = 64 << 10
+)
+
+// progress holds a call's steps until the loop takes them: at most a burst and
+// the newest one. It never makes a tool wait.
+type progress struct {
+	bell chan struct{}
+
+	mu      sync.Mutex
+	limit   *rate.Limiter
+	due     []turn.Progress
+	held    *turn.Progress // the newest, which came too fast
+	reached float64        // the highest fraction
+	closed  bool
+}
+
+func (p *progress) init(bell chan struct{}) {
+	p.bell = bell
+	p.limit = rate.NewLimiter(rate.Every(progressInterval), progressBurst)
+}
+
+// report takes a step from the tool.
+func (p *progress) report(step turn.Progress) {
+	step.Stage, step.Message = head(step.Stage, maxProgressText), head(step.Message, maxProgressText)
+	if len(step.Data) > maxProgressData || !json.Valid(step.Data) {
+		step.Data = nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if step.Fraction > p.reached { // not so for NaN
+		p.reached = min(step.Fraction, 1)
+	}
+	step.Fraction = p.reached
+	if p.held == nil && len(p.due) < progressBurst && p.limit.Allow() {
+		p.due = append(p.due, step)
+	} else {
+		p.held = &step
+	}
+	select {
+	case p.bell <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the steps that are due, and whether one is held back. The last
+// take returns that one too and closes the call's progress.
+func (p *progress) take(last bool) (due []turn.Progress, held bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	due, p.due = p.due, nil
+	if p.held != nil && (last || p.limit.Allow()) {
+		due = append(due, *p.held)
+		p.held = nil
+	}
+	p.closed = p.closed || last
+	return due, p.held != nil
+}

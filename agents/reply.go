@@ -1,0 +1,145 @@
+package agents
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Bounds of what a model may write where a name belongs.
+const (
+	maxCallID   = 256
+	maxToolName = 256
+)
+
+// lastNote asks for the answer when the iterations are used up.
+const lastNote = "The limit of tool use for this question has been reached: no more tools can be called. " +
+	"Answer now from what the tools have found so far, and say plainly what is still missing."
+
+// ask makes model call n and yields its events up to the Reply. False means
+// that the loop has ended.
+func (l *loop) ask(ctx context.Context, n int) (turn.Reply, bool) {
+	reply := turn.Reply{StartedAt: time.Now(), FirstIndex: l.calls, Final: n >= l.limit}
+	if !l.emit(turn.CallStart{Iteration: n, Final: reply.Final}) {
+		return reply, false
+	}
+	err := l.stream(ctx, &reply)
+	reply.Duration = time.Since(reply.StartedAt)
+	switch {
+	case l.gone:
+		return reply, false
+	case err != nil && ctx.Err() != nil:
+		return reply, l.cancelled(ctx)
+	case err != nil && !reply.Final:
+		l.fail(err)
+		return reply, false
+	case reply.Final && (err != nil || reply.Text == ""):
+		if err != nil {
+			l.opts.Logger.WarnContext(ctx, "last model call failed; the answer is a summary of the tool results", "error", err)
+		}
+		l.summarize(&reply)
+	case reply.StopReason == schemas.ContentFilter && !l.shown:
+		l.fail(schemas.NewError(schemas.CodeContentFilter, "the model's content filter refused this request"))
+		return reply, false
+	}
+	return reply, l.emit(reply)
+}
+
+// request is the next model call.
+func (l *loop) request(final bool) ModelRequest {
+	messages := l.messages
+	if final {
+		messages = append(messages[:len(messages):len(messages)], turn.Message{Role: turn.User, Content: lastNote})
+	}
+	return ModelRequest{
+		Model: l.req.Model, System: l.req.System, Messages: messages,
+		Tools: l.specs, ToolsForbidden: final,
+		Temperature: l.req.Temperature, MaxTokens: l.req.MaxTokens,
+	}
+}
+
+// writing is a reply while the model writes it.
+type writing struct {
+	text, thinking strings.Builder
+	arguments      []*strings.Builder
+}
+
+// stream makes the call and yields its deltas, until the reply is whole.
+func (l *loop) stream(ctx context.Context, reply *turn.Reply) error {
+	var w writing
+	err := errTruncated
+	for d, failed := range l.model.Stream(ctx, l.request(reply.Final)) {
+		if failed != nil {
+			err = failed
+			break
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+			break
+		}
+		if err = l.delta(&w, reply, d); err != nil || l.gone {
+			break
+		}
+		if d.Stop != "" {
+			reply.StopReason = d.Stop
+			break
+		}
+		err = errTruncated
+	}
+	reply.Text, reply.Reasoning = w.text.String(), w.thinking.String()
+	for i, a := range w.arguments {
+		reply.ToolCalls[i].Arguments = a.String()
+	}
+	if reply.StopReason == schemas.ContentFilter || reply.StopReason == schemas.Refusal {
+		reply.ToolCalls = nil // a filtered reply's calls are not what the model meant
+	}
+	return err
+}
+
+var errTruncated error = schemas.NewError(schemas.CodeUpstreamTruncated, "the model's reply broke off before its end")
+
+// delta takes one delta and yields what it holds.
+func (l *loop) delta(w *writing, reply *turn.Reply, d Delta) error {
+	if d.Usage != (schemas.Usage{}) {
+		reply.Usage = d.Usage
+	}
+	if d.Thinking != "" {
+		w.thinking.WriteString(d.Thinking)
+		l.emit(turn.Thinking{Text: d.Thinking})
+	}
+	if d.Text != "" && !l.gone {
+		w.text.WriteString(d.Text)
+		l.shown = true
+		if d.Full {
+			l.emit(turn.FullText{Text: d.Text})
+		} else {
+			l.emit(turn.TextDelta{Text: d.Text})
+		}
+	}
+	if d.Call != nil && !reply.Final && !l.gone {
+		return l.fragment(w, reply, d.Call)
+	}
+	return nil
+}
+
+// fragment takes a piece of a tool call.
+func (l *loop) fragment(w *writing, reply *turn.Reply, f *CallFragment) error {
+	index := reply.FirstIndex + f.Index
+	switch {
+	case f.Index < 0 || f.Index > len(reply.ToolCalls):
+		return schemas.NewError(schemas.CodeUpstreamError, "the model asked for tools in a way that makes no sense")
+	case f.Index == len(reply.ToolCalls):
+		reply.ToolCalls = append(reply.ToolCalls, turn.ToolCall{ID: l.callID(f.ID, index)})
+		w.arguments = append(w.arguments, new(strings.Builder))
+	}
+	call := &reply.ToolCalls[f.Index]
+	if call.Name == "" {
+		call.Name = head(f.Name, maxToolName)
+	}
+	w.arguments[f.Index].WriteString(f.Arguments)
+	l.emit(turn.ToolArguments{Index: index, ID: call.ID, Name: call.Name, Fragment: f.Arguments})
+	return nil
+}
