@@ -27,6 +27,7 @@ const (
 	CodeBadRequest       Code = "bad_request"
 	CodeInvalid          Code = "invalid"
 	CodeUnauthorized     Code = "unauthorized"
+	CodeAuthUnavailable  Code = "auth_unavailable"
 	CodeForbidden        Code = "forbidden"
 	CodeNotFound         Code = "not_found"
 	CodeMethodNotAllowed Code = "method_not_allowed"
@@ -37,6 +38,8 @@ const (
 	CodeUnsupportedMedia Code = "unsupported_media_type"
 	CodeTooManyRuns      Code = "too_many_runs"
 	CodeTooManyStreams   Code = "too_many_streams"
+	CodeTooManyRequests  Code = "too_many_requests"
+	CodeRequestTimeout   Code = "request_timeout"
 	CodeShuttingDown     Code = "shutting_down"
 )
 
@@ -92,7 +95,7 @@ func Visible(err error) *Error {
 func (c Code) Retryable() bool {
 	switch c {
 	case CodeRateLimited, CodeUpstreamTimeout, CodeUpstreamUnavailable, CodeUpstreamTruncated, CodeUpstreamError,
-		CodeStoreUnavailable, CodeInterrupted, CodeRunTimeout, CodeTooManyRuns, CodeTooManyStreams, CodeShuttingDown:
+		CodeStoreUnavailable, CodeInterrupted, CodeRunTimeout, CodeTooManyRuns, CodeTooManyStreams, CodeTooManyRequests, CodeRequestTimeout, CodeAuthUnavailable, CodeShuttingDown:
 		return true
 	default:
 		return false

@@ -1,0 +1,380 @@
+package api_test
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/big"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+)
+
+const (
+	testSecret   = "a-secret-of-at-least-32-bytes-for-tests"
+	testIssuer   = "https://id.example.com"
+	testAudience = "tray"
+)
+
+// sign makes a token of any claims.
+func sign(t *testing.T, method jwt.SigningMethod, kid string, key any, claims jwt.MapClaims) string {
+	t.Helper()
+	token := jwt.NewWithClaims(method, claims)
+	if kid != "" {
+		token.Header["kid"] = kid
+	}
+	s, err := token.SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// good returns claims that pass, changed by name and value pairs; a nil value
+// takes a claim away.
+func good(changes ...any) jwt.MapClaims {
+	now := time.Now()
+	c := jwt.MapClaims{
+		"iss": testIssuer, "sub": "u1", "aud": []string{"other", testAudience}, "name": "Una",
+		"iat": now.Unix(), "nbf": now.Unix(), "exp": now.Add(time.Hour).Unix(),
+	}
+	for i := 0; i < len(changes); i += 2 {
+		if changes[i+1] == nil {
+			delete(c, changes[i].(string))
+		} else {
+			c[changes[i].(string)] = changes[i+1]
+		}
+	}
+	return c
+}
+
+func ago(d time.Duration) int64 { return time.Now().Add(-d).Unix() }
+
+// badClaims are refused whoever signed them.
+var badClaims = map[string]func() jwt.MapClaims{
+	"expired":                  func() jwt.MapClaims { return good("exp", ago(time.Second)) },
+	"without exp":              func() jwt.MapClaims { return good("exp", nil) },
+	"exp no number":            func() jwt.MapClaims { return good("exp", "tomorrow") },
+	"not yet good":             func() jwt.MapClaims { return good("nbf", ago(-2*time.Minute)) },
+	"issued in the future":     func() jwt.MapClaims { return good("iat", ago(-2*time.Minute)) },
+	"other audience":           func() jwt.MapClaims { return good("aud", "other") },
+	"without audience":         func() jwt.MapClaims { return good("aud", nil) },
+	"without subject":          func() jwt.MapClaims { return good("sub", nil) },
+	"subject too long":         func() jwt.MapClaims { return good("sub", strings.Repeat("x", 256)) },
+	"NUL in the subject":       func() jwt.MapClaims { return good("sub", "a\x00b") },
+	"separator in the issuer":  func() jwt.MapClaims { return good("iss", testIssuer+"|x") },
+	"token larger than 8 KiB":  func() jwt.MapClaims { return good("pad", strings.Repeat("x", 8<<10)) },
+	"audience of a wrong type": func() jwt.MapClaims { return good("aud", 7) },
+}
+
+func unsigned(header string, claims jwt.MapClaims) string {
+	body, err := json.Marshal(claims)
+	if err != nil {
+		panic(err)
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString(body) + "."
+}
+
+// wantCode checks that a token is refused under a code.
+func wantCode(t *testing.T, err error, code schemas.Code) {
+	t.Helper()
+	if seen, ok := errors.AsType[*schemas.Error](err); !ok || seen.Code != code {
+		t.Errorf("error is %v, want code %s", err, code)
+	}
+}
+
+func TestHS256RefusesBadTokens(t *testing.T) {
+	rsaKey := newRSA(t)
+	hs := func(claims jwt.MapClaims) string {
+		return sign(t, jwt.SigningMethodHS256, "", []byte(testSecret), claims)
+	}
+	tokens := map[string]string{
+		"none at all":       "",
+		"garbage":           "garbage",
+		"three dots":        "a.b.c",
+		"alg none":          unsigned(`{"alg":"none"}`, good()),
+		"alg missing":       unsigned(`{"typ":"JWT"}`, good()),
+		"HS512":             sign(t, jwt.SigningMethodHS512, "", []byte(testSecret), good()),
+		"RS256":             sign(t, jwt.SigningMethodRS256, "", rsaKey, good()),
+		"other secret":      sign(t, jwt.SigningMethodHS256, "", []byte("another secret"), good()),
+		"signature cut":     strings.TrimSuffix(hs(good()), hs(good())[len(hs(good()))-4:]),
+		"bearer given over": "Bearer " + hs(good()),
+	}
+	for name, claims := range badClaims {
+		tokens[name] = hs(claims())
+	}
+	crit := jwt.NewWithClaims(jwt.SigningMethodHS256, good())
+	crit.Header["crit"] = []string{"b64"}
+	var err error
+	if tokens["crit"], err = crit.SignedString([]byte(testSecret)); err != nil {
+		t.Fatal(err)
+	}
+	auth := api.NewHS256(testSecret, testAudience)
+	for name, token := range tokens {
+		t.Run(name, func(t *testing.T) {
+			user, _, err := auth.Authenticate(t.Context(), token)
+			wantCode(t, err, schemas.CodeUnauthorized)
+			if user.ID != "" {
+				t.Errorf("user is %q beside the error", user.ID)
+			}
+			if seen := schemas.Visible(err); strings.Contains(seen.Message, testAudience) || strings.Contains(seen.Message, testIssuer) {
+				t.Errorf("message says too much: %s", seen.Message)
+			}
+		})
+	}
+}
+
+func TestHS256TellsUsers(t *testing.T) {
+	long := time.Now().Add(time.Hour).Truncate(time.Second)
+	tests := []struct {
+		name   string
+		claims jwt.MapClaims
+		want   schemas.User
+	}{
+		{"roles as a list", good("roles", []string{"admin", "editor"}), schemas.User{Name: "Una", Roles: []string{"admin", "editor"}}},
+		{"roles as text", good("roles", "admin editor"), schemas.User{Name: "Una", Roles: []string{"admin", "editor"}}},
+		{"role", good("role", "admin"), schemas.User{Name: "Una", Roles: []string{"admin"}}},
+		{"roles of another shape give none", good("roles", map[string]any{"admin": true}), schemas.User{Name: "Una"}},
+		{"user name of OpenID Connect", good("name", nil, "preferred_username", "una"), schemas.User{Name: "una"}},
+		{"subject as name", good("name", nil), schemas.User{Name: "u1"}},
+		{"issuer's clock a little ahead", good("iat", ago(-30*time.Second), "nbf", ago(-30*time.Second)), schemas.User{Name: "Una"}},
+	}
+	auth := api.NewHS256(testSecret, testAudience)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.want.ID = testIssuer + "|u1"
+			tt.claims["exp"] = long.Unix()
+			user, expires, err := auth.Authenticate(t.Context(), sign(t, jwt.SigningMethodHS256, "", []byte(testSecret), tt.claims))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, user); diff != "" {
+				t.Errorf("user (-want +got):\n%s", diff)
+			}
+			if !expires.Equal(long) {
+				t.Errorf("expires %s, want %s", expires, long)
+			}
+		})
+	}
+}
+
+func TestSignTokenIsAccepted(t *testing.T) {
+	now := time.Now()
+	for _, audience := range []string{"", testAudience} {
+		token, err := api.SignToken(testSecret, audience, schemas.User{Name: "una", Roles: []string{"admin"}}, now, now.Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		user, _, err := api.NewHS256(testSecret, audience).Authenticate(t.Context(), token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := schemas.User{ID: "chattray|una", Name: "una", Roles: []string{"admin"}}
+		if diff := cmp.Diff(want, user); diff != "" {
+			t.Errorf("user (-want +got):\n%s", diff)
+		}
+	}
+	if _, err := api.SignToken("", "", schemas.User{Name: "una"}, now, now); err == nil {
+		t.Error("a token without a secret was signed")
+	}
+}
+
+func TestLocalIsAnAdmin(t *testing.T) {
+	user, expires, err := api.Local{}.Authenticate(t.Context(), "")
+	if err != nil || user.Name != "dev" || !user.Admin() || !expires.IsZero() {
+		t.Errorf("got %+v until %s, %v", user, expires, err)
+	}
+}
+
+// provider is an identity provider as a RoundTripper.
+type provider struct {
+	keys     []map[string]string
+	down     atomic.Bool
+	requests atomic.Int32
+	// answer, when set, is what it says to everything.
+	answer string
+}
+
+func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.requests.Add(1)
+	if p.down.Load() {
+		return nil, errors.New("connection refused")
+	}
+	var body any = map[string]any{"keys": p.keys}
+	if strings.HasSuffix(r.URL.Path, "/openid-configuration") {
+		body = map[string]any{
+			"issuer": testIssuer, "jwks_uri": testIssuer + "/keys",
+			"authorization_endpoint": testIssuer + "/a", "token_endpoint": testIssuer + "/t",
+		}
+	}
+	text, err := json.Marshal(body)
+	if p.answer != "" {
+		text = []byte(p.answer)
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Status: "200 OK", Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(string(text))), Request: r,
+	}, err
+}
+
+func newRSA(t *testing.T) *rsa.PrivateKey {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// publish adds the public part of a key to the provider's.
+func (p *provider) publish(t *testing.T, kid string, key crypto.Signer) {
+	t.Helper()
+	b64 := base64.RawURLEncoding.EncodeToString
+	jwk := map[string]string{"kid": kid, "use": "sig"}
+	switch pub := key.Public().(type) {
+	case *rsa.PublicKey:
+		jwk["kty"], jwk["n"], jwk["e"] = "RSA", b64(pub.N.Bytes()), b64(big.NewInt(int64(pub.E)).Bytes())
+	case *ecdsa.PublicKey:
+		point, err := pub.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		jwk["kty"], jwk["crv"], jwk["x"], jwk["y"] = "EC", "P-256", b64(point[1:33]), b64(point[33:])
+	case ed25519.PublicKey:
+		jwk["kty"], jwk["crv"], jwk["x"] = "OKP", "Ed25519", b64(pub)
+	default:
+		t.Fatalf("key of type %T", pub)
+	}
+	p.keys = append(p.keys, jwk)
+}
+
+func TestOIDC(t *testing.T) {
+	rsaKey, other := newRSA(t), newRSA(t)
+	ecKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, edKey, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &provider{}
+	p.publish(t, "rsa", rsaKey)
+	p.publish(t, "ec", ecKey)
+	p.publish(t, "ed", edKey)
+
+	tokens := map[string]string{
+		"RS256": sign(t, jwt.SigningMethodRS256, "rsa", rsaKey, good()),
+		"PS256": sign(t, jwt.SigningMethodPS256, "rsa", rsaKey, good()),
+		"ES256": sign(t, jwt.SigningMethodES256, "ec", ecKey, good()),
+		"EdDSA": sign(t, jwt.SigningMethodEdDSA, "ed", edKey, good()),
+		"no id": sign(t, jwt.SigningMethodES256, "", ecKey, good()),
+	}
+	for name, token := range tokens {
+		for source, auth := range map[string]*api.OIDC{
+			"discovery": api.NewOIDC(testIssuer, "", testAudience, p),
+			"key set":   api.NewOIDC("", testIssuer+"/keys", testAudience, p),
+		} {
+			t.Run(source+" "+name, func(t *testing.T) {
+				user, _, err := auth.Authenticate(t.Context(), token)
+				if err != nil || user.ID != testIssuer+"|u1" {
+					t.Errorf("got %+v, %v", user, err)
+				}
+			})
+		}
+	}
+
+	bad := map[string]string{
+		"none at all":             "",
+		"garbage":                 "garbage",
+		"alg none":                unsigned(`{"alg":"none","kid":"rsa"}`, good()),
+		"other key":               sign(t, jwt.SigningMethodRS256, "rsa", other, good()),
+		"unknown key id":          sign(t, jwt.SigningMethodRS256, "nobody", other, good()),
+		"public key as a secret":  sign(t, jwt.SigningMethodHS256, "rsa", rsaKey.N.Bytes(), good()),
+		"algorithm of other kind": sign(t, jwt.SigningMethodRS256, "ec", rsaKey, good()),
+		"other issuer":            sign(t, jwt.SigningMethodRS256, "rsa", rsaKey, good("iss", "https://evil.example.com")),
+	}
+	for name, claims := range badClaims {
+		bad[name] = sign(t, jwt.SigningMethodRS256, "rsa", rsaKey, claims())
+	}
+	for name, token := range bad {
+		t.Run("bad "+name, func(t *testing.T) {
+			auth := api.NewOIDC(testIssuer, "", testAudience, p)
+			_, _, err := auth.Authenticate(t.Context(), token)
+			wantCode(t, err, schemas.CodeUnauthorized)
+		})
+	}
+}
+
+func TestOIDCProviderThatIsDown(t *testing.T) {
+	key := newRSA(t)
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{}
+		p.publish(t, "one", key)
+		p.down.Store(true)
+		auth := api.NewOIDC(testIssuer, "", "", p)
+		token := sign(t, jwt.SigningMethodRS256, "one", key, good())
+
+		_, _, err := auth.Authenticate(t.Context(), token)
+		wantCode(t, err, schemas.CodeAuthUnavailable)
+		_, _, err = auth.Authenticate(t.Context(), "garbage")
+		wantCode(t, err, schemas.CodeUnauthorized)
+
+		p.down.Store(false)
+		if _, _, err = auth.Authenticate(t.Context(), token); err != nil {
+			t.Fatalf("the provider is back: %v", err)
+		}
+		p.down.Store(true)
+		if _, _, err = auth.Authenticate(t.Context(), token); err != nil {
+			t.Errorf("a key that is known needs no provider: %v", err)
+		}
+	})
+}
+
+func TestOIDCAnswersThatAreNoKeys(t *testing.T) {
+	key := newRSA(t)
+	for name, answer := range map[string]string{"HTML": "<html></html>", "a list": "[]", "too much": `{"x":"` + strings.Repeat("x", 1<<20) + `"}`} {
+		t.Run(name, func(t *testing.T) {
+			auth := api.NewOIDC(testIssuer, testIssuer+"/keys", "", &provider{answer: answer})
+			_, _, err := auth.Authenticate(t.Context(), sign(t, jwt.SigningMethodRS256, "one", key, good()))
+			wantCode(t, err, schemas.CodeAuthUnavailable)
+		})
+	}
+}
+
+func TestOIDCAsksForKeysSeldom(t *testing.T) {
+	key := newRSA(t)
+	synctest.Test(t, func(t *testing.T) {
+		p := &provider{}
+		p.publish(t, "one", key)
+		auth := api.NewOIDC(testIssuer, testIssuer+"/keys", "", p)
+		for range 100 {
+			_, _, err := auth.Authenticate(t.Context(), sign(t, jwt.SigningMethodRS256, "made-up", key, good()))
+			wantCode(t, err, schemas.CodeUnauthorized)
+		}
+		if n := p.requests.Load(); n > 4 {
+			t.Errorf("%d requests for 100 tokens with a made-up key id", n)
+		}
+		p.publish(t, "two", key)
+		<-time.After(10 * time.Second) // the next refresh is allowed
+		if _, _, err := auth.Authenticate(t.Context(), sign(t, jwt.SigningMethodRS256, "two", key, good())); err != nil {
+			t.Errorf("a new key is not taken up: %v", err)
+		}
+	})
+}
