@@ -12,6 +12,8 @@ type PayloadType struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
+	// Array says that Schema asks for an array, not for an object.
+	Array bool
 	// Source is tool or llm.
 	Source string
 	// Global types are allowed on every page.

@@ -1,0 +1,277 @@
+package payloads
+
+import (
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Filter takes payloads and suggestions out of a model's text while the text
+// streams (design pages 3-agent.md, "Markers in the model's text", and
+// 7-exact-answers.md, "Markers"). What Feed returns may be shown at once: it is
+// always a beginning of the final visible text, which is the same however the
+// text was split into deltas. In the visible text [[tool: is [\[tool:.
+//
+// An occurrence of a marker is
+//
+//	indentation, wrapper, NAME, colon, white space or code fence, value, fence's end, wrapper
+//
+// where the wrapper (* _ `, mirrored) may close before the colon, after it or
+// after the value. It counts from the bracket of its value on. With it goes the
+// white space around it that would leave more than one blank line. White space
+// is ASCII white space. The value is strict JSON: one with a trailing comma is
+// hidden and warned of like any other that is not valid.
+//
+// A Filter serves the replies of one run, one after the other. It is not safe
+// for concurrent use.
+type Filter struct {
+	grammar *grammar
+	// depth counts the filters around this one, see salvage.
+	depth int
+
+	mode  mode
+	line  line
+	held  string // what came and is not decided yet
+	shown output
+
+	at     occurrence // the occurrence that the modes other than inText are in
+	value  value
+	breaks int // newlines seen in the gap
+
+	found turn.Found
+}
+
+// mode is where in the text the filter is.
+type mode int
+
+const (
+	inText  mode = iota
+	inValue      // between a value's first and last bracket
+	inTail       // behind a value: the end of fence and wrapper
+	inGap        // behind an occurrence: white space
+)
+
+// maxIndent bounds, in bytes, the white space at a line's start that is held
+// because it goes when a marker follows.
+const maxIndent = 256
+
+// toolMarker is what only the service may write, escapedMarker what stands for
+// it when the model does.
+const (
+	toolMarker    = "[[tool:"
+	escapedMarker = `[\[tool:`
+)
+
+// NewFilter returns a filter for the markers of those types that have one, and
+// for suggestions. The actions are those that the page declares.
+func NewFilter(types []turn.PayloadType, actions []schemas.Action) *Filter {
+	return newFilter(newGrammar(types, actions), 0)
+}
+
+func newFilter(g *grammar, depth int) *Filter {
+	return &Filter{grammar: g, depth: depth, line: newLine()}
+}
+
+// Feed takes the next piece of the reply and returns what may be shown now.
+func (f *Filter) Feed(delta string) string {
+	if f.held != "" {
+		delta = f.held + delta
+	}
+	return f.run(delta, false)
+}
+
+// End ends the reply: it returns the rest of the visible text and what was
+// found, and makes the filter ready for the next reply. Truncated says that the
+// reply stopped at a limit; it decides how a warning is worded.
+func (f *Filter) End(truncated bool) (visible string, found turn.Found) {
+	visible = f.run(f.held, true)
+	if f.mode == inValue {
+		f.cutOff(truncated)
+	}
+	found = f.found
+	*f = *newFilter(f.grammar, f.depth)
+	return visible, found
+}
+
+// Parse is Feed and End for a whole reply.
+func (f *Filter) Parse(text string) (visible string, found turn.Found) {
+	visible = f.Feed(text)
+	rest, found := f.End(false)
+	return visible + rest, found
+}
+
+// Recover takes the model's answer to being asked again for the value that a
+// reply's end cut off: the value alone, or with its marker.
+func (f *Filter) Recover(cut turn.CutValue, reply string) turn.Found {
+	if !strings.Contains(reply, cut.Marker) {
+		reply = cut.Marker + "\n" + strings.TrimSpace(reply)
+	}
+	_, found := f.Parse(reply)
+	return found
+}
+
+// run works through s, keeps what is not decided yet, and returns what may be
+// shown. When the text is final, everything is decided.
+func (f *Filter) run(s string, final bool) string {
+	for waiting := false; s != "" && !waiting; {
+		var n int
+		switch f.mode {
+		case inText:
+			n, waiting = f.text(s, final)
+		case inValue:
+			n = f.inside(s)
+		case inTail:
+			n, waiting = f.tail(s, final)
+		case inGap:
+			n, waiting = f.gap(s, final)
+		}
+		s = s[n:]
+	}
+	f.held = s
+	return f.shown.take()
+}
+
+// text shows s up to where an occurrence begins or may begin. It returns how
+// much of s is done with, and whether the rest must wait for more.
+func (f *Filter) text(s string, final bool) (n int, waiting bool) {
+	from, indent := 0, 0 // what is not shown yet; where the line began
+	for i := 0; i < len(s); {
+		if f.line.phase == rest {
+			if i += f.grammar.plain(s[i:], &f.line.white); i == len(s) {
+				break
+			}
+		}
+		b, hold, verdict := s[i], i, no
+		switch {
+		case b == '[':
+			verdict = prefix(s[i:], toolMarker)
+			if verdict == yes {
+				f.shown.add(s[from:i])
+				f.shown.add(escapedMarker)
+				i += len(toolMarker)
+				from = i
+				f.line.step('[')
+				continue
+			}
+		case f.line.mayStart() && f.grammar.class[b] == start:
+			if f.line.phase == blank {
+				hold = indent
+			}
+			f.at, verdict = f.grammar.match(s[i:])
+			if verdict == yes {
+				f.shown.add(s[from:hold])
+				f.mode = inValue
+				return i + f.at.value, false
+			}
+		}
+		if verdict == maybe && !final {
+			f.shown.add(s[from:hold])
+			return hold, true
+		}
+		f.line.step(b)
+		i++
+		if b == '\n' {
+			indent = i
+		} else if f.line.phase == blank && i-indent > maxIndent {
+			f.line.phase = lead
+		}
+	}
+	if f.line.phase == blank && f.line.mayStart() && !final {
+		f.shown.add(s[from:indent])
+		return indent, true
+	}
+	f.shown.add(s[from:])
+	return len(s), false
+}
+
+// inside takes what of s belongs to the value.
+func (f *Filter) inside(s string) (n int) {
+	n, ended := f.value.add(s)
+	if ended {
+		f.take()
+		f.value = value{}
+		f.mode = inTail
+	}
+	return n
+}
+
+// tail hides what closes fence and wrapper behind a value. A code fence that
+// goes on behind the value is opened anew in the visible text, for what is left
+// in it.
+func (f *Filter) tail(s string, final bool) (n int, waiting bool) {
+	n, verdict := f.at.closing(s)
+	switch {
+	case verdict == maybe && final:
+		return len(s), false
+	case verdict == maybe:
+		return 0, true
+	case verdict == no && f.at.fenced():
+		if f.line.phase != blank {
+			f.newline()
+		}
+		f.shown.add(f.at.quote + f.at.info + "\n")
+		f.line.openFence(f.at.quote)
+	}
+	f.mode, f.breaks = inGap, 0
+	return n, false
+}
+
+// gap goes over the white space behind an occurrence: of the line breaks on the
+// two sides the larger number stays, two at most. The indentation of the line
+// that follows is left to text.
+func (f *Filter) gap(s string, final bool) (n int, waiting bool) {
+	for i := range len(s) {
+		switch {
+		case s[i] == '\n':
+			n = i + 1
+			f.breaks++
+			if f.breaks <= maxBreaks && f.breaks > f.line.breaksBefore() {
+				f.newline()
+			}
+		case !isSpace(s[i]) && f.breaks == 0:
+			f.mode = inText
+			return i, false
+		case !isSpace(s[i]), f.breaks > 0 && i-n >= maxIndent:
+			f.mode = inText
+			return n, false
+		}
+	}
+	if f.breaks == 0 || final {
+		return len(s), false
+	}
+	return n, true
+}
+
+func (f *Filter) newline() {
+	f.shown.add("\n")
+	f.line.step('\n')
+}
+
+// output joins what may be shown; a single piece is handed on without a copy.
+type output struct {
+	one  string
+	many []byte
+}
+
+func (o *output) add(s string) {
+	switch {
+	case s == "":
+	case o.many != nil:
+		o.many = append(o.many, s...)
+	case o.one == "":
+		o.one = s
+	default:
+		o.many = append(append(make([]byte, 0, 2*(len(o.one)+len(s))), o.one...), s...)
+	}
+}
+
+func (o *output) take() string {
+	s := o.one
+	if o.many != nil {
+		s = string(o.many)
+		o.many = nil
+	}
+	o.one = ""
+	return s
+}

@@ -1,0 +1,207 @@
+package payloads
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Limits of what one reply may hold: a value in bytes, payloads, suggestions of
+// each kind, warnings and dropped texts (more are not kept), the characters of a
+// reason in a warning, and how often broken values are searched for markers.
+const (
+	MaxValue    = 256 << 10
+	MaxPayloads = 16
+	MaxChoices  = 8
+
+	maxNotes   = 32
+	maxReason  = 200
+	maxSalvage = 8
+)
+
+// value is a JSON value on its way in. Its end is found by counting brackets
+// outside of strings; what is above MaxValue is counted and not kept.
+type value struct {
+	raw      []byte
+	depth    int
+	inString bool
+	escaped  bool
+	tooLarge bool
+}
+
+// add takes what of s belongs to the value and says whether the value has ended.
+func (v *value) add(s string) (n int, ended bool) {
+	for n < len(s) && !ended {
+		b := s[n]
+		n++
+		switch {
+		case v.escaped:
+			v.escaped = false
+		case v.inString:
+			v.escaped = b == '\\'
+			v.inString = b != '"'
+		case b == '"':
+			v.inString = true
+		case b == '{', b == '[':
+			v.depth++
+		case b == '}', b == ']':
+			v.depth--
+			ended = v.depth == 0
+		}
+	}
+	room := min(n, MaxValue-len(v.raw))
+	v.raw = append(v.raw, s[:room]...)
+	v.tooLarge = v.tooLarge || room < n
+	return n, ended
+}
+
+// take puts the value that has ended where it belongs.
+func (f *Filter) take() {
+	m, raw := f.at.marker, f.value.raw
+	var data bytes.Buffer
+	switch {
+	case f.value.tooLarge:
+		f.drop(raw, "A %s in the answer was too large and was left out.", m.label())
+	case json.Compact(&data, raw) != nil:
+		f.drop(raw, "A %s in the answer was not valid JSON and was left out.", m.label())
+		f.salvage(raw, false)
+		f.found.Cut = nil // this value has ended
+	case m.payload != nil:
+		f.takePayload(m, raw, data.Bytes())
+	case m.name == markerValues:
+		f.takeValues(data.Bytes())
+	default:
+		f.takeActions(data.Bytes())
+	}
+}
+
+// cutOff drops the value that the reply's end has cut off.
+func (f *Filter) cutOff(truncated bool) {
+	m, raw := f.at.marker, f.value.raw
+	why := "did not end"
+	if truncated {
+		why = "was cut off"
+	}
+	f.drop(raw, "A %s in the answer %s and was left out.", m.label(), why)
+	if !f.salvage(raw, truncated) {
+		f.found.Cut = &turn.CutValue{Marker: m.name, Text: string(raw)}
+	}
+}
+
+// salvage tries the occurrences that a broken value has swallowed: no JSON has
+// a marker at a line's start. It says whether there are any.
+func (f *Filter) salvage(raw []byte, truncated bool) bool {
+	if f.depth >= maxSalvage {
+		return false
+	}
+	s := string(raw)
+	for {
+		_, after, more := strings.Cut(s, "\n")
+		if !more {
+			return false
+		}
+		s = after
+		if _, v := f.grammar.match(strings.TrimLeft(s, " \t")); v == yes {
+			inner := newFilter(f.grammar, f.depth+1)
+			inner.found = f.found
+			inner.Feed(s)
+			_, f.found = inner.End(truncated)
+			return true
+		}
+	}
+}
+
+func (f *Filter) takePayload(m *marker, raw, data []byte) {
+	if len(f.found.Payloads) == MaxPayloads {
+		f.drop(raw, "The answer has more than %d payloads; a %s was left out.", MaxPayloads, m.label())
+		return
+	}
+	if err := m.payload.Check(data); err != nil {
+		f.drop(raw, "A %s in the answer did not fit its schema and was left out: %s", m.label(), oneLine(err.Error(), maxReason))
+		return
+	}
+	f.found.Payloads = append(f.found.Payloads, turn.Payload{Type: m.payload.Name, Data: data})
+}
+
+// takeValues takes a list of suggested values in the place of an earlier one. A
+// list of nothing but invalid items does not count.
+func (f *Filter) takeValues(data []byte) {
+	if values, ok := choices(f, data, suggestedValue); ok {
+		f.found.Values = values
+	}
+}
+
+// takeActions is takeValues for actions.
+func (f *Filter) takeActions(data []byte) {
+	if actions, ok := choices(f, data, f.suggestedAction); ok {
+		f.found.Actions = actions
+	}
+}
+
+// choices decodes the valid items of a list, MaxChoices at most; the invalid
+// ones are kept for the diagnostics. It says whether the list counts.
+func choices[T any](f *Filter, data []byte, decode func(json.RawMessage) (T, bool)) ([]T, bool) {
+	var items []json.RawMessage
+	if json.Unmarshal(data, &items) != nil {
+		return nil, false
+	}
+	var valid []T
+	for _, item := range items {
+		if v, ok := decode(item); ok {
+			valid = append(valid, v)
+		} else {
+			f.keepDropped(item)
+		}
+	}
+	return valid[:min(len(valid), MaxChoices)], len(valid) > 0 || len(items) == 0
+}
+
+// suggestedValue decodes a string, which is both label and value, or an object
+// with both.
+func suggestedValue(item json.RawMessage) (v schemas.SuggestedValue, ok bool) {
+	if item[0] == '"' {
+		err := json.Unmarshal(item, &v.Label)
+		v.Value = v.Label
+		return v, err == nil && !isBlank(v.Label)
+	}
+	err := json.Unmarshal(item, &v)
+	return v, err == nil && !isBlank(v.Label) && !isBlank(v.Value)
+}
+
+// suggestedAction decodes an action that the page declares; the declaration
+// says who handles it.
+func (f *Filter) suggestedAction(item json.RawMessage) (a schemas.SuggestedAction, ok bool) {
+	if json.Unmarshal(item, &a) != nil || isBlank(a.Label) {
+		return a, false
+	}
+	declared, ok := f.grammar.actions[a.Action]
+	a.Handler = declared.Handler
+	if !slices.Contains([]string{"primary", "secondary", "warning"}, a.Style) {
+		a.Style = ""
+	}
+	if string(a.Data) == "null" {
+		a.Data = nil
+	}
+	return a, ok
+}
+
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// drop keeps what is not used for the diagnostics, and warns.
+func (f *Filter) drop(raw []byte, format string, args ...any) {
+	f.keepDropped(raw)
+	if len(f.found.Warnings) < maxNotes {
+		f.found.Warnings = append(f.found.Warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+func (f *Filter) keepDropped(raw []byte) {
+	if len(f.found.Dropped) < maxNotes {
+		f.found.Dropped = append(f.found.Dropped, string(raw))
+	}
+}

@@ -1,0 +1,116 @@
+package payloads
+
+// maxBreaks is the number of line breaks that a blank line is made of.
+const maxBreaks = 2
+
+// phase is how far a line of visible text has come.
+type phase byte
+
+const (
+	blank  phase = iota // white space at most
+	lead                // what stands before a list item or a quote
+	ticks               // a run of ` or ~ that may become a code fence
+	info                // behind a run that is long enough
+	rest                // text in which no fence can begin
+)
+
+// line follows the visible text line by line, for where code fences begin and
+// end (CommonMark, with list items and quotes seen by their first characters).
+type line struct {
+	phase phase
+	// white says that the byte before is white space or none.
+	white bool
+	// breaks counts the line breaks right before this line, blank lines
+	// included, up to maxBreaks.
+	breaks int
+
+	char  byte // of the run
+	run   int
+	words bool // something stands behind the run
+	quote bool // a ` stands behind the run
+
+	fenceChar byte // of the open fence
+	fence     int  // its length; 0 is none
+}
+
+// newLine is the beginning of a text, where no blank line is wanted.
+func newLine() line { return line{white: true, breaks: maxBreaks} }
+
+// mayStart says whether a marker may stand at this place.
+func (l *line) mayStart() bool { return l.white && l.fence == 0 && l.phase != info }
+
+// breaksBefore returns the number of line breaks at the end of the text.
+func (l *line) breaksBefore() int {
+	if l.phase == blank {
+		return l.breaks
+	}
+	return 0
+}
+
+// openFence begins a line in a fence.
+func (l *line) openFence(run string) {
+	*l = line{white: true, breaks: 1, fenceChar: run[0], fence: len(run)}
+}
+
+// step goes over one byte.
+func (l *line) step(b byte) {
+	if b == '\n' {
+		l.end()
+		return
+	}
+	white := isSpace(b)
+	switch l.phase {
+	case blank, lead:
+		switch {
+		case white:
+		case (b == '`' || b == '~') && l.white:
+			l.phase, l.char, l.run = ticks, b, 1
+		case isLead(b):
+			l.phase = lead
+		default:
+			l.phase = rest
+		}
+	case ticks:
+		switch {
+		case b == l.char:
+			l.run++
+		case l.run < minFence:
+			l.phase = rest
+		default:
+			l.phase = info
+			l.words, l.quote = !white, b == '`'
+		}
+	case info:
+		l.words = l.words || !white
+		l.quote = l.quote || b == '`'
+	case rest:
+	}
+	l.white = white
+}
+
+// end goes over a line break.
+func (l *line) end() {
+	long := l.phase == info || l.phase == ticks && l.run >= minFence
+	switch {
+	case long && l.fence == 0 && (l.char == '~' || !l.quote):
+		l.fenceChar, l.fence = l.char, l.run
+	case long && l.fence > 0 && l.char == l.fenceChar && l.run >= l.fence && !l.words:
+		l.fence = 0
+	}
+	breaks := 1
+	if l.phase == blank {
+		breaks = min(l.breaks+1, maxBreaks)
+	}
+	*l = line{white: true, breaks: breaks, fenceChar: l.fenceChar, fence: l.fence}
+}
+
+// isLead says whether a byte may stand before the content of a list item or a
+// quote.
+func isLead(b byte) bool {
+	switch b {
+	case '>', '-', '*', '+', '.', ')':
+		return true
+	default:
+		return '0' <= b && b <= '9'
+	}
+}

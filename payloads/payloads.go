@@ -1,0 +1,96 @@
+// Package payloads owns the kinds of structured data that an answer may carry
+// for the page: their JSON schemas, the markers behind which a model writes
+// them, the model's instructions and the one-line summaries. It cuts payloads
+// and suggestions out of a model's text while the text streams.
+//
+// It is pure: text in, value or warning out. Ids, storage, manifests and what a
+// click does are for others. The types it works with are turn.PayloadType and
+// turn.Found.
+package payloads
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+//go:embed schemas/*.json
+var schemaFiles embed.FS
+
+// Registry holds the payload types by name: the bundled ones and those that
+// page files declare. Add belongs to the start; after that the registry is safe
+// for concurrent use.
+type Registry struct {
+	byName map[string]turn.PayloadType
+	names  []string
+}
+
+// NewRegistry returns a registry with the bundled types, in the order of
+// design page 3-agent.md. An error is a defect of the bundled files.
+func NewRegistry() (*Registry, error) {
+	r := &Registry{byName: make(map[string]turn.PayloadType)}
+	for _, b := range bundled {
+		t, err := b.payloadType()
+		if err == nil {
+			err = r.Add(t)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("bundled payload type: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// Add takes a type made by NewType. Name and marker must be new.
+func (r *Registry) Add(t turn.PayloadType) error {
+	if r.Has(t.Name) {
+		return fmt.Errorf("payload type %s: there is one of this name already", t.Name)
+	}
+	for _, other := range r.byName {
+		if t.Marker != "" && t.Marker == other.Marker {
+			return fmt.Errorf("payload type %s: marker %s is that of %s", t.Name, t.Marker, other.Name)
+		}
+	}
+	r.byName[t.Name] = t
+	r.names = append(r.names, t.Name)
+	return nil
+}
+
+// Type returns the type of that name.
+func (r *Registry) Type(name string) (turn.PayloadType, bool) {
+	t, ok := r.byName[name]
+	return t, ok
+}
+
+// Has says whether there is a type of that name.
+func (r *Registry) Has(name string) bool {
+	_, ok := r.byName[name]
+	return ok
+}
+
+// Names returns the names of all types in the order in which they were added.
+func (r *Registry) Names() []string { return slices.Clone(r.names) }
+
+// Globals returns the types that every page allows, in the order in which they
+// were added.
+func (r *Registry) Globals() []turn.PayloadType {
+	var all []turn.PayloadType
+	for _, name := range r.names {
+		if t := r.byName[name]; t.Global {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// oneLine returns s on one line, cut to at most limit characters.
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > limit {
+		return strings.TrimSpace(string(runes[:limit-1])) + "…"
+	}
+	return s
+}

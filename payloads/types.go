@@ -1,0 +1,207 @@
+package payloads
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/template"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// The sources of a payload.
+const (
+	SourceTool = "tool"
+	SourceLLM  = "llm"
+)
+
+// The markers of suggestions; no payload type may take them.
+const (
+	markerValues  = "SUGGESTED_VALUES:"
+	markerActions = "SUGGESTED_ACTIONS:"
+)
+
+// Limits of a payload type's parts, in bytes, and of a summary, in characters.
+const (
+	maxDescription  = 2_000
+	maxInstructions = 8_000
+	maxSchema       = 64 << 10
+	maxTemplate     = 4_000
+	maxSummary      = 200
+)
+
+var (
+	nameForm   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	markerForm = regexp.MustCompile(`^[A-Z][A-Z0-9_]{1,62}:$`)
+)
+
+// NewType makes the payload type that a page file declares; it is not global.
+// The error names every part of def that is wrong, joined. The schema must say
+// at its root whether it wants an object or an array, and may refer to nothing
+// outside of itself. Summary is a Go text/template over the decoded data, with
+// the function count ({{count .articles "article"}} gives "3 articles"); when
+// it is empty or fails on a payload, the summary is the type's name in words.
+func NewType(def turn.PayloadDef) (turn.PayloadType, error) {
+	resolved, array, schemaErr := compileSchema(def.Schema)
+	summary, summaryErr := compileSummary(def.Name, def.Summary)
+	if err := errors.Join(checkDef(def), schemaErr, summaryErr); err != nil {
+		return turn.PayloadType{}, fmt.Errorf("payload type %q: %w", def.Name, err)
+	}
+	return turn.PayloadType{
+		Name:         def.Name,
+		Description:  def.Description,
+		Schema:       def.Schema,
+		Array:        array,
+		Source:       def.Source,
+		Marker:       def.Marker,
+		Instructions: def.Instructions,
+		Check: func(data json.RawMessage) error {
+			var v any
+			if err := json.Unmarshal(data, &v); err != nil {
+				return err
+			}
+			return resolved.Validate(v)
+		},
+		Summarize: summary,
+	}, nil
+}
+
+func checkDef(def turn.PayloadDef) error {
+	var errs []error
+	if !nameForm.MatchString(def.Name) {
+		errs = append(errs, errors.New("name must be lower case letters, digits and _ (at most 64)"))
+	}
+	switch def.Source {
+	case SourceLLM:
+		if !markerForm.MatchString(def.Marker) {
+			errs = append(errs, fmt.Errorf("marker %q must be upper case letters, digits and _ (at most 63) with a colon at the end", def.Marker))
+		}
+		if def.Marker == markerValues || def.Marker == markerActions {
+			errs = append(errs, fmt.Errorf("marker %s is that of suggestions", def.Marker))
+		}
+	case SourceTool:
+		if def.Marker != "" {
+			errs = append(errs, errors.New("a tool's payload has no marker"))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("source %q must be tool or llm", def.Source))
+	}
+	return errors.Join(append(errs,
+		checkSize("description", def.Description, maxDescription),
+		checkSize("instructions", def.Instructions, maxInstructions))...)
+}
+
+func checkSize(part, text string, limit int) error {
+	if len(text) > limit {
+		return fmt.Errorf("%s has %d bytes, at most %d are allowed", part, len(text), limit)
+	}
+	return nil
+}
+
+// compileSchema says also whether the schema wants an array.
+func compileSchema(raw json.RawMessage) (*jsonschema.Resolved, bool, error) {
+	if err := checkSize("schema", string(raw), maxSchema); err != nil {
+		return nil, false, err
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, false, fmt.Errorf("schema: %w", err)
+	}
+	if s.Type != "object" && s.Type != "array" {
+		return nil, false, errors.New(`schema: "type" at the root must be "object" or "array"`)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return nil, false, fmt.Errorf("schema: %w", err)
+	}
+	return resolved, s.Type == "array", nil
+}
+
+// compileSummary returns a function that writes one line about data.
+func compileSummary(name, text string) (func(json.RawMessage) string, error) {
+	plain := strings.ReplaceAll(name, "_", " ")
+	if text == "" {
+		return func(json.RawMessage) string { return plain }, nil
+	}
+	if err := checkSize("summary", text, maxTemplate); err != nil {
+		return nil, err
+	}
+	t, err := template.New(name).Funcs(template.FuncMap{"count": count}).Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("summary: %w", err)
+	}
+	return func(data json.RawMessage) string {
+		v, err := decode(data)
+		if err != nil {
+			return plain
+		}
+		var out limitedBuffer
+		if err := t.Execute(&out, v); err != nil && !errors.Is(err, errFull) {
+			return plain
+		}
+		line := oneLine(strings.ReplaceAll(out.String(), "<no value>", ""), maxSummary)
+		if line == "" {
+			return plain
+		}
+		return line
+	}, nil
+}
+
+// count says how many items there are, as in "1 report" or "3 reports".
+func count(items any, noun string) string {
+	list, _ := items.([]any)
+	if len(list) == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", len(list), noun)
+}
+
+var errFull = errors.New("summary is full")
+
+// limitedBuffer stops a template that has written more than a summary holds.
+type limitedBuffer struct{ bytes.Buffer }
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	n, _ := b.Buffer.Write(p[:min(len(p), maxTemplate)])
+	if b.Len() > maxTemplate {
+		return n, errFull
+	}
+	return n, nil
+}
+
+// decode is json.Unmarshal with whole numbers as int64, so that a template
+// prints and compares them as such.
+func decode(data json.RawMessage) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return numbers(v), nil
+}
+
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = numbers(v[k])
+		}
+	}
+	return v
+}
