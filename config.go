@@ -1,0 +1,158 @@
+package main
+
+import (
+	"log/slog"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// Config is what the service is told at its start (design: Running it,
+// Settings). The table in settings.go says where each field comes from.
+type Config struct {
+	// Addr is host:port; only loopback addresses go without authentication.
+	Addr string
+	// DatabaseURL is sqlite:PATH or postgres://….
+	DatabaseURL string
+	OpenAI      OpenAIConfig
+	// Model is the one used when a request names none; it is one of Models.
+	Model string
+	// Models is the allow-list. It is never empty.
+	Models        []ModelConfig
+	Temperature   float64
+	MaxTokens     int
+	MaxIterations int
+	Auth          AuthConfig
+	// Diagnostics says who may see the trace of a run: off, admin or all.
+	Diagnostics string
+	// Pages is a folder of page files that add to and override the bundled
+	// ones; empty for none.
+	Pages  string
+	PubMed PubMedConfig
+	// SearXNG is the base URL of a SearXNG; empty offers no web_search.
+	SearXNG string
+	// FetchAllow are exempt from the public-address and port rules.
+	FetchAllow  []netip.Prefix
+	CORSOrigins []string
+	KeepAlive   time.Duration
+	Timeouts    TimeoutConfig
+	Limits      LimitConfig
+	History     HistoryConfig
+	// Drain is how long running runs may go on after a stop was asked for.
+	Drain    time.Duration
+	LogLevel slog.Level
+	// LogFormat is json, text, or auto: text on a terminal, else json.
+	LogFormat string
+	// Secrets are the values that page files name in headers of HTTP tools.
+	Secrets map[string]string
+}
+
+// OpenAIConfig is the upstream of every model that has none of its own. An
+// empty BaseURL is OpenAI's.
+type OpenAIConfig struct{ BaseURL, APIKey string }
+
+// ModelConfig is a model that requests may name. Empty fields are those of
+// OpenAIConfig; a ContextWindow of 0 is unknown.
+type ModelConfig struct {
+	Name          string
+	BaseURL       string
+	APIKey        string
+	ContextWindow int
+	Price         PriceConfig
+}
+
+// PriceConfig is in US dollars for a million tokens.
+type PriceConfig struct{ Input, Output float64 }
+
+// AuthConfig says how users are known. All empty is the local user dev. JWTSecret
+// goes without OIDCIssuer and JWKSURL.
+type AuthConfig struct {
+	JWTSecret  string
+	OIDCIssuer string
+	JWKSURL    string
+	Audience   string
+}
+
+// PubMedConfig is NCBI's E-utilities. Without APIKey NCBI allows 3 requests a
+// second, with it 10.
+type PubMedConfig struct{ BaseURL, APIKey, Email string }
+
+// TimeoutConfig bounds waits.
+type TimeoutConfig struct {
+	ModelConnect    time.Duration
+	ModelFirstToken time.Duration
+	ModelIdle       time.Duration
+	Tool            time.Duration
+	Run             time.Duration
+}
+
+// LimitConfig bounds sizes and rates. Of the three per-user limits 0 is no
+// limit.
+type LimitConfig struct {
+	// Body is bytes; LargeBody is the same where attachments or blocks are sent.
+	Body, LargeBody int64
+	// Message and ToolOutput are characters.
+	Message, ToolOutput int
+	RunsPerUser         int
+	StreamsPerUser      int
+	// RequestsPerMinute counts requests that start runs.
+	RequestsPerMinute int
+}
+
+// HistoryConfig says how much of a chat goes into a prompt. Budget is tokens;
+// Compact keeps a running summary of what no longer fits.
+type HistoryConfig struct {
+	Budget  int
+	Compact bool
+}
+
+// Demo says that no model is configured, so that the demo model answers.
+func (c Config) Demo() bool {
+	if c.OpenAI.BaseURL != "" || c.OpenAI.APIKey != "" {
+		return false
+	}
+	for _, m := range c.Models {
+		if m.BaseURL != "" || m.APIKey != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Authenticated says that users must bring a token.
+func (c Config) Authenticated() bool {
+	return c.Auth.JWTSecret != "" || c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != ""
+}
+
+// problems are rules over several settings; each is one sentence.
+func (c Config) problems() []string {
+	var found []string
+	if !c.Authenticated() && !loopback(c.Addr) {
+		found = append(found, "addr: "+c.Addr+" can be reached from other machines and no authentication is configured; "+
+			"set auth.jwt_secret, auth.oidc_issuer or auth.jwks_url, or listen on 127.0.0.1")
+	}
+	if c.Auth.JWTSecret != "" && (c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != "") {
+		found = append(found, "auth.jwt_secret: cannot be combined with auth.oidc_issuer or auth.jwks_url")
+	}
+	if c.Auth.Audience != "" && !c.Authenticated() {
+		found = append(found, "auth.audience: has no effect without auth.jwt_secret, auth.oidc_issuer or auth.jwks_url")
+	}
+	if c.Limits.LargeBody < c.Limits.Body {
+		found = append(found, "limits.large_body: is smaller than limits.body")
+	}
+	return found
+}
+
+// loopback says that addr can be reached from this machine alone. A name other
+// than localhost counts as reachable: what it resolves to may change.
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}

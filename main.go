@@ -1,0 +1,35 @@
+// Command chattray is the service behind a chat tray: a page sends a message,
+// the service runs a bounded agent loop and streams typed events.
+//
+// This package owns the wiring: it reads the settings, builds every part and
+// gives each what it needs. It is the only one that reads the environment and
+// that imports more than one of the folders beside it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if err := run(ctx, os.Args[1:], os.Environ, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "chattray:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole program, for main and for tests: it runs the command that
+// args name until it is done or ctx ends. Getenv returns the environment as
+// os.Environ does. Everything the program says goes to stdout; what went wrong
+// is the error.
+func run(ctx context.Context, args []string, getenv func() []string, stdout io.Writer) error {
+	root := newRoot(&program{environ: getenv(), stdout: stdout})
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
+}
