@@ -7,11 +7,11 @@ const maxBreaks = 2
 type phase byte
 
 const (
-	blank  phase = iota // white space at most
-	lead                // what stands before a list item or a quote
-	ticks               // a run of ` or ~ that may become a code fence
-	info                // behind a run that is long enough
-	rest                // text in which no fence can begin
+	blank phase = iota // white space at most
+	lead               // what stands before a list item or a quote
+	ticks              // a run of ` or ~ that may become a code fence
+	info               // behind a run that is long enough
+	rest               // text in which no fence can begin
 )
 
 // line follows the visible text line by line, for where code fences begin and
