@@ -333,7 +333,9 @@ func TestLimits(t *testing.T) {
 		path string
 		want error
 	}{
-		{"/exact", nil}, {"/body", outbound.ErrTooLarge}, {"/loop", outbound.ErrRedirects},
+		{"/exact", nil},
+		{"/body", outbound.ErrTooLarge},
+		{"/loop", outbound.ErrRedirects},
 		{"/slow", context.DeadlineExceeded},
 	} {
 		t.Run(tc.path, func(t *testing.T) {

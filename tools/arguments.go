@@ -1,0 +1,294 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Bounds of what a message about arguments repeats of them.
+const (
+	maxShownValue   = 60
+	maxShownProblem = 300
+	maxProblems     = 10
+)
+
+// arguments checks what a model wrote against a tool's schema.
+type arguments struct {
+	raw    json.RawMessage
+	schema *jsonschema.Schema
+	whole  *jsonschema.Resolved
+	// parts are the properties' own schemas, for messages that name the field;
+	// those that refer to other places are checked with the whole.
+	parts map[string]*jsonschema.Resolved
+	names []string
+}
+
+func inferred[In any]() (*jsonschema.Schema, error) {
+	s, err := jsonschema.For[In](nil)
+	if err != nil {
+		return nil, err
+	}
+	withoutNull(s)
+	return s, nil
+}
+
+// withoutNull takes out the null that a Go slice or pointer may be: no model
+// needs to know.
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if rest := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); len(rest) == 1 {
+		s.Type, s.Types = rest[0], nil
+	}
+	withoutNull(s.Items)
+	withoutNull(s.AdditionalProperties)
+	for _, p := range s.Properties {
+		withoutNull(p)
+	}
+}
+
+func compile(s *jsonschema.Schema) (*arguments, error) {
+	if s.Type != "object" {
+		return nil, errors.New("the schema of its arguments is not of type object")
+	}
+	whole, err := s.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of its arguments: %w", err)
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of its arguments: %w", err)
+	}
+	if len(s.Properties) == 0 { // some model servers insist on the key
+		raw = append(bytes.TrimSuffix(raw, []byte("}")), `,"properties":{}}`...)
+	}
+	a := &arguments{raw: raw, schema: s, whole: whole, parts: map[string]*jsonschema.Resolved{}}
+	for name, p := range s.Properties {
+		if part, err := p.CloneSchemas().Resolve(nil); err == nil {
+			a.parts[name] = part
+		}
+	}
+	a.names = slices.Sorted(maps.Keys(s.Properties))
+	return a, nil
+}
+
+// check says what is wrong, all at once, in words that a model can act on. A
+// null stands for an optional field that is absent.
+func (a *arguments) check(input json.RawMessage) error {
+	args, err := object(input)
+	if err != nil {
+		return err
+	}
+	var wrong []schemas.FieldError
+	add := func(name, detail string) {
+		wrong = append(wrong, schemas.FieldError{Pointer: "/" + pointerEscape(name), Detail: cut(detail, maxShownProblem)})
+	}
+	for _, name := range a.schema.Required {
+		if _, ok := args[name]; !ok {
+			add(name, strconv.Quote(name)+" is required: "+expected(a.schema.Properties[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		property, known := a.schema.Properties[name]
+		switch {
+		case !known && a.closed():
+			add(name, fmt.Sprintf("there is no field %q; the fields are: %s", name, strings.Join(a.names, ", ")))
+		case !known:
+		case args[name] == nil && !slices.Contains(a.schema.Required, name):
+			delete(args, name)
+		case a.parts[name] != nil && a.parts[name].Validate(args[name]) != nil:
+			add(name, fmt.Sprintf("%q must be %s; got %s%s", name, expected(property), shown(args[name]), a.deeper(name, args[name])))
+		}
+	}
+	if len(wrong) == 0 {
+		err := a.whole.Validate(args)
+		if err == nil {
+			return nil
+		}
+		add("", plain(err))
+	}
+	wrong = wrong[:min(len(wrong), maxProblems)]
+	message := "the arguments do not fit: "
+	for i, w := range wrong {
+		if i > 0 {
+			message += "; "
+		}
+		message += w.Detail
+	}
+	out := schemas.NewError(schemas.CodeInvalid, message)
+	out.Fields = wrong
+	return out
+}
+
+// closed says whether unknown fields are wrong.
+func (a *arguments) closed() bool {
+	no := a.schema.AdditionalProperties
+	return no != nil && no.Not != nil && reflect.DeepEqual(*no.Not, jsonschema.Schema{}) && a.schema.PatternProperties == nil
+}
+
+// deeper adds the validator's words where the fault is inside a value.
+func (a *arguments) deeper(name string, v any) string {
+	switch v.(type) {
+	case map[string]any, []any:
+		return " (" + plain(a.parts[name].Validate(v)) + ")"
+	default:
+		return ""
+	}
+}
+
+func object(input json.RawMessage) (map[string]any, error) {
+	if len(bytes.TrimSpace(input)) == 0 {
+		return map[string]any{}, nil
+	}
+	var v any
+	if err := json.Unmarshal(input, &v); err != nil {
+		return nil, schemas.NewError(schemas.CodeInvalid, "the arguments are no valid JSON").Because(err)
+	}
+	args, ok := v.(map[string]any)
+	if !ok {
+		return nil, Invalid("the arguments must be a JSON object; got " + shown(v))
+	}
+	return args, nil
+}
+
+// expected describes the values that a schema takes.
+func expected(s *jsonschema.Schema) string {
+	if s == nil {
+		return "a value"
+	}
+	text := article(s.Type)
+	if len(s.Enum) > 0 {
+		text = "one of " + list(s.Enum)
+	}
+	if s.Type == "array" && s.Items != nil && s.Items.Type != "" {
+		text += " of " + s.Items.Type + "s"
+	}
+	limits := []string{}
+	limit := func(format string, v any) { limits = append(limits, fmt.Sprintf(format, v)) }
+	if s.Minimum != nil {
+		limit("at least %v", *s.Minimum)
+	}
+	if s.Maximum != nil {
+		limit("at most %v", *s.Maximum)
+	}
+	if s.MinLength != nil {
+		limit("at least %d characters", *s.MinLength)
+	}
+	if s.MaxLength != nil {
+		limit("at most %d characters", *s.MaxLength)
+	}
+	if s.MinItems != nil {
+		limit("at least %d items", *s.MinItems)
+	}
+	if s.MaxItems != nil {
+		limit("at most %d items", *s.MaxItems)
+	}
+	if s.Pattern != "" {
+		limit("matching %s", s.Pattern)
+	}
+	if len(limits) > 0 {
+		text += ", " + strings.Join(limits, ", ")
+	}
+	if s.Description != "" {
+		text += " (" + s.Description + ")"
+	}
+	return text
+}
+
+func article(kind string) string {
+	switch kind {
+	case "":
+		return "a value"
+	case "integer", "array", "object":
+		return "an " + kind
+	default:
+		return "a " + kind
+	}
+}
+
+func list(values []any) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = jsonText(v)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shown repeats a value with its type, shortened.
+func shown(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "an array"
+	case string:
+		return "the string " + cut(jsonText(v), maxShownValue)
+	case float64:
+		return "the number " + jsonText(v)
+	default:
+		return jsonText(v)
+	}
+}
+
+func jsonText(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	return string(b)
+}
+
+// plain strips the validator's own breadcrumbs.
+func plain(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := err.Error()
+	for {
+		rest, ok := strings.CutPrefix(text, "validating ")
+		if !ok {
+			return text
+		}
+		_, text, ok = strings.Cut(rest, ": ")
+		if !ok {
+			return rest
+		}
+	}
+}
+
+func pointerEscape(s string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
+}
+
+// decode reads checked arguments. JSON knows no integers, so 5.0 and 1e3 fit
+// an integer; they are written plainly for Go's decoder.
+func decode(input json.RawMessage, in any) error {
+	if len(bytes.TrimSpace(input)) == 0 {
+		input = json.RawMessage("{}")
+	}
+	err := json.Unmarshal(input, in)
+	if err == nil {
+		return nil
+	}
+	var v any
+	if json.Unmarshal(input, &v) == nil {
+		if b, e := json.Marshal(v); e == nil && json.Unmarshal(b, in) == nil {
+			return nil
+		}
+	}
+	return schemas.NewError(schemas.CodeInvalid, "the arguments do not fit the tool's schema").Because(err)
+}

@@ -1,0 +1,35 @@
+package tools
+
+import (
+	"errors"
+	"net/netip"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Config says which built-in tools there are.
+type Config struct {
+	PubMed PubMedConfig
+	// SearXNG is the URL of a SearXNG; without it there is no web_search.
+	SearXNG string
+	// FetchAllow is exempt from the rules of fetch_webpage.
+	FetchAllow []netip.Prefix
+	// Research and Payloads are the store's; without them their tools are not
+	// offered.
+	Research research
+	Payloads payloads
+}
+
+// Builtin returns the built-in tools whose services are configured. The error
+// joins what is wrong with the configuration.
+func Builtin(c Config) ([]turn.Tool, error) {
+	pubmed, err := PubMed(c.PubMed)
+	search, err2 := WebSearch(WebSearchConfig{URL: c.SearXNG})
+	if err := errors.Join(err, err2); err != nil {
+		return nil, err
+	}
+	out := append(pubmed, search...)
+	out = append(out, FetchWebpage(FetchConfig{Allow: c.FetchAllow})...)
+	out = append(out, Research(c.Research)...)
+	return append(out, Payloads(c.Payloads)...), nil
+}

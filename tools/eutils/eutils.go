@@ -1,0 +1,219 @@
+// Package eutils speaks to NCBI's E-utilities about PubMed: esearch and
+// esummary in JSON, efetch in XML, as the Entrez Programming Utilities Help
+// documents them. It keeps to NCBI's rate and knows what their answers look
+// like, errors inside of successes among them; what is shown of an article to
+// whom is not its business.
+package eutils
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/tools/outbound"
+)
+
+// BaseURL is where NCBI serves the E-utilities.
+const BaseURL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
+
+// NCBI allows 3 requests a second, 10 with a key. The intervals are a little
+// longer, since what leaves evenly may arrive unevenly.
+const (
+	interval        = 340 * time.Millisecond
+	intervalWithKey = 102 * time.Millisecond
+)
+
+// The limits of a request.
+const (
+	MaxIDs        = 100
+	maxAnswer     = 8 << 20
+	maxWait       = 2 * time.Minute
+	maxRetries    = 2
+	retryPause    = time.Second
+	maxRetryPause = 5 * time.Second
+	maxCause      = 200
+)
+
+const service = "PubMed"
+
+// Config is a client's configuration.
+type Config struct {
+	// BaseURL is the folder of the utilities; empty is NCBI's.
+	BaseURL string
+	// APIKey raises the rate; Email and Tool tell NCBI who asks.
+	APIKey, Email, Tool string
+	// HTTP sends the requests; nil is a guarded client that may reach BaseURL.
+	HTTP *http.Client
+}
+
+// Client asks NCBI, no faster than it allows. It is safe for concurrent use;
+// one per process keeps the rate.
+type Client struct {
+	base    *url.URL
+	common  url.Values
+	http    *http.Client
+	limiter *rate.Limiter
+}
+
+// New returns a client.
+func New(c Config) (*Client, error) {
+	base, err := url.Parse(cmp.Or(c.BaseURL, BaseURL))
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, errors.New("the base URL of PubMed is no http or https URL")
+	}
+	common := url.Values{"db": {"pubmed"}, "tool": {cmp.Or(c.Tool, "chattray")}}
+	every := interval
+	if c.Email != "" {
+		common.Set("email", c.Email)
+	}
+	if c.APIKey != "" {
+		common.Set("api_key", c.APIKey)
+		every = intervalWithKey
+	}
+	client := c.HTTP
+	if client == nil {
+		client = outbound.New(outbound.Config{Base: base})
+	}
+	return &Client{base, common, client, rate.NewLimiter(rate.Every(every), 1)}, nil
+}
+
+// Hold runs a wait that must not count as work, such as turn.Call.Waiting; nil
+// waits plainly.
+type Hold func(wait func() error) error
+
+// get returns the answer of a utility. It waits for its turn, and tries again
+// when NCBI is too busy.
+func (c *Client) get(ctx context.Context, hold Hold, utility string, query url.Values) ([]byte, error) {
+	if hold == nil {
+		hold = func(wait func() error) error { return wait() }
+	}
+	for try := 0; ; try++ {
+		if err := hold(func() error { return c.turn(ctx) }); err != nil {
+			return nil, err
+		}
+		body, pause, err := c.once(ctx, utility, query)
+		if err == nil || pause < 0 || try == maxRetries {
+			return body, err
+		}
+		if err := hold(func() error { return sleep(ctx, cmp.Or(pause, retryPause<<try)) }); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// turn waits until the rate allows a request.
+func (c *Client) turn(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	if err := c.limiter.Wait(ctx); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return schemas.NewError(schemas.CodeRateLimited, "too many requests to PubMed are waiting; try again later").Because(err)
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// final is the pause of an error that another try would not mend.
+const final = -1
+
+// once sends one request. With an error comes how long to wait before the next
+// try: 0 is the usual time.
+func (c *Client) once(ctx context.Context, utility string, query url.Values) ([]byte, time.Duration, error) {
+	u := c.base.JoinPath(utility)
+	values := u.Query()
+	for _, set := range []url.Values{c.common, query} {
+		for k, v := range set {
+			values[k] = v
+		}
+	}
+	u.RawQuery = values.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, final, outbound.Explain(ctx, service, err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, final, outbound.Explain(ctx, service, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, final, outbound.Explain(ctx, service, err)
+	case len(body) > maxAnswer:
+		return nil, final, outbound.Explain(ctx, service, outbound.ErrTooLarge)
+	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError || tooFast(body):
+		return nil, retryAfter(resp), busy(resp.StatusCode)
+	case resp.StatusCode != http.StatusOK:
+		return nil, final, schemas.Visible(outbound.Status(service, resp.StatusCode)).Because(said(body))
+	}
+	return body, 0, nil
+}
+
+// tooFast finds the answer to too many requests that comes as a success.
+func tooFast(body []byte) bool {
+	return len(body) < maxCause*2 && bytes.Contains(body, []byte("API rate limit exceeded"))
+}
+
+func busy(status int) error {
+	if status < http.StatusInternalServerError {
+		status = http.StatusTooManyRequests
+	}
+	return outbound.Status(service, status)
+}
+
+func retryAfter(resp *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	switch {
+	case err != nil || seconds < 0:
+		return 0
+	case time.Duration(seconds)*time.Second > maxRetryPause:
+		return final
+	default:
+		return time.Duration(seconds) * time.Second
+	}
+}
+
+// failure is the error for an answer that holds one, or that is none.
+func failure(message string, cause error) error {
+	return schemas.NewError(schemas.CodeUpstreamError, message).Because(cause)
+}
+
+// said is what NCBI gave as a reason, for the log: one bounded line, never the
+// rest of the body, which may repeat the key.
+func said(body []byte) error {
+	var v struct {
+		Error string `json:"error"`
+	}
+	if err := unmarshal(body, &v); err != nil || v.Error == "" {
+		return nil
+	}
+	return reason(v.Error)
+}
+
+func reason(text string) error {
+	return fmt.Errorf("NCBI says %.*q", maxCause, strings.Join(strings.Fields(text), " "))
+}

@@ -1,0 +1,97 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools/outbound"
+	"github.com/chattray/chattray/tools/webpage"
+)
+
+// TypeWebPage is the payload type of fetch_webpage.
+const TypeWebPage = "webpage_content"
+
+// pagePart is how many characters of a page the model gets at a time, below
+// the loop's own limit of a tool's output.
+const pagePart = 12_000
+
+// FetchConfig is what fetch_webpage may fetch, and how.
+type FetchConfig struct {
+	// Allow is exempt from the public-address and port rules (fetch.allow).
+	Allow []netip.Prefix
+	// Extractor finds the main part of a page; nil is webpage.Main.
+	Extractor webpage.Extractor
+	// HTTP sends the requests; nil is the guarded client.
+	HTTP *http.Client
+}
+
+// FetchWebpage returns fetch_webpage, which reads public pages.
+func FetchWebpage(c FetchConfig) []turn.Tool {
+	client := c.HTTP
+	if client == nil {
+		client = outbound.New(outbound.Config{Allow: c.Allow})
+	}
+	f := fetcher{webpage.Reader{Client: client, Extractor: c.Extractor}}
+	return []turn.Tool{New("fetch_webpage", "Read a public web page as Markdown text, given its URL. Long pages come in parts: pass start to read on.",
+		f.fetch, Global(), Idempotent(), PayloadType(TypeWebPage), Refine(func(s *jsonschema.Schema) {
+			sized(s, "url", 1, webpage.MaxURL)
+			atLeast(s, 0, "start")
+		}))}
+}
+
+type fetcher struct{ reader webpage.Reader }
+
+type pageRequest struct {
+	URL   string `json:"url" jsonschema:"address of the page, with http or https"`
+	Start int    `json:"start,omitempty" jsonschema:"character at which to start, from the note at the end of an earlier part"`
+}
+
+type pageContent struct {
+	URL       string `json:"url"`
+	Title     string `json:"title,omitempty"`
+	Content   string `json:"content"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+func (f fetcher) fetch(ctx context.Context, call *Call, in pageRequest) (Result, error) {
+	call.Progress("fetching", "Fetching the page", 0.2, nil)
+	page, err := f.reader.Read(ctx, in.URL)
+	if err != nil {
+		return Result{}, err
+	}
+	call.Progress("read", "Read "+or(page.Title, page.URL), 1, nil)
+	return WithPayload(pageText(page, in.Start), TypeWebPage, pageContent(page))
+}
+
+// pageText is the part of the page from character start on, with a note where
+// it goes on.
+func pageText(page webpage.Page, start int) string {
+	var b strings.Builder
+	if page.Title != "" {
+		b.WriteString("Title: " + page.Title + "\n")
+	}
+	b.WriteString("URL: " + page.URL + "\n\n")
+	runes := []rune(page.Content)
+	from := min(start, len(runes))
+	to := min(from+pagePart, len(runes))
+	switch {
+	case len(runes) == 0:
+		b.WriteString("(The page has no text.)")
+	case from == len(runes):
+		fmt.Fprintf(&b, "(The page ends at character %d.)", len(runes))
+	}
+	b.WriteString(string(runes[from:to]))
+	if to < len(runes) {
+		fmt.Fprintf(&b, "\n\n(Characters %d to %d of %d. To read on, call again with start %d.)", from, to, utf8.RuneCountInString(page.Content), to)
+	} else if page.Truncated {
+		b.WriteString("\n\n(The page is longer; the rest cannot be read.)")
+	}
+	return b.String()
+}

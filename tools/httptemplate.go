@@ -1,0 +1,196 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/template"
+	"text/template/parse"
+)
+
+// maxRendered bounds a URL or a body made by a template, in bytes.
+const maxRendered = 256 << 10
+
+// The functions that make a value safe where it stands. Each action of a
+// template ends with one of them; the author need not, and cannot, leave it out.
+const (
+	inPath  = "_path"
+	inQuery = "_query"
+	inJSON  = "_json"
+)
+
+var escapers = template.FuncMap{inPath: pathValue, inQuery: queryValue, inJSON: jsonValue}
+
+// ownEscapers would escape a second time.
+var ownEscapers = map[string]bool{"urlquery": true, "html": true, "js": true}
+
+// urlTemplate and bodyTemplate parse a template and put the escapers in: in a
+// URL by whether a value stands before or after the question mark, in a body
+// as JSON.
+func urlTemplate(source string) (*template.Template, error) {
+	query := false
+	return escaped("url", source, func(text string) { query = query || strings.Contains(text, "?") }, func() string {
+		if query {
+			return inQuery
+		}
+		return inPath
+	})
+}
+
+func bodyTemplate(source string) (*template.Template, error) {
+	return escaped("body", source, func(string) {}, func() string { return inJSON })
+}
+
+func escaped(name, source string, seen func(text string), escaper func() string) (*template.Template, error) {
+	t, err := template.New(name).Option("missingkey=zero").Funcs(escapers).Parse(source)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Templates()) > 1 {
+		return nil, errors.New("a template must not define others")
+	}
+	if t.Tree == nil { // an empty one
+		return t, nil
+	}
+	return t, escapeNode(t.Root, seen, escaper)
+}
+
+// escapeNode appends the escaper to every pipeline whose value is written.
+func escapeNode(n parse.Node, seen func(string), escaper func() string) error {
+	branches := func(lists ...*parse.ListNode) error {
+		for _, l := range lists {
+			if l == nil {
+				continue
+			}
+			if err := escapeNode(l, seen, escaper); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch n := n.(type) {
+	case *parse.ListNode:
+		for _, c := range n.Nodes {
+			if err := escapeNode(c, seen, escaper); err != nil {
+				return err
+			}
+		}
+	case *parse.TextNode:
+		seen(string(n.Text))
+	case *parse.ActionNode:
+		if last, ok := n.Pipe.Cmds[len(n.Pipe.Cmds)-1].Args[0].(*parse.IdentifierNode); ok && ownEscapers[last.Ident] {
+			return fmt.Errorf("values are escaped where they stand; leave out %q", last.Ident)
+		}
+		if len(n.Pipe.Decl) == 0 {
+			id := parse.NewIdentifier(escaper()).SetPos(n.Pos)
+			n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pos, Args: []parse.Node{id}})
+		}
+	case *parse.IfNode:
+		return branches(n.List, n.ElseList)
+	case *parse.RangeNode:
+		return branches(n.List, n.ElseList)
+	case *parse.WithNode:
+		return branches(n.List, n.ElseList)
+	case *parse.TemplateNode:
+		return errors.New("a template must not call others")
+	}
+	return nil
+}
+
+// render executes t over arguments.
+func render(t *template.Template, args map[string]any) (string, error) {
+	var b boundedBuilder
+	if err := t.Execute(&b, args); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// boundedBuilder is a strings.Builder that takes at most maxRendered bytes.
+type boundedBuilder struct{ strings.Builder }
+
+func (b *boundedBuilder) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxRendered {
+		return 0, fmt.Errorf("more than %d bytes", maxRendered)
+	}
+	return b.Builder.Write(p)
+}
+
+// pathValue is a value within one segment of a path. Dots that a server could
+// take for a way up are refused, encoded slashes considered.
+func pathValue(v any) (string, error) {
+	s := plainText(v)
+	for segment := range strings.FieldsFuncSeq(s, func(c rune) bool { return c == '/' || c == '\\' }) {
+		if segment == "." || segment == ".." {
+			return "", errors.New("a value in the path must not be a way up")
+		}
+	}
+	return url.PathEscape(s), nil
+}
+
+func queryValue(v any) string { return url.QueryEscape(plainText(v)) }
+
+func jsonValue(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// plainText is a value as it stands in a URL: nothing for null, lists with
+// commas.
+func plainText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		parts := make([]string, len(v))
+		for i, p := range v {
+			parts[i] = plainText(p)
+		}
+		return strings.Join(parts, ",")
+	case map[string]any:
+		return jsonText(v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// values decodes arguments for a template: integers stay integers.
+func values(input json.RawMessage) (map[string]any, error) {
+	args := map[string]any{}
+	d := json.NewDecoder(strings.NewReader(or(string(input), "{}")))
+	d.UseNumber()
+	if err := d.Decode(&args); err != nil {
+		return nil, err
+	}
+	for k, v := range args {
+		args[k] = native(v)
+	}
+	return args, nil
+}
+
+func native(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = native(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = native(v[k])
+		}
+	}
+	return v
+}

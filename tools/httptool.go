@@ -1,0 +1,315 @@
+package tools
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools/outbound"
+)
+
+// Bounds of a page-declared tool's answer, in bytes.
+const (
+	maxHTTPAnswer = 1 << 20
+	maxHTTPError  = 500
+)
+
+// NewHTTP makes a tool of a page file's declaration (design 3-agent, "Pages").
+// Arguments are checked against the declared schema; their values are escaped
+// in the URL and written as JSON in the body. Scheme, host and port are the
+// declaration's: they cannot come from arguments, and redirects to elsewhere
+// are not followed, so its headers, which may hold secrets, go nowhere else.
+// A nil client is a guarded one that may reach the declared host. The error
+// joins what is wrong with the declaration.
+func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
+	base, err := httpBase(def.URL)
+	var wrong []error
+	fail := func(part string, err error) {
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", part, err))
+		}
+	}
+	fail("url", err)
+	h := &httpTool{def: def, base: base, method: strings.ToUpper(cmp.Or(def.Method, http.MethodGet))}
+	h.url, err = urlTemplate(def.URL)
+	fail("url", err)
+	if def.Body != "" {
+		h.body, err = bodyTemplate(def.Body)
+		fail("body", err)
+	}
+	switch h.method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		fail("method", fmt.Errorf("%q is none of GET, HEAD, POST, PUT, PATCH, DELETE", def.Method))
+	}
+	h.pointer, err = parsePointer(def.Payload)
+	fail("payload", err)
+	if (def.Payload == "") != (def.PayloadType == "") {
+		fail("payload", errors.New("payload and its type belong together"))
+	}
+	options := []Option{PayloadType(def.PayloadType)}
+	if def.Idempotent {
+		options = append(options, Idempotent())
+	}
+	schema := def.InputSchema
+	if len(schema) == 0 {
+		schema = json.RawMessage(`{"type":"object"}`)
+	}
+	tool := NewRaw(def.Name, def.Description, schema, h.run, options...)
+	fail("tool", fault(tool))
+	if len(wrong) > 0 {
+		return turn.Tool{}, errors.Join(wrong...)
+	}
+	if client == nil {
+		client = outbound.New(outbound.Config{Base: base})
+	}
+	h.client = sameOrigin(client)
+	h.secrets = secrets(def.Headers)
+	return tool, nil
+}
+
+// httpTool is a declared tool, ready to run.
+type httpTool struct {
+	def     turn.HTTPTool
+	method  string
+	base    *url.URL
+	url     *template.Template
+	body    *template.Template
+	pointer []string
+	client  *http.Client
+	secrets *strings.Replacer
+}
+
+// httpBase is the fixed beginning of a URL template.
+func httpBase(source string) (*url.URL, error) {
+	fixed, _, templated := strings.Cut(source, "{{")
+	scheme, rest, ok := strings.Cut(fixed, "://")
+	if !ok || (scheme != "http" && scheme != "https") {
+		return nil, errors.New("it must begin with http:// or https://")
+	}
+	host := rest
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host = rest[:i]
+	} else if templated {
+		return nil, errors.New("scheme, host and port must not come from arguments")
+	}
+	u, err := url.Parse(scheme + "://" + host)
+	if err != nil || u.Hostname() == "" {
+		return nil, errors.New("it has no valid host")
+	}
+	return u, nil
+}
+
+// sameOrigin is client with redirects to other places left as the answer.
+func sameOrigin(client *http.Client) *http.Client {
+	c := *client
+	check := c.CheckRedirect
+	c.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		if r.URL.Scheme != via[0].URL.Scheme || r.URL.Host != via[0].URL.Host {
+			return http.ErrUseLastResponse
+		}
+		if check != nil {
+			return check(r, via)
+		}
+		if len(via) > outbound.MaxRedirects {
+			return outbound.ErrRedirects
+		}
+		return nil
+	}
+	return &c
+}
+
+// secrets takes header values, and the credentials in them, out of texts.
+func secrets(headers map[string]string) *strings.Replacer {
+	const shortest = 6 // what is shorter is no secret and may be a word
+	var pairs []string
+	hide := func(s string) {
+		if len(s) >= shortest {
+			quoted := strings.Trim(jsonText(s), `"`)
+			pairs = append(pairs, s, "[redacted]", quoted, "[redacted]")
+		}
+	}
+	for name, v := range headers {
+		switch textproto.CanonicalMIMEHeaderKey(name) {
+		case "Accept", "Accept-Language", "Content-Type", "User-Agent":
+			continue
+		}
+		hide(v)
+		if _, credentials, ok := strings.Cut(v, " "); ok {
+			hide(strings.TrimSpace(credentials))
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+func (h *httpTool) run(ctx context.Context, call *Call) (Result, error) {
+	req, err := h.request(ctx, call.Input)
+	if err != nil {
+		return Result{}, err
+	}
+	call.Progress("requesting", "Calling "+call.Name, 0.2, nil)
+	service := "the service behind " + h.def.Name
+	resp, err := h.client.Do(req)
+	if err != nil {
+		return Result{}, outbound.Explain(ctx, service, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxHTTPAnswer+1))
+	if err == nil && len(body) > maxHTTPAnswer {
+		err = outbound.ErrTooLarge
+	}
+	if err != nil {
+		return Result{}, outbound.Explain(ctx, service, err)
+	}
+	text := strings.ToValidUTF8(h.secrets.Replace(string(body)), "\uFFFD")
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		message := fmt.Sprintf("%s answered with status %d", service, resp.StatusCode)
+		if isText(resp) && strings.TrimSpace(text) != "" {
+			message += ": " + cut(oneLine(text), maxHTTPError)
+		}
+		return Result{Text: message, IsError: true}, nil
+	}
+	return h.result(text, resp)
+}
+
+// request renders the templates.
+func (h *httpTool) request(ctx context.Context, input json.RawMessage) (*http.Request, error) {
+	misfit := func(what string, err error) error {
+		return schemas.NewError(schemas.CodeInvalid, "the arguments do not make a valid "+what).Because(err)
+	}
+	args, err := values(input)
+	if err != nil {
+		return nil, misfit("request", err)
+	}
+	rendered, err := render(h.url, args)
+	if err != nil {
+		return nil, misfit("URL", err)
+	}
+	u, err := url.Parse(strings.TrimSpace(rendered))
+	if err != nil || u.Scheme != h.base.Scheme || u.Host != h.base.Host {
+		return nil, misfit("URL", err)
+	}
+	var body io.Reader = http.NoBody
+	if h.body != nil {
+		text, err := render(h.body, args)
+		if err != nil {
+			return nil, misfit("body", err)
+		}
+		if h.sendsJSON() && !json.Valid([]byte(text)) {
+			return nil, misfit("body", errors.New("it is no JSON"))
+		}
+		body = strings.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, h.method, u.String(), body)
+	if err != nil {
+		return nil, misfit("URL", err)
+	}
+	req.Header.Set("Accept", "application/json, text/*;q=0.8")
+	if h.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, v := range h.def.Headers {
+		req.Header.Set(name, v)
+	}
+	return req, nil
+}
+
+// sendsJSON says whether the body is JSON: unless the headers say otherwise.
+func (h *httpTool) sendsJSON() bool {
+	for name, v := range h.def.Headers {
+		if textproto.CanonicalMIMEHeaderKey(name) == "Content-Type" {
+			return strings.Contains(v, "json")
+		}
+	}
+	return true
+}
+
+// result gives the answer to the model, and the part that the pointer names to
+// the page.
+func (h *httpTool) result(text string, resp *http.Response) (Result, error) {
+	if strings.TrimSpace(text) == "" {
+		return Text("The service answered with status " + strconv.Itoa(resp.StatusCode) + " and no content."), nil
+	}
+	var doc any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	isJSON := json.Valid([]byte(text)) && d.Decode(&doc) == nil
+	if !isJSON && !isText(resp) {
+		return Result{}, schemas.NewError(schemas.CodeUnsupportedMedia, "the service behind "+h.def.Name+" answered with something that is no text")
+	}
+	out := Text(text)
+	if !isJSON || h.def.Payload == "" {
+		return out, nil
+	}
+	part, ok := follow(doc, h.pointer)
+	if !ok {
+		return out, nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(part); err != nil {
+		return Result{}, err
+	}
+	out.Payload = &turn.Payload{Type: h.def.PayloadType, Data: bytes.TrimSpace(b.Bytes())}
+	return out, nil
+}
+
+// isText says whether an answer can be read; without a type it may be.
+func isText(resp *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err != nil || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || strings.HasSuffix(kind, "xml")
+}
+
+// parsePointer reads a JSON pointer (RFC 6901); "#" alone is the whole
+// document, as in the pointer's form in URLs.
+func parsePointer(pointer string) ([]string, error) {
+	pointer = strings.TrimPrefix(pointer, "#")
+	if pointer == "" {
+		return nil, nil
+	}
+	rest, ok := strings.CutPrefix(pointer, "/")
+	if !ok {
+		return nil, errors.New("a JSON pointer begins with /")
+	}
+	parts := strings.Split(rest, "/")
+	for i, p := range parts {
+		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(p)
+	}
+	return parts, nil
+}
+
+func follow(v any, pointer []string) (any, bool) {
+	for _, key := range pointer {
+		switch at := v.(type) {
+		case map[string]any:
+			next, ok := at[key]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i < 0 || i >= len(at) || strconv.Itoa(i) != key {
+				return nil, false
+			}
+			v = at[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}

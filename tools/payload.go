@@ -1,0 +1,49 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// payloads reads a chat's payloads. What is unknown or somebody else's is
+// schemas.ErrNotFound.
+type payloads interface {
+	Payload(ctx context.Context, owner string, conversationID int64, payloadID string) (schemas.CustomPayload, error)
+}
+
+// Payloads returns get_payload, with which the model reads a payload of its
+// chat that the manifest names; nothing when there is no store.
+func Payloads(store payloads) []turn.Tool {
+	if store == nil {
+		return nil
+	}
+	get := func(ctx context.Context, call *Call, in payloadID) (string, error) {
+		p, err := store.Payload(ctx, call.User.ID, call.ConversationID, in.PayloadID)
+		if errors.Is(err, schemas.ErrNotFound) {
+			return "", schemas.NewError(schemas.CodeNotFound, "this chat has no payload "+in.PayloadID).Because(err)
+		}
+		if err != nil {
+			return "", err
+		}
+		text := fmt.Sprintf("Payload %s of type %s", in.PayloadID, p.Type)
+		if p.Summary != "" {
+			text += ": " + p.Summary
+		}
+		if p.Outcome != "" {
+			text += " (" + p.Outcome + " by the user)"
+		}
+		return text + "\n" + string(p.Data), nil
+	}
+	return []turn.Tool{NewText("get_payload", "Get the whole data of an earlier payload of this chat by its id.", get,
+		Global(), Idempotent(), Refine(func(s *jsonschema.Schema) { s.Properties["payload_id"].Pattern = "^[0-9a-f]{8}$" }))}
+}
+
+type payloadID struct {
+	PayloadID string `json:"payload_id" jsonschema:"the payload's id, 8 hex digits"`
+}

@@ -1,0 +1,46 @@
+package tools
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// cut shortens s to at most limit characters and says so with an ellipsis; it
+// never splits a character.
+func cut(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == limit-1 {
+			return strings.TrimRight(s[:i], " \n") + "…"
+		}
+		n++
+	}
+	return s
+}
+
+// oneLine makes white space plain and single.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// byline is "First, Second, Third et al." for many authors.
+func byline(authors []string) string {
+	const most = 6
+	switch {
+	case len(authors) == 0:
+		return "no authors given"
+	case len(authors) > most:
+		return strings.Join(authors[:most], ", ") + " et al."
+	default:
+		return strings.Join(authors, ", ")
+	}
+}
+
+// or returns s, or instead when s is empty.
+func or(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}

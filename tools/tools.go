@@ -1,0 +1,157 @@
+// Package tools holds what a model may call: how a Go function becomes a tool,
+// which tools there are and who is offered them, and the built-in ones (design
+// 3-agent, "Tools").
+//
+// It runs nothing of its own: calls, their timeouts and what becomes of their
+// results are the loop's. Everything outbound goes through tools/outbound.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Call and Result are what a tool's function gets and gives.
+type (
+	Call   = turn.Call
+	Result = turn.Result
+)
+
+// Option sets a property of a tool.
+type Option func(*definition)
+
+// definition is a tool in the making.
+type definition struct {
+	tool   turn.Tool
+	refine []func(*jsonschema.Schema)
+}
+
+// Global offers the tool on every page.
+func Global() Option { return func(d *definition) { d.tool.Global = true } }
+
+// Idempotent says that the tool may run again when its outcome is unknown.
+func Idempotent() Option { return func(d *definition) { d.tool.Idempotent = true } }
+
+// Serial makes the tool run alone.
+func Serial() Option { return func(d *definition) { d.tool.Serial = true } }
+
+// Confirm makes each call wait for the user's approval.
+func Confirm() Option { return func(d *definition) { d.tool.Confirm = true } }
+
+// Timeout bounds one call.
+func Timeout(t time.Duration) Option { return func(d *definition) { d.tool.Timeout = t } }
+
+// PayloadType names the type of the payload that the tool makes.
+func PayloadType(name string) Option { return func(d *definition) { d.tool.PayloadType = name } }
+
+// Roles restricts the tool to users who have one of the roles.
+func Roles(roles ...string) Option { return func(d *definition) { d.tool.Roles = roles } }
+
+// Refine changes the inferred schema before it is compiled, for what a Go type
+// cannot say: limits, enumerations.
+func Refine(change func(*jsonschema.Schema)) Option {
+	return func(d *definition) { d.refine = append(d.refine, change) }
+}
+
+// New makes a tool of fn. The schema of its arguments is inferred from In, a
+// struct: names from the json tags, descriptions from the jsonschema tags, every
+// field without omitempty or omitzero required, no others allowed. It is
+// compiled once, here; fn gets only arguments that fit.
+//
+// New does not fail: a tool that cannot be made is refused by NewRegistry.
+func New[In any](name, description string, fn func(context.Context, *Call, In) (Result, error), opts ...Option) turn.Tool {
+	schema, err := inferred[In]()
+	d := define(name, description, opts)
+	if err != nil {
+		return d.broken(err)
+	}
+	for _, change := range d.refine {
+		change(schema)
+	}
+	if fn == nil {
+		return d.broken(errNoFunction)
+	}
+	return d.finish(schema, func(ctx context.Context, call *Call) (Result, error) {
+		var in In
+		if err := decode(call.Input, &in); err != nil {
+			return Result{}, err
+		}
+		return fn(ctx, call, in)
+	})
+}
+
+// NewText is New for a function whose result is text alone.
+func NewText[In any](name, description string, fn func(context.Context, *Call, In) (string, error), opts ...Option) turn.Tool {
+	if fn == nil {
+		return New[In](name, description, nil, opts...)
+	}
+	return New(name, description, func(ctx context.Context, call *Call, in In) (Result, error) {
+		text, err := fn(ctx, call, in)
+		return Text(text), err
+	}, opts...)
+}
+
+// NewRaw makes a tool whose arguments are described by a JSON schema that comes
+// from elsewhere; fn reads call.Input, which fits it.
+func NewRaw(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts ...Option) turn.Tool {
+	d := define(name, description, opts)
+	if fn == nil {
+		return d.broken(errNoFunction)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return d.broken(err)
+	}
+	return d.finish(&s, fn)
+}
+
+// Text is a result for the model alone.
+func Text(s string) Result { return Result{Text: s} }
+
+// WithPayload is a result with data of a payload type for the page. The data
+// is one of this service's own types; what is no JSON is an internal error.
+func WithPayload(text, payloadType string, data any) (Result, error) {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Text: text, Payload: &turn.Payload{Type: payloadType, Data: raw}}, nil
+}
+
+// Invalid is the error for arguments that fit the schema and still do not work;
+// the model reads the message.
+func Invalid(message string) error { return schemas.NewError(schemas.CodeInvalid, message) }
+
+var errNoFunction = errors.New("it has no function")
+
+func define(name, description string, opts []Option) *definition {
+	d := &definition{tool: turn.Tool{Name: name, Description: description}}
+	for _, o := range opts {
+		o(d)
+	}
+	return d
+}
+
+// broken is a tool without Run: NewRegistry asks its Check why.
+func (d *definition) broken(err error) turn.Tool {
+	t := d.tool
+	t.Run, t.Check = nil, func(json.RawMessage) error { return err }
+	return t
+}
+
+func (d *definition) finish(schema *jsonschema.Schema, run func(context.Context, *Call) (Result, error)) turn.Tool {
+	args, err := compile(schema)
+	if err != nil {
+		return d.broken(err)
+	}
+	t := d.tool
+	t.InputSchema, t.Check, t.Run = args.raw, args.check, run
+	return t
+}

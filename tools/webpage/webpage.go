@@ -1,0 +1,236 @@
+// Package webpage reads a page of the web for a model: it fetches it, finds the
+// part that matters and writes that as Markdown. What may be fetched at all is
+// decided by the client it is given.
+package webpage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/tools/outbound"
+)
+
+// The limits of a page.
+const (
+	MaxBody    = 2 << 20 // bytes as they come, decompressed
+	MaxContent = 200_000 // bytes of Markdown
+	MaxURL     = 2048
+	maxTitle   = 300
+)
+
+const service = "the page"
+
+// Page is a page that was read.
+type Page struct {
+	// URL is where the redirects ended.
+	URL     string
+	Title   string
+	Content string
+	// Truncated says that the page goes on.
+	Truncated bool
+}
+
+// Extractor picks from a parsed document what a reader came for. It may change
+// the document. A nil node is an empty page.
+type Extractor interface {
+	Extract(doc *html.Node) (title string, content *html.Node)
+}
+
+// Reader reads pages. Client is required; a nil Extractor is Main.
+type Reader struct {
+	Client    *http.Client
+	Extractor Extractor
+}
+
+// Read fetches rawURL: HTML becomes Markdown, plain text and JSON stay as they
+// are, anything else is an error that says so. A URL without scheme is https.
+func (r Reader) Read(ctx context.Context, rawURL string) (Page, error) {
+	u, err := parse(rawURL)
+	if err != nil {
+		return Page{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return Page{}, outbound.Explain(ctx, service, err)
+	}
+	req.Header.Set("Accept", "text/html, application/xhtml+xml, text/plain;q=0.9, application/json;q=0.9, */*;q=0.1")
+	resp, err := r.Client.Do(req)
+	if err != nil {
+		return Page{}, outbound.Explain(ctx, service, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return Page{}, outbound.Status(service, resp.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
+	if err != nil {
+		return Page{}, outbound.Explain(ctx, service, err)
+	}
+	page := Page{URL: resp.Request.URL.String()}
+	if len(body) > MaxBody {
+		body, page.Truncated = body[:MaxBody], true
+	}
+	if err := r.fill(ctx, &page, body, resp.Header.Get("Content-Type")); err != nil {
+		return Page{}, err
+	}
+	page.Title = clip(strings.Join(strings.Fields(clean(page.Title)), " "), maxTitle)
+	page.Content = strings.TrimSpace(clean(page.Content))
+	if short := clip(page.Content, MaxContent); short != page.Content {
+		page.Content, page.Truncated = short, true
+	}
+	return page, nil
+}
+
+func parse(rawURL string) (*url.URL, error) {
+	raw := strings.TrimSpace(rawURL)
+	if len(raw) > MaxURL {
+		return nil, schemas.NewError(schemas.CodeInvalid, "the URL is too long")
+	}
+	if !strings.Contains(raw, "://") {
+		raw = "https://" + raw
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" {
+		return nil, schemas.NewError(schemas.CodeInvalid, "this is no URL of a page; it must look like https://example.com/path")
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+// fill reads the body by its kind.
+func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType string) error {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil || kind == "application/octet-stream" {
+		kind, _, _ = mime.ParseMediaType(http.DetectContentType(body))
+	}
+	switch {
+	case kind == "text/html", kind == "application/xhtml+xml":
+		return r.fromHTML(ctx, page, decoded(body, contentType))
+	case kind == "application/json", strings.HasSuffix(kind, "+json"):
+		var b bytes.Buffer
+		if page.Truncated || json.Indent(&b, body, "", "  ") != nil {
+			page.Content = decoded(body, "text/plain; charset=utf-8")
+			return nil
+		}
+		page.Content = b.String()
+		return nil
+	case strings.HasPrefix(kind, "text/"), kind == "application/xml", strings.HasSuffix(kind, "+xml"), kind == "application/javascript":
+		page.Content = decoded(body, contentType)
+		return nil
+	default:
+		return schemas.NewError(schemas.CodeUnsupportedMedia, "the page is of type "+clip(kind, 100)+"; only HTML, text and JSON can be read")
+	}
+}
+
+// decoded is the body as UTF-8, by its mark, its content type or, in HTML, its
+// own declaration.
+func decoded(body []byte, contentType string) string {
+	r, err := charset.NewReader(bytes.NewReader(body), contentType)
+	if err != nil {
+		return string(body)
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return string(body)
+	}
+	return string(b)
+}
+
+func (r Reader) fromHTML(ctx context.Context, page *Page, source string) error {
+	doc, err := html.Parse(strings.NewReader(source))
+	if err != nil {
+		return unreadable(err)
+	}
+	extract := r.Extractor
+	if extract == nil {
+		extract = Main{}
+	}
+	absolute(doc, page.URL)
+	title, content := extract.Extract(doc)
+	page.Title = title
+	if content == nil {
+		return nil
+	}
+	to := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	markdown, err := to.ConvertNode(content, converter.WithContext(ctx))
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return unreadable(err)
+	}
+	page.Content = string(markdown)
+	return nil
+}
+
+// absolute makes links and images lead to where they lead from the page, and
+// takes out those that lead to no page: code, embedded data.
+func absolute(doc *html.Node, pageURL string) {
+	from, err := url.Parse(pageURL)
+	if err != nil {
+		return
+	}
+	walk(doc, func(n *html.Node) {
+		if n.DataAtom == atom.Base {
+			if b, err := from.Parse(attr(n, "href")); err == nil {
+				from = b
+			}
+		}
+		kept := n.Attr[:0]
+		for _, a := range n.Attr {
+			if a.Key == "href" || a.Key == "src" {
+				to, err := from.Parse(strings.TrimSpace(a.Val))
+				if err != nil || (to.Scheme != "http" && to.Scheme != "https" && to.Scheme != "mailto") {
+					continue
+				}
+				a.Val = to.String()
+			}
+			kept = append(kept, a)
+		}
+		n.Attr = kept
+	})
+}
+
+func unreadable(err error) error {
+	return schemas.NewError(schemas.CodeUpstreamError, "the page cannot be read").Because(errors.Join(errors.New("HTML"), err))
+}
+
+// clean makes valid UTF-8 without control characters of what may be anything.
+func clean(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// clip cuts s to at most limit bytes and splits no character.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
