@@ -19,6 +19,10 @@ var ErrFenced = errors.New("record: the run has a newer attempt or has ended")
 // be reached now.
 var ErrUnavailable = errors.New("record: the database is not available")
 
+// ErrDuplicate is the outcome of a Begin under an Idempotency-Key that the owner
+// has used before.
+var ErrDuplicate = errors.New("record: the owner has used this idempotency key before")
+
 // ErrBusy is the outcome of a Begin in a chat with a run under way.
 var ErrBusy = errors.New("record: the chat has a run under way")
 
@@ -81,10 +85,12 @@ type Begin struct {
 	// queued. Without it Err is ErrBusy and BusyRun is set.
 	Queue bool
 
-	// Set by the store: the chat's ids, the run under way, and whether the run
-	// was stored as running (attempt 1) or queued (attempt 0).
+	// Set by the store, beside Run.ConversationID and Run.ChatKey: the run
+	// under way, whether the run was stored as running (attempt 1) or queued
+	// (attempt 0), and whether the chat was made now.
 	BusyRun string
 	State   schemas.RunState
+	NewChat bool
 }
 
 // UserMessage is the user's message with what is kept beside it.
@@ -160,4 +166,12 @@ type Finish struct {
 	Log     *Segment
 	Trace   json.RawMessage
 	EndedAt time.Time
+}
+
+// StartOptions is what comes beside the body of a request that starts a run.
+// BodyHash is of the body as it came; it tells a repeated request from another
+// one under the same Idempotency-Key.
+type StartOptions struct {
+	IdempotencyKey string
+	BodyHash       string
 }

@@ -1,0 +1,215 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/r3labs/sse/v2"
+
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// The limits of a stream.
+const (
+	// DefaultKeepAlive is the silence after which a comment is sent.
+	DefaultKeepAlive = 15 * time.Second
+
+	// DefaultWriteWait is how long a write to a client may take.
+	DefaultWriteWait = 10 * time.Second
+
+	maxFrames   = 64 << 10 // bytes of frames that are written at once
+	retryMillis = "1000"   // the hint to a client whose run was interrupted
+)
+
+// errWrite is the cause of a stream whose client does not read.
+var errWrite = errors.New("the client does not read")
+
+// feed is what the library's server writes to its one connection: frames of a
+// dialect, one library event for all that is there, the next one only when it
+// has been written. Between two writes the log grows, and a slow client gets
+// larger writes, not a longer queue.
+type feed struct {
+	server *sse.Server
+	id     string
+	seq    iter.Seq2[[]runlog.Event, error]
+	frame  frames
+	out    *streamWriter
+	buf    []byte
+	last   int64
+	ended  bool
+	done   chan struct{}
+}
+
+// frames appends an event's frame in a dialect; nothing where it has none.
+type frames func(dst []byte, e *runlog.Event) []byte
+
+// newEvents returns the library's server in the way in which it holds: no
+// replay and no shared streams.
+func newEvents() *sse.Server {
+	server := sse.New()
+	server.AutoReplay = false
+	server.BufferSize = 1
+	server.Headers = map[string]string{"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
+	return server
+}
+
+var feeds atomic.Int64
+
+// serveEvents writes the events of seq as server-sent events until seq ends,
+// ctx ends or the client cannot be written to; then it cancels ctx, which is the
+// one that seq follows with.
+func (s *server) serveEvents(ctx context.Context, cancel context.CancelCauseFunc, c echo.Context, seq iter.Seq2[[]runlog.Event, error], frame frames) {
+	out := &streamWriter{
+		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: cancel,
+		written: make(chan struct{}, 1),
+	}
+	f := &feed{
+		server: s.events, id: strconv.FormatInt(feeds.Add(1), 36), seq: seq, frame: frame, out: out, done: make(chan struct{}),
+	}
+	stream := s.events.CreateStream(f.id)
+	stream.OnSubscribe = func(string, *sse.Subscriber) { f.pump(ctx) }
+	stream.OnUnsubscribe = func(id string, _ *sse.Subscriber) { s.events.RemoveStream(id) }
+	// The library takes the stream's name from the query and would read the
+	// cursor, which is ours, from the header.
+	inner := &http.Request{Method: http.MethodGet, URL: &url.URL{RawQuery: "stream=" + f.id}, Header: http.Header{}}
+	s.events.ServeHTTP(out, inner.WithContext(ctx))
+	cancel(nil)
+	<-f.done
+}
+
+// pump publishes what the sequence yields; the library calls it once the
+// connection is subscribed.
+func (f *feed) pump(ctx context.Context) {
+	defer close(f.done)
+	for events, err := range f.seq {
+		if err != nil {
+			break
+		}
+		if len(events) == 0 {
+			if !f.publish(ctx, &sse.Event{Comment: []byte("keep-alive")}) {
+				return
+			}
+			continue
+		}
+		for len(events) > 0 {
+			var ok bool
+			if events, ok = f.batch(ctx, events); !ok {
+				return
+			}
+		}
+	}
+	if !f.ended && ctx.Err() == nil && f.last > 0 {
+		// The line rides on a comment and repeats the last id, so that the
+		// reader's cursor stays.
+		f.publish(ctx, &sse.Event{ID: strconv.AppendInt(nil, f.last, 10), Data: []byte(": interrupted"), Retry: []byte(retryMillis)})
+	}
+	f.server.Publish(f.id, &sse.Event{}) // the library's sign to end
+}
+
+// batch publishes frames of the first events, as many as are written at once,
+// and returns the rest.
+func (f *feed) batch(ctx context.Context, events []runlog.Event) ([]runlog.Event, bool) {
+	f.buf = f.buf[:0]
+	n := 0
+	for n < len(events) && (n == 0 || len(f.buf) < maxFrames) {
+		f.buf = f.frame(f.buf, &events[n])
+		f.ended = f.ended || events[n].Kind.Terminal()
+		n++
+	}
+	f.last = events[n-1].Seq
+	if len(f.buf) == 0 {
+		return events[n:], true
+	}
+	id, data := split(f.buf)
+	return events[n:], f.publish(ctx, &sse.Event{ID: id, Data: data})
+}
+
+// split takes the frames apart as the library will put them together again: it
+// writes the first one's id line and "data: " itself, and the last blank line.
+func split(frames []byte) (id, data []byte) {
+	const idPrefix, dataPrefix = len("id: "), len("\ndata: ")
+	end := idPrefix
+	for frames[end] != '\n' {
+		end++
+	}
+	return frames[idPrefix:end], frames[end+dataPrefix : len(frames)-2]
+}
+
+// publish hands one event to the library and waits until it is written.
+func (f *feed) publish(ctx context.Context, e *sse.Event) bool {
+	f.server.Publish(f.id, e)
+	select {
+	case <-f.out.written:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// streamWriter is the writer under the library: a deadline for each write, the
+// error checked, the request cancelled when a write fails. Of the library's
+// flushes the first, of the bare header, is left out: an event follows.
+type streamWriter struct {
+	response *echo.Response
+	wire     *http.ResponseController
+	wait     time.Duration
+	fail     context.CancelCauseFunc
+	written  chan struct{}
+	filled   bool
+	broken   bool
+}
+
+// Header is of http.ResponseWriter.
+func (w *streamWriter) Header() http.Header { return w.response.Header() }
+
+// WriteHeader is of http.ResponseWriter.
+func (w *streamWriter) WriteHeader(status int) { w.response.WriteHeader(status) }
+
+// Write is of http.ResponseWriter. After a failure it takes everything, so that
+// the library comes to its end.
+func (w *streamWriter) Write(p []byte) (int, error) {
+	if w.broken {
+		return len(p), nil
+	}
+	if !w.filled {
+		w.filled = true
+		w.deadline()
+	}
+	if _, err := w.response.Write(p); err != nil {
+		w.breakOff(err)
+	}
+	return len(p), nil
+}
+
+// Flush is of http.Flusher.
+func (w *streamWriter) Flush() {
+	if !w.filled {
+		return
+	}
+	w.filled = false
+	if !w.broken {
+		if err := w.wire.Flush(); err != nil {
+			w.breakOff(err)
+		}
+	}
+	select {
+	case w.written <- struct{}{}:
+	default:
+	}
+}
+
+func (w *streamWriter) deadline() {
+	_ = w.wire.SetWriteDeadline(time.Now().Add(w.wait)) // a writer in a test may have none
+}
+
+func (w *streamWriter) breakOff(err error) {
+	w.broken = true
+	w.fail(errors.Join(errWrite, err))
+}

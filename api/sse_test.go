@@ -1,0 +1,176 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// longRun is a run of many events that every reader follows at its own pace.
+type longRun struct {
+	events  []runlog.Event
+	readers atomic.Int64
+}
+
+func newLongRun(n, size int) *longRun {
+	l := &longRun{}
+	for i := range n {
+		e := runlog.Event{Seq: int64(i + 1), Kind: runlog.Text, Text: strings.Repeat("x", size)}
+		if i == n-1 {
+			e = runlog.Event{Seq: int64(i + 1), Kind: runlog.Cancelled, Data: []byte(`{"type":"cancelled"}`)}
+		}
+		e.Frame = api.AppendChatFrame(nil, &e)
+		l.events = append(l.events, e)
+	}
+	return l
+}
+
+func (l *longRun) Start(context.Context, schemas.User, *schemas.ChatRequest, record.StartOptions) (schemas.Run, error) {
+	return schemas.Run{RunID: "r"}, nil
+}
+
+func (l *longRun) Follow(ctx context.Context, _ schemas.User, _ string, after int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	if after >= int64(len(l.events)) {
+		return nil, runlog.ErrEnded
+	}
+	return func(yield func([]runlog.Event, error) bool) {
+		l.readers.Add(1)
+		defer l.readers.Add(-1)
+		for i := after; i < int64(len(l.events)); i += 10 {
+			if ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			if !yield(l.events[i:min(i+10, int64(len(l.events)))], nil) {
+				return
+			}
+		}
+	}, nil
+}
+
+// serveStreams starts the real server over the streams.
+func serveStreams(t *testing.T, streams *longRun, wait time.Duration) (addr string, open *atomic.Int64) {
+	t.Helper()
+	open = new(atomic.Int64)
+	server := api.NewServer("", api.New(api.Options{Auth: api.Local{}, Streams: streams, WriteWait: wait, Log: slog.New(slog.DiscardHandler)}))
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			open.Add(-1)
+		case http.StateActive, http.StateIdle:
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-done
+	})
+	return listener.Addr().String(), open
+}
+
+// dial asks for the run's stream and leaves the answer unread; a window bounds
+// what the kernel takes in meanwhile.
+func dial(t *testing.T, addr string, window int) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if window > 0 {
+		if err := conn.(*net.TCPConn).SetReadBuffer(window); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := fmt.Fprintf(conn, "GET /api/chat/runs/r/stream HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", addr); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// 200 readers, 100 of which never read: the others get everything, and when the
+// stalled ones have been found out nobody is left.
+func TestReadersThatNeverRead(t *testing.T) {
+	const events, readers, stalled = 600, 100, 100
+	streams := newLongRun(events, 1000)
+	addr, open := serveStreams(t, streams, 2*time.Second)
+	before := runtime.NumGoroutine()
+	var idle []net.Conn
+	for range stalled {
+		idle = append(idle, dial(t, addr, 4096))
+	}
+	var group sync.WaitGroup
+	for range readers {
+		conn := dial(t, addr, 0)
+		group.Go(func() {
+			defer conn.Close()
+			want := 1
+			for lines := bufio.NewScanner(conn); lines.Scan(); {
+				if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+					if id != fmt.Sprint(want) {
+						t.Errorf("got event %s, want %d", id, want)
+						return
+					}
+					want++
+				}
+			}
+			if want != events+1 {
+				t.Errorf("got %d events, want %d", want-1, events)
+			}
+		})
+	}
+	group.Wait()
+	if n := streams.readers.Load(); n < stalled {
+		t.Errorf("%d followers are left while %d clients stall; the test does not stall them", n, stalled)
+	}
+	eventually(t, 15*time.Second, func() (string, bool) {
+		n, c, g := streams.readers.Load(), open.Load(), runtime.NumGoroutine()
+		return fmt.Sprintf("%d followers, %d connections, %d goroutines (%d before)", n, c, g, before), n == 0 && c == 0 && g <= before+2
+	})
+	for _, conn := range idle {
+		_ = conn.Close()
+	}
+}
+
+// eventually asks again until the condition holds or the time is over.
+func eventually(t *testing.T, limit time.Duration, holds func() (string, bool)) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(limit); ; <-tick.C {
+		state, ok := holds()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %v: %s", limit, state)
+		}
+	}
+}

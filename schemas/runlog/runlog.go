@@ -1,0 +1,83 @@
+// Package runlog is the log of a run as services writes it and api shows it:
+// one sequence of events, from which every dialect is made. Nothing here goes
+// on a wire as it stands.
+package runlog
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// AttemptSpan is the distance between the first sequence numbers of two
+// attempts: attempt n numbers its events from (n-1)*AttemptSpan+1.
+const AttemptSpan = 1_000_000
+
+// ErrEnded is the outcome of following a run from its terminal event on: there
+// is nothing more and there never will be.
+var ErrEnded = errors.New("runlog: the cursor is at the end of the run")
+
+// Kind says what an event is. Each kind gives at most one frame per dialect.
+type Kind uint8
+
+// The kinds. The comment names what Event.Data holds as JSON, or that
+// Event.Text holds the content.
+const (
+	Started       Kind = iota + 1 // schemas.StatusEvent with the run's ids
+	Status                        // schemas.StatusEvent
+	Attempt                       // schemas.StatusEvent with attempt, kept_through and text
+	ThreadStart                   // Level
+	BlockStart                    // Level
+	MessageStart                  // Level
+	MessageEnd                    // Level
+	BlockEnd                      // Level
+	ThreadEnd                     // Level
+	Text                          // Text: visible text of the answer
+	Marker                        // Text: [[tool:N]] or the blank line around it
+	Thinking                      // Text: reasoning
+	ToolArguments                 // Text: a piece of a call's arguments
+	ToolStart                     // schemas.ToolStartEvent
+	ToolProgress                  // schemas.ToolProgressEvent
+	ToolComplete                  // schemas.ToolCompleteEvent
+	Payload                       // schemas.CustomPayload
+	Completed                     // schemas.ChatResponsePayload, without diagnostics
+	Failed                        // schemas.ErrorEvent
+	Cancelled                     // schemas.CancelledEvent
+	kinds
+)
+
+// Valid says whether k is one of the kinds above.
+func (k Kind) Valid() bool { return k > 0 && k < kinds }
+
+// Terminal says whether an event of this kind ends its run.
+func (k Kind) Terminal() bool { return k >= Completed && k < kinds }
+
+// Event is one entry of a run's log. Events are immutable once appended.
+type Event struct {
+	// Seq is the sequence number, strictly increasing within the run.
+	Seq int64
+	// Time is milliseconds since the Unix epoch.
+	Time int64
+	Kind Kind
+	// Thread, Block and Message are the numbers of the levels the event
+	// belongs to (T1, B1, M1 on the wire); 0 is none (spec 004).
+	Thread, Block, Message uint32
+	Text                   string
+	Data                   json.RawMessage
+	// Frame is the event's frame in the dialect chat, encoded once when it was
+	// appended; nil when it has none or when the frame depends on the reader.
+	Frame []byte
+}
+
+// Level describes a thread, block or message where it starts and ends.
+type Level struct {
+	// Type is llm, tool or mcp for a block, the message type for a message.
+	Type  string `json:"type,omitempty"`
+	Label string `json:"label,omitempty"`
+	// Ref is the global id: a message's, a block's, a payload's.
+	Ref string `json:"ref,omitempty"`
+	// Status is set at the end: completed, partial, error or cancelled.
+	Status string `json:"status,omitempty"`
+	// Tool and ToolUseID name the call that a message of type tool_call shows.
+	Tool      string `json:"tool,omitempty"`
+	ToolUseID string `json:"tool_use_id,omitempty"`
+}

@@ -1,0 +1,139 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// briefing is what one turn begins with: the work for the loop, the filter for
+// its text, and the payload types and ids of the chat.
+type briefing struct {
+	request    turn.Request
+	filter     TextFilter
+	types      []turn.PayloadType
+	payloadIDs map[string]bool
+}
+
+// offer is what the request's page, tab and subtab allow.
+func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (Offer, error) {
+	c := req.Context
+	return r.Pages.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
+}
+
+// brief reads what the run needs and builds its prompt.
+func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
+	offer, err := r.offer(one.req, one.owner)
+	if err != nil {
+		return nil, fmt.Errorf("resolve the page: %w", err)
+	}
+	b := &briefing{filter: r.NewFilter(offer.PayloadTypes, offer.Actions), types: offer.PayloadTypes, payloadIDs: make(map[string]bool)}
+	in := promptInput{Offer: offer, Context: one.req.Context}
+	if !one.newChat {
+		if in.Payloads, err = r.Store.Payloads(ctx, one.owner.ID, one.conversationID); err != nil {
+			return nil, fmt.Errorf("read the payloads: %w", err)
+		}
+		for _, p := range in.Payloads {
+			b.payloadIDs[p.PayloadID] = true
+		}
+	}
+	b.request = turn.Request{
+		Model: one.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
+		System: r.prompts.build(ctx, in), Tools: offer.Tools,
+	}
+	if b.request.Model == "" {
+		b.request.Model = r.Model
+	}
+	if one.req.InteractionType == schemas.ActionExecuted {
+		return b, nil
+	}
+	b.request.Messages, err = r.history.messages(ctx, historyInput{
+		Owner: one.owner.ID, ConversationID: one.conversationID, UserMessageID: one.userMessageID, Current: one.userMessage,
+		Alone:     one.newChat && len(one.req.ConversationHistory) == 0,
+		Summarize: func(ctx context.Context, text string) (string, error) { return r.summarize(ctx, b.request.Model, text) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	return b, nil
+}
+
+// summarize condenses older turns with one call of the model.
+func (r *Runs) summarize(ctx context.Context, model, text string) (string, error) {
+	return r.ask(ctx, turn.Request{
+		Model: model, MaxTokens: r.MaxTokens, MaxIterations: 1, System: summaryInstructions,
+		Messages: []turn.Message{{Role: turn.User, Content: text}},
+	})
+}
+
+// ask makes one call of the model without tools and returns its text.
+func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
+	var text strings.Builder
+	for event, err := range r.Agent.Run(ctx, req) {
+		if err != nil {
+			return "", err
+		}
+		switch e := event.(type) {
+		case turn.TextDelta:
+			text.WriteString(e.Text)
+		case turn.FullText:
+			text.WriteString(e.Text)
+		case turn.Cancelled:
+			return "", e.Cause
+		case turn.CallStart, turn.Thinking, turn.ToolArguments, turn.Reply, turn.ToolStart, turn.ToolProgress, turn.ToolComplete, turn.PayloadMade, turn.LoopComplete:
+		}
+	}
+	return text.String(), nil
+}
+
+// repair asks the model once for the value that the end of its reply cut off,
+// and for that alone (3-agent.md, "Markers").
+func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
+	cut := rec.cut
+	req := brief.request
+	req.Tools, req.Steps, req.MaxIterations = nil, nil, 1
+	req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
+		turn.Message{Role: turn.Assistant, Content: rec.message() + "\n\n" + cut.Marker + " " + cut.Text},
+		turn.Message{Role: turn.User, Content: "Your reply was cut off inside the JSON behind " + cut.Marker +
+			" Write that JSON value again, complete and as short as it can be, and nothing else."})
+	text, err := r.ask(one.ctx, req)
+	if err != nil {
+		r.Logger.Warn("ask for a cut off value again", "run_id", one.id, "error", err)
+		return
+	}
+	rec.levels.openBlock("llm", "")
+	rec.found(rec.filter.Recover(*cut, text))
+	rec.levels.closeBlock("completed")
+}
+
+// actionCall is the click of a request; the chat is 0 while there is none yet.
+func actionCall(req *schemas.ChatRequest, user schemas.User, conversationID int64) ActionCall {
+	return ActionCall{Action: req.ActionMetadata.ActionIdentifier, User: user, ConversationID: conversationID, Context: req.Context, Data: req.ActionMetadata.ActionData}
+}
+
+// act runs the server action that the user clicked, without a call of the model
+// (7-exact-answers.md, "action_executed"). That it begins is on disk first, so
+// that it never runs twice.
+func (r *Runs) act(one *run, rec *recorder) outcome {
+	rec.checkpoint = &record.Checkpoint{N: 1, Data: encode(checkpoint{Action: true})}
+	if err := rec.write(&record.Write{}).wait(one.ctx); err != nil {
+		return r.stopped(one, rec, err)
+	}
+	done, err := r.Actions.Run(one.ctx, actionCall(one.req, one.owner, one.conversationID))
+	if err != nil {
+		return r.stopped(one, rec, err)
+	}
+	rec.show(done.Text)
+	rec.levels.closeBlock("completed")
+	if done.Payload != nil {
+		if named := rec.name(*done.Payload, "tool"); named != nil {
+			rec.pending = append(rec.pending, *named)
+		}
+	}
+	rec.stop = schemas.EndTurn
+	return outcome{state: schemas.RunCompleted}
+}

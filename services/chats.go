@@ -1,0 +1,87 @@
+package services
+
+import (
+	"context"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// pageOfMessages is how many messages are read at once.
+const pageOfMessages = 200
+
+// Chats is the conversations of users. Every call is for the user it is given;
+// what is somebody else's is schemas.ErrNotFound.
+type Chats struct {
+	store chatStore
+	runs  *Runs
+}
+
+// NewChats returns the chats of a store. Deleting one cancels its run first.
+func NewChats(store chatStore, runs *Runs) *Chats { return &Chats{store, runs} }
+
+// List returns a page of the user's chats, newest first.
+func (c *Chats) List(ctx context.Context, user schemas.User, q record.ChatQuery) (schemas.ChatList, error) {
+	return c.store.Chats(ctx, user.ID, q)
+}
+
+// Get returns a chat with a page of its messages.
+func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.MessageQuery) (schemas.Chat, error) {
+	chat, err := c.store.Chat(ctx, user.ID, id)
+	if err != nil {
+		return schemas.Chat{}, err
+	}
+	chat.Messages, chat.NextCursor, err = c.store.Messages(ctx, user.ID, id, q)
+	return chat, err
+}
+
+// Rename gives a chat a title.
+func (c *Chats) Rename(ctx context.Context, user schemas.User, id int64, title string) (schemas.Chat, error) {
+	return c.store.RenameChat(ctx, user.ID, id, title)
+}
+
+// Delete deletes a chat and all that belongs to it; a run under way is
+// cancelled first.
+func (c *Chats) Delete(ctx context.Context, user schemas.User, id int64) error {
+	chat, err := c.store.Chat(ctx, user.ID, id)
+	if err != nil {
+		return err
+	}
+	if chat.ActiveRunID != "" {
+		if _, err := c.runs.Cancel(ctx, user, chat.ActiveRunID); err != nil {
+			return err
+		}
+	}
+	return c.store.DeleteChat(ctx, user.ID, id)
+}
+
+// Payload returns a payload whole.
+func (c *Chats) Payload(ctx context.Context, user schemas.User, id int64, payloadID string) (schemas.CustomPayload, error) {
+	return c.store.Payload(ctx, user.ID, id, payloadID)
+}
+
+// Resolve keeps the user's decision about a payload.
+func (c *Chats) Resolve(ctx context.Context, user schemas.User, id int64, payloadID, decision string) (schemas.CustomPayload, error) {
+	return c.store.ResolvePayload(ctx, user.ID, id, payloadID, decision)
+}
+
+// SetFeedback keeps the user's judgement of an answer.
+func (c *Chats) SetFeedback(ctx context.Context, user schemas.User, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
+	return c.store.SetFeedback(ctx, user.ID, id, messageID, f)
+}
+
+// allMessages returns the current messages of a chat in order of time.
+func (r *Runs) allMessages(ctx context.Context, owner string, id int64) ([]schemas.Message, error) {
+	var all []schemas.Message
+	for cursor := ""; ; {
+		list, next, err := r.Store.Messages(ctx, owner, id, record.MessageQuery{Limit: pageOfMessages, Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		all = append(list, all...)
+		if next == "" {
+			return all, nil
+		}
+		cursor = next
+	}
+}

@@ -1,0 +1,152 @@
+package services
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// forever is longer than any run.
+const forever = 24 * time.Hour
+
+// Follow returns the events of a run of the user's after the cursor: those that
+// are there, then live ones as they come, to the terminal event. Batches are
+// never empty, but for one after each span of silence as long as idle (0 for
+// none). The sequence ends without a terminal event when the run is
+// interrupted; the reader comes back with its cursor. It ends with an error
+// when ctx does. A cursor at or past the terminal event is runlog.ErrEnded.
+func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
+	if one := r.find(id); one != nil {
+		if one.owner.ID != user.ID {
+			return nil, schemas.ErrNotFound
+		}
+		if last, over := one.log.ended(); over && after >= last {
+			return nil, runlog.ErrEnded
+		}
+		return func(yield func([]runlog.Event, error) bool) { r.followLive(ctx, one, after, idle, yield) }, nil
+	}
+	rec, err := r.owned(ctx, user, id)
+	if err != nil {
+		return nil, err
+	}
+	if rec.State.Terminal() && after >= rec.LastSeq {
+		return nil, runlog.ErrEnded
+	}
+	return func(yield func([]runlog.Event, error) bool) { r.replay(ctx, id, after, 0, yield) }, nil
+}
+
+// replay yields stored events after the cursor, up to the number (0 for all);
+// it returns the last one's number and whether the reader wants more.
+func (r *Runs) replay(ctx context.Context, id string, after, through int64, yield func([]runlog.Event, error) bool) (int64, bool) {
+	segments, err := r.Store.Segments(ctx, id, after)
+	if err != nil {
+		yield(nil, err)
+		return after, false
+	}
+	for _, s := range segments {
+		events, err := decodeEvents(s.Data)
+		if err != nil {
+			yield(nil, err)
+			return after, false
+		}
+		from, to := 0, len(events)
+		for from < to && events[from].Seq <= after {
+			from++
+		}
+		for through > 0 && to > from && events[to-1].Seq > through {
+			to--
+		}
+		if from == to {
+			continue
+		}
+		r.frames(events[from:to])
+		after = events[to-1].Seq
+		if !yield(events[from:to], nil) {
+			return after, false
+		}
+	}
+	return after, true
+}
+
+// frames encodes what a stored log does not hold.
+func (r *Runs) frames(events []runlog.Event) {
+	var arena []byte
+	for i := range events {
+		start := len(arena)
+		arena = r.Frame(arena, &events[i])
+		if len(arena) > start {
+			events[i].Frame = arena[start:len(arena):len(arena)]
+		}
+	}
+}
+
+func (r *Runs) followLive(ctx context.Context, one *run, after int64, idle time.Duration, yield func([]runlog.Event, error) bool) {
+	bell, leave := one.log.subscribe()
+	defer r.left(one, leave)
+	if after < one.log.base { // events of earlier attempts
+		var more bool
+		if after, more = r.replay(ctx, one.id, after, one.log.base, yield); !more {
+			return
+		}
+		after = max(after, one.log.base)
+	}
+	if idle <= 0 {
+		idle = forever
+	}
+	r.followBell(ctx, one, after, bell, idle, yield)
+}
+
+// followBell yields what is new each time the bell rings, and an empty batch
+// when silence has lasted.
+func (r *Runs) followBell(ctx context.Context, one *run, after int64, bell <-chan struct{}, idle time.Duration, yield func([]runlog.Event, error) bool) {
+	silence := time.NewTimer(idle)
+	defer silence.Stop()
+	for {
+		events, open := one.log.since(after)
+		if len(events) > 0 {
+			after = events[len(events)-1].Seq
+			if !yield(events, nil) {
+				return
+			}
+			silence.Reset(idle)
+			continue
+		}
+		if !open {
+			return
+		}
+		select {
+		case <-bell:
+		case <-silence.C:
+			silence.Reset(idle)
+			if !yield(nil, nil) {
+				return
+			}
+		case <-ctx.Done():
+			yield(nil, context.Cause(ctx))
+			return
+		}
+	}
+}
+
+// left is called when a reader has gone: a run that is to end with its reader
+// is cancelled, one that has ended is forgotten.
+func (r *Runs) left(one *run, leave func() int) {
+	if leave() > 0 {
+		return
+	}
+	if _, open := one.log.since(one.log.last()); !open {
+		r.forget(one)
+		return
+	}
+	if one.req.OnDisconnect == "cancel" {
+		one.stop(errDisconnect)
+		ctx, cancel := context.WithTimeout(context.Background(), commitWait)
+		defer cancel()
+		if err := r.Store.RequestCancel(ctx, one.id); err != nil {
+			r.Logger.Warn("store a cancel", "run_id", one.id, "error", err)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package services
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// Limits of one attempt's log.
+const (
+	maxLogEvents = runlog.AttemptSpan - 1
+	maxLogBytes  = 64 << 20
+	arenaChunk   = 1 << 10
+	arenaMax     = 32 << 10
+)
+
+// errLogFull is the outcome of an append over the limits.
+var errLogFull = errors.New("the run's log is full")
+
+// log is the event log of one attempt: one writer appends, any number of
+// readers follow, each with its own cursor. Readers are woken by a one-slot
+// bell that carries nothing and then read the log, so nothing is dropped,
+// doubled or reordered, and a slow reader costs nobody else anything.
+type log struct {
+	frame func(dst []byte, e *runlog.Event) []byte
+	now   func() int64
+
+	mu     sync.Mutex
+	base   int64 // the number before the first event's
+	events []runlog.Event
+	stored int // how many of events are in the store
+	bytes  int
+	arena  []byte
+	closed bool
+	bells  []chan struct{}
+}
+
+// newLog returns the log of an attempt (from 1).
+func newLog(attempt int, frame func([]byte, *runlog.Event) []byte, now func() int64) *log {
+	return &log{base: int64(attempt-1) * runlog.AttemptSpan, frame: frame, now: now}
+}
+
+// append adds e, giving it number and time, and rings the bells.
+func (l *log) append(e runlog.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.room(&e); err != nil {
+		return err
+	}
+	l.stamp(&e)
+	l.put(e)
+	return nil
+}
+
+// room refuses what goes past the limits; a terminal event always fits.
+func (l *log) room(e *runlog.Event) error {
+	l.bytes += len(e.Text) + len(e.Data)
+	if (l.bytes > maxLogBytes || len(l.events) >= maxLogEvents-16) && !e.Kind.Terminal() && e.Kind != runlog.MessageEnd && e.Kind != runlog.BlockEnd && e.Kind != runlog.ThreadEnd {
+		return errLogFull
+	}
+	return nil
+}
+
+func (l *log) stamp(e *runlog.Event) {
+	e.Seq = l.base + int64(len(l.events)) + 1
+	e.Time = l.now()
+}
+
+func (l *log) put(e runlog.Event) {
+	if cap(l.arena)-len(l.arena) < len(e.Text)+len(e.Data)+128 {
+		size := min(arenaMax, max(arenaChunk, 2*cap(l.arena)))
+		l.arena = make([]byte, 0, max(size, len(e.Text)+len(e.Data)+256))
+	}
+	start := len(l.arena)
+	l.arena = l.frame(l.arena, &e)
+	if end := len(l.arena); end > start {
+		e.Frame = l.arena[start:end:end]
+	}
+	l.events = append(l.events, e)
+	l.ring()
+}
+
+func (l *log) ring() {
+	for _, bell := range l.bells {
+		select {
+		case bell <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// seal returns the encoding of the whole log with a terminal event e behind it.
+// Readers see e only after publish.
+func (l *log) seal(e *runlog.Event) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stamp(e)
+	all := append(slices.Clip(l.events), *e)
+	return appendEvents(make([]byte, 0, l.bytes+16*len(all)), all)
+}
+
+// publish appends the sealed terminal event and closes the log.
+func (l *log) publish(e runlog.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.put(e)
+	l.stored = len(l.events)
+	l.closed = true
+}
+
+// close ends the log without a terminal event; readers come back later.
+func (l *log) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.ring()
+}
+
+// since returns the events after the number, and whether more may come. The
+// slice is the log's own; it never changes.
+func (l *log) since(after int64) (events []runlog.Event, open bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := min(max(after-l.base, 0), int64(len(l.events)))
+	n := len(l.events)
+	return l.events[from:n:n], !l.closed
+}
+
+// last returns the number of the newest event, or of the one before the first.
+func (l *log) last() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.base + int64(len(l.events))
+}
+
+// ended says whether the terminal event is in the log, and its number.
+func (l *log) ended() (int64, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.events)
+	if n == 0 || !l.events[n-1].Kind.Terminal() {
+		return 0, false
+	}
+	return l.events[n-1].Seq, true
+}
+
+// unstored returns the events that no committed write holds yet.
+func (l *log) unstored() []runlog.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.events)
+	return l.events[l.stored:n:n]
+}
+
+// markStored says that all events up to the number are in the store.
+func (l *log) markStored(through int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stored = max(l.stored, int(through-l.base))
+}
+
+// subscribe returns a bell that is rung when there is something new, and what
+// to call when the reader leaves; left is the number of readers that remain.
+func (l *log) subscribe() (bell <-chan struct{}, leave func() (left int)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	mine := make(chan struct{}, 1)
+	l.bells = append(l.bells, mine)
+	return mine, func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.bells = slices.DeleteFunc(l.bells, func(b chan struct{}) bool { return b == mine })
+		return len(l.bells)
+	}
+}
+
+// readers is the number of readers that follow now.
+func (l *log) readers() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.bells)
+}

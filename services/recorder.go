@@ -1,0 +1,305 @@
+package services
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Limits of what one run may show.
+const (
+	maxPayloads = 64
+	maxWarnings = 32
+)
+
+// thinkingStatus is the line shown while the model has said nothing yet.
+const thinkingStatus = "Thinking..."
+
+// recorder turns the events of the loop into events of the log, and keeps what
+// the answer is made of: the visible text, the tool calls, the payloads. It
+// belongs to the goroutine of the run.
+type recorder struct {
+	run    *run
+	brief  *briefing
+	levels levels
+	filter TextFilter
+	types  map[string]turn.PayloadType
+	taken  map[string]bool // payload ids of the chat
+
+	// visible joins all text deltas; atMarker says that it ends with a tool
+	// marker, so that a blank line is due before what follows.
+	visible  strings.Builder
+	newlines int // at the end of visible
+	atMarker bool
+
+	steps   []turn.Step
+	calls   []*call
+	marked  int                     // markers sent
+	pending []schemas.CustomPayload // named, in no write yet
+
+	payloads []schemas.CustomPayload
+	values   []schemas.SuggestedValue
+	actions  []schemas.SuggestedAction
+	warnings []string
+	dropped  []string
+	raw      strings.Builder // the model's text as it was
+	spoke    bool            // the reply under way has had text
+	cut      *turn.CutValue
+	usage    schemas.Usage
+	stop     schemas.StopReason
+
+	// checkpoint is the reply that is to be stored with the next write.
+	checkpoint *record.Checkpoint
+	// silent is set while finished steps are gone through again.
+	silent bool
+	err    error // the first append that failed
+
+	// interrupted holds the calls that an earlier attempt began and did not
+	// finish; it does not change once tools run.
+	interrupted map[int]bool
+
+	mu      sync.Mutex
+	started map[int]*entry // the writes that say that a call begins, for the goroutines of the tools
+}
+
+// call is a tool call of the run.
+type call struct {
+	record.ToolCall
+	payload *schemas.CustomPayload
+	done    bool
+}
+
+func newRecorder(r *run) *recorder {
+	rec := &recorder{run: r, started: make(map[int]*entry)}
+	rec.levels = levels{rec: rec, offset: uint32(r.attempt-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
+	return rec
+}
+
+// use gives the recorder what the briefing found.
+func (rec *recorder) use(brief *briefing) {
+	rec.brief, rec.filter, rec.taken = brief, brief.filter, brief.payloadIDs
+	rec.types = make(map[string]turn.PayloadType, len(brief.types))
+	for _, t := range brief.types {
+		rec.types[t.Name] = t
+	}
+}
+
+// emit appends an event at the innermost open level of thread.
+func (rec *recorder) emit(e runlog.Event) {
+	if rec.silent || rec.err != nil {
+		return
+	}
+	rec.err = rec.run.log.append(e)
+}
+
+// emitData appends an event whose data is v.
+func (rec *recorder) emitData(kind runlog.Kind, thread, block, message uint32, v any) {
+	if rec.silent {
+		return
+	}
+	rec.emit(runlog.Event{Kind: kind, Thread: thread, Block: block, Message: message, Data: encode(v)})
+}
+
+// encode is JSON of a value of ours, which cannot fail.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+func (rec *recorder) status(message string) {
+	rec.emitData(runlog.Status, 0, 0, 0, schemas.StatusEvent{Type: schemas.TypeStatus, Message: message})
+}
+
+// handle takes one event of the loop.
+func (rec *recorder) handle(event turn.Event) {
+	switch e := event.(type) {
+	case turn.CallStart:
+		rec.spoke = false
+		if e.Iteration > 0 {
+			rec.status(thinkingStatus)
+		}
+		rec.levels.openBlock("llm", "")
+	case turn.Thinking:
+		rec.levels.write("thinking")
+		rec.emit(runlog.Event{Kind: runlog.Thinking, Block: rec.levels.block, Message: rec.levels.text, Text: e.Text})
+	case turn.TextDelta:
+		rec.modelText(e.Text)
+	case turn.FullText:
+		rec.modelText(e.Text)
+	case turn.ToolArguments:
+		m := rec.levels.callMessage(e.Index, e.ID, e.Name)
+		if e.Fragment != "" {
+			rec.emit(runlog.Event{Kind: runlog.ToolArguments, Block: rec.levels.block, Message: m, Text: e.Fragment})
+		}
+	case turn.Reply:
+		rec.reply(e)
+	case turn.ToolStart:
+		rec.toolStart(e)
+	case turn.ToolProgress:
+		rec.toolProgress(e)
+	case turn.PayloadMade:
+		rec.toolPayload(e)
+	case turn.ToolComplete:
+		rec.toolComplete(e)
+	case turn.LoopComplete:
+		rec.stop, rec.usage = e.StopReason, e.Usage
+	case turn.Cancelled:
+	}
+}
+
+// modelText shows what the filter lets through of a piece of the model's text.
+func (rec *recorder) modelText(delta string) {
+	rec.spoke = true
+	rec.raw.WriteString(delta)
+	rec.show(rec.filter.Feed(delta))
+}
+
+// show appends visible text. Behind a tool marker it begins after one blank
+// line, whatever line breaks the model wrote there.
+func (rec *recorder) show(text string) {
+	if rec.atMarker {
+		text = strings.TrimLeft(text, "\r\n")
+		if text == "" {
+			return
+		}
+		rec.atMarker = false
+		rec.put(runlog.Marker, "\n\n")
+	}
+	if text == "" {
+		return
+	}
+	if rec.visible.Len() == 0 && !rec.silent {
+		rec.run.runs.Metrics.FirstToken(rec.run.runs.now().Sub(rec.run.createdAt))
+	}
+	rec.put(runlog.Text, text)
+}
+
+func (rec *recorder) put(kind runlog.Kind, text string) {
+	rec.visible.WriteString(text)
+	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
+		rec.newlines += len(text)
+	} else {
+		rec.newlines = len(text) - len(trimmed)
+	}
+	if kind == runlog.Text {
+		rec.levels.write("text")
+		rec.emit(runlog.Event{Kind: kind, Block: rec.levels.block, Message: rec.levels.text, Text: text})
+		return
+	}
+	rec.emit(runlog.Event{Kind: kind, Text: text})
+}
+
+// reply ends a reply: what the filter still holds, the payloads of its text,
+// the calls it asks for. It becomes a checkpoint with the next write.
+func (rec *recorder) reply(e turn.Reply) {
+	if !rec.spoke && e.Text != "" {
+		rec.modelText(e.Text)
+	}
+	rest, found := rec.filter.End(e.StopReason == schemas.MaxTokens)
+	rec.show(rest)
+	rec.found(found)
+	for i, c := range e.ToolCalls {
+		rec.levels.wholeCall(e.FirstIndex+i, c)
+	}
+	rec.levels.closeBlock("completed")
+	rec.steps = append(rec.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
+	rec.checkpoint = &record.Checkpoint{N: len(rec.steps), Data: encode(checkpoint{Reply: &e})}
+	rec.usage = rec.usage.Add(e.Usage)
+}
+
+// found takes what the filter cut out of a reply.
+func (rec *recorder) found(f turn.Found) {
+	for _, p := range f.Payloads {
+		if named := rec.name(p, "llm"); named != nil {
+			rec.pending = append(rec.pending, *named)
+			rec.levels.payload(0, *named)
+		}
+	}
+	if f.Values != nil {
+		rec.values = f.Values
+	}
+	if f.Actions != nil {
+		rec.actions = f.Actions
+	}
+	for _, w := range f.Warnings {
+		rec.warn(w)
+	}
+	rec.dropped = append(rec.dropped, f.Dropped...)
+	rec.cut = f.Cut
+}
+
+func (rec *recorder) warn(text string) {
+	if len(rec.warnings) < maxWarnings && !slices.Contains(rec.warnings, text) {
+		rec.warnings = append(rec.warnings, text)
+	}
+}
+
+// name gives a payload its id and summary. The id depends on the run and the
+// payload's number alone, so that a recovered run names it the same. Nil is a
+// payload that does not fit its type.
+func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload {
+	t, known := rec.types[p.Type]
+	if known && t.Check != nil {
+		if err := t.Check(p.Data); err != nil {
+			rec.warn("A payload of type " + p.Type + " did not fit its schema and was left out.")
+			rec.dropped = append(rec.dropped, p.Type+": "+string(p.Data))
+			return nil
+		}
+	}
+	if len(rec.payloads) >= maxPayloads {
+		rec.warn("Some payloads were left out: there were too many.")
+		return nil
+	}
+	named := schemas.CustomPayload{Type: p.Type, Data: p.Data, Source: source}
+	for salt := 0; named.PayloadID == "" || rec.taken[named.PayloadID]; salt++ {
+		sum := sha256.Sum256([]byte(rec.run.id + "/" + strconv.Itoa(len(rec.payloads)) + "/" + strconv.Itoa(salt)))
+		named.PayloadID = hex.EncodeToString(sum[:4])
+	}
+	rec.take(named.PayloadID)
+	if known && t.Summarize != nil {
+		named.Summary = t.Summarize(p.Data)
+	}
+	rec.payloads = append(rec.payloads, named)
+	return &named
+}
+
+// message is the visible text without the white space around it.
+func (rec *recorder) message() string { return strings.TrimSpace(rec.visible.String()) }
+
+// produced says whether there is anything of an answer to keep.
+func (rec *recorder) produced() bool { return rec.message() != "" || len(rec.calls) > 0 }
+
+// history is the tool history in the order in which the model asked.
+func (rec *recorder) history() []schemas.ToolCall {
+	var list []schemas.ToolCall
+	for _, c := range rec.calls {
+		if c == nil {
+			continue
+		}
+		list = append(list, schemas.ToolCall{
+			ToolName: c.Name, Input: c.Input, Output: CutOutput(c.Output), IsError: c.IsError,
+			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
+		})
+	}
+	return list
+}
+
+// take marks a payload id as in use.
+func (rec *recorder) take(id string) {
+	if rec.taken == nil {
+		rec.taken = make(map[string]bool)
+	}
+	rec.taken[id] = true
+}

@@ -1,0 +1,207 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// HistoryOutput is how many characters of a tool's output a history on the wire
+// holds; the whole is at GET /api/chat/runs/{run_id}/tools/{index}.
+const HistoryOutput = 16_000
+
+// CutOutput returns output as a history on the wire holds it: at most
+// HistoryOutput characters, and a note where something was cut off.
+func CutOutput(output string) string {
+	if len(output) <= HistoryOutput {
+		return output
+	}
+	n := utf8.RuneCountInString(output)
+	if n <= HistoryOutput {
+		return output
+	}
+	at := 0
+	for range HistoryOutput {
+		_, size := utf8.DecodeRuneInString(output[at:])
+		at += size
+	}
+	return output[:at] + fmt.Sprintf("\n[cut: %d of %d characters]", HistoryOutput, n)
+}
+
+// at returns the call of that index, making room for it.
+func (rec *recorder) at(index int) *call {
+	for len(rec.calls) <= index {
+		rec.calls = append(rec.calls, nil)
+	}
+	if rec.calls[index] == nil {
+		rec.calls[index] = &call{ToolCall: record.ToolCall{RunID: rec.run.id, Index: index}}
+	}
+	return rec.calls[index]
+}
+
+// toolStart shows a call and writes down that it begins, with the reply that
+// asked for it. Who must not begin before that is on disk waits for c.started.
+func (rec *recorder) toolStart(e turn.ToolStart) {
+	rec.flushFilterBlock()
+	c := rec.at(e.Index)
+	c.ToolUseID, c.Name, c.Input = e.ID, e.Name, e.Input
+	c.State, c.Attempt, c.StartedAt = record.ToolStarted, rec.run.attempt, rec.run.runs.now()
+	rec.status("Running " + e.Name + "...")
+	thread, block, message := rec.levels.openTool(e, rec.parallel(e.Index))
+	rec.emitData(runlog.ToolStart, thread, block, message, schemas.ToolStartEvent{
+		Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index,
+	})
+	row := c.ToolCall
+	w := rec.write(&record.Write{ToolCall: &row})
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.started[e.Index] = w
+}
+
+// wrap gives tools the user, the chat and the page, and lets one with side
+// effects begin only when it is on disk that it does. A call that an earlier
+// attempt began and that may not be run twice is answered as interrupted.
+func (rec *recorder) wrap(tools []turn.Tool) []turn.Tool {
+	wrapped := make([]turn.Tool, len(tools))
+	for i, t := range tools {
+		wrapped[i] = t
+		wrapped[i].Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+			if !t.Idempotent {
+				if rec.interrupted[c.Index] {
+					return turn.Result{Text: interruptedText, IsError: true}, nil
+				}
+				rec.mu.Lock()
+				w := rec.started[c.Index]
+				rec.mu.Unlock()
+				if err := w.wait(ctx); err != nil {
+					return turn.Result{}, err
+				}
+			}
+			c.User, c.ConversationID, c.RunID, c.Context = rec.run.owner, rec.run.conversationID, rec.run.id, rec.run.req.Context
+			return t.Run(ctx, c)
+		}
+	}
+	return wrapped
+}
+
+// interruptedText is what the model reads of a call whose outcome is unknown.
+const interruptedText = "The service was interrupted while this call ran. It is not known whether it took effect, and it was not repeated. " +
+	"Find out what state things are in before you call it again, and tell the user."
+
+// parallel says whether the step that the call belongs to has other calls.
+func (rec *recorder) parallel(index int) bool {
+	for i := len(rec.steps) - 1; i >= 0; i-- {
+		if s := rec.steps[i]; index >= s.Reply.FirstIndex {
+			return len(s.Reply.ToolCalls) > 1
+		}
+	}
+	return false
+}
+
+// flushFilterBlock ends a block of the model that a reply left open.
+func (rec *recorder) flushFilterBlock() {
+	if rec.levels.kind == "llm" {
+		rec.levels.closeBlock("completed")
+	}
+}
+
+func (rec *recorder) toolProgress(e turn.ToolProgress) {
+	thread, block, message := rec.levels.tool(e.Index)
+	rec.emitData(runlog.ToolProgress, thread, block, message, schemas.ToolProgressEvent{
+		Type: schemas.TypeToolProgress, Tool: e.Name, Stage: e.Stage, Message: e.Message, Progress: e.Fraction,
+		Data: e.Data, ToolUseID: e.ID, Index: e.Index,
+	})
+}
+
+// toolPayload names a tool's payload; it is stored and shown with the result.
+func (rec *recorder) toolPayload(e turn.PayloadMade) {
+	rec.at(e.Index).payload = rec.name(e.Payload, "tool")
+}
+
+// toolComplete stores a call's outcome and then shows it, and the markers that
+// are due: marker N comes after all markers below N.
+func (rec *recorder) toolComplete(e turn.ToolComplete) {
+	c := rec.at(e.Index)
+	c.ToolUseID, c.Name, c.State = e.ID, e.Name, record.ToolFinished
+	c.Output, c.ModelOutput, c.IsError, c.Duration = e.Result.Text, e.ModelText, e.Result.IsError, e.Result.Duration
+	if c.Input == nil {
+		c.Input = []byte("{}")
+	}
+	c.Payload = c.payload
+	if c.payload != nil {
+		rec.pending = append(rec.pending, *c.payload)
+	}
+	rec.result(e.Index, e.Result)
+	row := c.ToolCall
+	if err := rec.write(&record.Write{ToolCall: &row}).wait(rec.run.ctx); err != nil && rec.err == nil {
+		rec.err = err
+		return
+	}
+	rec.completed(c)
+}
+
+// result puts a call's outcome into its step.
+func (rec *recorder) result(index int, result turn.Result) {
+	for i := len(rec.steps) - 1; i >= 0; i-- {
+		if s := rec.steps[i]; index >= s.Reply.FirstIndex {
+			if n := index - s.Reply.FirstIndex; n < len(s.Results) {
+				s.Results[n] = &result
+			}
+			return
+		}
+	}
+}
+
+// completed shows a finished call, its payload and the markers that are due.
+func (rec *recorder) completed(c *call) {
+	thread, block, message := rec.levels.tool(c.Index)
+	if !rec.silent {
+		rec.emit(runlog.Event{
+			Kind: runlog.ToolComplete, Thread: thread, Block: block, Message: message, Text: CutOutput(c.Output),
+			Data: encode(schemas.ToolCompleteEvent{
+				Type: schemas.TypeToolComplete, Tool: c.Name, Index: c.Index, ToolUseID: c.ToolUseID, IsError: c.IsError,
+			}),
+		})
+	}
+	rec.levels.closeTool(c.Index, c.IsError, c.payload)
+	c.done = true
+	for rec.marked < len(rec.calls) && rec.calls[rec.marked] != nil && rec.calls[rec.marked].done {
+		rec.marker(rec.marked)
+		rec.marked++
+	}
+}
+
+// marker shows [[tool:N]] after a blank line, if there is text before it.
+func (rec *recorder) marker(n int) {
+	if rec.visible.Len() > 0 && rec.newlines < 2 {
+		rec.put(runlog.Marker, "\n\n"[rec.newlines:])
+	}
+	rec.put(runlog.Marker, "[[tool:"+strconv.Itoa(n)+"]]")
+	rec.atMarker = true
+}
+
+// write submits a write of the run, with the checkpoint and the payloads that
+// wait for one.
+func (rec *recorder) write(w *record.Write) *entry {
+	w.RunID, w.Attempt = rec.run.id, rec.run.attempt
+	w.Checkpoint, rec.checkpoint = rec.checkpoint, nil
+	w.Payloads = append(w.Payloads, rec.takePayloads()...)
+	return rec.run.runs.journal.submit(w, rec.run, true)
+}
+
+func (rec *recorder) takePayloads() []record.Payload {
+	var rows []record.Payload
+	for _, p := range rec.pending {
+		rows = append(rows, record.Payload{
+			CustomPayload: p, ConversationID: rec.run.conversationID, RunID: rec.run.id, MessageID: rec.run.messageID, CreatedAt: rec.run.runs.now(),
+		})
+	}
+	rec.pending = nil
+	return rows
+}

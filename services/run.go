@@ -1,0 +1,364 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// run is a run of this process: queued, under way, or ended with readers left.
+type run struct {
+	runs           *Runs
+	id             string
+	attempt        int
+	conversationID int64
+	chatKey        string
+	newChat        bool
+	owner          schemas.User
+	messageID      string
+	userMessageID  string
+	userMessage    *record.UserMessage // nil when it is to be read
+	createdAt      time.Time
+	req            *schemas.ChatRequest
+	log            *log
+	prior          *prior // what earlier attempts left; nil in the first
+
+	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
+	ctx     context.Context
+	stop    context.CancelCauseFunc
+	done    chan struct{} // closed when the run's goroutine has ended
+	release func()
+	trace   atomic.Pointer[schemas.Diagnostics]
+}
+
+// outcome is how an attempt ended.
+type outcome struct {
+	state schemas.RunState // terminal, or "" for an attempt that is given up
+	err   error
+}
+
+// launch makes the run of a committed Begin and starts it, unless it is queued.
+func (r *Runs) launch(b *record.Begin, req *schemas.ChatRequest, user schemas.User, release func()) *run {
+	one := &run{
+		runs: r, id: b.Run.ID, conversationID: b.Run.ConversationID, chatKey: b.Run.ChatKey, newChat: b.NewChat, owner: user,
+		messageID: b.Run.MessageID, userMessageID: b.Run.UserMessageID, userMessage: b.UserMessage, createdAt: b.Run.CreatedAt, req: req, release: release,
+	}
+	if b.State == schemas.RunRunning {
+		one.attempt = 1
+	}
+	r.enlist(one, 1)
+	if b.State == schemas.RunRunning {
+		r.goWork(one)
+	}
+	return one
+}
+
+// enlist makes the run known under its id, with the log of the attempt.
+func (r *Runs) enlist(one *run, attempt int) {
+	one.log = newLog(attempt, r.Frame, r.nowMilli)
+	one.ctx, one.stop = context.WithCancelCause(r.base)
+	one.done = make(chan struct{})
+	r.mu.Lock()
+	r.live[one.id] = one
+	r.mu.Unlock()
+}
+
+// goWork starts the goroutine of the run.
+func (r *Runs) goWork(one *run) {
+	r.work.Go(func() {
+		began := r.now()
+		r.Metrics.RunStarted()
+		timer := time.AfterFunc(r.RunTimeout, func() { one.stop(errRunTimeout) })
+		end := r.attempt(one)
+		timer.Stop()
+		one.stop(nil)
+		r.Metrics.RunEnded(string(end), r.now().Sub(began))
+		r.Metrics.Event(int(one.log.last() - one.log.base))
+		r.ended(one)
+	})
+}
+
+// ended forgets a run that nobody reads and lets the chat's next one begin.
+func (r *Runs) ended(one *run) {
+	if one.log.readers() == 0 {
+		r.forget(one)
+	}
+	if one.release != nil {
+		one.release()
+	}
+	close(one.done)
+	if !r.Draining() {
+		r.next(one.conversationID)
+	}
+}
+
+func (r *Runs) forget(one *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.live[one.id] == one {
+		delete(r.live, one.id)
+	}
+}
+
+// wake starts a queued run that has been cancelled, so that it ends now and not
+// when its turn comes.
+func (r *Runs) wake(ctx context.Context, one *run) {
+	r.mu.Lock()
+	queued := one.attempt == 0 && !r.draining
+	if queued {
+		r.work.Add(1)
+		defer r.work.Done()
+	}
+	r.mu.Unlock()
+	if queued {
+		r.begun(one, r.Store.Claim(ctx, one.id, 1))
+	}
+}
+
+// begun starts a queued run that has been claimed.
+func (r *Runs) begun(one *run, err error) {
+	switch {
+	case err == nil:
+		r.mu.Lock()
+		one.attempt = 1
+		r.mu.Unlock()
+		r.goWork(one)
+	case errors.Is(err, record.ErrBusy), errors.Is(err, record.ErrFenced):
+	default:
+		r.Logger.Error("start a queued run", "run_id", one.id, "error", err)
+	}
+}
+
+// next starts the oldest queued run of a chat, if none is under way.
+func (r *Runs) next(conversationID int64) {
+	if !r.hasQueued(conversationID) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commitWait)
+	defer cancel()
+	rec, err := r.Store.NextQueued(ctx, conversationID)
+	if err != nil {
+		if !errors.Is(err, schemas.ErrNotFound) {
+			r.Logger.Error("find a queued run", "conversation_id", conversationID, "error", err)
+		}
+		return
+	}
+	if one := r.find(rec.ID); one != nil {
+		r.begun(one, r.Store.Claim(ctx, rec.ID, 1))
+	}
+}
+
+func (r *Runs) hasQueued(conversationID int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.live {
+		if one.conversationID == conversationID && one.attempt == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// attempt does the work of one attempt and brings it to its end; it returns the
+// state reached, or "given up".
+func (r *Runs) attempt(one *run) (reached schemas.RunState) {
+	rec := newRecorder(one)
+	end := r.answer(one, rec)
+	if end.state == "" {
+		return r.giveUp(one, end.err)
+	}
+	if err := r.finish(one, rec, end); err != nil {
+		return r.giveUp(one, err)
+	}
+	return end.state
+}
+
+// answer runs the loop. A panic is a failed run.
+func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.Logger.Error("a run panicked", "run_id", one.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			end = outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
+		}
+	}()
+	if one.attempt == 1 {
+		rec.emitData(runlog.Started, 0, 0, 0, schemas.StatusEvent{
+			Type: schemas.TypeStatus, Message: thinkingStatus, RunID: one.id, ConversationID: one.conversationID,
+			ChatID: one.chatKey, UserMessageID: one.userMessageID,
+		})
+	}
+	if cause := context.Cause(one.ctx); cause != nil {
+		return r.stopped(one, rec, cause)
+	}
+	brief, err := r.brief(one.ctx, one)
+	if err != nil {
+		return r.stopped(one, rec, err)
+	}
+	rec.use(brief)
+	if one.prior != nil {
+		if end, over := r.resume(one, rec, brief); over {
+			return end
+		}
+	}
+	if one.req.InteractionType == schemas.ActionExecuted {
+		return r.act(one, rec)
+	}
+	return r.converse(one, rec, brief)
+}
+
+// converse has the conversation with the model.
+func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
+	brief.request.Steps = rec.steps
+	brief.request.Tools = rec.wrap(brief.request.Tools)
+	for event, err := range r.Agent.Run(one.ctx, brief.request) {
+		if err != nil {
+			return r.stopped(one, rec, err)
+		}
+		rec.handle(event)
+		if rec.err != nil {
+			return r.stopped(one, rec, rec.err)
+		}
+	}
+	if cause := context.Cause(one.ctx); cause != nil && rec.stop == "" {
+		return r.stopped(one, rec, cause)
+	}
+	if rec.cut != nil && rec.stop == schemas.MaxTokens {
+		r.repair(one, rec, brief)
+	}
+	return outcome{state: schemas.RunCompleted}
+}
+
+// stopped sorts the reason why the work ended early. The cause of a cancelled
+// context counts more than the error it brought about.
+func (r *Runs) stopped(one *run, rec *recorder, err error) outcome {
+	if cause := context.Cause(one.ctx); cause != nil {
+		err = cause
+	}
+	switch {
+	case errors.Is(err, errUserCancel), errors.Is(err, errDisconnect):
+		return outcome{state: schemas.RunCancelled, err: err}
+	case errors.Is(err, errShutdown), errors.Is(err, record.ErrFenced), errors.Is(err, record.ErrUnavailable):
+		return outcome{err: err}
+	case errors.Is(err, errLogFull):
+		return outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInternal, "the answer grew too long and was stopped").Because(err)}
+	default:
+		return outcome{schemas.RunFailed, err}
+	}
+}
+
+// giveUp leaves the run to a later attempt: of the next start, of the one that
+// fenced this off, or of revive once the database is back.
+func (r *Runs) giveUp(one *run, err error) schemas.RunState {
+	if errors.Is(err, errShutdown) {
+		flush := r.journal.submit(&record.Write{RunID: one.id, Attempt: one.attempt}, one, false)
+		if err := flush.wait(context.WithoutCancel(one.ctx)); err != nil {
+			r.Logger.Warn("store the events of an interrupted run", "run_id", one.id, "error", err)
+		}
+	} else {
+		r.Logger.Warn("a run is given up for now", "run_id", one.id, "attempt", one.attempt, "error", err)
+		r.mu.Lock()
+		r.orphans[one.id] = true
+		r.mu.Unlock()
+	}
+	r.forget(one)
+	one.log.close()
+	return "given up"
+}
+
+// finish commits the answer, the trace and the whole log with its terminal
+// event, and only then shows that event.
+func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
+	rec.levels.closeBlock(levelStatus[end.state])
+	d := rec.diagnostics()
+	fin := &record.Finish{State: end.state, StopReason: rec.stop, Usage: rec.usage, EndedAt: r.now(), Trace: encode(d)}
+	event := rec.terminal(end, fin)
+	if end.err != nil && end.state == schemas.RunFailed {
+		r.Logger.Warn("a run failed", "run_id", one.id, "user", one.owner.ID, "code", schemas.Visible(end.err).Code, "error", end.err)
+	}
+	w := &record.Write{Finish: fin}
+	fin.Log = &record.Segment{Data: one.log.seal(&event)}
+	fin.Log.First, fin.Log.Last = one.log.base+1, event.Seq
+	if err := rec.write(w).wait(context.WithoutCancel(one.ctx)); err != nil {
+		return err
+	}
+	one.trace.Store(&d)
+	one.log.publish(event)
+	return nil
+}
+
+// levelStatus is the status of levels that a run's end closes.
+var levelStatus = map[schemas.RunState]string{
+	schemas.RunCompleted: "completed", schemas.RunFailed: "error", schemas.RunCancelled: "cancelled",
+}
+
+// terminal makes the last event of the run, and the message that is kept.
+func (rec *recorder) terminal(end outcome, fin *record.Finish) runlog.Event {
+	m := &schemas.Message{
+		ID: rec.run.messageID, ConversationID: rec.run.conversationID, Role: "assistant", Type: "md", Content: rec.message(),
+		CreatedAt: fin.EndedAt, RunID: rec.run.id, Usage: &rec.usage,
+		SuggestedValues: rec.values, SuggestedActions: rec.actions, CustomPayload: rec.customPayload(), Warnings: rec.warnings,
+	}
+	fin.Message = m
+	switch end.state {
+	case schemas.RunCompleted:
+		m.Status, m.StopReason = schemas.MessageComplete, rec.stop
+		if rec.stop == schemas.MaxTokens || rec.stop == schemas.ContentFilter {
+			m.Status = schemas.MessageIncomplete
+		}
+		return runlog.Event{Kind: runlog.Completed, Data: encode(rec.complete())}
+	case schemas.RunCancelled:
+		m.Status = schemas.MessageCancelled
+		if !rec.produced() {
+			fin.Message = nil
+		}
+		return runlog.Event{Kind: runlog.Cancelled, Data: encode(schemas.CancelledEvent{Type: schemas.TypeCancelled, MessageID: keptID(fin)})}
+	default:
+		seen := schemas.Visible(end.err)
+		m.Status, m.Error = schemas.MessageError, &schemas.MessageFailure{Code: seen.Code, Message: seen.Message}
+		fin.Error = m.Error
+		return runlog.Event{Kind: runlog.Failed, Data: encode(schemas.ErrorEvent{
+			Type: schemas.TypeError, Message: seen.Message, Code: seen.Code, Retryable: seen.Code.Retryable(), MessageID: keptID(fin),
+		})}
+	}
+}
+
+func keptID(fin *record.Finish) string {
+	if fin.Message == nil {
+		return ""
+	}
+	return fin.Message.ID
+}
+
+// complete is the payload of a run that has its answer (specs 001 and 003).
+func (rec *recorder) complete() schemas.ChatResponsePayload {
+	return schemas.ChatResponsePayload{
+		Message: rec.message(), SuggestedValues: rec.values, SuggestedActions: rec.actions, CustomPayload: rec.customPayload(),
+		Payloads: rec.payloads, ToolHistory: rec.history(), ConversationID: rec.run.conversationID, ChatID: rec.run.chatKey,
+		MessageID: rec.run.messageID, RunID: rec.run.id, StopReason: rec.stop, Usage: rec.usage, Warnings: rec.warnings,
+	}
+}
+
+// customPayload is the last payload of a tool, else the last of the model's
+// text, else, when tools ran, their history.
+func (rec *recorder) customPayload() *schemas.CustomPayload {
+	for _, source := range []string{"tool", "llm"} {
+		for i := len(rec.payloads) - 1; i >= 0; i-- {
+			if rec.payloads[i].Source == source {
+				p := rec.payloads[i]
+				return &p
+			}
+		}
+	}
+	if history := rec.history(); len(history) > 0 {
+		return &schemas.CustomPayload{Type: "tool_history", Data: json.RawMessage(encode(history))}
+	}
+	return nil
+}

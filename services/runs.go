@@ -1,0 +1,342 @@
+// Package services owns what outlives a request: runs and their logs, the
+// prompts made from page files, chats and the research data. It is the only
+// place that starts goroutines nobody joins; Runs.Shutdown waits for them.
+//
+// It leaves HTTP and dialects to api, the loop to agents, what tools do to
+// tools, and SQL to store.
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Agent has one bounded conversation between a model and tools.
+type Agent interface {
+	Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error]
+}
+
+// TextFilter lets the visible part of one model's text through and keeps what
+// is for the page. It serves one run: End ends a reply, and the next may begin.
+type TextFilter interface {
+	Feed(delta string) string
+	End(truncated bool) (visible string, found turn.Found)
+	// Recover takes the model's answer to being asked again for a value that
+	// was cut off.
+	Recover(cut turn.CutValue, reply string) turn.Found
+}
+
+// Metrics is told what happens to runs.
+type Metrics interface {
+	RunStarted()
+	RunEnded(outcome string, took time.Duration)
+	// FirstToken is the time from the run's start to its first text.
+	FirstToken(took time.Duration)
+	// Event counts events of logs.
+	Event(n int)
+	// StoreBatch is told of a commit.
+	StoreBatch(writes int, took time.Duration)
+}
+
+// noMetrics counts nothing.
+type noMetrics struct{}
+
+func (noMetrics) RunStarted()                    {}
+func (noMetrics) RunEnded(string, time.Duration) {}
+func (noMetrics) FirstToken(time.Duration)       {}
+func (noMetrics) Event(int)                      {}
+func (noMetrics) StoreBatch(int, time.Duration)  {}
+
+// Defaults of RunsOptions.
+const (
+	DefaultRunTimeout  = 15 * time.Minute
+	DefaultRunsPerUser = 8
+	// MaxAttempts is how often a run is taken up before it ends as interrupted.
+	MaxAttempts = 3
+
+	cancelWait      = 900 * time.Millisecond
+	recoverAtOnce   = 64
+	reviveEvery     = 2 * time.Second
+	maxQueuedOfChat = 16
+)
+
+// The causes of a cancelled run.
+var (
+	errUserCancel = errors.New("cancelled by the user")
+	errDisconnect = errors.New("the client went away")
+	errShutdown   = errors.New("the service is stopping")
+	errRunTimeout = schemas.NewError(schemas.CodeRunTimeout, "the answer took too long and was stopped")
+)
+
+// runsStore is what Runs needs of the store.
+type runsStore interface {
+	journalStore
+	runStore
+	chatStore
+}
+
+// RunsOptions configures Runs. Store, Agent, Pages, Actions, NewFilter and Frame
+// must be set; the zero value of the others is their default.
+type RunsOptions struct {
+	Store    runsStore
+	Research researchStore
+	Agent    Agent
+	Pages    *Pages
+	Actions  *Actions
+	Prompt   PromptOptions
+	History  HistoryOptions
+	// NewFilter returns a filter for one run.
+	NewFilter func(types []turn.PayloadType, actions []schemas.Action) TextFilter
+	// Frame encodes an event for the dialect chat, appending to dst; nothing
+	// is appended for an event without such a frame.
+	Frame func(dst []byte, e *runlog.Event) []byte
+
+	// Model is used where a request names none; Models are those it may name.
+	Model         string
+	Models        []string
+	Temperature   float64
+	MaxTokens     int
+	MaxIterations int
+	ToolOutput    int
+
+	RunTimeout  time.Duration
+	RunsPerUser int // 0 is no limit
+	Flush, Hold time.Duration
+	Logger      *slog.Logger
+	Metrics     Metrics
+	Now         func() time.Time
+}
+
+// Runs is the runs of the service. It is safe for concurrent use.
+type Runs struct {
+	RunsOptions
+	journal *journal
+	prompts *prompter
+	history *historian
+
+	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
+	base context.Context
+	stop context.CancelCauseFunc
+
+	mu       sync.Mutex
+	live     map[string]*run
+	perUser  map[string]int
+	draining bool
+	orphans  map[string]bool // runs given up while the database was away
+	work     sync.WaitGroup
+	endLoops context.CancelFunc
+	loops    sync.WaitGroup
+}
+
+// NewRuns starts the journal; Recover takes up what an earlier process left.
+func NewRuns(o RunsOptions) *Runs {
+	if o.Flush == 0 {
+		o.Flush = DefaultFlush
+	}
+	if o.Hold == 0 {
+		o.Hold = DefaultHold
+	}
+	if o.RunTimeout == 0 {
+		o.RunTimeout = DefaultRunTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = noMetrics{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	r := &Runs{RunsOptions: o, live: make(map[string]*run), perUser: make(map[string]int), orphans: make(map[string]bool)}
+	o.Prompt.Now = o.Now
+	r.prompts = newPrompter(o.Research, o.Prompt)
+	r.history = newHistorian(o.Store, o.History, o.Logger)
+	r.base, r.stop = context.WithCancelCause(context.Background())
+	r.journal = newJournal(o, r.unstored)
+	loops, end := context.WithCancel(context.Background())
+	r.endLoops = end
+	r.loops.Go(func() { r.journal.run(loops) })
+	r.loops.Go(func() { r.revive(loops) })
+	return r
+}
+
+func (r *Runs) now() time.Time { return r.Now().UTC() }
+
+func (r *Runs) nowMilli() int64 { return r.Now().UnixMilli() }
+
+// unstored returns the live runs with events that are in no committed write.
+func (r *Runs) unstored() []*run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*run
+	for _, one := range r.live {
+		if one.attempt > 0 && len(one.log.unstored()) > 0 {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// find returns a run of this process, or nil.
+func (r *Runs) find(id string) *run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.live[id]
+}
+
+// Run returns a run of the user's.
+func (r *Runs) Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
+	rec, err := r.owned(ctx, user, id)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	return r.view(rec), nil
+}
+
+// owned reads a run and checks whose it is.
+func (r *Runs) owned(ctx context.Context, user schemas.User, id string) (record.Run, error) {
+	rec, err := r.Store.Run(ctx, id)
+	if err != nil {
+		return rec, err
+	}
+	if rec.Owner.ID != user.ID {
+		return record.Run{}, schemas.ErrNotFound
+	}
+	return rec, nil
+}
+
+// view is a stored run as the wire shows it, with what only the live one knows.
+func (r *Runs) view(rec record.Run) schemas.Run {
+	v := schemas.Run{
+		RunID: rec.ID, ConversationID: rec.ConversationID, ChatID: rec.ChatKey, State: rec.State, Attempt: rec.Attempt,
+		LastSequence: rec.LastSeq, UserMessageID: rec.UserMessageID, CreatedAt: rec.CreatedAt,
+		StopReason: rec.StopReason, Usage: rec.Usage, Error: rec.Error,
+	}
+	if !rec.EndedAt.IsZero() {
+		v.EndedAt = &rec.EndedAt
+		v.MessageID = rec.MessageID
+	}
+	if one := r.find(rec.ID); one != nil && !rec.State.Terminal() {
+		v.LastSequence = max(v.LastSequence, one.log.last())
+	}
+	return v
+}
+
+// Cancel ends a run of the user's; it is idempotent. The request is durable
+// before anything else happens, and the answer is the run's state once it has
+// ended, or after a second.
+func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
+	rec, err := r.owned(ctx, user, id)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	if !rec.State.Terminal() {
+		if err := r.Store.RequestCancel(ctx, id); err != nil {
+			return schemas.Run{}, err
+		}
+		r.cancel(ctx, id, errUserCancel)
+		if rec, err = r.owned(ctx, user, id); err != nil {
+			return schemas.Run{}, err
+		}
+	}
+	return r.view(rec), nil
+}
+
+// cancel ends a live run and waits for it, for a while.
+func (r *Runs) cancel(ctx context.Context, id string, cause error) {
+	one := r.find(id)
+	if one == nil {
+		return
+	}
+	one.stop(cause)
+	r.wake(ctx, one)
+	wait, done := context.WithTimeout(ctx, cancelWait)
+	defer done()
+	select {
+	case <-one.done:
+	case <-wait.Done():
+	}
+}
+
+// Diagnostics is the trace of an ended run of the user's.
+func (r *Runs) Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {
+	if one := r.find(id); one != nil && one.owner.ID == user.ID {
+		if d := one.trace.Load(); d != nil {
+			return expandTrace(*d), nil
+		}
+	}
+	if _, err := r.owned(ctx, user, id); err != nil {
+		return schemas.Diagnostics{}, err
+	}
+	raw, err := r.Store.Trace(ctx, id)
+	if err != nil {
+		return schemas.Diagnostics{}, err
+	}
+	var d schemas.Diagnostics
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return schemas.Diagnostics{}, err
+	}
+	return expandTrace(d), nil
+}
+
+// ToolCall is a tool call of a run of the user's, its output whole.
+func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error) {
+	if _, err := r.owned(ctx, user, id); err != nil {
+		return schemas.ToolCall{}, err
+	}
+	rows, err := r.Store.ToolCalls(ctx, id)
+	if err != nil {
+		return schemas.ToolCall{}, err
+	}
+	for _, c := range rows {
+		if c.Index == index {
+			return schemas.ToolCall{
+				ToolName: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError,
+				ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
+			}, nil
+		}
+	}
+	return schemas.ToolCall{}, schemas.ErrNotFound
+}
+
+// Shutdown refuses new runs, lets those under way finish until ctx ends, then
+// interrupts the rest: their events are stored, and the next start takes them
+// up. It returns when no goroutine of Runs is left.
+func (r *Runs) Shutdown(ctx context.Context) {
+	r.mu.Lock()
+	r.draining = true
+	for _, one := range r.live {
+		if one.attempt == 0 {
+			one.log.close() // queued; the next start takes it up
+		}
+	}
+	r.mu.Unlock()
+	finished := make(chan struct{})
+	go func() { r.work.Wait(); close(finished) }()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+	}
+	r.stop(errShutdown)
+	<-finished
+	r.endLoops()
+	r.loops.Wait()
+}
+
+// Draining says whether Shutdown has begun.
+func (r *Runs) Draining() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.draining
+}

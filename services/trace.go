@@ -1,0 +1,85 @@
+package services
+
+import (
+	"encoding/json"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// diagnostics is the trace as it is stored: the messages of an iteration are
+// left out where they follow from those before it; expandTrace adds them.
+func (rec *recorder) diagnostics() schemas.Diagnostics {
+	d := schemas.Diagnostics{Context: rec.run.req.Context, RawResponse: rec.raw.String(), Tools: []string{}, Messages: []schemas.TraceMessage{}, Iterations: []schemas.TraceIteration{}}
+	if d.Context == nil {
+		d.Context = schemas.Object{}
+	}
+	for _, text := range rec.dropped {
+		d.Dropped = append(d.Dropped, encode(text))
+	}
+	if rec.brief == nil {
+		return d
+	}
+	q := &rec.brief.request
+	d.Model, d.MaxTokens, d.MaxIterations, d.Temperature, d.SystemPrompt = q.Model, q.MaxTokens, q.MaxIterations, q.Temperature, q.System
+	for _, t := range q.Tools {
+		d.Tools = append(d.Tools, t.Name)
+	}
+	for _, m := range q.Messages {
+		d.Messages = append(d.Messages, traceMessage(m))
+	}
+	for _, s := range rec.steps {
+		it := schemas.TraceIteration{
+			Reply: s.Reply.Text, StopReason: string(s.Reply.StopReason), Usage: s.Reply.Usage,
+			StartedAt: s.Reply.StartedAt, DurationMS: s.Reply.Duration.Milliseconds(),
+		}
+		for i, c := range s.Reply.ToolCalls {
+			it.ToolCalls = append(it.ToolCalls, rec.traceCall(s.Reply.FirstIndex+i, c))
+		}
+		d.Iterations = append(d.Iterations, it)
+	}
+	return d
+}
+
+// traceCall is a call with what it gave; of one without an outcome, what was
+// asked for.
+func (rec *recorder) traceCall(index int, asked turn.ToolCall) schemas.TraceToolCall {
+	t := schemas.TraceToolCall{ToolName: asked.Name, ToolUseID: asked.ID, Input: encode(asked.Arguments)}
+	if json.Valid([]byte(asked.Arguments)) {
+		t.Input = json.RawMessage(asked.Arguments)
+	}
+	if index < len(rec.calls) && rec.calls[index] != nil {
+		c := rec.calls[index]
+		t.ToolUseID, t.Input = c.ToolUseID, c.Input
+		t.Output, t.ModelOutput, t.IsError, t.Payload, t.DurationMS = c.Output, c.ModelOutput, c.IsError, c.payload, c.Duration.Milliseconds()
+	}
+	return t
+}
+
+func traceMessage(m turn.Message) schemas.TraceMessage {
+	t := schemas.TraceMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
+	for _, c := range m.ToolCalls {
+		t.ToolCalls = append(t.ToolCalls, schemas.TraceToolCall{ToolName: c.Name, ToolUseID: c.ID, Input: encode(c.Arguments)})
+	}
+	return t
+}
+
+// expandTrace adds to each iteration the messages that were sent in it.
+func expandTrace(d schemas.Diagnostics) schemas.Diagnostics {
+	sent := d.Messages
+	iterations := make([]schemas.TraceIteration, len(d.Iterations))
+	for i, it := range d.Iterations {
+		it.Messages = sent[:len(sent):len(sent)]
+		iterations[i] = it
+		calls := make([]schemas.TraceToolCall, 0, len(it.ToolCalls))
+		var results []schemas.TraceMessage
+		for _, c := range it.ToolCalls {
+			calls = append(calls, schemas.TraceToolCall{ToolName: c.ToolName, ToolUseID: c.ToolUseID, Input: c.Input})
+			results = append(results, schemas.TraceMessage{Role: string(turn.ToolRole), Content: c.ModelOutput, ToolCallID: c.ToolUseID})
+		}
+		sent = append(sent[:len(sent):len(sent)], schemas.TraceMessage{Role: string(turn.Assistant), Content: it.Reply, ToolCalls: calls})
+		sent = append(sent, results...)
+	}
+	d.Iterations = iterations
+	return d
+}
