@@ -1,0 +1,198 @@
+package modeltest
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+func (p protocol) streamErrors(t *testing.T) {
+	so := record(upstream.Say("So"))
+	shapes := []struct {
+		name, body string
+		code       schemas.Code
+	}{
+		{"error first", `data: {"error":{"message":"upstream says no","type":"server_error","code":null}}`, schemas.CodeUpstreamError},
+		{"space before error", `data: { "error": {"message":"upstream says no"}}`, schemas.CodeUpstreamError},
+		{"error not first", `data: {"id":"x","error":{"message":"upstream says no","code":500}}`, schemas.CodeUpstreamUnavailable},
+		{"error beside choices", `data: {"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":502,"message":"upstream says no"}}`, schemas.CodeUpstreamUnavailable},
+		{"object error", `data: {"object":"error","message":"upstream says no","type":"BadRequestError","code":400}`, schemas.CodeUpstreamError},
+		{"error is a string", `data: {"error":"upstream says no"}`, schemas.CodeUpstreamError},
+		{"error is odd", `data: {"error":{"message":["upstream says no"],"code":{"x":1},"param":7}}`, schemas.CodeUpstreamError},
+		{"detail", `data: {"detail":"upstream says no"}`, schemas.CodeUpstreamError},
+		{"in a list", `data: [{"error":{"code":503,"message":"upstream says no"}}]`, schemas.CodeUpstreamUnavailable},
+		{"without data:", `{"error":{"message":"upstream says no"}}`, schemas.CodeUpstreamError},
+		{"without data:, on many lines", "{\n  \"error\": {\n    \"message\": \"upstream says no\"\n  }\n}", schemas.CodeUpstreamError},
+		{"error:", `error: {"message":"upstream says no"}`, schemas.CodeUpstreamError},
+		{"error: text", `error: upstream says no`, schemas.CodeUpstreamError},
+		{"event: error", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"upstream says no\"}}", schemas.CodeUpstreamUnavailable},
+		{"event: error with text", "event: error\ndata: upstream says no", schemas.CodeUpstreamError},
+		{"after a comment", ": hm\n\ndata: {\"error\":{\"message\":\"upstream says no\"}}", schemas.CodeUpstreamError},
+		{"rate limit", `data: {"error":{"message":"upstream says no","type":"rate_limit_error"}}`, schemas.CodeRateLimited},
+		{"key", `data: {"error":{"message":"upstream says no: ` + key + `","code":"invalid_api_key"}}`, schemas.CodeUpstreamAuth},
+		{"context length", `data: {"error":{"message":"upstream says: maximum context length is 10","code":"context_length_exceeded"}}`, schemas.CodeContextTooLong},
+	}
+	var rows []row
+	for _, s := range shapes {
+		rows = append(
+			rows,
+			row{s.name + ", before text", s.body + "\n\n", Result{Code: s.code}},
+			row{s.name + ", after text", so + s.body + "\n\n", Result{Text: "So", Code: s.code}},
+			row{s.name + ", without newline", so + s.body, Result{Text: "So", Code: s.code}},
+			row{s.name + ", then more", so + s.body + "\n\ndata: [DONE]\n\n", Result{Text: "So", Code: s.code}},
+		)
+	}
+	p.table(t, "text/event-stream", rows)
+}
+
+func (p protocol) bodies(t *testing.T) {
+	whole := `{"id":"1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hello","refusal":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}}`
+	pretty := "{\n  \"choices\": [\n    {\n      \"message\": {\"content\": \"Hello\"},\n      \"finish_reason\": \"stop\"\n    }\n  ],\n" +
+		"  \"usage\": {\"prompt_tokens\": 10, \"completion_tokens\": 2}\n}\n"
+	asks := `{"choices":[{"message":{"content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
+	hello := Result{Text: "Hello", Full: true, Stop: schemas.EndTurn, Usage: counted}
+	refused := Result{Code: schemas.CodeUpstreamError}
+	rows := []row{
+		{"completion", whole, hello},
+		{"completion, with newline", whole + "\n", hello},
+		{"completion on many lines", pretty, hello},
+		{"completion with calls", asks, Result{Calls: []turn.ToolCall{{ID: "a", Name: "f", Arguments: "{}"}}, Stop: schemas.EndTurn}},
+		{"completion without finish_reason", `{"choices":[{"message":{"content":"Hello"}}]}`, Result{Text: "Hello", Full: true, Code: schemas.CodeUpstreamTruncated}},
+		{"completion cut off", whole[:len(whole)-9], refused},
+		{"error", `{"error":{"message":"upstream says no"}}`, refused},
+		{"other JSON", `{"hello":"world"}`, refused},
+		{"choices without message", `{"choices":[]}`, refused},
+		{"list", `[1,2]`, refused},
+		{"markup", "<html><body>upstream says no</body></html>", refused},
+		{"text", "upstream says no", refused},
+		{"nothing", "", refused},
+		{"blank lines", "\n\n\n", refused},
+		{"comments only", ": hm\n\n: hm\n\n", refused},
+	}
+	for _, kind := range []string{"application/json", "text/event-stream", "text/plain"} {
+		t.Run(kind, func(t *testing.T) { p.table(t, kind, rows) })
+	}
+	t.Run("a stream that is called JSON", func(t *testing.T) {
+		body := record(upstream.Say("Hello"), upstream.Finish("stop"), upstream.Usage(10, 2), upstream.Done())
+		check(t, "stream", p.read(t, upstream.Body("application/json", body)), Result{Text: "Hello", Stop: schemas.EndTurn, Usage: counted})
+	})
+	t.Run("HTML", func(t *testing.T) {
+		check(t, "HTML", p.read(t, upstream.Body("text/html; charset=utf-8", "<html>upstream says no</html>")), refused)
+	})
+	t.Run("connection cut after text", func(t *testing.T) {
+		check(t, "cut", p.read(t, upstream.Open(upstream.Say("So"), upstream.Bytes("data: {"), upstream.Abort())),
+			Result{Text: "So", Code: schemas.CodeUpstreamTruncated})
+	})
+	t.Run("stream left open after finish_reason", func(t *testing.T) {
+		check(t, "open", p.read(t, upstream.Open(upstream.Say("Hello"), upstream.Finish("stop"), upstream.Hang())),
+			Result{Text: "Hello", Stop: schemas.EndTurn})
+	})
+	t.Run("error on an open stream", func(t *testing.T) {
+		check(t, "open", p.read(t, upstream.Open(upstream.Say("So"), upstream.Bytes(`{"error":{"message":"upstream says no"}}`+"\n"), upstream.Hang())),
+			Result{Text: "So", Code: schemas.CodeUpstreamError})
+	})
+	t.Run("stream left open after [DONE]", func(t *testing.T) {
+		reply := upstream.Text("Hello").Then(upstream.Hang())
+		check(t, "open", p.read(t, reply), Result{Text: "Hello", Stop: schemas.EndTurn, Usage: counted})
+	})
+}
+
+func (p protocol) statuses(t *testing.T) {
+	said := func(code string) string {
+		return `{"error":{"message":"upstream says ` + key + `","type":"x","code":"` + code + `"}}`
+	}
+	for _, tt := range []struct {
+		name   string
+		status int
+		body   string
+		code   schemas.Code
+		calls  int
+	}{
+		{"bad request", 400, said(""), schemas.CodeUpstreamError, 1},
+		{"too long", 400, said("context_length_exceeded"), schemas.CodeContextTooLong, 1},
+		{"too long, in words", 400, `{"message":"This model's maximum context length is 4096 tokens"}`, schemas.CodeContextTooLong, 1},
+		{"too large", 413, "", schemas.CodeContextTooLong, 1},
+		{"filtered", 400, said("content_filter"), schemas.CodeContentFilter, 1},
+		{"no key", 401, said("invalid_api_key"), schemas.CodeUpstreamAuth, 1},
+		{"not allowed", 403, "<html>upstream says no</html>", schemas.CodeUpstreamAuth, 1},
+		{"unknown model", 404, said("model_not_found"), schemas.CodeUpstreamError, 1},
+		{"redirect", 307, "", schemas.CodeUpstreamError, 1},
+		{"busy", 429, said("rate_limit_exceeded"), schemas.CodeRateLimited, 3},
+		{"no money", 429, said("insufficient_quota"), schemas.CodeRateLimited, 1},
+		{"broken", 500, "upstream says no", schemas.CodeUpstreamUnavailable, 3},
+		{"bad gateway", 502, "<html>upstream says no</html>", schemas.CodeUpstreamUnavailable, 3},
+		{"away", 503, "", schemas.CodeUpstreamUnavailable, 3},
+		{"overloaded", 529, said("overloaded_error"), schemas.CodeUpstreamUnavailable, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				up := upstream.NewMemory()
+				up.On(upstream.Any, upstream.Status(tt.status, tt.body, "X-Secret", key, "Location", "/v1/other"))
+				check(t, tt.name, Read(t.Context(), p.model(t, up), ask), Result{Code: tt.code})
+				if up.Calls() != tt.calls {
+					t.Errorf("%d calls, want %d", up.Calls(), tt.calls)
+				}
+			})
+		})
+	}
+}
+
+func (p protocol) retries(t *testing.T) {
+	busy := func(header ...string) upstream.Reply {
+		return upstream.Status(http.StatusTooManyRequests, `{"error":{"message":"upstream says wait"}}`, header...)
+	}
+	away := upstream.Status(http.StatusServiceUnavailable, "")
+	cut := upstream.Reply{upstream.Abort()}
+	hello := Result{Text: "Hello", Stop: schemas.EndTurn, Usage: counted}
+	for _, tt := range []struct {
+		name        string
+		replies     []upstream.Reply
+		want        Result
+		calls       int
+		least, most time.Duration
+	}{
+		{"busy once", []upstream.Reply{busy()}, hello, 2, 0, time.Second},
+		{"away twice", []upstream.Reply{away, away}, hello, 3, 0, 3 * time.Second},
+		{"connection cut before the answer", []upstream.Reply{cut}, hello, 2, 0, time.Second},
+		{"away three times", []upstream.Reply{away, away, away}, Result{Code: schemas.CodeUpstreamUnavailable}, 3, 0, 3 * time.Second},
+		{"Retry-After", []upstream.Reply{busy("Retry-After", "7")}, hello, 2, 7 * time.Second, 8 * time.Second},
+		{"Retry-After as a date", []upstream.Reply{busy("Retry-After", "Sat, 01 Jan 2000 00:00:09 GMT")}, hello, 2, 9 * time.Second, 10 * time.Second},
+		{"Retry-After of 30 s", []upstream.Reply{busy("Retry-After", "30")}, hello, 2, 30 * time.Second, 31 * time.Second},
+		{"Retry-After too long", []upstream.Reply{busy("Retry-After", "31")}, Result{Code: schemas.CodeRateLimited}, 1, 0, 0},
+		{"error in the stream before text", []upstream.Reply{upstream.Open(upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))}, hello, 2, 0, time.Second},
+		{"error in the stream after text", []upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))},
+			Result{Text: "So", Code: schemas.CodeUpstreamUnavailable}, 1, 0, 0},
+		{"error in the stream after reasoning", []upstream.Reply{upstream.Open(upstream.Think("hm"), upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))},
+			Result{Thinking: "hm", Code: schemas.CodeUpstreamUnavailable}, 1, 0, 0},
+		{"no stream_options", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unrecognized request argument: stream_options"}}`)}, hello, 2, 0, 0},
+		{"max_completion_tokens", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Use 'max_completion_tokens' instead.","param":"max_tokens"}}`)}, hello, 2, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				up := upstream.NewMemory()
+				up.Push(tt.replies...)
+				up.On(upstream.Any, upstream.Text("Hel", "lo"))
+				begun := time.Now()
+				got := Read(t.Context(), p.model(t, up), ask)
+				check(t, tt.name, got, tt.want)
+				if took := time.Since(begun); took < tt.least || took > tt.most {
+					t.Errorf("took %v, want %v to %v", took, tt.least, tt.most)
+				}
+				if up.Calls() != tt.calls {
+					t.Errorf("%d calls, want %d", up.Calls(), tt.calls)
+				}
+			})
+		})
+	}
+	t.Run("hint of a long Retry-After", func(t *testing.T) {
+		got := p.read(t, busy("Retry-After", "90"))
+		if e := schemas.Visible(got.Err); e.RetryAfter != 90 {
+			t.Errorf("RetryAfter is %d, want 90", e.RetryAfter)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// full is a request with everything in it.
+func full() agents.ModelRequest {
+	return agents.ModelRequest{
+		Model: "test", System: "be brief", Temperature: 0.5, MaxTokens: 100,
+		Messages: []turn.Message{
+			{Role: turn.User, Content: "look", Images: []turn.Image{{MIME: "image/png", Base64: "AAAA"}}},
+			{Role: turn.Assistant, Content: "Looking.", ToolCalls: []turn.ToolCall{{ID: "a", Name: "f", Arguments: `{"x":1}`}, {ID: "b", Name: "f", Arguments: `{"x`}, {ID: "c", Name: "f"}}},
+			{Role: turn.ToolRole, Content: "found", ToolCallID: "a"},
+		},
+		Tools: []agents.ToolSpec{{Name: "f", Description: "finds", Schema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}},
+	}
+}
+
+const fullBody = `{"model":"test","stream":true,"stream_options":{"include_usage":true},"temperature":0.5,"max_tokens":100,"messages":[
+	{"role":"system","content":"be brief"},
+	{"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]},
+	{"role":"assistant","content":"Looking.","tool_calls":[
+		{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}},
+		{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}},
+		{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
+	{"role":"tool","content":"found","tool_call_id":"a"}],
+	"tools":[{"type":"function","function":{"name":"f","description":"finds","parameters":{"type":"object","properties":{"x":{"type":"integer"}}}}}]}`
+
+func (p protocol) requests(t *testing.T) {
+	send := func(t *testing.T, req agents.ModelRequest, first ...upstream.Reply) []upstream.Request {
+		up := upstream.NewMemory()
+		up.Push(first...)
+		up.On(upstream.Any, upstream.Text("ok"))
+		if got := Read(t.Context(), p.model(t, up), req); got.Err != nil {
+			t.Fatal(got.Err)
+		}
+		return up.Requests()
+	}
+	decode := func(t *testing.T, raw []byte) (v map[string]any) {
+		t.Helper()
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatalf("%v in %s", err, raw)
+		}
+		return v
+	}
+	t.Run("everything", func(t *testing.T) {
+		got := send(t, full())[0]
+		if diff := cmp.Diff(decode(t, []byte(fullBody)), decode(t, got.Body)); diff != "" {
+			t.Errorf("body (-want +got):\n%s", diff)
+		}
+		if got.Path != "/v1/chat/completions" || got.Header.Get("Authorization") != "Bearer "+key {
+			t.Errorf("path %s, authorization %q", got.Path, got.Header.Get("Authorization"))
+		}
+	})
+	t.Run("tools forbidden", func(t *testing.T) {
+		req := full()
+		req.ToolsForbidden = true
+		body := decode(t, send(t, req)[0].Body)
+		if body["tool_choice"] != "none" || body["tools"] == nil {
+			t.Errorf("tool_choice is %v, want none, beside tools", body["tool_choice"])
+		}
+	})
+	t.Run("small", func(t *testing.T) {
+		body := decode(t, send(t, agents.ModelRequest{Model: "test", Messages: []turn.Message{{Role: turn.User}}})[0].Body)
+		for _, absent := range []string{"tools", "tool_choice", "max_tokens", "max_completion_tokens"} {
+			if _, ok := body[absent]; ok {
+				t.Errorf("body has %s", absent)
+			}
+		}
+		if temperature, ok := body["temperature"].(float64); !ok || temperature > 1e-6 {
+			t.Errorf("temperature is %v, want (nearly) 0", body["temperature"])
+		}
+		if m, ok := body["messages"].([]any)[0].(map[string]any); !ok || m["content"] == nil {
+			t.Errorf("an empty message has no content: %v", m)
+		}
+	})
+	t.Run("without what the server refuses, from then on", func(t *testing.T) {
+		up := upstream.NewMemory()
+		up.Push(
+			upstream.Status(http.StatusBadRequest, `{"error":{"message":"unknown field","param":"stream_options"}}`),
+			upstream.Status(http.StatusUnprocessableEntity, `{"error":{"message":"max_tokens is not supported, use max_completion_tokens"}}`),
+			upstream.Status(http.StatusBadRequest, `{"error":{"message":"only the default temperature"}}`))
+		up.On(upstream.Any, upstream.Text("ok"))
+		m := p.model(t, up)
+		for range 2 {
+			if got := Read(t.Context(), m, full()); got.Err != nil {
+				t.Fatal(got.Err)
+			}
+		}
+		requests := up.Requests()
+		if len(requests) != 5 {
+			t.Fatalf("%d calls, want 4 for the first reply and 1 for the second", len(requests))
+		}
+		body := decode(t, requests[4].Body)
+		for _, absent := range []string{"stream_options", "max_tokens", "temperature"} {
+			if _, ok := body[absent]; ok {
+				t.Errorf("body still has %s", absent)
+			}
+		}
+		if body["max_completion_tokens"] != 100.0 {
+			t.Errorf("max_completion_tokens is %v, want 100", body["max_completion_tokens"])
+		}
+	})
+	t.Run("the request stays as it was", func(t *testing.T) {
+		req := full()
+		send(t, req)
+		if diff := cmp.Diff(full(), req); diff != "" {
+			t.Errorf("request (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("at the same time", func(t *testing.T) {
+		up := upstream.NewMemory()
+		for i := range 20 {
+			up.On(upstream.LastUser(fmt.Sprintf("number %d.", i)), upstream.Text(fmt.Sprintf("answer %d", i)))
+		}
+		m := p.model(t, up)
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				req := agents.ModelRequest{Model: "test", Messages: []turn.Message{{Role: turn.User, Content: fmt.Sprintf("number %d.", i)}}}
+				if got, want := Read(t.Context(), m, req).Text, fmt.Sprintf("answer %d", i); got != want {
+					t.Errorf("answer to %d is %q, want %q", i, got, want)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}

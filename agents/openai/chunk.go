@@ -1,0 +1,138 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// chunk is what counts of a chunk, or of a whole completion. Fields whose type
+// differs between servers are raw.
+type chunk struct {
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
+}
+
+type choice struct {
+	Index        int     `json:"index"`
+	Delta        *piece  `json:"delta"`
+	Message      *piece  `json:"message"`
+	FinishReason *string `json:"finish_reason"`
+}
+
+type piece struct {
+	Content          json.RawMessage `json:"content"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+	Refusal          *string         `json:"refusal"`
+	ToolCalls        []fragment      `json:"tool_calls"`
+	FunctionCall     *function       `json:"function_call"`
+}
+
+type fragment struct {
+	Index    *int     `json:"index"`
+	ID       string   `json:"id"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+type usage struct {
+	Prompt     float64 `json:"prompt_tokens"`
+	Completion float64 `json:"completion_tokens"`
+	Total      float64 `json:"total_tokens"`
+}
+
+// tokens returns the usage in our words; a server that gives no total, or one
+// that cannot be, gets the sum.
+func (u *usage) tokens() schemas.Usage {
+	count := func(f float64) int { return int(min(max(f, 0), 1e12)) }
+	in, out := count(u.Prompt), count(u.Completion)
+	return schemas.Usage{InputTokens: in, OutputTokens: out, TotalTokens: max(count(u.Total), in+out)}
+}
+
+// completion says whether body is a whole completion and writes it on one line.
+func completion(body []byte, line *bytes.Buffer) bool {
+	var c chunk
+	if json.Unmarshal(body, &c) != nil || len(c.Choices) == 0 || c.Choices[0].Message == nil {
+		return false
+	}
+	return json.Compact(line, body) == nil
+}
+
+// written returns the text and the reasoning of a content, which is a string or
+// a list of parts.
+func written(content json.RawMessage) (said, thought string) {
+	if len(content) == 0 || content[0] != '[' {
+		return plainText(content), ""
+	}
+	var parts []struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	if json.Unmarshal(content, &parts) != nil {
+		return "", ""
+	}
+	for _, p := range parts {
+		if p.Type == "thinking" {
+			t, _ := written(p.Thinking)
+			thought += t
+			continue
+		}
+		said += storable(p.Text)
+	}
+	return said, thought
+}
+
+// plainText returns a string's value, and "" for anything else.
+func plainText(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return storable(s)
+}
+
+// thinking returns a piece's reasoning. Servers that know both fields repeat
+// the one in the other.
+func (p *piece) thinking() string {
+	if s := plainText(p.ReasoningContent); s != "" {
+		return s
+	}
+	return plainText(p.Reasoning)
+}
+
+// arguments returns the text of arguments, which some servers give as an object.
+func (f *function) arguments() string {
+	if len(f.Arguments) == 0 || string(f.Arguments) == "null" {
+		return ""
+	}
+	if f.Arguments[0] == '"' {
+		return plainText(f.Arguments)
+	}
+	return string(f.Arguments)
+}
+
+// storable returns s without NUL, which no database takes as text.
+func storable(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
+
+// stopReason maps a finish_reason. False means that it is unknown.
+func stopReason(finish string) (schemas.StopReason, bool) {
+	switch finish {
+	case "stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use", "eos":
+		return schemas.EndTurn, true
+	case "length", "max_tokens", "model_length":
+		return schemas.MaxTokens, true
+	case "content_filter":
+		return schemas.ContentFilter, true
+	case "refusal":
+		return schemas.Refusal, true
+	}
+	return "", false
+}

@@ -1,0 +1,219 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// fault is every shape of an upstream's error, as one. Its text is for the log.
+type fault struct {
+	status     int // 0 in the middle of a stream
+	kind       string
+	code       string
+	param      string
+	message    string
+	retryAfter time.Duration
+}
+
+func (f *fault) Error() string {
+	return fmt.Sprintf("upstream: status %d, type %q, code %q: %s", f.status, f.kind, f.code, f.message)
+}
+
+// Bounds of what is read and kept of an upstream's error.
+const (
+	maxErrorBody = 64 << 10
+	maxErrorText = 2 << 10
+)
+
+// How a call fails without the upstream saying so; the first four are the
+// causes by which our own timers end it.
+var (
+	errConnect    = errors.New("openai: no connection in time")
+	errFirstToken = errors.New("openai: no token in time")
+	errIdle       = errors.New("openai: the stream fell silent")
+	errTail       = errors.New("openai: the reply is whole, its stream did not end")
+	errTruncated  = errors.New("openai: the stream ended without a finish_reason")
+	errTooLarge   = errors.New("openai: the reply is larger than allowed")
+
+	errUnreachable = errors.New("openai: the server cannot be reached")
+)
+
+func protocol(format string, args ...any) *fault {
+	return &fault{message: fmt.Sprintf(format, args...)}
+}
+
+// responseFault makes a fault of a response that is no success.
+func responseFault(resp *http.Response) *fault {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) //nolint:errcheck // what came of it will do
+	f, ok := errorBody(body)
+	if !ok {
+		f = &fault{message: strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "\uFFFD")}
+	}
+	f.status = resp.StatusCode
+	f.retryAfter = retryAfter(resp.Header)
+	return f
+}
+
+// errorBody reads an error object in one of the shapes that servers use:
+// {"error":{…}}, {"error":"…"}, {"object":"error","message":…},
+// {"type":"error",…}, {"detail":…}, {"message":…} and any of them in an array.
+func errorBody(body []byte) (*fault, bool) {
+	body = bytes.TrimSpace(body)
+	if len(body) > 0 && body[0] == '[' {
+		var list []json.RawMessage
+		if json.Unmarshal(body, &list) != nil || len(list) == 0 {
+			return nil, false
+		}
+		body = list[0]
+	}
+	var o struct {
+		Error   json.RawMessage `json:"error"`
+		Choices json.RawMessage `json:"choices"`
+		Object  any             `json:"object"`
+		Detail  json.RawMessage `json:"detail"`
+		errorFields
+	}
+	if len(body) == 0 || body[0] != '{' || json.Unmarshal(body, &o) != nil {
+		return nil, false
+	}
+	switch {
+	case isSet(o.Error):
+		var inner errorFields
+		if json.Unmarshal(o.Error, &inner) == nil {
+			return inner.fault(cmp.Or(text(inner.Message), string(o.Error))), true
+		}
+		return o.fault(text(o.Error)), true
+	case isSet(o.Choices):
+		return nil, false
+	case o.Object == "error", text(o.Type) == "error", isSet(o.Message):
+		return o.fault(cmp.Or(text(o.Message), string(body))), true
+	case isSet(o.Detail):
+		return o.fault(text(o.Detail)), true
+	}
+	return nil, false
+}
+
+// errorFields are an error's fields, each of any type.
+type errorFields struct {
+	Type    json.RawMessage `json:"type"`
+	Code    json.RawMessage `json:"code"`
+	Param   json.RawMessage `json:"param"`
+	Message json.RawMessage `json:"message"`
+}
+
+func (e errorFields) fault(message string) *fault {
+	short := func(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxErrorText)], "\uFFFD") }
+	return &fault{kind: short(text(e.Type)), code: short(text(e.Code)), param: short(text(e.Param)), message: short(message)}
+}
+
+// text returns a JSON string's value, and anything else as it is written.
+func text(raw json.RawMessage) string {
+	var s string
+	if !isSet(raw) || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+func isSet(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "false", "{}", "[]":
+		return false
+	}
+	return true
+}
+
+// category is the code of a fault.
+func (f *fault) category() schemas.Code {
+	said := strings.ToLower(f.kind + " " + f.code + " " + f.message)
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(said, w) {
+				return true
+			}
+		}
+		return false
+	}
+	status := f.status
+	if n, err := strconv.Atoi(f.code); status == 0 && err == nil {
+		status = n
+	}
+	refused := status == 0 || (status >= 400 && status < 500)
+	switch {
+	case refused && has("context_length", "context length", "context window", "context size", "context_size", "maximum context", "prompt is too long", "input is too long"):
+		return schemas.CodeContextTooLong
+	case status == http.StatusRequestEntityTooLarge:
+		return schemas.CodeContextTooLong
+	case refused && has("content_filter", "content_policy", "responsibleaipolicy", "content management policy"):
+		return schemas.CodeContentFilter
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == 0 && has("invalid_api_key", "authentication_error", "permission_error"):
+		return schemas.CodeUpstreamAuth
+	case status == http.StatusTooManyRequests, status == 0 && has("rate_limit", "insufficient_quota", "too many requests"):
+		return schemas.CodeRateLimited
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+		return schemas.CodeUpstreamTimeout
+	case status >= 500, status == 0 && has("overloaded", "service_unavailable", "unavailable_error"):
+		return schemas.CodeUpstreamUnavailable
+	}
+	return schemas.CodeUpstreamError
+}
+
+// sentences are what a client reads, by code.
+var sentences = map[schemas.Code]string{
+	schemas.CodeRateLimited:         "the model is busy: too many requests at the moment; try again later",
+	schemas.CodeUpstreamAuth:        "the model's server does not accept this service's credentials",
+	schemas.CodeUpstreamTimeout:     "the model did not answer in time",
+	schemas.CodeUpstreamUnavailable: "the model's server cannot be reached or is not working at the moment",
+	schemas.CodeUpstreamTruncated:   "the model's reply broke off before its end",
+	schemas.CodeUpstreamError:       "the model's server answered in a way that cannot be used",
+	schemas.CodeContextTooLong:      "the conversation is too long for the model",
+	schemas.CodeContentFilter:       "the model's content filter refused this request",
+}
+
+// visible puts what a client may see around err.
+func visible(err error) error {
+	code := category(err)
+	e := schemas.NewError(code, sentences[code])
+	if f, ok := errors.AsType[*fault](err); ok && code == schemas.CodeRateLimited && f.retryAfter > 0 {
+		e.RetryAfter = int((f.retryAfter + time.Second - 1) / time.Second)
+	}
+	return e.Because(err)
+}
+
+func category(err error) schemas.Code {
+	if f, ok := errors.AsType[*fault](err); ok {
+		return f.category()
+	}
+	switch {
+	case errors.Is(err, errFirstToken), errors.Is(err, errIdle):
+		return schemas.CodeUpstreamTimeout
+	case errors.Is(err, errConnect), errors.Is(err, errUnreachable):
+		return schemas.CodeUpstreamUnavailable
+	case errors.Is(err, errTruncated):
+		return schemas.CodeUpstreamTruncated
+	}
+	return schemas.CodeUpstreamError
+}
+
+// isOurs says whether err already says what went wrong.
+func isOurs(err error) bool {
+	if _, ok := errors.AsType[*fault](err); ok {
+		return true
+	}
+	for _, known := range []error{errConnect, errFirstToken, errIdle, errTooLarge} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+// Package openai is the adapter for servers that speak OpenAI's chat
+// completions protocol (design page 3, "The model"). It stands on go-openai,
+// made safe by a round tripper that cleans the byte stream, by timers around
+// it, and by the rule that a reply is finished only when a known finish_reason
+// was seen.
+//
+// Nothing of an upstream's headers or bodies reaches the visible part of an
+// error; it is in the cause, for the log, without the key.
+package openai
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"github.com/chattray/chattray/agents"
+)
+
+// Config says where the models are and how long to wait for them. Zero fields
+// are their defaults.
+type Config struct {
+	// BaseURL is used as given, up to /chat/completions: as in
+	// https://host/v1, with a query if the server needs one. Required. A host
+	// under azure.com gets the key as api-key.
+	BaseURL string
+	APIKey  string
+	// Transport carries the requests; NewTransport(nil) when nil.
+	Transport http.RoundTripper
+	// Connect bounds getting a connection, FirstToken the time from the call to
+	// the reply's first token, Idle each silence after it.
+	Connect, FirstToken, Idle time.Duration
+	// Attempts is how often a call is tried while nothing has been shown.
+	Attempts int
+	// Limits bound what an upstream may send.
+	Limits Limits
+	// Logger gets what is tried again. Nil drops it.
+	Logger *slog.Logger
+}
+
+// Limits bound a reply. Zero fields are their defaults.
+type Limits struct {
+	// Line is the longest line, Reply the longest reply (text, reasoning and
+	// arguments), Arguments the longest arguments of one call, in bytes.
+	Line, Reply, Arguments int
+	// Calls is the most tool calls of one reply.
+	Calls int
+}
+
+// The defaults.
+const (
+	DefaultConnect    = 10 * time.Second
+	DefaultFirstToken = 2 * time.Minute
+	DefaultIdle       = time.Minute
+	DefaultAttempts   = 3
+	DefaultLine       = 8 << 20
+	DefaultReply      = 8 << 20
+	DefaultArguments  = 1 << 20
+	DefaultCalls      = 128
+)
+
+// Model calls the models of one server. It is safe for concurrent use.
+type Model struct {
+	cfg    Config
+	client *goopenai.Client
+	quirks sync.Map // model name → quirks
+}
+
+var _ agents.Model = (*Model)(nil)
+
+// New returns a Model, or an error when the base URL is none. It does not
+// connect.
+func New(cfg Config) (*Model, error) {
+	base, err := url.Parse(cfg.BaseURL)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, errors.New("openai: the base URL must be an http or https URL with a host")
+	}
+	cfg.Connect = cmp.Or(max(cfg.Connect, 0), DefaultConnect)
+	cfg.FirstToken = cmp.Or(max(cfg.FirstToken, 0), DefaultFirstToken)
+	cfg.Idle = cmp.Or(max(cfg.Idle, 0), DefaultIdle)
+	cfg.Attempts = cmp.Or(max(cfg.Attempts, 0), DefaultAttempts)
+	cfg.Limits.Line = cmp.Or(max(cfg.Limits.Line, 0), DefaultLine)
+	cfg.Limits.Reply = cmp.Or(max(cfg.Limits.Reply, 0), DefaultReply)
+	cfg.Limits.Arguments = cmp.Or(max(cfg.Limits.Arguments, 0), DefaultArguments)
+	cfg.Limits.Calls = cmp.Or(max(cfg.Limits.Calls, 0), DefaultCalls)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Transport == nil {
+		cfg.Transport = NewTransport(nil)
+	}
+	t := &cleaning{next: cfg.Transport, limits: cfg.Limits, query: base.RawQuery, key: cfg.APIKey}
+	if host := base.Hostname(); strings.HasSuffix(host, ".azure.com") {
+		t.azure = true
+	}
+	base.RawQuery, base.Fragment = "", ""
+	cc := goopenai.DefaultConfig(cfg.APIKey)
+	cc.BaseURL = base.String()
+	cc.HTTPClient = &http.Client{Transport: t}
+	return &Model{cfg: cfg, client: goopenai.NewClientWithConfig(cc)}, nil
+}
+
+// NewTransport returns a transport for model servers: it keeps many idle
+// connections, does not ask for compression, and uses the proxy function, nil
+// for none.
+func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
+	return &http.Transport{
+		Proxy:               proxy,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        maxIdle,
+		MaxIdleConnsPerHost: maxIdle,
+		IdleConnTimeout:     idleConnection,
+		TLSHandshakeTimeout: DefaultConnect,
+		DisableCompression:  true,
+	}
+}
+
+// Connections that are kept for the next call.
+const (
+	maxIdle        = 1024
+	idleConnection = 90 * time.Second
+)
+
+// Stream makes one call, as agents.Model says.
+func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {
+	return func(yield func(agents.Delta, error) bool) {
+		q := m.known(req.Model)
+		for attempt := 1; ; attempt++ {
+			c := call{Model: m, yield: yield}
+			err := c.run(ctx, m.request(req, q))
+			switch {
+			case err == nil || c.gone:
+				return
+			case ctx.Err() != nil:
+				yield(agents.Delta{}, fmt.Errorf("openai: the call was cancelled: %w", context.Cause(ctx)))
+				return
+			case c.shown:
+				yield(agents.Delta{}, visible(err))
+				return
+			}
+			if better, ok := q.after(err); ok { // each quirk is learned once, so this ends
+				q = better
+				m.quirks.Store(req.Model, q)
+				m.cfg.Logger.InfoContext(ctx, "the model's server does not take the request as it was; it is sent again without", "model", req.Model, "error", err)
+				attempt--
+				continue
+			}
+			wait, ok := pause(err, attempt, m.cfg.Attempts)
+			if !ok {
+				yield(agents.Delta{}, visible(err))
+				return
+			}
+			m.cfg.Logger.WarnContext(ctx, "model call failed; trying again", "model", req.Model, "attempt", attempt, "wait", wait, "error", err)
+			if !sleep(ctx, wait) {
+				yield(agents.Delta{}, fmt.Errorf("openai: the call was cancelled: %w", context.Cause(ctx)))
+				return
+			}
+		}
+	}
+}
+
+func (m *Model) known(model string) quirks {
+	if q, ok := m.quirks.Load(model); ok {
+		return q.(quirks) //nolint:forcetypeassert // only quirks are stored
+	}
+	return quirks{}
+}

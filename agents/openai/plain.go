@@ -1,0 +1,236 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// A chunk that holds a piece of text and nothing else is plain. Nearly every
+// chunk is; they are recognized without decoding and given on in short form.
+const (
+	shortHead = `{"choices":[{"delta":{"content":"`
+	shortTail = `"}}]}`
+)
+
+func appendShort(dst, content []byte) []byte {
+	dst = append(dst, "data: "+shortHead...)
+	dst = append(dst, content...)
+	return append(dst, shortTail+"\n"...)
+}
+
+// shortText returns the text of a chunk in short form.
+func shortText(chunk []byte) (string, bool) {
+	if len(chunk) < len(shortHead)+len(shortTail) || string(chunk[:len(shortHead)]) != shortHead ||
+		string(chunk[len(chunk)-len(shortTail):]) != shortTail {
+		return "", false
+	}
+	content := chunk[len(shortHead) : len(chunk)-len(shortTail)]
+	ascii := true
+	for _, b := range content {
+		if b < ' ' || b == '"' || b == '\\' {
+			var s string
+			err := json.Unmarshal(chunk[len(shortHead)-1:len(chunk)-len(shortTail)+1], &s)
+			return storable(s), err == nil
+		}
+		ascii = ascii && b < utf8.RuneSelf
+	}
+	if !ascii && !utf8.Valid(content) {
+		return string(bytes.ToValidUTF8(content, []byte("\uFFFD"))), true
+	}
+	return string(content), true
+}
+
+// memo remembers what stood around the text of the last plain chunk. The chunks
+// of a stream differ in nothing else as a rule; then a comparison of bytes is
+// proof that a chunk is plain too.
+type memo struct{ head, tail []byte }
+
+// maxMemo is the most that a memo remembers, in bytes.
+const maxMemo = 2 << 10
+
+// match returns the text of a chunk, still escaped, that differs from the
+// remembered one in its text only.
+func (m *memo) match(chunk []byte) ([]byte, bool) {
+	if len(m.head) == 0 || len(chunk) < len(m.head)+len(m.tail) ||
+		!bytes.HasPrefix(chunk, m.head) || !bytes.HasSuffix(chunk, m.tail) {
+		return nil, false
+	}
+	content := chunk[len(m.head) : len(chunk)-len(m.tail)]
+	return content, closed(content)
+}
+
+// closed says whether content, between quotes, is one JSON string: no quote in
+// it but escaped ones, and none of them the last.
+func closed(content []byte) bool {
+	if bytes.IndexByte(content, '\\') < 0 {
+		return bytes.IndexByte(content, '"') < 0
+	}
+	for i := 0; i < len(content); i++ {
+		switch content[i] {
+		case '"':
+			return false
+		case '\\':
+			if i++; i == len(content) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// learn returns the text of a plain chunk, still escaped, and remembers what
+// stands around it.
+func (m *memo) learn(chunk []byte) ([]byte, bool) {
+	s := skimmer{b: chunk}
+	if !json.Valid(chunk) || !s.chunk() || s.end == 0 {
+		return nil, false
+	}
+	if len(chunk)-(s.end-s.start) <= maxMemo {
+		m.head = append(m.head[:0], chunk[:s.start]...)
+		m.tail = append(m.tail[:0], chunk[s.end:]...)
+	}
+	return chunk[s.start:s.end], true
+}
+
+// skimmer walks over a chunk of valid JSON. It knows the keys that a plain
+// chunk may have; any other key, or one in another place, is for the decoder.
+type skimmer struct {
+	b          []byte
+	i          int
+	start, end int // of the text
+}
+
+func (s *skimmer) chunk() bool {
+	return s.object(func(key string) bool {
+		switch key {
+		case "choices":
+			return s.skip('[') && s.object(s.choice) && s.skip(']')
+		case "id", "object", "created", "model", "service_tier", "system_fingerprint", "obfuscation", "provider":
+			return s.scalar()
+		case "usage":
+			return s.null()
+		}
+		return false
+	})
+}
+
+func (s *skimmer) choice(key string) bool {
+	switch key {
+	case "index":
+		return s.skip('0') && s.at() != '.' && s.at() != 'e' && s.at() != 'E'
+	case "delta":
+		return s.object(s.delta)
+	case "logprobs", "finish_reason", "native_finish_reason", "stop_reason", "token_ids":
+		return s.null()
+	}
+	return false
+}
+
+func (s *skimmer) delta(key string) bool {
+	switch key {
+	case "content":
+		if s.end != 0 || !s.str() {
+			return false // a second one, or no string
+		}
+		return true
+	case "role":
+		return s.scalar()
+	case "refusal", "reasoning_content", "reasoning", "tool_calls", "function_call", "audio", "annotations":
+		return s.null()
+	}
+	return false
+}
+
+// object walks over an object; member takes each key with the skimmer at its
+// value.
+func (s *skimmer) object(member func(key string) bool) bool {
+	if !s.skip('{') {
+		return false
+	}
+	if s.skip('}') {
+		return true
+	}
+	for {
+		start, end, ok := s.quoted()
+		if !ok || !s.skip(':') || !member(string(s.b[start:end])) {
+			return false
+		}
+		if s.skip(',') {
+			continue
+		}
+		return s.skip('}')
+	}
+}
+
+// at returns the byte at the skimmer, 0 at the end.
+func (s *skimmer) at() byte {
+	if s.i < len(s.b) {
+		return s.b[s.i]
+	}
+	return 0
+}
+
+func (s *skimmer) space() {
+	for c := s.at(); c == ' ' || c == '\t' || c == '\r' || c == '\n'; c = s.at() {
+		s.i++
+	}
+}
+
+// skip goes over c and the space before it.
+func (s *skimmer) skip(c byte) bool {
+	s.space()
+	if s.at() != c {
+		return false
+	}
+	s.i++
+	return true
+}
+
+// quoted goes over a string and returns where its inside is.
+func (s *skimmer) quoted() (start, end int, ok bool) {
+	if !s.skip('"') {
+		return 0, 0, false
+	}
+	for start = s.i; s.i < len(s.b); s.i++ {
+		switch s.b[s.i] {
+		case '\\':
+			s.i++
+		case '"':
+			s.i++
+			return start, s.i - 1, true
+		}
+	}
+	return 0, 0, false
+}
+
+func (s *skimmer) str() bool {
+	var ok bool
+	s.start, s.end, ok = s.quoted()
+	return ok
+}
+
+func (s *skimmer) null() bool {
+	s.space()
+	if !bytes.HasPrefix(s.b[s.i:], []byte("null")) {
+		return false
+	}
+	s.i += len("null")
+	return true
+}
+
+// scalar goes over a string, a number, true, false or null.
+func (s *skimmer) scalar() bool {
+	s.space()
+	switch c := s.at(); c {
+	case '{', '[', 0:
+		return false
+	case '"':
+		_, _, ok := s.quoted()
+		return ok
+	}
+	for c := s.at(); c != ',' && c != '}' && c != ']' && c > ' '; c = s.at() {
+		s.i++
+	}
+	return true
+}

@@ -1,0 +1,125 @@
+package openai
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// quirks are what a model's server does not take; they are learned from its
+// refusals (and go-openai's) and kept per model.
+type quirks struct {
+	noStreamOptions  bool // no stream_options
+	completionTokens bool // max_completion_tokens instead of max_tokens
+	fixedTemperature bool // no temperature
+	reasoningOff     bool // tools only without reasoning
+	noToolChoice     bool // no tool_choice
+}
+
+// after returns the quirks with what err says added, and whether that is news.
+func (q quirks) after(err error) (quirks, bool) {
+	old := q
+	switch {
+	case errors.Is(err, goopenai.ErrReasoningModelMaxTokensDeprecated):
+		q.completionTokens = true
+	case errors.Is(err, goopenai.ErrReasoningModelLimitationsOther), errors.Is(err, goopenai.ErrReasoningSamplingUnsupported):
+		q.fixedTemperature = true
+	case errors.Is(err, goopenai.ErrReasoningToolsRequireResponses):
+		q.reasoningOff = true
+	}
+	if f, ok := errors.AsType[*fault](err); ok && (f.status == 400 || f.status == 422) {
+		said := strings.ToLower(f.param + " " + f.message)
+		switch {
+		case strings.Contains(said, "stream_options"), strings.Contains(said, "include_usage"):
+			q.noStreamOptions = true
+		case strings.Contains(said, "max_completion_tokens"):
+			q.completionTokens = true
+		case strings.Contains(said, "temperature"):
+			q.fixedTemperature = true
+		case strings.Contains(said, "tool_choice"):
+			q.noToolChoice = true
+		}
+	}
+	return q, q != old
+}
+
+// request maps a request to the wire. go-openai leaves out zero numbers, so a
+// temperature of 0 is sent as the smallest number above it.
+func (m *Model) request(req agents.ModelRequest, q quirks) goopenai.ChatCompletionRequest {
+	out := goopenai.ChatCompletionRequest{
+		Model:    req.Model,
+		Stream:   true,
+		Messages: make([]goopenai.ChatCompletionMessage, 0, len(req.Messages)+1),
+	}
+	if !q.noStreamOptions {
+		out.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
+	}
+	if q.completionTokens {
+		out.MaxCompletionTokens = req.MaxTokens
+	} else {
+		out.MaxTokens = req.MaxTokens
+	}
+	if !q.fixedTemperature {
+		out.Temperature = max(float32(req.Temperature), math.SmallestNonzeroFloat32)
+	}
+	if req.System != "" {
+		out.Messages = append(out.Messages, goopenai.ChatCompletionMessage{Role: goopenai.ChatMessageRoleSystem, Content: req.System})
+	}
+	for _, msg := range req.Messages {
+		out.Messages = append(out.Messages, message(msg))
+	}
+	for _, t := range req.Tools {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		out.Tools = append(out.Tools, goopenai.Tool{
+			Type:     goopenai.ToolTypeFunction,
+			Function: &goopenai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
+		})
+	}
+	if len(req.Tools) > 0 && q.reasoningOff {
+		out.ReasoningEffort = goopenai.ReasoningEffortNone
+	}
+	if len(req.Tools) > 0 && req.ToolsForbidden && !q.noToolChoice {
+		out.ToolChoice = "none"
+	}
+	return out
+}
+
+func message(msg turn.Message) goopenai.ChatCompletionMessage {
+	out := goopenai.ChatCompletionMessage{Role: string(msg.Role), ToolCallID: msg.ToolCallID}
+	if len(msg.Images) == 0 {
+		out.Content = msg.Content
+		if out.Content == "" && len(msg.ToolCalls) == 0 {
+			out.Content = " " // go-openai leaves empty content out, which servers refuse
+		}
+	} else {
+		if msg.Content != "" {
+			out.MultiContent = append(out.MultiContent, goopenai.ChatMessagePart{Type: goopenai.ChatMessagePartTypeText, Text: msg.Content})
+		}
+		for _, img := range msg.Images {
+			out.MultiContent = append(out.MultiContent, goopenai.ChatMessagePart{
+				Type:     goopenai.ChatMessagePartTypeImageURL,
+				ImageURL: &goopenai.ChatMessageImageURL{URL: "data:" + img.MIME + ";base64," + img.Base64},
+			})
+		}
+	}
+	for _, c := range msg.ToolCalls {
+		arguments := c.Arguments
+		if !json.Valid([]byte(arguments)) {
+			arguments = "{}" // the model wrote none, or no JSON, which servers refuse to read back
+		}
+		out.ToolCalls = append(out.ToolCalls, goopenai.ToolCall{
+			ID: c.ID, Type: goopenai.ToolTypeFunction,
+			Function: goopenai.FunctionCall{Name: c.Name, Arguments: arguments},
+		})
+	}
+	return out
+}

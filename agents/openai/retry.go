@@ -1,0 +1,81 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// The waits between attempts: doubled from the first, with jitter. A longer
+// Retry-After than maxRetryAfter is not followed.
+const (
+	firstPause    = 500 * time.Millisecond
+	longestPause  = 8 * time.Second
+	maxRetryAfter = 30 * time.Second
+)
+
+// pause says whether to try again after err, and when: an upstream that is busy
+// or away may be back.
+func pause(err error, attempt, attempts int) (time.Duration, bool) {
+	if attempt >= attempts {
+		return 0, false
+	}
+	var after time.Duration
+	if f, ok := errors.AsType[*fault](err); ok {
+		if f.code == "insufficient_quota" || f.kind == "insufficient_quota" {
+			return 0, false // no waiting helps
+		}
+		after = f.retryAfter
+	}
+	switch category(err) {
+	case schemas.CodeRateLimited, schemas.CodeUpstreamUnavailable:
+	default:
+		return 0, false
+	}
+	if after > maxRetryAfter {
+		return 0, false
+	}
+	if after > 0 {
+		return after + jitter(firstPause), true
+	}
+	wait := min(firstPause<<min(attempt-1, 10), longestPause)
+	return wait/2 + jitter(wait/2), true
+}
+
+// retryAfter reads the header: seconds, a date, or the common milliseconds.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e7 {
+		return time.Duration(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}
+
+// sleep waits; false means that ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// jitter returns a random duration below d.
+func jitter(d time.Duration) time.Duration {
+	return rand.N(max(d, 1)) //nolint:gosec // spreads load, guards nothing
+}

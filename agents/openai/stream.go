@@ -1,0 +1,172 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	goopenai "github.com/sashabaranov/go-openai"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/schemas"
+)
+
+// call is one attempt at a reply.
+type call struct {
+	*Model
+	yield func(agents.Delta, error) bool
+	shown bool // a token has been yielded
+	gone  bool // nobody reads on
+
+	watch   *watch
+	tools   assembly
+	size    int
+	finish  schemas.StopReason
+	refused bool
+	usage   schemas.Usage
+}
+
+// run makes the request and yields its reply. A nil error means that the reply
+// was yielded whole, or that nobody reads on.
+func (c *call) run(ctx context.Context, req goopenai.ChatCompletionRequest) error {
+	ctx, c.watch = watched(ctx, &c.cfg)
+	defer c.watch.stop()
+	c.tools.limits = c.cfg.Limits
+	stream, err := c.client.CreateChatCompletionStream(ctx, req)
+	if err != nil {
+		return reason(ctx, err)
+	}
+	defer stream.Close() //nolint:errcheck // there is nothing to lose
+	for !c.gone {
+		line, err := stream.RecvRaw()
+		if err != nil {
+			return c.end(reason(ctx, err))
+		}
+		if text, ok := shortText(line); ok {
+			err = c.give(agents.Delta{Text: text}, len(text))
+		} else {
+			err = c.chunk(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reason returns why a call failed: what our own timers say, if it was they.
+func reason(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); cause {
+	case errConnect, errFirstToken, errIdle:
+		return cause
+	}
+	return err
+}
+
+// give yields d, whose pieces have size bytes.
+func (c *call) give(d agents.Delta, size int) error {
+	if size == 0 || c.gone {
+		return nil
+	}
+	if c.size += size; c.size > c.cfg.Limits.Reply {
+		return fmt.Errorf("%w: more than %d bytes", errTooLarge, c.cfg.Limits.Reply)
+	}
+	if !c.shown {
+		c.shown = true
+		c.watch.token()
+	}
+	c.gone = !c.yield(d, nil)
+	return nil
+}
+
+// chunk takes a chunk that is not plain.
+func (c *call) chunk(line []byte) error {
+	var ch chunk
+	if err := json.Unmarshal(line, &ch); err != nil {
+		return fmt.Errorf("a chunk of the stream: %w", err)
+	}
+	if ch.Usage != nil {
+		c.usage = ch.Usage.tokens()
+	}
+	for i := range ch.Choices {
+		if ch.Choices[i].Index != 0 {
+			continue // nobody asked for a second one
+		}
+		if err := c.choice(&ch.Choices[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) choice(ch *choice) error {
+	p, full := ch.Delta, false
+	if p == nil && ch.Message != nil {
+		p, full = ch.Message, true
+	}
+	if p != nil {
+		if err := c.piece(p, full); err != nil {
+			return err
+		}
+	}
+	if ch.FinishReason == nil || *ch.FinishReason == "" || *ch.FinishReason == string(goopenai.FinishReasonNull) {
+		return nil
+	}
+	stop, ok := stopReason(*ch.FinishReason)
+	if !ok {
+		return protocol("finish_reason %.100q", *ch.FinishReason).without(c.cfg.APIKey)
+	}
+	c.finish = stop
+	c.watch.phase(errTail, tailWait)
+	return nil
+}
+
+// piece yields what a delta or a message holds.
+func (c *call) piece(p *piece, full bool) error {
+	said, thought := written(p.Content)
+	thought += p.thinking()
+	if p.Refusal != nil && *p.Refusal != "" {
+		c.refused = true
+		said += storable(*p.Refusal)
+	}
+	if err := c.give(agents.Delta{Text: said, Thinking: thought, Full: full}, len(said)+len(thought)); err != nil {
+		return err
+	}
+	calls := p.ToolCalls
+	if p.FunctionCall != nil {
+		calls = append(calls, fragment{Index: new(int), Function: *p.FunctionCall})
+	}
+	for i := range calls {
+		f, err := c.tools.add(&calls[i], i == 0)
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			if err := c.give(agents.Delta{Call: f}, len(f.ID)+len(f.Name)+len(f.Arguments)+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// end ends the reply. It is whole once it has a finish_reason, however the
+// stream went on.
+func (c *call) end(err error) error {
+	if c.finish == "" {
+		if isOurs(err) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errTruncated, err)
+	}
+	if c.refused && c.finish == schemas.EndTurn {
+		c.finish = schemas.Refusal
+	}
+	for _, f := range c.tools.nameless() {
+		if err := c.give(agents.Delta{Call: f}, 1); err != nil {
+			return err
+		}
+	}
+	c.gone = c.gone || !c.yield(agents.Delta{Stop: c.finish, Usage: c.usage}, nil)
+	return nil
+}

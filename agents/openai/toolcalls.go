@@ -1,0 +1,104 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/chattray/chattray/agents"
+)
+
+// assembly tells which tool call a fragment belongs to. Servers leave out the
+// index, the id, or both, give every call the same index, or change a call's id
+// while they write it.
+type assembly struct {
+	limits Limits
+	calls  []*toolCall
+}
+
+type toolCall struct {
+	index     *int // as the server counts
+	id, name  string
+	arguments []byte
+	given     bool // a fragment with the name has been given
+}
+
+// add takes a fragment; first says that it is the first of its chunk. It
+// returns the fragment to yield, nil while the call has no name.
+func (a *assembly) add(f *fragment, first bool) (*agents.CallFragment, error) {
+	n := a.find(f, first)
+	if n == len(a.calls) {
+		if n == a.limits.Calls {
+			return nil, fmt.Errorf("%w: more than %d tool calls", errTooLarge, n)
+		}
+		a.calls = append(a.calls, &toolCall{index: f.Index})
+	}
+	c := a.calls[n]
+	if c.id == "" {
+		c.id = f.ID
+	}
+	if c.name == "" {
+		c.name = f.Function.Name
+	}
+	more := f.Function.arguments()
+	if len(c.arguments)+len(more) > a.limits.Arguments {
+		return nil, fmt.Errorf("%w: arguments of more than %d bytes", errTooLarge, a.limits.Arguments)
+	}
+	c.arguments = append(c.arguments, more...)
+	switch {
+	case c.given:
+		return &agents.CallFragment{Index: n, Arguments: more}, nil
+	case c.name == "" || (n > 0 && !a.calls[n-1].given):
+		return nil, nil // waits for its name, or for its turn
+	}
+	c.given = true
+	return &agents.CallFragment{Index: n, ID: c.id, Name: c.name, Arguments: string(c.arguments)}, nil
+}
+
+// find returns the position of the fragment's call; len(a.calls) is a new one.
+func (a *assembly) find(f *fragment, first bool) int {
+	last := len(a.calls) - 1
+	for i := last; i >= 0; i-- {
+		c := a.calls[i]
+		switch {
+		case f.Index != nil && c.index != nil && *f.Index == *c.index:
+			if c.another(f) {
+				return len(a.calls)
+			}
+			return i
+		case f.Index == nil && f.ID != "" && f.ID == c.id:
+			return i
+		}
+	}
+	switch {
+	case f.Index != nil || last < 0:
+		return len(a.calls)
+	case f.ID != "":
+		if f.Function.Name == "" && first { // its id changed on the way
+			return last
+		}
+		return len(a.calls)
+	case f.Function.Name == "":
+		return last
+	case !first || f.Function.Name != a.calls[last].name || json.Valid(a.calls[last].arguments):
+		return len(a.calls)
+	}
+	return last
+}
+
+// another says whether f, under the call's index, begins another call.
+func (c *toolCall) another(f *fragment) bool {
+	return f.ID != "" && c.id != "" && f.ID != c.id && f.Function.Name != "" &&
+		(len(c.arguments) == 0 || json.Valid(c.arguments))
+}
+
+// nameless returns the calls that were never given, at the end of the reply.
+func (a *assembly) nameless() []*agents.CallFragment {
+	var out []*agents.CallFragment
+	for n, c := range a.calls {
+		if !c.given {
+			c.given = true
+			out = append(out, &agents.CallFragment{Index: n, ID: c.id, Name: c.name, Arguments: string(c.arguments)})
+		}
+	}
+	return out
+}
