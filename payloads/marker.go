@@ -223,6 +223,7 @@ func (o *occurrence) closing(s string) (int, verdict) {
 			return 0, maybe
 		case yes:
 			n += len(o.close)
+		case no: // it never closes, or not here
 		}
 	}
 	return n, yes

@@ -214,7 +214,6 @@ func TestFitAndSummary(t *testing.T) {
 	}
 }
 
-
 func TestMisfit(t *testing.T) {
 	tests := []struct{ name, payload, data string }{
 		{"no JSON", "pubmed_article", `{`},
