@@ -167,7 +167,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{ask: "Summarize report 6", calls: []string{`get_report {"report_id":6}`}, says: []string{"### Gold supply and price", "2 articles", "| 2010 | – |", "PMID |"}},
 		{ask: "What does this report say?", calls: []string{`get_report {"report_id":6}`}, says: []string{"World mine production of gold."}},
-		{ask: "List the reports", calls: []string{`list_reports {}`}, says: []string{"2 reports", "| 3 | Safety |"}},
+		{ask: "List the reports", calls: []string{`list_reports {}`}, says: []string{"I know 2 reports, newest", "| 3 | Safety |"}},
 		{ask: "Which streams are there? Show all streams", calls: []string{`list_streams {}`}, says: []string{"**Gene editing** (stream 1): Follow CRISPR."}},
 		{ask: "Tell me about stream 1", calls: []string{`get_stream {"stream_id":1}`}, says: []string{"BCL11A, base editing"}},
 		{
@@ -180,8 +180,14 @@ func TestAnswers(t *testing.T) {
 		{ask: "search the web for gold price", calls: []string{`web_search {"query":"gold price"}`}, says: []string{"0 results"}},
 		{ask: "Read https://example.com/a_b?c=d.", calls: []string{`fetch_webpage {"url":"https://example.com/a_b?c=d"}`}, says: []string{"# A page"}},
 		{ask: "show payload 0123abcd", calls: []string{`get_payload {"payload_id":"0123abcd"}`}, says: []string{"report_list"}},
+		{
+			ask: "hello", without: []string{"get_stream", "list_streams", "write_block"},
+			says: []string{`SUGGESTED_VALUES: [{"label":"Find articles about BCL11A","value":"Find articles about BCL11A"},{"label":"Summarize report 1","value":"Summarize report 1"}]`},
+		},
 		{ask: "search the web for gold", without: []string{"web_search"}, says: []string{"`web_search`", "does not offer"}},
 		{ask: "tool error", calls: []string{`get_report {"no_such_argument":true}`}, says: []string{"It said"}},
+		{ask: "Which group of drugs did you check for close relatives?", calls: []string{`search_articles {"query":"group drugs check close relatives"}`}},
+		{ask: "Close the chat", says: []string{"close_chat"}},
 		{ask: "bye", says: []string{`SUGGESTED_ACTIONS: [{"label":"Close the chat","action":"close_chat","handler":"client"`}},
 
 		{ask: "Delete the last block", calls: []string{`read_document {}`, `delete_block {"block_id":"p3"}`}, says: []string{"block `p3`"}},
@@ -192,7 +198,7 @@ func TestAnswers(t *testing.T) {
 			calls: []string{`read_document {}`, `edit_block {"block_id":"p1","content":"# Research report\n\nThis report draws on much."}`},
 		},
 		{ask: "Read the document", calls: []string{`read_document {}`}, says: []string{"3 blocks"}},
-		{ask: "Create a research report about gold", without: noDocument, calls: []string{`search_articles {"query":"gold"}`}},
+		{ask: "Create a research report about gold", without: noDocument, says: []string{"the Document page"}},
 	} {
 		t.Run(tc.ask, func(t *testing.T) {
 			calls, text := converse(t, system, tc.ask, tc.without...)
@@ -215,12 +221,12 @@ func TestNothingFound(t *testing.T) {
 	old := said["search_articles"]
 	said["search_articles"] = saidNone
 	defer func() { said["search_articles"] = old }()
-	calls, text := converse(t, system, "Find articles about purple elephants")
-	want := []string{`search_articles {"query":"purple elephants"}`, `search_articles {"query":"elephants","report_id":0,"stream_id":0}`}
+	calls, text := converse(t, system, "Find articles about NDM-1 in purple elephants")
+	want := []string{`search_articles {"query":"NDM-1 purple elephants"}`, `search_articles {"query":"NDM-1","report_id":0,"stream_id":0}`}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if !strings.Contains(text, "I found nothing about **purple elephants**") {
+	if !strings.Contains(text, "I found nothing about **NDM-1 purple elephants**") {
 		t.Error(text)
 	}
 	calls, text = converse(t, system, "Create a report about unicorns", "list_reports")
@@ -344,5 +350,15 @@ func TestContentStandsLast(t *testing.T) {
 		if strings.HasPrefix(c, "write_block") && !last.MatchString(c) {
 			t.Errorf("%.200s", c)
 		}
+	}
+}
+
+func TestReportsAboutATopic(t *testing.T) {
+	_, text := converse(t, system, "List the reports about gold")
+	if !strings.Contains(text, "I know 1 report about **gold**") || strings.Contains(text, "| 3 | Safety |") {
+		t.Error(text)
+	}
+	if _, text = converse(t, system, "List the reports about elephants"); !strings.Contains(text, "nothing about **elephants**") {
+		t.Error(text)
 	}
 }

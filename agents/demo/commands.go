@@ -3,6 +3,7 @@ package demo
 import (
 	"embed"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,8 @@ const (
 	maxLongTokens = 200_000
 	// maxRounds ends "max iterations" with a loop that never forbids tools.
 	maxRounds = 30
+	// maxCondensed is how many questions a chat's summary names.
+	maxCondensed = 30
 	// maxQuoted is how much of a tool's text is quoted, in characters.
 	maxQuoted = 600
 )
@@ -43,7 +46,7 @@ func help(*scene, []string) reply {
 
 func greet(*scene, []string) reply {
 	return reply{text: "Hello! Ask me about the research in the sample data, for example:\n\n- " +
-		strings.Join(starters, "\n- "), chips: starters}
+		strings.Join(starters[1:], "\n- "), chips: starters}
 }
 
 // slow counts to N, one word at a time, slowly.
@@ -165,6 +168,23 @@ func sumUp(s *scene) reply {
 		fmt.Fprintf(&b, "\n- **%s**: %s, the first is *%s*", r.name, count(len(found), "article"), found[0].cite())
 	}
 	return reply{text: b.String(), chips: starters}
+}
+
+var userTurn = regexp.MustCompile(`(?m)^\s*user:\n\s*(.+)$`)
+
+// condense is the answer to the service itself, when it wants older turns in
+// short: what the user asked, one line each.
+func condense(s *scene) reply {
+	var asked [][]string
+	for _, m := range s.Messages {
+		asked = append(asked, userTurn.FindAllStringSubmatch(m.Content, -1)...)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The user asked %s so far, the newest last:\n", count(len(asked), "question"))
+	for _, m := range asked[max(0, len(asked)-maxCondensed):] {
+		b.WriteString("\n- " + firstLine(paragraph(m[1])))
+	}
+	return reply{text: b.String(), bare: true}
 }
 
 var closeButton = schemas.SuggestedAction{Label: "Close the chat", Action: "close_chat", Handler: "client", Style: "secondary"}

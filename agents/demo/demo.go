@@ -47,7 +47,7 @@ type Model struct{ delay time.Duration }
 // New returns a model that waits for delay between two words; 0 does not wait.
 func New(delay time.Duration) *Model { return &Model{delay: delay} }
 
-// reply is what a rule wants to say. It is written in the order of the fields.
+// reply is what a rule wants to say: thinking, then text, then calls.
 type reply struct {
 	thinking string
 	text     string
@@ -63,6 +63,8 @@ type reply struct {
 	buttons []schemas.SuggestedAction
 	// bare leaves out the first answer's introduction.
 	bare bool
+	// refused says that this page lacks what the answer needs.
+	refused bool
 }
 
 // call is a tool call. Arguments is the JSON that is streamed.

@@ -3,7 +3,6 @@ package demo_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -217,7 +216,31 @@ func TestCallIDsDiffer(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if slices.Contains(got, "") {
-		t.Error("a call has no id")
+}
+
+func TestCondensing(t *testing.T) {
+	req := ask("<data name=\"conversation\">\n  user:\n  List the reports\n\n  assistant:\n  I know 2 reports.\n\n  user:\n  Summarize report 1\n</data>\n")
+	req.System = "You condense the earlier part of a conversation."
+	h := listen(t.Context(), t, demo.New(0), req)
+	want := "The user asked 2 questions so far, the newest last:\n\n- List the reports\n- Summarize report 1"
+	if h.text != want {
+		t.Errorf("got  %q\nwant %q", h.text, want)
+	}
+}
+
+func TestWiderSearch(t *testing.T) {
+	req := ask("Find articles about NDM-1 in unicorns")
+	req.Tools = []agents.ToolSpec{{Name: "search_articles"}}
+	for _, answer := range []string{saidNone, saidArticles} {
+		h := listen(t.Context(), t, demo.New(0), req)
+		if len(h.calls) != 1 {
+			t.Fatalf("calls are %v, want one", h.calls)
+		}
+		req.Messages = append(req.Messages, turn.Message{Role: turn.Assistant, Content: h.text, ToolCalls: h.calls},
+			turn.Message{Role: turn.ToolRole, ToolCallID: h.calls[0].ID, Content: answer})
+	}
+	h := listen(t.Context(), t, demo.New(0), req)
+	if want := "No article has all of **NDM-1 unicorns**. I found 2 articles about **NDM-1**"; !strings.Contains(h.text, want) {
+		t.Errorf("the answer lacks %q: %s", want, h.text)
 	}
 }

@@ -49,6 +49,8 @@ func writeDocument(s *scene, _ []string) reply {
 	}
 }
 
+func noDocument(*scene, []string) reply { return missing("write_block", "the Document page") }
+
 func documentTitle(topic string) string { return "Research report: " + topic }
 
 // can returns the calls that are offered.
@@ -190,7 +192,7 @@ func chart(name, table string) object {
 		return object{"title": name, "mark": "bar"}
 	}
 	return object{
-		"title":  name,
+		"title":  fmt.Sprintf("%s: %s by %s", name, columns[1], columns[0]),
 		"width":  "container",
 		"mark":   object{"type": "line", "point": true, "tooltip": true},
 		"params": []object{{"name": "zoom", "select": "interval", "bind": "scales"}},

@@ -15,7 +15,7 @@ type object = map[string]any
 
 // elsewhere is the answer where the page does not allow a payload.
 func elsewhere(what, where string) reply {
-	return reply{text: fmt.Sprintf("This page lets me suggest no %s. Try it on %s.", what, where), chips: []string{"help"}}
+	return reply{text: fmt.Sprintf("This page lets me suggest no %s. Try it on %s.", what, where), chips: []string{"help"}, refused: true}
 }
 
 // marked is text with a payload behind its marker.

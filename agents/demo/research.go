@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // maxShown is how many articles an answer names.
@@ -14,7 +15,7 @@ func nothing(topic string) string {
 }
 
 func missing(tool, where string) reply {
-	return reply{text: fmt.Sprintf("For that I would need the tool `%s`, which this page does not offer me. Try it on %s.", tool, where), chips: starters}
+	return reply{text: fmt.Sprintf("For that I would need the tool `%s`, which this page does not offer me. Try it on %s.", tool, where), chips: starters, refused: true}
 }
 
 // searchArticles searches, and once more and wider when that found nothing.
@@ -38,14 +39,19 @@ func searchArticles(s *scene, _ []string) reply {
 	found := articles(s.of("search_articles"))
 	if len(found) == 0 && s.rounds == 1 {
 		return reply{
-			text:  "Nothing yet; I search everywhere, with fewer words.",
-			calls: []call{{"search_articles", toJSON(object{"query": longest(topic), "stream_id": 0, "report_id": 0})}},
+			text:  "Nothing yet; I search everywhere, for the word that says most.",
+			calls: []call{{"search_articles", toJSON(object{"query": telling(topic), "stream_id": 0, "report_id": 0})}},
 		}
 	}
 	var b strings.Builder
-	if len(found) == 0 {
+	switch {
+	case len(found) == 0:
 		b.WriteString(nothing(topic))
-	} else {
+	case s.rounds > 1 && topic != telling(topic):
+		fmt.Fprintf(&b, "No article has all of **%s**. ", topic)
+		topic = telling(topic)
+		fallthrough
+	default:
 		b.WriteString(articleAnswer(found, topic))
 	}
 	if list := reports(s.of("list_reports")); len(list) > 0 {
@@ -54,15 +60,20 @@ func searchArticles(s *scene, _ []string) reply {
 	return reply{text: b.String(), chips: append(topicReports(found), starters...)}
 }
 
-// longest is the topic's longest word, the one that says most.
-func longest(topic string) string {
-	word := ""
-	for _, w := range strings.Fields(topic) {
-		if len(w) > len(word) {
-			word = w
+// telling returns the topic's word that says most: one with a digit or a capital
+// inside, as names of genes and drugs have, else the longest.
+func telling(topic string) string {
+	best, most := "", -1
+	for w := range strings.FieldsSeq(topic) {
+		weight := len(w)
+		if name := strings.IndexFunc(w[1:], func(r rune) bool { return unicode.IsUpper(r) || unicode.IsDigit(r) }); name >= 0 {
+			weight += maxTopicWord
+		}
+		if weight > most {
+			best, most = w, weight
 		}
 	}
-	return word
+	return best
 }
 
 func articleAnswer(found []article, topic string) string {
@@ -109,8 +120,21 @@ func listReports(s *scene, _ []string) reply {
 	if len(list) == 0 {
 		return s.asGiven("list_reports")
 	}
+	which := ""
+	if topic := s.topic(); topic != "" {
+		var fitting []entry
+		for _, e := range list {
+			if mentions(e.text, topic) {
+				fitting = append(fitting, e)
+			}
+		}
+		if which = " about **" + topic + "**"; len(fitting) == 0 {
+			return reply{text: nothing(topic), chips: starters}
+		}
+		list = fitting
+	}
 	return reply{
-		text:  fmt.Sprintf("There are %s, newest first:\n\n%s", count(len(list), "report"), reportTable(list)),
+		text:  fmt.Sprintf("I know %s%s, newest first:\n\n%s", count(len(list), "report"), which, reportTable(list)),
 		chips: []string{fmt.Sprintf("Summarize report %d", list[0].id), "List the research streams"},
 	}
 }

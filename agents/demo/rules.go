@@ -46,21 +46,22 @@ var rules = compile([]rule{
 	{`\b(?:edit|rewrite|change|shorten|improve|rephrase)\b.*\b(?:block|section|paragraph|introduction|summary|text|title)\b`, hasDocument, editBlock},
 	{`\b(?:write|create|draft|make|prepare|plan)\b.*\b(?:report|document|paper|article|overview|page|briefing)\b`, hasDocument, writeDocument},
 	{`\b(?:read|show|what is in|what's in)\b.*\bdocument\b`, hasDocument, readDocument},
+	{`^(?:please )?(?:write|create|draft|prepare)\b.*\b(?:report|document|paper|article)\b`, nil, noDocument},
 
 	// Payloads that the model writes.
 	{`\b(?:propose|suggest|improve|change|extend|update)\b.*\bschema\b`, nil, proposeSchema},
-	{`\b(?:validate|check)\b`, nil, validate},
+	{`\bvalidate\b|\bcheck\b.*\b(?:schema|stream)\b`, nil, validate},
 	{`\b(?:suggest|propose|write|improve|build)\b.*\bquer(?:y|ies)\b`, nil, suggestQuery},
 	{`\b(?:suggest|propose|recommend)\b.*\b(?:streams?|follow)\b`, nil, suggestStreams},
-	{`\b(?:categori[sz]e|categories|group)\b`, nil, categorize},
+	{`\b(?:categori[sz]e|categories)\b|\bgroup (?:the |these )?articles\b`, nil, categorize},
 	{`\b(?:add|suggest|propose|make)\b.*\bcolumn\b`, nil, addColumn},
 
 	// Client actions.
-	{`^(?:close|bye|goodbye|that'?s all|done)\b`, nil, closeChat},
+	{`^(?:close(?: the)?(?: chat| tray)?|bye|goodbye|that'?s all|done)\W*$`, nil, closeChat},
 
 	// Looking things up.
 	{`https?://\S+`, nil, fetchPage},
-	{`\b(?:search (?:the )?web|web search|internet|online)\b`, nil, searchWeb},
+	{`\bsearch (?:the )?(?:web|internet|online)\b|\bweb search\b|\bon the (?:web|internet)\b`, nil, searchWeb},
 	{`\b(?:pubmed article|pmid)\W*(\d{1,8})\b`, nil, pubmedArticle},
 	{`\bpubmed\b`, nil, searchPubmed},
 	{`\bpayload\W+([0-9a-f]{8})\b`, nil, showPayload},
@@ -108,6 +109,9 @@ func (s *scene) answer() reply {
 }
 
 func (s *scene) reply() reply {
+	if strings.HasPrefix(s.System, "You condense") && len(s.Tools) == 0 {
+		return condense(s)
+	}
 	if s.ask == "" {
 		return reply{text: "I did not get a question. Write `help` to see what I can do."}
 	}
@@ -122,12 +126,16 @@ func (s *scene) reply() reply {
 // suggestions writes chips and buttons, as far as the system prompt knows them.
 func (s *scene) suggestions(r reply) string {
 	var b strings.Builder
-	if len(r.chips) > 0 && strings.Contains(s.System, "SUGGESTED_VALUES:") {
-		values := make([]schemas.SuggestedValue, 0, maxChips)
-		for _, c := range r.chips[:min(len(r.chips), maxChips)] {
-			values = append(values, schemas.SuggestedValue{Label: c, Value: c})
+	if strings.Contains(s.System, "SUGGESTED_VALUES:") {
+		var values []schemas.SuggestedValue
+		for _, c := range unique(r.chips) {
+			if len(values) < maxChips && c != s.ask && s.works(c) {
+				values = append(values, schemas.SuggestedValue{Label: c, Value: c})
+			}
 		}
-		b.WriteString("\n\nSUGGESTED_VALUES: " + toJSON(values))
+		if len(values) > 0 {
+			b.WriteString("\n\nSUGGESTED_VALUES: " + toJSON(values))
+		}
 	}
 	var buttons []schemas.SuggestedAction
 	for _, a := range r.buttons {
@@ -141,8 +149,15 @@ func (s *scene) suggestions(r reply) string {
 	return b.String()
 }
 
+// works says whether this page has what the answer to question needs.
+func (s *scene) works(question string) bool {
+	next := &scene{ModelRequest: s.ModelRequest, ask: question, asked: strings.ToLower(question)}
+	return !next.reply().refused
+}
+
 // starters are chips for somebody who does not know where to begin.
 var starters = []string{
+	"Create a research report about gold",
 	"List the research streams",
 	"Find articles about BCL11A",
 	"Summarize report 1",

@@ -42,14 +42,10 @@ type result struct {
 func newScene(req agents.ModelRequest) *scene {
 	s := &scene{ModelRequest: req, first: true}
 	asked := s.question()
-	for _, m := range req.Messages[:max(asked, 0)] {
-		if m.Role == turn.Assistant {
-			s.first = false
-		}
-	}
 	if asked < 0 {
 		return s
 	}
+	s.first = asked == 0
 	s.ask = paragraph(req.Messages[asked].Content)
 	s.asked = strings.ToLower(s.ask)
 	calls := map[string]turn.ToolCall{}
@@ -161,9 +157,9 @@ var stopWords = set(`
 	document does draft explain figures find for from get give had has have help how i in into is it its know latest library list look make me more my new
 	newest of on or our overview paper papers please pubmed query read recent report reports research results say says schema search show stream streams
 	studies study suggest sum summarise summarize summary table tell that the their them there these they this to topic topics trial trials up us was web
-	were what when where which who why will with work would write you your hi hello hey thanks propose categories categorize categorise validate whether
+	were what when where which who why will with work would write you your hi hello hey thanks propose categories categorize categorise validate whether known there here sure thing things
 	edit rewrite shorten improve rephrase change delete remove drop move after before top bottom end block section paragraph text last first
-	der die das ein eine einen und oder über zu zum zur von im ist was wie finde suche such zeige zeig artikel bericht berichte bitte mir mich ich
+	der die das ein eine einen und oder über zu zum zur von im ist was wie finde suche such zeige zeig artikel bericht berichte bitte mir mich ich sagt sagen gibt es welche forschung
 	le la les un une des et ou sur de du dans trouve cherche montre liste moi rapport je est quoi que qui
 	el los las una y o sobre en con busca buscar muestra artículos informe informes por favor
 `)
