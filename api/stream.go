@@ -1,25 +1,203 @@
-// LEAD: the api helper's shell overwrote this file at 02:20, a moment after you
-// may have replaced it (its script still wrote the stubs). If your version is
-// gone, write it again; nobody else touches stream*.go from here on. Sorry.
-
 package api
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"iter"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
 )
 
-func (s *server) postStream(c echo.Context) error { return s.notBuilt(c) }
-func (s *server) postChat(c echo.Context) error   { return s.notBuilt(c) }
+// maxKey bounds an Idempotency-Key, in bytes.
+const maxKey = 255
 
-func (s *server) notBuilt(c echo.Context) error {
-	if _, _, err := decode[schemas.ChatRequest](s, c); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNotImplemented)
+// streams starts runs and follows them.
+type streams interface {
+	// Start begins a run, or finds the one that the Idempotency-Key already
+	// started. The user's message is durable when it returns.
+	Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error)
+	// Follow returns the events after the cursor, and then live ones to the
+	// end; an empty batch for each span of silence of length idle. At or past
+	// the terminal event it is runlog.ErrEnded.
+	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
 }
 
-func (s *server) getStream(c echo.Context) error { return c.NoContent(http.StatusNotImplemented) }
+// postStream starts a run and answers with its events.
+func (s *server) postStream(c echo.Context) error {
+	if err := checkDialect(c); err != nil {
+		return err
+	}
+	run, err := s.start(c)
+	if err != nil {
+		return err
+	}
+	return s.follow(c, run.RunID, cursor(c))
+}
+
+// getStream follows a run, or replays one that has ended.
+func (s *server) getStream(c echo.Context) error {
+	if err := checkDialect(c); err != nil {
+		return err
+	}
+	run, err := id(c, "run_id")
+	if err != nil {
+		return err
+	}
+	return s.follow(c, run, cursor(c))
+}
+
+// start decodes the request and starts its run.
+func (s *server) start(c echo.Context) (schemas.Run, error) {
+	ctx, user := caller(c)
+	req, raw, err := decode[schemas.ChatRequest](s, c)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	o := record.StartOptions{IdempotencyKey: c.Request().Header.Get("Idempotency-Key")}
+	if o.IdempotencyKey != "" {
+		if len(o.IdempotencyKey) > maxKey {
+			return schemas.Run{}, schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
+		}
+		sum := sha256.Sum256(raw)
+		o.BodyHash = hex.EncodeToString(sum[:])
+	}
+	if err := s.rate.allow(user.ID); err != nil {
+		return schemas.Run{}, err
+	}
+	return s.Streams.Start(ctx, user, &req, o)
+}
+
+// checkDialect refuses a dialect that does not exist.
+func checkDialect(c echo.Context) error {
+	switch c.QueryParam("dialect") {
+	case "", "chat":
+		return nil
+	default:
+		return schemas.NewError(schemas.CodeBadRequest, "the dialect is chat")
+	}
+}
+
+// cursor is the number after which to read: the header beats the query, and
+// what is no number is the start.
+func cursor(c echo.Context) int64 {
+	text := c.Request().Header.Get("Last-Event-ID")
+	if text == "" {
+		text = c.QueryParam("after")
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// follow answers with the events of a run after the cursor.
+func (s *server) follow(c echo.Context, run string, after int64) error {
+	ctx, user := caller(c)
+	release, err := s.streams.acquire(user.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if end := expiry(c); !end.IsZero() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadline(ctx, end)
+		defer stop()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	seq, err := s.Streams.Follow(ctx, user, run, after, s.KeepAlive)
+	if errors.Is(err, runlog.ErrEnded) {
+		return c.NoContent(http.StatusNoContent)
+	}
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set("X-Run-Id", run)
+	h.Set("Content-Location", "/api/chat/runs/"+run+"/stream")
+	if s.OpenStreams != nil {
+		s.OpenStreams(1)
+		defer s.OpenStreams(-1)
+	}
+	s.serveEvents(ctx, cancel, c, seq, chatFrame(s.diagnosticsOf(c, run)))
+	return nil
+}
+
+// diagnosticsOf returns what reads the diagnostics of the run, or nil for a
+// user who may not see them.
+func (s *server) diagnosticsOf(c echo.Context, run string) func() json.RawMessage {
+	ctx, user := caller(c)
+	if s.Diagnostics == nil || !s.Diagnostics(user) {
+		return nil
+	}
+	return func() json.RawMessage {
+		d, err := s.Runs.Diagnostics(ctx, user, run)
+		if err != nil {
+			return nil
+		}
+		raw, err := json.Marshal(d)
+		if err != nil {
+			return nil
+		}
+		return raw
+	}
+}
+
+// postChat starts a run and answers when it has ended: with the payload of
+// complete, or with a problem.
+func (s *server) postChat(c echo.Context) error {
+	run, err := s.start(c)
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("X-Run-Id", run.RunID)
+	ctx, user := caller(c)
+	seq, err := s.Streams.Follow(ctx, user, run.RunID, 0, 0)
+	if err != nil {
+		return err
+	}
+	for events, err := range seq {
+		if err != nil {
+			return err
+		}
+		for i := range events {
+			if events[i].Kind.Terminal() {
+				return s.answer(c, run.RunID, &events[i])
+			}
+		}
+	}
+	e := schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted and goes on; follow its stream")
+	e.RunID = run.RunID
+	return e
+}
+
+// answer is the one JSON body for a run's terminal event.
+func (s *server) answer(c echo.Context, run string, e *runlog.Event) error {
+	switch e.Kind { //nolint:exhaustive // only the terminal kinds come here
+	case runlog.Completed:
+		payload := e.Data
+		if diagnostics := s.diagnosticsOf(c, run); diagnostics != nil {
+			payload = withDiagnostics(payload, diagnostics())
+		}
+		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, append(payload[:len(payload):len(payload)], '\n'))
+	case runlog.Failed:
+		var failed schemas.ErrorEvent
+		if err := json.Unmarshal(e.Data, &failed); err != nil {
+			return err
+		}
+		return &schemas.Error{Code: failed.Code, Message: failed.Message, RunID: run}
+	default:
+		return &schemas.Error{Code: schemas.CodeCancelled, Message: "the run was cancelled", RunID: run}
+	}
+}
