@@ -175,6 +175,9 @@ func (t *telemetry) StreamOpened() { t.streamsActive.Inc() }
 // StreamClosed counts a reader that has gone.
 func (t *telemetry) StreamClosed() { t.streamsActive.Dec() }
 
+// openStreams is StreamOpened and StreamClosed in one.
+func (t *telemetry) openStreams(change int) { t.streamsActive.Add(float64(change)) }
+
 // StoreBatch counts a commit of so many writes.
 func (t *telemetry) StoreBatch(writes int, took time.Duration) {
 	t.batchWrites.Observe(float64(writes))

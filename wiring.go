@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/demo"
+	"github.com/chattray/chattray/agents/openai"
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/payloads"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sample"
+	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/web"
+)
+
+// service is everything that answers requests, built from the settings.
+type service struct {
+	store   *store.Store
+	runs    *services.Runs
+	handler http.Handler
+}
+
+// build opens the database and puts the parts together; it takes up no runs.
+func build(ctx context.Context, c Config, watch *telemetry, log *slog.Logger) (_ *service, err error) {
+	s := &service{}
+	defer func() {
+		if err != nil && s.store != nil {
+			err = errors.Join(err, s.store.Close())
+		}
+	}()
+	if s.store, err = store.Open(ctx, c.DatabaseURL, store.Options{Logger: log}); err != nil {
+		return nil, err
+	}
+	if err := addSample(ctx, s.store, log); err != nil {
+		return nil, err
+	}
+	types, err := payloads.NewRegistry()
+	if err != nil {
+		return nil, err
+	}
+	actions, err := services.NewActions(services.ApplySchema(s.store))
+	if err != nil {
+		return nil, err
+	}
+	registry, err := toolRegistry(c, s.store)
+	if err != nil {
+		return nil, err
+	}
+	pages, err := services.LoadPages(services.PageSources{Dir: c.Pages}, services.PageParts{
+		Tools: registry, Payloads: types, ServerActions: actions.Names(),
+		MakeHTTPTool:    func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
+		MakePayloadType: payloads.NewType,
+		Secret:          func(name string) (string, bool) { v, ok := c.Secrets[name]; return v, ok },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the page files are wrong:\n%w", err)
+	}
+	model, err := newModel(c, log)
+	if err != nil {
+		return nil, err
+	}
+	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
+	s.runs = services.NewRuns(services.RunsOptions{
+		Store: s.store, Research: s.store, Agent: watch.Watch(loop), Pages: pages, Actions: actions,
+		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
+			return payloads.NewFilter(types, actions)
+		},
+		Frame: api.AppendChatFrame, Model: c.Model, Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
+		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, RunsPerUser: c.Limits.RunsPerUser,
+		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch,
+	})
+	s.handler, err = s.routes(c, pages, watch, log)
+	return s, err
+}
+
+// routes is the API over the parts.
+func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log *slog.Logger) (http.Handler, error) {
+	page, err := web.Handler()
+	if err != nil {
+		return nil, err
+	}
+	return api.New(api.Options{
+		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
+		Pages: pages, Ready: s.ready, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
+		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams,
+		Limits: api.Limits{
+			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
+			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute,
+		},
+		Log: log,
+	}), nil
+}
+
+// ready says why the service takes no requests.
+func (s *service) ready(ctx context.Context) error {
+	if s.runs.Draining() {
+		return schemas.NewError(schemas.CodeShuttingDown, "the service is stopping")
+	}
+	return s.store.Ping(ctx)
+}
+
+// seesDiagnostics says who may see system prompts (setting diagnostics).
+func seesDiagnostics(setting string) func(schemas.User) bool {
+	switch setting {
+	case "all":
+		return func(schemas.User) bool { return true }
+	case "admin":
+		return schemas.User.Admin
+	default:
+		return func(schemas.User) bool { return false }
+	}
+}
+
+// addSample puts the sample data into an empty database.
+func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
+	empty, err := data.Empty(ctx)
+	if err != nil || !empty {
+		return err
+	}
+	counts, err := data.Import(ctx, sample.Open())
+	if err != nil {
+		return fmt.Errorf("load the sample data: %w", err)
+	}
+	log.Info("sample data loaded", "streams", counts.Streams, "reports", counts.Reports, "articles", counts.Articles)
+	return nil
+}
+
+// toolRegistry makes the tools that the settings allow for.
+func toolRegistry(c Config, data *store.Store) (*tools.Registry, error) {
+	list, err := tools.Builtin(tools.Config{
+		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
+		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tools.NewRegistry(list...)
+}
+
+// newModel returns the demo model, or the servers of the configured ones.
+func newModel(c Config, log *slog.Logger) (agents.Model, error) {
+	if c.Demo() {
+		log.Warn("no model is configured: the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
+		return demo.New(demo.DefaultDelay), nil
+	}
+	transport := openai.NewTransport(http.ProxyFromEnvironment)
+	servers := make(serversByModel, len(c.Models))
+	for _, m := range c.Models {
+		base, key := c.OpenAI.BaseURL, c.OpenAI.APIKey
+		if m.BaseURL != "" {
+			base, key = m.BaseURL, m.APIKey
+		}
+		if base == "" {
+			base = openAIBase
+		}
+		server, err := openai.New(openai.Config{
+			BaseURL: base, APIKey: key, Transport: transport, Connect: c.Timeouts.ModelConnect, FirstToken: c.Timeouts.ModelFirstToken,
+			Idle: c.Timeouts.ModelIdle, Logger: log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		servers[m.Name] = server
+	}
+	return servers, nil
+}
+
+const openAIBase = "https://api.openai.com/v1"
+
+// serversByModel sends each call to the server of its model.
+type serversByModel map[string]agents.Model
+
+// Stream calls the model's server.
+func (s serversByModel) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {
+	server, ok := s[req.Model]
+	if !ok {
+		return func(yield func(agents.Delta, error) bool) {
+			yield(agents.Delta{}, schemas.NewError(schemas.CodeInvalid, "this model is not offered"))
+		}
+	}
+	return server.Stream(ctx, req)
+}
+
+func modelNames(c Config) []string {
+	names := make([]string, 0, len(c.Models))
+	for _, m := range c.Models {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// authenticator turns a bearer token into a user; see api.Options.
+type authenticator interface {
+	Authenticate(ctx context.Context, bearer string) (schemas.User, time.Time, error)
+}
+
+// newAuthenticator is how users are known.
+func newAuthenticator(c Config) authenticator {
+	switch {
+	case c.Auth.JWTSecret != "":
+		return api.NewHS256(c.Auth.JWTSecret, c.Auth.Audience)
+	case c.Authenticated():
+		return api.NewOIDC(c.Auth.OIDCIssuer, c.Auth.JWKSURL, c.Auth.Audience, http.DefaultTransport)
+	default:
+		return api.Local{}
+	}
+}
