@@ -176,7 +176,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	s := sources{
 		flags: []string{"--temperature=3", "--max-tokens=0"},
 		environ: []string{
-			"CHATTRAY_ADRESS=x", "CHATTRAY_MAX_BODY=big", "CHATTRAY_KEEPALIVE=soon", "CHATTRAY_DIAGNOSTICS=all users",
+			"CHATTRAY_COLOUR=x", "CHATTRAY_MAX_BODY=big", "CHATTRAY_KEEPALIVE=soon", "CHATTRAY_DIAGNOSTICS=all users",
 			"CHATTRAY_OPENAI_API_KEY=k", "CHATTRAY_OPENAI_API_KEY_FILE=k", "CHATTRAY_FETCH_ALLOW=10.0.0.1", "CHATTRAY_CORS_ORIGINS=example.com",
 			"CHATTRAY_MODEL_FILE=x", "CHATTRAY_HISTORY_COMPACT=maybe", "CHATTRAY_PAGES=/no/such/folder", "CHATTRAY_JWT_SECRET_FILE=/no/such/file",
 		},
@@ -188,7 +188,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 		t.Fatal("the settings were taken")
 	}
 	for _, want := range []string{
-		"unknown environment variable CHATTRAY_ADRESS", "unknown environment variable CHATTRAY_MODEL_FILE",
+		"unknown environment variable CHATTRAY_COLOUR", "unknown environment variable CHATTRAY_MODEL_FILE",
 		"unknown key colour", "unknown key limits.bodies",
 		"temperature: must be a number from 0 to 2 (flag --temperature)", "max_tokens: must be", "max_iterations: must be",
 		"limits.body: must be a size", "(environment CHATTRAY_MAX_BODY)", "keepalive: must be a time", "diagnostics: must be one of off, admin, all",

@@ -145,21 +145,6 @@ const urlMask = "xxxxx"
 
 var secretName = regexp.MustCompile(`(?i)pass|secret|token|key|user`)
 
-// writeSettings writes the table of settings as Markdown, as README.md has it.
-func writeSettings(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("| key | environment | default | what |\n|---|---|---|---|\n")
-	for _, s := range settings {
-		def := "–"
-		if s.def != "" {
-			def = "`" + s.def + "`"
-		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, strings.Join(s.env, "`, else `"), def, s.help)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
 // settingsHelp is the table for a terminal.
 func settingsHelp() string {
 	var b strings.Builder

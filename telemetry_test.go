@@ -54,6 +54,15 @@ func (s scripted) Run(context.Context, turn.Request) iter.Seq2[turn.Event, error
 	}
 }
 
+// last reads to the end and returns the last error.
+func last(events iter.Seq2[turn.Event, error]) error {
+	var last error
+	for _, err := range events {
+		last = err
+	}
+	return last
+}
+
 // watch returns a telemetry whose spans are kept.
 func watch(t *testing.T) (*telemetry, *tracetest.InMemoryExporter) {
 	t.Helper()
@@ -126,7 +135,7 @@ func TestWatchedAgent(t *testing.T) {
 			t.Errorf("%s is in another trace", s.Name)
 		}
 		for _, a := range s.Attributes {
-			if strings.Contains(a.Value.Emit(), "private") {
+			if strings.Contains(a.Value.String(), "private") {
 				t.Errorf("%s holds what was said: %s", s.Name, a.Key)
 			}
 		}
@@ -151,7 +160,8 @@ func TestWatchedAgentThatFails(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			telemetry, spans := watch(t)
 			tt.script.events = append([]turn.Event{turn.CallStart{}}, tt.script.events...)
-			for range telemetry.Watch(tt.script).Run(t.Context(), turn.Request{Model: "m"}) { //nolint:revive // only to the end
+			if err := last(telemetry.Watch(tt.script).Run(t.Context(), turn.Request{Model: "m"})); !errors.Is(err, tt.script.err) {
+				t.Errorf("error is %v, want %v", err, tt.script.err)
 			}
 			wantLines(t, metrics(t, telemetry), `chattray_model_call_seconds_count{model="m",outcome="`+tt.want+`"} 1`)
 			call := spans.GetSpans()[0]
@@ -164,7 +174,10 @@ func TestWatchedAgentThatFails(t *testing.T) {
 
 func TestWatchedAgentThatIsLeft(t *testing.T) {
 	telemetry, spans := watch(t)
-	for range telemetry.Watch(scripted{events: []turn.Event{turn.CallStart{}, turn.CallStart{}}}).Run(t.Context(), turn.Request{}) {
+	for _, err := range telemetry.Watch(scripted{events: []turn.Event{turn.CallStart{}, turn.CallStart{}}}).Run(t.Context(), turn.Request{}) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if n := len(spans.GetSpans()); n != 1 {
@@ -201,7 +214,8 @@ func TestTracesAreExported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range telemetry.Watch(scripted{events: []turn.Event{turn.LoopComplete{}}}).Run(t.Context(), turn.Request{}) { //nolint:revive // only to the end
+	if err := last(telemetry.Watch(scripted{events: []turn.Event{turn.LoopComplete{}}}).Run(t.Context(), turn.Request{})); err != nil {
+		t.Fatal(err)
 	}
 	if err := telemetry.Close(t.Context()); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,24 @@
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=development
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$VERSION" -o /out/chattray . \
+ && mkdir /out/data /out/tmp
+
+# Nothing but the program, certificates, and two folders it may write to.
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=build --chown=65532:65532 /out/data /data
+COPY --from=build --chown=65532:65532 /out/tmp /tmp
+COPY --from=build /out/chattray /chattray
+USER 65532:65532
+# Reachable from outside of the container, so it starts only with
+# authentication configured.
+ENV CHATTRAY_ADDR=0.0.0.0:8080 CHATTRAY_DATABASE_URL=sqlite:/data/chattray.db
+VOLUME /data
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["/chattray", "healthcheck"]
+ENTRYPOINT ["/chattray"]
+CMD ["serve"]

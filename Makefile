@@ -1,0 +1,69 @@
+# make run    starts the service on http://127.0.0.1:8080
+# make test   runs every test: on SQLite, then on Postgres
+# make check  is what CI runs: format, lint, modules, tests, generated files, known vulnerabilities
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+LINT_VERSION := v2.15.0
+VULN_VERSION := v1.8.0
+LINT := bin/golangci-lint-$(LINT_VERSION)
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
+# The race detector needs cgo, and with it a C compiler.
+RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+# What talks to a database.
+POSTGRES_TESTS := ./store/...
+
+.PHONY: run build test test-go test-postgres check lint fmt tidy vet generated vuln bench clean
+
+run:
+	go run .
+
+build:
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/chattray .
+
+test: test-go test-postgres
+
+test-go:
+	go test $(RACE) -shuffle=on -timeout 10m ./...
+
+test-postgres:
+	.ci/with-postgres go test $(RACE) -shuffle=on -count=1 -timeout 10m $(POSTGRES_TESTS)
+
+check: tidy vet lint test-go generated vuln
+
+lint: $(LINT)
+	$(LINT) run ./...
+
+fmt: $(LINT)
+	$(LINT) fmt ./...
+
+$(LINT):
+	GOBIN=$(CURDIR)/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	mv bin/golangci-lint $@
+
+tidy:
+	go mod tidy -diff
+
+vet:
+	go vet ./...
+
+# Generating changes nothing, whatever else is changed in the tree.
+generated:
+	@before=$$(git diff | sha256sum); go generate ./...; \
+	[ "$$before" = "$$(git diff | sha256sum)" ] || { git diff --stat; echo "generated files are out of date" >&2; exit 1; }
+
+# The database of vulnerabilities is on the network; without it nothing can be
+# said, and that is said.
+vuln:
+	@if out=$$(go run golang.org/x/vuln/cmd/govulncheck@$(VULN_VERSION) ./... 2>&1); then echo "no known vulnerabilities"; \
+	elif grep 'fetching vulnerabilities' <<<"$$out"; then echo "known vulnerabilities: not checked, their database cannot be reached"; \
+	else echo "$$out"; exit 1; fi
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+clean:
+	rm -rf bin
