@@ -1,0 +1,289 @@
+package services
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"text/template"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+//go:embed pages/*.yaml
+var bundledPages embed.FS
+
+// PageTools resolves tools for pages; tools.Registry is one.
+type PageTools interface {
+	// Has says whether a tool of that name is known, offered now or not.
+	Has(name string) bool
+	// Resolve returns the global tools and the named ones, each once, without
+	// those that are not configured or that the user may not use.
+	Resolve(names []string, user schemas.User) ([]turn.Tool, error)
+}
+
+// PagePayloads knows payload types; payloads.Registry is one.
+type PagePayloads interface {
+	Type(name string) (turn.PayloadType, bool)
+	// Globals are the types that are allowed on every page.
+	Globals() []turn.PayloadType
+}
+
+// PageSources says where page files are.
+type PageSources struct {
+	// Bundled holds files *.yaml at its root; nil is the bundled pages.
+	Bundled fs.FS
+	// Dir is a folder of files *.yaml that add to and override the bundled
+	// pages; empty is none.
+	Dir string
+}
+
+// PageParts is what page files may name. Tools and Payloads must be set; a file
+// that needs an absent function is a mistake in that file.
+type PageParts struct {
+	Tools    PageTools
+	Payloads PagePayloads
+	// MakeHTTPTool makes a tool that a file declares.
+	MakeHTTPTool func(turn.HTTPTool) (turn.Tool, error)
+	// MakePayloadType makes a payload type that a file declares.
+	MakePayloadType func(turn.PayloadDef) (turn.PayloadType, error)
+	// Secret returns the settings' value for ${name} in the headers of an HTTP
+	// tool.
+	Secret func(name string) (string, bool)
+	// ServerActions are the names of the actions with a handler.
+	ServerActions []string
+	// ContextBuilders are the names of the context builders; nil is
+	// ContextBuilders().
+	ContextBuilders []string
+}
+
+// Pages says what each page offers to its chat (3-agent.md, "Pages"). It is
+// made once at the start, never changes, and is safe for concurrent use.
+type Pages struct {
+	tools    PageTools
+	payloads PagePayloads
+	byName   map[string]*pageEntry // names and aliases
+	names    []string              // sorted, without aliases
+	unknown  pageOffer
+}
+
+// Offer is what one turn on a page, tab and subtab may use. The slices are the
+// caller's.
+type Offer struct {
+	// Page is the page's own name where the request used an alias.
+	Page, Tab, Subtab string
+	// Known says that a page file describes Page.
+	Known bool
+	// Identity is the text of the nearest level that has one; empty is the
+	// default identity.
+	Identity string
+	// ContextBuilder names the builder; empty is none.
+	ContextBuilder string
+	// ContextTemplate is nil when there is none; its data is templateData.
+	ContextTemplate *template.Template
+	// Tools are the global ones and those of page, tab and subtab, by name
+	// each once.
+	Tools []turn.Tool
+	// PayloadTypes are the global ones, those of page, tab and subtab, and
+	// those that Tools make.
+	PayloadTypes []turn.PayloadType
+	// Actions are the declared ones and the global close_chat.
+	Actions []schemas.Action
+}
+
+// closeChat is the action that every page has.
+var closeChat = schemas.Action{Action: "close_chat", Description: "Closes the chat.", Handler: handlerClient}
+
+// The handlers of an action.
+const (
+	handlerClient = "client"
+	handlerServer = "server"
+)
+
+// pageEntry is a page with what it offers at each place.
+type pageEntry struct {
+	file   *pageFile
+	offers map[[2]string]pageOffer // by tab and subtab
+}
+
+// pageOffer is an Offer whose registry tools are not resolved yet.
+type pageOffer struct {
+	Offer
+	names []string    // of tools in the registry
+	own   []turn.Tool // of the page file
+	types map[string]turn.PayloadType
+}
+
+// LoadPages reads the page files and checks everything in them. The error joins
+// every mistake in every file, each with file and line; there are then no pages.
+func LoadPages(src PageSources, parts PageParts) (*Pages, error) {
+	if src.Bundled == nil {
+		sub, err := fs.Sub(bundledPages, "pages")
+		if err != nil {
+			return nil, err
+		}
+		src.Bundled = sub
+	}
+	if parts.ContextBuilders == nil {
+		parts.ContextBuilders = ContextBuilders()
+	}
+	l := &pageLoader{parts: parts}
+	files := l.merge(l.readBundled(src.Bundled), l.readFolder(src.Dir))
+	p := &Pages{tools: parts.Tools, payloads: parts.Payloads, byName: make(map[string]*pageEntry)}
+	p.unknown = l.globalOffer()
+	for _, f := range files {
+		entry := &pageEntry{file: f, offers: l.compile(f, p.unknown)}
+		p.names = append(p.names, f.name)
+		p.byName[f.name] = entry
+		for _, alias := range f.aliases {
+			p.byName[alias.text] = entry
+		}
+	}
+	slices.Sort(p.names)
+	if err := l.err(); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if _, err := p.Resolve(f.name, "", "", schemas.User{}); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.file, err)
+		}
+	}
+	return p, nil
+}
+
+// Resolve returns what a place offers to the user. A page, tab or subtab that
+// no file describes is no error: what is known of the place counts, and an
+// unknown page has the default identity and what is global (2-protocol.md). An
+// error is one of the tools' registry.
+func (p *Pages) Resolve(page, tab, subtab string, user schemas.User) (Offer, error) {
+	o := p.unknown
+	entry := p.byName[page]
+	if entry != nil {
+		o = entry.at(tab, subtab)
+		page = entry.file.name
+	}
+	out := o.Offer
+	out.Page, out.Tab, out.Subtab, out.Known = page, tab, subtab, entry != nil
+	tools, err := p.tools.Resolve(o.names, user)
+	if err != nil {
+		return Offer{}, err
+	}
+	out.Tools = slices.Concat(tools, o.own)
+	out.Actions = slices.Clone(o.Actions)
+	out.PayloadTypes = p.withToolPayloads(slices.Clone(o.PayloadTypes), o, out.Tools)
+	return out, nil
+}
+
+// at returns the offer of the nearest place that the page describes.
+func (e *pageEntry) at(tab, subtab string) pageOffer {
+	for _, place := range [][2]string{{tab, subtab}, {tab, ""}} {
+		if o, ok := e.offers[place]; ok {
+			return o
+		}
+	}
+	return e.offers[[2]string{}]
+}
+
+// withToolPayloads adds the payload types that the tools make to types.
+func (p *Pages) withToolPayloads(types []turn.PayloadType, o pageOffer, tools []turn.Tool) []turn.PayloadType {
+	for _, tool := range tools {
+		has := func(t turn.PayloadType) bool { return t.Name == tool.PayloadType }
+		if tool.PayloadType == "" || slices.ContainsFunc(types, has) {
+			continue
+		}
+		t, ok := o.types[tool.PayloadType]
+		if !ok {
+			t, ok = p.payloads.Type(tool.PayloadType)
+		}
+		if ok {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// Tools returns the tools of a place as GET /api/tools shows them.
+func (p *Pages) Tools(page, tab, subtab string, user schemas.User) ([]schemas.Tool, error) {
+	o, err := p.Resolve(page, tab, subtab, user)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]schemas.Tool, len(o.Tools))
+	for i, t := range o.Tools {
+		list[i] = schemas.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema}
+	}
+	return list, nil
+}
+
+// List returns all pages by name, as GET /api/pages shows them.
+func (p *Pages) List() []schemas.Page {
+	list := make([]schemas.Page, 0, len(p.names))
+	for _, name := range p.names {
+		page, _ := p.Page(name)
+		list = append(list, page)
+	}
+	return list
+}
+
+// Page returns the page of that name or alias. It has what is global and what
+// it declares, without tools that need a role; tabs and subtabs have only what
+// they add.
+func (p *Pages) Page(name string) (schemas.Page, bool) {
+	entry := p.byName[name]
+	if entry == nil {
+		return schemas.Page{}, false
+	}
+	o, err := p.Resolve(name, "", "", schemas.User{})
+	if err != nil { // a tool has gone since the start
+		o = entry.at("", "").Offer
+	}
+	f := entry.file
+	page := schemas.Page{
+		Page: f.name, Aliases: []string{}, Tools: []string{}, Actions: o.Actions,
+		PayloadTypes: wirePayloadTypes(o.PayloadTypes), Tabs: []schemas.Tab{},
+	}
+	for _, alias := range f.aliases {
+		page.Aliases = append(page.Aliases, alias.text)
+	}
+	for _, t := range o.Tools {
+		page.Tools = append(page.Tools, t.Name)
+	}
+	for _, tab := range f.children {
+		t := schemas.Tab{
+			Tab: tab.name, Tools: tab.toolNames(), PayloadTypes: wirePayloadTypes(tab.types),
+			Actions: tab.wireActions(), Subtabs: []schemas.Subtab{},
+		}
+		for _, sub := range tab.children {
+			t.Subtabs = append(t.Subtabs, schemas.Subtab{
+				Subtab: sub.name, Tools: sub.toolNames(), PayloadTypes: wirePayloadTypes(sub.types), Actions: sub.wireActions(),
+			})
+		}
+		page.Tabs = append(page.Tabs, t)
+	}
+	return page, true
+}
+
+func wirePayloadTypes(types []turn.PayloadType) []schemas.PayloadType {
+	list := make([]schemas.PayloadType, len(types))
+	for i, t := range types {
+		list[i] = schemas.PayloadType{Name: t.Name, Source: t.Source, Description: t.Description, Schema: t.Schema, ParseMarker: t.Marker}
+	}
+	return list
+}
+
+func (l *pageLevel) toolNames() []string {
+	names := slices.Clone(l.registryTools)
+	for _, t := range l.madeTools {
+		names = append(names, t.Name)
+	}
+	return append([]string{}, names...)
+}
+
+func (l *pageLevel) wireActions() []schemas.Action {
+	list := make([]schemas.Action, len(l.actions))
+	for i, a := range l.actions {
+		list[i] = a.Action
+	}
+	return list
+}

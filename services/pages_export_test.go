@@ -1,0 +1,50 @@
+package services
+
+import (
+	"context"
+
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// What the black-box tests of pages, prompts, histories and actions see.
+type (
+	ResearchStore = researchStore
+	HistoryStore  = historyStore
+	HistoryInput  = historyInput
+)
+
+const MaxHistoryMessages = maxHistoryMessages
+
+var (
+	Attach     = attach
+	WriteData  = writeData
+	PromptLine = promptLine
+)
+
+func BuildPrompt(ctx context.Context, research ResearchStore, o PromptOptions, offer Offer, page schemas.Object, payloads []schemas.CustomPayload) string {
+	return newPrompter(research, o).build(ctx, promptInput{Offer: offer, Context: page, Payloads: payloads})
+}
+
+type Historian struct{ *historian }
+
+func NewHistorian(store HistoryStore, o HistoryOptions) Historian {
+	return Historian{newHistorian(store, o, nil)}
+}
+
+func (h Historian) Messages(ctx context.Context, in HistoryInput) ([]turn.Message, error) {
+	return h.messages(ctx, in)
+}
+
+// CountLoads counts how often a text is really counted.
+func (h Historian) CountLoads() *int {
+	loads := 0
+	inner := h.tokens.codec
+	h.tokens.codec = func() (tokenizer.Codec, error) {
+		loads++
+		return inner()
+	}
+	return &loads
+}

@@ -1,0 +1,177 @@
+package services
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits of page files.
+const (
+	maxPageFile      = 1 << 20 // bytes
+	maxPageFiles     = 500
+	maxPageName      = 100    // characters of page, tab, subtab and action names
+	maxPageText      = 20_000 // characters of an identity or a template
+	maxPageItems     = 200    // entries of one list or map
+	maxPageDepth     = 32     // of a schema
+	maxPageMistakes  = 100    // reported at once
+	maxPageAliasHops = 8
+)
+
+// pageMistake is one thing wrong in a page file. Line 0 is the file as a whole.
+type pageMistake struct {
+	file string
+	line int
+	text string
+}
+
+func (m pageMistake) Error() string {
+	if m.line == 0 {
+		return m.file + ": " + m.text
+	}
+	return m.file + ":" + strconv.Itoa(m.line) + ": " + m.text
+}
+
+// pageLoader reads and checks page files, and collects what is wrong in them.
+type pageLoader struct {
+	parts    PageParts
+	mistakes []pageMistake
+}
+
+func (l *pageLoader) wrong(file string, line int, format string, args ...any) {
+	l.mistakes = append(l.mistakes, pageMistake{file, line, fmt.Sprintf(format, args...)})
+}
+
+// err joins the mistakes by file and line; nil when there are none.
+func (l *pageLoader) err() error {
+	if len(l.mistakes) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(l.mistakes, func(a, b pageMistake) int {
+		if c := strings.Compare(a.file, b.file); c != 0 {
+			return c
+		}
+		return a.line - b.line
+	})
+	list := slices.Compact(l.mistakes)
+	errs := make([]error, 0, min(len(list), maxPageMistakes)+1)
+	for i, m := range list {
+		if i == maxPageMistakes {
+			errs = append(errs, fmt.Errorf("and %d more mistakes in page files", len(list)-i))
+			break
+		}
+		errs = append(errs, m)
+	}
+	return errors.Join(errs...)
+}
+
+// readBundled reads the files at the root of files.
+func (l *pageLoader) readBundled(files fs.FS) []*pageFile { return l.readAll(files, "bundled pages") }
+
+// readFolder reads the files of a folder; "" is none.
+func (l *pageLoader) readFolder(dir string) []*pageFile {
+	if dir == "" {
+		return nil
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		l.wrong(dir, 0, "is no folder of page files")
+		return nil
+	}
+	return l.readAll(os.DirFS(dir), dir)
+}
+
+func (l *pageLoader) readAll(files fs.FS, folder string) []*pageFile {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		l.wrong(folder, 0, "cannot be read: %v", err)
+		return nil
+	}
+	var list []*pageFile
+	for _, entry := range entries {
+		name := entry.Name()
+		ext := filepath.Ext(name)
+		if entry.IsDir() || strings.HasPrefix(name, ".") || ext != ".yaml" && ext != ".yml" {
+			continue
+		}
+		if len(list) == maxPageFiles {
+			l.wrong(folder, 0, "has more than %d page files", maxPageFiles)
+			break
+		}
+		shown := filepath.Join(folder, name)
+		if f := l.readFile(files, name, shown); f != nil {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (l *pageLoader) readFile(files fs.FS, name, shown string) *pageFile {
+	file, err := files.Open(name)
+	if err != nil {
+		l.wrong(shown, 0, "cannot be read: %v", err)
+		return nil
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxPageFile+1))
+	if err != nil {
+		l.wrong(shown, 0, "cannot be read: %v", err)
+		return nil
+	}
+	if len(content) > maxPageFile {
+		l.wrong(shown, 0, "has more than %d bytes", maxPageFile)
+		return nil
+	}
+	root, ok := l.parseYAML(content, shown)
+	if !ok {
+		return nil
+	}
+	r := &pageReader{loader: l, file: shown}
+	return r.page(root, strings.TrimSuffix(name, filepath.Ext(name)))
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// parseYAML returns the root node of the only document in content.
+func (l *pageLoader) parseYAML(content []byte, shown string) (*yaml.Node, bool) {
+	d := yaml.NewDecoder(strings.NewReader(string(content)))
+	var doc, second yaml.Node
+	switch err := d.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		l.wrong(shown, 0, "is empty")
+		return nil, false
+	case err != nil:
+		l.yamlMistake(shown, err)
+		return nil, false
+	}
+	if len(doc.Content) == 0 {
+		l.wrong(shown, 0, "is empty")
+		return nil, false
+	}
+	if err := d.Decode(&second); err == nil {
+		l.wrong(shown, second.Line, "there is a second document; one file is one page")
+		return nil, false
+	} else if !errors.Is(err, io.EOF) {
+		l.yamlMistake(shown, err)
+		return nil, false
+	}
+	return doc.Content[0], true
+}
+
+func (l *pageLoader) yamlMistake(shown string, err error) {
+	text := err.Error()
+	line := 0
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		text = strings.TrimPrefix(text, m[0])
+	}
+	l.wrong(shown, line, "is no YAML: %s", text)
+}

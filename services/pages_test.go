@@ -1,0 +1,387 @@
+package services_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services"
+)
+
+// pageTools are the tools of a test; names that begin with global_ are global.
+type pageTools []turn.Tool
+
+func (p pageTools) Has(name string) bool {
+	return slices.ContainsFunc(p, func(t turn.Tool) bool { return t.Name == name })
+}
+
+func (p pageTools) Resolve(names []string, user schemas.User) ([]turn.Tool, error) {
+	var list []turn.Tool
+	for _, t := range p {
+		if (t.Global || slices.Contains(names, t.Name)) && (len(t.Roles) == 0 || user.Admin()) {
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}
+
+type pagePayloads map[string]turn.PayloadType
+
+func (p pagePayloads) Type(name string) (turn.PayloadType, bool) { t, ok := p[name]; return t, ok }
+
+func (p pagePayloads) Globals() []turn.PayloadType {
+	if t, ok := p["webpage_content"]; ok {
+		return []turn.PayloadType{t}
+	}
+	return nil
+}
+
+func testTools() pageTools {
+	tools := pageTools{
+		{Name: "search_pubmed", Description: "Searches PubMed. Long story.", Global: true, PayloadType: "pubmed_search_results"},
+		{Name: "get_payload", Description: "Returns a payload of this chat whole.", Global: true},
+		{Name: "admin_tool", Description: "For admins.", Global: true, Roles: []string{"admin"}},
+	}
+	for _, name := range []string{"get_report", "search_articles", "list_reports", "list_streams", "get_stream"} {
+		tools = append(tools, turn.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)})
+	}
+	return tools
+}
+
+func testPayloads() pagePayloads {
+	p := pagePayloads{
+		"webpage_content":       {Name: "webpage_content", Source: "tool", Global: true},
+		"pubmed_search_results": {Name: "pubmed_search_results", Source: "tool"},
+	}
+	for name, marker := range map[string]string{
+		"schema_proposal": "SCHEMA_PROPOSAL:", "validation_results": "VALIDATION_RESULTS:", "query_suggestion": "QUERY_SUGGESTION:",
+		"stream_suggestions": "STREAM_SUGGESTIONS:", "presentation_categories": "PRESENTATION_CATEGORIES:", "ai_column_suggestion": "AI_COLUMN:",
+	} {
+		p[name] = turn.PayloadType{
+			Name: name, Source: "llm", Marker: marker, Description: "A " + name + ".",
+			Schema: json.RawMessage(`{"type":"object"}`), Instructions: "Write it when asked.\n" + marker + ` {"a": 1}`,
+		}
+	}
+	return p
+}
+
+func testParts() services.PageParts {
+	return services.PageParts{
+		Tools: testTools(), Payloads: testPayloads(), ServerActions: []string{"apply_schema"},
+		Secret: func(name string) (string, bool) { return "s3cret", name == "stock_key" },
+		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) {
+			if !strings.HasPrefix(def.URL, "https://") {
+				return turn.Tool{}, errors.New("url: no https")
+			}
+			return turn.Tool{Name: def.Name, Description: def.Description, InputSchema: def.InputSchema, PayloadType: def.PayloadType, Idempotent: def.Idempotent}, nil
+		},
+		MakePayloadType: func(def turn.PayloadDef) (turn.PayloadType, error) {
+			if len(def.Schema) == 0 {
+				return turn.PayloadType{}, errors.New("schema: is absent")
+			}
+			return turn.PayloadType{Name: def.Name, Source: def.Source, Marker: def.Marker, Schema: def.Schema, Instructions: def.Instructions}, nil
+		},
+	}
+}
+
+// folderOf writes files into a folder of their own.
+func folderOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func loadPages(t *testing.T, files map[string]string) *services.Pages {
+	t.Helper()
+	src := services.PageSources{}
+	if files != nil {
+		src.Dir = folderOf(t, files)
+	}
+	p, err := services.LoadPages(src, testParts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func offerLine(o services.Offer) string {
+	var tools, types, actions []string
+	for _, t := range o.Tools {
+		tools = append(tools, t.Name)
+	}
+	for _, t := range o.PayloadTypes {
+		types = append(types, t.Name)
+	}
+	for _, a := range o.Actions {
+		actions = append(actions, a.Action+"/"+a.Handler)
+	}
+	return fmt.Sprintf("%s.%s.%s known=%t builder=%s\ntools: %s\npayloads: %s\nactions: %s",
+		o.Page, o.Tab, o.Subtab, o.Known, o.ContextBuilder, strings.Join(tools, " "), strings.Join(types, " "), strings.Join(actions, " "))
+}
+
+func TestBundledPagesOffer(t *testing.T) {
+	p := loadPages(t, nil)
+	for _, tc := range []struct{ name, page, tab, subtab, want string }{
+		{"reports", "reports", "", "", "reports.. known=true builder=report\ntools: search_pubmed get_payload get_report search_articles list_reports\n" +
+			"payloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
+		{"articles", "reports", "articles", "", "reports.articles. known=true builder=report\ntools: search_pubmed get_payload get_report search_articles list_reports\n" +
+			"payloads: webpage_content presentation_categories ai_column_suggestion pubmed_search_results\nactions: close_chat/client"},
+		{"streams", "streams", "", "", "streams.. known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream\n" +
+			"payloads: webpage_content stream_suggestions pubmed_search_results\nactions: close_chat/client"},
+		{"alias", "edit_research_stream", "semantic", "", "edit_stream.semantic. known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream\n" +
+			"payloads: webpage_content schema_proposal validation_results pubmed_search_results\nactions: close_chat/client apply_schema/server"},
+		{"retrieval", "edit_stream", "retrieval", "x", "edit_stream.retrieval.x known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream\n" +
+			"payloads: webpage_content query_suggestion pubmed_search_results\nactions: close_chat/client"},
+		{"document", "document", "", "", "document.. known=true builder=\ntools: search_pubmed get_payload\npayloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
+		{"unknown tab", "streams", "nowhere", "", "streams.nowhere. known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream\n" +
+			"payloads: webpage_content stream_suggestions pubmed_search_results\nactions: close_chat/client"},
+		{"unknown page", "inventory", "t", "s", "inventory.t.s known=false builder=\ntools: search_pubmed get_payload\npayloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
+		{"no page", "", "", "", ".. known=false builder=\ntools: search_pubmed get_payload\npayloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o, err := p.Resolve(tc.page, tc.tab, tc.subtab, schemas.User{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, offerLine(o)); diff != "" {
+				t.Errorf("offer (-want +got):\n%s", diff)
+			}
+			if (o.Identity != "") != o.Known {
+				t.Errorf("identity %q of a page that is known: %t", o.Identity, o.Known)
+			}
+		})
+	}
+}
+
+func TestOfferIsForTheUser(t *testing.T) {
+	p := loadPages(t, nil)
+	tools, err := p.Tools("document", "", "", schemas.User{Roles: []string{"admin"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(tools, func(t schemas.Tool) bool { return t.Name == "admin_tool" }) {
+		t.Errorf("an admin is offered %v, without admin_tool", tools)
+	}
+}
+
+const inventoryPage = `
+aliases: [stock]
+identity: You watch the shelves.
+context:
+  template: "Item {{.Context.item}}{{with .Context.shelf}} on {{.name}}{{end}}"
+payload_types:
+  - name: reorder
+    marker: "REORDER:"
+    instructions: Write it when stock is low.
+    schema: {type: object, required: [sku], properties: {sku: {type: string}}}
+    summary: "Reorder {{.sku}}"
+  - name: scoped
+    source: tool
+    schema: '{"type":"object"}'
+http_tools:
+  - name: stock_level
+    description: Says how many there are.
+    input_schema: {type: object, properties: {sku: {type: string}}}
+    url: https://stock.example/items/{{.sku}}
+    headers: {Authorization: "Bearer ${stock_key}"}
+    payload: /data
+    payload_type: scoped
+tools: [list_reports]
+actions:
+  - {action: open_item, description: Opens the item., handler: client}
+tabs:
+  orders:
+    payloads: [scoped]
+    actions: [{action: close_chat, description: Puts the chat away.}]
+    subtabs:
+      open:
+        identity: You watch open orders.
+        tools: [get_report]
+      closed:
+`
+
+func TestOwnPage(t *testing.T) {
+	var headers map[string]string
+	parts := testParts()
+	makeTool := parts.MakeHTTPTool
+	parts.MakeHTTPTool = func(def turn.HTTPTool) (turn.Tool, error) { headers = def.Headers; return makeTool(def) }
+	p, err := services.LoadPages(services.PageSources{Dir: folderOf(t, map[string]string{"inventory.yaml": inventoryPage, "notes.txt": "{"})}, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := p.Resolve("stock", "orders", "open", schemas.User{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "inventory.orders.open known=true builder=\ntools: search_pubmed get_payload get_report list_reports stock_level\n" +
+		"payloads: webpage_content reorder scoped pubmed_search_results\nactions: close_chat/client open_item/client"
+	if diff := cmp.Diff(want, offerLine(o)); diff != "" {
+		t.Errorf("offer (-want +got):\n%s", diff)
+	}
+	if o.Identity != "You watch open orders." || o.Actions[0].Description != "Puts the chat away." || !o.Tools[4].Idempotent {
+		t.Errorf("got identity %q, action %v, idempotent GET %t", o.Identity, o.Actions[0], o.Tools[4].Idempotent)
+	}
+	if diff := cmp.Diff(map[string]string{"Authorization": "Bearer s3cret"}, headers); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+	page, ok := p.Page("inventory")
+	if !ok {
+		t.Fatal("the page is not listed under its name")
+	}
+	page.PayloadTypes = page.PayloadTypes[1:2]
+	wantPage := schemas.Page{
+		Page: "inventory", Aliases: []string{"stock"}, Tools: []string{"search_pubmed", "get_payload", "list_reports", "stock_level"},
+		PayloadTypes: []schemas.PayloadType{{
+			Name: "reorder", Source: "llm", ParseMarker: "REORDER:",
+			Schema: json.RawMessage(`{"properties":{"sku":{"type":"string"}},"required":["sku"],"type":"object"}`),
+		}},
+		Actions: []schemas.Action{
+			{Action: "close_chat", Description: "Closes the chat.", Handler: "client"},
+			{Action: "open_item", Description: "Opens the item.", Handler: "client"},
+		},
+		Tabs: []schemas.Tab{{
+			Tab: "orders", Tools: []string{},
+			PayloadTypes: []schemas.PayloadType{{Name: "scoped", Source: "tool", Schema: json.RawMessage(`{"type":"object"}`)}},
+			Actions:      []schemas.Action{{Action: "close_chat", Description: "Puts the chat away.", Handler: "client"}},
+			Subtabs: []schemas.Subtab{
+				{Subtab: "open", Tools: []string{"get_report"}, PayloadTypes: []schemas.PayloadType{}, Actions: []schemas.Action{}},
+				{Subtab: "closed", Tools: []string{}, PayloadTypes: []schemas.PayloadType{}, Actions: []schemas.Action{}},
+			},
+		}},
+	}
+	if diff := cmp.Diff(wantPage, page); diff != "" {
+		t.Errorf("page (-want +got):\n%s", diff)
+	}
+}
+
+func TestFolderOverridesBundled(t *testing.T) {
+	p := loadPages(t, map[string]string{
+		"reports.yml": "identity: Ours.\n",
+		"mine.yaml":   "page: edit_research_stream\nidentity: Mine.\n",
+		".hidden.yml": "no: page\n",
+	})
+	for page, want := range map[string]string{"reports": "Ours.", "edit_research_stream": "Mine."} {
+		if o, err := p.Resolve(page, "", "", schemas.User{}); err != nil || o.Identity != want {
+			t.Errorf("%s: got identity %q, %v, want %q", page, o.Identity, err, want)
+		}
+	}
+	var names []string
+	for _, page := range p.List() {
+		names = append(names, page.Page)
+		if page.Page == "edit_stream" && len(page.Aliases) > 0 {
+			t.Errorf("edit_stream keeps the alias %v that is a page now", page.Aliases)
+		}
+	}
+	if diff := cmp.Diff([]string{"document", "edit_research_stream", "edit_stream", "reports", "streams"}, names); diff != "" {
+		t.Errorf("pages (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
+	files := fstest.MapFS{
+		"a.yaml": {Data: []byte(`identiy: typo
+aliases: [b, b]
+tools: [no_tool, get_report, get_report]
+payloads:
+  - no_payload
+context:
+  builder: nobody
+  template: "{{.Pge}}"
+actions:
+  - {action: x, handler: moon}
+  - {action: y, handler: server}
+  - {action: close_chat, handler: server}
+  - {description: nameless}
+tools: [get_stream]
+payload_types:
+  - {name: webpage_content, schema: {}}
+  - {name: own, marker: "SCHEMA_PROPOSAL:", schema: {type: object}}
+  - {name: empty}
+http_tools:
+  - name: get_report
+    url: https://a
+  - name: bad
+    url: ftp://a
+    headers: {X: "${nothing}"}
+    payload_type: nowhere
+    idempotent: perhaps
+tabs:
+  t:
+    payloads: [schema_proposal]
+    context: {template: "{{if}}"}
+    subtabs: {s: {subtabs: {}}}
+    tools: some
+`)},
+		"b.yaml":      {Data: []byte("aliases: [c]\n")},
+		"c.yaml":      {Data: []byte("page: b\n")},
+		"broken.yaml": {Data: []byte("tools: [\n  : }\n")},
+		"empty.yaml":  {Data: []byte("# nothing\n")},
+		"two.yaml":    {Data: []byte("identity: a\n---\nidentity: b\n")},
+		"list.yaml":   {Data: []byte("- a\n")},
+		"huge.yaml":   {Data: []byte("identity: " + strings.Repeat("x", 1<<20))},
+		"long.yaml":   {Data: []byte("identity: " + strings.Repeat("x", 20_001))},
+	}
+	_, err := services.LoadPages(services.PageSources{Bundled: files, Dir: "/nowhere/at/all"}, testParts())
+	if err == nil {
+		t.Fatal("mistakes were accepted")
+	}
+	got := strings.ReplaceAll(err.Error(), "bundled pages/", "")
+	for _, want := range []string{
+		`a.yaml:1: unknown key "identiy" in page`,
+		`a.yaml:2: alias "b" is a name or an alias of the page in`,
+		`a.yaml:3: unknown tool "no_tool"`,
+		`a.yaml:3: tool "get_report" is there twice`,
+		`a.yaml:5: unknown payload type "no_payload"`,
+		`a.yaml:7: unknown context builder "nobody"; there are: report, stream`,
+		`a.yaml:8: template: `,
+		`a.yaml:10: handler of action "x" must be client or server, not "moon"`,
+		`a.yaml:11: action "y" has no handler on the server; those that have: apply_schema`,
+		`a.yaml:12: action "close_chat" has no handler on the server`,
+		`a.yaml:13: an action needs a name`,
+		`a.yaml:14: "tools" is there twice`,
+		`a.yaml:16: there is a payload type "webpage_content" already`,
+		`a.yaml:18: schema: is absent`,
+		`a.yaml:20: there is a tool "get_report" already`,
+		`a.yaml:22: url: no https`,
+		`a.yaml:24: the settings have no secret "nothing"`,
+		`a.yaml:22: tool "bad" makes the unknown payload type "nowhere"`,
+		`a.yaml:26: must be true or false`,
+		`a.yaml:28: payload types "own" and "schema_proposal" have the same marker SCHEMA_PROPOSAL:`,
+		`a.yaml:30: template: `,
+		`a.yaml:31: unknown key "subtabs" in subtab`,
+		`a.yaml:32: must be a list`,
+		`c.yaml:1: page "b" is declared in b.yaml too`,
+		`broken.yaml:1: is no YAML`,
+		`empty.yaml: is empty`,
+		`two.yaml:2: there is a second document`,
+		`list.yaml:1: page must be a mapping`,
+		`huge.yaml: has more than 1048576 bytes`,
+		`long.yaml:1: has more than 20000 characters`,
+		`/nowhere/at/all: is no folder of page files`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not reported: %s", want)
+		}
+	}
+	if n := strings.Count(got, "\n") + 1; n != 31 {
+		t.Errorf("got %d mistakes, want 31:\n%s", n, got)
+	}
+	if strings.Contains(got, "s3cret") {
+		t.Error("a secret is in the report")
+	}
+}

@@ -1,0 +1,346 @@
+package services
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// pageFile is a page file as it is written, checked for form only.
+type pageFile struct {
+	pageLevel
+	file    string
+	aliases []pageWord
+}
+
+// pageLevel is what a page, tab or subtab says. The fields from registryTools
+// on are set when its names have been looked up.
+type pageLevel struct {
+	name     string
+	line     int
+	identity string
+	builder  pageWord
+	template pageWord
+	tools    []pageWord
+	payloads []pageWord
+	actions  []pageAction
+	newTypes []pagePayload
+	newTools []pageTool
+	children []*pageLevel
+
+	registryTools []string
+	madeTools     []turn.Tool
+	types         []turn.PayloadType
+}
+
+// pageWord is a text with the line where it stands.
+type pageWord struct {
+	text string
+	line int
+}
+
+type pageAction struct {
+	schemas.Action
+	line int
+}
+
+type pagePayload struct {
+	turn.PayloadDef
+	line int
+}
+
+type pageTool struct {
+	turn.HTTPTool
+	line       int
+	headerLine map[string]int
+}
+
+// pageReader reads the nodes of one file. What has the wrong form is reported
+// and read as absent.
+type pageReader struct {
+	loader *pageLoader
+	file   string
+}
+
+func (r *pageReader) wrong(line int, format string, args ...any) {
+	r.loader.wrong(r.file, line, format, args...)
+}
+
+// page reads a whole file; fallback is the page's name without `page:`.
+func (r *pageReader) page(root *yaml.Node, fallback string) *pageFile {
+	f := &pageFile{file: r.file, pageLevel: pageLevel{name: fallback, line: 1}}
+	fields := r.levelFields(&f.pageLevel, "tabs")
+	fields["page"] = func(n *yaml.Node) { f.name, f.line = r.name(n), n.Line }
+	fields["aliases"] = func(n *yaml.Node) {
+		r.list(n, func(n *yaml.Node) { f.aliases = append(f.aliases, pageWord{r.name(n), n.Line}) })
+	}
+	r.object(root, "page", fields)
+	return f
+}
+
+// levelFields are the keys of a page, tab or subtab; nested is the key of the
+// levels inside of it, "" for none.
+func (r *pageReader) levelFields(l *pageLevel, nested string) map[string]func(*yaml.Node) {
+	fields := map[string]func(*yaml.Node){
+		"identity": func(n *yaml.Node) { l.identity = r.longText(n) },
+		"context": func(n *yaml.Node) {
+			r.object(n, "context", map[string]func(*yaml.Node){
+				"builder":  func(n *yaml.Node) { l.builder = pageWord{r.text(n), n.Line} },
+				"template": func(n *yaml.Node) { l.template = pageWord{r.longText(n), n.Line} },
+			})
+		},
+		"tools":    func(n *yaml.Node) { l.tools = r.words(n, "tool") },
+		"payloads": func(n *yaml.Node) { l.payloads = r.words(n, "payload type") },
+		"actions": func(n *yaml.Node) {
+			r.list(n, func(n *yaml.Node) { l.actions = append(l.actions, r.action(n)) })
+		},
+		"payload_types": func(n *yaml.Node) {
+			r.list(n, func(n *yaml.Node) { l.newTypes = append(l.newTypes, r.payloadType(n)) })
+		},
+		"http_tools": func(n *yaml.Node) {
+			r.list(n, func(n *yaml.Node) { l.newTools = append(l.newTools, r.httpTool(n)) })
+		},
+	}
+	if nested != "" {
+		fields[nested] = func(n *yaml.Node) { l.children = r.levels(n, nested) }
+	}
+	return fields
+}
+
+func (r *pageReader) levels(n *yaml.Node, kind string) []*pageLevel {
+	nested := ""
+	if kind == "tabs" {
+		nested = "subtabs"
+	}
+	var list []*pageLevel
+	r.pairs(n, kind, func(key, value *yaml.Node) {
+		l := &pageLevel{name: r.name(key), line: key.Line}
+		list = append(list, l)
+		if value.Tag != "!!null" {
+			r.object(value, strings.TrimSuffix(kind, "s"), r.levelFields(l, nested))
+		}
+	})
+	return list
+}
+
+func (r *pageReader) action(n *yaml.Node) pageAction {
+	a := pageAction{line: n.Line}
+	a.Handler = handlerClient
+	r.object(n, "action", map[string]func(*yaml.Node){
+		"action":      func(n *yaml.Node) { a.Action.Action = r.name(n) },
+		"description": func(n *yaml.Node) { a.Description = r.longText(n) },
+		"handler":     func(n *yaml.Node) { a.Handler = r.text(n) },
+	})
+	return a
+}
+
+func (r *pageReader) payloadType(n *yaml.Node) pagePayload {
+	p := pagePayload{line: n.Line}
+	r.object(n, "payload type", map[string]func(*yaml.Node){
+		"name":         func(n *yaml.Node) { p.Name = r.text(n) },
+		"description":  func(n *yaml.Node) { p.Description = r.text(n) },
+		"source":       func(n *yaml.Node) { p.Source = r.text(n) },
+		"marker":       func(n *yaml.Node) { p.Marker = r.text(n) },
+		"instructions": func(n *yaml.Node) { p.Instructions = r.text(n) },
+		"schema":       func(n *yaml.Node) { p.Schema = r.json(n) },
+		"summary":      func(n *yaml.Node) { p.Summary = r.text(n) },
+	})
+	if p.Source == "" {
+		p.Source = "tool"
+		if p.Marker != "" {
+			p.Source = "llm"
+		}
+	}
+	return p
+}
+
+func (r *pageReader) httpTool(n *yaml.Node) pageTool {
+	t := pageTool{line: n.Line, headerLine: make(map[string]int)}
+	t.Headers = make(map[string]string)
+	idempotent := false
+	r.object(n, "HTTP tool", map[string]func(*yaml.Node){
+		"name":         func(n *yaml.Node) { t.Name = r.text(n) },
+		"description":  func(n *yaml.Node) { t.Description = r.text(n) },
+		"input_schema": func(n *yaml.Node) { t.InputSchema = r.json(n) },
+		"method":       func(n *yaml.Node) { t.Method = strings.ToUpper(r.text(n)) },
+		"url":          func(n *yaml.Node) { t.URL = r.text(n) },
+		"body":         func(n *yaml.Node) { t.Body = r.text(n) },
+		"headers": func(n *yaml.Node) {
+			r.pairs(n, "headers", func(key, value *yaml.Node) {
+				t.Headers[key.Value], t.headerLine[key.Value] = r.text(value), value.Line
+			})
+		},
+		"payload":      func(n *yaml.Node) { t.Payload = r.text(n) },
+		"payload_type": func(n *yaml.Node) { t.PayloadType = r.text(n) },
+		"idempotent":   func(n *yaml.Node) { t.Idempotent, idempotent = r.bool(n), true },
+	})
+	if t.Method == "" {
+		t.Method = "GET"
+		if t.Body != "" {
+			t.Method = "POST"
+		}
+	}
+	if !idempotent {
+		t.Idempotent = t.Method == "GET"
+	}
+	return t
+}
+
+// object reads a mapping whose keys are those of fields.
+func (r *pageReader) object(n *yaml.Node, what string, fields map[string]func(*yaml.Node)) {
+	r.pairs(n, what, func(key, value *yaml.Node) {
+		read, ok := fields[key.Value]
+		if !ok {
+			r.wrong(key.Line, "unknown key %q in %s", key.Value, what)
+			return
+		}
+		read(value)
+	})
+}
+
+// pairs reads a mapping in order, each key once.
+func (r *pageReader) pairs(n *yaml.Node, what string, each func(key, value *yaml.Node)) {
+	n = r.follow(n)
+	if n.Kind != yaml.MappingNode {
+		r.wrong(n.Line, "%s must be a mapping", what)
+		return
+	}
+	if len(n.Content)/2 > maxPageItems {
+		r.wrong(n.Line, "%s has more than %d entries", what, maxPageItems)
+		return
+	}
+	seen := make(map[string]bool)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := r.follow(n.Content[i])
+		if key.Kind != yaml.ScalarNode {
+			r.wrong(key.Line, "a key of %s must be a plain name", what)
+			continue
+		}
+		if seen[key.Value] {
+			r.wrong(key.Line, "%q is there twice", key.Value)
+			continue
+		}
+		seen[key.Value] = true
+		each(key, r.follow(n.Content[i+1]))
+	}
+}
+
+func (r *pageReader) list(n *yaml.Node, each func(*yaml.Node)) {
+	if n.Kind != yaml.SequenceNode {
+		r.wrong(n.Line, "must be a list")
+		return
+	}
+	if len(n.Content) > maxPageItems {
+		r.wrong(n.Line, "has more than %d entries", maxPageItems)
+		return
+	}
+	for _, item := range n.Content {
+		each(r.follow(item))
+	}
+}
+
+// words reads a list of names, each once.
+func (r *pageReader) words(n *yaml.Node, what string) []pageWord {
+	var list []pageWord
+	seen := make(map[string]bool)
+	r.list(n, func(n *yaml.Node) {
+		word := r.text(n)
+		if seen[word] {
+			r.wrong(n.Line, "%s %q is there twice", what, word)
+			return
+		}
+		seen[word] = true
+		list = append(list, pageWord{word, n.Line})
+	})
+	return list
+}
+
+func (r *pageReader) text(n *yaml.Node) string {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		r.wrong(n.Line, "must be text")
+		return ""
+	}
+	return n.Value
+}
+
+func (r *pageReader) longText(n *yaml.Node) string {
+	s := r.text(n)
+	if utf8.RuneCountInString(s) > maxPageText {
+		r.wrong(n.Line, "has more than %d characters", maxPageText)
+	}
+	return strings.TrimSpace(s)
+}
+
+// name reads the name of a page, tab, subtab or action: one short line.
+func (r *pageReader) name(n *yaml.Node) string {
+	s := r.text(n)
+	if s != "" && (utf8.RuneCountInString(s) > maxPageName || strings.TrimSpace(s) != s || strings.ContainsAny(s, "\r\n\t")) {
+		r.wrong(n.Line, "a name is one line of at most %d characters", maxPageName)
+	}
+	if s == "" && n.Kind == yaml.ScalarNode {
+		r.wrong(n.Line, "a name must not be empty")
+	}
+	return s
+}
+
+func (r *pageReader) bool(n *yaml.Node) bool {
+	var b bool
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" || n.Decode(&b) != nil {
+		r.wrong(n.Line, "must be true or false")
+	}
+	return b
+}
+
+// json reads a value as JSON, as for a schema. A text is taken as JSON text.
+func (r *pageReader) json(n *yaml.Node) json.RawMessage {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+		if !json.Valid([]byte(n.Value)) {
+			r.wrong(n.Line, "is no JSON")
+			return nil
+		}
+		return json.RawMessage(n.Value)
+	}
+	var v any
+	if yamlDepth(n) > maxPageDepth {
+		r.wrong(n.Line, "is nested more than %d deep", maxPageDepth)
+		return nil
+	}
+	if err := n.Decode(&v); err != nil {
+		r.wrong(n.Line, "is no JSON value")
+		return nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		r.wrong(n.Line, "is no JSON value")
+		return nil
+	}
+	return raw
+}
+
+// follow returns what an alias stands for.
+func (r *pageReader) follow(n *yaml.Node) *yaml.Node {
+	for range maxPageAliasHops {
+		if n.Kind != yaml.AliasNode {
+			return n
+		}
+		n = n.Alias
+	}
+	return n
+}
+
+// yamlDepth is the depth of nested collections; aliases count as leaves.
+func yamlDepth(n *yaml.Node) int {
+	deepest := 0
+	for _, child := range n.Content {
+		deepest = max(deepest, yamlDepth(child))
+	}
+	if n.Kind == yaml.ScalarNode || n.Kind == yaml.AliasNode {
+		return 0
+	}
+	return deepest + 1
+}

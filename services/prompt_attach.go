@@ -1,0 +1,95 @@
+package services
+
+import (
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"slices"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Limits of attachments.
+const (
+	maxAttachments     = 10
+	maxAttachmentText  = 256 << 10 // bytes of one text file
+	maxAttachmentTexts = 512 << 10 // bytes of all text files of a message
+	maxAttachmentImage = 5 << 20   // bytes of one image
+)
+
+// attachmentTexts are the media types beside text/* that are text.
+var attachmentTexts = []string{
+	"application/json", "application/ld+json", "application/x-ndjson", "application/jsonl", "application/xml",
+	"application/yaml", "application/x-yaml", "application/toml", "application/sql", "application/javascript",
+	"application/x-javascript", "application/typescript", "application/x-sh", "application/csv",
+	"application/x-tex", "application/x-bibtex", "application/x-research-info-systems",
+}
+
+// attach adds the files to the message: texts as named data behind its content,
+// images beside it. A file that is neither, is too large or cannot be read is an
+// error of code invalid (2-protocol.md, "The request") and msg is then
+// unchanged.
+func attach(msg *turn.Message, files []schemas.Attachment) error {
+	if len(files) == 0 {
+		return nil
+	}
+	if len(files) > maxAttachments {
+		return wrongAttachment("/attachments", fmt.Sprintf("at most %d files are allowed", maxAttachments))
+	}
+	var text strings.Builder
+	var images []turn.Image
+	texts := 0
+	for i, f := range files {
+		at := fmt.Sprintf("/attachments/%d", i)
+		kind, _, err := mime.ParseMediaType(f.MIME)
+		if err != nil {
+			return wrongAttachment(at+"/mime", "is no media type")
+		}
+		switch {
+		case isTextType(kind):
+			if texts += len(f.Content); len(f.Content) > maxAttachmentText || texts > maxAttachmentTexts {
+				return wrongAttachment(at+"/content", fmt.Sprintf("text files may have %d bytes each and %d together", maxAttachmentText, maxAttachmentTexts))
+			}
+			fmt.Fprintf(&text, "\n\nAttached file (%s):\n", kind)
+			writeData(&text, f.Name, f.Content)
+		case strings.HasPrefix(kind, "image/"):
+			image, err := attachedImage(at, kind, f.Content)
+			if err != nil {
+				return err
+			}
+			images = append(images, image)
+		default:
+			return wrongAttachment(at+"/mime", "must be a text type or image/*")
+		}
+	}
+	msg.Content = strings.TrimLeft(msg.Content+strings.TrimSuffix(text.String(), "\n"), "\n")
+	msg.Images = append(msg.Images, images...)
+	return nil
+}
+
+func isTextType(kind string) bool {
+	return strings.HasPrefix(kind, "text/") || slices.Contains(attachmentTexts, kind) ||
+		!strings.HasPrefix(kind, "image/") && (strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml"))
+}
+
+func attachedImage(at, kind, content string) (turn.Image, error) {
+	if base64.StdEncoding.DecodedLen(len(content)) > maxAttachmentImage+3 {
+		return turn.Image{}, wrongAttachment(at+"/content", fmt.Sprintf("an image may have %d bytes", maxAttachmentImage))
+	}
+	raw, err := base64.StdEncoding.DecodeString(content)
+	if err != nil || len(raw) == 0 {
+		return turn.Image{}, wrongAttachment(at+"/content", "must be base64")
+	}
+	if len(raw) > maxAttachmentImage {
+		return turn.Image{}, wrongAttachment(at+"/content", fmt.Sprintf("an image may have %d bytes", maxAttachmentImage))
+	}
+	return turn.Image{MIME: kind, Base64: base64.StdEncoding.EncodeToString(raw)}, nil
+}
+
+func wrongAttachment(pointer, detail string) error {
+	e := schemas.NewError(schemas.CodeInvalid, "an attachment cannot be used")
+	e.Fields = []schemas.FieldError{{Pointer: pointer, Detail: detail}}
+	return e
+}
