@@ -1,0 +1,169 @@
+package services
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Limits of a tokenCounter.
+const (
+	countChunk   = 4 << 10 // bytes counted at once
+	maxCounts    = 4_096   // counts remembered
+	minTokenSize = 2       // bytes of a token, less only in odd texts
+)
+
+// tokenCounter counts tokens as o200k does, which for other models is an
+// estimate. Its vocabulary is loaded when something is first counted and never
+// where upper is enough. It is safe for concurrent use.
+type tokenCounter struct {
+	codec func() (tokenizer.Codec, error)
+	mu    sync.Mutex
+	seen  map[string]int
+}
+
+func newTokenCounter() *tokenCounter {
+	return &tokenCounter{
+		codec: sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.O200kBase) }),
+		seen:  make(map[string]int),
+	}
+}
+
+// upper is a cheap bound: ordinary text has fewer tokens.
+func (c *tokenCounter) upper(text string) int { return (len(text) + minTokenSize - 1) / minTokenSize }
+
+// count returns the number of tokens in text. A text with an id is counted
+// once; the id must stand for the text.
+func (c *tokenCounter) count(id, text string) int {
+	if text == "" {
+		return 0
+	}
+	if id != "" {
+		c.mu.Lock()
+		n, ok := c.seen[id]
+		c.mu.Unlock()
+		if ok {
+			return n
+		}
+	}
+	n := c.countChunks(text)
+	if id != "" {
+		c.mu.Lock()
+		if len(c.seen) >= maxCounts {
+			clear(c.seen)
+		}
+		c.seen[id] = n
+		c.mu.Unlock()
+	}
+	return n
+}
+
+// countChunks counts piece by piece, so that odd input cannot make it slow; a
+// token across a border counts twice.
+func (c *tokenCounter) countChunks(text string) int {
+	codec, err := c.codec()
+	if err != nil {
+		return c.upper(text)
+	}
+	total := 0
+	for len(text) > 0 {
+		size := min(countChunk, len(text))
+		for size < len(text) && size > countChunk-utf8.UTFMax && !utf8.RuneStart(text[size]) {
+			size--
+		}
+		n, err := codec.Count(text[:size])
+		if err != nil {
+			n = c.upper(text[:size])
+		}
+		total += n
+		text = text[size:]
+	}
+	return total
+}
+
+// cost is the tokens of a message.
+func (h *historian) cost(m turn.Message) int {
+	if n := h.tokens.upper(m.Content); 4*n <= h.Budget {
+		return n + turnTokens + imageTokens*len(m.Images)
+	}
+	return h.tokens.count("", m.Content) + turnTokens + imageTokens*len(m.Images)
+}
+
+// fits says whether all turns fit the budget. A history that is clearly small
+// is never counted.
+func (h *historian) fits(turns []historyTurn, budget int) bool {
+	bound := 0
+	for i := range turns {
+		bound += h.tokens.upper(turns[i].text) + turns[i].overhead()
+	}
+	return bound <= budget || h.newest(turns, budget) == 0
+}
+
+// newest returns the index of the first of the newest turns that fit the
+// budget. Where turns are left out, what is kept begins with a user's.
+func (h *historian) newest(turns []historyTurn, budget int) int {
+	from := len(turns)
+	for from > 0 {
+		t := &turns[from-1]
+		if budget -= t.overhead(); budget < 0 {
+			break
+		}
+		if budget -= h.tokens.count(t.key(), t.text); budget < 0 {
+			break
+		}
+		from--
+	}
+	if from == 0 {
+		return 0
+	}
+	for from < len(turns) && turns[from].role != turn.User {
+		from++
+	}
+	return from
+}
+
+// historyHead is what stands for the messages that are not there.
+type historyHead struct {
+	summary string
+	left    int  // messages left out
+	unread  bool // and an unknown number before them
+}
+
+// before returns the conversation: the head, the turns, the current message.
+func (h historyHead) before(turns []historyTurn, current turn.Message) []turn.Message {
+	out := make([]turn.Message, 0, len(turns)+2)
+	var b strings.Builder
+	if h.summary != "" {
+		b.WriteString("What was said before, in short:\n")
+		writeData(&b, "summary", h.summary)
+	}
+	switch {
+	case h.unread:
+		b.WriteString("(Older messages are left out.)")
+	case h.left > 0:
+		b.WriteString("(" + plural(h.left, "older message") + " left out.)")
+	}
+	if b.Len() > 0 {
+		out = append(out, turn.Message{Role: turn.User, Content: strings.TrimSpace(b.String())})
+	}
+	for _, t := range turns {
+		out = joinTurn(out, t.message())
+	}
+	return joinTurn(out, current)
+}
+
+// joinTurn adds m; two messages of one role become one, for many servers want
+// roles to alternate.
+func joinTurn(list []turn.Message, m turn.Message) []turn.Message {
+	if n := len(list); n > 0 && list[n-1].Role == m.Role {
+		last := &list[n-1]
+		last.Content = strings.Trim(last.Content+"\n\n"+m.Content, "\n")
+		last.Images = append(last.Images, m.Images...)
+		return list
+	}
+	return append(list, m)
+}

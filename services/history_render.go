@@ -1,0 +1,182 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Limits of what the service notes beside an earlier message, in characters
+// where nothing else is said.
+const (
+	maxNoteTools  = 20 // tool calls of a message
+	maxNoteInput  = 200
+	maxNoteOutput = 400
+	maxNoteAction = 1_000
+)
+
+// historyTurn is an earlier message as the model gets it.
+type historyTurn struct {
+	id     string
+	place  int // in the store's order
+	role   turn.Role
+	text   string
+	images []turn.Image
+}
+
+func (t *historyTurn) overhead() int { return turnTokens + imageTokens*len(t.images) }
+
+// key stands for the text: an outcome or a feedback may change it, and then its
+// length.
+func (t *historyTurn) key() string { return t.id + ":" + strconv.Itoa(len(t.text)) }
+
+func (t *historyTurn) message() turn.Message {
+	return turn.Message{Role: t.role, Content: t.text, Images: t.images}
+}
+
+// render makes turns of earlier messages; those with nothing to say are left
+// out. The files of the newest ones are shown again.
+func (h *historian) render(ctx context.Context, in historyInput, list []pastMessage) []historyTurn {
+	turns := make([]historyTurn, 0, len(list))
+	files, images := 0, 0
+	for _, past := range slices.Backward(list) {
+		m := past.Message
+		t := historyTurn{id: m.ID, place: past.place, role: turn.Assistant}
+		if m.Role != "user" {
+			t.text = assistantText(&m)
+		} else {
+			t.role = turn.User
+			msg := turn.Message{Content: userText(&m)}
+			if len(m.Attachments) > 0 && files < maxHistoryFiles {
+				files++
+				h.showFiles(ctx, in, &m, &msg, maxHistoryImages-images)
+				images += len(msg.Images)
+			} else if len(m.Attachments) > 0 {
+				msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
+			}
+			t.text, t.images = msg.Content, msg.Images
+		}
+		if t.text != "" || len(t.images) > 0 {
+			turns = append(turns, t)
+		}
+	}
+	slices.Reverse(turns)
+	return turns
+}
+
+// showFiles adds an earlier message's files to msg, or notes their names where
+// they cannot be had.
+func (h *historian) showFiles(ctx context.Context, in historyInput, m *schemas.Message, msg *turn.Message, images int) {
+	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
+	if err == nil {
+		err = attach(msg, files)
+	}
+	if err != nil {
+		msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
+		return
+	}
+	if len(msg.Images) > images {
+		msg.Images = msg.Images[:max(images, 0)]
+		msg.Content = withNotes(msg.Content, []string{"older images are not shown again"})
+	}
+}
+
+// userTurn is a user's message with its files, as the model gets it.
+func userTurn(m *schemas.Message, files []schemas.Attachment) (turn.Message, error) {
+	msg := turn.Message{Role: turn.User, Content: userText(m)}
+	return msg, attach(&msg, files)
+}
+
+func userText(m *schemas.Message) string {
+	if m.Action == nil {
+		return m.Content
+	}
+	note := fmt.Sprintf("the user clicked the action %s", promptLine(m.Action.ActionIdentifier, maxPromptName))
+	if len(m.Action.ActionData) > 0 {
+		note += " with " + shortJSON(m.Action.ActionData, maxNoteAction)
+	}
+	return withNotes(m.Content, []string{note})
+}
+
+func fileNotes(files []schemas.AttachmentInfo) []string {
+	notes := make([]string, len(files))
+	for i, f := range files {
+		notes[i] = fmt.Sprintf("attached: %s (%s, %d bytes), not shown again", promptLine(f.Name, maxPromptName), promptLine(f.MIME, maxPromptName), f.Size)
+	}
+	return notes
+}
+
+var (
+	toolMarker = regexp.MustCompile(`\[\[tool:\d+\]\]`)
+	blankLines = regexp.MustCompile(`\n[ \t]*\n\s*\n`)
+)
+
+// assistantText is an answer without markers, and with notes about what it had
+// beside its text: tool calls, payloads, how it ended.
+func assistantText(m *schemas.Message) string {
+	text := strings.TrimSpace(blankLines.ReplaceAllString(toolMarker.ReplaceAllString(m.Content, ""), "\n\n"))
+	var notes []string
+	for i, c := range m.ToolHistory {
+		if i == maxNoteTools {
+			notes = append(notes, plural(len(m.ToolHistory)-i, "more tool call"))
+			break
+		}
+		notes = append(notes, toolNote(&c))
+	}
+	payloads := m.Payloads
+	if len(payloads) == 0 && m.CustomPayload != nil && m.CustomPayload.PayloadID != "" {
+		payloads = []schemas.CustomPayload{*m.CustomPayload}
+	}
+	for _, p := range payloads[:min(len(payloads), maxNoteTools)] {
+		note := fmt.Sprintf("payload %s (%s): %s", promptLine(p.PayloadID, maxPromptName), promptLine(p.Type, maxPromptName), promptLine(p.Summary, maxManifestSummary))
+		if p.Outcome != "" {
+			note += " [" + promptLine(p.Outcome, maxPromptName) + " by the user]"
+		}
+		notes = append(notes, note)
+	}
+	switch m.Status {
+	case schemas.MessageCancelled:
+		notes = append(notes, "the user stopped this answer")
+	case schemas.MessageIncomplete:
+		notes = append(notes, "this answer was cut off")
+	case schemas.MessageError:
+		note := "this answer failed"
+		if m.Error != nil {
+			note += ": " + promptLine(m.Error.Message, maxNoteOutput) + " (" + string(m.Error.Code) + ")"
+		}
+		notes = append(notes, note)
+	case schemas.MessageComplete, schemas.MessageSuperseded:
+	}
+	return withNotes(text, notes)
+}
+
+func toolNote(c *schemas.ToolCall) string {
+	outcome := "gave"
+	if c.IsError {
+		outcome = "failed with"
+	}
+	return fmt.Sprintf("tool %s %s %s: %s", promptLine(c.ToolName, maxPromptName), shortJSON(c.Input, maxNoteInput), outcome, promptLine(c.Output, maxNoteOutput))
+}
+
+// withNotes adds notes behind a message's text, each on a line of its own.
+func withNotes(text string, notes []string) string {
+	if len(notes) == 0 {
+		return text
+	}
+	var b strings.Builder
+	if text != "" {
+		b.WriteString(text + "\n\n")
+	}
+	b.WriteString("<note>\n")
+	for _, note := range notes {
+		b.WriteString("- " + note + "\n")
+	}
+	b.WriteString("</note>")
+	return b.String()
+}
