@@ -1,0 +1,271 @@
+package services
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Limits of apply_schema.
+const (
+	maxSchemaChanges = 100
+	maxSchemaDepth   = 32 // steps of a path, and levels of a value
+	maxSchemaKey     = 200
+	maxSchemaBytes   = 256 << 10 // of a stream's whole schema
+	maxSchemaShown   = 80        // characters of a value in the answer
+)
+
+// forbiddenKeys would change a JavaScript object's prototype where the schema
+// is used.
+var forbiddenKeys = []string{"__proto__", "constructor", "prototype"}
+
+// schemaChange is the data of apply_schema.
+type schemaChange struct {
+	StreamID int64                      `json:"stream_id"`
+	Changes  map[string]json.RawMessage `json:"changes"`
+}
+
+// ApplySchema is the bundled action apply_schema: it writes values into a
+// stream's schema by dotted path. A path that does not exist is made; a number
+// in a path is an index where the schema has a list, at most the list's length.
+// The stream's owner and admins may do it; for others, as for an unknown
+// stream, there is nothing under the id.
+func ApplySchema(research researchStore) Action {
+	return Action{
+		Name: "apply_schema",
+		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["stream_id","changes"],"properties":{` +
+			`"stream_id":{"type":"integer","minimum":1},` +
+			`"changes":{"type":"object","minProperties":1,"maxProperties":` + strconv.Itoa(maxSchemaChanges) + `}}}`),
+		Check: func(data json.RawMessage) error {
+			_, err := readSchemaChange(data)
+			return err
+		},
+		Allow: func(ctx context.Context, call ActionCall) error {
+			c, err := readSchemaChange(call.Data)
+			if err != nil {
+				return err
+			}
+			stream, err := research.Stream(ctx, c.StreamID)
+			if err != nil {
+				return err
+			}
+			_, err = c.apply(call.User, &stream)
+			return err
+		},
+		Handle: func(ctx context.Context, call ActionCall) (ActionOutcome, error) {
+			c, err := readSchemaChange(call.Data)
+			if err != nil {
+				return ActionOutcome{}, err
+			}
+			var lines []string
+			stream, err := research.UpdateStream(ctx, c.StreamID, func(s *schemas.Stream) error {
+				lines, err = c.apply(call.User, s)
+				return err
+			})
+			if err != nil {
+				return ActionOutcome{}, err
+			}
+			return ActionOutcome{Text: appliedText(&stream, lines)}, nil
+		},
+	}
+}
+
+// readSchemaChange decodes the data and checks the paths.
+func readSchemaChange(data json.RawMessage) (schemaChange, error) {
+	var c schemaChange
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, wrongAction(actionDataPointer, "must have stream_id and changes")
+	}
+	for _, path := range slices.Sorted(maps.Keys(c.Changes)) {
+		if why := wrongPath(path); why != "" {
+			return c, wrongChange(path, why)
+		}
+	}
+	return c, nil
+}
+
+func wrongPath(path string) string {
+	keys := strings.Split(path, ".")
+	if len(keys) > maxSchemaDepth {
+		return fmt.Sprintf("a path has at most %d steps", maxSchemaDepth)
+	}
+	for _, key := range keys {
+		switch {
+		case strings.TrimSpace(key) == "":
+			return "a step of the path is empty"
+		case len(key) > maxSchemaKey:
+			return fmt.Sprintf("a step of the path has at most %d bytes", maxSchemaKey)
+		case slices.Contains(forbiddenKeys, key):
+			return "this name is not allowed in a path"
+		}
+	}
+	return ""
+}
+
+func wrongChange(path, detail string) error {
+	escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(promptLine(path, maxPromptName))
+	return wrongAction(actionDataPointer+"/changes/"+escaped, detail)
+}
+
+// apply writes the changes into the stream's schema, in the order of their
+// paths, and returns a line about each value that is new.
+func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, error) {
+	if !user.Admin() && (s.Owner == "" || s.Owner != user.ID) {
+		return nil, schemas.ErrNotFound
+	}
+	root := map[string]any{}
+	if len(s.Schema) > 0 && string(s.Schema) != "null" {
+		if err := decodeExact(s.Schema, &root); err != nil {
+			return nil, wrongAction(actionDataPointer, "the stream's schema is no object; write it whole first")
+		}
+	}
+	var lines []string
+	for _, path := range slices.Sorted(maps.Keys(c.Changes)) {
+		var value any
+		if err := decodeExact(c.Changes[path], &value); err != nil {
+			return nil, wrongChange(path, "is no JSON value")
+		}
+		if err := checkValue(value, 0); err != nil {
+			return nil, wrongChange(path, err.Error())
+		}
+		was, err := setPath(root, strings.Split(path, "."), value)
+		if err != nil {
+			return nil, wrongChange(path, err.Error())
+		}
+		if line := changeLine(path, was, value); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	raw := []byte(plainJSON(root))
+	if len(raw) > maxSchemaBytes {
+		return nil, wrongAction(actionDataPointer+"/changes", fmt.Sprintf("the schema would have more than %d bytes", maxSchemaBytes))
+	}
+	if len(lines) > 0 {
+		s.Schema = raw
+	}
+	return lines, nil
+}
+
+// decodeExact is json.Unmarshal that keeps numbers as they are written.
+func decodeExact(raw []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+// checkValue refuses forbidden keys and deep nesting inside a value.
+func checkValue(v any, depth int) error {
+	if depth > maxSchemaDepth {
+		return fmt.Errorf("is nested more than %d deep", maxSchemaDepth)
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if err := checkValue(item, depth+1); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for key, item := range v {
+			if slices.Contains(forbiddenKeys, key) {
+				return fmt.Errorf("has the key %q, which is not allowed", key)
+			}
+			if err := checkValue(item, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// absent stands for no value.
+type absent struct{}
+
+// setPath writes value under keys and returns what was there. What is missing
+// on the way is made; what is in the way, such as a text, is an error.
+func setPath(root map[string]any, keys []string, value any) (was any, err error) {
+	key, rest := keys[0], keys[1:]
+	old, ok := root[key]
+	if len(rest) == 0 {
+		root[key] = value
+		if !ok {
+			return absent{}, nil
+		}
+		return old, nil
+	}
+	made, was, err := setInside(old, rest, value)
+	if err != nil {
+		return nil, err
+	}
+	root[key] = made
+	return was, nil
+}
+
+// setInside writes into an object or a list, and returns it, for a list may
+// grow.
+func setInside(in any, keys []string, value any) (out, was any, err error) {
+	switch in := in.(type) {
+	case nil:
+		made := map[string]any{}
+		_, err := setPath(made, keys, value)
+		return made, absent{}, err
+	case map[string]any:
+		was, err := setPath(in, keys, value)
+		return in, was, err
+	case []any:
+		i, err := strconv.Atoi(keys[0])
+		if err != nil || i < 0 || i > len(in) || strconv.Itoa(i) != keys[0] {
+			return nil, nil, fmt.Errorf("%q is no place in a list of %d", promptLine(keys[0], maxPromptName), len(in))
+		}
+		was = absent{}
+		if i == len(in) {
+			in = append(in, nil)
+		} else if len(keys) == 1 {
+			was = in[i]
+		}
+		if len(keys) == 1 {
+			in[i] = value
+			return in, was, nil
+		}
+		made, was, err := setInside(in[i], keys[1:], value)
+		if err != nil {
+			return nil, nil, err
+		}
+		in[i] = made
+		return in, was, nil
+	default:
+		return nil, nil, errors.New("leads through a value that is neither an object nor a list")
+	}
+}
+
+// changeLine says what became of a value; "" when it is as it was.
+func changeLine(path string, was, value any) string {
+	shown := func(v any) string {
+		return "`" + strings.ReplaceAll(cutRunes(plainJSON(v), maxSchemaShown), "`", "'") + "`"
+	}
+	name := "`" + strings.ReplaceAll(promptLine(path, maxPromptName), "`", "'") + "`"
+	if _, none := was.(absent); none {
+		return fmt.Sprintf("- %s is %s (new)", name, shown(value))
+	}
+	if reflect.DeepEqual(was, value) {
+		return ""
+	}
+	return fmt.Sprintf("- %s is %s (was %s)", name, shown(value), shown(was))
+}
+
+func appliedText(s *schemas.Stream, lines []string) string {
+	name := promptLine(s.Name, maxPromptName)
+	if len(lines) == 0 {
+		return fmt.Sprintf("The schema of the stream “%s” already had these values; nothing changed.", name)
+	}
+	return fmt.Sprintf("Updated the schema of the stream “%s” (%s):\n\n%s", name, plural(len(lines), "change"), strings.Join(lines, "\n"))
+}

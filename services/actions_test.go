@@ -1,0 +1,208 @@
+package services_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/services"
+)
+
+var (
+	owner = schemas.User{ID: "alice"}
+	other = schemas.User{ID: "bob"}
+	admin = schemas.User{ID: "root", Roles: []string{"admin"}}
+)
+
+func bundledActions(t *testing.T, r *research) *services.Actions {
+	t.Helper()
+	a, err := services.NewActions(services.ApplySchema(r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestApplySchema(t *testing.T) {
+	const before = `{"topics": {"include": ["CRISPR"]}, "filters": [{"year": 2020}], "n": 12345678901234567890}`
+	for _, tc := range []struct{ name, changes, want, text string }{
+		{
+			"replace and make", `{"topics.include": ["base editing", "<x>"], "a.b.c": null}`,
+			`{"a":{"b":{"c":null}},"filters":[{"year":2020}],"n":12345678901234567890,"topics":{"include":["base editing","<x>"]}}`,
+			"Updated the schema of the stream “Gene editing” (2 changes):\n\n- `a.b.c` is `null` (new)\n- `topics.include` is `[\"base editing\",\"<x>\"]` (was `[\"CRISPR\"]`)",
+		},
+		{
+			"list", `{"filters.0.year": 2021, "filters.1": {"year": 1}, "filters.2.deep": true}`,
+			`{"filters":[{"year":2021},{"year":1},{"deep":true}],"n":12345678901234567890,"topics":{"include":["CRISPR"]}}`,
+			"Updated the schema of the stream “Gene editing” (3 changes):\n\n- `filters.0.year` is `2021` (was `2020`)\n- `filters.1` is `{\"year\":1}` (new)\n- `filters.2.deep` is `true` (new)",
+		},
+		{
+			"parent before child", `{"topics.x": 1, "topics": {}}`, `{"filters":[{"year":2020}],"n":12345678901234567890,"topics":{"x":1}}`,
+			"Updated the schema of the stream “Gene editing” (2 changes):\n\n- `topics` is `{}` (was `{\"include\":[\"CRISPR\"]}`)\n- `topics.x` is `1` (new)",
+		},
+		{"nothing new", `{"n": 12345678901234567890}`, before, "The schema of the stream “Gene editing” already had these values; nothing changed."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := testResearch()
+			s := r.streams[1]
+			s.Schema = json.RawMessage(before)
+			r.streams[1] = s
+			call := services.ActionCall{Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
+			a := bundledActions(t, r)
+			if err := a.Allow(t.Context(), call); err != nil {
+				t.Fatal(err)
+			}
+			if r.updates != 0 {
+				t.Fatal("Allow changed the stream")
+			}
+			got, err := a.Run(t.Context(), call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(services.ActionOutcome{Text: tc.text}, got); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.want, string(r.streams[1].Schema)); diff != "" {
+				t.Errorf("schema (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestApplySchemaIsForTheOwner(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		user   schemas.User
+		stream string
+		want   error
+	}{
+		{"owner", owner, "1", nil},
+		{"admin", admin, "1", nil},
+		{"other", other, "1", schemas.ErrNotFound},
+		{"bundled", owner, "2", schemas.ErrNotFound},
+		{"bundled, no id", schemas.User{}, "2", schemas.ErrNotFound},
+		{"bundled, admin", admin, "2", nil},
+		{"unknown", admin, "3", schemas.ErrNotFound},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := testResearch()
+			call := services.ActionCall{Action: "apply_schema", User: tc.user, Data: json.RawMessage(`{"stream_id": ` + tc.stream + `, "changes": {"x": 1}}`)}
+			a := bundledActions(t, r)
+			if err := a.Allow(t.Context(), call); !errors.Is(err, tc.want) {
+				t.Errorf("Allow: got %v, want %v", err, tc.want)
+			}
+			if _, err := a.Run(t.Context(), call); !errors.Is(err, tc.want) {
+				t.Errorf("Run: got %v, want %v", err, tc.want)
+			}
+			if done := r.updates == 1; done != (tc.want == nil) {
+				t.Errorf("%d updates", r.updates)
+			}
+		})
+	}
+}
+
+func TestWrongClicks(t *testing.T) {
+	const data = "/action_metadata/action_data"
+	many := "{" + strings.TrimSuffix(strings.Repeat(`"x":1,`, 1), ",")
+	for i := range 101 {
+		many += `,"k` + strings.Repeat("k", i) + `":1`
+	}
+	deep := strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
+	for _, tc := range []struct{ name, action, data, pointer string }{
+		{"unknown action", "drop_table", `{}`, "/action_metadata/action_identifier"},
+		{"no data", "apply_schema", ``, data},
+		{"no JSON", "apply_schema", `{`, data},
+		{"no object", "apply_schema", `[]`, data},
+		{"no changes", "apply_schema", `{"stream_id": 1, "changes": {}}`, data},
+		{"wrong type", "apply_schema", `{"stream_id": "1", "changes": {"a": 1}}`, data},
+		{"fraction", "apply_schema", `{"stream_id": 1.5, "changes": {"a": 1}}`, data},
+		{"more fields", "apply_schema", `{"stream_id": 1, "changes": {"a": 1}, "force": true}`, data},
+		{"too many", "apply_schema", `{"stream_id": 1, "changes": ` + many + `}}`, data},
+		{"too large", "apply_schema", `{"stream_id": 1, "changes": {"a": "` + strings.Repeat("x", 256<<10) + `"}}`, data},
+		{"prototype", "apply_schema", `{"stream_id": 1, "changes": {"a.__proto__.x": 1}}`, data + "/changes/a.__proto__.x"},
+		{"constructor", "apply_schema", `{"stream_id": 1, "changes": {"constructor": 1}}`, data + "/changes/constructor"},
+		{"empty path", "apply_schema", `{"stream_id": 1, "changes": {"": 1}}`, data + "/changes/"},
+		{"empty step", "apply_schema", `{"stream_id": 1, "changes": {"a..b": 1}}`, data + "/changes/a..b"},
+		{"escaped pointer", "apply_schema", `{"stream_id": 1, "changes": {"a/~.": 1}}`, data + "/changes/a~1~0."},
+		{"deep path", "apply_schema", `{"stream_id": 1, "changes": {"` + strings.Repeat("a.", 32) + `a": 1}}`, data + "/changes/" + strings.Repeat("a.", 32) + "a"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := testResearch()
+			a := bundledActions(t, r)
+			checkInvalid(t, a.Check(tc.action, json.RawMessage(tc.data)), tc.pointer)
+			_, err := a.Run(t.Context(), services.ActionCall{Action: tc.action, Data: json.RawMessage(tc.data), User: admin})
+			checkInvalid(t, err, tc.pointer)
+		})
+	}
+	for _, tc := range []struct{ name, changes, path string }{
+		{"through a number", `{"n.x": 1}`, "n.x"},
+		{"no index", `{"filters.x": 1}`, "filters.x"},
+		{"behind the list", `{"filters.9": 1}`, "filters.9"},
+		{"odd index", `{"filters.00": 1}`, "filters.00"},
+		{"negative index", `{"filters.-1": 1}`, "filters.-1"},
+		{"prototype inside", `{"a": [{"prototype": 1}]}`, "a"},
+		{"deep value", `{"a": ` + deep + `}`, "a"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := testResearch()
+			call := services.ActionCall{Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
+			a := bundledActions(t, r)
+			checkInvalid(t, a.Allow(t.Context(), call), data+"/changes/"+tc.path)
+			_, err := a.Run(t.Context(), call)
+			checkInvalid(t, err, data+"/changes/"+tc.path)
+			if r.updates != 0 {
+				t.Error("the stream was changed")
+			}
+		})
+	}
+}
+
+func TestSchemaStaysBounded(t *testing.T) {
+	r := testResearch()
+	a := bundledActions(t, r)
+	raw, err := json.Marshal(map[string]any{"stream_id": 1, "changes": map[string]string{"a": strings.Repeat("x", 200<<10)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Run(t.Context(), services.ActionCall{Action: "apply_schema", User: owner, Data: raw}); err != nil {
+		t.Fatal(err)
+	}
+	raw = []byte(strings.Replace(string(raw), `"a"`, `"b"`, 1))
+	_, err = a.Run(t.Context(), services.ActionCall{Action: "apply_schema", User: owner, Data: raw})
+	checkInvalid(t, err, "/action_metadata/action_data/changes")
+}
+
+func TestNewActionsRefusesMistakes(t *testing.T) {
+	handle := func(context.Context, services.ActionCall) (services.ActionOutcome, error) {
+		return services.ActionOutcome{}, nil
+	}
+	object := json.RawMessage(`{"type":"object"}`)
+	_, err := services.NewActions(
+		services.Action{Name: "fine", Schema: object, Handle: handle},
+		services.Action{Name: "fine", Schema: object, Handle: handle},
+		services.Action{Name: "No Name", Schema: object, Handle: handle},
+		services.Action{Name: "idle", Schema: object},
+		services.Action{Name: "list", Schema: json.RawMessage(`{"type":"array"}`), Handle: handle},
+		services.Action{Name: "broken", Schema: json.RawMessage(`{`), Handle: handle},
+	)
+	if err == nil {
+		t.Fatal("mistakes were accepted")
+	}
+	for _, want := range []string{`"fine": there are two`, `"No Name": the name`, `"idle": there is no handler`, `"list": schema: "type"`, `"broken": schema:`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("not reported: %s in %v", want, err)
+		}
+	}
+}
+
+func TestActionsByName(t *testing.T) {
+	a := bundledActions(t, testResearch())
+	if diff := cmp.Diff([]string{"apply_schema"}, a.Names()); diff != "" || !a.Has("apply_schema") || a.Has("close_chat") {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
