@@ -80,10 +80,10 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 // checkDialect refuses a dialect that does not exist.
 func checkDialect(c echo.Context) error {
 	switch c.QueryParam("dialect") {
-	case "", "chat":
+	case "", "chat", "messages":
 		return nil
 	default:
-		return schemas.NewError(schemas.CodeBadRequest, "the dialect is chat")
+		return schemas.NewError(schemas.CodeBadRequest, "the dialect is chat or messages")
 	}
 }
 
@@ -130,7 +130,11 @@ func (s *server) follow(c echo.Context, run string, after int64) error {
 		s.OpenStreams(1)
 		defer s.OpenStreams(-1)
 	}
-	s.serveEvents(ctx, cancel, c, seq, chatFrame(s.diagnosticsOf(c, run)))
+	dialect := chatFrame
+	if c.QueryParam("dialect") == "messages" {
+		dialect = messagesFrame
+	}
+	s.serveEvents(ctx, cancel, c, seq, dialect(s.diagnosticsOf(c, run)))
 	return nil
 }
 

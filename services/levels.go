@@ -107,6 +107,7 @@ func (l *levels) callMessage(index int, id, name string) uint32 {
 	l.endText("completed")
 	m := l.startMessage(0, runlog.Level{Type: "tool_call", Tool: name, ToolUseID: id})
 	l.calls = append(l.calls, openCall{index: index, message: m})
+	l.rec.emitData(runlog.ToolArguments, 0, l.block, m, runlog.Call{ID: id, Name: name})
 	return m
 }
 
@@ -187,5 +188,12 @@ func (l *levels) endThread(index int, thread uint32, status string) {
 	delete(l.tools, index)
 	if thread != 0 {
 		l.rec.emitData(runlog.ThreadEnd, thread, l.block, 0, runlog.Level{Status: status})
+	}
+}
+
+// closePrior ends the levels that an earlier attempt left open.
+func (l *levels) closePrior(open []runlog.Event) {
+	for _, e := range slices.Backward(open) {
+		l.rec.emitData(levelEnds[e.Kind], e.Thread, e.Block, e.Message, runlog.Level{Status: "partial"})
 	}
 }

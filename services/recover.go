@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -206,6 +208,8 @@ func (r *Runs) resume(one *run, rec *recorder, brief *briefing) (outcome, bool) 
 		Type: schemas.TypeStatus, Message: "Resuming...", RunID: one.id, ConversationID: one.conversationID, ChatID: one.chatKey,
 		UserMessageID: one.userMessageID, Attempt: one.attempt, KeptThrough: &kept, Text: &text,
 	})
+	rec.levels.closePrior(p.open(kept))
+	rec.stand(text)
 	switch {
 	case p.cancel:
 		return outcome{schemas.RunCancelled, errUserCancel}, true
@@ -277,6 +281,46 @@ func (rec *recorder) standing(events []runlog.Event) string {
 		}
 	}
 	return rec.visible.String()
+}
+
+// stand shows the text that stands as one whole message, for the dialects that
+// have messages.
+func (rec *recorder) stand(text string) {
+	text = strings.TrimSpace(toolMarker.ReplaceAllString(text, ""))
+	if text == "" {
+		return
+	}
+	rec.levels.write("text")
+	rec.emit(runlog.Event{Kind: runlog.Standing, Block: rec.levels.block, Message: rec.levels.text, Text: text})
+	rec.levels.closeBlock("completed")
+}
+
+// open returns the starts of the levels that are open after the event of that
+// number, the outermost first.
+func (p *prior) open(kept int64) []runlog.Event {
+	var open []runlog.Event
+	for _, e := range p.events {
+		if e.Seq > kept {
+			break
+		}
+		switch e.Kind { //nolint:exhaustive // the other kinds open and close nothing
+		case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart:
+			open = append(open, e)
+		case runlog.ThreadEnd, runlog.BlockEnd, runlog.MessageEnd:
+			open = slices.DeleteFunc(open, func(o runlog.Event) bool { return closes(e, o) })
+		}
+	}
+	return open
+}
+
+// closes says whether an event ends the level that another one started.
+func closes(end, start runlog.Event) bool {
+	return end.Kind == levelEnds[start.Kind] && end.Thread == start.Thread && end.Block == start.Block && end.Message == start.Message
+}
+
+// levelEnds is the kind of event that ends what another kind starts.
+var levelEnds = map[runlog.Kind]runlog.Kind{
+	runlog.ThreadStart: runlog.ThreadEnd, runlog.BlockStart: runlog.BlockEnd, runlog.MessageStart: runlog.MessageEnd,
 }
 
 // keptThrough is the number of the last stored event that the checkpoints

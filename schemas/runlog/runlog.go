@@ -34,7 +34,8 @@ const (
 	Text                          // Text: visible text of the answer
 	Marker                        // Text: [[tool:N]] or the blank line around it
 	Thinking                      // Text: reasoning
-	ToolArguments                 // Text: a piece of a call's arguments
+	ToolArguments                 // Text: a piece of a call's arguments; the first has Call as data
+	Standing                      // Text: the visible text that stands after a recovery, without markers
 	ToolStart                     // schemas.ToolStartEvent
 	ToolProgress                  // schemas.ToolProgressEvent
 	ToolComplete                  // schemas.ToolCompleteEvent
@@ -80,4 +81,10 @@ type Level struct {
 	// Tool and ToolUseID name the call that a message of type tool_call shows.
 	Tool      string `json:"tool,omitempty"`
 	ToolUseID string `json:"tool_use_id,omitempty"`
+}
+
+// Call is the data of a call's first ToolArguments event.
+type Call struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
