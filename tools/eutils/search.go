@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"html"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -181,7 +182,7 @@ func parseSummaries(body []byte, ids []string) ([]Article, error) {
 
 func (s summary) article(id string) Article {
 	a := Article{
-		PMID: id, Title: tidy(stripTags(s.Title)), Journal: tidy(first(s.Journal, s.Source, s.Book)),
+		PMID: id, Title: untitled(tidy(stripTags(s.Title))), Journal: tidy(first(s.Journal, s.Source, s.Book)),
 		Year: year(first(s.PubDate, s.EPubDate, s.SortDate)), Types: s.Types, Authors: []string{},
 	}
 	for _, author := range s.Authors {
@@ -209,7 +210,8 @@ var (
 // ValidID says whether id may be a PubMed id.
 func ValidID(id string) bool { return idDigits.MatchString(id) }
 
-func stripTags(s string) string { return tags.ReplaceAllString(s, "") }
+// stripTags takes out the mark-up of titles, which comes escaped or not.
+func stripTags(s string) string { return tags.ReplaceAllString(html.UnescapeString(s), "") }
 
 // year finds the year in a date such as "2021 Mar 4", "1998 Dec-1999 Jan" or
 // "Winter 2003"; 0 when there is none.

@@ -215,7 +215,7 @@ func unreadable(err error) error {
 
 // clean makes valid UTF-8 without control characters of what may be anything.
 func clean(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	s = strings.ReplaceAll(strings.TrimPrefix(strings.ToValidUTF8(s, "\uFFFD"), "\uFEFF"), "\r\n", "\n")
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {
 			return -1

@@ -1,0 +1,224 @@
+package webpage_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/tools/outbound"
+	"github.com/chattray/chattray/tools/webpage"
+)
+
+func serve(t *testing.T, contentType, body string) string {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Type"] = nil
+		if contentType != "" {
+			w.Header().Set("Content-Type", contentType)
+		}
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+func reader() webpage.Reader {
+	return webpage.Reader{Client: outbound.New(outbound.Config{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})}
+}
+
+const prose = "People who slept for eight hours remembered more words than people who slept for five, and the difference grew with age, " +
+	"as was seen in each of the four groups that took part in the trial over two winters and one summer in the north of the country."
+
+func TestReadHTML(t *testing.T) {
+	for _, tc := range []struct {
+		name, body  string
+		title       string
+		want, avoid []string
+	}{
+		{
+			"main", `<html><head><title> A  title </title><style>p{}</style></head><body><header>Banner</header><nav><a href="/">Home</a></nav>
+			<main><h1>Sleep</h1><p>` + prose + `</p><ul><li>one</li><li><b>two</b></li></ul><a href="/next?x=1#y">next</a></main><aside>Buy!</aside><footer>Imprint</footer><script>evil()</script></body></html>`,
+			"A title",
+			[]string{"# Sleep", prose, "- one", "**two**", "[next](URL/next?x=1#y)"},
+			[]string{"Banner", "Home", "Buy!", "Imprint", "evil", "p{}"},
+		},
+		{
+			"article with its own header", `<body><header>Banner</header><article><header><h1>Own title</h1></header><p>` + prose + `</p></article></body>`,
+			"Own title",
+			[]string{"# Own title", prose},
+			[]string{"Banner"},
+		},
+		{
+			"the biggest article", `<body><article><p>A teaser.</p></article><article><p>` + prose + `</p></article></body>`, "",
+			[]string{prose},
+			[]string{"teaser"},
+		},
+		{
+			"divs", `<title>T</title><body><div><div>` + strings.Repeat(`<a href="/x">A link in a long list of links</a> `, 3) + `</div><div id=c><p>` + prose + `</p><p>` + prose + `</p></div></div></body>`,
+			"T",
+			[]string{prose},
+			[]string{"list of links"},
+		},
+		{"short page", `<title>T</title><body><p>Hello.</p></body>`, "T", []string{"Hello."}, nil},
+		{"whole page in a form", `<body><form><p>` + prose + `</p><input value="x"><button>Send</button></form></body>`, "", []string{prose}, []string{"Send"}},
+		{
+			"hidden parts", `<body><main><p>` + prose + `</p><p hidden>secret one</p><p style="display: none">secret two</p><div aria-hidden="true">secret three</div>
+			<div role="dialog">Cookies?</div><!-- secret four --><noscript>Turn it on</noscript><template>secret five</template></main></body>`,
+			"",
+			[]string{prose},
+			[]string{"secret", "Cookies", "Turn it on"},
+		},
+		{
+			"table", `<body><main><p>` + prose + `</p><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></main></body>`, "",
+			[]string{"| a | b |", "| 1 | 2 |"},
+			nil,
+		},
+		{
+			"links that are code", `<body><main><p>` + prose + ` <a href="javascript:alert(1)">click</a> <a href="data:text/html,x">data</a><img src="data:image/png;base64,AAAA" alt="dot"></p></main></body>`,
+			"",
+			[]string{"click"},
+			[]string{"javascript:", "data:text", "base64"},
+		},
+		{"base", `<head><base href="https://example.org/sub/"></head><body><main><p>` + prose + `</p><a href="x">x</a></main></body>`, "", []string{"(https://example.org/sub/x)"}, nil},
+		{"empty", ``, "", nil, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			url := serve(t, "text/html; charset=utf-8", tc.body)
+			got, err := reader().Read(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Title != tc.title || got.Truncated || got.URL != url {
+				t.Errorf("got title %q, truncated %v, URL %s, want title %q", got.Title, got.Truncated, got.URL, tc.title)
+			}
+			for _, want := range tc.want {
+				if want = strings.ReplaceAll(want, "URL", url); !strings.Contains(got.Content, want) {
+					t.Errorf("got:\n%s\nwant %q in it", got.Content, want)
+				}
+			}
+			for _, avoid := range tc.avoid {
+				if strings.Contains(got.Content, avoid) {
+					t.Errorf("got:\n%s\nwant no %q in it", got.Content, avoid)
+				}
+			}
+		})
+	}
+}
+
+func TestReadKinds(t *testing.T) {
+	for _, tc := range []struct{ name, contentType, body, want string }{
+		{"plain", "text/plain; charset=utf-8", "a < b\r\nc\x00d", "a < b\ncd"},
+		{"latin-1 by header", "text/plain; charset=iso-8859-1", "M\xfcller", "Müller"},
+		{"windows-1252 by declaration", "text/html", "<meta charset=windows-1252><p>M\xfcller \x93said\x94</p>", "Müller “said”"},
+		{"shift-jis", "text/html; charset=shift_jis", "<p>\x93\xfa\x96{</p>", "日本"},
+		{"mark", "text/plain", "\xef\xbb\xbfMüller", "Müller"},
+		{"utf-16", "text/plain", "\xff\xfeh\x00i\x00", "hi"},
+		{"broken utf-8", "text/plain; charset=utf-8", "a\xffb", "a\uFFFDb"},
+		{"JSON", "application/json", `{"a":[1,2]}`, "{\n  \"a\": [\n    1,\n    2\n  ]\n}"},
+		{"JSON of a kind", "application/ld+json", `{"a":1}`, "{\n  \"a\": 1\n}"},
+		{"broken JSON", "application/json", `{"a":`, `{"a":`},
+		{"XML", "application/rss+xml", "<rss>x</rss>", "<rss>x</rss>"},
+		{"no type, HTML", "", "<!DOCTYPE html><p>Hi</p>", "Hi"},
+		{"no type, text", "", "Hi there", "Hi there"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := reader().Read(t.Context(), serve(t, tc.contentType, tc.body))
+			if err != nil || got.Content != tc.want {
+				t.Errorf("got %q, %v, want %q", got.Content, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	status := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
+	defer status.Close()
+	for _, tc := range []struct {
+		name, url string
+		code      schemas.Code
+	}{
+		{"PDF", serve(t, "application/pdf", "%PDF-1.7"), schemas.CodeUnsupportedMedia},
+		{"image without type", serve(t, "", "\x89PNG\r\n\x1a\n"), schemas.CodeUnsupportedMedia},
+		{"status", status.URL, schemas.CodeNotFound},
+		{"private", "http://10.0.0.1/", schemas.CodeForbidden},
+		{"without scheme, private", "192.168.0.1/x", schemas.CodeForbidden},
+		{"file", "file:///etc/passwd", schemas.CodeInvalid},
+		{"ftp", "ftp://example.org/x", schemas.CodeForbidden},
+		{"nothing", "", schemas.CodeInvalid},
+		{"no URL", "http://[", schemas.CodeInvalid},
+		{"too long", "https://example.org/" + strings.Repeat("x", 3000), schemas.CodeInvalid},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := reader().Read(t.Context(), tc.url)
+			if got := schemas.Visible(err).Code; err == nil || got != tc.code {
+				t.Errorf("got %v, want code %s", err, tc.code)
+			}
+		})
+	}
+}
+
+func TestReadIsBounded(t *testing.T) {
+	for _, tc := range []struct{ name, contentType, body string }{
+		{"text", "text/plain", strings.Repeat("ü", 2<<20)},
+		{"HTML", "text/html; charset=utf-8", "<body>" + strings.Repeat("<p>ü and some more words</p>", 80_000)},
+		{"JSON", "application/json", `["` + strings.Repeat("x", 3<<20) + `"]`},
+		{"cells", "text/html; charset=utf-8", "<body><p>" + prose + "</p><table>" + strings.Repeat(`<tr><td rowspan="65534" colspan="1000">x</td></tr>`, 1000) + "</table>"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := reader().Read(t.Context(), serve(t, tc.contentType, tc.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Content) > webpage.MaxContent || (tc.name != "cells" && !got.Truncated) {
+				t.Errorf("got %d bytes, truncated %v, want at most %d and the mark", len(got.Content), got.Truncated, webpage.MaxContent)
+			}
+			if !utf8.ValidString(got.Content) {
+				t.Error("got a split character")
+			}
+		})
+	}
+	deep := strings.Repeat("<div>", 100_000) + "x"
+	if _, err := reader().Read(t.Context(), serve(t, "text/html", deep)); schemas.Visible(err).Code != schemas.CodeUpstreamError {
+		t.Errorf("got %v, want code upstream_error for a page that is too deep", err)
+	}
+}
+
+// title is an extractor that wants the title alone.
+type title struct{}
+
+func (title) Extract(*html.Node) (string, *html.Node) { return "only this", nil }
+
+func TestExtractorCanBeReplaced(t *testing.T) {
+	r := reader()
+	r.Extractor = title{}
+	got, err := r.Read(t.Context(), serve(t, "text/html", "<p>x</p>"))
+	if err != nil || got.Title != "only this" || got.Content != "" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add("<main><p>x</p></main>")
+	f.Add("<table><tr><td rowspan=9>x<table><tr><td>y")
+	f.Add("<a href='http://[::1'>x</a><base href=':'><img src=x>")
+	var body string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte(body))
+	}))
+	defer srv.Close()
+	r := reader()
+	f.Fuzz(func(t *testing.T, page string) {
+		body = page
+		got, err := r.Read(t.Context(), srv.URL)
+		if err == nil && (strings.ContainsRune(got.Content, 0) || strings.ToValidUTF8(got.Content, "") != got.Content) {
+			t.Errorf("got %q, want plain text", got.Content)
+		}
+	})
+}
