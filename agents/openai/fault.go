@@ -68,6 +68,9 @@ func responseFault(resp *http.Response) *fault {
 // {"error":{…}}, {"error":"…"}, {"object":"error","message":…},
 // {"type":"error",…}, {"detail":…}, {"message":…} and any of them in an array.
 func errorBody(body []byte) (*fault, bool) {
+	if bytes.Contains(body, []byte(`"choices"`)) && !bytes.Contains(body, []byte(`"error"`)) {
+		return nil, false
+	}
 	body = bytes.TrimSpace(body)
 	if len(body) > 0 && body[0] == '[' {
 		var list []json.RawMessage

@@ -26,19 +26,19 @@ func shortText(chunk []byte) (string, bool) {
 		return "", false
 	}
 	content := chunk[len(shortHead) : len(chunk)-len(shortTail)]
-	ascii := true
+	simple := true
 	for _, b := range content {
 		if b < ' ' || b == '"' || b == '\\' {
-			var s string
-			err := json.Unmarshal(chunk[len(shortHead)-1:len(chunk)-len(shortTail)+1], &s)
-			return storable(s), err == nil
+			simple = false
+			break
 		}
-		ascii = ascii && b < utf8.RuneSelf
 	}
-	if !ascii && !utf8.Valid(content) {
-		return string(bytes.ToValidUTF8(content, []byte("\uFFFD"))), true
+	if simple && utf8.Valid(content) {
+		return string(content), true
 	}
-	return string(content), true
+	var s string
+	err := json.Unmarshal(chunk[len(shortHead)-1:len(chunk)-len(shortTail)+1], &s)
+	return storable(s), err == nil
 }
 
 // memo remembers what stood around the text of the last plain chunk. The chunks
@@ -83,7 +83,7 @@ func closed(content []byte) bool {
 // stands around it.
 func (m *memo) learn(chunk []byte) ([]byte, bool) {
 	s := skimmer{b: chunk}
-	if !json.Valid(chunk) || !s.chunk() || s.end == 0 {
+	if !s.object((*skimmer).chunk) || s.end == 0 || !json.Valid(chunk) {
 		return nil, false
 	}
 	if len(chunk)-(s.end-s.start) <= maxMemo {
@@ -93,7 +93,7 @@ func (m *memo) learn(chunk []byte) ([]byte, bool) {
 	return chunk[s.start:s.end], true
 }
 
-// skimmer walks over a chunk of valid JSON. It knows the keys that a plain
+// skimmer walks over a chunk; what it accepts is plain if it is valid JSON. It knows the keys that a plain
 // chunk may have; any other key, or one in another place, is for the decoder.
 type skimmer struct {
 	b          []byte
@@ -101,34 +101,32 @@ type skimmer struct {
 	start, end int // of the text
 }
 
-func (s *skimmer) chunk() bool {
-	return s.object(func(key string) bool {
-		switch key {
-		case "choices":
-			return s.skip('[') && s.object(s.choice) && s.skip(']')
-		case "id", "object", "created", "model", "service_tier", "system_fingerprint", "obfuscation", "provider":
-			return s.scalar()
-		case "usage":
-			return s.null()
-		}
-		return false
-	})
+func (s *skimmer) chunk(key []byte) bool {
+	switch string(key) {
+	case "choices":
+		return s.skip('[') && s.object((*skimmer).choice) && s.skip(']')
+	case "id", "object", "created", "model", "service_tier", "system_fingerprint", "obfuscation", "provider":
+		return s.scalar()
+	case "usage":
+		return s.null()
+	}
+	return false
 }
 
-func (s *skimmer) choice(key string) bool {
-	switch key {
+func (s *skimmer) choice(key []byte) bool {
+	switch string(key) {
 	case "index":
 		return s.skip('0') && s.at() != '.' && s.at() != 'e' && s.at() != 'E'
 	case "delta":
-		return s.object(s.delta)
+		return s.object((*skimmer).delta)
 	case "logprobs", "finish_reason", "native_finish_reason", "stop_reason", "token_ids":
 		return s.null()
 	}
 	return false
 }
 
-func (s *skimmer) delta(key string) bool {
-	switch key {
+func (s *skimmer) delta(key []byte) bool {
+	switch string(key) {
 	case "content":
 		if s.end != 0 || !s.str() {
 			return false // a second one, or no string
@@ -144,7 +142,7 @@ func (s *skimmer) delta(key string) bool {
 
 // object walks over an object; member takes each key with the skimmer at its
 // value.
-func (s *skimmer) object(member func(key string) bool) bool {
+func (s *skimmer) object(member func(s *skimmer, key []byte) bool) bool {
 	if !s.skip('{') {
 		return false
 	}
@@ -153,7 +151,7 @@ func (s *skimmer) object(member func(key string) bool) bool {
 	}
 	for {
 		start, end, ok := s.quoted()
-		if !ok || !s.skip(':') || !member(string(s.b[start:end])) {
+		if !ok || !s.skip(':') || !member(s, s.b[start:end]) {
 			return false
 		}
 		if s.skip(',') {

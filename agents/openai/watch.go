@@ -69,7 +69,7 @@ func (w *watch) fired() {
 }
 
 // wait and got stand around each read of the upstream.
-func (w *watch) wait() { w.waits.Store(int64(time.Since(w.begun))+1) }
+func (w *watch) wait() { w.waits.Store(int64(time.Since(w.begun)) + 1) }
 func (w *watch) got()  { w.waits.Store(0) }
 
 // token says that the first token is there: from now on silences count.

@@ -1,0 +1,338 @@
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/modeltest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// wait works for d of its context's time.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// sleeper takes d and says so.
+func sleeper(name string, d time.Duration) turn.Tool {
+	return tool(name, func(ctx context.Context, _ *turn.Call) (turn.Result, error) {
+		if err := wait(ctx, d); err != nil {
+			return turn.Result{}, err
+		}
+		return turn.Result{Text: "took " + d.String()}, nil
+	})
+}
+
+// leftBehind lets the tools that ignored their end come to it, in the bubble's
+// time.
+func leftBehind() { <-time.After(2 * time.Hour) }
+
+// only returns the lines that begin with one of the words.
+func only(lines []string, words ...string) (out []string) {
+	for _, l := range lines {
+		for _, w := range words {
+			if strings.HasPrefix(l, w) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
+
+func TestToolFailuresAreResults(t *testing.T) {
+	withSchema := echo
+	withSchema.Check = func(json.RawMessage) error { return errors.New(`missing property "query"`) }
+	badCheck := echo
+	badCheck.Check = func(json.RawMessage) error { panic("schema") }
+	slow := sleeper("slow", time.Hour)
+	brief := sleeper("brief", time.Hour)
+	brief.Timeout = 5 * time.Second
+	deaf := tool("deaf", func(context.Context, *turn.Call) (turn.Result, error) {
+		<-time.After(2 * time.Minute)
+		return turn.Result{Text: "too late"}, nil
+	})
+	fails := func(err error) turn.Tool {
+		return tool("fails", func(context.Context, *turn.Call) (turn.Result, error) { return turn.Result{}, err })
+	}
+	for _, tt := range []struct {
+		name      string
+		tool      turn.Tool
+		call      string
+		arguments string
+		input     string
+		want      string
+		took      time.Duration
+	}{
+		{"unknown tool", echo, "ecco", "{}", "{}", `there is no tool named "ecco"; the tools are: echo`, 0},
+		{"no JSON", echo, "echo", `{"q`, `{"invalid_arguments":"{\"q"}`, "the tool was not run: its arguments are not valid JSON: unexpected end of JSON input", 0},
+		{"no object", echo, "echo", `[1]`, `{"invalid_arguments":"[1]"}`, "the tool was not run: its arguments must be a JSON object", 0},
+		{"schema", withSchema, "echo", "{}", "{}", `the tool was not run: its arguments do not fit its schema: missing property "query"`, 0},
+		{"panic in the check", badCheck, "echo", "{}", "{}", "the tool failed unexpectedly", 0},
+		{"error", fails(errors.New("10.0.0.7 refused")), "fails", "{}", "{}", "the tool failed; the reason has been logged and is not known here", 0},
+		{"error for the model", fails(fmt.Errorf("search: %w", schemas.NewError(schemas.CodeInvalid, "no such article").Because(errors.New("10.0.0.7")))), "fails", "{}", "{}", "no such article", 0},
+		{"panic", tool("p", func(context.Context, *turn.Call) (turn.Result, error) { panic("x") }), "p", "{}", "{}", "the tool failed unexpectedly", 0},
+		{"exit", tool("x", func(context.Context, *turn.Call) (turn.Result, error) { runtime.Goexit(); return turn.Result{}, nil }), "x", "{}", "{}", "the tool failed unexpectedly", 0},
+		{"no function", turn.Tool{Name: "n"}, "n", "{}", "{}", "the tool failed unexpectedly", 0},
+		{"timeout", slow, "slow", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute},
+		{"own timeout", brief, "brief", "{}", "{}", "the tool did not finish within 5s; whether it had an effect is unknown", 5 * time.Second},
+		{"deaf tool", deaf, "deaf", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute + agents.DefaultGrace},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := modeltest.NewScript(modeltest.Ask("", ask("a", tt.call, tt.arguments)), modeltest.Say("I see."))
+				defer leftBehind()
+				begun := time.Now()
+				var got turn.Result
+				lines := run(t.Context(), agents.New(m, agents.Options{}), request(tt.tool), func(e turn.Event) {
+					if c, ok := e.(turn.ToolComplete); ok {
+						got = c.Result
+					}
+				})
+				check(t, lines[3:],
+					fmt.Sprintf("start 0 a %s %s", tt.call, tt.input), "complete 0 a error: "+tt.want,
+					"call 1", "text I see.", `reply "I see." calls=0 first=1 end_turn`, "done end_turn 24")
+				if took := time.Since(begun); took != tt.took || got.Duration != tt.took {
+					t.Errorf("took %v, duration %v; want %v", took, got.Duration, tt.took)
+				}
+				if messages := m.Requests()[1].Messages; messages[len(messages)-1].Content != tt.want {
+					t.Errorf("the model gets %q, want %q", messages[len(messages)-1].Content, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestToolsRunInParallel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, c := sleeper("a", 3*time.Second), sleeper("b", time.Second), sleeper("c", 2*time.Second)
+		m := modeltest.NewScript(modeltest.Ask("", ask("1", "a", ""), ask("2", "b", ""), ask("3", "c", "")), modeltest.Say("ok"))
+		begun := time.Now()
+		lines := run(t.Context(), agents.New(m, agents.Options{}), request(a, b, c))
+		check(t, only(lines, "start", "complete"),
+			"start 0 1 a {}", "start 1 2 b {}", "start 2 3 c {}", "complete 1 2: took 1s", "complete 2 3: took 2s", "complete 0 1: took 3s")
+		if took := time.Since(begun); took != 3*time.Second {
+			t.Errorf("took %v, want 3 s", took)
+		}
+		var ids []string
+		for _, msg := range m.Requests()[1].Messages[2:] {
+			ids = append(ids, msg.ToolCallID)
+		}
+		if diff := cmp.Diff([]string{"1", "2", "3"}, ids); diff != "" {
+			t.Errorf("results are not in the order of the calls (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestToolsParallelLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int32
+		work := tool("work", func(ctx context.Context, _ *turn.Call) (turn.Result, error) {
+			n := running.Add(1)
+			defer running.Add(-1)
+			most.Store(max(most.Load(), n))
+			return turn.Result{Text: "ok"}, wait(ctx, time.Second)
+		})
+		calls := make([]turn.ToolCall, 20)
+		for i := range calls {
+			calls[i] = ask(fmt.Sprint("c", i), "work", "")
+		}
+		m := modeltest.NewScript(modeltest.Ask("", calls...), modeltest.Say("ok"))
+		begun := time.Now()
+		run(t.Context(), agents.New(m, agents.Options{}), request(work))
+		if took := time.Since(begun); most.Load() != 8 || took != 3*time.Second {
+			t.Errorf("%d at a time in %v, want 8 in 3 s", most.Load(), took)
+		}
+	})
+}
+
+func TestSerialToolsRunAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, s := sleeper("p", time.Second), sleeper("s", time.Second)
+		s.Serial = true
+		m := modeltest.NewScript(modeltest.Ask("", ask("1", "p", ""), ask("2", "p", ""), ask("3", "s", ""), ask("4", "s", ""), ask("5", "p", "")), modeltest.Say("ok"))
+		begun := time.Now()
+		lines := only(run(t.Context(), agents.New(m, agents.Options{}), request(p, s)), "start", "complete")
+		if took := time.Since(begun); took != 4*time.Second {
+			t.Errorf("took %v, want 4 s", took)
+		}
+		check(t, lines[4:],
+			"start 2 3 s {}", "complete 2 3: took 1s", "start 3 4 s {}", "complete 3 4: took 1s", "start 4 5 p {}", "complete 4 5: took 1s")
+	})
+}
+
+func TestWaitingStopsTheClock(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		after time.Duration // work after the queue
+		want  string
+	}{
+		{"in time", 39 * time.Second, "complete 0 a: done"},
+		{"late all the same", 41 * time.Second, "complete 0 a error: the tool did not finish within 1m0s; whether it had an effect is unknown"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				queued := tool("queued", func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+					if err := wait(ctx, 20*time.Second); err != nil {
+						return turn.Result{}, err
+					}
+					err := c.Waiting(func() error {
+						return c.Waiting(func() error { return wait(ctx, time.Hour) })
+					})
+					if err != nil {
+						return turn.Result{}, err
+					}
+					return turn.Result{Text: "done"}, wait(ctx, tt.after)
+				})
+				m := modeltest.NewScript(modeltest.Ask("", ask("a", "queued", "")), modeltest.Say("ok"))
+				check(t, only(run(t.Context(), agents.New(m, agents.Options{}), request(queued)), "complete"), tt.want)
+			})
+		})
+	}
+}
+
+func TestPayloadComesBeforeItsComplete(t *testing.T) {
+	made := tool("made", func(context.Context, *turn.Call) (turn.Result, error) {
+		return turn.Result{Text: "ok", Payload: &turn.Payload{Type: "list", Data: json.RawMessage(`[1]`)}}, nil
+	})
+	huge := tool("huge", func(context.Context, *turn.Call) (turn.Result, error) {
+		return turn.Result{Text: "ok", Payload: &turn.Payload{Type: "list", Data: make([]byte, 9<<20)}}, nil
+	})
+	m := modeltest.NewScript(modeltest.Ask("", ask("a", "made", "")), modeltest.Ask("", ask("b", "huge", "")), modeltest.Say("ok"))
+	check(t, only(run(t.Context(), agents.New(m, agents.Options{}), request(made, huge)), "payload", "complete"),
+		"payload 0 list [1]", "complete 0 a: ok",
+		"complete 1 b: ok\n\n[the payload of 9437184 bytes was too large and is not shown]")
+}
+
+func TestProgress(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		run  func(ctx context.Context, c *turn.Call)
+		want []string
+	}{
+		{"clamped and never falling", func(_ context.Context, c *turn.Call) {
+			nan := 0.0
+			for _, f := range []float64{-1, 0.5, 0.2, nan / nan, 7} {
+				c.Progress("s", "m", f, nil)
+			}
+		}, []string{"progress 0 s 0", "progress 0 s 0.5", "progress 0 s 0.5", "progress 0 s 0.5", "progress 0 s 1"}},
+		{"a flood shows a burst and the last", func(_ context.Context, c *turn.Call) {
+			for i := range 1000 {
+				c.Progress(fmt.Sprint("s", i), "", 0, nil)
+			}
+		}, append(numbered("progress 0 s%d 0", 20), "progress 0 s999 0")},
+		{"one an interval after the burst", func(ctx context.Context, c *turn.Call) {
+			for i := range 22 {
+				c.Progress(fmt.Sprint("s", i), "", 0, nil)
+			}
+			_ = wait(ctx, time.Second)
+			c.Progress("later", "", 0, nil)
+		}, append(numbered("progress 0 s%d 0", 20), "progress 0 s21 0", "progress 0 later 0")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				steps := tool("steps", func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+					tt.run(ctx, c)
+					return turn.Result{Text: "ok"}, nil
+				})
+				m := modeltest.NewScript(modeltest.Ask("", ask("a", "steps", "")), modeltest.Say("ok"))
+				check(t, only(run(t.Context(), agents.New(m, agents.Options{}), request(steps)), "progress"), tt.want...)
+			})
+		})
+	}
+}
+
+func numbered(format string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf(format, i)
+	}
+	return out
+}
+
+func TestProgressIsSeenWhileTheToolRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := make(chan struct{})
+		steps := tool("steps", func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+			c.Progress("half", "", 0.5, map[string]int{"n": 1})
+			select {
+			case <-seen:
+				return turn.Result{Text: "seen"}, nil
+			case <-ctx.Done():
+				return turn.Result{}, ctx.Err()
+			}
+		})
+		m := modeltest.NewScript(modeltest.Ask("", ask("a", "steps", "")), modeltest.Say("ok"))
+		lines := run(t.Context(), agents.New(m, agents.Options{}), request(steps), func(e turn.Event) {
+			if p, ok := e.(turn.ToolProgress); ok {
+				if string(p.Data) != `{"n":1}` {
+					t.Errorf("data is %s, want {\"n\":1}", p.Data)
+				}
+				close(seen)
+			}
+		})
+		check(t, only(lines, "progress", "complete"), "progress 0 half 0.5", "complete 0 a: seen")
+	})
+}
+
+func TestOutputIsCutForTheModel(t *testing.T) {
+	text := strings.Repeat("äöü", 10_000)
+	for _, tt := range []struct {
+		name   string
+		text   string
+		limit  int
+		length int // in characters
+		note   string
+	}{
+		{"default", text, 0, 16_000, "of 30000 characters left out"},
+		{"own limit", text, 200, 200, "of 30000 characters left out"},
+		{"limit too small for a note", text, 10, 10, ""},
+		{"fits exactly", text, 30_000, 30_000, ""},
+		{"more bytes than characters", "äöü", 3, 3, ""},
+		{"nothing", " \n", 0, 25, "(the tool gave no output)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			long := tool("long", func(context.Context, *turn.Call) (turn.Result, error) { return turn.Result{Text: tt.text}, nil })
+			m := modeltest.NewScript(modeltest.Ask("", ask("a", "long", "")), modeltest.Say("ok"))
+			req := request(long)
+			req.ToolOutput = tt.limit
+			run(t.Context(), agents.New(m, agents.Options{}), req, func(e turn.Event) {
+				c, ok := e.(turn.ToolComplete)
+				if !ok {
+					return
+				}
+				if c.Result.Text != tt.text {
+					t.Error("the result itself is cut")
+				}
+				if got := []rune(c.ModelText); len(got) != tt.length || strings.ContainsRune(c.ModelText, '\uFFFD') {
+					t.Errorf("the model gets %d characters, want %d", len(got), tt.length)
+				}
+				if !strings.Contains(c.ModelText, tt.note) {
+					t.Errorf("the model's text has no note %q", tt.note)
+				}
+			})
+		})
+	}
+}
+
+func TestOutputIsMadeStorable(t *testing.T) {
+	odd := tool("odd", func(context.Context, *turn.Call) (turn.Result, error) { return turn.Result{Text: "a\x00b\xffc"}, nil })
+	m := modeltest.NewScript(modeltest.Ask("", ask("a", "odd", "")), modeltest.Say("ok"))
+	check(t, only(run(t.Context(), agents.New(m, agents.Options{}), request(odd)), "complete"), "complete 0 a: a\uFFFDb\uFFFDc")
+}
