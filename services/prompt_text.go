@@ -59,11 +59,24 @@ func writeIndented(b *strings.Builder, text string) {
 // promptLine returns s on one line without control characters, cut to limit
 // characters.
 func promptLine(s string, limit int) string {
+	if len(s) <= limit && isPlainLine(s) {
+		return s
+	}
 	if len(s) > 8*limit { // what Fields need not see
 		s = strings.ToValidUTF8(s[:8*limit], "")
 	}
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	return cutRunes(s, limit)
+}
+
+// isPlainLine says whether s is ASCII words with single spaces between them.
+func isPlainLine(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' ') {
+			return false
+		}
+	}
+	return true
 }
 
 // cutRunes returns s cut to limit characters, the last one then being an
@@ -91,11 +104,10 @@ func cutText(s string, limit int) string {
 
 // firstSentence is the beginning of a description that says what it is for.
 func firstSentence(s string, limit int) string {
-	s = promptLine(s, 4*limit)
 	if i := strings.Index(s, ". "); i > 0 {
 		s = s[:i+1]
 	}
-	return cutRunes(s, limit)
+	return promptLine(s, limit)
 }
 
 // shortJSON is raw on one line, cut to limit characters.

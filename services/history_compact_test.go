@@ -1,0 +1,238 @@
+package services_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services"
+)
+
+// longChat has turns of about 120 tokens each, and a question.
+func longChat(turns int) *storedChat {
+	c := &storedChat{}
+	for i := range turns {
+		c.say("user", fmt.Sprintf("question %d ", i)+strings.Repeat("alpha beta gamma ", 20))
+		c.say("assistant", fmt.Sprintf("answer %d ", i)+strings.Repeat("delta epsilon zeta ", 15))
+	}
+	c.say("user", "last question")
+	return c
+}
+
+func TestShortHistoryIsNotCounted(t *testing.T) {
+	c := longChat(10)
+	h := services.NewHistorian(c, services.HistoryOptions{})
+	loads := h.CountLoads()
+	if _, err := h.Messages(t.Context(), services.HistoryInput{Owner: alice, UserMessageID: c.last()}); err != nil {
+		t.Fatal(err)
+	}
+	if *loads != 0 {
+		t.Errorf("the tokens of a short chat were counted %d times", *loads)
+	}
+}
+
+func TestLongHistoryIsCut(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		options   services.HistoryOptions
+		summarize func(context.Context, string) (string, error)
+	}{
+		{"switched off", services.HistoryOptions{Budget: 1000, CompactOff: true}, func(context.Context, string) (string, error) { return "never", nil }},
+		{"no model", services.HistoryOptions{Budget: 1000}, nil},
+		{"model fails", services.HistoryOptions{Budget: 1000}, func(context.Context, string) (string, error) { return "", errDatabase }},
+		{"model says nothing", services.HistoryOptions{Budget: 1000}, func(context.Context, string) (string, error) { return " \n", nil }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := longChat(30)
+			list := historyOf(t, c, tc.options, tc.summarize)
+			if got := list[0]; got.Role != turn.User || !strings.HasPrefix(got.Content, "(") || !strings.Contains(got.Content, "older messages left out.)\n\nquestion ") {
+				t.Errorf("the history begins with %q", got.Content)
+			}
+			if n := len(list); n < 9 || n > 25 || list[n-1].Content != "last question" {
+				t.Errorf("got %d messages, the last is %q", n, list[n-1].Content)
+			}
+			for i, m := range list {
+				if want := []turn.Role{turn.User, turn.Assistant}[i%2]; m.Role != want {
+					t.Fatalf("message %d is the %s's", i, m.Role)
+				}
+			}
+			if c.summary.Text != "" {
+				t.Errorf("summary %q was stored", c.summary.Text)
+			}
+		})
+	}
+}
+
+func TestHistoryStaysInBudget(t *testing.T) {
+	c := longChat(200)
+	c.pageSize = 7
+	for _, budget := range []int{300, 1000, 5000} {
+		size := 0
+		for _, m := range historyOf(t, c, services.HistoryOptions{Budget: budget, CompactOff: true}, nil) {
+			size += len(m.Content)
+		}
+		// These words are more than three bytes a token.
+		if size > 7*budget || size < 2*budget {
+			t.Errorf("a budget of %d tokens gave %d bytes", budget, size)
+		}
+	}
+}
+
+func TestOlderTurnsAreCompacted(t *testing.T) {
+	c := longChat(20)
+	c.pageSize = 10
+	options := services.HistoryOptions{Budget: 2000, Now: clock}
+	var given []string
+	summarize := func(_ context.Context, text string) (string, error) {
+		given = append(given, text)
+		return fmt.Sprintf(" summary %d ", len(given)), nil
+	}
+	list := historyOf(t, c, options, summarize)
+	if len(given) != 1 || !strings.Contains(given[0], "question 0 ") || strings.Contains(given[0], "last question") {
+		t.Fatalf("%d summaries were asked for", len(given))
+	}
+	through := c.summary.Through
+	if c.summary.Text != "summary 1" || !strings.HasPrefix(through, "a") || !c.summary.UpdatedAt.Equal(clock()) {
+		t.Errorf("stored %+v", c.summary)
+	}
+	if want := "What was said before, in short:\n<data name=\"summary\">\n  summary 1\n</data>\n\nquestion "; !strings.HasPrefix(list[0].Content, want) {
+		t.Errorf("the history begins with %q", list[0].Content)
+	}
+	if strings.Contains(given[0], list[2].Content) {
+		t.Error("a turn is both kept and in the summary")
+	}
+
+	// The next turns need no other one, and read back to the summary only.
+	c.say("assistant", "fine")
+	c.say("user", "next")
+	reads := c.reads
+	again := historyOf(t, c, options, summarize)
+	if len(given) != 1 {
+		t.Error("the summary was made again")
+	}
+	if diff := cmp.Diff(append(list, turn.Message{Role: "assistant", Content: "fine"}, turn.Message{Role: "user", Content: "next"}), again); diff != "" {
+		t.Errorf("next history (-want +got):\n%s", diff)
+	}
+	if n := c.reads - reads; n > 5 {
+		t.Errorf("%d reads", n)
+	}
+
+	// Much later the summary goes into a new one.
+	for i := range 20 {
+		c.say("assistant", fmt.Sprintf("later %d ", i)+strings.Repeat("delta epsilon zeta ", 15))
+		c.say("user", fmt.Sprintf("and %d ", i)+strings.Repeat("alpha beta gamma ", 20))
+	}
+	historyOf(t, c, options, summarize)
+	if len(given) != 2 || !strings.HasPrefix(given[1], "<data name=\"summary so far\">\n  summary 1\n</data>\n") || strings.Contains(given[1], "question 0 ") {
+		t.Fatalf("the second summary was made of %q", given[1:])
+	}
+	if c.summary.Text != "summary 2" || c.summary.Through == through {
+		t.Errorf("stored %+v", c.summary)
+	}
+}
+
+func TestSummaryOfSupersededTurnsIsNotUsed(t *testing.T) {
+	c := longChat(3)
+	c.pageSize = 3
+	c.summary = record.Summary{Text: "stale", Through: "a3"}
+	c.messages[3].Status = schemas.MessageSuperseded
+	got := conversation(historyOf(t, c, services.HistoryOptions{}, nil))
+	if strings.Contains(got, "stale") || !strings.Contains(got, "question 0") {
+		t.Errorf("got\n%s", got)
+	}
+	c.messages[3].Status = schemas.MessageComplete
+	got = conversation(historyOf(t, c, services.HistoryOptions{}, nil))
+	if !strings.Contains(got, "stale") || strings.Contains(got, "question 0") {
+		t.Errorf("with the answer back, got\n%s", got)
+	}
+}
+
+func TestCompactionNeverSwallowsAQueuedQuestion(t *testing.T) {
+	c := longChat(30)
+	for i := range c.messages {
+		c.messages[i].RunID = fmt.Sprintf("r%d", i/2)
+	}
+	// The question to answer was asked before all answers but the first came.
+	question := c.messages[len(c.messages)-1]
+	c.messages = append([]schemas.Message{c.messages[0], question}, c.messages[1:len(c.messages)-1]...)
+	called := false
+	_, err := services.NewHistorian(c, services.HistoryOptions{Budget: 1000}).Messages(t.Context(), services.HistoryInput{
+		Owner: alice, UserMessageID: question.ID,
+		Summarize: func(context.Context, string) (string, error) { called = true; return "s", nil },
+	})
+	if err != nil || called || c.summary.Through != "" {
+		t.Errorf("got %v, called %t, stored %+v", err, called, c.summary)
+	}
+}
+
+func TestSummaryIsBounded(t *testing.T) {
+	c := longChat(30)
+	var given string
+	c.messages[2].Content = strings.Repeat("long ", 20_000)
+	c.setErr = errDatabase // it is used all the same
+	list := historyOf(t, c, services.HistoryOptions{Budget: 1000}, func(_ context.Context, text string) (string, error) {
+		given = text
+		return strings.Repeat("s", 50_000), nil
+	})
+	if len(given) > 130_000 || !strings.Contains(given, "characters in all)") {
+		t.Errorf("%d bytes were to be condensed", len(given))
+	}
+	if n := len(list[0].Content); n < 8_000 || n > 10_000 {
+		t.Errorf("the summary and the first message have %d bytes", n)
+	}
+}
+
+func TestSlowSummaryIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := longChat(30)
+		began := time.Now()
+		list := historyOf(t, c, services.HistoryOptions{Budget: 1000}, func(ctx context.Context, _ string) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+		if took := time.Since(began); took != services.DefaultCompactTimeout {
+			t.Errorf("it took %v", took)
+		}
+		if !strings.Contains(list[0].Content, "left out") {
+			t.Errorf("the history begins with %q", list[0].Content)
+		}
+	})
+}
+
+func TestCancelledCompactionEndsTheHistory(t *testing.T) {
+	cause := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := longChat(30)
+	_, err := services.NewHistorian(c, services.HistoryOptions{Budget: 1000}).Messages(ctx, services.HistoryInput{
+		Owner: alice, UserMessageID: c.last(),
+		Summarize: func(ctx context.Context, _ string) (string, error) { cancel(cause); return "", ctx.Err() },
+	})
+	if !errors.Is(err, cause) {
+		t.Errorf("got %v, want %v", err, cause)
+	}
+}
+
+func TestHistoryReadsABoundedPart(t *testing.T) {
+	c := &storedChat{}
+	for range 3_000 {
+		c.say("user", "hi")
+		c.say("assistant", "ho")
+	}
+	c.say("user", "now")
+	list := historyOf(t, c, services.HistoryOptions{}, nil)
+	if c.reads > services.MaxHistoryMessages/100+2 || len(list) > services.MaxHistoryMessages+1 {
+		t.Errorf("%d reads, %d messages", c.reads, len(list))
+	}
+	if !strings.HasPrefix(list[0].Content, "(Older messages are left out.)") {
+		t.Errorf("the history begins with %q", list[0].Content)
+	}
+}
