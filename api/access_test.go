@@ -1,0 +1,141 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+)
+
+func TestNobodyGetsPrivateThings(t *testing.T) {
+	w, ts := newWorld(t, nil)
+	for _, tt := range []struct {
+		name, header, challenge string
+	}{
+		{"no token", "-", "Bearer"},
+		{"bad token", "Bearer mallory", `Bearer error="invalid_token"`},
+		{"another scheme", "Basic YWxpY2U6", `Bearer error="invalid_token"`},
+		{"no scheme", "alice", `Bearer error="invalid_token"`},
+	} {
+		for _, r := range api.Table() {
+			t.Run(tt.name+" "+r.Method+r.Path, func(t *testing.T) {
+				body := ""
+				if r.Body {
+					body = "no JSON"
+				}
+				path := examplePath(w, r.Path) + "?access_token=alice&token=alice"
+				got, req := send(t, ts.URL, r.Method, path, body, "Authorization", tt.header)
+				if r.Public {
+					if got.status == http.StatusUnauthorized {
+						t.Error("a public route asks for a token")
+					}
+					return
+				}
+				w.CheckResponse(t, req, got.status, got.header, got.body)
+				p := got.problem(t)
+				if p.Status != 401 || p.Code != schemas.CodeUnauthorized || got.header.Get("WWW-Authenticate") != tt.challenge {
+					t.Errorf("got %d %s, challenge %q", p.Status, p.Code, got.header.Get("WWW-Authenticate"))
+				}
+			})
+		}
+	}
+	if len(w.calls) > 0 {
+		t.Errorf("services were asked: %v", w.calls)
+	}
+}
+
+func TestUnknownTokenErrorsAre401(t *testing.T) {
+	_, ts := newWorld(t, func(_ *world, o *api.Options) { o.Auth = brokenAuth{} })
+	got, _ := send(t, ts.URL, "GET", "/api/me", "")
+	if p := got.problem(t); p.Status != 401 || strings.Contains(string(got.body), "secret") {
+		t.Errorf("got %s", got.body)
+	}
+}
+
+type brokenAuth struct{ tokens }
+
+func (brokenAuth) Authenticate(context.Context, string) (u schemas.User, never time.Time, err error) {
+	return u, never, errors.New("the secret does not fit")
+}
+
+// TestForeignAndUnknownLookTheSame sends, to every route with an id, bob with
+// alice's ids and alice with ids that are unknown or cannot be.
+func TestForeignAndUnknownLookTheSame(t *testing.T) {
+	w, ts := newWorld(t, nil)
+	bodies := map[string]string{"PATCH": `{"title":"x"}`, "PUT": `{"name":"x"}`, "resolve": `{"outcome":"accepted"}`, "feedback": `{"rating":"up"}`}
+	want := ""
+	for _, r := range api.Table() {
+		if !strings.Contains(r.Path, ":") {
+			continue
+		}
+		own := examplePath(w, r.Path)
+		body := bodies[r.Method] + bodies[own[strings.LastIndexByte(own, '/')+1:]]
+		paths := map[string][]string{"alice": strangeIDs(w, r.Path)}
+		if !strings.HasPrefix(own, "/api/pages") && !strings.HasPrefix(own, "/api/streams") && !strings.HasPrefix(own, "/api/reports") {
+			paths["bob"] = []string{own}
+		}
+		for user, all := range paths {
+			for _, p := range all {
+				t.Run(user+" "+r.Method+" "+p, func(t *testing.T) {
+					got, _ := send(t, ts.URL, r.Method, p, body, "Authorization", "Bearer "+user)
+					if want == "" {
+						want = string(got.body)
+					}
+					if p := got.problem(t); p.Status != 404 || p.Code != schemas.CodeNotFound || string(got.body) != want {
+						t.Errorf("got %d %s, want 404 %s", got.status, got.body, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestForeignChatsAreNotFound(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	for _, route := range []string{"/api/chat/stream", "/api/chat"} {
+		for user, body := range map[string]string{
+			"alice": `{"message":"hi","conversation_id":424242}`, "bob": `{"message":"hi","conversation_id":789}`,
+		} {
+			got, _ := send(t, ts.URL, "POST", route, body, "Authorization", "Bearer "+user)
+			if p := got.problem(t); p.Status != 404 || p.Detail != schemas.ErrNotFound.Message {
+				t.Errorf("%s to %s gives %s", body, route, got.body)
+			}
+		}
+	}
+}
+
+func TestTooManyRequests(t *testing.T) {
+	w, ts := newWorld(t, func(_ *world, o *api.Options) { o.Limits.RequestsPerMinute = 1 })
+	send(t, ts.URL, "POST", "/api/chat", `{"message":"hi"}`)
+	got, req := send(t, ts.URL, "POST", "/api/chat", `{"message":"hi"}`)
+	w.CheckResponse(t, req, got.status, got.header, got.body)
+	if p := got.problem(t); p.Status != 429 || p.Code != schemas.CodeTooManyRequests || got.header.Get("Retry-After") != "60" {
+		t.Errorf("got %d %s, Retry-After %q", p.Status, p.Code, got.header.Get("Retry-After"))
+	}
+}
+
+// strangeIDs returns a route's paths with one id replaced by one that is
+// unknown, or that cannot be.
+func strangeIDs(w *world, route string) []string {
+	var paths []string
+	for i, part := range strings.Split(route, "/") {
+		if !strings.HasPrefix(part, ":") {
+			continue
+		}
+		strange := []string{"424242", "no-such-id", "%00", "%ff", "a%20b", strings.Repeat("a", 65)}
+		if strings.HasSuffix(part, "_id") && part != ":run_id" && part != ":payload_id" && part != ":message_id" {
+			strange = append(strange, "0", "-1", "+789", "0789", "789.0", "9223372036854775808")
+		}
+		for _, s := range strange {
+			own := strings.Split(examplePath(w, route), "/")
+			own[i] = s
+			paths = append(paths, strings.Join(own, "/"))
+		}
+	}
+	return paths
+}

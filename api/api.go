@@ -1,0 +1,178 @@
+// Package api speaks HTTP: routes, bodies, problems, server-sent events. It is
+// the only place that knows echo, status codes and dialects. What a request
+// means is left to the interfaces it declares; it keeps nothing itself beyond
+// counters of limits.
+package api
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/go-playground/validator/v10"
+	"github.com/labstack/echo/v4"
+	"github.com/r3labs/sse/v2"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// The defaults of Limits.
+const (
+	DefaultBody      = 1 << 20 // bytes
+	DefaultFilesBody = 8 << 20 // bytes
+	DefaultMessage   = 100_000 // characters
+)
+
+// Limits bounds what one client may ask for (6-operations, limits).
+type Limits struct {
+	// Body is the size of a JSON body in bytes, FilesBody that of one which
+	// sends attachments. 0 is the default.
+	Body, FilesBody int64
+	// Message is the length of a message in characters. 0 is the default.
+	Message int
+	// StreamsPerUser bounds the open streams of a user, RequestsPerMinute the
+	// requests of a user that start runs. 0 is no limit.
+	StreamsPerUser, RequestsPerMinute int
+}
+
+// Options is what the API stands on. Auth, Runs, Chats, Research, Pages and
+// Ready are needed; the rest may be zero.
+type Options struct {
+	Auth     authenticator
+	Runs     runs
+	Streams  streams
+	Chats    chats
+	Research research
+	Pages    pages
+	// Ready says why the service cannot take requests: its database is away or
+	// it is about to stop. It is asked for at most readyWait.
+	Ready func(ctx context.Context) error
+	// Metrics answers /metrics, Web answers / and /assets/.
+	Metrics, Web http.Handler
+	// OpenAPI is the contract as it is served.
+	OpenAPI []byte
+	// CORSOrigins are the origins whose pages may call; "*" is any.
+	CORSOrigins []string
+	Limits      Limits
+	// KeepAlive is the silence after which a stream sends a comment; 0 is
+	// DefaultKeepAlive.
+	KeepAlive time.Duration
+	// WriteWait bounds one write to a stream's client; 0 is DefaultWriteWait.
+	WriteWait time.Duration
+	// Diagnostics says who may see the trace of a run in complete; nil is
+	// nobody.
+	Diagnostics func(schemas.User) bool
+	// OpenStreams is told when a stream opens (1) and closes (-1); may be nil.
+	OpenStreams func(change int)
+	// Log is slog.Default() when nil.
+	Log *slog.Logger
+}
+
+// authenticator turns a bearer token ("" when the request has none) into the
+// user and the time at which the token ends; the zero time is never. A token
+// that does not hold is an error of code unauthorized.
+type authenticator interface {
+	Authenticate(ctx context.Context, bearer string) (schemas.User, time.Time, error)
+}
+
+type server struct {
+	Options
+	valid   *validator.Validate
+	rate    *rateLimit
+	streams *streamCount
+	events  *sse.Server
+}
+
+// New returns the handler of every route. It is safe for concurrent use.
+func New(o Options) http.Handler {
+	o.Limits.Body = cmp.Or(o.Limits.Body, DefaultBody)
+	o.Limits.FilesBody = max(cmp.Or(o.Limits.FilesBody, DefaultFilesBody), o.Limits.Body)
+	o.Limits.Message = cmp.Or(o.Limits.Message, DefaultMessage)
+	o.KeepAlive = cmp.Or(o.KeepAlive, DefaultKeepAlive)
+	o.WriteWait = cmp.Or(o.WriteWait, DefaultWriteWait)
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	s := &server{
+		Options: o,
+		valid:   newValidator(o.Limits.Message),
+		rate:    newRateLimit(o.Limits.RequestsPerMinute, time.Now),
+		streams: newStreamCount(o.Limits.StreamsPerUser),
+		events:  newEvents(),
+	}
+	e := echo.New()
+	e.HTTPErrorHandler = s.fail
+	e.Use(s.observe, s.recovered, s.cors(), harden)
+	for _, r := range s.routes() {
+		e.Add(r.method, r.path, s.guard(r))
+		if r.method == http.MethodGet && !r.stream {
+			e.HEAD(r.path, s.guard(r))
+		}
+	}
+	return e
+}
+
+// body is what a route does with the request's body.
+type body int
+
+const (
+	noBody    body = iota // read and thrown away
+	jsonBody              // JSON up to Limits.Body
+	filesBody             // JSON up to Limits.FilesBody when it sends attachments
+)
+
+type route struct {
+	method, path string
+	handle       echo.HandlerFunc
+	// public routes need no user.
+	public bool
+	// stream routes answer for as long as a run lasts.
+	stream bool
+	body   body
+}
+
+// routes is the one table of routes. All but the files of the page are in
+// openapi.yaml; a test compares the two.
+func (s *server) routes() []route {
+	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+	return []route{
+		{method: post, path: "/api/chat/stream", handle: s.postStream, stream: true, body: filesBody},
+		{method: post, path: "/api/chat", handle: s.postChat, stream: true, body: filesBody},
+		{method: get, path: "/api/chat/runs/:run_id", handle: s.getRun},
+		{method: get, path: "/api/chat/runs/:run_id/stream", handle: s.getStream, stream: true},
+		{method: post, path: "/api/chat/runs/:run_id/cancel", handle: s.cancelRun},
+		{method: get, path: "/api/chat/runs/:run_id/diagnostics", handle: s.getDiagnostics},
+		{method: get, path: "/api/chat/runs/:run_id/tools/:index", handle: s.getToolCall},
+
+		{method: get, path: "/api/chats", handle: s.listChats},
+		{method: get, path: "/api/chats/:conversation_id", handle: s.getChat},
+		{method: patch, path: "/api/chats/:conversation_id", handle: s.renameChat, body: jsonBody},
+		{method: del, path: "/api/chats/:conversation_id", handle: s.deleteChat},
+		{method: get, path: "/api/chats/:conversation_id/payloads/:payload_id", handle: s.getPayload},
+		{method: post, path: "/api/chats/:conversation_id/payloads/:payload_id/resolve", handle: s.resolvePayload, body: jsonBody},
+		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/feedback", handle: s.postFeedback, body: jsonBody},
+
+		{method: get, path: "/api/pages", handle: s.listPages},
+		{method: get, path: "/api/pages/:page", handle: s.getPage},
+		{method: get, path: "/api/tools", handle: s.listTools},
+		{method: get, path: "/api/me", handle: s.getMe},
+
+		{method: get, path: "/api/streams", handle: s.listStreams},
+		{method: get, path: "/api/streams/:stream_id", handle: s.getResearchStream},
+		{method: put, path: "/api/streams/:stream_id", handle: s.putResearchStream, body: jsonBody},
+		{method: get, path: "/api/reports", handle: s.listReports},
+		{method: get, path: "/api/reports/:report_id", handle: s.getReport},
+
+		{method: get, path: "/healthz", handle: s.healthz, public: true},
+		{method: get, path: "/readyz", handle: s.readyz, public: true},
+		{method: get, path: "/metrics", handle: s.metrics, public: true},
+		{method: get, path: "/openapi.yaml", handle: s.openapi, public: true},
+		{method: get, path: "/", handle: s.page, public: true},
+		{method: get, path: pageFiles, handle: s.page, public: true},
+	}
+}
+
+// pageFiles are the files that the web page asks for.
+const pageFiles = "/assets/*"

@@ -1,0 +1,149 @@
+package api
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// statusGone is what the access log says of a client that went away before its
+// answer; nothing is sent under it.
+const statusGone = 499
+
+// answer is how an error code is told over HTTP. retry is the hint in seconds
+// where the error itself has none.
+type answer struct {
+	status int
+	retry  int
+}
+
+// answers is the one table from error code to status (2-protocol, "Shapes").
+// The codes of a failed run are the answer of POST /api/chat.
+var answers = map[schemas.Code]answer{
+	schemas.CodeBadRequest:       {status: http.StatusBadRequest},
+	schemas.CodeInvalid:          {status: http.StatusUnprocessableEntity},
+	schemas.CodeUnauthorized:     {status: http.StatusUnauthorized},
+	schemas.CodeForbidden:        {status: http.StatusForbidden},
+	schemas.CodeNotFound:         {status: http.StatusNotFound},
+	schemas.CodeMethodNotAllowed: {status: http.StatusMethodNotAllowed},
+	schemas.CodeRequestTimeout:   {status: http.StatusRequestTimeout},
+	schemas.CodeBusy:             {status: http.StatusConflict},
+	schemas.CodeCancelled:        {status: http.StatusConflict},
+	schemas.CodeConflict:         {status: http.StatusConflict},
+	schemas.CodeTooLarge:         {status: http.StatusRequestEntityTooLarge},
+	schemas.CodeUnsupportedMedia: {status: http.StatusUnsupportedMediaType},
+	schemas.CodeTooManyRuns:      {status: http.StatusTooManyRequests, retry: 5},
+	schemas.CodeTooManyStreams:   {status: http.StatusTooManyRequests, retry: 5},
+	schemas.CodeTooManyRequests:  {status: http.StatusTooManyRequests, retry: 1},
+	schemas.CodeShuttingDown:     {status: http.StatusServiceUnavailable, retry: 5},
+	schemas.CodeAuthUnavailable:  {status: http.StatusServiceUnavailable, retry: 5},
+
+	schemas.CodeRateLimited:         {status: http.StatusBadGateway},
+	schemas.CodeUpstreamAuth:        {status: http.StatusBadGateway},
+	schemas.CodeUpstreamTimeout:     {status: http.StatusBadGateway},
+	schemas.CodeUpstreamUnavailable: {status: http.StatusBadGateway},
+	schemas.CodeUpstreamTruncated:   {status: http.StatusBadGateway},
+	schemas.CodeUpstreamError:       {status: http.StatusBadGateway},
+	schemas.CodeContextTooLong:      {status: http.StatusBadGateway},
+	schemas.CodeContentFilter:       {status: http.StatusBadGateway},
+	schemas.CodeStoreUnavailable:    {status: http.StatusServiceUnavailable, retry: 5},
+	schemas.CodeInterrupted:         {status: http.StatusServiceUnavailable, retry: 1},
+	schemas.CodeRunTimeout:          {status: http.StatusServiceUnavailable, retry: 1},
+	schemas.CodeInternal:            {status: http.StatusInternalServerError},
+}
+
+var (
+	errNoRoute  = schemas.NewError(schemas.CodeNotFound, "there is nothing under this path")
+	errNoMethod = schemas.NewError(schemas.CodeMethodNotAllowed, "this path does not know that method; see the Allow header")
+)
+
+// visible returns what a client may see of err.
+func visible(err error) *schemas.Error {
+	if he, ok := errors.AsType[*echo.HTTPError](err); ok {
+		switch he.Code {
+		case http.StatusNotFound:
+			return errNoRoute
+		case http.StatusMethodNotAllowed:
+			return errNoMethod
+		}
+	}
+	seen, ok := errors.AsType[*schemas.Error](err)
+	switch {
+	case !ok && errors.Is(err, record.ErrUnavailable):
+		return schemas.NewError(schemas.CodeStoreUnavailable, "the database is not available; try again soon")
+	case !ok:
+		return schemas.Visible(err)
+	case seen.Code == schemas.CodeNotFound && seen != errNoRoute:
+		// Unknown and foreign must look the same, whoever says so.
+		return schemas.ErrNotFound
+	}
+	return seen
+}
+
+// fail answers a request with what may be seen of err: problem+json, or nothing
+// where a stream has begun or the client has gone.
+func (s *server) fail(err error, c echo.Context) {
+	seen := visible(err)
+	a, known := answers[seen.Code]
+	if !known {
+		a = answer{status: http.StatusInternalServerError}
+	}
+	// A body that did not come in time ends the context, but not the connection.
+	gone := c.Request().Context().Err() != nil && seen.Code != schemas.CodeRequestTimeout
+	if a.status >= http.StatusInternalServerError && !gone {
+		s.Log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",
+			slog.String("request_id", requestID(c)), slog.String("code", string(seen.Code)), slog.Any("error", err))
+	}
+	switch {
+	case c.Response().Committed:
+	case gone:
+		c.Response().Status = statusGone
+	default:
+		s.sendProblem(c, a, seen)
+	}
+}
+
+func (s *server) sendProblem(c echo.Context, a answer, seen *schemas.Error) {
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, "application/problem+json")
+	h.Set(echo.HeaderCacheControl, "no-store")
+	if retry := cmp.Or(seen.RetryAfter, a.retry); retry > 0 {
+		h.Set(echo.HeaderRetryAfter, strconv.Itoa(retry))
+	}
+	raw, err := json.Marshal(schemas.Problem{
+		Type: "about:blank", Title: http.StatusText(a.status), Status: a.status, Detail: seen.Message, Code: seen.Code,
+		RequestID: requestID(c), RunID: seen.RunID, Errors: seen.Fields,
+	})
+	if err == nil {
+		c.Response().WriteHeader(a.status)
+		_, err = c.Response().Write(append(raw, '\n'))
+	}
+	if err != nil {
+		s.Log.LogAttrs(c.Request().Context(), slog.LevelDebug, "problem not sent", slog.Any("error", err))
+	}
+}
+
+// respond answers with v as JSON, marshalled before the status is sent.
+func respond(c echo.Context, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, append(raw, '\n'))
+}
+
+// array returns items as a JSON array even when there are none.
+func array[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}

@@ -1,0 +1,143 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// TestErrorsOfServices shows what a client sees of an error, and what the log
+// says: never a cause to the client.
+func TestErrorsOfServices(t *testing.T) {
+	cause := errors.New("dial postgres://chat:hunter2@db: refused")
+	busy := schemas.NewError(schemas.CodeBusy, "this chat works on another message")
+	busy.RunID = aRun
+	for _, tt := range []struct {
+		name   string
+		err    error
+		status int
+		code   schemas.Code
+		detail string
+		retry  string
+		runID  string
+		logged bool
+	}{
+		{"plain", cause, 500, schemas.CodeInternal, "something went wrong on our side; it has been logged", "", "", true},
+		{"wrapped", fmt.Errorf("run: %w", schemas.ErrNotFound), 404, schemas.CodeNotFound, "there is nothing under this id", "", "", false},
+		{"other words for not found", schemas.NewError(schemas.CodeNotFound, "chat 7 belongs to bob"), 404, schemas.CodeNotFound, "there is nothing under this id", "", "", false},
+		{"caused", fmt.Errorf("x: %w", busy.Because(cause)), 409, schemas.CodeBusy, busy.Message, "", aRun, false},
+		{"database away", fmt.Errorf("chats: %w: %w", record.ErrUnavailable, cause), 503, schemas.CodeStoreUnavailable, "the database is not available; try again soon", "5", "", true},
+		{"own hint", &schemas.Error{Code: schemas.CodeShuttingDown, Message: "soon", RetryAfter: 9}, 503, schemas.CodeShuttingDown, "soon", "9", "", true},
+		{"upstream", schemas.NewError(schemas.CodeRateLimited, "busy upstream").Because(cause), 502, schemas.CodeRateLimited, "busy upstream", "", "", true},
+		{"unknown code", schemas.NewError("strange", "odd"), 500, "strange", "odd", "", "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var log bytes.Buffer
+			_, ts := newWorld(t, func(w *world, o *api.Options) {
+				w.fails = tt.err
+				o.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+			})
+			got, _ := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun, "")
+			ts.Close()
+			p := got.problem(t)
+			want := schemas.Problem{Type: "about:blank", Title: http.StatusText(tt.status), Status: tt.status, Detail: tt.detail, Code: tt.code, RequestID: "test-1", RunID: tt.runID}
+			if diff := cmp.Diff(want, p); diff != "" {
+				t.Errorf("the problem differs (-want +got):\n%s", diff)
+			}
+			if got.header.Get("Retry-After") != tt.retry {
+				t.Errorf("Retry-After is %q, want %q", got.header.Get("Retry-After"), tt.retry)
+			}
+			if logged := log.Len() > 0; logged != tt.logged {
+				t.Errorf("logged %v, want %v: %s", logged, tt.logged, log.String())
+			}
+		})
+	}
+}
+
+func TestPanic(t *testing.T) {
+	var log bytes.Buffer
+	_, ts := newWorld(t, func(w *world, o *api.Options) {
+		o.Runs = panicking{fakeRuns{w}}
+		o.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	})
+	got, _ := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun, "")
+	ts.Close()
+	if p := got.problem(t); p.Status != 500 || p.Code != schemas.CodeInternal {
+		t.Errorf("got %s", got.body)
+	}
+	for _, secret := range []string{"goroutine", "nil map", ".go"} {
+		if bytes.Contains(got.body, []byte(secret)) {
+			t.Errorf("the client sees %q: %s", secret, got.body)
+		}
+	}
+	if s := log.String(); !strings.Contains(s, "errors_test.go:") || strings.Contains(s, "goroutine") {
+		t.Errorf("the log does not name the place, or has a stack: %s", s)
+	}
+}
+
+type panicking struct{ fakeRuns }
+
+func (panicking) Run(context.Context, schemas.User, string) (schemas.Run, error) {
+	var m map[string]int
+	m["x"] = 1
+	return schemas.Run{}, nil
+}
+
+func TestReady(t *testing.T) {
+	w, ts := newWorld(t, nil)
+	for _, tt := range []struct {
+		name   string
+		err    error
+		status int
+		code   schemas.Code
+	}{
+		{"database away", errors.New("no connection"), 503, schemas.CodeStoreUnavailable},
+		{"stopping", schemas.NewError(schemas.CodeShuttingDown, "the service is about to stop"), 503, schemas.CodeShuttingDown},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w.ready = tt.err
+			got, req := send(t, ts.URL, "GET", "/readyz", "", "Authorization", "-")
+			w.CheckResponse(t, req, got.status, got.header, got.body)
+			if p := got.problem(t); p.Status != tt.status || p.Code != tt.code || got.header.Get("Retry-After") == "" {
+				t.Errorf("got %d %s", p.Status, p.Code)
+			}
+		})
+	}
+}
+
+// TestAccessLog shows that a line has the request's names and nothing of its
+// content.
+func TestAccessLog(t *testing.T) {
+	var log bytes.Buffer
+	_, ts := newWorld(t, func(_ *world, o *api.Options) { o.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+	send(t, ts.URL, "GET", "/healthz", "", "Authorization", "-")
+	send(t, ts.URL, "PATCH", "/api/chats/789?q=whisper", `{"title":"whisper"}`)
+	ts.Close()
+	var line map[string]any
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		t.Fatalf("not one line: %v in %s", err, log.String())
+	}
+	for key, want := range map[string]any{
+		"level": "INFO", "msg": "request", "request_id": "test-1", "method": "PATCH", "path": "/api/chats/789",
+		"route": "/api/chats/:conversation_id", "status": 200.0, "user": alice.ID,
+	} {
+		if line[key] != want {
+			t.Errorf("%s is %v, want %v", key, line[key], want)
+		}
+	}
+	if strings.Contains(log.String(), "whisper") || strings.Contains(log.String(), "Bearer") {
+		t.Errorf("the log has content: %s", log.String())
+	}
+}

@@ -1,0 +1,276 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// documented is a request as the contract shows it.
+type documented struct {
+	name, method, path, body string
+	header                   []string
+	op                       *openapi3.Operation
+}
+
+// documentedRequests returns every example request of the contract.
+func documentedRequests(t *testing.T, w *world) []documented {
+	t.Helper()
+	var all []documented
+	for pattern, item := range w.Paths.Map() {
+		for method, op := range item.Operations() {
+			d := documented{name: op.OperationID, method: method, op: op}
+			query := url.Values{}
+			d.path = pattern
+			for _, p := range append(append(openapi3.Parameters{}, item.Parameters...), op.Parameters...) {
+				value := fmt.Sprint(p.Value.Example)
+				switch p.Value.In {
+				case "path":
+					d.path = strings.ReplaceAll(d.path, "{"+p.Value.Name+"}", value)
+				case "query":
+					query.Set(p.Value.Name, value)
+				case "header":
+					d.header = append(d.header, p.Value.Name, value)
+				}
+			}
+			if len(query) > 0 {
+				d.path += "?" + query.Encode()
+			}
+			all = append(all, bodies(t, d)...)
+		}
+	}
+	return all
+}
+
+// bodies returns the request once for each example of its body.
+func bodies(t *testing.T, d documented) []documented {
+	t.Helper()
+	if d.op.RequestBody == nil {
+		return []documented{d}
+	}
+	var all []documented
+	for name, ex := range d.op.RequestBody.Value.Content.Get("application/json").Examples {
+		raw, err := json.Marshal(ex.Value.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		with := d
+		with.name, with.body = d.name+"/"+name, string(raw)
+		all = append(all, with)
+	}
+	return all
+}
+
+func TestDocumentedExamples(t *testing.T) {
+	w, ts := newWorld(t, nil)
+	requests := documentedRequests(t, w)
+	if len(requests) < 20 {
+		t.Fatalf("found %d documented requests only", len(requests))
+	}
+	for _, d := range requests {
+		t.Run(d.name, func(t *testing.T) {
+			got, req := send(t, ts.URL, d.method, d.path, d.body, d.header...)
+			w.CheckRequest(t, req, []byte(d.body))
+			w.CheckResponse(t, req, got.status, got.header, got.body)
+			if got.status >= http.StatusMultipleChoices {
+				t.Fatalf("answer %d: %s", got.status, got.body)
+			}
+			promised := d.op.Responses.Status(got.status).Value.Content
+			if promised.Get("text/event-stream") != nil {
+				want := documentedStream(w, "tool")
+				if d.op.OperationID == "getStream" {
+					want = want[strings.Index(want, "id: 7\n"):] // the documented cursor is 6
+				}
+				if diff := cmp.Diff(want, string(got.body)); diff != "" {
+					t.Errorf("the documented stream (-) and the stream (+) differ:\n%s", diff)
+				}
+			}
+			content := promised.Get("application/json")
+			if content == nil {
+				return
+			}
+			for _, ex := range content.Examples {
+				var body any
+				if err := json.Unmarshal(got.body, &body); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(ex.Value.Value, body); diff != "" {
+					t.Errorf("the documented answer (-) and the answer (+) differ:\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// TestDocumentedStreams checks the frames of every documented stream, as they
+// stand in the contract.
+func TestDocumentedStreams(t *testing.T) {
+	w, _ := newWorld(t, nil)
+	for name, ex := range w.Components.Responses["Events"].Value.Content.Get("text/event-stream").Examples {
+		body, _ := ex.Value.Value.(string)
+		frames := w.CheckFrames(t, []byte(body))
+		if len(frames) == 0 {
+			t.Errorf("the documented stream %s has no frames", name)
+		}
+		if name == "tool" {
+			apitest.CheckRun(t, frames)
+		}
+	}
+}
+
+// TestEndsOfRuns shows what POST /api/chat answers for each terminal event.
+func TestEndsOfRuns(t *testing.T) {
+	for _, tt := range []struct {
+		stream string
+		status int
+		code   schemas.Code
+		detail string
+	}{
+		{"failed", 502, schemas.CodeUpstreamUnavailable, "the model's service cannot be reached"},
+		{"cancelled", 409, schemas.CodeCancelled, "the run was cancelled"},
+	} {
+		t.Run(tt.stream, func(t *testing.T) {
+			w, ts := newWorld(t, func(w *world, _ *api.Options) { w.stream = tt.stream })
+			got, req := send(t, ts.URL, "POST", "/api/chat", `{"message":"hi"}`)
+			w.CheckResponse(t, req, got.status, got.header, got.body)
+			if p := got.problem(t); p.Status != tt.status || p.Code != tt.code || p.Detail != tt.detail || p.RunID != aRun {
+				t.Errorf("got %s", got.body)
+			}
+		})
+	}
+}
+
+// TestBehindTheEnd shows that a stream that has ended is 204, so that an
+// EventSource stops.
+func TestBehindTheEnd(t *testing.T) {
+	w, ts := newWorld(t, nil)
+	for _, cursor := range []string{"11", "12", "9999999"} {
+		got, req := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun+"/stream?after=1", "", "Last-Event-ID", cursor)
+		w.CheckResponse(t, req, got.status, got.header, got.body)
+		if got.status != http.StatusNoContent || len(got.body) > 0 {
+			t.Errorf("cursor %s gives %d %q, want 204 and nothing", cursor, got.status, got.body)
+		}
+	}
+}
+
+func TestWhatServicesAreAsked(t *testing.T) {
+	for _, tt := range []struct{ name, method, path, body, want string }{
+		{"run", "GET", "/api/chat/runs/" + aRun, "", "Run alice " + aRun},
+		{"cancel with a body nobody wants", "POST", "/api/chat/runs/" + aRun + "/cancel", "{}", "Cancel alice " + aRun},
+		{"tool call", "GET", "/api/chat/runs/" + aRun + "/tools/12", "", "ToolCall alice " + aRun + " 12"},
+		{
+			"first page of chats", "GET", "/api/chats", "",
+			fmt.Sprintf("List alice %+v", record.ChatQuery{Limit: 50}),
+		},
+		{
+			"search", "GET", "/api/chats?limit=2&cursor=abc&q=two+words", "",
+			fmt.Sprintf("List alice %+v", record.ChatQuery{Limit: 2, Cursor: "abc", Text: "two words"}),
+		},
+		{
+			"messages", "GET", "/api/chats/789?cursor=x&superseded=true", "",
+			fmt.Sprintf("Get alice 789 %+v", record.MessageQuery{Limit: 50, Cursor: "x", Superseded: true}),
+		},
+		{"rename", "PATCH", "/api/chats/789", `{"title":"Über \u00e4"}`, `Rename alice 789 "Über ä"`},
+		{"delete", "DELETE", "/api/chats/789", "", "Delete alice 789"},
+		{"payload", "GET", "/api/chats/789/payloads/abc12345", "", "Payload alice 789 abc12345"},
+		{
+			"resolve", "POST", "/api/chats/789/payloads/abc12345/resolve", `{"outcome":"rejected"}`,
+			"Resolve alice 789 abc12345 rejected",
+		},
+		{
+			"feedback", "POST", "/api/chats/789/messages/" + aMessage + "/feedback", `{"rating":"down","comment":"no"}`,
+			fmt.Sprintf("SetFeedback alice 789 %s %+v", aMessage, schemas.Feedback{Rating: "down", Comment: "no"}),
+		},
+		{"tools", "GET", "/api/tools?page=reports&tab=articles", "", "Tools reports/articles/ alice"},
+		{"update", "PUT", "/api/streams/1", `{"schema":{"a":1}}`, `UpdateStream alice 1 {"a":1}`},
+		{"reports", "GET", "/api/reports?stream_id=3", "", "Reports 3"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, ts := newWorld(t, nil)
+			send(t, ts.URL, tt.method, tt.path, tt.body)
+			if diff := cmp.Diff([]string{tt.want}, w.calls); diff != "" {
+				t.Errorf("calls differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEmptyListsAreArrays(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	for _, tt := range []struct{ path, want string }{
+		{"/api/chats", `{"items":[]}`},
+		{"/api/me", `{"user_id":"test|bob","name":"bob","roles":[]}`},
+	} {
+		got, _ := send(t, ts.URL, "GET", tt.path, "", "Authorization", "Bearer bob")
+		if strings.TrimSpace(string(got.body)) != tt.want {
+			t.Errorf("GET %s gives %s, want %s", tt.path, got.body, tt.want)
+		}
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	for _, tt := range []struct {
+		name, path string
+		want       map[string]string
+	}{
+		{"private", "/api/me", map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Request-Id": "test-1"}},
+		{"problem", "/api/nothing", map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}},
+		{"contract", "/openapi.yaml", map[string]string{"Content-Type": "application/yaml", "X-Content-Type-Options": "nosniff"}},
+		{"page", "/", map[string]string{
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+				"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+		}},
+		{"file of the page", "/assets/app.js", map[string]string{"X-Content-Type-Options": "nosniff"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, _ := send(t, ts.URL, "GET", tt.path, "")
+			for name, want := range tt.want {
+				if got.header.Get(name) != want {
+					t.Errorf("%s is %q, want %q", name, got.header.Get(name), want)
+				}
+			}
+		})
+	}
+}
+
+func TestHead(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	got, _ := send(t, ts.URL, "HEAD", "/healthz", "")
+	if got.status != http.StatusOK || len(got.body) != 0 {
+		t.Errorf("HEAD /healthz gives %d %q, want 200 and nothing", got.status, got.body)
+	}
+}
+
+func TestRequestIDs(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	for _, tt := range []struct {
+		name, sent string
+		taken      bool
+	}{
+		{"sane", "web-42_A", true},
+		{"none", "-", false},
+		{"too long", strings.Repeat("a", 65), false},
+		{"not plain", `a" b`, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, _ := send(t, ts.URL, "GET", "/api/nothing", "", "X-Request-Id", tt.sent)
+			id := got.problem(t).RequestID
+			if (id == tt.sent) != tt.taken || id == "" {
+				t.Errorf("sent %q, got %q", tt.sent, id)
+			}
+		})
+	}
+}

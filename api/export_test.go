@@ -1,0 +1,48 @@
+package api
+
+import (
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Row is a row of the route table.
+type Row struct {
+	Method, Path   string
+	Public, Stream bool
+	Body           bool
+}
+
+// Table returns the route table without the files of the web page.
+func Table() []Row {
+	var rows []Row
+	for _, r := range (&server{}).routes() {
+		if r.path != pageFiles {
+			rows = append(rows, Row{r.method, r.path, r.public, r.stream, r.body != noBody})
+		}
+	}
+	return rows
+}
+
+// Status returns the status of an error code; 0 when the table has none.
+func Status(code schemas.Code) int { return answers[code].status }
+
+// Parse decodes a chat request as the routes do.
+func Parse(raw []byte) (schemas.ChatRequest, error) {
+	s := &server{valid: newValidator(DefaultMessage)}
+	return parse[schemas.ChatRequest](raw, s.check)
+}
+
+// NewRate returns the allow function of a rate limit.
+func NewRate(perMinute int, now func() time.Time) func(user string) error {
+	return newRateLimit(perMinute, now).allow
+}
+
+// MaxRateUsers is the bound of a rate limit's memory.
+const MaxRateUsers = maxRateUsers
+
+// NewStreams returns the acquire function of a stream count.
+func NewStreams(limit int) func(user string) (func(), error) { return newStreamCount(limit).acquire }
+
+// SendBuffer is the size of a socket's send buffer.
+const SendBuffer = sendBuffer

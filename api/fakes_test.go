@@ -1,0 +1,308 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+const contractFile = "../openapi.yaml"
+
+// The ids of the contract's examples; they belong to alice.
+const (
+	aRun     = "019ac0de-0000-7000-8000-000000000001"
+	aMessage = "019ac0de-0000-7000-8000-00000000000b"
+	aPayload = "abc12345"
+	aChat    = 789
+)
+
+var alice = schemas.User{ID: "https://id.example|alice", Name: "alice", Roles: []string{"reader"}}
+
+// world is a server whose services know what the contract's examples show, and
+// write down how they are asked.
+type world struct {
+	apitest.Contract
+	t *testing.T
+	// fails, when set, is what every service answers.
+	fails error
+	ready error
+	// stream is the documented stream that every run gives.
+	stream string
+
+	mu    sync.Mutex
+	calls []string
+}
+
+func (w *world) call(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = append(w.calls, fmt.Sprintf(format, args...))
+}
+
+// newWorld starts the server; change may adapt its options.
+func newWorld(t *testing.T, change func(*world, *api.Options)) (*world, *httptest.Server) {
+	t.Helper()
+	w := &world{Contract: apitest.Load(t, contractFile), t: t, stream: "tool"}
+	contract, err := os.ReadFile(contractFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := func(kind, text string) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(rw, text)
+		})
+	}
+	o := api.Options{
+		Auth: tokens{}, Runs: fakeRuns{w}, Streams: fakeStreams{w}, Chats: fakeChats{w}, Research: fakeResearch{w}, Pages: fakePages{w},
+		Ready:   func(context.Context) error { return w.ready },
+		Metrics: plain("text/plain; version=0.0.4", "chattray_active_runs 0\n"),
+		Web:     plain("text/html; charset=utf-8", "<!doctype html><title>chat</title>"),
+		OpenAPI: contract, Log: slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(w, &o)
+	}
+	ts := httptest.NewUnstartedServer(nil)
+	ts.Config = api.NewServer("", api.New(o))
+	ts.Start()
+	t.Cleanup(ts.Close)
+	return w, ts
+}
+
+// tokens knows the users alice and bob by their names.
+type tokens struct{}
+
+func (tokens) Authenticate(_ context.Context, bearer string) (schemas.User, time.Time, error) {
+	switch bearer {
+	case "alice":
+		return alice, time.Time{}, nil
+	case "bob":
+		return schemas.User{ID: "test|bob", Name: "bob"}, time.Time{}, nil
+	}
+	return schemas.User{}, time.Time{}, schemas.NewError(schemas.CodeUnauthorized, "a bearer token is required")
+}
+
+// example returns the first example of an operation's answer as a T that takes
+// every field of it.
+func example[T any](w *world, operation string) (T, error) {
+	var v T
+	for _, item := range w.Paths.Map() {
+		for _, op := range item.Operations() {
+			if op.OperationID != operation {
+				continue
+			}
+			for _, ex := range op.Responses.Status(http.StatusOK).Value.Content.Get("application/json").Examples {
+				raw, err := json.Marshal(ex.Value.Value)
+				if err != nil {
+					return v, err
+				}
+				dec := json.NewDecoder(bytes.NewReader(raw))
+				dec.DisallowUnknownFields()
+				return v, dec.Decode(&v)
+			}
+		}
+	}
+	return v, fmt.Errorf("no operation %s", operation)
+}
+
+// owned returns the example to its owner; others find nothing.
+func owned[T any](w *world, user schemas.User, known bool, operation string) (T, error) {
+	var none T
+	switch {
+	case w.fails != nil:
+		return none, w.fails
+	case user.ID != alice.ID || !known:
+		return none, schemas.ErrNotFound
+	}
+	return example[T](w, operation)
+}
+
+type fakeRuns struct{ *world }
+
+func (f fakeRuns) Run(_ context.Context, user schemas.User, id string) (schemas.Run, error) {
+	f.call("Run %s %s", user.Name, id)
+	return owned[schemas.Run](f.world, user, id == aRun, "getRun")
+}
+
+func (f fakeRuns) Cancel(_ context.Context, user schemas.User, id string) (schemas.Run, error) {
+	f.call("Cancel %s %s", user.Name, id)
+	return owned[schemas.Run](f.world, user, id == aRun, "cancelRun")
+}
+
+func (f fakeRuns) Diagnostics(_ context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {
+	f.call("Diagnostics %s %s", user.Name, id)
+	return owned[schemas.Diagnostics](f.world, user, id == aRun, "getDiagnostics")
+}
+
+func (f fakeRuns) ToolCall(_ context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error) {
+	f.call("ToolCall %s %s %d", user.Name, id, index)
+	return owned[schemas.ToolCall](f.world, user, id == aRun && index == 0, "getToolCall")
+}
+
+type fakeChats struct{ *world }
+
+func (f fakeChats) List(_ context.Context, user schemas.User, q record.ChatQuery) (schemas.ChatList, error) {
+	f.call("List %s %+v", user.Name, q)
+	if f.fails == nil && user.ID != alice.ID {
+		return schemas.ChatList{}, nil
+	}
+	return owned[schemas.ChatList](f.world, user, true, "listChats")
+}
+
+func (f fakeChats) Get(_ context.Context, user schemas.User, id int64, q record.MessageQuery) (schemas.Chat, error) {
+	f.call("Get %s %d %+v", user.Name, id, q)
+	return owned[schemas.Chat](f.world, user, id == aChat, "getChat")
+}
+
+func (f fakeChats) Rename(_ context.Context, user schemas.User, id int64, title string) (schemas.Chat, error) {
+	f.call("Rename %s %d %q", user.Name, id, title)
+	return owned[schemas.Chat](f.world, user, id == aChat, "renameChat")
+}
+
+func (f fakeChats) Delete(_ context.Context, user schemas.User, id int64) error {
+	f.call("Delete %s %d", user.Name, id)
+	_, err := owned[schemas.Chat](f.world, user, id == aChat, "getChat")
+	return err
+}
+
+func (f fakeChats) Payload(_ context.Context, user schemas.User, id int64, payload string) (schemas.CustomPayload, error) {
+	f.call("Payload %s %d %s", user.Name, id, payload)
+	return owned[schemas.CustomPayload](f.world, user, id == aChat && payload == aPayload, "getPayload")
+}
+
+func (f fakeChats) Resolve(_ context.Context, user schemas.User, id int64, payload, outcome string) (schemas.CustomPayload, error) {
+	f.call("Resolve %s %d %s %s", user.Name, id, payload, outcome)
+	return owned[schemas.CustomPayload](f.world, user, id == aChat && payload == aPayload, "resolvePayload")
+}
+
+func (f fakeChats) SetFeedback(_ context.Context, user schemas.User, id int64, message string, b schemas.Feedback) (schemas.Message, error) {
+	f.call("SetFeedback %s %d %s %+v", user.Name, id, message, b)
+	return owned[schemas.Message](f.world, user, id == aChat && message == aMessage, "postFeedback")
+}
+
+type fakeResearch struct{ *world }
+
+func (f fakeResearch) Streams(context.Context) ([]schemas.Stream, error) {
+	l, err := owned[schemas.StreamList](f.world, alice, true, "listStreams")
+	return l.Items, err
+}
+
+func (f fakeResearch) Stream(_ context.Context, id int64) (schemas.Stream, error) {
+	f.call("Stream %d", id)
+	return owned[schemas.Stream](f.world, alice, id == 1, "getResearchStream")
+}
+
+func (f fakeResearch) UpdateStream(_ context.Context, user schemas.User, id int64, u schemas.StreamUpdate) (schemas.Stream, error) {
+	f.call("UpdateStream %s %d %s", user.Name, id, u.Schema)
+	return owned[schemas.Stream](f.world, alice, id == 1, "putResearchStream")
+}
+
+func (f fakeResearch) Reports(_ context.Context, stream int64) ([]schemas.Report, error) {
+	f.call("Reports %d", stream)
+	l, err := owned[schemas.ReportList](f.world, alice, true, "listReports")
+	return l.Items, err
+}
+
+func (f fakeResearch) Report(_ context.Context, id int64) (schemas.Report, error) {
+	f.call("Report %d", id)
+	return owned[schemas.Report](f.world, alice, id == 1, "getReport")
+}
+
+type fakePages struct{ *world }
+
+func (f fakePages) List() []schemas.Page {
+	l, err := example[schemas.PageList](f.world, "listPages")
+	if err != nil {
+		f.t.Error(err)
+	}
+	return l.Items
+}
+
+func (f fakePages) Page(name string) (schemas.Page, bool) {
+	p, err := example[schemas.Page](f.world, "getPage")
+	if err != nil {
+		f.t.Error(err)
+	}
+	return p, strings.Contains("edit_stream edit_research_stream", name)
+}
+
+func (f fakePages) Tools(page, tab, subtab string, user schemas.User) ([]schemas.Tool, error) {
+	f.call("Tools %s/%s/%s %s", page, tab, subtab, user.Name)
+	l, err := owned[schemas.ToolList](f.world, alice, true, "listTools")
+	return l.Items, err
+}
+
+// answer is a response that was read.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send sends a request as alice, unless header says otherwise ("-" removes).
+func send(t *testing.T, base, method, path, body string, header ...string) (answer, *http.Request) {
+	t.Helper()
+	var r io.Reader
+	if body != "" {
+		r = strings.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, base+path, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer alice")
+	req.Header.Set("X-Request-Id", "test-1")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i+1] == "-" {
+			req.Header.Del(header[i])
+			continue
+		}
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	got, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{res.StatusCode, res.Header, got}, req
+}
+
+// problem returns the problem that an answer must be.
+func (a answer) problem(t *testing.T) schemas.Problem {
+	t.Helper()
+	var p schemas.Problem
+	if kind := a.header.Get("Content-Type"); kind != "application/problem+json" {
+		t.Errorf("the answer %d is %s, want application/problem+json: %s", a.status, kind, a.body)
+		return p
+	}
+	if err := json.Unmarshal(a.body, &p); err != nil {
+		t.Errorf("the problem is no JSON: %v", err)
+	}
+	if p.Status != a.status || p.RequestID != a.header.Get("X-Request-Id") || p.Title != http.StatusText(a.status) {
+		t.Errorf("the problem does not fit its answer (status %d, header %v): %s", a.status, a.header, a.body)
+	}
+	return p
+}

@@ -1,0 +1,195 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+)
+
+func TestRateOfRequests(t *testing.T) {
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	allow := api.NewRate(2, func() time.Time { return now })
+	for i := range 2 {
+		if err := allow("alice"); err != nil {
+			t.Errorf("request %d is refused: %v", i+1, err)
+		}
+	}
+	seen := schemas.Visible(allow("alice"))
+	if seen.Code != schemas.CodeTooManyRequests || seen.RetryAfter != 30 {
+		t.Errorf("the third request gives %v, retry after %d, want too_many_requests after 30", seen, seen.RetryAfter)
+	}
+	if err := allow("bob"); err != nil {
+		t.Errorf("another user is refused: %v", err)
+	}
+	now = now.Add(29 * time.Second)
+	if allow("alice") == nil {
+		t.Error("a request after 29 s is allowed")
+	}
+	now = now.Add(time.Second)
+	if err := allow("alice"); err != nil {
+		t.Errorf("a request after 30 s is refused: %v", err)
+	}
+}
+
+func TestRateForgetsTheQuietest(t *testing.T) {
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	allow := api.NewRate(1, func() time.Time { return now })
+	_ = allow("first")
+	_ = allow("second")
+	for i := range api.MaxRateUsers - 1 {
+		_ = allow(fmt.Sprint(i))
+	}
+	if allow("second") == nil {
+		t.Error("a user who is not the quietest is forgotten")
+	}
+	if err := allow("first"); err != nil {
+		t.Errorf("the quietest user is still known: %v", err)
+	}
+}
+
+func TestNoRateLimit(t *testing.T) {
+	allow := api.NewRate(0, time.Now)
+	for range 1000 {
+		if err := allow("alice"); err != nil {
+			t.Fatalf("0 is a limit: %v", err)
+		}
+	}
+}
+
+func TestStreamsOfAUser(t *testing.T) {
+	acquire := api.NewStreams(1)
+	release, err := acquire("alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acquire("alice"); schemas.Visible(err).Code != schemas.CodeTooManyStreams {
+		t.Errorf("a second stream gives %v, want too_many_streams", err)
+	}
+	if _, err := acquire("bob"); err != nil {
+		t.Errorf("another user is refused: %v", err)
+	}
+	release()
+	if _, err := acquire("alice"); err != nil {
+		t.Errorf("a stream after the first was closed is refused: %v", err)
+	}
+	free := api.NewStreams(0)
+	for range 100 {
+		if _, err := free("alice"); err != nil {
+			t.Fatalf("0 is a limit: %v", err)
+		}
+	}
+}
+
+func TestServerLimits(t *testing.T) {
+	s := api.NewServer("127.0.0.1:0", http.NotFoundHandler())
+	if s.ReadHeaderTimeout != 10*time.Second || s.IdleTimeout != 2*time.Minute || s.MaxHeaderBytes != 32<<10 || s.WriteTimeout != 0 {
+		t.Errorf("got %v %v %v %v", s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes, s.WriteTimeout)
+	}
+	socket := &bufferedConn{}
+	for _, conn := range []net.Conn{socket, secured{socket}} {
+		socket.size = 0
+		s.ConnContext(context.Background(), conn)
+		if socket.size != api.SendBuffer {
+			t.Errorf("the send buffer of %T is %d, want %d", conn, socket.size, api.SendBuffer)
+		}
+	}
+}
+
+type bufferedConn struct {
+	net.Conn
+	size int
+}
+
+func (c *bufferedConn) SetWriteBuffer(n int) error { c.size = n; return nil }
+
+// secured hides its socket, as TLS does.
+type secured struct{ inner net.Conn }
+
+func (c secured) NetConn() net.Conn                { return c.inner }
+func (c secured) Read([]byte) (int, error)         { return 0, io.EOF }
+func (c secured) Write([]byte) (int, error)        { return 0, io.EOF }
+func (c secured) Close() error                     { return nil }
+func (c secured) LocalAddr() net.Addr              { return nil }
+func (c secured) RemoteAddr() net.Addr             { return nil }
+func (c secured) SetDeadline(time.Time) error      { return nil }
+func (c secured) SetReadDeadline(time.Time) error  { return nil }
+func (c secured) SetWriteDeadline(time.Time) error { return nil }
+
+// TestBodyThatDoesNotEnd shows that a deadline on the connection ends the wait
+// for a body with 408 and closes the connection.
+func TestBodyThatDoesNotEnd(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	handler := ts.Config.Handler
+	ts.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(hastyWriter{w}, r)
+	})
+	conn, err := net.Dial("tcp", ts.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_, err = io.WriteString(conn, "PATCH /api/chats/789 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"title\":")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(conn)
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(got), "HTTP/1.1 408 ") || !strings.Contains(string(got), `"code":"request_timeout"`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// hastyWriter lets every read deadline be at once.
+type hastyWriter struct{ http.ResponseWriter }
+
+func (w hastyWriter) SetReadDeadline(d time.Time) error {
+	if !d.IsZero() {
+		d = time.Now()
+	}
+	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(d)
+}
+
+func TestCORS(t *testing.T) {
+	_, ts := newWorld(t, func(_ *world, o *api.Options) { o.CORSOrigins = []string{"https://app.example"} })
+	for _, tt := range []struct{ origin, want string }{
+		{"https://app.example", "https://app.example"},
+		{"https://app.example.evil.test", ""},
+		{"https://sub.app.example", ""},
+		{"null", ""},
+	} {
+		t.Run(tt.origin, func(t *testing.T) {
+			got, _ := send(t, ts.URL, "OPTIONS", "/api/chat/stream", "", "Authorization", "-", "Origin", tt.origin,
+				"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type")
+			if got.status != http.StatusNoContent || got.header.Get("Access-Control-Allow-Origin") != tt.want {
+				t.Errorf("preflight gives %d %q, want 204 %q", got.status, got.header.Get("Access-Control-Allow-Origin"), tt.want)
+			}
+			got, _ = send(t, ts.URL, "GET", "/api/me", "", "Authorization", "-", "Origin", tt.origin)
+			if got.status != 401 || got.header.Get("Access-Control-Allow-Origin") != tt.want {
+				t.Errorf("a refused request gives %d %q, want 401 %q", got.status, got.header.Get("Access-Control-Allow-Origin"), tt.want)
+			}
+			if tt.want != "" && !strings.Contains(got.header.Get("Access-Control-Expose-Headers"), "X-Run-Id") {
+				t.Errorf("X-Run-Id is not exposed: %v", got.header)
+			}
+		})
+	}
+}
+
+func TestNoCORS(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	got, _ := send(t, ts.URL, "GET", "/api/me", "", "Origin", "https://app.example")
+	if h := got.header.Get("Access-Control-Allow-Origin"); h != "" {
+		t.Errorf("without origins configured, %q may call", h)
+	}
+}

@@ -1,0 +1,214 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+const (
+	maxRequestID  = 64  // characters of a request id that is taken over
+	maxPanicText  = 200 // bytes of a panic's value in the log
+	panicFrames   = 16  // frames looked through for the place of a panic
+	preflightWait = 600 // seconds for which a browser keeps a preflight's answer
+)
+
+// pagePolicy is the Content-Security-Policy of the web page.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// observe names the request, answers its error and logs how it went. Bodies and
+// query strings are never logged.
+func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start := time.Now()
+		id := c.Request().Header.Get(echo.HeaderXRequestID)
+		if !isID(id, maxRequestID) {
+			id = uuid.Must(uuid.NewV7()).String()
+		}
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		if err := next(c); err != nil {
+			c.Error(err)
+		}
+		level := slog.LevelInfo
+		if _, id := identityOf(c); id.user.ID == "" && c.Response().Status < http.StatusBadRequest {
+			level = slog.LevelDebug // probes, scrapes and files of the page
+		}
+		s.logAccess(c, level, time.Since(start))
+		return nil
+	}
+}
+
+func (s *server) logAccess(c echo.Context, level slog.Level, took time.Duration) {
+	_, id := identityOf(c)
+	attrs := []slog.Attr{
+		slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method),
+		slog.String("path", c.Request().URL.Path), slog.String("route", c.Path()), slog.Int("status", c.Response().Status),
+		slog.Int64("bytes", c.Response().Size), slog.Int64("duration_ms", took.Milliseconds()),
+	}
+	if id.user.ID != "" {
+		attrs = append(attrs, slog.String("user", id.user.ID))
+	}
+	if run := c.Response().Header().Get("X-Run-Id"); run != "" {
+		attrs = append(attrs, slog.String("run_id", run))
+	}
+	s.Log.LogAttrs(c.Request().Context(), level, "request", attrs...)
+}
+
+func requestID(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
+
+// recovered turns a panic into an error that names its place, without a stack.
+func (s *server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch v := recover(); v {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(v)
+			default:
+				text := fmt.Sprint(v)
+				err = fmt.Errorf("panic at %s: %.*s", panicPlace(), maxPanicText, text)
+			}
+		}()
+		return next(c)
+	}
+}
+
+// panicPlace returns file and line of the code that panicked; it is called by
+// the deferred function that recovers.
+func panicPlace() string {
+	var pcs [panicFrames]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf("%s:%d", f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
+		}
+		if !more {
+			return "an unknown place"
+		}
+	}
+}
+
+// cors lets the pages of the configured origins call; without any it does
+// nothing. Origins are compared whole. Cookies play no part.
+func (s *server) cors() echo.MiddlewareFunc {
+	if len(s.CORSOrigins) == 0 {
+		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+	}
+	anyone := slices.Contains(s.CORSOrigins, "*")
+	return middleware.CORSWithConfig(middleware.CORSConfig{
+		AllowOriginFunc: func(origin string) (bool, error) {
+			return anyone || slices.Contains(s.CORSOrigins, origin), nil
+		},
+		AllowMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+		AllowHeaders: []string{
+			echo.HeaderAuthorization, echo.HeaderContentType, "Idempotency-Key", "Last-Event-ID", echo.HeaderXRequestID,
+		},
+		ExposeHeaders: []string{"Content-Location", echo.HeaderRetryAfter, echo.HeaderXRequestID, "X-Run-Id"},
+		MaxAge:        preflightWait,
+	})
+}
+
+// harden sets the headers that every answer carries.
+func harden(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		h := c.Response().Header()
+		h.Set(echo.HeaderXContentTypeOptions, "nosniff")
+		h.Set(echo.HeaderReferrerPolicy, "no-referrer")
+		return next(c)
+	}
+}
+
+// guard does what a route's row in the table asks for: the user, then the body.
+func (s *server) guard(r route) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !r.public {
+			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+			if err := s.authenticate(c); err != nil {
+				return err
+			}
+		}
+		if err := s.takeBody(c, r.body); err != nil {
+			return err
+		}
+		return r.handle(c)
+	}
+}
+
+// identity is who asks, and until when the token holds; zero is for ever.
+type identity struct {
+	user    schemas.User
+	expires time.Time
+}
+
+type identityKey struct{}
+
+func identityOf(c echo.Context) (context.Context, identity) {
+	ctx := c.Request().Context()
+	id, _ := ctx.Value(identityKey{}).(identity)
+	return ctx, id
+}
+
+// caller returns the request's context and user; the route must be private.
+func caller(c echo.Context) (context.Context, schemas.User) {
+	ctx, id := identityOf(c)
+	return ctx, id.user
+}
+
+// expiry returns the time at which a stream of this request has to end; zero is
+// never.
+func expiry(c echo.Context) time.Time {
+	_, id := identityOf(c)
+	return id.expires
+}
+
+// authenticate puts the user into the request's context. Only the Authorization
+// header counts. An error of no code is a token that does not hold.
+func (s *server) authenticate(c echo.Context) error {
+	ctx := c.Request().Context()
+	token, sent := bearer(c.Request().Header)
+	user, expires, err := s.Auth.Authenticate(ctx, token)
+	if err == nil {
+		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, identityKey{}, identity{user, expires})))
+		return nil
+	}
+	seen := visible(err)
+	if seen.Code == schemas.CodeInternal {
+		seen = schemas.NewError(schemas.CodeUnauthorized, "the token is missing or does not hold")
+		err = seen.Because(err)
+	}
+	if seen.Code == schemas.CodeUnauthorized {
+		challenge := "Bearer"
+		if sent {
+			challenge = `Bearer error="invalid_token"`
+		}
+		c.Response().Header().Set(echo.HeaderWWWAuthenticate, challenge)
+	}
+	return err
+}
+
+// bearer returns the token of the one Authorization header; several headers or
+// another scheme are no token.
+func bearer(h http.Header) (token string, sent bool) {
+	values := h.Values(echo.HeaderAuthorization)
+	if len(values) != 1 {
+		return "", len(values) > 0
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "bearer") {
+		return "", true
+	}
+	return strings.TrimSpace(token), true
+}

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// The pages of lists.
+const (
+	defaultPage = 50
+	maxPage     = 200
+)
+
+const (
+	maxQuery  = 200  // characters of a search text
+	maxCursor = 1024 // bytes of a next_cursor
+)
+
+// id returns a path parameter that is an id. What cannot be an id is not found,
+// like one that is unknown.
+func id(c echo.Context, name string) (string, error) {
+	v := c.Param(name)
+	if !isID(v, maxID) {
+		return "", schemas.ErrNotFound
+	}
+	return v, nil
+}
+
+// number returns a path parameter that is a number from least on, in its plain
+// form; everything else is not found.
+func number(c echo.Context, name string, least int64) (int64, error) {
+	v := c.Param(name)
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < least || strconv.FormatInt(n, 10) != v {
+		return 0, schemas.ErrNotFound
+	}
+	return n, nil
+}
+
+func badQuery(name, detail string) error {
+	return schemas.NewError(schemas.CodeBadRequest, "the query parameter "+name+" "+detail)
+}
+
+func refusedQuery(name, detail string) error {
+	return schemas.NewError(schemas.CodeInvalid, "the query parameter "+name+" "+detail)
+}
+
+// queryText returns a query parameter of at most limit characters.
+func queryText(c echo.Context, name string, limit int) (string, error) {
+	v := c.QueryParam(name)
+	switch {
+	case !utf8.ValidString(v) || strings.ContainsRune(v, 0):
+		return "", badQuery(name, "is not text in UTF-8")
+	case utf8.RuneCountInString(v) > limit:
+		return "", refusedQuery(name, "must have at most "+strconv.Itoa(limit)+" characters")
+	}
+	return v, nil
+}
+
+// queryLimit returns the size of the page that is asked for.
+func queryLimit(c echo.Context) (int, error) {
+	v := c.QueryParam("limit")
+	if v == "" {
+		return defaultPage, nil
+	}
+	n, err := strconv.Atoi(v)
+	switch {
+	case err != nil:
+		return 0, badQuery("limit", "must be an integer")
+	case n < 1 || n > maxPage:
+		return 0, refusedQuery("limit", "must be from 1 to "+strconv.Itoa(maxPage))
+	}
+	return n, nil
+}
+
+// queryFlag returns a query parameter that is true or false (or absent).
+func queryFlag(c echo.Context, name string) (bool, error) {
+	switch c.QueryParam(name) {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, badQuery(name, "must be true or false")
+}
+
+// queryNumber returns a query parameter that is a number; 0 when absent.
+func queryNumber(c echo.Context, name string) (int64, error) {
+	v := c.QueryParam(name)
+	if v == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		return 0, badQuery(name, "must be an integer")
+	}
+	return n, nil
+}

@@ -1,0 +1,177 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-playground/validator/v10"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// maxID is the length of an id that a client chooses (7-exact-answers, client
+// ids); ids made here are no longer.
+const maxID = 64
+
+var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// isID says whether s has the form of an id of at most limit characters.
+func isID(s string, limit int) bool { return len(s) <= limit && idForm.MatchString(s) }
+
+// newValidator returns the rules of the validate tags in schemas, and those
+// between fields of a request.
+func newValidator(maxMessage int) *validator.Validate {
+	v := validator.New(validator.WithRequiredStructEnabled())
+	v.RegisterTagNameFunc(func(f reflect.StructField) string {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		return name
+	})
+	must := func(err error) {
+		if err != nil {
+			panic(err) // a mistake in this function, seen by every test
+		}
+	}
+	must(v.RegisterValidation("clientid", func(fl validator.FieldLevel) bool { return isID(fl.Field().String(), maxID) }))
+	v.RegisterStructValidation(func(sl validator.StructLevel) { requestRules(sl, maxMessage) }, schemas.ChatRequest{})
+	v.RegisterStructValidation(attachmentRules, schemas.Attachment{})
+	v.RegisterStructValidation(func(sl validator.StructLevel) {
+		p := sl.Current().Interface().(schemas.ChatPatch)
+		if p.Title != "" && strings.TrimSpace(p.Title) == "" {
+			sl.ReportError(p.Title, "title", "Title", "blank", "")
+		}
+	}, schemas.ChatPatch{})
+	v.RegisterStructValidation(func(sl validator.StructLevel) {
+		u := sl.Current().Interface().(schemas.StreamUpdate)
+		var object schemas.Object
+		if len(u.Schema) > 0 && (json.Unmarshal(u.Schema, &object) != nil || object == nil) {
+			sl.ReportError(u.Schema, "schema", "Schema", "object", "")
+		}
+	}, schemas.StreamUpdate{})
+	return v
+}
+
+// requestRules are the rules between the fields of a request: a message may be
+// empty only where something else says what is wanted (7-exact-answers).
+func requestRules(sl validator.StructLevel, maxMessage int) {
+	r := sl.Current().Interface().(schemas.ChatRequest)
+	clicked := r.InteractionType == schemas.ActionExecuted
+	if strings.TrimSpace(r.Message) == "" && !clicked && r.RegenerateMessageID == "" {
+		sl.ReportError(r.Message, "message", "Message", "blank", "")
+	}
+	if utf8.RuneCountInString(r.Message) > maxMessage {
+		sl.ReportError(r.Message, "message", "Message", "max", strconv.Itoa(maxMessage))
+	}
+	if clicked && r.ActionMetadata == nil {
+		sl.ReportError(r.ActionMetadata, "action_metadata", "ActionMetadata", "required", "")
+	}
+	if r.EditMessageID != "" && r.RegenerateMessageID != "" {
+		sl.ReportError(r.RegenerateMessageID, "regenerate_message_id", "RegenerateMessageID", "alone", "edit_message_id")
+	}
+	for i, h := range r.ConversationHistory {
+		if utf8.RuneCountInString(h.Content) > maxMessage {
+			at := fmt.Sprintf("conversation_history[%d].content", i)
+			sl.ReportError(h.Content, at, at, "max", strconv.Itoa(maxMessage))
+		}
+	}
+}
+
+// attachmentRules allow text, and images in base64.
+func attachmentRules(sl validator.StructLevel) {
+	a := sl.Current().Interface().(schemas.Attachment)
+	if a.MIME == "" || a.Content == "" {
+		return // said by the tags
+	}
+	kind, _, err := mime.ParseMediaType(a.MIME)
+	switch {
+	case err != nil:
+		sl.ReportError(a.MIME, "mime", "MIME", "mediatype", "")
+	case strings.HasPrefix(kind, "image/"):
+		if _, err := base64.StdEncoding.DecodeString(a.Content); err != nil {
+			sl.ReportError(a.Content, "content", "Content", "base64", "")
+		}
+	case !isText(kind):
+		sl.ReportError(a.MIME, "mime", "MIME", "mediatype", "")
+	}
+}
+
+// isText says whether a media type is text for a model.
+func isText(kind string) bool {
+	switch kind {
+	case "application/json", "application/xml", "application/yaml", "application/toml", "application/javascript",
+		"application/x-ndjson", "application/sql":
+		return true
+	}
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") ||
+		strings.HasSuffix(kind, "+yaml")
+}
+
+// check returns what is not allowed in the struct that v points to.
+func (s *server) check(v any) []schemas.FieldError {
+	found, ok := errors.AsType[validator.ValidationErrors](s.valid.Struct(v))
+	if !ok {
+		return nil
+	}
+	var out []schemas.FieldError
+	seen := map[string]bool{}
+	for _, f := range found {
+		if p := pointerOf(f.Namespace()); !seen[p] {
+			seen[p] = true
+			out = append(out, schemas.FieldError{Pointer: p, Detail: detailOf(f)})
+		}
+	}
+	return out
+}
+
+// pointerOf turns "ChatRequest.attachments[0].name" into "/attachments/0/name".
+func pointerOf(namespace string) string {
+	_, path, _ := strings.Cut(namespace, ".")
+	return "/" + strings.NewReplacer("].", "/", "[", "/", "]", "", ".", "/").Replace(path)
+}
+
+func detailOf(f validator.FieldError) string {
+	switch f.Tag() {
+	case "required":
+		return "is required"
+	case "blank":
+		return "must not be empty"
+	case "oneof":
+		return "must be one of " + strings.Join(strings.Fields(f.Param()), ", ")
+	case "clientid":
+		return "must be 1 to 64 letters, digits, - or _"
+	case "gte":
+		return "must be at least " + f.Param()
+	case "alone":
+		return "must not be given together with " + f.Param()
+	case "object":
+		return "must be an object"
+	case "base64":
+		return "must be base64"
+	case "mediatype":
+		return "must be a text type or image/*"
+	case "max":
+		if f.Kind() == reflect.Slice {
+			return "must have at most " + f.Param() + " items"
+		}
+		return "must have at most " + f.Param() + " characters"
+	case "min":
+		return "must have at least " + f.Param() + " characters"
+	default:
+		return "is not allowed"
+	}
+}
+
+// sizeText writes a number of bytes for people.
+func sizeText(n int64) string {
+	if n >= 1<<20 && n%(1<<20) == 0 {
+		return strconv.FormatInt(n>>20, 10) + " MiB"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}
