@@ -120,17 +120,19 @@ func (a *arguments) check(input json.RawMessage) error {
 		add("", plain(err))
 	}
 	wrong = wrong[:min(len(wrong), maxProblems)]
-	message := "the arguments do not fit: "
+	details := make([]string, len(wrong))
 	for i, w := range wrong {
-		if i > 0 {
-			message += "; "
-		}
-		message += w.Detail
+		details[i] = w.Detail
 	}
-	out := schemas.NewError(schemas.CodeInvalid, message)
-	out.Fields = wrong
-	return out
+	return misfit{&schemas.Error{Code: schemas.CodeInvalid, Message: strings.Join(details, "; "), Fields: wrong}}
 }
+
+// misfit is a schemas.Error whose text is its message alone: the loop puts it
+// into a sentence of its own.
+type misfit struct{ seen *schemas.Error }
+
+func (m misfit) Error() string { return m.seen.Message }
+func (m misfit) Unwrap() error { return m.seen }
 
 // closed says whether unknown fields are wrong.
 func (a *arguments) closed() bool {
@@ -154,11 +156,11 @@ func object(input json.RawMessage) (map[string]any, error) {
 	}
 	var v any
 	if err := json.Unmarshal(input, &v); err != nil {
-		return nil, schemas.NewError(schemas.CodeInvalid, "the arguments are no valid JSON").Because(err)
+		return nil, misfit{schemas.NewError(schemas.CodeInvalid, "they are no valid JSON")}
 	}
 	args, ok := v.(map[string]any)
 	if !ok {
-		return nil, Invalid("the arguments must be a JSON object; got " + shown(v))
+		return nil, misfit{schemas.NewError(schemas.CodeInvalid, "they must be a JSON object; got "+shown(v))}
 	}
 	return args, nil
 }

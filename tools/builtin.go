@@ -7,6 +7,12 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
+// builtinNames are the names of the built-in tools, configured or not.
+var builtinNames = []string{
+	"search_pubmed", "get_pubmed_article", "web_search", "fetch_webpage", "search_articles", "list_reports", "get_report",
+	"list_streams", "get_stream", "get_payload",
+}
+
 // Config says which built-in tools there are.
 type Config struct {
 	PubMed PubMedConfig

@@ -80,15 +80,17 @@ func fault(t turn.Tool) error {
 	return errors.Join(wrong...)
 }
 
-// Has says whether there is a tool of this name.
+// Has says whether a tool of this name is known: there is one, or it is a
+// built-in tool whose service is not configured here. A page may name both.
 func (r *Registry) Has(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	_, ok := r.byName[name]
-	return ok
+	return ok || slices.Contains(builtinNames, name)
 }
 
-// Names returns the names of all tools in the order in which they were added.
+// Names returns the names of the tools that there are, in the order in
+// which they were added.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -101,7 +103,8 @@ func (r *Registry) Names() []string {
 
 // Resolve returns the global tools, in the order in which they were added, and
 // then the named ones, in the order of the names, each tool once and only those
-// that the user may use. Unknown names are an error that joins them all.
+// that the user may use. Built-in tools that are not configured are left out;
+// unknown names are an error that joins them all.
 func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -121,6 +124,9 @@ func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, erro
 	var unknown []error
 	for _, name := range names {
 		i, ok := r.byName[name]
+		if !ok && slices.Contains(builtinNames, name) {
+			continue
+		}
 		if !ok {
 			unknown = append(unknown, fmt.Errorf("there is no tool %q", name))
 			continue

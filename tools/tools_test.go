@@ -100,8 +100,8 @@ func TestCheck(t *testing.T) {
 				t.Fatalf("got %v, want a schemas.Error of code invalid", err)
 			}
 			for _, want := range tc.want {
-				if !strings.Contains(e.Message, want) {
-					t.Errorf("got %q, want %q in it", e.Message, want)
+				if !strings.Contains(e.Message, want) || err.Error() != e.Message {
+					t.Errorf("got %q, want %q in it", err, want)
 				}
 			}
 		})
@@ -214,6 +214,29 @@ func TestResolve(t *testing.T) {
 	}
 	if _, err := r.Resolve([]string{"page", "x", "y"}, schemas.User{}); err == nil || !strings.Contains(err.Error(), `"x"`) || !strings.Contains(err.Error(), `"y"`) {
 		t.Errorf("got %v, want an error that names x and y", err)
+	}
+}
+
+// A page may name a built-in tool whose service is not configured here.
+func TestBuiltinNamesAreKnown(t *testing.T) {
+	r, err := tools.NewRegistry(tools.New("one", "Does.", find))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"web_search", "get_payload", "search_articles", "get_stream"} {
+		if !r.Has(name) {
+			t.Errorf("%s is not known", name)
+		}
+	}
+	got, err := r.Resolve([]string{"web_search", "one"}, schemas.User{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"one"}, names(got)); d != "" {
+		t.Errorf("tools (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"one"}, r.Names()); d != "" {
+		t.Errorf("names (-want +got):\n%s", d)
 	}
 }
 
