@@ -51,8 +51,9 @@ type Config struct {
 // empty BaseURL is OpenAI's.
 type OpenAIConfig struct{ BaseURL, APIKey string }
 
-// ModelConfig is a model that requests may name. Empty fields are those of
-// OpenAIConfig; a ContextWindow of 0 is unknown.
+// ModelConfig is a model that requests may name. Without a BaseURL it is served
+// by OpenAIConfig's, with OpenAIConfig's key unless it has its own; with a BaseURL
+// it has only its own key. A ContextWindow of 0 is unknown.
 type ModelConfig struct {
 	Name          string
 	BaseURL       string
