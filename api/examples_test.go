@@ -129,6 +129,19 @@ func TestDocumentedStreams(t *testing.T) {
 	}
 }
 
+// TestDialectMessages checks each frame of the other dialect.
+func TestDialectMessages(t *testing.T) {
+	for _, stream := range []string{"tool", "failed", "cancelled"} {
+		w, ts := newWorld(t, func(w *world, _ *api.Options) { w.stream = stream })
+		got, req := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun+"/stream?dialect=messages", "")
+		w.CheckResponse(t, req, got.status, got.header, got.body)
+		frames := w.CheckFrames(t, got.body)
+		if n := len(frames); n == 0 || frames[n-1].Type != "stream_end" {
+			t.Errorf("%s does not end with stream_end: %s", stream, got.body)
+		}
+	}
+}
+
 // TestEndsOfRuns shows what POST /api/chat answers for each terminal event.
 func TestEndsOfRuns(t *testing.T) {
 	for _, tt := range []struct {

@@ -8,14 +8,15 @@ import (
 	"testing"
 )
 
-// Frame is one event of a stream. Data is its JSON.
+// Frame is one event of a stream. Type is the event's, or in the dialect
+// messages the frame's (the event's name for an event). Data is its JSON.
 type Frame struct {
 	ID   int64
 	Type string
 	Data json.RawMessage
 }
 
-// CheckFrames parses a body of text/event-stream in the dialect chat and checks
+// CheckFrames parses a body of text/event-stream in either dialect and checks
 // what holds for each part of a run (2-protocol, "Frames"): LF only, whole
 // frames of one id line and one data line, ids that increase, data that the
 // contract promises, and nothing after a terminal event. It returns the frames.
@@ -75,19 +76,40 @@ func (c Contract) frame(t testing.TB, block string) (Frame, bool) {
 	if ids != 1 || datas != 1 {
 		t.Errorf("a frame has %d ids and %d data lines, want one of each:\n%s", ids, datas, block)
 	}
-	f.Type = c.event(t, f.Data)
+	f.Type = c.event(t, f.ID, f.Data)
 	return f, true
 }
 
 // event checks one event and returns its type.
-func (c Contract) event(t testing.TB, data []byte) string {
+func (c Contract) event(t testing.TB, id int64, data []byte) string {
 	t.Helper()
 	var head struct {
-		Type string `json:"type"`
+		Type    string `json:"type"`
+		ChunkID string `json:"chunk_id"`
+		Props   struct {
+			Event string          `json:"event"`
+			Data  json.RawMessage `json:"data"`
+		} `json:"props"`
+		Metadata struct {
+			Sequence int64 `json:"sequence"`
+		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
 		t.Errorf("data is no JSON object: %v in %s", err, data)
 		return ""
+	}
+	if head.ChunkID != "" {
+		c.CheckJSON(t, "MessageFrame", data)
+		if head.Metadata.Sequence != id || head.ChunkID != "C"+strconv.FormatInt(id, 10) {
+			t.Errorf("the frame %d has other numbers inside: %s", id, data)
+		}
+		if head.Type != "event" {
+			return head.Type
+		}
+		if head.Props.Event == streamEnd {
+			c.CheckJSON(t, "StreamEnd", head.Props.Data)
+		}
+		return head.Props.Event
 	}
 	ref, ok := c.Components.Schemas["ChatEvent"].Value.Discriminator.Mapping[head.Type]
 	if !ok {
@@ -98,12 +120,15 @@ func (c Contract) event(t testing.TB, data []byte) string {
 	return head.Type
 }
 
+// streamEnd is the terminal event of the dialect messages.
+const streamEnd = "stream_end"
+
 func terminal(f Frame) bool {
-	return f.Type == "complete" || f.Type == "error" || f.Type == "cancelled"
+	return f.Type == streamEnd || f.Type == "complete" || f.Type == "error" || f.Type == "cancelled"
 }
 
-// CheckRun checks what holds for the frames of a whole run of one attempt
-// (2-protocol, "Dialect chat"): the first is a status with the ids, the last
+// CheckRun checks what holds for the frames of a whole run of one attempt in
+// the dialect chat (2-protocol, "Dialect chat"): the first is a status with the ids, the last
 // and only the last is terminal, and joining all text gives the answer.
 func CheckRun(t testing.TB, frames []Frame) {
 	t.Helper()
