@@ -57,7 +57,7 @@ func TestUnknownTokenErrorsAre401(t *testing.T) {
 	}
 }
 
-type brokenAuth struct{ tokens }
+type brokenAuth struct{}
 
 func (brokenAuth) Authenticate(context.Context, string) (u schemas.User, never time.Time, err error) {
 	return u, never, errors.New("the secret does not fit")

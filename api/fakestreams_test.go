@@ -46,12 +46,10 @@ func (f fakeStreams) Follow(_ context.Context, user schemas.User, id string, aft
 		if err := json.Unmarshal(frame.Data, &parts); err != nil {
 			return nil, err
 		}
-		switch e.Kind {
-		case runlog.Text:
-			e.Text = parts.Text
-		case runlog.Completed:
+		if e.Kind == runlog.Completed {
 			e.Data = parts.Payload
 		}
+		e.Text = parts.Text
 		e.Frame = api.AppendChatFrame(nil, &e)
 		if got := string(e.Frame); !strings.Contains(documentedStream(f.world, f.stream), got) {
 			return nil, fmt.Errorf("the frame is not the documented one: %s", got)

@@ -132,7 +132,7 @@ func TestBodyThatDoesNotEnd(t *testing.T) {
 	ts.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(hastyWriter{w}, r)
 	})
-	conn, err := net.Dial("tcp", ts.Listener.Addr().String())
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", ts.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
