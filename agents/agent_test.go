@@ -310,3 +310,31 @@ func TestRunLogsWhatTheModelMustNotSee(t *testing.T) {
 		t.Errorf("log has no stack:\n%s", log.String())
 	}
 }
+
+func TestRunResumesWithIDsAndTextOfBefore(t *testing.T) {
+	m := modeltest.NewScript(modeltest.Ask("", ask("a", "echo", "")), modeltest.Stop(schemas.ContentFilter))
+	req := request(echo)
+	req.Steps = []turn.Step{{
+		Reply:   turn.Reply{Text: "Looking.", ToolCalls: []turn.ToolCall{ask("a", "echo", "{}")}},
+		Results: []*turn.Result{{Text: "A"}},
+	}}
+	check(t, run(t.Context(), agents.New(m, agents.Options{}), req),
+		"call 1", "arguments 1 call_1 echo ", `reply "" calls=1 first=1 end_turn`, "start 1 call_1 echo {}", "complete 1 call_1: got {}",
+		"call 2", `reply "" calls=0 first=2 content_filter`, "done content_filter 24")
+}
+
+// BenchmarkRun measures one token on its way through the loop.
+func BenchmarkRun(b *testing.B) {
+	texts := make([]string, 2000)
+	for i := range texts {
+		texts[i] = "tok~ "
+	}
+	b.ReportAllocs()
+	for n := 0; n < b.N; {
+		for e := range agents.New(modeltest.NewScript(modeltest.Say(texts...)), agents.Options{}).Run(b.Context(), request()) {
+			if _, ok := e.(turn.TextDelta); ok {
+				n++
+			}
+		}
+	}
+}

@@ -292,7 +292,7 @@ func TestProgressIsSeenWhileTheToolRuns(t *testing.T) {
 }
 
 func TestOutputIsCutForTheModel(t *testing.T) {
-	text := strings.Repeat("äöü", 10_000)
+	text := "begin" + strings.Repeat("äöü", 9_997) + "!end"
 	for _, tt := range []struct {
 		name   string
 		text   string
@@ -325,6 +325,9 @@ func TestOutputIsCutForTheModel(t *testing.T) {
 				}
 				if !strings.Contains(c.ModelText, tt.note) {
 					t.Errorf("the model's text has no note %q", tt.note)
+				}
+				if tt.limit != 10 && len(tt.text) > 100 && !(strings.HasPrefix(c.ModelText, "begin") && strings.HasSuffix(c.ModelText, "end")) {
+					t.Error("the model's text lacks the head or the tail")
 				}
 			})
 		})

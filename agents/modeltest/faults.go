@@ -165,10 +165,18 @@ func (p protocol) retries(t *testing.T) {
 		{"Retry-After of 30 s", []upstream.Reply{busy("Retry-After", "30")}, hello, 2, 30 * time.Second, 31 * time.Second},
 		{"Retry-After too long", []upstream.Reply{busy("Retry-After", "31")}, Result{Code: schemas.CodeRateLimited}, 1, 0, 0},
 		{"error in the stream before text", []upstream.Reply{upstream.Open(upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))}, hello, 2, 0, time.Second},
-		{"error in the stream after text", []upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))},
-			Result{Text: "So", Code: schemas.CodeUpstreamUnavailable}, 1, 0, 0},
-		{"error in the stream after reasoning", []upstream.Reply{upstream.Open(upstream.Think("hm"), upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))},
-			Result{Thinking: "hm", Code: schemas.CodeUpstreamUnavailable}, 1, 0, 0},
+		{
+			"error in the stream after text",
+			[]upstream.Reply{upstream.Open(upstream.Say("So"), upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))},
+			Result{Text: "So", Code: schemas.CodeUpstreamUnavailable},
+			1, 0, 0,
+		},
+		{
+			"error in the stream after reasoning",
+			[]upstream.Reply{upstream.Open(upstream.Think("hm"), upstream.Data(`{"error":{"message":"x","type":"overloaded_error"}}`))},
+			Result{Thinking: "hm", Code: schemas.CodeUpstreamUnavailable},
+			1, 0, 0,
+		},
 		{"no stream_options", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unrecognized request argument: stream_options"}}`)}, hello, 2, 0, 0},
 		{"max_completion_tokens", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Use 'max_completion_tokens' instead.","param":"max_tokens"}}`)}, hello, 2, 0, 0},
 	} {

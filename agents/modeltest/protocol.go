@@ -174,14 +174,18 @@ func (p protocol) streams(t *testing.T) {
 		{"escapes", chunk(`{"content":"a\n\"b\"\\ \u00e9\ud83d\ude00 \/ é😀"}`, "null") + stop, Result{Text: "a\n\"b\"\\ é😀 / é😀", Stop: schemas.EndTurn}},
 		{"lone surrogate and NUL", chunk(`{"content":"a\ud83d b\u0000"}`, "null") + stop, Result{Text: "a\uFFFD b\uFFFD", Stop: schemas.EndTurn}},
 		{"broken UTF-8", chunk("{\"content\":\"a\xffb\"}", "null") + stop, Result{Text: "a\uFFFDb", Stop: schemas.EndTurn}},
-		{"markers of the format as text", chunk(`{"content":"data: [DONE]\n\n"}`, "null") + chunk(`{"content":"\"}}]}"}`, "null") + stop,
-			Result{Text: "data: [DONE]\n\n\"}}]}", Stop: schemas.EndTurn}},
+		{
+			"markers of the format as text", chunk(`{"content":"data: [DONE]\n\n"}`, "null") + chunk(`{"content":"\"}}]}"}`, "null") + stop,
+			Result{Text: "data: [DONE]\n\n\"}}]}", Stop: schemas.EndTurn},
+		},
 		{"very long line", chunk(`{"content":"`+long+`"}`, "null") + stop, Result{Text: long, Stop: schemas.EndTurn}},
 		{"reasoning_content", chunk(`{"reasoning_content":"hm"}`, "null") + hel + lo + stop, Result{Thinking: "hm", Text: "Hello", Stop: schemas.EndTurn}},
 		{"reasoning", chunk(`{"reasoning":"hm","content":""}`, "null") + hel + lo + stop, Result{Thinking: "hm", Text: "Hello", Stop: schemas.EndTurn}},
 		{"both reasonings", chunk(`{"reasoning":"hm","reasoning_content":"hm"}`, "null") + hel + lo + stop, Result{Thinking: "hm", Text: "Hello", Stop: schemas.EndTurn}},
-		{"content in parts", chunk(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"Hello"}]}`, "null") + stop,
-			Result{Thinking: "hm", Text: "Hello", Stop: schemas.EndTurn}},
+		{
+			"content in parts", chunk(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"Hello"}]}`, "null") + stop,
+			Result{Thinking: "hm", Text: "Hello", Stop: schemas.EndTurn},
+		},
 		{"length", hel + lo + chunk(`{}`, `"length"`), Result{Text: "Hello", Stop: schemas.MaxTokens}},
 		{"content_filter", hel + lo + chunk(`{}`, `"content_filter"`), Result{Text: "Hello", Stop: schemas.ContentFilter}},
 		{"refusal", chunk(`{"refusal":"I "}`, "null") + chunk(`{"refusal":"won't."}`, "null") + stop, Result{Text: "I won't.", Stop: schemas.Refusal}},
@@ -210,8 +214,10 @@ func (p protocol) toolCalls(t *testing.T) {
 	p.table(t, "text/event-stream", []row{
 		{"one call", record(upstream.Call(0, "a", "f", `{"x"`, `:1}`)) + end, want(a)},
 		{"two calls", record(upstream.Call(0, "a", "f", `{"x":1}`), upstream.Call(1, "b", "g", `{"y"`, `:2}`)) + end, want(a, b)},
-		{"text first", record(upstream.Say("So."), upstream.Call(0, "a", "f", `{"x":1}`)) + end,
-			Result{Text: "So.", Calls: []turn.ToolCall{a}, Stop: schemas.EndTurn, Usage: counted}},
+		{
+			"text first", record(upstream.Say("So."), upstream.Call(0, "a", "f", `{"x":1}`)) + end,
+			Result{Text: "So.", Calls: []turn.ToolCall{a}, Stop: schemas.EndTurn, Usage: counted},
+		},
 		{"interleaved", chunk(`{"index":0,"id":"a","function":{"name":"f"}},{"index":1,"id":"b","function":{"name":"g"}}`) +
 			chunk(`{"index":1,"function":{"arguments":"{\"y\":"}},{"index":0,"function":{"arguments":"{\"x\":"}}`) +
 			chunk(`{"index":0,"function":{"arguments":"1}"}},{"index":1,"function":{"arguments":"2}"}}`) + end, want(a, b)},
@@ -222,6 +228,7 @@ func (p protocol) toolCalls(t *testing.T) {
 		{"no index, fragments without id", chunk(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"function":{"arguments":":1}"}}`) +
 			chunk(`{"id":"b","function":{"name":"g","arguments":"{\"y\""}}`) + chunk(`{"function":{"arguments":":2}"}}`) + end, want(a, b)},
 		{"no index, fragments with id", chunk(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"id":"a","function":{"arguments":":1}"}}`) + end, want(a)},
+		{"no index, id changes on the way", chunk(`{"id":"a","function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"id":"z","function":{"arguments":":1}"}}`) + end, want(a)},
 		{"no index, name repeated", chunk(`{"function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"function":{"name":"f","arguments":":1}"}}`) + end, want(anon(a))},
 		{"no id", chunk(`{"index":0,"function":{"name":"f","arguments":"{\"x\""}}`) + chunk(`{"index":0,"function":{"arguments":":1}"}}`) + end, want(anon(a))},
 		{"index null, id null", strings.ReplaceAll(chunk(`{"index":null,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`), `"type"`, `"t"`) + end, want(a)},
@@ -237,9 +244,13 @@ func (p protocol) toolCalls(t *testing.T) {
 		{"function_call", "data: " + upstream.Chunk(`{"function_call":{"name":"f","arguments":"{\"x\""}}`, "null") + "\n\n" +
 			"data: " + upstream.Chunk(`{"function_call":{"arguments":":1}"}}`, "null") + "\n\n" + strings.ReplaceAll(end, "tool_calls", "function_call"), want(anon(a))},
 		{"finish_reason stop", record(upstream.Call(0, "a", "f", `{"x":1}`)) + strings.ReplaceAll(end, "tool_calls", "stop"), want(a)},
-		{"cut off in the arguments", record(upstream.Call(0, "a", "f", `{"x"`)),
-			Result{Calls: []turn.ToolCall{{ID: "a", Name: "f", Arguments: `{"x"`}}, Code: schemas.CodeUpstreamTruncated}},
-		{"length in the arguments", record(upstream.Call(0, "a", "f", `{"x"`), upstream.Finish("length")),
-			Result{Calls: []turn.ToolCall{{ID: "a", Name: "f", Arguments: `{"x"`}}, Stop: schemas.MaxTokens}},
+		{
+			"cut off in the arguments", record(upstream.Call(0, "a", "f", `{"x"`)),
+			Result{Calls: []turn.ToolCall{{ID: "a", Name: "f", Arguments: `{"x"`}}, Code: schemas.CodeUpstreamTruncated},
+		},
+		{
+			"length in the arguments", record(upstream.Call(0, "a", "f", `{"x"`), upstream.Finish("length")),
+			Result{Calls: []turn.ToolCall{{ID: "a", Name: "f", Arguments: `{"x"`}}, Stop: schemas.MaxTokens},
+		},
 	})
 }

@@ -80,6 +80,17 @@ func (p protocol) timers(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a whole reply does not wait for the stream's end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			up := upstream.NewMemory()
+			up.Push(upstream.Open(so, upstream.Finish("stop"), upstream.Hang()))
+			begun := time.Now()
+			check(t, "open", Read(t.Context(), p.model(t, up), ask), Result{Text: "So", Stop: schemas.EndTurn})
+			if took := time.Since(begun); took > 3*s {
+				t.Errorf("took %v, want at most 3 s", took)
+			}
+		})
+	})
 	t.Run("no connection", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := p.dial(t, Dial{BaseURL: "http://upstream.test/v1", APIKey: key, Transport: stuck{}, Connect: 3 * s, FirstToken: 60 * s})

@@ -35,13 +35,13 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) //nolint:errcheck // no type is no HTML
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // no type is no HTML
 	if resp.StatusCode/100 == 2 && kind != "text/html" {
 		w, _ := req.Context().Value(watchKey{}).(*watch)
 		resp.Body = &cleaner{body: resp.Body, watch: w, limits: t.limits, key: t.key}
 		return resp, nil
 	}
-	defer resp.Body.Close() //nolint:errcheck // it has been read
+	defer resp.Body.Close() // it has been read
 	f := responseFault(resp)
 	if resp.StatusCode/100 == 2 {
 		f = protocol("HTML instead of an event stream: %.200q", f.message)

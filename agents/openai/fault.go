@@ -54,7 +54,7 @@ func protocol(format string, args ...any) *fault {
 
 // responseFault makes a fault of a response that is no success.
 func responseFault(resp *http.Response) *fault {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) //nolint:errcheck // what came of it will do
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what came of it will do
 	f, ok := errorBody(body)
 	if !ok {
 		f = &fault{message: strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "\uFFFD")}

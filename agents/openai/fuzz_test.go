@@ -99,13 +99,14 @@ func FuzzClean(f *testing.F) {
 // FuzzPlain compares the short way of plain chunks with the decoder's, which an
 // unknown key forces.
 func FuzzPlain(f *testing.F) {
-	for _, content := range []string{"", "tok", `a\n`, `\"`, `\`, `\\`, `"`, "\x00", "\xff", `\ud800`, `\u0000`, `","x":"`, `"},"finish_reason":"stop","delta":{"content":"`, `"}}],"error":{"message":"`} {
+	for _, content := range []string{"", "tok", `a\n`, `\"`, `\`, `\\`, `"`, "\x00", "\xff", `\ud800`, `\u0000`, `","x":"`, `"},"finish_reason":"stop","delta":{"content":"`, `"}}],"error":{"message":"`, `TAIL,"error":{"code":503,"message":"x"},"y":[{"z":{"a":"`} {
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content string) {
 		if strings.ContainsAny(content, "\r\n") {
 			return // another line
 		}
+		content = strings.ReplaceAll(content, "TAIL", `"},"logprobs":null,"finish_reason":null}],"usage":null`)
 		first := upstream.Chunk(`{"content":"-"}`, "null")
 		chunk := upstream.Chunk(`{"content":"`+content+`"}`, "null")
 		stop := upstream.Chunk(`{}`, `"stop"`)

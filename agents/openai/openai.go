@@ -170,7 +170,7 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 
 func (m *Model) known(model string) quirks {
 	if q, ok := m.quirks.Load(model); ok {
-		return q.(quirks) //nolint:forcetypeassert // only quirks are stored
+		return q.(quirks) // only quirks are stored
 	}
 	return quirks{}
 }

@@ -1,11 +1,22 @@
 package openai_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/modeltest"
+	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/agents/openai"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 func dial(t testing.TB, d modeltest.Dial) agents.Model {
@@ -22,4 +33,247 @@ func dial(t testing.TB, d modeltest.Dial) agents.Model {
 
 func TestProtocol(t *testing.T) {
 	modeltest.Protocol(t, func(t *testing.T, d modeltest.Dial) agents.Model { return dial(t, d) })
+}
+
+func TestNewRefusesNoURL(t *testing.T) {
+	for _, base := range []string{"", "localhost:8080", "ftp://host/v1", "http://", "http://a b/", "/v1"} {
+		if _, err := openai.New(openai.Config{BaseURL: base}); err == nil {
+			t.Errorf("New(%q) succeeded, want an error", base)
+		}
+	}
+}
+
+// recorder keeps the last request and answers like next.
+type recorder struct {
+	next http.RoundTripper
+	last *http.Request
+}
+
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.last = req
+	return r.next.RoundTrip(req)
+}
+
+func TestBaseURLIsUsedAsGiven(t *testing.T) {
+	for _, tt := range []struct{ base, url, bearer, apiKey string }{
+		{"https://api.example.com/v1", "https://api.example.com/v1/chat/completions", "Bearer k", ""},
+		{"https://api.example.com/v1/", "https://api.example.com/v1/chat/completions", "Bearer k", ""},
+		{"http://127.0.0.1:8080", "http://127.0.0.1:8080/chat/completions", "Bearer k", ""},
+		{"https://x.openai.azure.com/openai/deployments/d?api-version=2024-10-21", "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21", "", "k"},
+		{"https://azure.com.example.com/v1?a=b", "https://azure.com.example.com/v1/chat/completions?a=b", "Bearer k", ""},
+	} {
+		up := upstream.NewMemory()
+		up.Push(upstream.Text("ok"))
+		rec := &recorder{next: up.Transport()}
+		m := dial(t, modeltest.Dial{BaseURL: tt.base, APIKey: "k", Transport: rec})
+		if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "test"}); got.Err != nil {
+			t.Fatal(got.Err)
+		}
+		if got := rec.last.URL.String(); got != tt.url {
+			t.Errorf("base %s: URL is %s, want %s", tt.base, got, tt.url)
+		}
+		if b, k := rec.last.Header.Get("Authorization"), rec.last.Header.Get("Api-Key"); b != tt.bearer || k != tt.apiKey {
+			t.Errorf("base %s: Authorization %q and Api-Key %q, want %q and %q", tt.base, b, k, tt.bearer, tt.apiKey)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	call := `{"tool_calls":[{"index":%d,"id":"%d","function":{"name":"f","arguments":"{}"}}]}`
+	for _, tt := range []struct {
+		name  string
+		reply upstream.Reply
+		text  int // bytes of text that come before the limit
+	}{
+		{"line", upstream.Stream(upstream.Bytes("data: " + strings.Repeat("y", 20<<10))), 0},
+		{"comment", upstream.Stream(upstream.Bytes(": " + strings.Repeat("y", 20<<10))), 0},
+		{"text", upstream.Stream(upstream.Say(long, long, long, long, long), upstream.Finish("stop")), 900},
+		{"body", upstream.Body("application/json", `{"choices":[{"message":{"content":"`+long+long+long+long+`"},"finish_reason":"stop"}]}`), 0},
+		{"arguments", upstream.Stream(upstream.Call(0, "a", "f", long, long), upstream.Finish("tool_calls")), 0},
+		{"calls", upstream.Stream(
+			upstream.Data(upstream.Chunk(fmt.Sprintf(call, 0, 0), "null")), upstream.Data(upstream.Chunk(fmt.Sprintf(call, 1, 1), "null")),
+			upstream.Data(upstream.Chunk(fmt.Sprintf(call, 2, 2), "null")), upstream.Finish("tool_calls")), 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			up := upstream.NewMemory()
+			up.Push(tt.reply)
+			m, err := openai.New(openai.Config{
+				BaseURL: up.URL(), Transport: up.Transport(),
+				Limits: openai.Limits{Line: 8 << 10, Reply: 1000, Arguments: 500, Calls: 2},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "test"})
+			if got.Code != schemas.CodeUpstreamError || len(got.Text) != tt.text || got.Broken != "" {
+				t.Errorf("code %s after %d bytes of text (%s), want upstream_error after %d", got.Code, len(got.Text), got.Broken, tt.text)
+			}
+			if up.Calls() != 1 {
+				t.Errorf("%d calls, want 1", up.Calls())
+			}
+		})
+	}
+}
+
+// TestReasoningModels are names for which go-openai itself refuses parameters.
+func TestReasoningModels(t *testing.T) {
+	for _, model := range []string{"o1", "o3-mini", "gpt-5", "gpt-6-sol"} {
+		up := upstream.NewMemory()
+		up.On(upstream.Any, upstream.Text("ok"))
+		m := dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: up.Transport()})
+		got := modeltest.Read(t.Context(), m, agents.ModelRequest{
+			Model: model, Temperature: 0.3, MaxTokens: 50, Tools: []agents.ToolSpec{{Name: "f"}},
+		})
+		if got.Err != nil || got.Text != "ok" {
+			t.Errorf("%s: %q, %v; want ok", model, got.Text, got.Err)
+		}
+		if up.Calls() != 1 || !strings.Contains(string(up.Requests()[0].Body), `"max_completion_tokens":50`) {
+			t.Errorf("%s: %d calls, want 1 with max_completion_tokens", model, up.Calls())
+		}
+	}
+}
+
+func TestConnectionIsKept(t *testing.T) {
+	up := upstream.New()
+	defer up.Close()
+	up.On(upstream.Any, upstream.Text("Hel", "lo"))
+	tr := openai.NewTransport(nil)
+	defer tr.CloseIdleConnections()
+	var dials atomic.Int32
+	tr.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dials.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	m := dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: tr})
+	for range 20 {
+		if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "test"}); got.Text != "Hello" {
+			t.Fatalf("text %q, error %v; want Hello", got.Text, got.Err)
+		}
+	}
+	if dials.Load() != 1 {
+		t.Errorf("%d connections for 20 calls, want 1", dials.Load())
+	}
+}
+
+// ending is a body that says whether it was read to its end before it was
+// closed.
+type ending struct {
+	io.Reader
+	end, closed bool
+}
+
+func (e *ending) Read(p []byte) (int, error) {
+	n, err := e.Reader.Read(p)
+	e.end = e.end || err != nil
+	return n, err
+}
+
+func (e *ending) Close() error {
+	e.closed = true
+	return nil
+}
+
+func (e *ending) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: e, Request: r}, nil
+}
+
+// TestBodyIsReadToItsEnd is what keeps a connection whose last bytes come after
+// [DONE].
+func TestBodyIsReadToItsEnd(t *testing.T) {
+	whole := "data: " + upstream.Chunk(`{"content":"ok"}`, `"stop"`) + "\n\ndata: [DONE]\n\n"
+	body := &ending{Reader: io.MultiReader(strings.NewReader(whole), strings.NewReader("\n"))}
+	m := dial(t, modeltest.Dial{BaseURL: "http://upstream.test/v1", Transport: body})
+	if got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "test"}); got.Text != "ok" || got.Stop != schemas.EndTurn {
+		t.Errorf("text %q, stop %s; want ok, end_turn", got.Text, got.Stop)
+	}
+	if !body.end || !body.closed {
+		t.Errorf("end read %v, closed %v; want both", body.end, body.closed)
+	}
+}
+
+func TestNothingBufferedIsShownAfterACancel(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	stop := errors.New("the user cancelled")
+	chunk := "data: " + upstream.Chunk(`{"content":"So"}`, "null") + "\n\n"
+	m := dial(t, modeltest.Dial{BaseURL: "http://upstream.test/v1", Transport: canned(chunk + chunk + chunk)})
+	text := ""
+	var last error
+	for d, err := range m.Stream(ctx, agents.ModelRequest{Model: "test"}) {
+		text, last = text+d.Text, err
+		cancel(stop)
+	}
+	if text != "So" || !errors.Is(last, stop) {
+		t.Errorf("text %q, error %v; want the first delta and the cause", text, last)
+	}
+}
+
+func TestCancelReachesTheServer(t *testing.T) {
+	up := upstream.New()
+	defer up.Close()
+	up.Push(upstream.Open(upstream.Say("So"), upstream.Hang()))
+	m := dial(t, modeltest.Dial{BaseURL: up.URL()})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	stop := errors.New("the user cancelled")
+	var last error
+	for d, err := range m.Stream(ctx, agents.ModelRequest{Model: "test"}) {
+		if d.Text != "" {
+			cancel(stop)
+		}
+		last = err
+	}
+	if !errors.Is(last, stop) {
+		t.Errorf("error is %v, want the cause", last)
+	}
+	<-up.Gone()
+}
+
+func TestServerThatIsNotThere(t *testing.T) {
+	up := upstream.New()
+	base := up.URL()
+	up.Close()
+	m, err := openai.New(openai.Config{BaseURL: base, Attempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := modeltest.Read(t.Context(), m, agents.ModelRequest{Model: "test"})
+	if got.Code != schemas.CodeUpstreamUnavailable || strings.Contains(schemas.Visible(got.Err).Message, "127.0.0.1") {
+		t.Errorf("error is %v, want upstream_unavailable without an address", got.Err)
+	}
+}
+
+func ExampleNew() {
+	up := upstream.New() // stands for a server of models
+	defer up.Close()
+	up.Push(upstream.Text("Hello", " there"))
+	m, err := openai.New(openai.Config{BaseURL: up.URL(), APIKey: "key"})
+	if err != nil {
+		panic(err)
+	}
+	req := agents.ModelRequest{Model: "small", Messages: []turn.Message{{Role: turn.User, Content: "Hi"}}}
+	for d, err := range m.Stream(context.Background(), req) {
+		fmt.Printf("%q %s %v\n", d.Text, d.Stop, err) //nolint:forbidigo // examples print
+	}
+	// Output:
+	// "Hello"  <nil>
+	// " there"  <nil>
+	// "" end_turn <nil>
+}
+
+func TestContract(t *testing.T) {
+	text := agents.ModelRequest{Model: "test", Messages: []turn.Message{{Role: turn.User, Content: "say"}}}
+	calls := agents.ModelRequest{
+		Model: "test", Messages: []turn.Message{{Role: turn.User, Content: "look"}},
+		Tools: []agents.ToolSpec{{Name: "f"}},
+	}
+	forbidden := func(r upstream.Request) bool { return string(r.ToolChoice) == `"none"` }
+	modeltest.Contract(t, func(t *testing.T) agents.Model {
+		up := upstream.NewMemory()
+		up.On(forbidden, upstream.Text("I ", "may not."))
+		up.On(upstream.LastUser("look").After(0), upstream.Stream(upstream.Call(0, "a", "f", "{}"), upstream.Finish("tool_calls")))
+		up.On(upstream.Any, upstream.Text("Hel", "lo"))
+		return dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: up.Transport()})
+	}, text, calls)
 }

@@ -36,9 +36,12 @@ func (c *call) run(ctx context.Context, req goopenai.ChatCompletionRequest) erro
 	if err != nil {
 		return reason(ctx, err)
 	}
-	defer stream.Close() //nolint:errcheck // there is nothing to lose
+	defer stream.Close() // there is nothing to lose
 	for !c.gone {
 		line, err := stream.RecvRaw()
+		if err == nil {
+			err = ctx.Err() // what is buffered is not shown after a cancel
+		}
 		if err != nil {
 			return c.end(reason(ctx, err))
 		}
@@ -56,8 +59,7 @@ func (c *call) run(ctx context.Context, req goopenai.ChatCompletionRequest) erro
 
 // reason returns why a call failed: what our own timers say, if it was they.
 func reason(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); cause {
-	case errConnect, errFirstToken, errIdle:
+	if cause := context.Cause(ctx); cause != nil && isOurs(cause) {
 		return cause
 	}
 	return err

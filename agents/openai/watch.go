@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
@@ -55,7 +56,7 @@ func watched(ctx context.Context, cfg *Config) (context.Context, *watch) {
 func (w *watch) fired() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cause == errIdle {
+	if errors.Is(w.cause, errIdle) {
 		var silent time.Duration
 		if since := w.waits.Load(); since != 0 {
 			silent = time.Since(w.begun) - time.Duration(since-1)

@@ -42,7 +42,7 @@ func (m memory) RoundTrip(req *http.Request) (*http.Response, error) {
 				out.CloseWithError(io.ErrUnexpectedEOF)
 			}
 			w.WriteHeader(http.StatusOK)
-			out.Close() //nolint:errcheck // never fails
+			out.Close() // never fails
 		}()
 		m.ServeHTTP(w, served)
 	}()

@@ -197,6 +197,6 @@ func Do(f func(w http.ResponseWriter, r *http.Request)) Part {
 }
 
 func quote(s string) string {
-	raw, _ := json.Marshal(s) //nolint:errchkjson // strings always marshal
+	raw, _ := json.Marshal(s) // strings always marshal
 	return string(raw)
 }
