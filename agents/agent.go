@@ -81,7 +81,9 @@ func New(model Model, opts Options) *Agent {
 func (a *Agent) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
 		l := newLoop(a, req, yield)
-		for n := 0; l.step(ctx, n); n++ { //nolint:revive // the step is the body
+		n := 0
+		for l.step(ctx, n) {
+			n++
 		}
 	}
 }

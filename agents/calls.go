@@ -128,7 +128,7 @@ func input(arguments string) (json.RawMessage, error) {
 	if err == nil && b.Bytes()[0] == '{' {
 		return b.Bytes(), nil
 	}
-	raw, _ := json.Marshal(map[string]string{"invalid_arguments": text}) //nolint:errchkjson // strings always marshal
+	raw, _ := json.Marshal(map[string]string{"invalid_arguments": text}) // strings always marshal
 	if err != nil {
 		return raw, fmt.Errorf("its arguments are not valid JSON: %w", err)
 	}
