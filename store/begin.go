@@ -1,0 +1,328 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// errIdentifier is the answer to an identifier that a database cannot hold.
+var errIdentifier = schemas.NewError(schemas.CodeInvalid, "an identifier is not valid text")
+
+type ownedKey struct{ owner, key string }
+
+// loadChats finds out what the Begins have to know: keys used before, their
+// chats (new ones are made), and the runs under way in those.
+func (b *batch) loadChats() error {
+	if !slices.ContainsFunc(b.writes, func(w *record.Write) bool { return w.Begin != nil }) {
+		return nil
+	}
+	if err := b.loadKeys(); err != nil {
+		return err
+	}
+	if err := b.findChats(); err != nil {
+		return err
+	}
+	if err := b.makeChats(); err != nil {
+		return err
+	}
+	var rows [][]any
+	for id, chat := range b.chats {
+		if chat.open == nil {
+			rows = append(rows, []any{id})
+		}
+	}
+	return b.tx.query(b.ctx, selectOpenRuns, rows, func(row scanner) error {
+		var chat int64
+		var run openRun
+		if err := row.Scan(&chat, &run.id, &run.state); err != nil {
+			return err
+		}
+		b.chats[chat].open = append(b.chats[chat].open, run)
+		return nil
+	})
+}
+
+// begins calls fn for each Begin that is not decided yet.
+func (b *batch) begins(fn func(o *outcome, g *record.Begin)) {
+	for i, w := range b.writes {
+		if o := &b.outcomes[i]; w.Begin != nil && o.err == nil && o.twin == 0 && b.runs[runID(w)] == nil {
+			fn(o, w.Begin)
+		}
+	}
+}
+
+// loadKeys refuses identifiers that are no text and idempotency keys that have
+// a run, and notes which Begins share a key.
+func (b *batch) loadKeys() error {
+	var rows [][]any
+	b.begins(func(o *outcome, g *record.Begin) {
+		if !validIdentifiers(g) {
+			o.err = errIdentifier
+		} else if g.Run.IdempotencyKey != "" {
+			rows = append(rows, []any{g.Run.Owner.ID, g.Run.IdempotencyKey})
+		}
+	})
+	if len(rows) == 0 {
+		return nil
+	}
+	used := make(map[ownedKey]bool)
+	err := b.tx.query(b.ctx, selectRunByKey, rows, func(row scanner) error {
+		var k ownedKey
+		if err := row.Scan(&k.owner, &k.key); err != nil {
+			return err
+		}
+		used[k] = true
+		return nil
+	})
+	first := make(map[ownedKey]int)
+	for i, w := range b.writes {
+		o := &b.outcomes[i]
+		if w.Begin == nil || w.Begin.Run.IdempotencyKey == "" || o.err != nil || b.runs[runID(w)] != nil {
+			continue
+		}
+		k := ownedKey{w.Begin.Run.Owner.ID, w.Begin.Run.IdempotencyKey}
+		if used[k] {
+			o.err = record.ErrDuplicate
+		} else if o.twin = first[k]; o.twin == 0 {
+			first[k] = i + 1
+		}
+	}
+	return err
+}
+
+func validIdentifiers(g *record.Begin) bool {
+	ids := []string{g.Run.ID, g.Run.Owner.ID, g.Run.IdempotencyKey, g.Run.UserMessageID, g.Run.MessageID, g.ChatKey, g.Supersede}
+	if g.UserMessage != nil {
+		ids = append(ids, g.UserMessage.ID)
+	}
+	return !slices.ContainsFunc(ids, func(id string) bool { return !plainText(id) })
+}
+
+// findChats looks up the chats that the Begins name.
+func (b *batch) findChats() error {
+	var ids []int64
+	var keys []ownedKey
+	b.begins(func(_ *outcome, g *record.Begin) {
+		if g.ConversationID != 0 {
+			ids = append(ids, g.ConversationID)
+		} else if g.ChatKey != "" {
+			keys = append(keys, ownedKey{g.Run.Owner.ID, g.ChatKey})
+		}
+	})
+	byKey := make(map[ownedKey]*chatState)
+	found := func(row scanner) error {
+		c := new(chatState)
+		if err := row.Scan(&c.id, &c.owner, &c.key); err != nil {
+			return err
+		}
+		if known := b.chats[c.id]; known != nil {
+			c = known
+		}
+		b.chats[c.id], byKey[ownedKey{c.owner, c.key}] = c, c
+		return nil
+	}
+	slices.Sort(ids) // locked in the same order everywhere
+	rows := make([][]any, 0, len(ids))
+	for _, id := range slices.Compact(ids) {
+		rows = append(rows, []any{id})
+	}
+	if err := b.tx.query(b.ctx, selectChat, rows, found); err != nil {
+		return err
+	}
+	slices.SortFunc(keys, func(x, y ownedKey) int { return cmp.Or(cmp.Compare(x.owner, y.owner), cmp.Compare(x.key, y.key)) })
+	rows = rows[:0]
+	for _, k := range slices.Compact(keys) {
+		rows = append(rows, []any{k.owner, k.key})
+	}
+	if err := b.tx.query(b.ctx, selectChatByKey, rows, found); err != nil {
+		return err
+	}
+	b.begins(func(o *outcome, g *record.Begin) {
+		if g.ConversationID == 0 {
+			o.chat = byKey[ownedKey{g.Run.Owner.ID, g.ChatKey}]
+		} else if c := b.chats[g.ConversationID]; c != nil && c.owner == g.Run.Owner.ID {
+			o.chat = c
+		} else {
+			o.err = schemas.ErrNotFound
+		}
+	})
+	return nil
+}
+
+// makeChats makes the chats that there are not yet; Begins under the same new
+// key get the same chat.
+func (b *batch) makeChats() error {
+	made := make(map[ownedKey]*chatState)
+	var rows [][]any
+	var failed error
+	b.begins(func(o *outcome, g *record.Begin) {
+		if o.chat != nil {
+			return
+		}
+		if g.Supersede != "" { // nothing to replace in a chat that is new
+			o.err = schemas.ErrNotFound
+			return
+		}
+		k := ownedKey{g.Run.Owner.ID, g.ChatKey}
+		if k.key == "" {
+			id, err := uuid.NewV7()
+			failed = errors.Join(failed, err)
+			k.key = id.String()
+		}
+		if o.chat = made[k]; o.chat != nil {
+			return
+		}
+		o.chat, o.newChat = &chatState{owner: k.owner, key: k.key, open: []openRun{}}, true
+		made[k] = o.chat
+		at := micros(g.Run.CreatedAt)
+		rows = append(rows, []any{k.owner, k.key, clean(g.Title), at, at})
+	})
+	if failed != nil {
+		return failed
+	}
+	err := b.tx.query(b.ctx, insertChat, rows, func(row scanner) error {
+		var id int64
+		var k ownedKey
+		if err := row.Scan(&id, &k.owner, &k.key); err != nil {
+			return err
+		}
+		made[k].id = id
+		b.chats[id] = made[k]
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range made {
+		if c.id == 0 {
+			return errRace
+		}
+	}
+	return nil
+}
+
+// begin adds the rows of a Begin, or sets its outcome.
+func (b *batch) begin(i int, w *record.Write) error {
+	o, g := &b.outcomes[i], w.Begin
+	if o.err != nil {
+		return nil
+	}
+	if known := b.runs[runID(w)]; known != nil {
+		return b.repeated(o, known, g)
+	}
+	if o.twin > 0 {
+		twin := b.outcomes[o.twin-1]
+		o.err, o.busyRun = cmp.Or(twin.err, record.ErrDuplicate), twin.busyRun
+		return nil
+	}
+	o.state, o.attempt = schemas.RunRunning, 1
+	if len(o.chat.open) > 0 {
+		o.busyRun = underWay(o.chat.open)
+		if !g.Queue {
+			o.err, o.state = record.ErrBusy, ""
+			return nil
+		}
+		o.state, o.attempt = schemas.RunQueued, 0
+	}
+	if g.Supersede != "" {
+		if err := b.supersede(o, g); err != nil || o.err != nil {
+			return err
+		}
+	}
+	if err := b.beginRows(o, g); err != nil {
+		return err
+	}
+	id := runID(w)
+	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt}
+	o.chat.open = append(o.chat.open, openRun{id, o.state})
+	return nil
+}
+
+// repeated is the outcome of a Begin that an earlier call has applied.
+func (b *batch) repeated(o *outcome, run *runState, g *record.Begin) error {
+	o.skip = true
+	if run.owner != g.Run.Owner.ID {
+		o.err = schemas.NewError(schemas.CodeConflict, "there is a run under this id")
+		return nil
+	}
+	o.state, o.attempt = run.state, run.attempt
+	return b.tx.query(b.ctx, selectChat, [][]any{{run.chat}}, func(row scanner) error {
+		o.chat = new(chatState)
+		return row.Scan(&o.chat.id, &o.chat.owner, &o.chat.key)
+	})
+}
+
+// underWay is the run that a chat works on: the one that runs, else the first
+// in the queue.
+func underWay(open []openRun) string {
+	for _, run := range open {
+		if run.state != schemas.RunQueued {
+			return run.id
+		}
+	}
+	return open[0].id
+}
+
+// supersede marks the message and all after it as replaced.
+func (b *batch) supersede(o *outcome, g *record.Begin) error {
+	var seq int64
+	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, g.Supersede}}, func(row scanner) error { return row.Scan(&seq) })
+	if err != nil {
+		return err
+	}
+	if seq == 0 {
+		o.err, o.state = schemas.ErrNotFound, ""
+		return nil
+	}
+	if err := b.tx.each(b.ctx, supersedeMessages, [][]any{{o.chat.id, seq}}); err != nil {
+		return err
+	}
+	return b.tx.each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}})
+}
+
+func (b *batch) beginRows(o *outcome, g *record.Begin) error {
+	r, at := &g.Run, micros(g.Run.CreatedAt)
+	roles, err := encodeJSON(r.Owner.Roles)
+	if err != nil {
+		return err
+	}
+	var key any
+	if r.IdempotencyKey != "" {
+		key = r.IdempotencyKey
+	}
+	b.add(insertRun, r.ID, o.chat.id, r.Owner.ID, clean(r.Owner.Name), clean(string(roles)), string(o.state), int64(o.attempt), pack(r.Request),
+		r.UserMessageID, r.MessageID, at, key, clean(r.BodyHash), r.CancelRequested)
+	if o.newChat {
+		for i := range g.History {
+			m := g.History[i]
+			if m.ID == "" {
+				id, err := uuid.NewV7()
+				if err != nil {
+					return err
+				}
+				m.ID = id.String()
+			}
+			if m.CreatedAt.IsZero() {
+				m.CreatedAt = r.CreatedAt
+			}
+			m.Status = cmp.Or(m.Status, schemas.MessageComplete)
+			if err := b.message(o.chat.owner, o.chat.id, &m, m.RunID, nil); err != nil {
+				return err
+			}
+		}
+	} else {
+		b.add(touchChat, at, o.chat.id, at)
+	}
+	if u := g.UserMessage; u != nil {
+		m := u.Message
+		m.ID = cmp.Or(m.ID, r.UserMessageID)
+		return b.message(o.chat.owner, o.chat.id, &m, cmp.Or(m.RunID, r.ID), u.Files)
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Limits of pages. A limit of 0 is the default, a greater one than the maximum
+// is the maximum.
+const (
+	DefaultChats    = 50
+	MaxChats        = 200
+	DefaultMessages = 50
+	MaxMessages     = 500
+)
+
+const (
+	cursorChats    = 'c'
+	cursorMessages = 'm'
+)
+
+// pageLimit returns a limit within its bounds.
+func pageLimit(limit, standard, most int) int {
+	if limit <= 0 {
+		return standard
+	}
+	return min(limit, most)
+}
+
+// Chats returns a page of the owner's chats, the one with the latest run first.
+// The query's text is looked for in titles and in messages that were not
+// replaced, whatever its case (on SQLite: the case of a to z).
+func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error) {
+	limit := pageLimit(q.Limit, DefaultChats, MaxChats)
+	tx := s.read(ctx).Where("owner = ?", owner)
+	var at, id int64
+	more, err := cursorPlace(q.Cursor, cursorChats, &at, &id)
+	if err != nil {
+		return schemas.ChatList{}, err
+	}
+	if more {
+		tx = tx.Where("(updated_at, id) < (?, ?)", at, id)
+	}
+	if text := strings.TrimSpace(clean(q.Text)); text != "" {
+		like := s.db.like() + ` ? ESCAPE '\'`
+		pattern := "%" + escapeLike.Replace(text) + "%"
+		tx = tx.Where("(title "+like+" OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id AND blocks.chat_id IS NOT NULL"+
+			" AND blocks.status <> 'superseded' AND blocks.current "+like+"))", pattern, pattern)
+	}
+	var rows []chatRow
+	if err := tx.Order("updated_at DESC, id DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
+		return schemas.ChatList{}, s.fault("chats", err)
+	}
+	list := schemas.ChatList{}
+	if len(rows) > limit {
+		rows = rows[:limit]
+		list.NextCursor = cursorOf(cursorChats, rows[limit-1].UpdatedAt, rows[limit-1].ID)
+	}
+	list.Items, err = withActiveRuns(s.read(ctx), rows)
+	return list, s.fault("chats", err)
+}
+
+// withActiveRuns returns the chats with the runs that they work on.
+func withActiveRuns(tx *gorm.DB, rows []chatRow) ([]schemas.Chat, error) {
+	chats := make([]schemas.Chat, len(rows))
+	ids := make([]int64, len(rows))
+	for i := range rows {
+		chats[i], ids[i] = rows[i].chat(), rows[i].ID
+	}
+	if len(ids) == 0 {
+		return chats, nil
+	}
+	var found []struct {
+		ChatID int64
+		ID     string
+		State  schemas.RunState
+	}
+	err := tx.Raw("SELECT chat_id, id, state FROM runs WHERE chat_id IN ? AND "+openStates+" ORDER BY created_at, id", ids).Scan(&found).Error
+	open := make(map[int64][]openRun)
+	for _, r := range found {
+		open[r.ChatID] = append(open[r.ChatID], openRun{r.ID, r.State})
+	}
+	for i := range chats {
+		if runs := open[chats[i].ConversationID]; len(runs) > 0 {
+			chats[i].ActiveRunID = underWay(runs)
+		}
+	}
+	return chats, err
+}
+
+// Chat returns the owner's chat without its messages.
+func (s *Store) Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error) {
+	return s.oneChat(s.read(ctx), s.read(ctx).Where("owner = ? AND id = ?", owner, id), "chat")
+}
+
+// ChatByKey returns the owner's chat under the key.
+func (s *Store) ChatByKey(ctx context.Context, owner, key string) (schemas.Chat, error) {
+	return s.oneChat(s.read(ctx), s.read(ctx).Where("owner = ? AND key = ?", owner, key), "chat by key")
+}
+
+func (s *Store) oneChat(tx, query *gorm.DB, operation string) (schemas.Chat, error) {
+	var row chatRow
+	if err := query.Take(&row).Error; err != nil {
+		return schemas.Chat{}, s.fault(operation, err)
+	}
+	chats, err := withActiveRuns(tx, []chatRow{row})
+	if err != nil {
+		return schemas.Chat{}, s.fault(operation, err)
+	}
+	return chats[0], nil
+}
+
+// chatExists says schemas.ErrNotFound unless the chat is the owner's.
+func chatExists(tx *gorm.DB, owner string, id int64) error {
+	_, err := number(tx, "SELECT id FROM chats WHERE owner = ? AND id = ?", owner, id)
+	return err
+}
+
+// number returns the one number that the SELECT finds. It is not done with
+// gorm's Row, which panics when the statement cannot be prepared.
+func number(tx *gorm.DB, query string, args ...any) (int64, error) {
+	var n int64
+	found := tx.Raw(query, args...).Scan(&n)
+	if found.Error == nil && found.RowsAffected == 0 {
+		return 0, schemas.ErrNotFound
+	}
+	return n, found.Error
+}
+
+// RenameChat gives the owner's chat a title; its place among the chats stays.
+func (s *Store) RenameChat(ctx context.Context, owner string, id int64, title string) (schemas.Chat, error) {
+	err := s.change(ctx, "UPDATE chats SET title = ? WHERE owner = ? AND id = ?", clean(title), owner, id)
+	if err != nil {
+		return schemas.Chat{}, s.fault("rename chat", err)
+	}
+	return s.Chat(ctx, owner, id)
+}
+
+// DeleteChat deletes the owner's chat with all that belongs to it. What its runs
+// write afterwards is fenced.
+func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
+	return s.fault("delete chat", s.change(ctx, "DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
+}
+
+// change runs a statement that has to find its row.
+func (s *Store) change(ctx context.Context, statement string, args ...any) error {
+	return s.db.write(ctx, func(tx *gorm.DB) error {
+		done := tx.Exec(statement, args...)
+		if done.Error == nil && done.RowsAffected == 0 {
+			return schemas.ErrNotFound
+		}
+		return done.Error
+	})
+}
+
+// Summary returns the summary of the chat's older turns; without one it is
+// empty.
+func (s *Store) Summary(ctx context.Context, owner string, id int64) (record.Summary, error) {
+	var row chatRow
+	if err := s.read(ctx).Where("owner = ? AND id = ?", owner, id).Take(&row).Error; err != nil {
+		return record.Summary{}, s.fault("summary", err)
+	}
+	return record.Summary{Text: row.Summary, Through: row.SummaryThrough, UpdatedAt: moment(row.SummaryAt)}, nil
+}
+
+// SetSummary replaces the summary. It goes when a message that it stands for is
+// superseded.
+func (s *Store) SetSummary(ctx context.Context, owner string, id int64, sum record.Summary) error {
+	return s.fault("set summary", s.change(ctx, "UPDATE chats SET summary = ?, summary_through = ?, summary_at = ? WHERE owner = ? AND id = ?",
+		clean(sum.Text), clean(sum.Through), micros(sum.UpdatedAt), owner, id))
+}

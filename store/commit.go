@@ -1,0 +1,305 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Commit applies every write in one transaction and sets its Err: nil, or
+// record.ErrFenced, record.ErrBusy, record.ErrDuplicate, schemas.ErrNotFound,
+// or what the database has against it. A write with an Err leaves nothing
+// behind and does not hold back the others; the parts of a Begin that was
+// queued are left out, as its run has not begun.
+//
+// Commit's own error means that nothing is known to be applied, with
+// record.ErrUnavailable while the database is away. The same writes may then be
+// committed again: what was applied after all is recognised and not applied
+// twice. One Commit at a time may hold a write.
+func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
+	if len(writes) == 0 {
+		return nil
+	}
+	var b *batch
+	err := s.db.batch(ctx, func(tx session) error {
+		b = newBatch(ctx, tx, writes)
+		return b.apply()
+	})
+	switch {
+	case err == nil:
+		b.report()
+		return nil
+	case s.closed.Load() || away(err) || ctx.Err() != nil:
+		return s.fault("commit", err)
+	case len(writes) == 1:
+		writes[0].Err = s.fault("commit", err)
+		return nil
+	}
+	// Some write is refused by the database: find it by halves.
+	half := len(writes) / 2
+	if err := s.Commit(ctx, writes[:half]); err != nil {
+		return err
+	}
+	return s.Commit(ctx, writes[half:])
+}
+
+// batch is one transaction of Commit: what it has found out, and the rows it is
+// going to write.
+type batch struct {
+	ctx      context.Context //nolint:containedctx // lives as long as the call of Commit
+	tx       session
+	writes   []*record.Write
+	outcomes []outcome
+	runs     map[string]*runState
+	chats    map[int64]*chatState
+	rows     [statementCount][][]any
+}
+
+// outcome is what a write gets once the transaction is committed.
+type outcome struct {
+	err error
+	// skip is a write that an earlier call has applied.
+	skip bool
+	// Of a Begin:
+	chat    *chatState
+	newChat bool
+	twin    int // 1 + the index of an earlier Begin under the same key
+	state   schemas.RunState
+	attempt int
+	busyRun string
+}
+
+// runState is what a fence has to know of a run.
+type runState struct {
+	id, owner string
+	chat      int64
+	state     schemas.RunState
+	attempt   int
+	lastSeq   int64
+	endedAt   int64
+	over      bool // had ended before this batch
+}
+
+// chatState is a chat of the batch with its runs under way.
+type chatState struct {
+	id         int64
+	owner, key string
+	open       []openRun
+}
+
+type openRun struct {
+	id    string
+	state schemas.RunState
+}
+
+func newBatch(ctx context.Context, tx session, writes []*record.Write) *batch {
+	return &batch{
+		ctx: ctx, tx: tx, writes: writes, outcomes: make([]outcome, len(writes)),
+		runs: make(map[string]*runState, len(writes)), chats: make(map[int64]*chatState),
+	}
+}
+
+// apply decides about each write in order and sends all rows, table by table.
+func (b *batch) apply() error {
+	if err := b.loadRuns(); err != nil {
+		return err
+	}
+	if err := b.loadChats(); err != nil {
+		return err
+	}
+	for i, w := range b.writes {
+		if err := b.write(i, w); err != nil {
+			return err
+		}
+	}
+	for i, rows := range b.rows {
+		if len(rows) == 0 {
+			continue
+		}
+		if err := b.tx.each(b.ctx, statements[i], rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report hands out the outcomes.
+func (b *batch) report() {
+	for i, w := range b.writes {
+		o := &b.outcomes[i]
+		w.Err = o.err
+		g := w.Begin
+		if g == nil {
+			continue
+		}
+		g.BusyRun, g.State, g.NewChat = o.busyRun, o.state, o.newChat && o.err == nil
+		if o.chat != nil {
+			g.Run.ConversationID, g.Run.ChatKey = o.chat.id, o.chat.key
+		}
+		if o.err == nil {
+			g.Run.State, g.Run.Attempt = o.state, o.attempt
+		}
+	}
+}
+
+// runID is the run that w is about.
+func runID(w *record.Write) string {
+	if w.Begin != nil {
+		return cmp.Or(w.RunID, w.Begin.Run.ID)
+	}
+	return w.RunID
+}
+
+// loadRuns locks the runs that there are, in the same order everywhere.
+func (b *batch) loadRuns() error {
+	ids := make([]string, 0, len(b.writes))
+	for _, w := range b.writes {
+		ids = append(ids, runID(w))
+	}
+	if len(ids) > 1 {
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+	}
+	rows := make([][]any, 0, len(ids))
+	for _, id := range ids {
+		if plainText(id) {
+			rows = append(rows, []any{id})
+		}
+	}
+	return b.tx.query(b.ctx, selectRun, rows, func(row scanner) error {
+		r := new(runState)
+		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.lastSeq, &r.endedAt); err != nil {
+			return err
+		}
+		r.over = r.state.Terminal()
+		b.runs[r.id] = r
+		return nil
+	})
+}
+
+// write adds the rows of one write, or sets its outcome.
+func (b *batch) write(i int, w *record.Write) error {
+	o := &b.outcomes[i]
+	if w.Begin != nil {
+		if err := b.begin(i, w); err != nil || o.err != nil || o.skip || o.state == schemas.RunQueued {
+			return err
+		}
+	}
+	run := b.runs[runID(w)]
+	if w.Begin == nil && (run == nil || run.attempt != w.Attempt || run.state.Terminal()) {
+		if !b.applied(run, i) {
+			o.err = record.ErrFenced
+		}
+		return nil
+	}
+	if c := w.Checkpoint; c != nil {
+		b.add(upsertCheckpoint, run.id, int64(c.N), pack(c.Data))
+	}
+	if c := w.ToolCall; c != nil {
+		if err := b.toolCall(run, c); err != nil {
+			o.err = err
+			return nil
+		}
+	}
+	for i := range w.Payloads {
+		p := &w.Payloads[i]
+		b.add(upsertPayload, run.chat, p.PayloadID, run.id, p.MessageID, clean(p.Type), clean(p.Source), clean(p.Summary),
+			pack(p.Data), clean(p.Outcome), micros(p.CreatedAt))
+	}
+	if s := w.Segment; s != nil {
+		b.add(upsertSegment, run.id, s.First, s.Last, int64(run.attempt), pack(s.Data))
+		run.lastSeq = max(run.lastSeq, s.Last)
+		if w.Finish == nil {
+			b.add(updateLastSeq, run.lastSeq, run.id)
+		}
+	}
+	if w.Finish != nil {
+		return b.finish(run, w.Finish)
+	}
+	return nil
+}
+
+// applied says whether the fence that holds write i back is the end that this
+// very attempt made in an earlier call, whose outcome was not known: then the
+// same end is in the batch, and the write is it or stands before it.
+func (b *batch) applied(run *runState, i int) bool {
+	if run == nil || !run.over || run.attempt != b.writes[i].Attempt {
+		return false
+	}
+	return slices.ContainsFunc(b.writes[i:], func(other *record.Write) bool {
+		f := other.Finish
+		return f != nil && runID(other) == run.id && other.Attempt == run.attempt && f.State == run.state &&
+			run.endedAt != 0 && micros(f.EndedAt) == run.endedAt
+	})
+}
+
+func (b *batch) add(statement int, args ...any) {
+	b.rows[statement] = append(b.rows[statement], args)
+}
+
+func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
+	var payload, modelOutput any
+	if c.Payload != nil {
+		data, err := encodeJSON(c.Payload)
+		if err != nil {
+			return fmt.Errorf("the payload of a tool: %w", err)
+		}
+		payload = pack(data)
+	}
+	if c.ModelOutput != c.Output {
+		modelOutput = pack(c.ModelOutput)
+	}
+	b.add(upsertToolCall, run.id, int64(c.Index), clean(c.ToolUseID), clean(c.Name), string(c.State), int64(cmp.Or(c.Attempt, run.attempt)),
+		pack(c.Input), pack(c.Output), modelOutput, c.IsError, payload, micros(c.StartedAt), c.Duration.Microseconds())
+	return nil
+}
+
+// finish ends the run.
+func (b *batch) finish(run *runState, f *record.Finish) error {
+	if f.Log != nil {
+		if run.lastSeq > 0 { // else no segment was ever stored
+			b.add(deleteSegments, run.id, int64(run.attempt))
+		}
+		b.add(insertLog, run.id, f.Log.First, f.Log.Last, int64(run.attempt), pack(f.Log.Data))
+		run.lastSeq = max(run.lastSeq, f.Log.Last)
+	}
+	if f.Trace != nil {
+		b.add(upsertTrace, run.id, pack(f.Trace))
+	}
+	b.add(deleteCheckpoints, run.id)
+	if f.Message != nil {
+		if err := b.message(run.owner, run.chat, f.Message, cmp.Or(f.Message.RunID, run.id), nil); err != nil {
+			return err
+		}
+	}
+	run.state, run.endedAt = f.State, micros(f.EndedAt)
+	var code, text string
+	if f.Error != nil {
+		code, text = string(f.Error.Code), clean(f.Error.Message)
+	}
+	b.add(finishRun, string(f.State), string(f.StopReason), int64(f.Usage.InputTokens), int64(f.Usage.OutputTokens), int64(f.Usage.TotalTokens),
+		code, text, run.lastSeq, run.endedAt, run.id)
+	b.add(touchChat, run.endedAt, run.chat, run.endedAt)
+	if chat := b.chats[run.chat]; chat != nil {
+		chat.open = slices.DeleteFunc(chat.open, func(o openRun) bool { return o.id == run.id })
+	}
+	return nil
+}
+
+// message adds a message's block, with its files.
+func (b *batch) message(owner string, chat int64, m *schemas.Message, run string, files []schemas.Attachment) error {
+	data, err := messageData(m, files)
+	if err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	b.add(insertBlock, owner, m.ID, chat, clean(m.Role), clean(cmp.Or(m.Type, blockMarkdown)), clean(m.Content), string(m.Status), run, data,
+		micros(m.CreatedAt))
+	for n, f := range files {
+		b.add(insertAttachment, owner, m.ID, int64(n), clean(f.Name), clean(f.MIME), pack(f.Content))
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// ToolHistoryOutput is how many characters of a tool's output a message shows;
+// ToolCalls has them all.
+const ToolHistoryOutput = 16_000
+
+// Messages returns a page of the chat's messages in order of time, from the
+// newest back, and the cursor of the page before it, "" when there is none.
+func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error) {
+	limit := pageLimit(q.Limit, DefaultMessages, MaxMessages)
+	var before int64
+	more, err := cursorPlace(q.Cursor, cursorMessages, &before)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := chatExists(s.read(ctx), owner, id); err != nil {
+		return nil, "", s.fault("messages", err)
+	}
+	tx := s.read(ctx).Table("blocks").Select(blockColumns).Where("chat_id = ?", id)
+	if more {
+		tx = tx.Where("seq < ?", before)
+	}
+	if !q.Superseded {
+		tx = tx.Where("status <> ?", schemas.MessageSuperseded)
+	}
+	var rows []blockRow
+	if err := tx.Order("seq DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
+		return nil, "", s.fault("messages", err)
+	}
+	cursor := ""
+	if len(rows) > limit {
+		rows = rows[:limit]
+		cursor = cursorOf(cursorMessages, rows[limit-1].Seq)
+	}
+	slices.Reverse(rows)
+	messages, err := joined(s.read(ctx), id, rows)
+	return messages, cursor, s.fault("messages", err)
+}
+
+// Message returns one message of the chat.
+func (s *Store) Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error) {
+	m, err := oneMessage(s.read(ctx), owner, id, messageID)
+	return m, s.fault("message", err)
+}
+
+func oneMessage(tx *gorm.DB, owner string, id int64, messageID string) (schemas.Message, error) {
+	var row blockRow
+	err := tx.Table("blocks").Select(blockColumns).Where("owner = ? AND id = ? AND chat_id = ?", owner, messageID, id).Take(&row).Error
+	if err != nil {
+		return schemas.Message{}, err
+	}
+	messages, err := joined(tx, id, []blockRow{row})
+	if err != nil {
+		return schemas.Message{}, err
+	}
+	return messages[0], nil
+}
+
+// joined returns the messages with their payloads and tool history.
+func joined(tx *gorm.DB, chat int64, rows []blockRow) ([]schemas.Message, error) {
+	messages := make([]schemas.Message, len(rows))
+	var ids, runs []string
+	for i := range rows {
+		var err error
+		if messages[i], err = rows[i].message(); err != nil {
+			return nil, err
+		}
+		if messages[i].Role == "assistant" {
+			ids = append(ids, messages[i].ID)
+			if messages[i].RunID != "" {
+				runs = append(runs, messages[i].RunID)
+			}
+		}
+	}
+	payloads, err := payloadsOf(tx, chat, ids)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := toolCalls(tx, runs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range messages {
+		m := &messages[i]
+		if m.Role != "assistant" {
+			continue
+		}
+		m.Payloads, m.ToolHistory = payloads[m.ID], history(calls[m.RunID])
+		if err := joinCustomPayload(m); err != nil {
+			return nil, err
+		}
+	}
+	return messages, nil
+}
+
+// joinCustomPayload fills in what messageData left out.
+func joinCustomPayload(m *schemas.Message) error {
+	p := m.CustomPayload
+	switch {
+	case p == nil:
+	case p.PayloadID != "":
+		if i := slices.IndexFunc(m.Payloads, func(q schemas.CustomPayload) bool { return q.PayloadID == p.PayloadID }); i >= 0 {
+			*p = m.Payloads[i]
+		}
+	case p.Type == typeToolHistory:
+		calls := m.ToolHistory
+		if calls == nil {
+			calls = []schemas.ToolCall{}
+		}
+		data, err := encodeJSON(calls)
+		p.Data = data
+		return err
+	}
+	return nil
+}
+
+// history is how a message shows the tool calls of its run.
+func history(calls []record.ToolCall) []schemas.ToolCall {
+	var shown []schemas.ToolCall
+	for _, c := range calls {
+		shown = append(shown, schemas.ToolCall{
+			ToolName: c.Name, Input: c.Input, Output: cut(c.Output), IsError: c.IsError, ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
+		})
+	}
+	return shown
+}
+
+// cut shortens a tool's output and says so.
+func cut(output string) string {
+	if len(output) <= ToolHistoryOutput {
+		return output
+	}
+	length := utf8.RuneCountInString(output)
+	if length <= ToolHistoryOutput {
+		return output
+	}
+	end, n := 0, 0
+	for end = range output {
+		if n == ToolHistoryOutput {
+			break
+		}
+		n++
+	}
+	return fmt.Sprintf("%s\n[the first %d of %d characters]", output[:end], ToolHistoryOutput, length)
+}
+
+// Files returns the attachments of a user's message with their content.
+func (s *Store) Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error) {
+	_, err := number(s.read(ctx), "SELECT seq FROM blocks WHERE owner = ? AND id = ? AND chat_id = ?", owner, messageID, id)
+	if err != nil {
+		return nil, s.fault("files", err)
+	}
+	var rows []struct {
+		Name, Mime string
+		Content    []byte
+	}
+	err = s.read(ctx).Raw("SELECT name, mime, content FROM attachments WHERE owner = ? AND block_id = ? ORDER BY n", owner, messageID).Scan(&rows).Error
+	if err != nil {
+		return nil, s.fault("files", err)
+	}
+	files := make([]schemas.Attachment, len(rows))
+	for i, r := range rows {
+		content, err := unpack(r.Content)
+		if err != nil {
+			return nil, s.fault("files", err)
+		}
+		files[i] = schemas.Attachment{Name: r.Name, MIME: r.Mime, Content: string(content)}
+	}
+	return files, nil
+}
+
+// SetFeedback keeps the user's judgement of a message, in place of an earlier
+// one.
+func (s *Store) SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
+	data, err := encodeJSON(schemas.Feedback{Rating: clean(f.Rating), Comment: clean(f.Comment)})
+	if err == nil {
+		err = s.change(ctx, "UPDATE blocks SET feedback = ? WHERE owner = ? AND id = ? AND chat_id = ?", string(data), owner, messageID, id)
+	}
+	if err != nil {
+		return schemas.Message{}, s.fault("set feedback", err)
+	}
+	return s.Message(ctx, owner, id, messageID)
+}
+
+// payloadsOf returns the payloads of the messages in order, by message.
+func payloadsOf(tx *gorm.DB, chat int64, messages []string) (map[string][]schemas.CustomPayload, error) {
+	if len(messages) == 0 {
+		return nil, nil
+	}
+	var rows []payloadRow
+	if err := tx.Table("payloads").Where("chat_id = ? AND message_id IN ?", chat, messages).Order("seq").Find(&rows).Error; err != nil {
+		return nil, err
+	}
+	found := make(map[string][]schemas.CustomPayload)
+	for i := range rows {
+		p, err := rows[i].payload()
+		if err != nil {
+			return nil, err
+		}
+		found[rows[i].MessageID] = append(found[rows[i].MessageID], p)
+	}
+	return found, nil
+}
+
+// Payload returns a payload of the chat, whole.
+func (s *Store) Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error) {
+	var row payloadRow
+	err := s.read(ctx).Table("payloads").Joins("JOIN chats ON chats.id = payloads.chat_id").Select("payloads.*").
+		Where("chats.owner = ? AND payloads.chat_id = ? AND payloads.payload_id = ?", owner, id, payloadID).Take(&row).Error
+	if err != nil {
+		return schemas.CustomPayload{}, s.fault("payload", err)
+	}
+	p, err := row.payload()
+	return p, s.fault("payload", err)
+}
+
+// Payloads returns the chat's payloads in order, without their data, those of
+// superseded messages left out.
+func (s *Store) Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error) {
+	if err := chatExists(s.read(ctx), owner, id); err != nil {
+		return nil, s.fault("payloads", err)
+	}
+	var rows []payloadRow
+	err := s.read(ctx).Raw(`SELECT p.payload_id, p.type, p.source, p.summary, p.outcome FROM payloads p
+		LEFT JOIN blocks b ON b.owner = ? AND b.id = p.message_id
+		WHERE p.chat_id = ? AND (b.status IS NULL OR b.status <> ?) ORDER BY p.seq`, owner, id, schemas.MessageSuperseded).Scan(&rows).Error
+	if err != nil {
+		return nil, s.fault("payloads", err)
+	}
+	found := make([]schemas.CustomPayload, len(rows))
+	for i := range rows {
+		if found[i], err = rows[i].payload(); err != nil {
+			return nil, s.fault("payloads", err)
+		}
+	}
+	return found, nil
+}
+
+// ResolvePayload keeps the user's decision about a payload.
+func (s *Store) ResolvePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (schemas.CustomPayload, error) {
+	err := s.change(ctx, `UPDATE payloads SET outcome = ? WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
+		clean(outcome), payloadID, owner, id)
+	if err != nil {
+		return schemas.CustomPayload{}, s.fault("resolve payload", err)
+	}
+	return s.Payload(ctx, owner, id, payloadID)
+}

@@ -1,0 +1,63 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/chattray/chattray/store/storetest"
+)
+
+// postgresURL is the database of TEST_DATABASE_URL, or the one that the PG*
+// variables name, as pg_virtualenv sets them. `make test` gives one.
+func postgresURL(t testing.TB) string {
+	t.Helper()
+	if given := os.Getenv("TEST_DATABASE_URL"); given != "" {
+		return given
+	}
+	if os.Getenv("PGHOST") == "" {
+		t.Skip("no Postgres: set TEST_DATABASE_URL, or run under pg_virtualenv as `make test` does")
+	}
+	return "postgres:///?sslmode=prefer"
+}
+
+// freshPostgres makes a schema that goes with the test.
+func freshPostgres(t *testing.T) string {
+	t.Helper()
+	base := postgresURL(t)
+	db, err := sql.Open("pgx", base)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	schema := "test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
+		t.Fatalf("make a schema: %v", err)
+	}
+	t.Cleanup(func() {
+		if _, err := db.ExecContext(context.Background(), "DROP SCHEMA "+schema+" CASCADE"); err != nil {
+			t.Errorf("drop the schema: %v", err)
+		}
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatalf("parse the url: %v", err)
+	}
+	q := u.Query()
+	q.Set("search_path", schema)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func TestPostgres(t *testing.T) {
+	postgresURL(t)
+	storetest.Run(t, freshPostgres)
+}

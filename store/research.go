@@ -1,0 +1,286 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Limits of the research data.
+const (
+	maxStreams  = 10_000
+	maxReports  = 10_000
+	MaxArticles = 1000 // of a report or a search
+	// maxWords bounds how many words of a search count.
+	maxWords = 32
+)
+
+type streamRow struct {
+	ID           int64 `gorm:"primaryKey;autoIncrement:false"`
+	Name         string
+	Purpose      string
+	Schema       string
+	Instructions string
+	Owner        string
+	CreatedAt    int64 `gorm:"autoCreateTime:false"`
+	UpdatedAt    int64 `gorm:"autoUpdateTime:false"`
+}
+
+// TableName names the table.
+func (streamRow) TableName() string { return "streams" }
+
+func (r *streamRow) stream() schemas.Stream {
+	return schemas.Stream{
+		StreamID: r.ID, Name: r.Name, Purpose: r.Purpose, Schema: json.RawMessage(r.Schema), Instructions: r.Instructions, Owner: r.Owner,
+		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+	}
+}
+
+func rowOfStream(st *schemas.Stream) streamRow {
+	return streamRow{
+		ID: st.StreamID, Name: clean(st.Name), Purpose: clean(st.Purpose), Schema: clean(string(st.Schema)), Instructions: clean(st.Instructions),
+		Owner: clean(st.Owner), CreatedAt: micros(st.CreatedAt), UpdatedAt: micros(st.UpdatedAt),
+	}
+}
+
+type reportRow struct {
+	ID           int64 `gorm:"primaryKey;autoIncrement:false"`
+	StreamID     int64
+	Title        string
+	Summary      string
+	PublishedAt  int64
+	ArticleCount int `gorm:"->;-:migration"`
+}
+
+// TableName names the table.
+func (reportRow) TableName() string { return "reports" }
+
+func (r *reportRow) report() schemas.Report {
+	return schemas.Report{
+		ReportID: r.ID, StreamID: r.StreamID, Title: r.Title, Summary: r.Summary, PublishedAt: moment(r.PublishedAt), ArticleCount: r.ArticleCount,
+	}
+}
+
+type articleRow struct {
+	ID       int64 `gorm:"primaryKey;autoIncrement:false"`
+	ReportID int64
+	PMID     string `gorm:"column:pmid"`
+	DOI      string `gorm:"column:doi"`
+	Title    string
+	Authors  string
+	Journal  string
+	Year     int
+	Abstract string
+	Category string
+	URL      string
+}
+
+// articleColumns are those of articleRow.
+const articleColumns = "articles.id, report_id, pmid, doi, articles.title, articles.authors, journal, year, articles.abstract, category, url"
+
+// TableName names the table.
+func (articleRow) TableName() string { return "articles" }
+
+func (r *articleRow) article() (schemas.Article, error) {
+	a := schemas.Article{
+		ArticleID: r.ID, ReportID: r.ReportID, PMID: r.PMID, DOI: r.DOI, Title: r.Title, Journal: r.Journal, Year: r.Year, Abstract: r.Abstract,
+		Category: r.Category, URL: r.URL,
+	}
+	if err := json.Unmarshal([]byte(r.Authors), &a.Authors); err != nil {
+		return a, fmt.Errorf("article %d: authors: %w", r.ID, err)
+	}
+	return a, nil
+}
+
+func articles(rows []articleRow) ([]schemas.Article, error) {
+	found := make([]schemas.Article, len(rows))
+	for i := range rows {
+		var err error
+		if found[i], err = rows[i].article(); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Streams returns all streams in order of their ids.
+func (s *Store) Streams(ctx context.Context) ([]schemas.Stream, error) {
+	var rows []streamRow
+	if err := s.read(ctx).Order("id").Limit(maxStreams).Find(&rows).Error; err != nil {
+		return nil, s.fault("streams", err)
+	}
+	found := make([]schemas.Stream, len(rows))
+	for i := range rows {
+		found[i] = rows[i].stream()
+	}
+	return found, nil
+}
+
+// Stream returns the stream.
+func (s *Store) Stream(ctx context.Context, id int64) (schemas.Stream, error) {
+	var row streamRow
+	if err := s.read(ctx).Where("id = ?", id).Take(&row).Error; err != nil {
+		return schemas.Stream{}, s.fault("stream", err)
+	}
+	return row.stream(), nil
+}
+
+// UpdateStream applies change to the stream in one transaction and sets
+// UpdatedAt. An error of change leaves the stream as it is; the id stays.
+func (s *Store) UpdateStream(ctx context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error) {
+	var changed schemas.Stream
+	var refused error
+	err := s.db.write(ctx, func(tx *gorm.DB) error {
+		var row streamRow
+		if err := tx.Clauses(s.db.rowLock()...).Where("id = ?", id).Take(&row).Error; err != nil {
+			return err
+		}
+		st := row.stream()
+		if refused = change(&st); refused != nil {
+			return refused
+		}
+		st.StreamID, st.UpdatedAt = id, time.Now()
+		row = rowOfStream(&st)
+		changed = row.stream()
+		return tx.Save(&row).Error
+	})
+	if refused != nil {
+		return schemas.Stream{}, refused
+	}
+	if err != nil {
+		return schemas.Stream{}, s.fault("update stream", err)
+	}
+	return changed, nil
+}
+
+func (*sqliteDB) rowLock() []clause.Expression { return nil }
+
+func (*postgresDB) rowLock() []clause.Expression {
+	return []clause.Expression{clause.Locking{Strength: clause.LockingStrengthUpdate}}
+}
+
+const reportColumns = "reports.*, (SELECT COUNT(*) FROM articles WHERE articles.report_id = reports.id) AS article_count"
+
+// Reports returns the reports of a stream, newest first; streamID 0 is all
+// streams.
+func (s *Store) Reports(ctx context.Context, streamID int64) ([]schemas.Report, error) {
+	tx := s.read(ctx).Select(reportColumns)
+	if streamID != 0 {
+		tx = tx.Where("stream_id = ?", streamID)
+	}
+	var rows []reportRow
+	if err := tx.Order("published_at DESC, id DESC").Limit(maxReports).Find(&rows).Error; err != nil {
+		return nil, s.fault("reports", err)
+	}
+	found := make([]schemas.Report, len(rows))
+	for i := range rows {
+		found[i] = rows[i].report()
+	}
+	return found, nil
+}
+
+// Report returns the report with its articles in order of their ids.
+func (s *Store) Report(ctx context.Context, id int64) (schemas.Report, error) {
+	var row reportRow
+	if err := s.read(ctx).Select(reportColumns).Where("id = ?", id).Take(&row).Error; err != nil {
+		return schemas.Report{}, s.fault("report", err)
+	}
+	var rows []articleRow
+	if err := s.read(ctx).Select(articleColumns).Where("report_id = ?", id).Order("id").Limit(MaxArticles).Find(&rows).Error; err != nil {
+		return schemas.Report{}, s.fault("report", err)
+	}
+	report := row.report()
+	var err error
+	report.Articles, err = articles(rows)
+	return report, s.fault("report", err)
+}
+
+// SearchArticles searches title, abstract and authors for the words of the
+// query; streamID or reportID 0 do not narrow. Articles with all words come
+// first, then those with some; the best first. A query without a word finds
+// nothing.
+func (s *Store) SearchArticles(ctx context.Context, query string, streamID, reportID int64, limit int) ([]schemas.Article, error) {
+	words := searchWords(query)
+	limit = pageLimit(limit, MaxArticles, MaxArticles)
+	var found []articleRow
+	for _, all := range []bool{true, false} {
+		if len(words) == 0 || len(found) >= limit || !all && len(words) == 1 {
+			break
+		}
+		tx := s.db.searchArticles(s.read(ctx).Table("articles").Select(articleColumns), words, all)
+		if streamID != 0 {
+			tx = tx.Where("report_id IN (SELECT id FROM reports WHERE stream_id = ?)", streamID)
+		}
+		if reportID != 0 {
+			tx = tx.Where("report_id = ?", reportID)
+		}
+		if len(found) > 0 {
+			tx = tx.Where("articles.id NOT IN ?", articleIDs(found))
+		}
+		var rows []articleRow
+		if err := tx.Limit(limit - len(found)).Find(&rows).Error; err != nil {
+			return nil, s.fault("search articles", err)
+		}
+		found = append(found, rows...)
+	}
+	result, err := articles(found)
+	return result, s.fault("search articles", err)
+}
+
+func articleIDs(rows []articleRow) []int64 {
+	ids := make([]int64, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	return ids
+}
+
+// searchWords returns the words of a user's text: what stands between white
+// space and has a letter or a digit.
+func searchWords(query string) []string {
+	var words []string
+	for _, word := range strings.Fields(clean(query)) {
+		if len(words) < maxWords && strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// searchArticles: each word is a quoted string of FTS5, in which only the quote
+// means something.
+func (*sqliteDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = `"` + strings.ReplaceAll(word, `"`, `""`) + `"`
+	}
+	operator := " OR "
+	if all {
+		operator = " AND "
+	}
+	return tx.Joins("JOIN articles_search ON articles_search.rowid = articles.id").
+		Where("articles_search MATCH ?", strings.Join(quoted, operator)).Order("bm25(articles_search, 4.0, 1.0, 2.0), articles.id")
+}
+
+// searchArticles: each word is made a query by Postgres itself.
+func (*postgresDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB {
+	operator := " || "
+	if all {
+		operator = " && "
+	}
+	query := strings.Repeat(operator+"plainto_tsquery('english', ?)", len(words))[len(operator):]
+	args := make([]any, len(words))
+	for i, word := range words {
+		args[i] = word
+	}
+	return tx.Joins("JOIN (SELECT "+query+" AS words) AS q ON articles.search @@ q.words", args...).
+		Order("ts_rank_cd(articles.search, q.words) DESC, articles.id")
+}

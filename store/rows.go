@@ -1,0 +1,271 @@
+package store
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// blockMarkdown is the type of a message that names none.
+const blockMarkdown = "md"
+
+type chatRow struct {
+	ID             int64
+	Owner          string
+	Key            string
+	Title          string
+	CreatedAt      int64 `gorm:"autoCreateTime:false"`
+	UpdatedAt      int64 `gorm:"autoUpdateTime:false"`
+	Summary        string
+	SummaryThrough string
+	SummaryAt      int64
+}
+
+// TableName names the table.
+func (chatRow) TableName() string { return "chats" }
+
+func (r *chatRow) chat() schemas.Chat {
+	return schemas.Chat{ConversationID: r.ID, ChatID: r.Key, Title: r.Title, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt)}
+}
+
+type runRow struct {
+	ID              string
+	ChatID          int64
+	ChatKey         string
+	Owner           string
+	OwnerName       string
+	OwnerRoles      string
+	State           schemas.RunState
+	Attempt         int
+	Request         []byte
+	UserMessageID   string
+	MessageID       string
+	LastSeq         int64
+	CreatedAt       int64
+	EndedAt         int64
+	StopReason      schemas.StopReason
+	InputTokens     int
+	OutputTokens    int
+	TotalTokens     int
+	ErrorCode       schemas.Code
+	ErrorMessage    string
+	IdempotencyKey  *string
+	BodyHash        string
+	CancelRequested bool
+}
+
+func (r *runRow) run() (record.Run, error) {
+	request, err := unpack(r.Request)
+	if err != nil {
+		return record.Run{}, fmt.Errorf("run %s: %w", r.ID, err)
+	}
+	run := record.Run{
+		ID: r.ID, ConversationID: r.ChatID, ChatKey: r.ChatKey, Owner: schemas.User{ID: r.Owner, Name: r.OwnerName}, State: r.State,
+		Attempt: r.Attempt, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: r.LastSeq,
+		CreatedAt: moment(r.CreatedAt), EndedAt: moment(r.EndedAt), StopReason: r.StopReason,
+		Usage:    schemas.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, TotalTokens: r.TotalTokens},
+		BodyHash: r.BodyHash, CancelRequested: r.CancelRequested,
+	}
+	if r.IdempotencyKey != nil {
+		run.IdempotencyKey = *r.IdempotencyKey
+	}
+	if r.ErrorCode != "" || r.ErrorMessage != "" {
+		run.Error = &schemas.MessageFailure{Code: r.ErrorCode, Message: r.ErrorMessage}
+	}
+	if err := json.Unmarshal([]byte(r.OwnerRoles), &run.Owner.Roles); err != nil {
+		return record.Run{}, fmt.Errorf("run %s: roles: %w", r.ID, err)
+	}
+	return run, nil
+}
+
+type toolCallRow struct {
+	RunID       string
+	Idx         int
+	ToolUseID   string
+	Name        string
+	State       record.ToolCallState
+	Attempt     int
+	Input       []byte
+	Output      []byte
+	ModelOutput []byte
+	IsError     bool
+	Payload     []byte
+	StartedAt   int64
+	DurationUs  int64
+}
+
+func (r *toolCallRow) call() (record.ToolCall, error) {
+	var u unpacker
+	c := record.ToolCall{
+		RunID: r.RunID, Index: r.Idx, ToolUseID: r.ToolUseID, Name: r.Name, State: r.State, Attempt: r.Attempt,
+		Input: u.bytes(r.Input), Output: string(u.bytes(r.Output)), IsError: r.IsError, StartedAt: moment(r.StartedAt),
+		Duration: time.Duration(r.DurationUs) * time.Microsecond,
+	}
+	c.ModelOutput = c.Output
+	if r.ModelOutput != nil {
+		c.ModelOutput = string(u.bytes(r.ModelOutput))
+	}
+	if raw := u.bytes(r.Payload); raw != nil && u.err == nil {
+		c.Payload = new(schemas.CustomPayload)
+		u.err = json.Unmarshal(raw, c.Payload)
+	}
+	if u.err != nil {
+		return record.ToolCall{}, fmt.Errorf("tool call %d of run %s: %w", r.Idx, r.RunID, u.err)
+	}
+	return c, nil
+}
+
+// unpacker unpacks several values and keeps the first error.
+type unpacker struct{ err error }
+
+func (u *unpacker) bytes(packed []byte) []byte {
+	data, err := unpack(packed)
+	if u.err == nil {
+		u.err = err
+	}
+	return data
+}
+
+type payloadRow struct {
+	Seq       int64
+	ChatID    int64
+	PayloadID string
+	RunID     string
+	MessageID string
+	Type      string
+	Source    string
+	Summary   string
+	Data      []byte
+	Outcome   string
+	CreatedAt int64
+}
+
+func (r *payloadRow) payload() (schemas.CustomPayload, error) {
+	data, err := unpack(r.Data)
+	if err != nil {
+		return schemas.CustomPayload{}, fmt.Errorf("payload %s: %w", r.PayloadID, err)
+	}
+	return schemas.CustomPayload{
+		PayloadID: r.PayloadID, Type: r.Type, Data: data, Summary: r.Summary, Source: r.Source, Outcome: r.Outcome,
+	}, nil
+}
+
+type blockRow struct {
+	Seq       int64
+	Owner     string
+	ID        string
+	ChatID    int64
+	Role      string
+	Type      string
+	Current   string
+	Status    schemas.MessageStatus
+	RunID     string
+	Data      *string
+	Feedback  *string
+	CreatedAt int64
+}
+
+// blockColumns are those of blockRow.
+const blockColumns = "seq, owner, id, chat_id, role, type, current, status, run_id, data, feedback, created_at"
+
+// blockData is what a message has beside its text.
+type blockData struct {
+	SuggestedValues  []schemas.SuggestedValue  `json:"suggested_values,omitempty"`
+	SuggestedActions []schemas.SuggestedAction `json:"suggested_actions,omitempty"`
+	// CustomPayload is without data where that is stored elsewhere: under its
+	// id, or as the run's tool calls.
+	CustomPayload *schemas.CustomPayload   `json:"custom_payload,omitempty"`
+	StopReason    schemas.StopReason       `json:"stop_reason,omitempty"`
+	Usage         *schemas.Usage           `json:"usage,omitempty"`
+	Warnings      []string                 `json:"warnings,omitempty"`
+	Error         *schemas.MessageFailure  `json:"error,omitempty"`
+	Action        *schemas.ActionMetadata  `json:"action,omitempty"`
+	Attachments   []schemas.AttachmentInfo `json:"attachments,omitempty"`
+}
+
+// typeToolHistory is the payload that stands for the tools that ran.
+const typeToolHistory = "tool_history"
+
+// messageData returns the column data of a message: JSON, or nil when there is
+// nothing beside the text.
+func messageData(m *schemas.Message, files []schemas.Attachment) (any, error) {
+	d := blockData{
+		SuggestedValues: m.SuggestedValues, SuggestedActions: m.SuggestedActions, StopReason: m.StopReason, Usage: m.Usage,
+		Warnings: m.Warnings, Error: m.Error, Action: m.Action, Attachments: m.Attachments,
+	}
+	if len(files) > 0 {
+		d.Attachments = describe(files)
+	}
+	if p := m.CustomPayload; p != nil {
+		stripped := *p
+		if p.PayloadID != "" || p.Type == typeToolHistory {
+			stripped.Data = nil
+		}
+		d.CustomPayload = &stripped
+	}
+	if d.empty() {
+		return nil, nil
+	}
+	data, err := encodeJSON(d)
+	return clean(string(data)), err
+}
+
+func (d *blockData) empty() bool {
+	return len(d.SuggestedValues) == 0 && len(d.SuggestedActions) == 0 && d.CustomPayload == nil && d.StopReason == "" && d.Usage == nil &&
+		len(d.Warnings) == 0 && d.Error == nil && d.Action == nil && len(d.Attachments) == 0
+}
+
+// describe names the files; the size of an image is that of what its base64
+// stands for.
+func describe(files []schemas.Attachment) []schemas.AttachmentInfo {
+	infos := make([]schemas.AttachmentInfo, len(files))
+	for i, f := range files {
+		size := len(f.Content)
+		if strings.HasPrefix(f.MIME, "image/") {
+			size = base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(f.Content, "=")))
+		}
+		infos[i] = schemas.AttachmentInfo{Name: clean(f.Name), MIME: clean(f.MIME), Size: size}
+	}
+	return infos
+}
+
+// message returns the message without what is stored elsewhere.
+func (r *blockRow) message() (schemas.Message, error) {
+	m := schemas.Message{
+		ID: r.ID, ConversationID: r.ChatID, Role: r.Role, Type: r.Type, Content: r.Current, Status: r.Status,
+		CreatedAt: moment(r.CreatedAt), RunID: r.RunID,
+	}
+	if r.Data != nil {
+		var d blockData
+		if err := json.Unmarshal([]byte(*r.Data), &d); err != nil {
+			return m, fmt.Errorf("message %s: %w", r.ID, err)
+		}
+		m.SuggestedValues, m.SuggestedActions, m.CustomPayload, m.StopReason = d.SuggestedValues, d.SuggestedActions, d.CustomPayload, d.StopReason
+		m.Usage, m.Warnings, m.Error, m.Action, m.Attachments = d.Usage, d.Warnings, d.Error, d.Action, d.Attachments
+	}
+	if r.Feedback != nil {
+		m.Feedback = new(schemas.Feedback)
+		if err := json.Unmarshal([]byte(*r.Feedback), m.Feedback); err != nil {
+			return m, fmt.Errorf("feedback on message %s: %w", r.ID, err)
+		}
+	}
+	return m, nil
+}
+
+// encodeJSON encodes v in one line, with raw parts as they are, white space
+// aside.
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

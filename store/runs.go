@@ -1,0 +1,227 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// openStates is the condition of the index runs_open.
+const openStates = "state IN ('queued', 'running', 'waiting')"
+
+// runs selects runs with the keys of their chats.
+func runs(tx *gorm.DB) *gorm.DB {
+	return tx.Table("runs").Joins("JOIN chats ON chats.id = runs.chat_id").Select("runs.*, chats.key AS chat_key")
+}
+
+// Run returns the run.
+func (s *Store) Run(ctx context.Context, id string) (record.Run, error) {
+	return s.oneRun(runs(s.read(ctx)).Where("runs.id = ?", id), "run")
+}
+
+// RunByKey returns the run that the owner started under an Idempotency-Key.
+func (s *Store) RunByKey(ctx context.Context, owner, key string) (record.Run, error) {
+	return s.oneRun(runs(s.read(ctx)).Where("runs.owner = ? AND runs.idempotency_key = ?", owner, key), "run by key")
+}
+
+// NextQueued returns the oldest queued run of the chat.
+func (s *Store) NextQueued(ctx context.Context, conversationID int64) (record.Run, error) {
+	return s.oneRun(runs(s.read(ctx)).Where("runs.chat_id = ? AND runs.state = 'queued' AND runs."+openStates, conversationID).
+		Order("runs.created_at, runs.id"), "next queued run")
+}
+
+func (s *Store) oneRun(query *gorm.DB, operation string) (record.Run, error) {
+	var row runRow
+	if err := query.Take(&row).Error; err != nil {
+		return record.Run{}, s.fault(operation, err)
+	}
+	run, err := row.run()
+	return run, s.fault(operation, err)
+}
+
+// Unfinished returns the runs in no terminal state, oldest first.
+func (s *Store) Unfinished(ctx context.Context) ([]record.Run, error) {
+	var rows []runRow
+	if err := runs(s.read(ctx)).Where("runs." + openStates).Order("runs.created_at, runs.id").Find(&rows).Error; err != nil {
+		return nil, s.fault("unfinished runs", err)
+	}
+	found := make([]record.Run, len(rows))
+	for i := range rows {
+		var err error
+		if found[i], err = rows[i].run(); err != nil {
+			return nil, s.fault("unfinished runs", err)
+		}
+	}
+	return found, nil
+}
+
+// Claim makes attempt the run's current one and the state running. The run must
+// be in no terminal state and at attempt-1, else it is record.ErrFenced. A
+// queued run can be claimed only while no other run of its chat is running or
+// waiting, else it is record.ErrBusy; its user message then moves behind what
+// was answered in the meantime.
+func (s *Store) Claim(ctx context.Context, id string, attempt int) error {
+	return s.fault("claim", s.db.batch(ctx, func(tx session) error { return claim(ctx, tx, id, attempt) }))
+}
+
+func claim(ctx context.Context, tx session, id string, attempt int) error {
+	var run runState
+	err := tx.query(ctx, selectRun, [][]any{{id}}, func(row scanner) error {
+		return row.Scan(&run.id, &run.owner, &run.chat, &run.state, &run.attempt, &run.lastSeq, &run.endedAt)
+	})
+	switch {
+	case err != nil:
+		return err
+	case run.id == "":
+		return schemas.ErrNotFound
+	case run.state.Terminal() || run.attempt != attempt-1:
+		return record.ErrFenced
+	}
+	if run.state == schemas.RunQueued {
+		if err := free(ctx, tx, run.chat); err != nil {
+			return err
+		}
+		if err := tx.each(ctx, moveUserMessage, [][]any{{run.id, run.owner}}); err != nil {
+			return err
+		}
+	}
+	return tx.each(ctx, claimRun, [][]any{{attempt, id}})
+}
+
+// free says record.ErrBusy while a run of the chat is running or waiting. The
+// chat is locked, so that none begins meanwhile.
+func free(ctx context.Context, tx session, chat int64) error {
+	err := tx.query(ctx, selectChat, [][]any{{chat}}, func(scanner) error { return nil })
+	if err != nil {
+		return err
+	}
+	busy := false
+	err = tx.query(ctx, selectOpenRuns, [][]any{{chat}}, func(row scanner) error {
+		var run openRun
+		if err := row.Scan(&chat, &run.id, &run.state); err != nil {
+			return err
+		}
+		busy = busy || run.state != schemas.RunQueued
+		return nil
+	})
+	if err == nil && busy {
+		return record.ErrBusy
+	}
+	return err
+}
+
+// RequestCancel makes a cancel durable. For a run that has ended it does
+// nothing.
+func (s *Store) RequestCancel(ctx context.Context, id string) error {
+	if err := s.runExists(ctx, id); err != nil {
+		return s.fault("request cancel", err)
+	}
+	return s.fault("request cancel", s.db.write(ctx, func(tx *gorm.DB) error {
+		return tx.Exec("UPDATE runs SET cancel_requested = ? WHERE id = ? AND "+openStates, true, id).Error
+	}))
+}
+
+// runExists says schemas.ErrNotFound unless there is such a run.
+func (s *Store) runExists(ctx context.Context, id string) error {
+	_, err := number(s.read(ctx), "SELECT chat_id FROM runs WHERE id = ?", id)
+	return err
+}
+
+// Segments returns those segments of the run's log with events after the
+// sequence number, in order.
+func (s *Store) Segments(ctx context.Context, id string, after int64) ([]record.Segment, error) {
+	var rows []struct {
+		FirstSeq, LastSeq int64
+		Data              []byte
+	}
+	err := s.read(ctx).Raw("SELECT first_seq, last_seq, data FROM segments WHERE run_id = ? AND last_seq > ? ORDER BY first_seq", id, after).
+		Scan(&rows).Error
+	if err == nil && len(rows) == 0 {
+		err = s.runExists(ctx, id)
+	}
+	if err != nil {
+		return nil, s.fault("segments", err)
+	}
+	found := make([]record.Segment, len(rows))
+	for i, r := range rows {
+		data, err := unpack(r.Data)
+		if err != nil {
+			return nil, s.fault("segments", err)
+		}
+		found[i] = record.Segment{First: r.FirstSeq, Last: r.LastSeq, Data: data}
+	}
+	return found, nil
+}
+
+// Checkpoints returns the run's checkpoints in order; a run that has ended has
+// none.
+func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint, error) {
+	var rows []struct {
+		N    int
+		Data []byte
+	}
+	err := s.read(ctx).Raw("SELECT n, data FROM checkpoints WHERE run_id = ? ORDER BY n", id).Scan(&rows).Error
+	if err == nil && len(rows) == 0 {
+		err = s.runExists(ctx, id)
+	}
+	if err != nil {
+		return nil, s.fault("checkpoints", err)
+	}
+	found := make([]record.Checkpoint, len(rows))
+	for i, r := range rows {
+		data, err := unpack(r.Data)
+		if err != nil {
+			return nil, s.fault("checkpoints", err)
+		}
+		found[i] = record.Checkpoint{N: r.N, Data: data}
+	}
+	return found, nil
+}
+
+// ToolCalls returns the run's tool calls, whole, in the order in which the
+// model asked for them.
+func (s *Store) ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error) {
+	byRun, err := toolCalls(s.read(ctx), []string{id})
+	if err == nil && len(byRun[id]) == 0 {
+		err = s.runExists(ctx, id)
+	}
+	return byRun[id], s.fault("tool calls", err)
+}
+
+// toolCalls returns the tool calls of the runs, by run.
+func toolCalls(tx *gorm.DB, ids []string) (map[string][]record.ToolCall, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var rows []toolCallRow
+	if err := tx.Table("tool_calls").Where("run_id IN ?", ids).Order("run_id, idx").Find(&rows).Error; err != nil {
+		return nil, err
+	}
+	byRun := make(map[string][]record.ToolCall)
+	for i := range rows {
+		call, err := rows[i].call()
+		if err != nil {
+			return nil, err
+		}
+		byRun[call.RunID] = append(byRun[call.RunID], call)
+	}
+	return byRun, nil
+}
+
+// Trace returns the run's trace; a run without one is schemas.ErrNotFound.
+func (s *Store) Trace(ctx context.Context, id string) (json.RawMessage, error) {
+	var row struct{ Data []byte }
+	if err := s.read(ctx).Table("traces").Select("data").Where("run_id = ?", id).Take(&row).Error; err != nil {
+		return nil, s.fault("trace", err)
+	}
+	data, err := unpack(row.Data)
+	if err != nil {
+		return nil, s.fault("trace", fmt.Errorf("of run %s: %w", id, err))
+	}
+	return data, nil
+}

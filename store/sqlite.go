@@ -1,0 +1,259 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+)
+
+// Limits of SQLite.
+const (
+	// sqliteBusy is how long a statement waits for another process's lock.
+	sqliteBusy = "10000" // ms
+	// sqliteCache bounds the page cache of a connection.
+	sqliteReadCache, sqliteWriteCache = "-2000", "-16000" // KiB
+	// sqliteCheckpoint is how many pages the write-ahead log may have before
+	// they are moved into the file.
+	sqliteCheckpoint = "4000"
+)
+
+// sqliteDB is a database file: a pool of readers and one writer.
+type sqliteDB struct {
+	path    string
+	readers *sql.DB
+	reads   *gorm.DB
+	writers *sql.DB
+
+	// turn holds one token; who has it may use the writer. It is gone once
+	// closed is.
+	turn, closed chan struct{}
+	// writer is nil until it is needed, and again once it is broken.
+	writer *sqliteWriter
+}
+
+// sqliteWriter is the one connection that writes, with its statements.
+type sqliteWriter struct {
+	conn       *sql.Conn
+	gorm       *gorm.DB
+	statements map[string]*sql.Stmt
+}
+
+func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) {
+	if path == "" || strings.HasPrefix(path, ":memory:") {
+		return nil, errors.New("sqlite: needs the path of a file")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{})}
+	d.turn <- struct{}{}
+	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache)); err != nil {
+		return nil, err
+	}
+	d.writers.SetMaxOpenConns(1)
+	if err := d.writers.PingContext(ctx); err != nil { // makes the file, in WAL mode, before it is read
+		return nil, errors.Join(err, d.writers.Close())
+	}
+	if d.readers, err = sql.Open("sqlite", sqliteDSN(path, sqliteReadCache)+"&_pragma=query_only(1)"); err != nil {
+		return nil, errors.Join(err, d.writers.Close())
+	}
+	d.readers.SetMaxOpenConns(conns)
+	d.readers.SetMaxIdleConns(conns)
+	config := gormConfig()
+	config.PrepareStmt = true
+	if d.reads, err = gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: d.readers}, config); err != nil {
+		return nil, errors.Join(err, d.readers.Close(), d.writers.Close())
+	}
+	return d, nil
+}
+
+// sqliteDSN asks for durable commits and enforced references.
+func sqliteDSN(path, cache string) string {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(" + sqliteBusy + ")", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		"cache_size(" + cache + ")", "wal_autocheckpoint(" + sqliteCheckpoint + ")", "temp_store(MEMORY)",
+	}}
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + q.Encode()
+}
+
+func (d *sqliteDB) read() *gorm.DB { return d.reads }
+
+func (d *sqliteDB) like() string { return "LIKE" }
+
+func (d *sqliteDB) ping(ctx context.Context) error { return d.readers.PingContext(ctx) }
+
+// close waits for the transaction under way.
+func (d *sqliteDB) close() error {
+	<-d.turn
+	close(d.closed)
+	d.drop()
+	return errors.Join(d.readers.Close(), d.writers.Close())
+}
+
+func (d *sqliteDB) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return d.transaction(ctx, func(w *sqliteWriter) error { return fn(w.gorm.WithContext(ctx)) })
+}
+
+func (d *sqliteDB) batch(ctx context.Context, fn func(tx session) error) error {
+	return d.transaction(ctx, func(w *sqliteWriter) error { return fn(w) })
+}
+
+// transaction runs fn between BEGIN and COMMIT once it is its turn.
+func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) error) error {
+	select {
+	case <-d.turn:
+	case <-d.closed:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if d.writer == nil {
+		if err := d.connect(ctx); err != nil {
+			d.turn <- struct{}{}
+			return err
+		}
+	}
+	begun, done := false, false
+	defer func() {
+		if begun && !done {
+			d.rollback(ctx)
+		}
+		d.turn <- struct{}{}
+	}()
+	if err := d.writer.run(ctx, "BEGIN IMMEDIATE"); err != nil {
+		d.check(err)
+		return err
+	}
+	begun = true
+	if err := fn(d.writer); err != nil {
+		return err
+	}
+	if err := d.writer.run(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	done = true
+	return nil
+}
+
+// rollback ends a transaction that failed; some failures have ended it already.
+func (d *sqliteDB) rollback(ctx context.Context) {
+	if err := d.writer.run(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
+		d.drop()
+	}
+}
+
+// check gives up a broken connection.
+func (d *sqliteDB) check(err error) {
+	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) {
+		d.drop()
+	}
+}
+
+// drop closes the writer; the next transaction opens another one.
+func (d *sqliteDB) drop() {
+	if d.writer == nil {
+		return
+	}
+	for _, st := range d.writer.statements {
+		_ = st.Close() // the connection goes, and with it what belongs to it
+	}
+	_ = d.writer.conn.Close()
+	d.writer = nil
+}
+
+func (d *sqliteDB) connect(ctx context.Context) error {
+	conn, err := d.writers.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	db, err := gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: conn}, gormConfig())
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	d.writer = &sqliteWriter{conn: conn, gorm: db, statements: make(map[string]*sql.Stmt)}
+	return nil
+}
+
+// sqliteWords stand for the marks of session in SQLite's SQL.
+var sqliteWords = strings.NewReplacer("{lock}", "", "{next_seq}", "(SELECT MAX(seq) + 1 FROM blocks)")
+
+// prepare returns the statement, kept for as long as the connection.
+func (w *sqliteWriter) prepare(ctx context.Context, statement string) (*sql.Stmt, error) {
+	if st, ok := w.statements[statement]; ok {
+		return st, nil
+	}
+	st, err := w.conn.PrepareContext(ctx, sqliteWords.Replace(statement))
+	if err != nil {
+		return nil, fmt.Errorf("prepare %.40q: %w", statement, err)
+	}
+	w.statements[statement] = st
+	return st, nil
+}
+
+// run runs a statement without parameters. The driver starts a goroutine for
+// each statement whose context can end, so the context is looked at once; the
+// file answers quickly, and waiting for its lock is bounded by sqliteBusy.
+func (w *sqliteWriter) run(ctx context.Context, statement string) error {
+	return w.each(ctx, statement, [][]any{nil})
+}
+
+func (w *sqliteWriter) each(ctx context.Context, statement string, rows [][]any) error {
+	if err := ctx.Err(); err != nil || len(rows) == 0 {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	st, err := w.prepare(ctx, statement)
+	if err != nil {
+		return err
+	}
+	for _, args := range rows {
+		if _, err := st.ExecContext(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *sqliteWriter) query(ctx context.Context, statement string, rows [][]any, scan func(row scanner) error) error {
+	if err := ctx.Err(); err != nil || len(rows) == 0 {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	st, err := w.prepare(ctx, statement)
+	if err != nil {
+		return err
+	}
+	for _, args := range rows {
+		if err := queryOne(ctx, st, args, scan); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func queryOne(ctx context.Context, st *sql.Stmt, args []any, scan func(row scanner) error) error {
+	found, err := st.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = found.Close() }() // Err says what went wrong
+	for found.Next() {
+		if err := scan(found); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}

@@ -1,0 +1,14 @@
+package store_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/chattray/chattray/store/storetest"
+)
+
+func freshSQLite(t *testing.T) string {
+	return "sqlite:" + filepath.Join(t.TempDir(), "a new folder", "with ? and % and #.db")
+}
+
+func TestSQLite(t *testing.T) { storetest.Run(t, freshSQLite) }

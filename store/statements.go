@@ -1,0 +1,81 @@
+package store
+
+// The statements of Commit, in the order in which they run: what is referred to
+// comes first, and a finished log takes the place of its segments.
+const (
+	insertRun = iota
+	insertBlock
+	insertAttachment
+	upsertCheckpoint
+	upsertToolCall
+	upsertPayload
+	upsertSegment
+	deleteSegments
+	insertLog
+	upsertTrace
+	deleteCheckpoints
+	updateLastSeq
+	finishRun
+	touchChat
+	statementCount
+)
+
+const segmentUpsert = `INSERT INTO segments (run_id, first_seq, last_seq, attempt, data) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT (run_id, first_seq) DO UPDATE SET last_seq = excluded.last_seq, attempt = excluded.attempt, data = excluded.data`
+
+var statements = [statementCount]string{
+	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
+		created_at, idempotency_key, body_hash, cancel_requested) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, status, run_id, data, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	insertAttachment: `INSERT INTO attachments (owner, block_id, n, name, mime, content) VALUES (?, ?, ?, ?, ?, ?)`,
+	upsertCheckpoint: `INSERT INTO checkpoints (run_id, n, data) VALUES (?, ?, ?)
+		ON CONFLICT (run_id, n) DO UPDATE SET data = excluded.data`,
+	upsertToolCall: `INSERT INTO tool_calls (run_id, idx, tool_use_id, name, state, attempt, input, output, model_output, is_error, payload,
+		started_at, duration_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (run_id, idx) DO UPDATE SET tool_use_id = excluded.tool_use_id, name = excluded.name, state = excluded.state,
+		attempt = excluded.attempt, input = excluded.input, output = excluded.output, model_output = excluded.model_output,
+		is_error = excluded.is_error, payload = excluded.payload, started_at = excluded.started_at, duration_us = excluded.duration_us`,
+	// A payload may be written again by its run. An id that another run of the
+	// chat has used is refused: run_id cannot be NULL.
+	upsertPayload: `INSERT INTO payloads (chat_id, payload_id, run_id, message_id, type, source, summary, data, outcome, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (chat_id, payload_id) DO UPDATE SET run_id = CASE WHEN payloads.run_id = excluded.run_id THEN excluded.run_id END,
+		message_id = excluded.message_id, type = excluded.type, source = excluded.source, summary = excluded.summary, data = excluded.data`,
+	upsertSegment:     segmentUpsert,
+	deleteSegments:    `DELETE FROM segments WHERE run_id = ? AND attempt = ?`,
+	insertLog:         segmentUpsert,
+	upsertTrace:       `INSERT INTO traces (run_id, data) VALUES (?, ?) ON CONFLICT (run_id) DO UPDATE SET data = excluded.data`,
+	deleteCheckpoints: `DELETE FROM checkpoints WHERE run_id = ?`,
+	updateLastSeq:     `UPDATE runs SET last_seq = ? WHERE id = ?`,
+	finishRun: `UPDATE runs SET state = ?, stop_reason = ?, input_tokens = ?, output_tokens = ?, total_tokens = ?, error_code = ?,
+		error_message = ?, last_seq = ?, ended_at = ? WHERE id = ?`,
+	touchChat: `UPDATE chats SET updated_at = ? WHERE id = ? AND updated_at < ?`,
+}
+
+// The questions of Commit.
+const (
+	selectRun       = `SELECT id, owner, chat_id, state, attempt, last_seq, ended_at FROM runs WHERE id = ? {lock}`
+	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
+	selectChat      = `SELECT id, owner, key FROM chats WHERE id = ? {lock}`
+	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
+	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
+	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY id`
+	selectMessage  = `SELECT seq FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
+)
+
+// What replaces messages from one on.
+const (
+	supersedeMessages = `UPDATE blocks SET status = 'superseded' WHERE chat_id = ? AND seq >= ? AND status <> 'superseded'`
+	// A summary that has taken in a replaced message stands for nothing.
+	dropSummary = `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ?
+		AND summary_through IN (SELECT id FROM blocks WHERE chat_id = ? AND seq >= ?)`
+)
+
+// What makes a run the current attempt's.
+const (
+	claimRun        = `UPDATE runs SET attempt = ?, state = 'running' WHERE id = ?`
+	moveUserMessage = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?
+		AND status <> 'superseded'`
+)

@@ -1,0 +1,237 @@
+package storetest
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+func testSegments(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w)
+	id := w.RunID
+	s := []record.Segment{
+		{First: 1, Last: 4, Data: []byte(long("compresses well ", 10_000))},
+		{First: 5, Last: 5, Data: []byte("tiny\x00\xff")},
+		{First: 1_000_001, Last: 1_000_007, Data: []byte(long("attempt 2 ", 300))},
+	}
+	f.mustCommit(&record.Write{RunID: id, Attempt: 1, Segment: &record.Segment{First: 1, Last: 2, Data: []byte("shorter, replaced")}})
+	f.mustCommit(&record.Write{RunID: id, Attempt: 1, Segment: &s[0]}, &record.Write{RunID: id, Attempt: 1, Segment: &s[1]})
+	must(f, f.store.Claim(f.ctx, id, 2))
+	f.mustCommit(&record.Write{RunID: id, Attempt: 2, Segment: &s[2]})
+	for after, want := range map[int64][]record.Segment{0: s, 3: s, 4: s[1:], 5: s[2:], 1_000_006: s[2:], 1_000_007: {}} {
+		got, err := f.store.Segments(f.ctx, id, after)
+		must(f, err)
+		equal(f, "segments", got, want)
+	}
+	end := f.finish(w, "a")
+	end.Attempt = 2
+	end.Finish.Log = &record.Segment{First: 1_000_001, Last: 1_000_009, Data: []byte("all of attempt 2")}
+	f.mustCommit(end)
+	got, err := f.store.Segments(f.ctx, id, 0)
+	must(f, err)
+	equal(f, "log", got, []record.Segment{s[0], s[1], *end.Finish.Log})
+	run, err := f.store.Run(f.ctx, id)
+	must(f, err)
+	equal(f, "last event", run.LastSeq, 1_000_009)
+}
+
+func testCheckpoints(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w)
+	var want []record.Checkpoint
+	for n := 1; n <= 3; n++ {
+		c := record.Checkpoint{N: n, Data: json.RawMessage(`{ "n" : "` + long("x", n*200) + `\u0000\ud800" }`)}
+		want = append(want, c)
+		f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, Checkpoint: &c})
+	}
+	f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, Checkpoint: &want[1]})
+	got, err := f.store.Checkpoints(f.ctx, w.RunID)
+	must(f, err)
+	equal(f, "checkpoints", got, want)
+}
+
+func testToolCalls(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w)
+	p := payload("", "articles", `{"a": [1, "<b>"]}`)
+	calls := []record.ToolCall{
+		{
+			RunID: w.RunID, Index: 0, ToolUseID: "toolu_1", Name: "search", State: record.ToolFinished, Attempt: 1, Input: json.RawMessage(`{"q": "x"}`),
+			Output: "found\x00", ModelOutput: "found\x00", Payload: &p, StartedAt: start, Duration: 412 * time.Millisecond,
+		},
+		{
+			RunID: w.RunID, Index: 1, Name: "fetch", State: record.ToolFinished, Attempt: 1, Input: json.RawMessage(`{}`), Output: long("whole ", 900),
+			ModelOutput: "cut", IsError: true, StartedAt: start,
+		},
+		{RunID: w.RunID, Index: 2, Name: "slow", State: record.ToolStarted, Attempt: 1, Input: json.RawMessage(`{}`), StartedAt: start},
+	}
+	for _, i := range []int{2, 0, 1} { // started in any order
+		started := calls[i]
+		started.State, started.Output, started.ModelOutput, started.Payload = record.ToolStarted, "", "", nil
+		f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, ToolCall: &started})
+	}
+	f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, ToolCall: &calls[1]}, &record.Write{RunID: w.RunID, Attempt: 1, ToolCall: &calls[0]})
+	got, err := f.store.ToolCalls(f.ctx, w.RunID)
+	must(f, err)
+	want := slices.Clone(calls)
+	compact := p
+	compact.Data = json.RawMessage(`{"a":[1,"<b>"]}`)
+	want[0].Payload = &compact
+	equal(f, "tool calls", got, want)
+
+	f.mustCommit(f.finish(w, "a"))
+	m, err := f.store.Message(f.ctx, f.owner, w.Begin.Run.ConversationID, w.Begin.Run.MessageID)
+	must(f, err)
+	equal(f, "tool history", m.ToolHistory, []schemas.ToolCall{
+		{ToolName: "search", Input: json.RawMessage(`{"q": "x"}`), Output: "found\x00", ToolUseID: "toolu_1", DurationMS: 412},
+		{ToolName: "fetch", Input: json.RawMessage(`{}`), Output: calls[1].Output, IsError: true},
+		{ToolName: "slow", Input: json.RawMessage(`{}`)},
+	})
+}
+
+func testLongOutput(f *fixture) {
+	w := f.begin("q")
+	exact, over := long("é", 2*16_000), long("é", 2*16_001)
+	f.mustCommit(
+		w, &record.Write{RunID: w.RunID, Attempt: 1, ToolCall: &record.ToolCall{Index: 0, Name: "t", State: record.ToolFinished, Output: exact}},
+		&record.Write{RunID: w.RunID, Attempt: 1, ToolCall: &record.ToolCall{Index: 1, Name: "t", State: record.ToolFinished, Output: over}},
+		f.finish(w, "a"),
+	)
+	m, err := f.store.Message(f.ctx, f.owner, w.Begin.Run.ConversationID, w.Begin.Run.MessageID)
+	must(f, err)
+	equal(f, "output of 16,000 characters", m.ToolHistory[0].Output, exact)
+	if got := m.ToolHistory[1].Output; !strings.HasPrefix(got, exact+"\n") || !strings.Contains(got, "16001") || len(got) > len(exact)+100 {
+		f.Errorf("output of 16,001 characters ends in %q", got[len(got)-60:])
+	}
+	calls, err := f.store.ToolCalls(f.ctx, w.RunID)
+	must(f, err)
+	equal(f, "whole output", calls[1].Output, over)
+}
+
+func testTrace(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w)
+	_, err := f.store.Trace(f.ctx, w.RunID)
+	fails(f, "trace of a run under way", err, schemas.ErrNotFound)
+	end := f.finish(w, "a")
+	end.Finish.Trace = json.RawMessage(`{"messages": "` + long("long ", 3000) + `"}`)
+	f.mustCommit(end)
+	got, err := f.store.Trace(f.ctx, w.RunID)
+	must(f, err)
+	equal(f, "trace", string(got), string(end.Finish.Trace))
+}
+
+func testRunByKey(f *fixture) {
+	g := f.turn("q", "a", func(g *record.Begin) { g.Run.IdempotencyKey, g.Run.BodyHash = "k-1", "hash" })
+	run, err := f.store.RunByKey(f.ctx, f.owner, "k-1")
+	must(f, err)
+	equal(f, "run", []string{run.ID, run.IdempotencyKey, run.BodyHash}, []string{g.Run.ID, "k-1", "hash"})
+	_, err = f.store.RunByKey(f.ctx, f.somebody().owner, "k-1")
+	fails(f, "somebody else's key", err, schemas.ErrNotFound)
+	_, err = f.store.RunByKey(f.ctx, f.owner, "")
+	fails(f, "no key", err, schemas.ErrNotFound)
+}
+
+func testUnfinished(f *fixture) {
+	one, two, done := f.begin("one"), f.begin("two"), f.begin("done")
+	waits := f.begin("waits", queued, func(g *record.Begin) { g.ChatKey = "k" })
+	first := f.begin("first", key("k"))
+	first.Begin.Run.CreatedAt = start.Add(-time.Hour)
+	f.mustCommit(done, two, one, first, waits)
+	f.mustCommit(f.finish(done, "a"))
+	all, err := f.store.Unfinished(f.ctx)
+	must(f, err)
+	var got []string
+	for _, r := range all {
+		if r.Owner.ID == f.owner {
+			got = append(got, r.ID)
+		}
+	}
+	equal(f, "runs under way, oldest first", got, []string{first.RunID, one.RunID, two.RunID, waits.RunID})
+}
+
+func testQueueAndClaim(f *fixture) {
+	first := f.begin("q1")
+	f.mustCommit(first)
+	chat := first.Begin.Run.ConversationID
+	second, third := f.begin("q2", in(chat), queued), f.begin("q3", in(chat), queued)
+	f.mustCommit(second, third)
+	next, err := f.store.NextQueued(f.ctx, chat)
+	must(f, err)
+	equal(f, "next", []any{next.ID, next.Attempt, next.State}, []any{second.RunID, 0, schemas.RunQueued})
+	fails(f, "claim while another runs", f.store.Claim(f.ctx, second.RunID, 1), record.ErrBusy)
+	early := &record.Write{RunID: second.RunID, Attempt: 1, Segment: &record.Segment{First: 1, Last: 1}}
+	f.commit(early)
+	fails(f, "write before the claim", early.Err, record.ErrFenced)
+
+	f.mustCommit(f.finish(first, "a1"))
+	equal(f, "before the claim", f.messages(chat, false), []string{"q1", "q2", "q3", "a1"})
+	fails(f, "claim of the wrong attempt", f.store.Claim(f.ctx, second.RunID, 2), record.ErrFenced)
+	must(f, f.store.Claim(f.ctx, second.RunID, 1))
+	fails(f, "claim again", f.store.Claim(f.ctx, second.RunID, 1), record.ErrFenced)
+	fails(f, "claim of the third", f.store.Claim(f.ctx, third.RunID, 1), record.ErrBusy)
+	equal(f, "after the claim", f.messages(chat, false), []string{"q1", "q3", "a1", "q2"})
+	f.mustCommit(f.finish(second, "a2"))
+
+	// A queued run may end without having begun.
+	next, err = f.store.NextQueued(f.ctx, chat)
+	must(f, err)
+	equal(f, "next", next.ID, third.RunID)
+	f.mustCommit(&record.Write{RunID: third.RunID, Attempt: 0, Finish: &record.Finish{State: schemas.RunCancelled, EndedAt: f.now()}})
+	_, err = f.store.NextQueued(f.ctx, chat)
+	fails(f, "next in an empty queue", err, schemas.ErrNotFound)
+	fails(f, "claim of a run that has ended", f.store.Claim(f.ctx, third.RunID, 1), record.ErrFenced)
+}
+
+func testClaimRecovered(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w)
+	fails(f, "claim of the attempt that is", f.store.Claim(f.ctx, w.RunID, 1), record.ErrFenced)
+	must(f, f.store.Claim(f.ctx, w.RunID, 2))
+	run, err := f.store.Run(f.ctx, w.RunID)
+	must(f, err)
+	equal(f, "run", []any{run.Attempt, run.State}, []any{2, schemas.RunRunning})
+	equal(f, "messages", f.messages(run.ConversationID, false), []string{"q"})
+	fails(f, "claim of no run", f.store.Claim(f.ctx, newID(), 1), schemas.ErrNotFound)
+}
+
+func testRequestCancel(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w)
+	must(f, f.store.RequestCancel(f.ctx, w.RunID))
+	must(f, f.store.RequestCancel(f.ctx, w.RunID))
+	run, err := f.store.Run(f.ctx, w.RunID)
+	must(f, err)
+	equal(f, "cancel requested", run.CancelRequested, true)
+	g := f.turn("q", "a")
+	must(f, f.store.RequestCancel(f.ctx, g.Run.ID))
+	run, err = f.store.Run(f.ctx, g.Run.ID)
+	must(f, err)
+	equal(f, "cancel requested after the end", run.CancelRequested, false)
+}
+
+func testUnknownRun(f *fixture) {
+	id := newID()
+	calls := map[string]func() error{
+		"run":            func() error { _, err := f.store.Run(f.ctx, id); return err },
+		"segments":       func() error { _, err := f.store.Segments(f.ctx, id, 0); return err },
+		"checkpoints":    func() error { _, err := f.store.Checkpoints(f.ctx, id); return err },
+		"tool calls":     func() error { _, err := f.store.ToolCalls(f.ctx, id); return err },
+		"trace":          func() error { _, err := f.store.Trace(f.ctx, id); return err },
+		"request cancel": func() error { return f.store.RequestCancel(f.ctx, id) },
+		"claim":          func() error { return f.store.Claim(f.ctx, id, 1) },
+		"next queued":    func() error { _, err := f.store.NextQueued(f.ctx, 1<<40); return err },
+	}
+	for name, call := range calls {
+		fails(f, name, call(), schemas.ErrNotFound)
+	}
+	id = "no\x00id"
+	for name, call := range calls {
+		fails(f, name+" under no text", call(), schemas.ErrNotFound)
+	}
+}

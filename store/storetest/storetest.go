@@ -1,0 +1,272 @@
+// Package storetest is the contract of package store: one suite that every
+// database passes, and one benchmark of the path that all runs share.
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+)
+
+// Run holds the suite against a kind of database. fresh returns the url of a
+// database that is empty and goes with the test.
+func Run(t *testing.T, fresh func(t *testing.T) string) {
+	shared := open(t, fresh(t))
+	for name, test := range sharedTests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newFixture(t, shared))
+		})
+	}
+	for name, test := range ownTests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, fresh(t))
+		})
+	}
+}
+
+// sharedTests share a database; each is an owner of its own.
+var sharedTests = map[string]func(f *fixture){
+	"begin makes a chat":                       testBeginMakesChat,
+	"begin finds the chat":                     testBeginFindsChat,
+	"begin in somebody else's chat":            testBeginForeign,
+	"begin stores the history of a new chat":   testBeginHistory,
+	"begin twice for one new key":              testBeginTwiceNewKey,
+	"begin in a busy chat":                     testBeginBusy,
+	"begin under a used idempotency key":       testBeginDuplicate,
+	"begin repeated":                           testBeginRepeated,
+	"begin with attachments":                   testBeginAttachments,
+	"begin refuses identifiers with NUL":       testBeginIdentifiers,
+	"edit and regenerate supersede":            testSupersede,
+	"supersede of what is not there":           testSupersedeUnknown,
+	"a run from begin to finish":               testWholeRun,
+	"a run in one write":                       testWholeRunOneWrite,
+	"a failed run keeps its error":             testFailedRun,
+	"fences":                                   testFences,
+	"finish repeated":                          testFinishRepeated,
+	"one bad write":                            testOneBadWrite,
+	"commit with a context that has ended":     testCommitCancelled,
+	"commit of nothing":                        testCommitNothing,
+	"segments":                                 testSegments,
+	"checkpoints":                              testCheckpoints,
+	"tool calls":                               testToolCalls,
+	"long tool output":                         testLongOutput,
+	"trace":                                    testTrace,
+	"run by key":                               testRunByKey,
+	"unfinished runs":                          testUnfinished,
+	"queue and claim":                          testQueueAndClaim,
+	"claim of a recovered run":                 testClaimRecovered,
+	"request cancel":                           testRequestCancel,
+	"runs that are not there":                  testUnknownRun,
+	"chats in pages":                           testChatPages,
+	"chats searched":                           testChatSearch,
+	"chats of one owner":                       testChatOwners,
+	"active run":                               testActiveRun,
+	"rename and delete":                        testRenameDelete,
+	"delete with everything":                   testDeleteAll,
+	"bad cursors":                              testBadCursors,
+	"messages in pages":                        testMessagePages,
+	"message with everything":                  testMessageWhole,
+	"custom payload is the tool history":       testCustomPayloadHistory,
+	"feedback":                                 testFeedback,
+	"payloads":                                 testPayloads,
+	"payload id of another run":                testPayloadCollision,
+	"summary":                                  testSummary,
+	"everything of somebody else is not found": testOwnership,
+	"text":                      testText,
+	"large content":             testLargeContent,
+	"many goroutines":           testConcurrent,
+	"one chat, many goroutines": testConcurrentOneChat,
+}
+
+// ownTests have a database each.
+var ownTests = map[string]func(t *testing.T, url string){
+	"migrations":       testMigrations,
+	"migrated at once": testMigratedAtOnce,
+	"closed":           testClosed,
+	"import":           testImport,
+	"bad imports":      testBadImports,
+	"research":         testResearch,
+	"update stream":    testUpdateStream,
+	"search articles":  testSearch,
+	"hostile searches": testHostileSearch,
+}
+
+func open(t testing.TB, url string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), url, store.Options{})
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// start is when the tests take place; the databases keep microseconds.
+var start = time.Date(2026, 11, 21, 10, 30, 0, 123456000, time.UTC)
+
+// fixture is one owner at work.
+type fixture struct {
+	testing.TB
+	ctx   context.Context //nolint:containedctx // of the test
+	store *store.Store
+	owner string
+	clock time.Time
+}
+
+func newFixture(t testing.TB, s *store.Store) *fixture {
+	return &fixture{TB: t, ctx: t.Context(), store: s, owner: "https://issuer|" + newID(), clock: start}
+}
+
+// somebody returns another owner.
+func (f *fixture) somebody() *fixture {
+	other := *f
+	other.owner = "https://issuer|" + newID()
+	return &other
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// now is a second later each time.
+func (f *fixture) now() time.Time {
+	f.clock = f.clock.Add(time.Second)
+	return f.clock
+}
+
+// begin makes the write of a run about a text; with changes it.
+func (f *fixture) begin(text string, with ...func(g *record.Begin)) *record.Write {
+	at := f.now()
+	g := &record.Begin{
+		Run: record.Run{
+			ID: newID(), Owner: schemas.User{ID: f.owner, Name: "Ann", Roles: []string{"user"}}, Request: json.RawMessage(`{"message":"hi"}`),
+			UserMessageID: newID(), MessageID: newID(), CreatedAt: at,
+		},
+		Title: "About " + text,
+	}
+	g.UserMessage = &record.UserMessage{Message: schemas.Message{
+		ID: g.Run.UserMessageID, Role: "user", Type: "md", Content: text, Status: schemas.MessageComplete, CreatedAt: at,
+	}}
+	for _, change := range with {
+		change(g)
+	}
+	return &record.Write{RunID: g.Run.ID, Attempt: 1, Begin: g}
+}
+
+// in puts a Begin into a chat.
+func in(chat int64) func(*record.Begin) { return func(g *record.Begin) { g.ConversationID = chat } }
+
+func key(k string) func(*record.Begin) { return func(g *record.Begin) { g.ChatKey = k } }
+
+func queued(g *record.Begin) { g.Queue = true }
+
+// finish makes the write that completes a begun run with an answer.
+func (f *fixture) finish(begun *record.Write, text string) *record.Write {
+	at := f.now()
+	run := begun.Begin.Run
+	return &record.Write{RunID: run.ID, Attempt: 1, Finish: &record.Finish{
+		State: schemas.RunCompleted, StopReason: schemas.EndTurn, Usage: schemas.Usage{InputTokens: 3, OutputTokens: 4, TotalTokens: 7},
+		Message: &schemas.Message{
+			ID: run.MessageID, Role: "assistant", Type: "md", Content: text, Status: schemas.MessageComplete, CreatedAt: at, RunID: run.ID,
+			StopReason: schemas.EndTurn,
+		},
+		Log: &record.Segment{First: 1, Last: 9, Data: []byte("the log of " + run.ID)}, Trace: json.RawMessage(`{"model":"m"}`), EndedAt: at,
+	}}
+}
+
+// commit commits and fails the test on an error of Commit.
+func (f *fixture) commit(writes ...*record.Write) {
+	f.Helper()
+	if err := f.store.Commit(f.ctx, writes); err != nil {
+		f.Fatalf("commit: %v", err)
+	}
+}
+
+// mustCommit also fails the test on an Err.
+func (f *fixture) mustCommit(writes ...*record.Write) {
+	f.Helper()
+	f.commit(writes...)
+	for i, w := range writes {
+		if w.Err != nil {
+			f.Fatalf("write %d: %v", i, w.Err)
+		}
+	}
+}
+
+// turn stores a question and its answer and returns the Begin.
+func (f *fixture) turn(question, answer string, with ...func(*record.Begin)) *record.Begin {
+	f.Helper()
+	w := f.begin(question, with...)
+	f.mustCommit(w)
+	f.mustCommit(f.finish(w, answer))
+	return w.Begin
+}
+
+// messages returns the texts of a chat's newest messages.
+func (f *fixture) messages(chat int64, superseded bool) []string {
+	f.Helper()
+	all, _, err := f.store.Messages(f.ctx, f.owner, chat, record.MessageQuery{Superseded: superseded})
+	must(f, err)
+	var texts []string
+	for _, m := range all {
+		text := m.Content
+		if m.Status == schemas.MessageSuperseded {
+			text = "-" + text
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// equal compares what a test got with what it wants.
+func equal[T any](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", what, diff)
+	}
+}
+
+// fails checks that err has target in its tree.
+func fails(t testing.TB, what string, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: got error %v, want %v", what, err, target)
+	}
+}
+
+// failsWith checks the code that a client would see.
+func failsWith(t testing.TB, what string, err error, code schemas.Code) {
+	t.Helper()
+	seen, ok := errors.AsType[*schemas.Error](err)
+	if !ok || seen.Code != code {
+		t.Errorf("%s: got error %v, want code %s", what, err, code)
+	}
+}
+
+func long(part string, n int) string { return strings.Repeat(part, n/len(part)+1)[:n] }
+
+func payload(id, kind, data string) schemas.CustomPayload {
+	return schemas.CustomPayload{PayloadID: id, Type: kind, Data: json.RawMessage(data), Summary: fmt.Sprintf("a %s", kind), Source: "tool"}
+}
