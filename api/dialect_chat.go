@@ -3,8 +3,8 @@ package api
 import (
 	"encoding/json"
 	"strconv"
-	"unicode/utf8"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -17,7 +17,7 @@ func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
 	case runlog.Text, runlog.Marker:
 		dst = appendID(dst, e.Seq)
 		dst = append(dst, `{"type":"text_delta","text":`...)
-		dst = appendJSONString(dst, e.Text)
+		dst = schemas.AppendString(dst, e.Text)
 		return append(dst, "}\n\n"...)
 	case runlog.Started, runlog.Status, runlog.Attempt, runlog.ToolStart, runlog.ToolProgress, runlog.ToolComplete,
 		runlog.Failed, runlog.Cancelled:
@@ -63,53 +63,4 @@ func appendID(dst []byte, seq int64) []byte {
 	dst = append(dst, "id: "...)
 	dst = strconv.AppendInt(dst, seq, 10)
 	return append(dst, "\ndata: "...)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendJSONString appends s as a JSON string on one line. Invalid UTF-8
-// becomes U+FFFD; U+2028 and U+2029, which end a line in JavaScript, and control
-// characters are escaped.
-func appendJSONString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		if b := s[i]; b < utf8.RuneSelf {
-			if b >= ' ' && b != '"' && b != '\\' {
-				i++
-				continue
-			}
-			dst = appendEscape(append(dst, s[start:i]...), b)
-			i++
-			start = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			dst = append(append(dst, s[start:i]...), `\ufffd`...)
-			start = i + size
-		case r == '\u2028' || r == '\u2029':
-			dst = append(append(dst, s[start:i]...), `\u202`...)
-			dst = append(dst, hexDigits[r&0xf])
-			start = i + size
-		}
-		i += size
-	}
-	return append(append(dst, s[start:]...), '"')
-}
-
-func appendEscape(dst []byte, b byte) []byte {
-	switch b {
-	case '"', '\\':
-		return append(dst, '\\', b)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	default:
-		return append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&0xf])
-	}
 }

@@ -29,7 +29,7 @@ func messagesFrame(diagnostics func() json.RawMessage) frames {
 			return appendDelta(dst, e, `{"type":"tool_call","props":{"arguments":`, callNames(e.Data)+"}")
 		case runlog.Standing:
 			dst = append(appendID(dst, e.Seq), `{"type":"text","props":{"content":`...)
-			dst = append(appendJSONString(dst, e.Text), '}')
+			dst = append(schemas.AppendString(dst, e.Text), '}')
 			return appendTail(dst, e)
 		case runlog.Marker:
 			return dst
@@ -55,14 +55,14 @@ func messagesFrame(diagnostics func() json.RawMessage) frames {
 // pieces of JSON; it is on the path of every token.
 func appendDelta(dst []byte, e *runlog.Event, before, after string) []byte {
 	dst = append(appendID(dst, e.Seq), before...)
-	dst = append(appendJSONString(dst, e.Text), after...)
+	dst = append(schemas.AppendString(dst, e.Text), after...)
 	return appendTail(append(dst, `,"delta":true`...), e)
 }
 
 // appendFrame appends a frame with whole props.
 func appendFrame(dst []byte, e *runlog.Event, kind string, props json.RawMessage) []byte {
 	dst = append(appendID(dst, e.Seq), `{"type":`...)
-	dst = append(appendJSONString(dst, kind), `,"props":`...)
+	dst = append(schemas.AppendString(dst, kind), `,"props":`...)
 	return appendTail(append(dst, props...), e)
 }
 
@@ -111,8 +111,8 @@ func callNames(data json.RawMessage) string {
 	if len(data) == 0 || json.Unmarshal(data, &c) != nil {
 		return ""
 	}
-	out := appendJSONString([]byte(`,"id":`), c.ID)
-	return string(appendJSONString(append(out, `,"name":`...), c.Name))
+	out := schemas.AppendString([]byte(`,"id":`), c.ID)
+	return string(schemas.AppendString(append(out, `,"name":`...), c.Name))
 }
 
 type status schemas.StatusEvent

@@ -83,7 +83,7 @@ func checkDialect(c echo.Context) error {
 	case "", "chat", "messages":
 		return nil
 	default:
-		return schemas.NewError(schemas.CodeBadRequest, "the dialect is chat or messages")
+		return schemas.NewError(schemas.CodeInvalid, "the dialect is chat or messages")
 	}
 }
 

@@ -78,20 +78,10 @@ type ToolCall struct {
 	DurationMS int64           `json:"duration_ms"`
 }
 
-// Usage counts tokens.
-type Usage struct {
-	InputTokens  int `json:"input_tokens"`
-	OutputTokens int `json:"output_tokens"`
-	TotalTokens  int `json:"total_tokens"`
-}
-
-// Add returns the sum of u and v.
-func (u Usage) Add(v Usage) Usage {
-	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.TotalTokens + v.TotalTokens}
-}
-
 // Diagnostics is the trace of a run, for those who may see system prompts.
 type Diagnostics struct {
+	// Model is the one that wrote the last reply; before the first, the one
+	// asked for.
 	Model         string            `json:"model"`
 	MaxTokens     int               `json:"max_tokens"`
 	MaxIterations int               `json:"max_iterations"`
@@ -116,6 +106,8 @@ type TraceMessage struct {
 // TraceIteration is one call of the model, with the messages sent and the
 // tools it asked for.
 type TraceIteration struct {
+	// Model is the one that replied, where it is not the one asked for.
+	Model      string          `json:"model,omitempty"`
 	Messages   []TraceMessage  `json:"messages"`
 	Reply      string          `json:"reply"`
 	StopReason string          `json:"stop_reason"`
@@ -125,7 +117,9 @@ type TraceIteration struct {
 	ToolCalls  []TraceToolCall `json:"tool_calls,omitempty"`
 }
 
-// TraceToolCall is a tool call with what the tool gave and what the model got.
+// TraceToolCall is a tool call with what the tool gave and what the model got
+// of it. ModelOutput is absent where it is the output; the payload is whole in
+// the run's payloads.
 type TraceToolCall struct {
 	ToolName    string          `json:"tool_name"`
 	ToolUseID   string          `json:"tool_use_id"`
@@ -133,6 +127,6 @@ type TraceToolCall struct {
 	Output      string          `json:"output,omitempty"`
 	ModelOutput string          `json:"model_output,omitempty"`
 	IsError     bool            `json:"is_error,omitempty"`
-	Payload     *CustomPayload  `json:"payload,omitempty"`
+	PayloadID   string          `json:"payload_id,omitempty"`
 	DurationMS  int64           `json:"duration_ms,omitempty"`
 }

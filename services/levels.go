@@ -128,7 +128,9 @@ func (l *levels) payload(thread uint32, p schemas.CustomPayload) {
 		l.endText("completed")
 	}
 	m := l.startMessage(thread, runlog.Level{Type: p.Type, Ref: p.PayloadID})
-	l.rec.emitData(runlog.Payload, thread, l.block, m, p)
+	if !l.rec.silent {
+		l.rec.emit(runlog.Event{Kind: runlog.Payload, Thread: thread, Block: l.block, Message: m, Data: p.AppendJSON(nil)})
+	}
 	l.endMessage(thread, m, "completed")
 }
 

@@ -1,9 +1,11 @@
 package services
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +19,12 @@ import (
 
 // Limits of what one run may show.
 const (
-	maxPayloads = 64
-	maxWarnings = 32
+	maxPayloads    = 64
+	maxWarnings    = 32
+	maxPayloadData = 2 << 20 // bytes
 )
+
+var errPayloadSize = errors.New("the payload is too large")
 
 // thinkingStatus is the line shown while the model has said nothing yet.
 const thinkingStatus = "Thinking..."
@@ -246,17 +251,32 @@ func (rec *recorder) warn(text string) {
 	}
 }
 
+// fits says why a payload cannot be shown, and puts its data on one line.
+func (rec *recorder) fits(p *turn.Payload) error {
+	if len(p.Data) > maxPayloadData {
+		return errPayloadSize
+	}
+	if bytes.ContainsAny(p.Data, "\n\r") || rec.types[p.Type].Check == nil {
+		var line bytes.Buffer
+		if err := json.Compact(&line, p.Data); err != nil {
+			return err
+		}
+		p.Data = line.Bytes()
+	}
+	if check := rec.types[p.Type].Check; check != nil {
+		return check(p.Data)
+	}
+	return nil
+}
+
 // name gives a payload its id and summary. The id depends on the run and the
 // payload's number alone, so that a recovered run names it the same. Nil is a
 // payload that does not fit its type.
 func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload {
-	t, known := rec.types[p.Type]
-	if known && t.Check != nil {
-		if err := t.Check(p.Data); err != nil {
-			rec.warn("A payload of type " + p.Type + " did not fit its schema and was left out.")
-			rec.dropped = append(rec.dropped, p.Type+": "+string(p.Data))
-			return nil
-		}
+	if err := rec.fits(&p); err != nil {
+		rec.warn("A payload of type " + p.Type + " did not fit its schema and was left out.")
+		rec.dropped = append(rec.dropped, p.Type+": "+string(p.Data[:min(len(p.Data), maxPayloadData)]))
+		return nil
 	}
 	if len(rec.payloads) >= maxPayloads {
 		rec.warn("Some payloads were left out: there were too many.")
@@ -268,8 +288,8 @@ func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload 
 		named.PayloadID = hex.EncodeToString(sum[:4])
 	}
 	rec.take(named.PayloadID)
-	if known && t.Summarize != nil {
-		named.Summary = t.Summarize(p.Data)
+	if summarize := rec.types[p.Type].Summarize; summarize != nil {
+		named.Summary = summarize(p.Data)
 	}
 	rec.payloads = append(rec.payloads, named)
 	return &named

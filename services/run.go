@@ -2,7 +2,6 @@ package services
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -313,7 +312,8 @@ func (rec *recorder) terminal(end outcome, fin *record.Finish) runlog.Event {
 		if rec.stop == schemas.MaxTokens || rec.stop == schemas.ContentFilter {
 			m.Status = schemas.MessageIncomplete
 		}
-		return runlog.Event{Kind: runlog.Completed, Data: encode(rec.complete())}
+		payload := rec.complete()
+		return runlog.Event{Kind: runlog.Completed, Data: payload.AppendJSON(nil)}
 	case schemas.RunCancelled:
 		m.Status = schemas.MessageCancelled
 		if !rec.produced() {
@@ -358,7 +358,7 @@ func (rec *recorder) customPayload() *schemas.CustomPayload {
 		}
 	}
 	if history := rec.history(); len(history) > 0 {
-		return &schemas.CustomPayload{Type: "tool_history", Data: json.RawMessage(encode(history))}
+		return &schemas.CustomPayload{Type: "tool_history", Data: encode(history)}
 	}
 	return nil
 }

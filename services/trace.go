@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/chattray/chattray/schemas"
@@ -51,7 +52,13 @@ func (rec *recorder) traceCall(index int, asked turn.ToolCall) schemas.TraceTool
 	if index < len(rec.calls) && rec.calls[index] != nil {
 		c := rec.calls[index]
 		t.ToolUseID, t.Input = c.ToolUseID, c.Input
-		t.Output, t.ModelOutput, t.IsError, t.Payload, t.DurationMS = c.Output, c.ModelOutput, c.IsError, c.payload, c.Duration.Milliseconds()
+		t.Output, t.IsError, t.DurationMS = c.Output, c.IsError, c.Duration.Milliseconds()
+		if c.ModelOutput != c.Output {
+			t.ModelOutput = c.ModelOutput
+		}
+		if c.payload != nil {
+			t.PayloadID = c.payload.PayloadID
+		}
 	}
 	return t
 }
@@ -75,7 +82,7 @@ func expandTrace(d schemas.Diagnostics) schemas.Diagnostics {
 		var results []schemas.TraceMessage
 		for _, c := range it.ToolCalls {
 			calls = append(calls, schemas.TraceToolCall{ToolName: c.ToolName, ToolUseID: c.ToolUseID, Input: c.Input})
-			results = append(results, schemas.TraceMessage{Role: string(turn.ToolRole), Content: c.ModelOutput, ToolCallID: c.ToolUseID})
+			results = append(results, schemas.TraceMessage{Role: string(turn.ToolRole), Content: cmp.Or(c.ModelOutput, c.Output), ToolCallID: c.ToolUseID})
 		}
 		sent = append(sent[:len(sent):len(sent)], schemas.TraceMessage{Role: string(turn.Assistant), Content: it.Reply, ToolCalls: calls})
 		sent = append(sent, results...)

@@ -1,0 +1,161 @@
+package schemas
+
+import (
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendJSON appends what json.Marshal would give, without looking through the
+// JSON inside again: Data must be valid and on one line.
+func (p *CustomPayload) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	dst = appendField(dst, "payload_id", p.PayloadID)
+	dst = appendKey(dst, "type")
+	dst = AppendString(dst, p.Type)
+	dst = appendKey(dst, "data")
+	dst = appendRaw(dst, p.Data)
+	dst = appendField(dst, "summary", p.Summary)
+	dst = appendField(dst, "source", p.Source)
+	dst = appendField(dst, "outcome", p.Outcome)
+	return append(dst, '}')
+}
+
+// AppendJSON appends what json.Marshal would give; Input must be valid and on
+// one line.
+func (c *ToolCall) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"tool_name":`...)
+	dst = AppendString(dst, c.ToolName)
+	dst = appendKey(dst, "input")
+	dst = appendRaw(dst, c.Input)
+	dst = appendKey(dst, "output")
+	dst = AppendString(dst, c.Output)
+	if c.IsError {
+		dst = append(dst, `,"is_error":true`...)
+	}
+	dst = appendField(dst, "tool_use_id", c.ToolUseID)
+	dst = append(dst, `,"duration_ms":`...)
+	return append(strconv.AppendInt(dst, c.DurationMS, 10), '}')
+}
+
+// AppendJSON appends what json.Marshal would give, without diagnostics; the
+// JSON inside must be valid and on one line.
+func (p *ChatResponsePayload) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"message":`...)
+	dst = AppendString(dst, p.Message)
+	dst = appendMarshalled(dst, "suggested_values", len(p.SuggestedValues), p.SuggestedValues)
+	dst = appendMarshalled(dst, "suggested_actions", len(p.SuggestedActions), p.SuggestedActions)
+	if p.CustomPayload != nil {
+		dst = p.CustomPayload.AppendJSON(appendKey(dst, "custom_payload"))
+	}
+	dst = appendList(dst, "payloads", p.Payloads, func(dst []byte, one *CustomPayload) []byte { return one.AppendJSON(dst) })
+	dst = appendList(dst, "tool_history", p.ToolHistory, func(dst []byte, one *ToolCall) []byte { return one.AppendJSON(dst) })
+	dst = append(dst, `,"conversation_id":`...)
+	dst = strconv.AppendInt(dst, p.ConversationID, 10)
+	dst = appendField(dst, "chat_id", p.ChatID)
+	dst = AppendString(appendKey(dst, "message_id"), p.MessageID)
+	dst = AppendString(appendKey(dst, "run_id"), p.RunID)
+	dst = AppendString(appendKey(dst, "stop_reason"), string(p.StopReason))
+	dst = appendMarshalled(dst, "usage", 1, p.Usage)
+	dst = appendMarshalled(dst, "warnings", len(p.Warnings), p.Warnings)
+	return append(dst, '}')
+}
+
+// appendKey appends a key with what goes before it.
+func appendKey(dst []byte, key string) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = append(append(dst, '"'), key...)
+	return append(dst, '"', ':')
+}
+
+// appendField appends a string, unless it is empty.
+func appendField(dst []byte, key, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	return AppendString(appendKey(dst, key), value)
+}
+
+func appendRaw(dst []byte, raw json.RawMessage) []byte {
+	if raw == nil {
+		return append(dst, "null"...)
+	}
+	return append(dst, raw...)
+}
+
+// appendMarshalled appends v by json.Marshal, unless n is 0.
+func appendMarshalled(dst []byte, key string, n int, v any) []byte {
+	if n == 0 {
+		return dst
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return dst
+	}
+	return append(appendKey(dst, key), raw...)
+}
+
+func appendList[T any](dst []byte, key string, list []T, one func([]byte, *T) []byte) []byte {
+	if len(list) == 0 {
+		return dst
+	}
+	dst = append(appendKey(dst, key), '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = one(dst, &list[i])
+	}
+	return append(dst, ']')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string on one line. Invalid UTF-8 becomes
+// U+FFFD; control characters, and U+2028 and U+2029, which end a line in
+// JavaScript, are escaped.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if b := s[i]; b < utf8.RuneSelf {
+			if b >= ' ' && b != '"' && b != '\\' {
+				i++
+				continue
+			}
+			dst = appendEscape(append(dst, s[start:i]...), b)
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			dst = append(append(dst, s[start:i]...), `\ufffd`...)
+			start = i + size
+		case r == '\u2028' || r == '\u2029':
+			dst = append(append(dst, s[start:i]...), `\u202`...)
+			dst = append(dst, hexDigits[r&0xf])
+			start = i + size
+		}
+		i += size
+	}
+	return append(append(dst, s[start:]...), '"')
+}
+
+func appendEscape(dst []byte, b byte) []byte {
+	switch b {
+	case '"', '\\':
+		return append(dst, '\\', b)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	default:
+		return append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&0xf])
+	}
+}
