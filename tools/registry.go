@@ -11,11 +11,13 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Registry holds the tools there are. It is safe for concurrent use.
+// Registry holds the tools there are: those that are added stay, those of a
+// group come and go. It is safe for concurrent use.
 type Registry struct {
 	mu     sync.RWMutex
 	tools  []turn.Tool
 	byName map[string]int
+	groups []group
 }
 
 // nameRule is what model servers take for a function's name.
@@ -42,7 +44,7 @@ func (r *Registry) Add(tools ...turn.Tool) error {
 		if err := fault(t); err != nil {
 			wrong = append(wrong, fmt.Errorf("tool %q: %w", t.Name, err))
 		}
-		if _, taken := r.byName[t.Name]; taken || seen[t.Name] {
+		if _, taken := r.byName[t.Name]; taken || seen[t.Name] || r.groupOf(t.Name) != nil {
 			wrong = append(wrong, fmt.Errorf("tool %q: there is another one of this name", t.Name))
 		}
 		seen[t.Name] = true
@@ -80,63 +82,84 @@ func fault(t turn.Tool) error {
 	return errors.Join(wrong...)
 }
 
-// Has says whether a tool of this name is known: there is one, or it is a
-// built-in tool whose service is not configured here. A page may name both.
+// Has says whether a tool of this name is known: there is one, it may come into
+// a group, or it is a built-in tool whose service is not configured here. A page
+// may name them all, and GROUP__* for whatever is in a group.
 func (r *Registry) Has(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	_, ok := r.byName[name]
-	return ok || slices.Contains(builtinNames, name)
+	return ok || r.groupOf(name) != nil || slices.Contains(builtinNames, name)
 }
 
 // Names returns the names of the tools that there are, in the order in
-// which they were added.
+// which they were added, then those of the groups.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	names := make([]string, len(r.tools))
-	for i, t := range r.tools {
-		names[i] = t.Name
+	names := make([]string, 0, len(r.tools))
+	for t := range r.all() {
+		names = append(names, t.Name)
 	}
 	return names
 }
 
 // Resolve returns the global tools, in the order in which they were added, and
 // then the named ones, in the order of the names, each tool once and only those
-// that the user may use. Built-in tools that are not configured are left out;
-// unknown names are an error that joins them all.
+// that the user may use. GROUP__* names all of a group. Built-in tools that are
+// not configured are left out, and so are tools of a group that are not there
+// now; unknown names are an error that joins them all.
 func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	taken := make([]bool, len(r.tools))
+	taken := make(map[string]bool, len(r.tools))
 	out := make([]turn.Tool, 0, len(r.tools))
-	take := func(i int) {
-		if !taken[i] && mayUse(user, r.tools[i]) {
-			out = append(out, r.tools[i])
+	take := func(t turn.Tool) {
+		if !taken[t.Name] && mayUse(user, t) {
+			out = append(out, t)
 		}
-		taken[i] = true
+		taken[t.Name] = true
 	}
-	for i := range r.tools {
-		if r.tools[i].Global {
-			take(i)
+	for t := range r.all() {
+		if t.Global {
+			take(t)
 		}
 	}
 	var unknown []error
 	for _, name := range names {
 		i, ok := r.byName[name]
-		if !ok && slices.Contains(builtinNames, name) {
-			continue
-		}
-		if !ok {
+		switch g := r.groupOf(name); {
+		case ok:
+			take(r.tools[i])
+		case g != nil:
+			for _, t := range g.tools {
+				if name == t.Name || name == g.name+GroupSeparator+GroupAll {
+					take(t)
+				}
+			}
+		case !slices.Contains(builtinNames, name):
 			unknown = append(unknown, fmt.Errorf("there is no tool %q", name))
-			continue
 		}
-		take(i)
 	}
 	if len(unknown) > 0 {
 		return nil, errors.Join(unknown...)
 	}
 	return out, nil
+}
+
+// Offered returns the tools that the user may call outside of a chat: the
+// global ones that need neither a chat nor an approval and are our own, not of
+// a group.
+func (r *Registry) Offered(user schemas.User) []turn.Tool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var out []turn.Tool
+	for _, t := range r.tools {
+		if t.Global && !t.Confirm && !t.InChat && mayUse(user, t) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 func mayUse(user schemas.User, t turn.Tool) bool {

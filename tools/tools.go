@@ -45,6 +45,10 @@ func Serial() Option { return func(d *definition) { d.tool.Serial = true } }
 // Confirm makes each call wait for the user's approval.
 func Confirm() Option { return func(d *definition) { d.tool.Confirm = true } }
 
+// InChat says that the tool works on the chat that calls it: it is not offered
+// outside of chats, at /mcp.
+func InChat() Option { return func(d *definition) { d.tool.InChat = true } }
+
 // Timeout bounds one call.
 func Timeout(t time.Duration) Option { return func(d *definition) { d.tool.Timeout = t } }
 

@@ -84,6 +84,9 @@ type Tool struct {
 	Serial bool
 	// Confirm tools need the user's approval.
 	Confirm bool
+	// InChat tools work on the chat that calls them; nobody else is offered
+	// them.
+	InChat bool
 	// Timeout bounds one call; 0 is the loop's default.
 	Timeout time.Duration
 	// PayloadType is the type of payload the tool makes, if any.

@@ -1,0 +1,124 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// A tool of a group is named GROUP__TOOL; GROUP__* stands for all of them.
+const (
+	GroupSeparator = "__"
+	GroupAll       = "*"
+)
+
+// group is a set of tools that comes from elsewhere and changes as a whole. Its
+// slice is never written to again.
+type group struct {
+	name  string
+	tools []turn.Tool
+}
+
+// groupRule leaves room for the names of the tools.
+var groupRule = regexp.MustCompile(`^[a-z0-9]+([_-][a-z0-9]+)*$`)
+
+// MaxGroupName is the longest name of a group, in characters.
+const MaxGroupName = 24
+
+// CheckGroup says what is wrong with the name of a group.
+func CheckGroup(name string) error {
+	if !groupRule.MatchString(name) || len(name) > MaxGroupName {
+		return fmt.Errorf("must be 1 to %d lower case letters and digits, with single - or _ between them", MaxGroupName)
+	}
+	return nil
+}
+
+// Reserve makes empty groups. From now on pages may name their tools.
+func (r *Registry) Reserve(names ...string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var wrong []error
+	for _, name := range names {
+		err := CheckGroup(name)
+		has := func(t turn.Tool) bool { return strings.HasPrefix(t.Name, name+GroupSeparator) }
+		switch {
+		case err != nil:
+		case slices.ContainsFunc(r.groups, func(g group) bool { return g.name == name }):
+			err = errors.New("there is another one of this name")
+		case slices.ContainsFunc(r.tools, has):
+			err = errors.New("there is a tool under its name")
+		default:
+			r.groups = append(r.groups, group{name: name})
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("group of tools %q: %w", name, err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// Replace gives a group other tools: all of them, or none and an error that
+// joins everything that is wrong. Turns that have resolved their tools keep
+// them.
+func (r *Registry) Replace(name string, tools []turn.Tool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.groups, func(g group) bool { return g.name == name })
+	if i < 0 {
+		return fmt.Errorf("there is no group of tools %q", name)
+	}
+	var wrong []error
+	seen := map[string]bool{}
+	for _, t := range tools {
+		err := fault(t)
+		if !strings.HasPrefix(t.Name, name+GroupSeparator) || seen[t.Name] {
+			err = errors.Join(err, fmt.Errorf("it is not a name of its own in the group %q", name))
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("tool %q: %w", t.Name, err))
+		}
+		seen[t.Name] = true
+	}
+	if len(wrong) > 0 {
+		return errors.Join(wrong...)
+	}
+	r.groups[i].tools = slices.Clone(tools)
+	return nil
+}
+
+// groupOf returns the group that a tool of this name belongs to; nil is none.
+// The lock is the caller's.
+func (r *Registry) groupOf(name string) *group {
+	prefix, rest, ok := strings.Cut(name, GroupSeparator)
+	if !ok || rest == "" || rest != GroupAll && !nameRule.MatchString(name) {
+		return nil
+	}
+	i := slices.IndexFunc(r.groups, func(g group) bool { return g.name == prefix })
+	if i < 0 {
+		return nil
+	}
+	return &r.groups[i]
+}
+
+// all yields every tool that there is. The lock is the caller's.
+func (r *Registry) all() iter.Seq[turn.Tool] {
+	return func(yield func(turn.Tool) bool) {
+		for _, t := range r.tools {
+			if !yield(t) {
+				return
+			}
+		}
+		for _, g := range r.groups {
+			for _, t := range g.tools {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+	}
+}
