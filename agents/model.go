@@ -50,6 +50,9 @@ type ToolSpec struct {
 
 // Delta is a piece of a reply. Any of its fields may be set.
 type Delta struct {
+	// Model is set on the first delta of a reply whose model is not the one
+	// asked for.
+	Model string
 	// Text is a piece of the reply's text, Thinking of its reasoning.
 	Text     string
 	Thinking string

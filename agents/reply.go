@@ -106,6 +106,9 @@ func (l *loop) delta(w *writing, reply *turn.Reply, d Delta) error {
 	if d.Usage != (schemas.Usage{}) {
 		reply.Usage = d.Usage
 	}
+	if d.Model != "" {
+		reply.Model = d.Model
+	}
 	if d.Thinking != "" {
 		w.thinking.WriteString(d.Thinking)
 		l.emit(turn.Thinking{Text: d.Thinking})

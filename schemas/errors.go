@@ -39,8 +39,11 @@ const (
 	CodeTooManyRuns      Code = "too_many_runs"
 	CodeTooManyStreams   Code = "too_many_streams"
 	CodeTooManyRequests  Code = "too_many_requests"
+	CodeBudget           Code = "budget"
 	CodeRequestTimeout   Code = "request_timeout"
 	CodeShuttingDown     Code = "shutting_down"
+	// CodePrecondition is the answer to an If-Match that no longer holds.
+	CodePrecondition Code = "precondition_failed"
 )
 
 // Error is what a client may see of a failure: a code and a sentence that leaks
@@ -64,6 +67,12 @@ func NewError(code Code, message string) *Error { return &Error{Code: code, Mess
 
 // ErrNotFound is the answer for an id that is unknown or somebody else's.
 var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")
+
+// ErrStale is the answer to a change of what has changed since it was read.
+var ErrStale = NewError(CodePrecondition, "it has been changed since; read it again")
+
+// ErrTaken is the answer to a new id that its owner uses already.
+var ErrTaken = NewError(CodeConflict, "there is something else under this id")
 
 // caused is an Error with the cause that a client must not see.
 type caused struct {
@@ -95,7 +104,7 @@ func Visible(err error) *Error {
 func (c Code) Retryable() bool {
 	switch c {
 	case CodeRateLimited, CodeUpstreamTimeout, CodeUpstreamUnavailable, CodeUpstreamTruncated, CodeUpstreamError,
-		CodeStoreUnavailable, CodeInterrupted, CodeRunTimeout, CodeTooManyRuns, CodeTooManyStreams, CodeTooManyRequests, CodeRequestTimeout, CodeAuthUnavailable, CodeShuttingDown:
+		CodeStoreUnavailable, CodeInterrupted, CodeRunTimeout, CodeTooManyRuns, CodeTooManyStreams, CodeTooManyRequests, CodeBudget, CodeRequestTimeout, CodeAuthUnavailable, CodeShuttingDown:
 		return true
 	default:
 		return false

@@ -39,6 +39,8 @@ type ToolArguments struct {
 
 // Reply is a whole reply: the assistant's message with its calls.
 type Reply struct {
+	// Model is the one that wrote it, where it is not the one asked for.
+	Model      string             `json:"model,omitempty"`
 	Text       string             `json:"text,omitempty"`
 	Reasoning  string             `json:"reasoning,omitempty"`
 	ToolCalls  []ToolCall         `json:"tool_calls,omitempty"`

@@ -1,0 +1,151 @@
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// DefaultRest is how long a model that failed is passed over.
+const DefaultRest = 30 * time.Second
+
+// FallbackOptions say which models stand in for which.
+type FallbackOptions struct {
+	// Order returns the models to ask, in their order, when a model fails; they
+	// should not hold the model itself. It is asked once a call.
+	Order func(model string) []string
+	// Window is the number of tokens that a model takes; 0 is unknown. Nil
+	// knows none.
+	Window func(model string) int
+	// Rest is how long a model that was away, refused our key, was busy or kept
+	// silent is passed over while there is another; 0 is DefaultRest.
+	Rest time.Duration
+	// Logger is told when a model stands in for another. Nil drops it.
+	Logger *slog.Logger
+}
+
+// Fallback returns next, with a call whose model fails before its first token
+// made again with the next model in the order. What is not the model's fault is
+// not asked of another one: a request that is not valid, a cancel, an answer of
+// the content filter. A prompt that is too long for a model is asked only of
+// those whose window is larger or unknown. When all fail, the error is the last
+// one's. The first delta of a stand-in has its name in Delta.Model.
+func Fallback(next Model, o FallbackOptions) Model {
+	o.Rest = cmp.Or(max(o.Rest, 0), DefaultRest)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Window == nil {
+		o.Window = func(string) int { return 0 }
+	}
+	return &fallback{FallbackOptions: o, next: next, resting: make(map[string]time.Time)}
+}
+
+type fallback struct {
+	FallbackOptions
+	next Model
+
+	mu      sync.Mutex
+	resting map[string]time.Time // until when a model is passed over
+}
+
+// Stream asks the request's model, and those that stand in for it.
+func (f *fallback) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		asked, last := req.Model, error(nil)
+		queue := f.queue(asked)
+		for len(queue) > 0 {
+			req.Model, queue = queue[0], queue[1:]
+			if last != nil {
+				f.Logger.WarnContext(ctx, "model call failed; another model is asked", "model", asked, "fallback", req.Model, "error", last)
+			}
+			began, failed := f.ask(ctx, asked, req, yield)
+			switch {
+			case failed == nil:
+				return
+			case ctx.Err() != nil && !errors.Is(failed, context.Cause(ctx)):
+				yield(Delta{}, fmt.Errorf("agents: the call was cancelled: %w", context.Cause(ctx)))
+				return
+			case began || ctx.Err() != nil:
+				yield(Delta{}, failed)
+				return
+			}
+			last = failed
+			queue = f.others(req.Model, queue, failed)
+		}
+		yield(Delta{}, last)
+	}
+}
+
+// ask makes one call. It says whether something of it was yielded, and returns
+// the error that was not; nil when the call is over.
+func (f *fallback) ask(ctx context.Context, asked string, req ModelRequest, yield func(Delta, error) bool) (began bool, failed error) {
+	for d, err := range f.next.Stream(ctx, req) {
+		if err != nil {
+			return began, err
+		}
+		if !began && req.Model != asked {
+			d.Model = req.Model
+		}
+		began = true
+		if !yield(d, nil) {
+			return began, nil
+		}
+	}
+	if !began {
+		return false, errTruncated
+	}
+	return began, nil
+}
+
+// queue is the model and those that stand in for it; models that rest come
+// last.
+func (f *fallback) queue(model string) []string {
+	order := f.Order(model)
+	if len(order) == 0 {
+		return []string{model}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	awake, resting := make([]string, 0, len(order)+1), []string(nil)
+	for _, m := range append([]string{model}, order...) {
+		if until, ok := f.resting[m]; ok && now.Before(until) {
+			resting = append(resting, m)
+			continue
+		}
+		awake = append(awake, m)
+	}
+	return append(awake, resting...)
+}
+
+// others returns those of the queue that may do better than the model that
+// failed.
+func (f *fallback) others(model string, queue []string, failed error) []string {
+	switch code := schemas.Visible(failed).Code; code { //nolint:exhaustive // the codes of models that failed
+	case schemas.CodeRateLimited, schemas.CodeUpstreamAuth, schemas.CodeUpstreamTimeout, schemas.CodeUpstreamUnavailable:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.resting[model] = time.Now().Add(f.Rest)
+		return queue
+	case schemas.CodeUpstreamTruncated, schemas.CodeUpstreamError:
+		return queue
+	case schemas.CodeContextTooLong:
+		var larger []string
+		for _, m := range queue {
+			if w := f.Window(m); w == 0 || w > f.Window(model) {
+				larger = append(larger, m)
+			}
+		}
+		return larger
+	default:
+		return nil
+	}
+}
