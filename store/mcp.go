@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// MaxMCPTools is how many tools of one MCP server are remembered; what a server
+// offers beyond is never trusted.
+const MaxMCPTools = 1000
+
+type mcpToolRow struct {
+	Server            string `gorm:"primaryKey"`
+	Tool              string `gorm:"primaryKey"`
+	Hash              string
+	Definition        string
+	Changed           string
+	ChangedDefinition string
+	SeenAt            int64
+}
+
+// TableName names the table.
+func (mcpToolRow) TableName() string { return "mcp_tools" }
+
+func (r *mcpToolRow) tool() record.MCPTool {
+	t := record.MCPTool{
+		Server: r.Server, Tool: r.Tool, Hash: r.Hash, Definition: json.RawMessage(r.Definition), Changed: r.Changed, SeenAt: moment(r.SeenAt),
+	}
+	if r.ChangedDefinition != "" {
+		t.ChangedDefinition = json.RawMessage(r.ChangedDefinition)
+	}
+	return t
+}
+
+// MCPTools returns what is remembered of all MCP servers' tools, by server and
+// tool.
+func (s *Store) MCPTools(ctx context.Context) ([]record.MCPTool, error) {
+	var rows []mcpToolRow
+	if err := s.read(ctx).Order("server, tool").Find(&rows).Error; err != nil {
+		return nil, s.fault("mcp tools", err)
+	}
+	found := make([]record.MCPTool, len(rows))
+	for i := range rows {
+		found[i] = rows[i].tool()
+	}
+	return found, nil
+}
+
+// SeeMCPTools notes the definitions under which a server offers its tools now
+// (Tool, Hash and Definition of each), and returns what is remembered of all of
+// the server's tools. A tool that is new is trusted; of one that is known under
+// another hash the new definition waits as Changed.
+func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MCPTool) ([]record.MCPTool, error) {
+	known, err := mcpTools(s.read(ctx), server)
+	if err == nil && len(mcpNews(server, known, seen)) > 0 {
+		err = s.db.write(ctx, func(tx *gorm.DB) (err error) {
+			if known, err = mcpTools(tx.Clauses(s.db.rowLock()...), server); err != nil {
+				return err
+			}
+			for _, row := range mcpNews(server, known, seen) {
+				if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
+					return err
+				}
+			}
+			known, err = mcpTools(tx, server)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, s.fault("see mcp tools", err)
+	}
+	found := make([]record.MCPTool, 0, len(known))
+	for _, row := range known {
+		found = append(found, row.tool())
+	}
+	return found, nil
+}
+
+// AcceptMCPTools lets the changed definition of a server's tool count, or of all
+// its tools when tool is empty, and returns those that it accepted. A tool that
+// is unknown, or has no change, is schemas.ErrNotFound.
+func (s *Store) AcceptMCPTools(ctx context.Context, server, tool string) ([]record.MCPTool, error) {
+	var accepted []record.MCPTool
+	err := s.db.write(ctx, func(tx *gorm.DB) error {
+		accepted = nil
+		rows, err := mcpTools(tx.Clauses(s.db.rowLock()...), server)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if row.Changed == "" || tool != "" && row.Tool != tool {
+				continue
+			}
+			row.Hash, row.Definition, row.Changed, row.ChangedDefinition = row.Changed, row.ChangedDefinition, "", ""
+			if err := tx.Save(&row).Error; err != nil {
+				return err
+			}
+			accepted = append(accepted, row.tool())
+		}
+		if len(accepted) == 0 {
+			return schemas.ErrNotFound
+		}
+		return nil
+	})
+	if errors.Is(err, schemas.ErrNotFound) {
+		return nil, schemas.ErrNotFound
+	}
+	return accepted, s.fault("accept mcp tools", err)
+}
+
+// mcpTools returns a server's rows by tool.
+func mcpTools(tx *gorm.DB, server string) ([]mcpToolRow, error) {
+	var rows []mcpToolRow
+	err := tx.Where("server = ?", server).Order("tool").Find(&rows).Error
+	return rows, err
+}
+
+// mcpNews returns the rows that are to be written for what has been seen.
+func mcpNews(server string, known []mcpToolRow, seen []record.MCPTool) []mcpToolRow {
+	rows := make(map[string]mcpToolRow, len(known))
+	for _, row := range known {
+		rows[row.Tool] = row
+	}
+	var news []mcpToolRow
+	for _, t := range seen {
+		row, ok := rows[t.Tool]
+		switch {
+		case !ok && len(rows) >= MaxMCPTools:
+			continue
+		case !ok:
+			row = mcpToolRow{Server: server, Tool: t.Tool, Hash: t.Hash, Definition: string(t.Definition)}
+		case t.Hash == row.Hash && row.Changed != "":
+			row.Changed, row.ChangedDefinition = "", ""
+		case t.Hash != row.Hash && t.Hash != row.Changed:
+			row.Changed, row.ChangedDefinition = t.Hash, string(t.Definition)
+		default:
+			continue
+		}
+		row.SeenAt = micros(time.Now())
+		rows[t.Tool] = row
+		news = append(news, row)
+	}
+	return news
+}
