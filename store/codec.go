@@ -15,8 +15,9 @@ const (
 
 // Limits of packing.
 const (
-	// packFrom is the size from which data is compressed.
-	packFrom = 256
+	// packFrom is the size from which data is compressed: less would win little
+	// and cost as much as storing it.
+	packFrom = 1024
 	// maxUnpacked bounds what one value may unpack to.
 	maxUnpacked = 512 << 20
 	packers     = 2
@@ -39,21 +40,18 @@ func must[T any](v T, err error) T {
 // pack returns data as it is stored.
 func pack[T ~string | ~[]byte](data T) []byte {
 	if len(data) < packFrom {
-		return append(append(make([]byte, 0, len(data)+1), packedPlain), data...)
+		return plain(data)
 	}
 	packed := append(make([]byte, 0, len(data)/2), packedZstd)
 	if packed = encoder.EncodeAll([]byte(data), packed); len(packed) <= len(data) {
 		return packed
 	}
-	return append(append(packed[:0], packedPlain), data...)
+	return plain(data)
 }
 
-// packNull is pack, with NULL for nothing.
-func packNull(data []byte) any {
-	if data == nil {
-		return nil
-	}
-	return pack(data)
+// plain is pack for what does not live long.
+func plain[T ~string | ~[]byte](data T) []byte {
+	return append(append(make([]byte, 0, len(data)+1), packedPlain), data...)
 }
 
 // unpack returns what pack was given; nil for nothing.

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -158,19 +159,15 @@ func runID(w *record.Write) string {
 func (b *batch) loadRuns() error {
 	ids := make([]string, 0, len(b.writes))
 	for _, w := range b.writes {
-		ids = append(ids, runID(w))
-	}
-	if len(ids) > 1 {
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
-	}
-	rows := make([][]any, 0, len(ids))
-	for _, id := range ids {
-		if plainText(id) {
-			rows = append(rows, []any{id})
+		if id := runID(w); plainText(id) {
+			ids = append(ids, id)
 		}
 	}
-	return b.tx.query(b.ctx, selectRun, rows, func(row scanner) error {
+	among, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	return b.tx.query(b.ctx, selectRuns, [][]any{{string(among)}}, func(row scanner) error {
 		r := new(runState)
 		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.lastSeq, &r.endedAt); err != nil {
 			return err
@@ -197,7 +194,7 @@ func (b *batch) write(i int, w *record.Write) error {
 		return nil
 	}
 	if c := w.Checkpoint; c != nil {
-		b.add(upsertCheckpoint, run.id, int64(c.N), pack(c.Data))
+		b.add(upsertCheckpoint, run.id, int64(c.N), plain(c.Data))
 	}
 	if c := w.ToolCall; c != nil {
 		if err := b.toolCall(run, c); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"path"
@@ -68,13 +67,30 @@ func (d *sqliteDB) withProvider(logs *slog.Logger, fn func(p *goose.Provider) er
 	return fn(p)
 }
 
-func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) error {
-	p, err := provider(goose.DialectPostgres, d.pool, logs, goose.WithSessionLocker(schemaLock{}))
+// migrate holds an advisory lock on the schema that the tables are in; waiting
+// for it ends with the context.
+func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error) {
+	conn, err := d.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1, hashtext(current_schema()))", migrationLock); err != nil {
+		return err
+	}
+	defer func() {
+		_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1, hashtext(current_schema()))", migrationLock)
+		err = errors.Join(err, unlocked)
+	}()
+	p, err := provider(goose.DialectPostgres, d.pool, logs)
 	if err != nil {
 		return err
 	}
 	return up(ctx, p)
 }
+
+// migrationLock sets these locks apart from those of other programs.
+const migrationLock = 0x63747261
 
 func (d *postgresDB) migrations(ctx context.Context) ([]Migration, error) {
 	p, err := provider(goose.DialectPostgres, d.pool, nil)
@@ -84,7 +100,7 @@ func (d *postgresDB) migrations(ctx context.Context) ([]Migration, error) {
 	return status(ctx, p)
 }
 
-func provider(dialect goose.Dialect, db *sql.DB, logs *slog.Logger, opts ...goose.ProviderOption) (*goose.Provider, error) {
+func provider(dialect goose.Dialect, db *sql.DB, logs *slog.Logger) (*goose.Provider, error) {
 	folder := "postgres"
 	if dialect == goose.DialectSQLite3 {
 		folder = "sqlite"
@@ -96,7 +112,7 @@ func provider(dialect goose.Dialect, db *sql.DB, logs *slog.Logger, opts ...goos
 	if logs == nil {
 		logs = slog.New(slog.DiscardHandler)
 	}
-	return goose.NewProvider(dialect, db, files, append(opts, goose.WithSlog(logs), goose.WithDisableGlobalRegistry(true))...)
+	return goose.NewProvider(dialect, db, files, goose.WithSlog(logs), goose.WithDisableGlobalRegistry(true))
 }
 
 func up(ctx context.Context, p *goose.Provider) error {
@@ -114,30 +130,4 @@ func status(ctx context.Context, p *goose.Provider) ([]Migration, error) {
 		steps[i] = Migration{Version: one.Source.Version, Name: path.Base(one.Source.Path), AppliedAt: one.AppliedAt}
 	}
 	return steps, nil
-}
-
-// schemaLock is an advisory lock on the schema that the tables are in. Waiting
-// for it ends with the context.
-type schemaLock struct{}
-
-// schemaLockClass sets these locks apart from those of other programs.
-const schemaLockClass = 0x63747261
-
-// SessionLock waits for the lock.
-func (schemaLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1, hashtext(current_schema()))", schemaLockClass)
-	return err
-}
-
-// SessionUnlock gives the lock back.
-func (schemaLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
-	var held bool
-	row := conn.QueryRowContext(ctx, "SELECT pg_advisory_unlock($1, hashtext(current_schema()))", schemaLockClass)
-	if err := row.Scan(&held); err != nil {
-		return err
-	}
-	if !held {
-		return fmt.Errorf("the lock of the migrations was lost")
-	}
-	return nil
 }

@@ -22,6 +22,9 @@ const (
 	postgresConnect  = 10 * time.Second
 	postgresIdle     = 5 * time.Minute
 	postgresRollback = 5 * time.Second
+	// postgresConns is the least that works: a migration holds a lock on one
+	// connection while it uses another.
+	postgresConns = 2
 	// postgresTries bounds how often a batch is begun.
 	postgresTries = 4
 )
@@ -43,8 +46,8 @@ func openPostgres(ctx context.Context, url string, conns int) (*postgresDB, erro
 		config.ConnectTimeout = postgresConnect
 	}
 	d := &postgresDB{pool: stdlib.OpenDB(*config)}
-	d.pool.SetMaxOpenConns(conns)
-	d.pool.SetMaxIdleConns(conns)
+	d.pool.SetMaxOpenConns(max(conns, postgresConns))
+	d.pool.SetMaxIdleConns(max(conns, postgresConns))
 	d.pool.SetConnMaxIdleTime(postgresIdle)
 	if err := d.pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, d.pool.Close())
@@ -185,7 +188,10 @@ func (t *postgresTx) query(ctx context.Context, statement string, rows [][]any, 
 }
 
 // postgresWords stand for the marks of session in Postgres' SQL.
-var postgresWords = strings.NewReplacer("{lock}", "FOR NO KEY UPDATE", "{next_seq}", "nextval('blocks_seq')")
+var postgresWords = strings.NewReplacer(
+	"{among}", "= ANY (ARRAY(SELECT json_array_elements_text(CAST(? AS json))))", "{lock}", "FOR NO KEY UPDATE",
+	"{next_seq}", "nextval('blocks_seq')",
+)
 
 // text returns the statement in Postgres' own words: numbered parameters and
 // row locks.

@@ -28,7 +28,7 @@ func postgresURL(t testing.TB) string {
 }
 
 // freshPostgres makes a schema that goes with the test.
-func freshPostgres(t *testing.T) string {
+func freshPostgres(t testing.TB) string {
 	t.Helper()
 	base := postgresURL(t)
 	db, err := sql.Open("pgx", base)
@@ -60,4 +60,9 @@ func freshPostgres(t *testing.T) string {
 func TestPostgres(t *testing.T) {
 	postgresURL(t)
 	storetest.Run(t, freshPostgres)
+}
+
+func BenchmarkCommitPostgres(b *testing.B) {
+	postgresURL(b)
+	storetest.BenchmarkCommit(b, freshPostgres)
 }

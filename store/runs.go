@@ -70,8 +70,15 @@ func (s *Store) Claim(ctx context.Context, id string, attempt int) error {
 }
 
 func claim(ctx context.Context, tx session, id string, attempt int) error {
+	if !plainText(id) {
+		return schemas.ErrNotFound
+	}
 	var run runState
-	err := tx.query(ctx, selectRun, [][]any{{id}}, func(row scanner) error {
+	among, err := json.Marshal([]string{id})
+	if err != nil {
+		return err
+	}
+	err = tx.query(ctx, selectRuns, [][]any{{string(among)}}, func(row scanner) error {
 		return row.Scan(&run.id, &run.owner, &run.chat, &run.state, &run.attempt, &run.lastSeq, &run.endedAt)
 	})
 	switch {

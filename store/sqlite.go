@@ -188,7 +188,9 @@ func (d *sqliteDB) connect(ctx context.Context) error {
 }
 
 // sqliteWords stand for the marks of session in SQLite's SQL.
-var sqliteWords = strings.NewReplacer("{lock}", "", "{next_seq}", "(SELECT MAX(seq) + 1 FROM blocks)")
+var sqliteWords = strings.NewReplacer(
+	"{among}", "IN (SELECT value FROM json_each(?))", "{lock}", "", "{next_seq}", "(SELECT MAX(seq) + 1 FROM blocks)",
+)
 
 // prepare returns the statement, kept for as long as the connection.
 func (w *sqliteWriter) prepare(ctx context.Context, statement string) (*sql.Stmt, error) {

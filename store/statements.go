@@ -55,7 +55,7 @@ var statements = [statementCount]string{
 
 // The questions of Commit.
 const (
-	selectRun       = `SELECT id, owner, chat_id, state, attempt, last_seq, ended_at FROM runs WHERE id = ? {lock}`
+	selectRuns      = `SELECT id, owner, chat_id, state, attempt, last_seq, ended_at FROM runs WHERE id {among} ORDER BY id {lock}`
 	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
 	selectChat      = `SELECT id, owner, key FROM chats WHERE id = ? {lock}`
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`

@@ -75,8 +75,10 @@ type database interface {
 }
 
 // session runs statements in one transaction. Their parameters are question
-// marks. The mark {lock} at the end of a SELECT locks its rows until the end,
-// {next_seq} is a number for blocks.seq greater than all there are.
+// marks. The databases have their own words for these marks: {among} is the
+// condition to be in a JSON array of texts, its parameter; {lock} at the end of
+// a SELECT locks its rows until the end; {next_seq} is a number for blocks.seq
+// greater than all there are.
 type session interface {
 	// each runs the statement once for each row of arguments, now or together
 	// with what comes next, always in order.

@@ -21,7 +21,7 @@ import (
 
 // Run holds the suite against a kind of database. fresh returns the url of a
 // database that is empty and goes with the test.
-func Run(t *testing.T, fresh func(t *testing.T) string) {
+func Run(t *testing.T, fresh func(t testing.TB) string) {
 	shared := open(t, fresh(t))
 	for name, test := range sharedTests {
 		t.Run(name, func(t *testing.T) {
