@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // cleaning is a round tripper that lets go-openai see only what it reads
@@ -31,9 +32,18 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set("Api-Key", t.key)
 		}
 	}
+	var sent *sentBody
+	if req.Body != nil && req.ContentLength > 0 {
+		sent = &sentBody{ReadCloser: req.Body, again: req.GetBody}
+		req = req.Clone(req.Context())
+		req.Body, req.GetBody = sent, sent.get
+	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
+	if sent != nil {
+		sent.drop()
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // no type is no HTML
 	if resp.StatusCode/100 == 2 && kind != "text/html" {
@@ -47,6 +57,45 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 		f = protocol("HTML instead of an event stream: %.200q", f.message)
 	}
 	return nil, f.without(t.key)
+}
+
+// sentBody is a request's body that is let go of once the answer has begun: the
+// transport keeps the request for as long as the reply streams, and a prompt is
+// long.
+type sentBody struct {
+	mu sync.Mutex
+	io.ReadCloser
+	again func() (io.ReadCloser, error)
+}
+
+func (b *sentBody) get() (io.ReadCloser, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.again == nil {
+		return nil, errors.New("the body has been sent")
+	}
+	return b.again()
+}
+
+// Read is of io.Reader.
+func (b *sentBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ReadCloser.Read(p)
+}
+
+// Close is of io.Closer.
+func (b *sentBody) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ReadCloser.Close()
+}
+
+// drop lets go of the bytes; the answer has begun, so nobody reads them again.
+func (b *sentBody) drop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ReadCloser, b.again = http.NoBody, nil
 }
 
 // without returns f with the key, should the upstream have repeated it, taken
@@ -89,7 +138,7 @@ type cleaner struct {
 const (
 	// startBuffer is a cleaner's buffer; it grows for a longer line, and one
 	// that has grown beyond keepBuffer is given up afterwards.
-	startBuffer = 4 << 10
+	startBuffer = 2 << 10
 	keepBuffer  = 64 << 10
 	// maxEmptyReads ends a body that gives neither bytes nor an end.
 	maxEmptyReads = 100

@@ -121,6 +121,7 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 		IdleConnTimeout:     idleConnection,
 		TLSHandshakeTimeout: DefaultConnect,
 		DisableCompression:  true,
+		WriteBufferSize:     writeBuffer,
 	}
 }
 
@@ -128,6 +129,8 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 const (
 	maxIdle        = 1024
 	idleConnection = 90 * time.Second
+	// writeBuffer is for a request's head; what is longer is written through.
+	writeBuffer = 1 << 10
 )
 
 // Stream makes one call, as agents.Model says.

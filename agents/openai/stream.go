@@ -32,7 +32,7 @@ func (c *call) run(ctx context.Context, req goopenai.ChatCompletionRequest) erro
 	ctx, c.watch = watched(ctx, &c.cfg)
 	defer c.watch.stop()
 	c.tools.limits = c.cfg.Limits
-	stream, err := c.client.CreateChatCompletionStream(ctx, req)
+	stream, err := c.open(ctx, req)
 	if err != nil {
 		return reason(ctx, err)
 	}
@@ -55,6 +55,19 @@ func (c *call) run(ctx context.Context, req goopenai.ChatCompletionRequest) erro
 		}
 	}
 	return nil
+}
+
+// open makes the request. It does so on a goroutine of its own, so that the deep
+// stack that it takes is given back and not kept for as long as the reply
+// streams.
+func (c *call) open(ctx context.Context, req goopenai.ChatCompletionRequest) (stream *goopenai.ChatCompletionStream, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stream, err = c.client.CreateChatCompletionStream(ctx, req)
+	}()
+	<-done
+	return stream, err
 }
 
 // reason returns why a call failed: what our own timers say, if it was they.
