@@ -1,0 +1,160 @@
+import { ApiError, problemOf } from './errors'
+import { follow, type Connection, type StreamEvent } from './stream'
+import { createDocumentApi, type DocumentApi } from './documents'
+import type {
+  Chat, ChatEventFrame, ChatList, ChatRequest, ChatResponsePayload, CustomPayload, Diagnostics, Feedback, Message, MessageFrame,
+  Page, PageList, Report, ReportList, Run, Stream, StreamList, StreamUpdate, ToolCall, ToolList, User,
+} from './types'
+
+export interface ChatApiOptions {
+  /** Where the service is; the page's own origin when empty. */
+  baseUrl?: string
+  /** Called before every request; return a fresh token, or nothing. */
+  getToken?: () => string | null | undefined | Promise<string | null | undefined>
+  /** More headers for every request. */
+  headers?: () => Record<string, string> | Promise<Record<string, string>>
+  fetch?: typeof fetch
+}
+
+export interface StreamOptions {
+  onConnection?: (state: Connection, waitMs?: number) => void
+  /** Called as soon as the run has a name. */
+  onRun?: (runId: string) => void
+}
+
+/** How one request is sent: everything goes through it, so that a fake can stand in its place. */
+export type Send = (method: string, path: string, body?: unknown, init?: { signal?: AbortSignal; headers?: Record<string, string> }) => Promise<Response>
+
+/** The service's REST and streams. Every method throws ApiError when the service refuses or cannot be reached. */
+export interface ChatApi {
+  /** Starts a run and follows it to its end, over any number of connections (dialect messages). */
+  streamMessage(request: ChatRequest, signal: AbortSignal, options?: StreamOptions): AsyncGenerator<StreamEvent<MessageFrame>, void, void>
+  /** Follows a run from the cursor on; without one from its beginning. */
+  followRun(runId: string, signal: AbortSignal, options?: StreamOptions & { after?: string }): AsyncGenerator<StreamEvent<MessageFrame>, void, void>
+  /** The same in the dialect chat. */
+  streamChatEvents(request: ChatRequest, signal: AbortSignal, options?: StreamOptions): AsyncGenerator<StreamEvent<ChatEventFrame>, void, void>
+  /** Starts a run and waits for its end. */
+  sendMessage(request: ChatRequest, signal?: AbortSignal): Promise<ChatResponsePayload>
+  cancelRun(runId: string): Promise<Run>
+  getRun(runId: string): Promise<Run>
+  getDiagnostics(runId: string): Promise<Diagnostics>
+  getToolCall(runId: string, index: number): Promise<ToolCall>
+  listChats(query?: { q?: string; cursor?: string; limit?: number }, signal?: AbortSignal): Promise<ChatList>
+  getChat(conversationId: number, query?: { cursor?: string; limit?: number }, signal?: AbortSignal): Promise<Chat>
+  renameChat(conversationId: number, title: string): Promise<Chat>
+  deleteChat(conversationId: number): Promise<void>
+  getPayload(conversationId: number, payloadId: string): Promise<CustomPayload>
+  resolvePayload(conversationId: number, payloadId: string, outcome: 'accepted' | 'rejected'): Promise<CustomPayload>
+  postFeedback(conversationId: number, messageId: string, feedback: Feedback): Promise<Message>
+  listPages(): Promise<PageList>
+  getPage(page: string): Promise<Page>
+  listTools(place?: { page?: string; tab?: string; subtab?: string }): Promise<ToolList>
+  getMe(): Promise<User>
+  listStreams(): Promise<StreamList>
+  getStream(id: number): Promise<Stream>
+  putStream(id: number, update: StreamUpdate): Promise<Stream>
+  listReports(streamId?: number): Promise<ReportList>
+  getReport(id: number): Promise<Report>
+  documents: DocumentApi
+}
+
+/** Makes the client of a service. */
+export function createChatApi(options: ChatApiOptions = {}): ChatApi {
+  const send = createSend(options)
+  const json = async <T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> => {
+    const response = await send(method, path, body, { signal })
+    if (!response.ok) throw await problemOf(response)
+    return (response.status === 204 ? undefined : await response.json()) as T
+  }
+  const get = <T>(path: string, signal?: AbortSignal) => json<T>('GET', path, undefined, signal)
+
+  async function* stream<T>(dialect: string, request: ChatRequest, signal: AbortSignal, o: StreamOptions, ends: (data: T) => boolean) {
+    const key = { 'Idempotency-Key': newKey() }
+    let run = ''
+    yield* follow<T>({
+      open: (s) => send('POST', `/api/chat/stream?dialect=${dialect}`, request, { signal: s, headers: key }),
+      reopen: (cursor, s) => (run ? openRun(run, dialect, cursor, s) : null),
+      isTerminal: ends,
+      signal,
+      onConnection: o.onConnection,
+      onResponse: (response) => {
+        run ||= response.headers.get('X-Run-Id') ?? ''
+        if (run) o.onRun?.(run)
+      },
+    })
+  }
+  const openRun = (run: string, dialect: string, cursor: string, signal: AbortSignal) =>
+    send('GET', `/api/chat/runs/${encodeURIComponent(run)}/stream?dialect=${dialect}`, undefined, {
+      signal, headers: cursor ? { 'Last-Event-ID': cursor } : {},
+    })
+
+  return {
+    streamMessage: (request, signal, o = {}) => stream<MessageFrame>('messages', request, signal, o, isStreamEnd),
+    streamChatEvents: (request, signal, o = {}) => stream<ChatEventFrame>('chat', request, signal, o, (e) => terminal.has(e.type)),
+    async *followRun(runId, signal, o = {}) {
+      yield* follow<MessageFrame>({
+        open: (s) => openRun(runId, 'messages', o.after ?? '', s),
+        reopen: (cursor, s) => openRun(runId, 'messages', cursor || o.after || '', s),
+        isTerminal: isStreamEnd,
+        signal,
+        onConnection: o.onConnection,
+      })
+    },
+    sendMessage: (request, signal) => json('POST', '/api/chat', request, signal),
+    cancelRun: (run) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/cancel`),
+    getRun: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}`),
+    getDiagnostics: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}/diagnostics`),
+    getToolCall: (run, index) => get(`/api/chat/runs/${encodeURIComponent(run)}/tools/${index}`),
+    listChats: (query = {}, signal) => get(`/api/chats${queryOf(query)}`, signal),
+    getChat: (id, query = {}, signal) => get(`/api/chats/${id}${queryOf(query)}`, signal),
+    renameChat: (id, title) => json('PATCH', `/api/chats/${id}`, { title }),
+    deleteChat: (id) => json('DELETE', `/api/chats/${id}`),
+    getPayload: (id, payload) => get(`/api/chats/${id}/payloads/${encodeURIComponent(payload)}`),
+    resolvePayload: (id, payload, outcome) => json('POST', `/api/chats/${id}/payloads/${encodeURIComponent(payload)}/resolve`, { outcome }),
+    postFeedback: (id, message, feedback) => json('POST', `/api/chats/${id}/messages/${encodeURIComponent(message)}/feedback`, feedback),
+    listPages: () => get('/api/pages'),
+    getPage: (page) => get(`/api/pages/${encodeURIComponent(page)}`),
+    listTools: (place = {}) => get(`/api/tools${queryOf(place)}`),
+    getMe: () => get('/api/me'),
+    listStreams: () => get('/api/streams'),
+    getStream: (id) => get(`/api/streams/${id}`),
+    putStream: (id, update) => json('PUT', `/api/streams/${id}`, update),
+    listReports: (stream) => get(`/api/reports${queryOf({ stream_id: stream })}`),
+    getReport: (id) => get(`/api/reports/${id}`),
+    documents: createDocumentApi(send),
+  }
+}
+
+const terminal = new Set(['complete', 'error', 'cancelled'])
+
+/** Whether a frame is the last one of its run. */
+export function isStreamEnd(frame: MessageFrame): boolean {
+  return frame.type === 'event' && frame.props?.event === 'stream_end'
+}
+
+function createSend(options: ChatApiOptions): Send {
+  const base = (options.baseUrl ?? '').replace(/\/$/, '')
+  return async (method, path, body, init = {}) => {
+    const token = await options.getToken?.()
+    const headers: Record<string, string> = { ...(await options.headers?.()), ...init.headers }
+    if (token) headers.Authorization = `Bearer ${token}`
+    if (body !== undefined) headers['Content-Type'] = 'application/json'
+    const call = options.fetch ?? globalThis.fetch.bind(globalThis)
+    try {
+      return await call(base + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal: init.signal })
+    } catch (error) {
+      if (error instanceof TypeError) throw new ApiError('The service cannot be reached.', 0, 'network')
+      throw error
+    }
+  }
+}
+
+function queryOf(query: Record<string, string | number | undefined>): string {
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries.map(([key, value]) => [key, String(value)]))}`
+}
+
+/** A new key; on pages without TLS there is no randomUUID. */
+export function newKey(): string {
+  return globalThis.crypto?.randomUUID?.() ?? `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}`
+}

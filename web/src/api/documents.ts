@@ -1,0 +1,88 @@
+import { problemOf } from './errors'
+import type { Send } from './client'
+import type { Props } from './types'
+
+/** Where a block stands between what is accepted (`current`) and what is proposed (`new`). */
+export type BlockState = 'clean' | 'pending_new' | 'pending_edit' | 'pending_delete' | 'pending_move'
+
+/** One element of a document (spec 000; 4-documents.md). */
+export interface Block {
+  id: string
+  document_id?: string
+  chat_id?: string
+  role?: string
+  type: string
+  current?: string
+  new?: string
+  meta?: Props
+  new_position?: string
+  state: BlockState
+  position: string
+  revision: number
+}
+
+/** A document; `blocks` are there where one is asked for. */
+export interface DocumentRecord {
+  id: string
+  title: string
+  new_title?: string
+  revision: number
+  created_at?: string
+  updated_at?: string
+  blocks?: Block[]
+}
+
+export interface DocumentList {
+  items: DocumentRecord[]
+  next_cursor?: string
+}
+
+/** Documents and blocks. Methods that take a revision fail with status 412 when the thing has changed since. */
+export interface DocumentApi {
+  list(): Promise<DocumentList>
+  create(document: { id?: string; title: string }): Promise<DocumentRecord>
+  get(id: string): Promise<DocumentRecord>
+  rename(id: string, title: string): Promise<DocumentRecord>
+  remove(id: string): Promise<void>
+  acceptAll(id: string): Promise<DocumentRecord>
+  revertAll(id: string): Promise<DocumentRecord>
+  exportMarkdown(id: string): Promise<string>
+  addBlock(id: string, block: { id?: string; type: string; content: string; meta?: Props; after_block_id?: string }): Promise<Block>
+  updateBlock(id: string, change: { content?: string; meta?: Props; after_block_id?: string }, revision?: number): Promise<Block>
+  removeBlock(id: string): Promise<void>
+  accept(id: string, revision?: number): Promise<Block | null>
+  revert(id: string, revision?: number): Promise<Block | null>
+  /** Puts a chat block (a message) into a document: in the place of a block, after one, or at the end. */
+  apply(messageId: string, target: { document_id: string; target_block_id?: string; after_block_id?: string }): Promise<Block>
+}
+
+/** Makes the documents' part of the client. */
+export function createDocumentApi(send: Send): DocumentApi {
+  const call = async (method: string, path: string, body?: unknown, revision?: number): Promise<Response> => {
+    const response = await send(method, path, body, revision === undefined ? {} : { headers: { 'If-Match': `"${revision}"` } })
+    if (!response.ok) throw await problemOf(response)
+    return response
+  }
+  const json = async <T>(method: string, path: string, body?: unknown, revision?: number): Promise<T> => {
+    const response = await call(method, path, body, revision)
+    return (response.status === 204 ? null : await response.json()) as T
+  }
+  const doc = (id: string) => `/api/documents/${encodeURIComponent(id)}`
+  const block = (id: string) => `/api/blocks/${encodeURIComponent(id)}`
+  return {
+    list: () => json('GET', '/api/documents'),
+    create: (document) => json('POST', '/api/documents', document),
+    get: (id) => json('GET', doc(id)),
+    rename: (id, title) => json('PATCH', doc(id), { title }),
+    remove: async (id) => void (await call('DELETE', doc(id))),
+    acceptAll: (id) => json('POST', `${doc(id)}/accept`),
+    revertAll: (id) => json('POST', `${doc(id)}/revert`),
+    exportMarkdown: async (id) => (await call('GET', `${doc(id)}/export`)).text(),
+    addBlock: (id, added) => json('POST', `${doc(id)}/blocks`, added),
+    updateBlock: (id, change, revision) => json('PATCH', block(id), change, revision),
+    removeBlock: async (id) => void (await call('DELETE', block(id))),
+    accept: (id, revision) => json('POST', `${block(id)}/accept`, undefined, revision),
+    revert: (id, revision) => json('POST', `${block(id)}/revert`, undefined, revision),
+    apply: (message, target) => json('POST', `${block(message)}/apply`, target),
+  }
+}

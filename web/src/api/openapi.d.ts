@@ -1,0 +1,2216 @@
+// Generated from openapi.yaml by "npm run generate"; do not edit.
+
+export interface paths {
+    "/api/chat/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a run and follow it
+         * @description Answers with the run's events as `text/event-stream`. Each frame is `id: <sequence number>`, one line
+         *     `data: <JSON>` and a blank line; silence is filled with comments. In the dialect `chat` the JSON is a ChatEvent:
+         *     the first is a `status` that carries the ids, exactly one of `complete`, `error` and `cancelled` is the last. In
+         *     the dialect `messages` it is a MessageFrame: the first is `stream_start`, the last `stream_end`. The user's message is kept
+         *     before the first event is sent. Going away does not cancel, unless `on_disconnect` says so.
+         */
+        post: operations["postStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a run and wait for its end
+         * @description The same request as `POST /api/chat/stream`, answered with the payload of `complete` when the run ends. A run
+         *     that failed is 502 (the model's service), 500 or 503 with the `code` of its `error` event and its `run_id`; one
+         *     that was cancelled is 409 `cancelled`.
+         */
+        post: operations["postChat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chat/runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        /** Where a run stands */
+        get: operations["getRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chat/runs/{run_id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Follow or replay a run
+         * @description Gives exactly the events after the cursor, then follows live. The cursor is the header `Last-Event-ID`, else
+         *     `after`; what is no number reads from the start. At or behind the terminal event the answer is 204, so that an
+         *     `EventSource` stops. The stream ends no later than its token does; come back with a fresh one.
+         */
+        get: operations["getStream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chat/runs/{run_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a run
+         * @description Reaches the model call and the running tools within a second and keeps the partial answer. Cancelling again, or
+         *     a run that has ended, changes nothing. The answer is the run's state, which may still be `running`.
+         */
+        post: operations["cancelRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chat/runs/{run_id}/diagnostics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The trace of a run
+         * @description For those who may see system prompts (setting `diagnostics`); others get 403.
+         */
+        get: operations["getDiagnostics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chat/runs/{run_id}/tools/{index}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+                /**
+                 * @description The N of `[[tool:N]]`
+                 * @example 0
+                 */
+                index: number;
+            };
+            cookie?: never;
+        };
+        /** A tool call with its whole output */
+        get: operations["getToolCall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Own chats, newest first */
+        get: operations["listChats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats/{conversation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A chat with its messages
+         * @description The newest messages, in order of time; `next_cursor` leads to those before them.
+         */
+        get: operations["getChat"];
+        put?: never;
+        post?: never;
+        /** Delete a chat with all that belongs to it */
+        delete: operations["deleteChat"];
+        options?: never;
+        head?: never;
+        /** Rename a chat */
+        patch: operations["renameChat"];
+        trace?: never;
+    };
+    "/api/chats/{conversation_id}/payloads/{payload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /** @example abc12345 */
+                payload_id: components["parameters"]["PayloadID"];
+            };
+            cookie?: never;
+        };
+        /** A payload, whole */
+        get: operations["getPayload"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats/{conversation_id}/payloads/{payload_id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /** @example abc12345 */
+                payload_id: components["parameters"]["PayloadID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep the decision about a proposal */
+        post: operations["resolvePayload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats/{conversation_id}/messages/{message_id}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /**
+                 * @description An assistant message of this chat
+                 * @example 019ac0de-0000-7000-8000-00000000000b
+                 */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Judge an answer
+         * @description A second judgement replaces the first.
+         */
+        post: operations["postFeedback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All pages and what they offer */
+        get: operations["listPages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/pages/{page}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of a page, or an alias
+                 * @example edit_research_stream
+                 */
+                page: string;
+            };
+            cookie?: never;
+        };
+        /** What a page offers */
+        get: operations["getPage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The tools of a place
+         * @description The global tools and those of the page, tab and subtab. A place that no page file describes has the global ones.
+         */
+        get: operations["listTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The authenticated user */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/streams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All streams */
+        get: operations["listStreams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/streams/{stream_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                stream_id: number;
+            };
+            cookie?: never;
+        };
+        /** A stream */
+        get: operations["getResearchStream"];
+        /**
+         * Change a stream
+         * @description For the stream's owner and admins. A part that is absent stays as it is.
+         */
+        put: operations["putResearchStream"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reports, newest first */
+        get: operations["listReports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reports/{report_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                report_id: number;
+            };
+            cookie?: never;
+        };
+        /** A report with its articles */
+        get: operations["getReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process is alive */
+        get: operations["healthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The service takes requests
+         * @description 503 while the database is away, and once the service is about to stop.
+         */
+        get: operations["readyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Figures for Prometheus */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.yaml": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document */
+        get: operations["openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The web page
+         * @description It loads its files from `/assets/` of the same origin.
+         */
+        get: operations["page"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description An open JSON object */
+        Object: {
+            [key: string]: unknown;
+        };
+        /** @description An event of a run, in the dialect `chat`. Clients ignore types that they do not know. */
+        ChatEvent: components["schemas"]["StatusEvent"] | components["schemas"]["TextDeltaEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolCompleteEvent"] | components["schemas"]["CompleteEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["CancelledEvent"];
+        /**
+         * @description A frame of a run, in the dialect `messages`: a fragment of a message, or an event of the levels (stream, thread,
+         *     block, message). Frames of one `message_id` fold into one message: each `delta` changes its `props`.
+         */
+        MessageFrame: {
+            /**
+             * @description `text`, `thinking`, `loading`, `tool_call`, `tool_result`, `image`, `audio`, `video`, `action`, `error`,
+             *     `event`, or the type of a payload
+             */
+            type: string;
+            /** @description As the type says; of an `event` its name and `data`, of `stream_end` a StreamEnd */
+            props?: Record<string, unknown>;
+            /** @description C and the sequence number */
+            chunk_id: string;
+            message_id?: string;
+            block_id?: string;
+            thread_id?: string;
+            delta?: boolean;
+            /** @description Where in `props` the delta applies; at each top-level key when absent */
+            delta_path?: string;
+            /**
+             * @default append
+             * @enum {string}
+             */
+            delta_action?: "append" | "replace" | "merge" | "set";
+            type_change?: boolean;
+            metadata: components["schemas"]["MessageMetadata"];
+        };
+        /** @description When a frame was made, and its number in the run */
+        MessageMetadata: {
+            /**
+             * Format: int64
+             * @description Milliseconds since the Unix epoch
+             */
+            timestamp: number;
+            /** Format: int64 */
+            sequence: number;
+        };
+        /** @description The data of `stream_end`, the last event in the dialect `messages` */
+        StreamEnd: {
+            /** @enum {string} */
+            status: "completed" | "error" | "cancelled";
+            /** @description The answer, when completed */
+            payload?: components["schemas"]["ChatResponsePayload"];
+            code?: components["schemas"]["Code"];
+            message?: string;
+            retryable?: boolean;
+            /** @description The partial answer that is kept */
+            message_id?: string;
+        };
+        /**
+         * @description How the user made a message
+         * @enum {string}
+         */
+        InteractionType: "text_input" | "value_selected" | "action_executed";
+        /** @description Starts a run. `message` may be empty for `action_executed` and for `regenerate_message_id` only */
+        ChatRequest: {
+            /** @description At most 100,000 characters (a setting) */
+            message: string;
+            /** @description The page, and what it shows; unknown keys are kept. It is never trusted for identity */
+            context?: components["schemas"]["Object"];
+            /** @description `text_input` when absent */
+            interaction_type?: components["schemas"]["InteractionType"];
+            /** @description Needed for `action_executed` */
+            action_metadata?: components["schemas"]["ActionMetadata"];
+            /**
+             * Format: int64
+             * @description The chat; 0 is none. An unknown one, or one of somebody else, is 404
+             */
+            conversation_id?: number;
+            /** @description The chat by its own key; an unknown one makes a chat under this key */
+            chat_id?: string;
+            /** @description Counts only without `conversation_id` and `chat_id`; kept as the new chat's first messages */
+            conversation_history?: components["schemas"]["HistoryMessage"][];
+            /** @description One of the models that the service allows */
+            model?: string;
+            /**
+             * @description What becomes of the run when the reader goes away
+             * @default continue
+             * @enum {string}
+             */
+            on_disconnect?: "continue" | "cancel";
+            /**
+             * @description What to do while the chat works on another message: 409, wait, or cancel it first
+             * @default reject
+             * @enum {string}
+             */
+            if_busy?: "reject" | "queue" | "cancel";
+            /** @description A user message of this chat, in whose place this one comes */
+            edit_message_id?: string;
+            /** @description An assistant message of this chat, whose question is answered again; not together with `edit_message_id` */
+            regenerate_message_id?: string;
+            attachments?: components["schemas"]["Attachment"][];
+        };
+        /** @description The click on a suggested action that the service handles */
+        ActionMetadata: {
+            action_identifier: string;
+            /** @description Any JSON */
+            action_data?: unknown;
+        };
+        /** @description An earlier message that the client brings along */
+        HistoryMessage: {
+            /** @enum {string} */
+            role: "user" | "assistant";
+            content: string;
+        };
+        /** @description A file of the user; text types hold text, images base64 */
+        Attachment: {
+            name: string;
+            /** @description A text type, or `image/*` */
+            mime: string;
+            content: string;
+        };
+        /** @description A line for the status display. The first one of a run carries the ids, the first one after a recovery `attempt`, `kept_through` and `text` */
+        StatusEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "status";
+            message: string;
+            run_id?: string;
+            /** Format: int64 */
+            conversation_id?: number;
+            chat_id?: string;
+            user_message_id?: string;
+            attempt?: number;
+            /**
+             * Format: int64
+             * @description Events of earlier attempts behind this sequence number are void
+             */
+            kept_through?: number;
+            /** @description The visible text that stands; later deltas follow it */
+            text?: string;
+        };
+        /** @description A piece of the visible text; all of them joined give `payload.message`, outer white space aside */
+        TextDeltaEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "text_delta";
+            text: string;
+        };
+        /** @description A tool begins */
+        ToolStartEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_start";
+            tool: string;
+            /** @description The arguments as the model wrote them */
+            input: unknown;
+            tool_use_id: string;
+            /** @description Counts tools over the run */
+            index: number;
+        };
+        /** @description A step of a running tool */
+        ToolProgressEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_progress";
+            tool: string;
+            stage: string;
+            message: string;
+            /** @description Never falls */
+            progress: number;
+            /** @description Any JSON; null when there is none */
+            data: unknown;
+            tool_use_id?: string;
+            /** @description Counts tools over the run */
+            index: number;
+        };
+        /** @description A tool ended; the marker `[[tool:N]]` with its `index` follows as a `text_delta` */
+        ToolCompleteEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_complete";
+            tool: string;
+            /** @description Counts tools over the run */
+            index: number;
+            tool_use_id?: string;
+            is_error?: boolean;
+        };
+        /** @description The last event of a run that has its answer */
+        CompleteEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "complete";
+            payload: components["schemas"]["ChatResponsePayload"];
+        };
+        /** @description The last event of a run that failed */
+        ErrorEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "error";
+            message: string;
+            code: components["schemas"]["Code"];
+            /** @description The same request may succeed later */
+            retryable?: boolean;
+            /** @description The partial answer that is kept */
+            message_id?: string;
+        };
+        /** @description The last event of a run that was cancelled */
+        CancelledEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "cancelled";
+            /** @description The partial answer that is kept */
+            message_id?: string;
+        };
+        /**
+         * @description Why the model's last reply ended
+         * @enum {string}
+         */
+        StopReason: "end_turn" | "max_iterations" | "max_tokens" | "content_filter" | "refusal";
+        /** @description The payload of `complete`, and the answer of `POST /api/chat` */
+        ChatResponsePayload: {
+            /** @description The visible text with its `[[tool:N]]` markers */
+            message: string;
+            suggested_values?: components["schemas"]["SuggestedValue"][];
+            suggested_actions?: components["schemas"]["SuggestedAction"][];
+            /** @description The last payload of a tool, else the last of the model's text, else, when tools ran, `tool_history` */
+            custom_payload?: components["schemas"]["CustomPayload"];
+            /** @description All payloads of the run, in order */
+            payloads?: components["schemas"]["CustomPayload"][];
+            tool_history?: components["schemas"]["ToolCall"][];
+            /** Format: int64 */
+            conversation_id: number;
+            chat_id?: string;
+            message_id: string;
+            run_id: string;
+            stop_reason: components["schemas"]["StopReason"];
+            usage: components["schemas"]["Usage"];
+            warnings?: string[];
+            /** @description For those who may see it */
+            diagnostics?: components["schemas"]["Diagnostics"];
+        };
+        /** @description A chip; a click sends `value` as the next message */
+        SuggestedValue: {
+            label: string;
+            value: string;
+        };
+        /** @description A button that the page (`client`) or the service (`server`) handles */
+        SuggestedAction: {
+            label: string;
+            action: string;
+            /** @enum {string} */
+            handler: "client" | "server";
+            /** @description Any JSON */
+            data?: unknown;
+            /** @description `primary`, `secondary` or `warning` */
+            style?: string;
+        };
+        /** @description Structured data for the page to render */
+        CustomPayload: {
+            /** @description 8 hex digits, unique in its chat; absent on type `tool_history` */
+            payload_id?: string;
+            type: string;
+            /** @description As the schema of its type says */
+            data: unknown;
+            summary?: string;
+            /** @enum {string} */
+            source?: "tool" | "llm";
+            /**
+             * @description The user's decision, once there is one
+             * @enum {string}
+             */
+            outcome?: "accepted" | "rejected";
+        };
+        /** @description An entry of `tool_history`, in the order in which the model asked */
+        ToolCall: {
+            tool_name: string;
+            /** @description The arguments */
+            input: unknown;
+            /** @description What the tool said; cut at 16,000 characters, whole at `/api/chat/runs/{run_id}/tools/{index}` */
+            output: string;
+            is_error?: boolean;
+            tool_use_id?: string;
+            /** Format: int64 */
+            duration_ms: number;
+        };
+        /** @description Tokens */
+        Usage: {
+            input_tokens: number;
+            output_tokens: number;
+            total_tokens: number;
+        };
+        /** @description The trace of a run, for those who may see system prompts */
+        Diagnostics: {
+            model: string;
+            max_tokens: number;
+            max_iterations: number;
+            temperature: number;
+            tools: string[];
+            system_prompt: string;
+            messages: components["schemas"]["TraceMessage"][];
+            context: components["schemas"]["Object"];
+            raw_llm_response: string;
+            iterations: components["schemas"]["TraceIteration"][];
+            /** @description What was hidden from the text and not used */
+            dropped_payloads?: unknown[];
+        };
+        /** @description A message as it was sent to the model */
+        TraceMessage: {
+            /** @enum {string} */
+            role: "user" | "assistant" | "tool";
+            content: string;
+            tool_calls?: components["schemas"]["TraceToolCall"][];
+            tool_call_id?: string;
+        };
+        /** @description A call of the model, with the messages sent and the tools it asked for */
+        TraceIteration: {
+            messages: components["schemas"]["TraceMessage"][];
+            reply: string;
+            stop_reason: string;
+            usage: components["schemas"]["Usage"];
+            /** Format: date-time */
+            started_at: string;
+            /** Format: int64 */
+            duration_ms: number;
+            tool_calls?: components["schemas"]["TraceToolCall"][];
+        };
+        /** @description A tool call, with what the tool gave and what the model got */
+        TraceToolCall: {
+            tool_name: string;
+            tool_use_id: string;
+            /** @description Any JSON */
+            input: unknown;
+            output?: string;
+            /** @description What the model got of it, where that is not the output */
+            model_output?: string;
+            is_error?: boolean;
+            /** @description The call's payload; whole in payloads and at GET /api/chats/{conversation_id}/payloads/{payload_id} */
+            payload_id?: string;
+            /** Format: int64 */
+            duration_ms?: number;
+        };
+        /**
+         * @description What became of a message
+         * @enum {string}
+         */
+        MessageStatus: "complete" | "incomplete" | "cancelled" | "superseded" | "error";
+        /** @description A turn's text by user or assistant */
+        Message: {
+            id: string;
+            /** Format: int64 */
+            conversation_id: number;
+            /** @enum {string} */
+            role: "user" | "assistant";
+            type: string;
+            content: string;
+            status: components["schemas"]["MessageStatus"];
+            /** Format: date-time */
+            created_at: string;
+            run_id?: string;
+            suggested_values?: components["schemas"]["SuggestedValue"][];
+            suggested_actions?: components["schemas"]["SuggestedAction"][];
+            custom_payload?: components["schemas"]["CustomPayload"];
+            payloads?: components["schemas"]["CustomPayload"][];
+            tool_history?: components["schemas"]["ToolCall"][];
+            stop_reason?: components["schemas"]["StopReason"];
+            usage?: components["schemas"]["Usage"];
+            warnings?: string[];
+            feedback?: components["schemas"]["Feedback"];
+            error?: components["schemas"]["MessageFailure"];
+            /** @description The click that this user message records */
+            action?: components["schemas"]["ActionMetadata"];
+            /** @description The files of a user message, without their content */
+            attachments?: components["schemas"]["AttachmentInfo"][];
+        };
+        /** @description Names an attachment */
+        AttachmentInfo: {
+            name: string;
+            mime: string;
+            /** @description Bytes */
+            size: number;
+        };
+        /** @description Why an assistant message of status `error` has no answer */
+        MessageFailure: {
+            code: components["schemas"]["Code"];
+            message: string;
+        };
+        /** @description The user's judgement of an answer */
+        Feedback: {
+            /** @enum {string} */
+            rating: "up" | "down";
+            comment?: string;
+        };
+        /** @description A conversation of one user; `messages` and `next_cursor` are there where one chat is asked for */
+        Chat: {
+            /** Format: int64 */
+            conversation_id: number;
+            /** @description The chat's own key */
+            chat_id: string;
+            title: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** @description The run that works on this chat */
+            active_run_id?: string;
+            messages?: components["schemas"]["Message"][];
+            next_cursor?: string;
+        };
+        /** @description A page of chats, newest first */
+        ChatList: {
+            items: components["schemas"]["Chat"][];
+            next_cursor?: string;
+        };
+        /** @description Renames a chat; the title must not be blank */
+        ChatPatch: {
+            title: string;
+        };
+        /** @description The user's decision about a payload */
+        Resolution: {
+            /** @enum {string} */
+            outcome: "accepted" | "rejected";
+        };
+        /**
+         * @description Where a run stands; `waiting` is for an approval or a client tool
+         * @enum {string}
+         */
+        RunState: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
+        /** @description The work on one user message */
+        Run: {
+            run_id: string;
+            /** Format: int64 */
+            conversation_id: number;
+            chat_id?: string;
+            state: components["schemas"]["RunState"];
+            /** @description 0 while the run has never begun */
+            attempt: number;
+            /** Format: int64 */
+            last_sequence: number;
+            user_message_id?: string;
+            message_id?: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Absent while the run is under way
+             */
+            ended_at?: string;
+            stop_reason?: components["schemas"]["StopReason"];
+            usage: components["schemas"]["Usage"];
+            error?: components["schemas"]["MessageFailure"];
+        };
+        /** @description The authenticated user */
+        User: {
+            /** @description Issuer and subject */
+            user_id: string;
+            name: string;
+            roles: string[];
+        };
+        /** @description A tool as a place offers it */
+        Tool: {
+            name: string;
+            description: string;
+            /** @description The JSON Schema of its arguments */
+            input_schema: Record<string, unknown>;
+        };
+        /** @description Tools */
+        ToolList: {
+            items: components["schemas"]["Tool"][];
+        };
+        /** @description What a page offers to its chat */
+        Page: {
+            page: string;
+            aliases: string[];
+            tools: string[];
+            payload_types: components["schemas"]["PayloadType"][];
+            actions: components["schemas"]["Action"][];
+            tabs: components["schemas"]["Tab"][];
+        };
+        /** @description What a tab adds to its page */
+        Tab: {
+            tab: string;
+            tools: string[];
+            payload_types: components["schemas"]["PayloadType"][];
+            actions: components["schemas"]["Action"][];
+            subtabs: components["schemas"]["Subtab"][];
+        };
+        /** @description What a subtab adds to its tab */
+        Subtab: {
+            subtab: string;
+            tools: string[];
+            payload_types: components["schemas"]["PayloadType"][];
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description Pages */
+        PageList: {
+            items: components["schemas"]["Page"][];
+        };
+        /** @description A kind of payload */
+        PayloadType: {
+            name: string;
+            /** @enum {string} */
+            source: "tool" | "llm";
+            description?: string;
+            /** @description The JSON Schema of its data */
+            schema: unknown;
+            /** @description What stands before the JSON in the model's text */
+            parse_marker?: string;
+        };
+        /** @description An action that a page declares */
+        Action: {
+            action: string;
+            description: string;
+            /** @enum {string} */
+            handler: "client" | "server";
+        };
+        /** @description A standing question with its schema */
+        Stream: {
+            /** Format: int64 */
+            stream_id: number;
+            name: string;
+            purpose: string;
+            /** @description What the stream looks for */
+            schema: Record<string, unknown>;
+            /** @description For the model, on top of those of the page */
+            instructions?: string;
+            /** @description Absent on streams that belong to everybody */
+            owner?: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description What to change; an absent part stays */
+        StreamUpdate: {
+            name?: string;
+            purpose?: string;
+            /** @description What the stream looks for */
+            schema?: Record<string, unknown>;
+            instructions?: string;
+        };
+        /** @description Streams */
+        StreamList: {
+            items: components["schemas"]["Stream"][];
+        };
+        /** @description A run of a stream; `articles` are there where one report is asked for */
+        Report: {
+            /** Format: int64 */
+            report_id: number;
+            /** Format: int64 */
+            stream_id: number;
+            title: string;
+            summary: string;
+            /** Format: date-time */
+            published_at: string;
+            article_count: number;
+            articles?: components["schemas"]["Article"][];
+        };
+        /** @description Reports, newest first */
+        ReportList: {
+            items: components["schemas"]["Report"][];
+        };
+        /** @description A publication in a report */
+        Article: {
+            /** Format: int64 */
+            article_id: number;
+            /** Format: int64 */
+            report_id: number;
+            pmid?: string;
+            doi?: string;
+            title: string;
+            authors: string[];
+            journal?: string;
+            year?: number;
+            abstract?: string;
+            category?: string;
+            url?: string;
+        };
+        /**
+         * @description The machine-readable error code: in problems, in `error` events and in kept messages
+         * @enum {string}
+         */
+        Code: "rate_limited" | "upstream_auth" | "upstream_timeout" | "upstream_unavailable" | "upstream_truncated" | "upstream_error" | "context_too_long" | "content_filter" | "store_unavailable" | "interrupted" | "run_timeout" | "internal" | "bad_request" | "invalid" | "unauthorized" | "auth_unavailable" | "forbidden" | "not_found" | "method_not_allowed" | "busy" | "cancelled" | "conflict" | "too_large" | "unsupported_media_type" | "too_many_runs" | "too_many_streams" | "too_many_requests" | "request_timeout" | "shutting_down";
+        /** @description An error outside of a stream (RFC 9457) */
+        Problem: {
+            /**
+             * Format: uri-reference
+             * @description Always `about:blank`; the `code` tells problems apart
+             */
+            type: string;
+            title: string;
+            status: number;
+            /** @description A sentence for people */
+            detail: string;
+            code: components["schemas"]["Code"];
+            /** @description Names the request in the log of the service */
+            request_id: string;
+            /** @description The run that a busy chat works on, or that failed */
+            run_id?: string;
+            /** @description What is wrong, and where; at most 20 */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A wrong part of a body */
+        FieldError: {
+            /**
+             * Format: json-pointer
+             * @description RFC 6901; the empty one is the whole body
+             */
+            pointer: string;
+            detail: string;
+        };
+    };
+    responses: {
+        /** @description The run's events */
+        Events: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-Run-Id": components["headers"]["X-Run-Id"];
+                /** @description Where to follow or replay the run */
+                "Content-Location"?: string;
+                /** @description Nothing in between keeps or changes the stream */
+                "Cache-Control"?: "no-cache, no-transform";
+                /** @description Proxies must not collect the frames */
+                "X-Accel-Buffering"?: "no";
+                [name: string]: unknown;
+            };
+            content: {
+                "text/event-stream": string;
+            };
+        };
+        /** @description It is */
+        Healthy: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "text/plain": "ok\n";
+            };
+        };
+        /** @description Not JSON, or not the shape of this request */
+        BadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No token, or one that does not hold */
+        Unauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The user may not do this */
+        Forbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The id is unknown, or somebody else's */
+        NotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body did not come in in time */
+        RequestTimeout: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The chat works on another run, or the run was cancelled */
+        Busy: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is too large */
+        TooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is not `application/json`, or it is compressed */
+        UnsupportedMedia: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Well-formed, but not allowed */
+        Invalid: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A limit of this user is reached */
+        TooMany: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Something went wrong in the service */
+        Internal: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The run failed at the model's service */
+        Upstream: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The database or the identity provider is away, or the service is about to stop */
+        Unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
+    parameters: {
+        /**
+         * @description How the events are written
+         * @example chat
+         */
+        Dialect: "chat" | "messages";
+        /**
+         * @description The same key with the same body attaches to the same run; with another body it is 422.
+         * @example 5f2c1c9e
+         */
+        IdempotencyKey: string;
+        /** @example 019ac0de-0000-7000-8000-000000000001 */
+        RunID: string;
+        /** @example 789 */
+        ConversationID: number;
+        /** @example abc12345 */
+        PayloadID: string;
+        /**
+         * @description The number of items
+         * @example 20
+         */
+        Limit: number;
+        /**
+         * @description The `next_cursor` of the page before; it says nothing to a client
+         * @example Nzg5
+         */
+        Cursor: string;
+    };
+    requestBodies: {
+        Chat: {
+            content: {
+                "application/json": components["schemas"]["ChatRequest"];
+            };
+        };
+    };
+    headers: {
+        /** @description Names the request in the service's log; a sane one of the client's is taken over */
+        "X-Request-Id": string;
+        /** @description The run */
+        "X-Run-Id": string;
+        /** @description Seconds to wait */
+        "Retry-After": number;
+        /** @description The scheme that is asked for */
+        "WWW-Authenticate": string;
+        /** @description The methods of the path */
+        Allow: string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    postStream: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How the events are written
+                 * @example chat
+                 */
+                dialect?: components["parameters"]["Dialect"];
+            };
+            header?: {
+                /**
+                 * @description The same key with the same body attaches to the same run; with another body it is 422.
+                 * @example 5f2c1c9e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["Chat"];
+        responses: {
+            200: components["responses"]["Events"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Busy"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key with the same body attaches to the same run; with another body it is 422.
+                 * @example 5f2c1c9e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["Chat"];
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Run-Id": components["headers"]["X-Run-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatResponsePayload"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Busy"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            502: components["responses"]["Upstream"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getStream: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How the events are written
+                 * @example chat
+                 */
+                dialect?: components["parameters"]["Dialect"];
+                /**
+                 * @description The sequence number of the last event that was seen
+                 * @example 6
+                 */
+                after?: string;
+            };
+            header?: {
+                /**
+                 * @description The same as `after`, and stronger; an `EventSource` sends it by itself
+                 * @example 6
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Events"];
+            /** @description There is nothing after the cursor, and there will be nothing */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDiagnostics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trace */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diagnostics"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getToolCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+                /**
+                 * @description The N of `[[tool:N]]`
+                 * @example 0
+                 */
+                index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tool call */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolCall"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listChats: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The number of items
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description The `next_cursor` of the page before; it says nothing to a client
+                 * @example Nzg5
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description Words to look for in titles and messages
+                 * @example sickle
+                 */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of chats */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getChat: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The number of items
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description The `next_cursor` of the page before; it says nothing to a client
+                 * @example Nzg5
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description Show also messages that were edited or answered again
+                 * @example true
+                 */
+                superseded?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chat */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Chat"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteChat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Busy"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renameChat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatPatch"];
+            };
+        };
+        responses: {
+            /** @description The chat, without messages */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Chat"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPayload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /** @example abc12345 */
+                payload_id: components["parameters"]["PayloadID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The payload */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomPayload"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resolvePayload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /** @example abc12345 */
+                payload_id: components["parameters"]["PayloadID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Resolution"];
+            };
+        };
+        responses: {
+            /** @description The payload with its outcome */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomPayload"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postFeedback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /**
+                 * @description An assistant message of this chat
+                 * @example 019ac0de-0000-7000-8000-00000000000b
+                 */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Feedback"];
+            };
+        };
+        responses: {
+            /** @description The message with the judgement */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Message"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The pages */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of a page, or an alias
+                 * @example edit_research_stream
+                 */
+                page: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    listTools: {
+        parameters: {
+            query?: {
+                /** @example reports */
+                page?: string;
+                /** @example articles */
+                tab?: string;
+                /** @example details */
+                subtab?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tools */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listStreams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The streams */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getResearchStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                stream_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stream"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putResearchStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                stream_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StreamUpdate"];
+            };
+        };
+        responses: {
+            /** @description The stream as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stream"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listReports: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only the reports of this stream
+                 * @example 1
+                 */
+                stream_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The reports, without their articles */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                report_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    healthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Healthy"];
+        };
+    };
+    readyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Healthy"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures in Prometheus' text format */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+    openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contract */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": Record<string, unknown>;
+                };
+            };
+        };
+    };
+    page: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": unknown;
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,128 @@
+import { createParser } from 'eventsource-parser'
+import { ApiError, isAbort, problemOf } from './errors'
+
+/** One event of a stream: its cursor and its JSON. */
+export interface StreamEvent<T> {
+  id: string
+  data: T
+}
+
+export type Connection = 'connecting' | 'live' | 'reconnecting'
+
+/** Limits and paces of a stream that is read over any number of connections. */
+export const STREAM_LIMITS = {
+  /** First wait before a new connection, doubled each time. */
+  firstWait: 250,
+  /** Longest wait between two connections. */
+  longestWait: 8_000,
+  /** Connections in a row that bring nothing, after which the reader gives up. */
+  attempts: 60,
+  /** Longest event that is read, in characters. */
+  eventSize: 16 * 1024 * 1024,
+}
+
+export interface FollowOptions<T> {
+  /** Opens the first connection; absent when there is none to open. */
+  open: (signal: AbortSignal) => Promise<Response>
+  /** Opens a later connection, behind the cursor; null while the run is not known. */
+  reopen: (cursor: string, signal: AbortSignal) => Promise<Response> | null
+  /** Says whether an event is the last one. */
+  isTerminal: (data: T) => boolean
+  signal: AbortSignal
+  onConnection?: (state: Connection, waitMs?: number) => void
+  /** Called when a connection was answered; gives access to its headers. */
+  onResponse?: (response: Response) => void
+  random?: () => number
+}
+
+/**
+ * Yields the events of a run until its terminal one, over as many connections as it takes. What was seen is not yielded
+ * again. It returns early on 204 (there is nothing more) and when the signal is aborted; it throws ApiError when the
+ * service refuses, or when no connection comes about.
+ */
+export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<StreamEvent<T>, void, void> {
+  const { signal, random = Math.random } = options
+  let cursor = ''
+  let failures = 0
+  let next: () => Promise<Response> | null = () => options.open(signal)
+  options.onConnection?.('connecting')
+  while (!signal.aborted) {
+    try {
+      const response = await next()
+      if (!response) throw new ApiError('The answer did not begin.', 0, 'network')
+      if (response.status === 204) return
+      if (!response.ok) throw await problemOf(response)
+      options.onResponse?.(response)
+      options.onConnection?.('live')
+      for await (const event of eventsOf<T>(response, signal)) {
+        failures = 0
+        if (event.id) cursor = event.id
+        yield event
+        if (options.isTerminal(event.data)) return
+      }
+    } catch (error) {
+      if (signal.aborted || isAbort(error)) return
+      if (error instanceof ApiError && error.status !== 0 && !again(error, cursor !== '')) throw error
+      if (!(error instanceof ApiError) && !(error instanceof TypeError)) throw error
+    }
+    if (signal.aborted) return
+    if (++failures > STREAM_LIMITS.attempts) throw new ApiError('The service cannot be reached.', 0, 'network')
+    const wait = Math.min(STREAM_LIMITS.firstWait * 2 ** Math.min(failures - 1, 10), STREAM_LIMITS.longestWait) * (0.5 + random() / 2)
+    options.onConnection?.('reconnecting', wait)
+    await pause(wait, signal)
+    next = () => options.reopen(cursor, signal) ?? options.open(signal)
+  }
+}
+
+/** Whether a refusal may pass: the service restarts, or is overrun. */
+function again(error: ApiError, begun: boolean): boolean {
+  if (error.status === 503 && error.code !== 'shutting_down') return begun
+  return begun && (error.status === 429 || error.status >= 500)
+}
+
+/** Waits, at most until the browser is online again or the signal is aborted. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      globalThis.removeEventListener?.('online', end)
+      globalThis.removeEventListener?.('chattray:reconnect', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+    globalThis.addEventListener?.('online', end)
+    globalThis.addEventListener?.('chattray:reconnect', end)
+  })
+}
+
+/** Yields the events of one response. An event whose data is no JSON is an error. */
+export async function* eventsOf<T>(response: Response, signal?: AbortSignal): AsyncGenerator<StreamEvent<T>, void, void> {
+  if (!response.body) return
+  const ready: StreamEvent<T>[] = []
+  let size = 0
+  const parser = createParser({
+    onEvent: (event) => {
+      size = 0
+      ready.push({ id: event.id ?? '', data: JSON.parse(event.data) as T })
+    },
+  })
+  const reader = response.body.getReader()
+  const decoder = new TextDecoder()
+  const stop = () => void reader.cancel().catch(() => undefined)
+  signal?.addEventListener('abort', stop)
+  try {
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      size += value.byteLength
+      parser.feed(decoder.decode(value, { stream: true }))
+      if (size > STREAM_LIMITS.eventSize && ready.length === 0) throw new ApiError('An event is too large.', 502, 'too_large')
+      yield* ready.splice(0)
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    stop()
+  }
+}

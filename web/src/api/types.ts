@@ -1,0 +1,45 @@
+import type { components } from './openapi'
+
+type Schemas = components['schemas']
+
+export type ChatRequest = Schemas['ChatRequest']
+export type MessageFrame = Schemas['MessageFrame']
+export type ChatEventFrame = Schemas['ChatEvent']
+export type ToolProgressEvent = Schemas['ToolProgressEvent']
+export type StreamEnd = Schemas['StreamEnd']
+export type ChatResponsePayload = Schemas['ChatResponsePayload']
+export type CustomPayload = Schemas['CustomPayload']
+export type SuggestedValue = Schemas['SuggestedValue']
+export type SuggestedAction = Schemas['SuggestedAction']
+export type ToolCall = Schemas['ToolCall']
+export type Usage = Schemas['Usage']
+export type Diagnostics = Schemas['Diagnostics']
+export type Message = Schemas['Message']
+export type Chat = Schemas['Chat']
+export type ChatList = Schemas['ChatList']
+export type Feedback = Schemas['Feedback']
+export type Run = Schemas['Run']
+export type User = Schemas['User']
+export type Page = Schemas['Page']
+export type PageList = Schemas['PageList']
+export type ToolList = Schemas['ToolList']
+export type Stream = Schemas['Stream']
+export type StreamUpdate = Schemas['StreamUpdate']
+export type StreamList = Schemas['StreamList']
+export type Report = Schemas['Report']
+export type ReportList = Schemas['ReportList']
+export type Article = Schemas['Article']
+export type Problem = Schemas['Problem']
+export type Attachment = Schemas['Attachment']
+export type Code = Schemas['Code']
+
+/** What the page shows; unknown keys are kept and given to the prompt. */
+export interface PageContext {
+  current_page?: string
+  active_tab?: string
+  active_subtab?: string
+  [key: string]: unknown
+}
+
+/** Any JSON object. */
+export type Props = Record<string, unknown>

@@ -1,0 +1,113 @@
+import { createContext, useContext, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react'
+import { createChatApi, type ChatApi, type ChatApiOptions } from '../api/client'
+import type { CustomPayload, PageContext } from '../api/types'
+import { payloadsOf, textOf, type ActiveTool } from './run'
+import { ChatStore, type SendOptions } from './store'
+import type { ChatState, GeneralChatMessage } from './state'
+
+const StoreContext = createContext<ChatStore | null>(null)
+
+export interface ChatProviderProps extends ChatApiOptions {
+  children: ReactNode
+  /** A client of your own; the options of createChatApi then count for nothing. */
+  api?: ChatApi
+  /** What the page shows; sent with every message. */
+  context?: PageContext
+  /** Name under which this browser remembers the open chat; "default" when absent, nothing is remembered when empty. */
+  storageKey?: string
+  /** The model that is asked; the service's default when absent. */
+  model?: string
+}
+
+/** Holds one conversation for the tray and for the page around it. */
+export function ChatProvider({ children, api, context, storageKey = 'default', model, ...options }: ChatProviderProps) {
+  const [latest] = useState(() => ({ options, model }))
+  latest.options = options
+  latest.model = model
+  const [store] = useState(() => new ChatStore({
+    api: api ?? createChatApi({
+      baseUrl: options.baseUrl, getToken: () => latest.options.getToken?.(), headers: async () => (await latest.options.headers?.()) ?? {}, fetch: options.fetch,
+    }),
+    storageKey, model: () => latest.model,
+  }))
+  const shown = JSON.stringify(context ?? null)
+  useEffect(() => {
+    if (shown !== 'null') store.setContext(JSON.parse(shown) as PageContext)
+  }, [store, shown])
+  useEffect(() => {
+    const leave = store.connect()
+    void store.restore()
+    return () => {
+      leave()
+      store.disconnect()
+    }
+  }, [store])
+  return <StoreContext.Provider value={store}>{children}</StoreContext.Provider>
+}
+
+/** The store of the nearest ChatProvider. */
+export function useChatStore(): ChatStore {
+  const store = useContext(StoreContext)
+  if (!store) throw new Error('There is no ChatProvider above this component.')
+  return store
+}
+
+/** The whole state, and a render for each change of it. */
+export function useChatState(): ChatState {
+  const store = useChatStore()
+  return useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot)
+}
+
+/** What the specs call the chat's state (spec 001, "useGeneralChat Hook State"), and what can be done. */
+export interface GeneralChat {
+  messages: readonly GeneralChatMessage[]
+  isLoading: boolean
+  streamingText: string
+  statusText: string | null
+  activeToolProgress: ActiveTool | null
+  error: string | null
+  conversationId: number | null
+  /** Payloads of the run under way. */
+  livePayloads: CustomPayload[]
+  sendMessage: (message: string, options?: SendOptions) => Promise<void>
+  stop: () => Promise<void>
+  retry: () => Promise<void>
+  newChat: () => void
+  openChat: (conversationId: number) => Promise<void>
+  updateContext: (change: PageContext) => void
+}
+
+export function useGeneralChat(): GeneralChat {
+  const store = useChatStore()
+  const state = useChatState()
+  return useMemo(() => ({
+    messages: state.messages,
+    isLoading: state.isLoading,
+    streamingText: state.run ? textOf(state.run) : '',
+    statusText: state.run?.status ?? null,
+    activeToolProgress: state.run?.active ?? null,
+    error: state.error?.message ?? null,
+    conversationId: state.conversationId,
+    livePayloads: state.run ? payloadsOf(state.run) : [],
+    sendMessage: (message, options) => store.sendMessage(message, options),
+    stop: () => store.stop(),
+    retry: () => store.retry(),
+    newChat: () => store.newChat(),
+    openChat: (id) => store.open(id),
+    updateContext: (change) => store.updateContext(change),
+  }), [store, state])
+}
+
+/** Sends and stops without rendering at every token; `updateContext` tells the service what the page shows. */
+export function useChatContext(): Pick<GeneralChat, 'sendMessage' | 'stop' | 'retry' | 'newChat' | 'openChat' | 'updateContext'> & { chatApi: ChatApi } {
+  const store = useChatStore()
+  return useMemo(() => ({
+    chatApi: store.api,
+    sendMessage: (message, options) => store.sendMessage(message, options),
+    stop: () => store.stop(),
+    retry: () => store.retry(),
+    newChat: () => store.newChat(),
+    openChat: (id) => store.open(id),
+    updateContext: (change) => store.updateContext(change),
+  }), [store])
+}

@@ -1,0 +1,161 @@
+import type { Chat, ChatEventFrame, CustomPayload, Feedback, Message, MessageFrame } from '../api/types'
+import { emptyRun, reduceChatEvent, reduceRun, textOf, payloadsOf, type Outcome, type RunView } from './run'
+import { sectionsOf } from './view'
+
+/** A message as the tray shows it: what the service keeps, and for answers of this visit the run that made it. */
+export interface GeneralChatMessage extends Omit<Message, 'conversation_id'> {
+  conversation_id?: number
+  /** The run as it was seen, with reasoning and threads; absent on messages that were loaded. */
+  view?: RunView
+}
+
+export interface Failure {
+  message: string
+  code: string
+  retryable: boolean
+}
+
+export type Link = 'idle' | 'connecting' | 'live' | 'reconnecting'
+
+/** All that a tray knows. It is a value: reduce returns a new one. */
+export interface ChatState {
+  conversationId: number | null
+  chatId: string | null
+  title: string
+  messages: readonly GeneralChatMessage[]
+  /** The run under way; null when there is none. */
+  run: RunView | null
+  /** Whether a request is in progress, from the click on. */
+  isLoading: boolean
+  /** Whether a chat is being fetched. */
+  isOpening: boolean
+  link: Link
+  error: Failure | null
+  /** Leads to messages before the first one. */
+  olderCursor: string | null
+}
+
+export const emptyState: ChatState = {
+  conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, olderCursor: null,
+}
+
+export type ChatEvent =
+  | { type: 'opening' }
+  | { type: 'opened'; chat: Chat }
+  | { type: 'older'; chat: Chat }
+  | { type: 'reset' }
+  | { type: 'send'; message: GeneralChatMessage | null; replaces?: string }
+  | { type: 'attach'; runId: string }
+  | { type: 'frame'; frame: MessageFrame }
+  | { type: 'chat_event'; event: ChatEventFrame; seq: number }
+  | { type: 'link'; link: Link }
+  | { type: 'failed'; failure: Failure }
+  | { type: 'settled' }
+  | { type: 'dismiss' }
+  | { type: 'renamed'; title: string }
+  | { type: 'feedback'; messageId: string; feedback: Feedback }
+  | { type: 'resolved'; payloadId: string; outcome: 'accepted' | 'rejected' }
+
+/** The one reducer: live streams, replays and tests go through it. It is pure. */
+export function reduce(state: ChatState, event: ChatEvent): ChatState {
+  switch (event.type) {
+    case 'opening':
+      return { ...state, isOpening: true, error: null }
+    case 'opened':
+      return opened(state, event.chat)
+    case 'older':
+      return { ...state, messages: [...(event.chat.messages ?? []), ...state.messages], olderCursor: event.chat.next_cursor ?? null }
+    case 'reset':
+      return emptyState
+    case 'send':
+      return sent(state, event)
+    case 'attach':
+      return { ...state, run: { ...emptyRun, runId: event.runId }, isLoading: true, link: 'connecting', error: null }
+    case 'frame':
+      return state.run ? advance(state, reduceRun(state.run, event.frame)) : state
+    case 'chat_event':
+      return state.run ? advance(state, reduceChatEvent(state.run, event.event, event.seq)) : state
+    case 'link':
+      return { ...state, link: event.link }
+    case 'failed':
+      return { ...state, run: null, isLoading: false, isOpening: false, link: 'idle', error: event.failure }
+    case 'settled':
+      return { ...state, run: null, isLoading: false, link: 'idle' }
+    case 'dismiss':
+      return { ...state, error: null }
+    case 'renamed':
+      return { ...state, title: event.title }
+    case 'feedback':
+      return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, feedback: event.feedback } : m)) }
+    case 'resolved':
+      return { ...state, messages: state.messages.map((m) => resolved(m, event.payloadId, event.outcome)) }
+  }
+}
+
+function opened(state: ChatState, chat: Chat): ChatState {
+  const views = new Map(state.messages.filter((m) => m.view).map((m) => [m.id, m.view]))
+  const messages = (chat.messages ?? []).map((m) => (views.has(m.id) && m.status === 'complete' ? { ...m, view: views.get(m.id) } : m))
+  return {
+    ...emptyState, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
+  }
+}
+
+/** The user's message is shown at once; an edited one and all behind it, or an answer that is made again, give way. */
+function sent(state: ChatState, event: Extract<ChatEvent, { type: 'send' }>): ChatState {
+  const at = event.replaces ? state.messages.findIndex((m) => m.id === event.replaces) : -1
+  const kept = at >= 0 ? state.messages.slice(0, at) : state.messages.filter((m) => m.status !== 'error' || m.content !== '' || m.role === 'user' || m.view)
+  return {
+    ...state, messages: event.message ? [...kept, event.message] : kept, run: { ...emptyRun, status: 'Thinking...' }, isLoading: true, isOpening: false,
+    link: 'connecting', error: null,
+  }
+}
+
+/** Takes a run's progress over; at its end the answer joins the messages. */
+function advance(state: ChatState, run: RunView): ChatState {
+  if (run === state.run) return state
+  const next: ChatState = {
+    ...state, run, conversationId: run.conversationId ?? state.conversationId, chatId: run.chatId ?? state.chatId,
+    messages: named(state.messages, run),
+  }
+  if (!run.outcome) return next
+  const answer = answerOf(run, run.outcome)
+  const messages = next.messages.filter((m) => m.id !== answer.id)
+  return { ...next, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], error: failureOf(run.outcome) }
+}
+
+/** The user's message gets the id that the service gave it. */
+function named(messages: readonly GeneralChatMessage[], run: RunView): readonly GeneralChatMessage[] {
+  if (!run.userMessageId) return messages
+  const at = messages.findIndex((m) => m.id.startsWith(LOCAL_ID))
+  const mine = messages[at]
+  return mine ? messages.with(at, { ...mine, id: run.userMessageId }) : messages
+}
+
+/** Begins the id of a message that the service has not named yet. */
+export const LOCAL_ID = 'local:'
+
+function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {
+  const base = { role: 'assistant' as const, type: 'md', run_id: run.runId, created_at: new Date(0).toISOString(), view: run }
+  if (outcome.status === 'completed') {
+    const { message, message_id: id, diagnostics: _, ...rest } = outcome.payload
+    return { ...base, ...rest, id, content: message, status: 'complete' }
+  }
+  const partial = { ...base, id: outcome.messageId ?? `answer:${run.runId}`, content: textOf(run), payloads: payloadsOf(run) }
+  if (outcome.status === 'cancelled') return { ...partial, status: 'cancelled' }
+  return { ...partial, status: 'error', error: { code: outcome.code as NonNullable<Message['error']>['code'], message: outcome.message } }
+}
+
+function failureOf(outcome: Outcome): Failure | null {
+  return outcome.status === 'error' ? { message: outcome.message, code: outcome.code, retryable: outcome.retryable } : null
+}
+
+function resolved(message: GeneralChatMessage, id: string, outcome: 'accepted' | 'rejected'): GeneralChatMessage {
+  const change = (p: CustomPayload): CustomPayload => (p.payload_id === id ? { ...p, outcome } : p)
+  if (!message.payloads?.some((p) => p.payload_id === id) && message.custom_payload?.payload_id !== id) return message
+  return { ...message, payloads: message.payloads?.map(change), custom_payload: message.custom_payload && change(message.custom_payload) }
+}
+
+/** Whether a run has anything to show yet. */
+export function hasContent(run: RunView | null): boolean {
+  return run !== null && sectionsOf(run).length > 0
+}

@@ -1,0 +1,336 @@
+import { ApiError, isAbort } from '../api/errors'
+import type { ChatApi } from '../api/client'
+import type { Attachment, ChatRequest, PageContext, SuggestedAction } from '../api/types'
+import { newKey } from '../api/client'
+import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type GeneralChatMessage } from './state'
+
+/** Limits of a store. */
+export const STORE_LIMITS = {
+  /** Messages fetched at a time. */
+  pageSize: 50,
+  /** Shortest and longest time between two renders of a stream, in milliseconds. */
+  shortestFrame: 16,
+  longestFrame: 400,
+}
+
+export interface SendOptions {
+  interactionType?: 'text_input' | 'value_selected' | 'action_executed'
+  action?: SuggestedAction
+  attachments?: Attachment[]
+  /** A user message in whose place this one comes. */
+  editMessageId?: string
+  /** An assistant message that is answered again. */
+  regenerateMessageId?: string
+}
+
+export interface StoreOptions {
+  api: ChatApi
+  /** Where the open conversation is remembered, for this tab; nowhere when empty. */
+  storageKey?: string
+  /** Put into every request. */
+  model?: () => string | undefined
+}
+
+/**
+ * Holds the state of one tray and does what changes it. Streams are rendered at the pace that the machine allows: frames
+ * are folded as they come, listeners are called at most once for each frame of the screen.
+ */
+export class ChatStore {
+  readonly api: ChatApi
+  private readonly options: StoreOptions
+  private state: ChatState = emptyState
+  private shown: ChatState = emptyState
+  private readonly listeners = new Set<() => void>()
+  private context: PageContext = {}
+  private reader: AbortController | null = null
+  private flushing: ReturnType<typeof setTimeout> | number | null = null
+  private cost = 0
+  private readonly channel: BroadcastChannel | null
+  private lastRequest: { message: string; options: SendOptions } | null = null
+
+  constructor(options: StoreOptions) {
+    this.options = options
+    this.api = options.api
+    this.channel = options.storageKey && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(`chattray:${options.storageKey}`) : null
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  /** The state as it was last shown; the same value until listeners are called. */
+  readonly getSnapshot = (): ChatState => this.shown
+
+  /** Takes part in what other tabs do, until the function returned is called. */
+  connect(): () => void {
+    const heard = (message: MessageEvent<{ conversationId: number; runId: string; replaces?: string }>) => {
+      const { conversationId, runId } = message.data
+      if (conversationId === this.state.conversationId && this.state.run?.runId !== runId) void this.open(conversationId)
+    }
+    const seen = () => {
+      if (document.visibilityState === 'visible') void this.refresh()
+    }
+    this.channel?.addEventListener('message', heard)
+    globalThis.document?.addEventListener('visibilitychange', seen)
+    return () => {
+      this.channel?.removeEventListener('message', heard)
+      globalThis.document?.removeEventListener('visibilitychange', seen)
+    }
+  }
+
+  /** Lets go of the stream that is read; the run goes on in the service. */
+  disconnect(): void {
+    this.reader?.abort()
+    this.reader = null
+  }
+
+  dispatch(event: ChatEvent): void {
+    const before = this.state
+    this.state = reduce(this.state, event)
+    if (this.state === before) return
+    const urgent = event.type !== 'frame' && event.type !== 'chat_event'
+    if (urgent || !this.state.run) this.flush()
+    else this.flushSoon()
+  }
+
+  private flushSoon(): void {
+    if (this.flushing !== null) return
+    const wait = Math.min(Math.max(this.cost * 2, STORE_LIMITS.shortestFrame), STORE_LIMITS.longestFrame)
+    this.flushing = setTimeout(() => {
+      if (globalThis.document?.visibilityState === 'hidden' || typeof requestAnimationFrame === 'undefined') this.flush()
+      else this.flushing = requestAnimationFrame(() => this.flush())
+    }, wait - STORE_LIMITS.shortestFrame)
+  }
+
+  private flush(): void {
+    if (this.flushing !== null) {
+      clearTimeout(this.flushing)
+      if (typeof cancelAnimationFrame !== 'undefined') cancelAnimationFrame(this.flushing as number)
+      this.flushing = null
+    }
+    if (this.shown === this.state) return
+    this.shown = this.state
+    this.remember()
+    const start = performance.now()
+    for (const listener of this.listeners) listener()
+    this.cost = performance.now() - start
+  }
+
+  updateContext(change: PageContext): void {
+    this.context = { ...this.context, ...change }
+  }
+
+  setContext(context: PageContext): void {
+    this.context = context
+  }
+
+  getContext(): PageContext {
+    return this.context
+  }
+
+  /** Sends a message and follows the answer to its end. It never throws: what goes wrong is in the state. */
+  async sendMessage(message: string, options: SendOptions = {}): Promise<void> {
+    if (this.state.isLoading) return
+    this.lastRequest = { message, options }
+    const { conversationId } = this.state
+    this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : this.mine(message, options), replaces: options.editMessageId ?? options.regenerateMessageId })
+    const request: ChatRequest = {
+      message, context: this.context, interaction_type: options.interactionType ?? 'text_input',
+      ...(conversationId !== null && { conversation_id: conversationId }),
+      ...(options.action && { action_metadata: { action_identifier: options.action.action, action_data: options.action.data ?? {} } }),
+      ...(options.editMessageId && { edit_message_id: options.editMessageId }),
+      ...(options.regenerateMessageId && { regenerate_message_id: options.regenerateMessageId }),
+      ...(options.attachments?.length && { attachments: options.attachments }),
+      ...(this.options.model?.() && { model: this.options.model() }),
+    }
+    await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: (link) => this.dispatch({ type: 'link', link }) }), options.editMessageId)
+  }
+
+  private mine(message: string, options: SendOptions): GeneralChatMessage {
+    return {
+      id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
+      ...(options.action && { action: { action_identifier: options.action.action, action_data: options.action.data } }),
+      ...(options.attachments?.length && { attachments: options.attachments.map((a) => ({ name: a.name, mime: a.mime, size: a.content.length })) }),
+    }
+  }
+
+  /** Reads a stream into the state until it ends. */
+  private async read(open: (signal: AbortSignal) => ReturnType<ChatApi['streamMessage']>, replaces?: string): Promise<void> {
+    this.reader?.abort()
+    const reader = new AbortController()
+    this.reader = reader
+    let told = false
+    try {
+      for await (const { data } of open(reader.signal)) {
+        if (reader.signal.aborted) return
+        this.dispatch({ type: 'frame', frame: data })
+        const { run, conversationId } = this.state
+        if (!told && run?.runId && conversationId !== null) {
+          told = true
+          this.channel?.postMessage({ conversationId, runId: run.runId, replaces })
+        }
+      }
+      if (!reader.signal.aborted && this.state.run) await this.catchUp()
+    } catch (error) {
+      if (!reader.signal.aborted) await this.refused(error)
+    } finally {
+      if (this.reader === reader) this.reader = null
+    }
+  }
+
+  /** The run ended without our seeing its end: what is kept tells. */
+  private async catchUp(): Promise<void> {
+    const { conversationId } = this.state
+    if (conversationId === null) return this.dispatch({ type: 'settled' })
+    this.dispatch({ type: 'settled' })
+    await this.open(conversationId)
+  }
+
+  private async refused(error: unknown): Promise<void> {
+    if (isAbort(error)) return
+    const problem = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
+    if (!(error instanceof ApiError)) console.error(error)
+    if (problem.code === 'busy' && this.state.conversationId !== null) {
+      const id = this.state.conversationId
+      this.dispatch({ type: 'settled' })
+      await this.open(id)
+    }
+    this.dispatch({ type: 'failed', failure: { message: problem.message, code: problem.code, retryable: problem.retryable } })
+  }
+
+  /** Cancels the run under way; the partial answer is kept. */
+  async stop(): Promise<void> {
+    const runId = this.state.run?.runId
+    if (!this.state.isLoading) return
+    if (!runId) {
+      this.reader?.abort()
+      this.dispatch({ type: 'settled' })
+      return
+    }
+    try {
+      await this.api.cancelRun(runId)
+    } catch (error) {
+      const problem = error instanceof ApiError ? error : new ApiError('The answer could not be stopped.', 0, 'network')
+      this.dispatch({ type: 'link', link: this.state.link })
+      if (problem.status === 404) this.dispatch({ type: 'settled' })
+    }
+  }
+
+  /** Sends again what failed: answers the last question again, or repeats a request that never arrived. */
+  async retry(): Promise<void> {
+    const last = this.state.messages.at(-1)
+    const asked = this.state.messages.findLast((m) => m.role === 'user')
+    if (last?.role === 'assistant' && !last.id.startsWith('answer:')) return this.sendMessage('', { regenerateMessageId: last.id })
+    if (asked && !asked.id.startsWith(LOCAL_ID)) return this.sendMessage(asked.content, { editMessageId: asked.id })
+    if (asked && this.lastRequest) return this.sendMessage(this.lastRequest.message, { ...this.lastRequest.options, editMessageId: undefined, ...this.forget(asked.id) })
+  }
+
+  private forget(id: string): object {
+    this.state = { ...this.state, messages: this.state.messages.filter((m) => m.id !== id) }
+    return {}
+  }
+
+  /** Opens a chat and goes on with its running answer, if there is one. */
+  async open(conversationId: number): Promise<void> {
+    this.disconnect()
+    if (this.state.conversationId !== conversationId) this.state = { ...emptyState, conversationId }
+    this.dispatch({ type: 'opening' })
+    try {
+      const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize })
+      if (this.state.conversationId !== conversationId) return
+      this.dispatch({ type: 'opened', chat })
+      if (chat.active_run_id) await this.attach(chat.active_run_id)
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) this.newChat()
+      else await this.refused(error)
+    }
+  }
+
+  /** Follows a run of the open chat from its beginning. */
+  async attach(runId: string): Promise<void> {
+    this.dispatch({ type: 'attach', runId })
+    await this.read((signal) => this.api.followRun(runId, signal, { onConnection: (link) => this.dispatch({ type: 'link', link }) }))
+  }
+
+  /** Looks whether the chat goes on elsewhere. */
+  async refresh(): Promise<void> {
+    const { conversationId, isLoading, isOpening } = this.state
+    if (conversationId === null || isLoading || isOpening) return
+    const chat = await this.api.getChat(conversationId, { limit: 1 }).catch(() => null)
+    const known = this.state.messages.at(-1)?.id
+    if (!chat || this.state.isLoading || this.state.conversationId !== conversationId) return
+    if (chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
+  }
+
+  async loadOlder(): Promise<void> {
+    const { conversationId, olderCursor } = this.state
+    if (conversationId === null || !olderCursor) return
+    const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize, cursor: olderCursor })
+    if (this.state.olderCursor === olderCursor) this.dispatch({ type: 'older', chat })
+  }
+
+  newChat(): void {
+    this.disconnect()
+    this.lastRequest = null
+    this.dispatch({ type: 'reset' })
+    this.flush()
+    this.remember()
+  }
+
+  dismissError(): void {
+    this.dispatch({ type: 'dismiss' })
+  }
+
+  async feedback(messageId: string, rating: 'up' | 'down', comment?: string): Promise<void> {
+    const { conversationId } = this.state
+    if (conversationId === null) return
+    const feedback = { rating, ...(comment && { comment }) }
+    this.dispatch({ type: 'feedback', messageId, feedback })
+    await this.api.postFeedback(conversationId, messageId, feedback)
+  }
+
+  /** Keeps the decision about a payload, so that it does not come back. */
+  async resolve(payloadId: string, outcome: 'accepted' | 'rejected'): Promise<void> {
+    const { conversationId } = this.state
+    if (conversationId === null) return
+    await this.api.resolvePayload(conversationId, payloadId, outcome)
+    this.dispatch({ type: 'resolved', payloadId, outcome })
+  }
+
+  async rename(conversationId: number, title: string): Promise<void> {
+    await this.api.renameChat(conversationId, title)
+    if (conversationId === this.state.conversationId) this.dispatch({ type: 'renamed', title })
+  }
+
+  async remove(conversationId: number): Promise<void> {
+    await this.api.deleteChat(conversationId)
+    if (conversationId === this.state.conversationId) this.newChat()
+  }
+
+  /** Opens the chat that this tab had open. */
+  async restore(): Promise<void> {
+    const id = Number(this.storage()?.getItem(this.itemKey()) ?? '')
+    if (Number.isInteger(id) && id > 0 && this.state.conversationId === null && !this.state.isLoading) await this.open(id)
+  }
+
+  private remember(): void {
+    const storage = this.storage()
+    if (!storage) return
+    const id = this.state.conversationId
+    if (id === null) storage.removeItem(this.itemKey())
+    else if (storage.getItem(this.itemKey()) !== String(id)) storage.setItem(this.itemKey(), String(id))
+  }
+
+  private itemKey(): string {
+    return `chattray:${this.options.storageKey}:conversation`
+  }
+
+  private storage(): Storage | null {
+    try {
+      return this.options.storageKey ? globalThis.localStorage : null
+    } catch {
+      return null
+    }
+  }
+}

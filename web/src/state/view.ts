@@ -1,0 +1,198 @@
+import type { CustomPayload, ToolCall } from '../api/types'
+import type { Folded } from './delta'
+import { text, type RunView } from './run'
+
+/** A tool call as a card shows it. */
+export interface ToolView {
+  key: string
+  /** Counts tools over the run; -1 while it is not known. */
+  index: number
+  name: string
+  input: unknown
+  output: string
+  isError: boolean
+  status: 'preparing' | 'running' | 'completed' | 'error' | 'cancelled'
+  progress: number
+  stage: string
+  message: string
+  durationMs?: number
+}
+
+export interface ThreadView {
+  id: string
+  label: string
+  status: string
+  parts: Part[]
+}
+
+/** A piece of an answer, in its place. */
+export type Part =
+  | { kind: 'text'; key: string; text: string; open: boolean }
+  | { kind: 'thinking'; key: string; text: string; open: boolean }
+  | { kind: 'tool'; key: string; tool: ToolView }
+  | { kind: 'threads'; key: string; threads: ThreadView[]; order: { thread: string; part: Part }[] }
+  | { kind: 'media'; key: string; type: string; props: Record<string, unknown> }
+  | { kind: 'error'; key: string; message: string }
+
+/** A section is a block: a call of the model, or a phase of tools (spec 004). */
+export interface Section {
+  key: string
+  type: string
+  parts: Part[]
+}
+
+/** Lays a run out in sections. */
+export function sectionsOf(run: RunView): Section[] {
+  const tools = collectTools(run)
+  const complex = complexThreads(run)
+  const sections: Section[] = []
+  const shown = new Set<string>()
+  const section = (m: Folded): Section => {
+    const last = sections.at(-1)
+    const key = m.block || 'main'
+    if (last && last.key === key) return last
+    const made: Section = { key: sections.some((s) => s.key === key) ? `${key}:${sections.length}` : key, type: run.blocks.find((b) => b.id === m.block)?.type ?? '', parts: [] }
+    sections.push(made)
+    return made
+  }
+  for (const m of run.fold.messages) {
+    if (writesDocument(run, m)) continue
+    const part = partOf(m, tools, shown, run.outcome !== null)
+    if (!part) continue
+    if (m.thread !== '' && complex.has(m.thread)) addToThread(section(m), run, m, part)
+    else section(m).parts.push(part)
+  }
+  return sections.filter((s) => s.parts.length > 0)
+}
+
+/** Whether a message is the content of a document's block, which the document shows. */
+export function writesDocument(run: RunView, m: Folded): boolean {
+  const block = run.blocks.find((b) => b.id === m.block)
+  return block !== undefined && block.ref !== '' && block.type !== 'llm' && block.type !== 'tool' && block.type !== 'mcp'
+}
+
+/** Threads that hold more than a call and its payload. */
+function complexThreads(run: RunView): Set<string> {
+  return new Set(run.fold.messages.filter((m) => m.thread !== '' && (m.type === 'text' || m.type === 'thinking')).map((m) => m.thread))
+}
+
+function addToThread(section: Section, run: RunView, m: Folded, part: Part): void {
+  let group = section.parts.find((p) => p.kind === 'threads')
+  if (!group) {
+    group = { kind: 'threads', key: `threads:${section.key}`, threads: [], order: [] }
+    section.parts.push(group)
+  }
+  let thread = group.threads.find((t) => t.id === m.thread)
+  if (!thread) {
+    const level = run.threads.find((t) => t.id === m.thread)
+    thread = { id: m.thread, label: level?.label || m.thread, status: level?.status ?? '', parts: [] }
+    group.threads.push(thread)
+  }
+  thread.parts.push(part)
+  group.order.push({ thread: thread.label, part })
+}
+
+function partOf(m: Folded, tools: Map<string, ToolView>, shown: Set<string>, over: boolean): Part | null {
+  const key = m.id || `${m.type}:${m.first}`
+  const open = !m.closed && !over
+  switch (m.type) {
+    case 'text':
+      return text(m.props.content).trim() === '' ? null : { kind: 'text', key, text: text(m.props.content), open }
+    case 'thinking':
+      return text(m.props.content).trim() === '' ? null : { kind: 'thinking', key, text: text(m.props.content), open }
+    case 'tool_call':
+    case 'tool_result': {
+      const id = text(m.props.id) || key
+      const tool = tools.get(id)
+      if (!tool || shown.has(id)) return null
+      shown.add(id)
+      return { kind: 'tool', key: `tool:${id}`, tool }
+    }
+    case 'image':
+    case 'audio':
+    case 'video':
+      return { kind: 'media', key, type: m.type, props: m.props }
+    case 'error':
+      return { kind: 'error', key, message: text(m.props.message) }
+    default:
+      return null
+  }
+}
+
+/** Calls by id: what the model wrote, and what became of it. A call that ran again after a recovery counts once. */
+function collectTools(run: RunView): Map<string, ToolView> {
+  const tools = new Map<string, ToolView>()
+  for (const m of run.fold.messages) {
+    const id = text(m.props.id) || m.id
+    if (m.type === 'tool_call') {
+      tools.set(id, {
+        key: id, index: -1, name: text(m.props.name), input: parsed(text(m.props.arguments)), output: '', isError: false,
+        status: run.outcome ? 'cancelled' : 'preparing', progress: 0, stage: '', message: '',
+      })
+    } else if (m.type === 'tool_result') {
+      const done = m.props.status === 'completed' || m.props.status === 'error'
+      tools.set(id, {
+        key: id, index: typeof m.props.index === 'number' ? m.props.index : -1, name: text(m.props.name), input: m.props.input,
+        output: text(m.props.output), isError: m.props.is_error === true,
+        status: done ? (m.props.is_error === true ? 'error' : 'completed') : run.outcome || m.closed ? 'cancelled' : 'running',
+        progress: typeof m.props.progress === 'number' ? m.props.progress : 0, stage: text(m.props.stage), message: text(m.props.status_message),
+      })
+    }
+  }
+  return finished(run, tools)
+}
+
+/** The dialect chat has outputs only in the history that comes with the end. */
+function finished(run: RunView, tools: Map<string, ToolView>): Map<string, ToolView> {
+  const history = run.outcome?.status === 'completed' ? (run.outcome.payload.tool_history ?? []) : []
+  for (const [id, tool] of tools) {
+    const entry = history.find((h) => h.tool_use_id === id) ?? history[tool.index]
+    if (entry) tools.set(id, { ...tool, output: tool.output || entry.output, durationMs: entry.duration_ms, status: entry.is_error ? 'error' : 'completed', isError: entry.is_error ?? false })
+  }
+  return tools
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return json
+  }
+}
+
+const marker = /\[\[tool:(\d{1,6})\]\]/g
+
+/** Lays a kept answer out: its text, with the calls in the place of their markers. A marker without a call is dropped. */
+export function partsOfContent(content: string, history: readonly ToolCall[] = []): Part[] {
+  const parts: Part[] = []
+  const placed = new Set<number>()
+  let from = 0
+  const push = (piece: string) => {
+    if (piece.trim() !== '') parts.push({ kind: 'text', key: `text:${parts.length}`, text: piece, open: false })
+  }
+  for (const match of content.matchAll(marker)) {
+    const n = Number(match[1])
+    const entry = history[n]
+    push(content.slice(from, match.index))
+    from = match.index + match[0].length
+    if (entry && !placed.has(n)) {
+      placed.add(n)
+      parts.push({ kind: 'tool', key: `tool:${n}`, tool: toolOf(entry, n) })
+    }
+  }
+  push(content.slice(from))
+  return parts
+}
+
+
+function toolOf(entry: ToolCall, index: number): ToolView {
+  return {
+    key: String(index), index, name: entry.tool_name, input: entry.input, output: entry.output, isError: entry.is_error ?? false,
+    status: entry.is_error ? 'error' : 'completed', progress: 1, stage: '', message: '', durationMs: entry.duration_ms,
+  }
+}
+
+/** The payload that the tray opens by itself; tool history is shown in place. */
+export function openable(payload: CustomPayload | undefined): payload is CustomPayload {
+  return payload !== undefined && payload.type !== 'tool_history'
+}

@@ -1,0 +1,147 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import type { ChatEventFrame, ChatResponsePayload, MessageFrame } from '../src/api/types'
+import { emptyRun, reduceChatEvent, reduceRun, textOf, type RunView } from '../src/state/run'
+import { emptyState, reduce, type ChatState } from '../src/state/state'
+import { partsOfContent, sectionsOf } from '../src/state/view'
+
+interface Recording {
+  name: string
+  message: string
+  messages: MessageFrame[]
+  chat: ChatEventFrame[]
+}
+
+const recordings = readdirSync('page/recordings').map((f) => JSON.parse(readFileSync(`page/recordings/${f}`, 'utf8')) as Recording)
+const recording = (name: string) => recordings.find((r) => r.name === name)!
+const replay = (frames: MessageFrame[]): RunView => frames.reduce(reduceRun, emptyRun)
+const plain = (s: string) => s.replace(/\[\[tool:\d+\]\]/g, '').replace(/\s+/g, ' ').trim()
+const started: ChatState = reduce(emptyState, {
+  type: 'send', message: { id: 'local:1', role: 'user', type: 'md', content: 'hi', status: 'complete', created_at: '' },
+})
+const event = (seq: number, name: string, data: object, ids: object = {}): MessageFrame => ({
+  type: 'event', props: { event: name, data }, chunk_id: `C${seq}`, metadata: { timestamp: 0, sequence: seq }, ...ids,
+})
+const words = (seq: number, id: string, content: string, delta = true): MessageFrame => ({
+  type: 'text', props: { content }, chunk_id: `C${seq}`, message_id: id, delta, metadata: { timestamp: 0, sequence: seq },
+})
+
+describe.each(recordings)('recording $name', (r) => {
+  it('is folded without a refused frame and ends', () => {
+    const run = replay(r.messages)
+    expect(run.refused).toBe(0)
+    expect(run.outcome).not.toBeNull()
+    expect(run.blocks.every((b) => b.status !== '')).toBe(true)
+    expect(run.threads.every((t) => t.status !== '')).toBe(true)
+  })
+
+  it('gives the kept text in both dialects', () => {
+    const run = replay(r.messages)
+    const chat = r.chat.reduce((state, e, i) => reduceChatEvent(state, e, i + 1), emptyRun)
+    if (run.outcome?.status === 'completed') expect(plain(textOf(run))).toBe(plain(run.outcome.payload.message))
+    expect(plain(textOf(chat))).toBe(plain(textOf(run)))
+    expect(chat.outcome?.status).toBe(run.outcome?.status)
+  })
+
+  it('shows the same live, from the dialect chat and from what is kept', () => {
+    const shape = (parts: { kind: string }[]) => parts.map((p) => p.kind).filter((k) => k !== 'thinking')
+    const live = sectionsOf(replay(r.messages)).flatMap((s) => s.parts)
+    const chat = sectionsOf(r.chat.reduce((state, e, i) => reduceChatEvent(state, e, i + 1), emptyRun)).flatMap((s) => s.parts)
+    expect(shape(chat)).toEqual(shape(live))
+    const end = replay(r.messages).outcome
+    if (end?.status === 'completed') expect(shape(partsOfContent(end.payload.message, end.payload.tool_history))).toEqual(shape(live))
+  })
+
+  it('does not depend on duplicates, and a cut loses nothing', () => {
+    const whole = replay(r.messages)
+    const cut = Math.floor(r.messages.length / 2)
+    expect(replay([...r.messages.slice(0, cut), ...r.messages.slice(Math.max(0, cut - 20))])).toEqual(whole)
+  })
+})
+
+describe('a run', () => {
+  it('shows tools while they run and when they are done', () => {
+    const frames = recording('tools').messages
+    const at = frames.findIndex((f) => f.type === 'tool_result')
+    const running = replay(frames.slice(0, at + 1))
+    expect(running.status).toBe('Running search_articles...')
+    expect(running.active?.toolName).toBe('search_articles')
+    const tools = sectionsOf(running).flatMap((s) => s.parts).filter((p) => p.kind === 'tool')
+    expect(tools.map((p) => p.tool.status)).toEqual(['running', 'preparing'])
+    const done = sectionsOf(replay(frames)).flatMap((s) => s.parts).filter((p) => p.kind === 'tool')
+    expect(done.map((p) => [p.tool.name, p.tool.index, p.tool.status])).toEqual([['search_articles', 0, 'completed'], ['list_reports', 1, 'completed']])
+    expect(done[0]!.tool.output).toContain('mercury')
+  })
+
+  it('joins the messages of the state at its end', () => {
+    const state = recording('proposal').messages.reduce((s, frame) => reduce(s, { type: 'frame', frame }), started)
+    expect(state.isLoading).toBe(false)
+    expect(state.run).toBeNull()
+    expect(state.messages.map((m) => m.role)).toEqual(['user', 'assistant'])
+    expect(state.messages[0]!.id).not.toMatch(/^local:/)
+    expect(state.messages[1]!.custom_payload?.type).toBe('stream_details')
+    expect(state.messages[1]!.payloads?.map((p) => p.type)).toContain('schema_proposal')
+    expect(state.conversationId).toBeGreaterThan(0)
+  })
+
+  it('keeps the partial answer of a failure and says what failed', () => {
+    const state = recording('broken').messages.reduce((s, frame) => reduce(s, { type: 'frame', frame }), started)
+    expect(state.error).toMatchObject({ code: 'upstream_truncated', retryable: true })
+    expect(state.messages.at(-1)).toMatchObject({ status: 'error' })
+    expect(state.messages.at(-1)!.content).toContain('begins well enough')
+  })
+
+  it('goes on after a recovery with the text that stands', () => {
+    const before = [
+      event(1, 'stream_start', { run_id: 'r', conversation_id: 7 }), event(2, 'block_start', { block_id: 'B1', type: 'llm' }),
+      words(3, 'M1', 'Kept.'), event(4, 'message_end', { message_id: 'M1', status: 'completed' }), words(5, 'M2', 'Lost half'),
+    ]
+    const attempt = event(1_000_001, 'attempt', { attempt: 2, kept_through: 4 })
+    const same = replay([...before, attempt, words(1_000_002, 'M3', 'Kept.', false), words(1_000_003, 'M4', 'More.')])
+    expect(textOf(same)).toBe('Kept.\n\nMore.')
+    expect(same.attempt).toBe(2)
+    expect(same.fold.messages.map((m) => m.id)).toEqual(['M1', 'M4'])
+    const other = replay([...before, attempt, words(1_000_002, 'M3', 'Another text', false), words(1_000_003, 'M3', ' goes on.')])
+    expect(textOf(other)).toBe('Another text goes on.')
+    expect(other.refused).toBe(0)
+  })
+
+  it('puts threads that speak side by side', () => {
+    const run = replay([
+      event(1, 'block_start', { block_id: 'B1', type: 'tool' }), event(2, 'thread_start', { thread_id: 'T1', label: 'Weather' }, { thread_id: 'T1' }),
+      { ...words(3, 'M1', 'Sunny'), block_id: 'B1', thread_id: 'T1' }, { ...words(4, 'M2', 'News'), block_id: 'B1', thread_id: 'T2' },
+      { ...words(5, 'M1', ', 25°C'), block_id: 'B1', thread_id: 'T1' },
+    ])
+    const [part] = sectionsOf(run)[0]!.parts
+    expect(part).toMatchObject({ kind: 'threads', threads: [{ label: 'Weather', parts: [{ text: 'Sunny, 25°C' }] }, { label: 'T2' }] })
+  })
+
+  it('counts refused frames and goes on', () => {
+    const run = replay([words(1, 'M1', 'a'), { ...words(2, 'M1', 'b'), type: 'thinking' }, words(3, 'M1', 'c')])
+    expect(run.refused).toBe(1)
+    expect(textOf(run)).toBe('ac')
+  })
+})
+
+describe('the state', () => {
+  it('drops an edited message and all behind it', () => {
+    const at = (id: string, role: 'user' | 'assistant') => ({ id, role, type: 'md', content: id, status: 'complete' as const, created_at: '' })
+    const state = { ...emptyState, messages: [at('q1', 'user'), at('a1', 'assistant'), at('q2', 'user'), at('a2', 'assistant')] }
+    const ids = (s: ChatState) => s.messages.map((m) => m.id)
+    expect(ids(reduce(state, { type: 'send', message: at('new', 'user'), replaces: 'q2' }))).toEqual(['q1', 'a1', 'new'])
+    expect(ids(reduce(state, { type: 'send', message: null, replaces: 'a2' }))).toEqual(['q1', 'a1', 'q2'])
+  })
+
+  it('keeps decisions and judgements', () => {
+    const payload = { payload_id: 'p1', type: 'x', data: {} }
+    const state = { ...emptyState, messages: [{ id: 'a', role: 'assistant' as const, type: 'md', content: '', status: 'complete' as const, created_at: '', payloads: [payload], custom_payload: payload }] }
+    const done = reduce(reduce(state, { type: 'resolved', payloadId: 'p1', outcome: 'accepted' }), { type: 'feedback', messageId: 'a', feedback: { rating: 'up' } })
+    expect(done.messages[0]).toMatchObject({ payloads: [{ outcome: 'accepted' }], custom_payload: { outcome: 'accepted' }, feedback: { rating: 'up' } })
+  })
+})
+
+it('lays markers out once each, and drops those without a call', () => {
+  const history: ChatResponsePayload['tool_history'] = [{ tool_name: 't', input: {}, output: 'o', duration_ms: 1 }]
+  const parts = partsOfContent('a [[tool:0]] b [[tool:0]] c [[tool:9]] d', history)
+  expect(parts.map((p) => (p.kind === 'text' ? p.text.trim() : p.kind))).toEqual(['a', 'tool', 'b', 'c', 'd'])
+})

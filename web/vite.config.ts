@@ -1,0 +1,31 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vitest/config'
+
+// The page that the service embeds; and the unit tests.
+export default defineConfig({
+  root: 'page',
+  base: '/',
+  publicDir: 'public',
+  plugins: [react()],
+  resolve: { dedupe: ['react', 'react-dom'] },
+  build: {
+    outDir: '../dist',
+    emptyOutDir: true,
+    target: 'es2022',
+    sourcemap: false,
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 1000,
+  },
+  server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
+  test: {
+    root: '.',
+    environment: 'happy-dom',
+    include: ['test/**/*.test.{ts,tsx}'],
+    setupFiles: ['test/setup.ts'],
+    pool: 'threads',
+    maxWorkers: 1,
+    isolate: false,
+    restoreMocks: true,
+  },
+})

@@ -1,0 +1,20 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+// The package: modules as they are, so that what is not used falls away, and one file of styles.
+export default defineConfig({
+  plugins: [react()],
+  publicDir: false,
+  build: {
+    outDir: 'lib',
+    emptyOutDir: true,
+    target: 'es2022',
+    minify: false,
+    cssCodeSplit: false,
+    lib: { entry: ['src/index.ts', 'src/styles.ts'], formats: ['es'], cssFileName: 'chattray' },
+    rolldownOptions: {
+      external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('\0'),
+      output: { preserveModules: true, preserveModulesRoot: 'src', entryFileNames: '[name].js' },
+    },
+  },
+})
