@@ -38,11 +38,13 @@ var answers = map[schemas.Code]answer{
 	schemas.CodeBusy:             {status: http.StatusConflict},
 	schemas.CodeCancelled:        {status: http.StatusConflict},
 	schemas.CodeConflict:         {status: http.StatusConflict},
+	schemas.CodePrecondition:     {status: http.StatusPreconditionFailed},
 	schemas.CodeTooLarge:         {status: http.StatusRequestEntityTooLarge},
 	schemas.CodeUnsupportedMedia: {status: http.StatusUnsupportedMediaType},
 	schemas.CodeTooManyRuns:      {status: http.StatusTooManyRequests, retry: 5},
 	schemas.CodeTooManyStreams:   {status: http.StatusTooManyRequests, retry: 5},
 	schemas.CodeTooManyRequests:  {status: http.StatusTooManyRequests, retry: 1},
+	schemas.CodeBudget:           {status: http.StatusTooManyRequests},
 	schemas.CodeShuttingDown:     {status: http.StatusServiceUnavailable, retry: 5},
 	schemas.CodeAuthUnavailable:  {status: http.StatusServiceUnavailable, retry: 5},
 

@@ -1,0 +1,102 @@
+package schemas
+
+import "encoding/json"
+
+// The types of blocks that the service knows; any other type is kept and passed
+// on (4-documents.md, "Model").
+const (
+	BlockMarkdown = "md"
+	BlockCSV      = "csv"
+	BlockChart    = "interactive_chart"
+)
+
+// BlockState says what of a block waits for the user.
+type BlockState string
+
+// The block states. A clean block has current only, a pending_new one new only,
+// a pending_edit one both. What is pending_move has a new_position and no new;
+// what is pending_delete goes when it is accepted.
+const (
+	BlockClean         BlockState = "clean"
+	BlockPendingNew    BlockState = "pending_new"
+	BlockPendingEdit   BlockState = "pending_edit"
+	BlockPendingDelete BlockState = "pending_delete"
+	BlockPendingMove   BlockState = "pending_move"
+)
+
+// Document is an ordered collection of blocks. NewTitle is a title that waits
+// for the user. Revision grows with every change of the document or a block of
+// it. Blocks are set where one document is asked for, in order of their
+// positions.
+type Document struct {
+	ID       string  `json:"id"`
+	Title    string  `json:"title"`
+	NewTitle string  `json:"new_title,omitempty"`
+	Revision int64   `json:"revision"`
+	Blocks   []Block `json:"blocks,omitzero"`
+}
+
+// DocumentList is a page of documents, the newest first, without their blocks.
+type DocumentList struct {
+	Items      []Document `json:"items"`
+	NextCursor string     `json:"next_cursor,omitempty"`
+}
+
+// DocumentCreate makes a document, under the client's own id if it has one.
+type DocumentCreate struct {
+	ID    string `json:"id,omitempty" validate:"omitempty,clientid"`
+	Title string `json:"title" validate:"required,max=200"`
+}
+
+// DocumentPatch renames a document.
+type DocumentPatch struct {
+	Title string `json:"title" validate:"required,max=200"`
+}
+
+// Block is an element of content with data about how to render it. It belongs
+// to a document or to a chat; a chat's message is one whose current is its
+// text. New, NewMeta and NewPosition wait for the user. Blocks of a document
+// are ordered by Position, compared byte by byte. Revision is the document's at
+// the block's last change.
+type Block struct {
+	ID         string  `json:"id"`
+	DocumentID string  `json:"document_id,omitempty"`
+	ChatID     string  `json:"chat_id,omitempty"`
+	Role       string  `json:"role,omitempty"`
+	Type       string  `json:"type"`
+	Current    *string `json:"current,omitempty"`
+	New        *string `json:"new,omitempty"`
+	// Meta is an object: the header of a chart, mime and size of an image.
+	Meta        json.RawMessage `json:"meta,omitempty"`
+	NewMeta     json.RawMessage `json:"new_meta,omitempty"`
+	State       BlockState      `json:"state"`
+	Position    string          `json:"position"`
+	NewPosition string          `json:"new_position,omitempty"`
+	Revision    int64           `json:"revision"`
+}
+
+// BlockCreate adds a block as the user wrote it. Without AfterBlockID it goes to
+// the end, with an empty one to the front.
+type BlockCreate struct {
+	ID           string          `json:"id,omitempty" validate:"omitempty,clientid"`
+	Type         string          `json:"type" validate:"required,max=64,blocktype"`
+	Content      string          `json:"content,omitempty"`
+	Meta         json.RawMessage `json:"meta,omitempty"`
+	AfterBlockID *string         `json:"after_block_id,omitempty" validate:"omitempty,blockref"`
+}
+
+// BlockPatch is the user's own edit: it goes to current. What is absent stays as
+// it is; an empty AfterBlockID is the front.
+type BlockPatch struct {
+	Content      *string         `json:"content,omitempty"`
+	Meta         json.RawMessage `json:"meta,omitempty"`
+	AfterBlockID *string         `json:"after_block_id,omitempty" validate:"omitempty,blockref"`
+}
+
+// BlockApply puts a chat's block into a document: as the new content of a block
+// of it, or as a block of its own, by default at the end.
+type BlockApply struct {
+	DocumentID    string  `json:"document_id" validate:"required,clientid"`
+	TargetBlockID string  `json:"target_block_id,omitempty" validate:"omitempty,clientid"`
+	AfterBlockID  *string `json:"after_block_id,omitempty" validate:"omitempty,blockref"`
+}

@@ -1,0 +1,313 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Limits of documents. Sizes are in bytes and count what waits for the user too.
+const (
+	DefaultDocuments = 50
+	MaxDocuments     = 200 // of a page
+	MaxBlocks        = 10_000
+	MaxBlockContent  = 8 << 20
+	MaxDocumentSize  = 64 << 20
+)
+
+const cursorDocuments = 'd'
+
+// Why a document takes no more.
+var (
+	errManyBlocks = schemas.NewError(schemas.CodeTooLarge, "the document would have more than 10,000 blocks")
+	errLongBlock  = schemas.NewError(schemas.CodeTooLarge, "the block would be larger than 8 MiB")
+	errLargeWhole = schemas.NewError(schemas.CodeTooLarge, "the document would be larger than 64 MiB")
+)
+
+type documentRow struct {
+	Owner     string
+	ID        string
+	Title     string
+	NewTitle  *string
+	Revision  int64
+	CreatedAt int64 `gorm:"autoCreateTime:false"`
+	Seq       int64
+}
+
+// TableName names the table.
+func (documentRow) TableName() string { return "documents" }
+
+// document returns the row with the revision of its blocks.
+func (r *documentRow) document(blocks int64) schemas.Document {
+	d := schemas.Document{ID: r.ID, Title: r.Title, Revision: max(r.Revision, blocks)}
+	if r.NewTitle != nil {
+		d.NewTitle = *r.NewTitle
+	}
+	return d
+}
+
+// documentBlockRow is a block with all that it may have as one of a document.
+type documentBlockRow struct {
+	ID          string
+	DocumentID  *string
+	ChatKey     *string
+	Role        string
+	Type        string
+	Current     *string
+	New         *string
+	Meta        *string
+	NewMeta     *string
+	State       schemas.BlockState
+	Position    string
+	NewPosition *string
+	Revision    int64
+}
+
+const documentBlockColumns = `b.id, b.document_id, b.role, b.type, b.current, b.new, b.meta, b.new_meta, b.state, b.position,
+	b.new_position, b.revision`
+
+func (r *documentBlockRow) block() schemas.Block {
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	raw := func(s *string) json.RawMessage {
+		if s == nil {
+			return nil
+		}
+		return json.RawMessage(*s)
+	}
+	return schemas.Block{
+		ID: r.ID, DocumentID: text(r.DocumentID), ChatID: text(r.ChatKey), Role: r.Role, Type: r.Type, Current: r.Current, New: r.New,
+		Meta: raw(r.Meta), NewMeta: raw(r.NewMeta), State: r.State, Position: r.Position, NewPosition: text(r.NewPosition), Revision: r.Revision,
+	}
+}
+
+// CreateDocument makes a document. An id that the owner uses for another one is
+// schemas.ErrTaken.
+func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error) {
+	err := s.db.write(ctx, func(tx *gorm.DB) error {
+		made, err := makeDocument(tx, owner, &d)
+		if err == nil && !made {
+			return schemas.ErrTaken
+		}
+		return err
+	})
+	if err != nil {
+		return schemas.Document{}, s.fault("create document", err)
+	}
+	return schemas.Document{ID: d.ID, Title: clean(d.Title), Revision: 1, Blocks: []schemas.Block{}}, nil
+}
+
+// makeDocument says false when there is one under this id.
+func makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (bool, error) {
+	done := tx.Exec("INSERT INTO documents (owner, id, title, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING",
+		owner, d.ID, clean(d.Title), micros(d.CreatedAt))
+	return done.RowsAffected > 0, done.Error
+}
+
+// Documents returns a page of the owner's documents, the newest first, without
+// their blocks.
+func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQuery) (schemas.DocumentList, error) {
+	limit := pageLimit(q.Limit, DefaultDocuments, MaxDocuments)
+	tx := s.read(ctx).Table("documents").Where("owner = ?", owner).Select(`documents.*, (SELECT MAX(b.revision) FROM blocks b
+		WHERE b.owner = documents.owner AND b.document_id = documents.id) AS block_revision`)
+	var seq int64
+	more, err := cursorPlace(q.Cursor, cursorDocuments, &seq)
+	if err != nil {
+		return schemas.DocumentList{}, err
+	}
+	if more {
+		tx = tx.Where("seq < ?", seq)
+	}
+	var rows []struct {
+		Row           documentRow `gorm:"embedded"`
+		BlockRevision *int64
+	}
+	if err := tx.Order("seq DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
+		return schemas.DocumentList{}, s.fault("documents", err)
+	}
+	list := schemas.DocumentList{}
+	if len(rows) > limit {
+		rows = rows[:limit]
+		list.NextCursor = cursorOf(cursorDocuments, rows[limit-1].Row.Seq)
+	}
+	list.Items = make([]schemas.Document, len(rows))
+	for i := range rows {
+		list.Items[i] = rows[i].Row.document(*cmp.Or(rows[i].BlockRevision, new(int64)))
+	}
+	return list, nil
+}
+
+// Document returns the document with its blocks in order, as they all were at
+// one moment.
+func (s *Store) Document(ctx context.Context, owner, id string) (schemas.Document, error) {
+	d, err := wholeDocument(s.read(ctx), owner, id)
+	return d, s.fault("document", err)
+}
+
+func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
+	found, err := tx.Raw(`SELECT d.title, d.new_title, d.revision, `+documentBlockColumns+` FROM documents d
+		LEFT JOIN blocks b ON b.owner = d.owner AND b.document_id = d.id
+		WHERE d.owner = ? AND d.id = ? ORDER BY b.position, b.id`, owner, id).Rows()
+	if err != nil {
+		return schemas.Document{}, err
+	}
+	defer func() { _ = found.Close() }() // Err says what went wrong
+	row, revision := documentRow{ID: id}, int64(0)
+	blocks, known := []schemas.Block{}, false
+	for found.Next() {
+		var b documentBlockRow
+		var blockID, role, kind, state, position *string
+		var blockRevision *int64
+		if err := found.Scan(&row.Title, &row.NewTitle, &row.Revision, &blockID, &b.DocumentID, &role, &kind, &b.Current, &b.New, &b.Meta,
+			&b.NewMeta, &state, &position, &b.NewPosition, &blockRevision); err != nil {
+			return schemas.Document{}, err
+		}
+		known = true
+		if blockID == nil { // a document without blocks
+			continue
+		}
+		b.ID, b.Role, b.Type, b.State, b.Position, b.Revision = *blockID, *role, *kind, schemas.BlockState(*state), *position, *blockRevision
+		revision = max(revision, b.Revision)
+		blocks = append(blocks, b.block())
+	}
+	if err := found.Err(); err != nil {
+		return schemas.Document{}, err
+	}
+	if !known {
+		return schemas.Document{}, schemas.ErrNotFound
+	}
+	d := row.document(revision)
+	d.Blocks = blocks
+	return d, nil
+}
+
+// RenameDocument gives the document a title; one that waits for the user is
+// dropped. It returns the document without its blocks.
+func (s *Store) RenameDocument(ctx context.Context, owner, id, title string, match record.Match) (schemas.Document, error) {
+	var renamed schemas.Document
+	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {
+		if !match.Holds(d.revision) {
+			return schemas.ErrStale
+		}
+		title = clean(title)
+		if d.row.Title != title || d.row.NewTitle != nil {
+			if err := d.exec("UPDATE documents SET title = ?, new_title = NULL, revision = ? WHERE owner = ? AND id = ?",
+				title, d.next(), owner, id); err != nil {
+				return err
+			}
+		}
+		renamed = schemas.Document{ID: id, Title: title, Revision: d.revision}
+		return nil
+	})
+	return renamed, s.fault("rename document", err)
+}
+
+// DeleteDocument deletes the document with its blocks.
+func (s *Store) DeleteDocument(ctx context.Context, owner, id string, match record.Match) error {
+	return s.fault("delete document", s.changeDocument(ctx, owner, id, nil, func(d *change) error {
+		if !match.Holds(d.revision) {
+			return schemas.ErrStale
+		}
+		if err := d.exec("DELETE FROM blocks WHERE owner = ? AND document_id = ?", owner, id); err != nil {
+			return err
+		}
+		return d.exec("DELETE FROM documents WHERE owner = ? AND id = ?", owner, id)
+	}))
+}
+
+// change is a document in a transaction, locked until its end: changes of one
+// document happen one after the other.
+type change struct {
+	tx    *gorm.DB
+	owner string
+	row   documentRow
+	// revision is the document's; next makes it that of the change.
+	revision int64
+	changed  bool
+	blocks   int
+	size     int64
+}
+
+// changeDocument locks the document for fn. Create, when not nil, is made when
+// there is none.
+func (s *Store) changeDocument(ctx context.Context, owner, id string, create *record.NewDocument, fn func(d *change) error) error {
+	return s.db.write(ctx, func(tx *gorm.DB) error {
+		if create != nil {
+			if _, err := makeDocument(tx, owner, create); err != nil {
+				return err
+			}
+		}
+		return s.withDocument(tx, owner, id, fn)
+	})
+}
+
+func (s *Store) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) error) error {
+	d := &change{tx: tx, owner: owner}
+	if err := tx.Clauses(s.db.rowLock()...).Where("owner = ? AND id = ?", owner, id).Take(&d.row).Error; err != nil {
+		return err
+	}
+	d.revision = d.row.Revision
+	if err := d.count(); err != nil {
+		return err
+	}
+	d.changed = false
+	return fn(d)
+}
+
+// count reads what the document's blocks add up to.
+func (d *change) count() error {
+	var greatest int64
+	err := d.tx.Raw("SELECT COUNT(*), COALESCE(MAX(revision), 0), COALESCE(SUM(size), 0) FROM blocks WHERE owner = ? AND document_id = ?",
+		d.owner, d.row.ID).Row().Scan(&d.blocks, &greatest, &d.size)
+	if greatest > d.revision {
+		d.revision, d.changed = greatest, true
+	}
+	return err
+}
+
+// next is the revision of what this transaction changes.
+func (d *change) next() int64 {
+	if !d.changed {
+		d.changed = true
+		d.revision++
+	}
+	return d.revision
+}
+
+// upcoming is what next would return, for a statement that may find nothing to
+// change.
+func (d *change) upcoming() int64 {
+	if d.changed {
+		return d.revision
+	}
+	return d.revision + 1
+}
+
+func (d *change) exec(statement string, args ...any) error { return d.tx.Exec(statement, args...).Error }
+
+// touch makes the document's own row remember the revision, where the blocks
+// that had it are gone.
+func (d *change) touch() error {
+	return d.exec("UPDATE documents SET revision = ? WHERE owner = ? AND id = ?", d.next(), d.owner, d.row.ID)
+}
+
+// grow counts what a block takes more, and refuses what is too much.
+func (d *change) grow(blocks int, bytes int64) error {
+	d.blocks, d.size = d.blocks+blocks, d.size+bytes
+	switch {
+	case blocks > 0 && d.blocks > MaxBlocks:
+		return errManyBlocks
+	case bytes > 0 && d.size > MaxDocumentSize:
+		return errLargeWhole
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// errBlockType is the answer to another type for a block that has content.
+var errBlockType = schemas.NewError(schemas.CodeInvalid, "the block is of another type; delete it and add a new one")
+
+// head is a block of a document without its contents.
+type head struct {
+	ID          string
+	Type        string
+	State       schemas.BlockState
+	Position    string
+	NewPosition *string
+	Meta        *string
+	NewMeta     *string
+	Revision    int64
+	Size        int64
+	// CurrentSize and NewSize are nil where there is no such content.
+	CurrentSize *int64
+	NewSize     *int64
+}
+
+// head returns the block of the document; one that is not in it is
+// schemas.ErrNotFound.
+func (d *change) head(id string) (*head, error) {
+	h := new(head)
+	err := d.tx.Raw(`SELECT id, type, state, position, new_position, meta, new_meta, revision, size, octet_length(current) AS current_size,
+		octet_length(new) AS new_size FROM blocks WHERE owner = ? AND document_id = ? AND id = ?`, d.owner, d.row.ID, id).Row().
+		Scan(&h.ID, &h.Type, &h.State, &h.Position, &h.NewPosition, &h.Meta, &h.NewMeta, &h.Revision, &h.Size, &h.CurrentSize, &h.NewSize)
+	return h, err
+}
+
+// state derives a block's state from what it has.
+func (h *head) state() schemas.BlockState {
+	switch {
+	case h.CurrentSize == nil:
+		return schemas.BlockPendingNew
+	case h.NewSize != nil || h.NewMeta != nil:
+		return schemas.BlockPendingEdit
+	case h.NewPosition != nil:
+		return schemas.BlockPendingMove
+	default:
+		return schemas.BlockClean
+	}
+}
+
+// bytes is what the block's row counts as.
+func (h *head) bytes() int64 {
+	return *cmp.Or(h.CurrentSize, new(int64)) + *cmp.Or(h.NewSize, new(int64)) + length(h.Meta) + length(h.NewMeta)
+}
+
+func length(s *string) int64 {
+	if s == nil {
+		return 0
+	}
+	return int64(len(*s))
+}
+
+// save writes what of the head is not content, and set, which begins with a
+// comma where it is not empty. The state is h.State.
+func (d *change) save(h *head, set string, args ...any) error {
+	size := h.bytes()
+	if err := d.grow(0, size-h.Size); err != nil {
+		return err
+	}
+	h.Size = size
+	values := append([]any{h.Type, h.State, h.Position, h.NewPosition, h.Meta, h.NewMeta, size, d.next()}, args...)
+	return d.exec(`UPDATE blocks SET type = ?, state = ?, position = ?, new_position = ?, meta = ?, new_meta = ?, size = ?, revision = ?`+set+
+		` WHERE owner = ? AND id = ?`, append(values, d.owner, h.ID)...)
+}
+
+// holds says whether the column has exactly this text.
+func (d *change) holds(id, column, text string) (bool, error) {
+	var n int64
+	err := d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND id = ? AND "+column+" = ?", d.owner, id, text).Row().Scan(&n)
+	return n > 0, err
+}
+
+// add adds a block at its place, clean or pending.
+func (d *change) add(b *record.NewBlock, pending bool) error {
+	content, meta := clean(b.Content), metaText(b.Meta)
+	size := int64(len(content)) + length(meta)
+	if len(content) > MaxBlockContent {
+		return errLongBlock
+	}
+	if err := d.grow(1, size); err != nil {
+		return err
+	}
+	position, _, err := d.key(place{after: b.After, proposed: pending}, "")
+	if err != nil {
+		return err
+	}
+	var current, proposed any
+	state := schemas.BlockClean
+	if pending {
+		state, proposed = schemas.BlockPendingNew, content
+	} else {
+		current = content
+	}
+	done := d.tx.Exec(`INSERT INTO blocks (owner, id, document_id, type, current, new, meta, state, position, revision, size, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING`,
+		d.owner, b.ID, d.row.ID, clean(b.Type), current, proposed, meta, state, position, d.next(), size, d.row.CreatedAt)
+	if done.Error == nil && done.RowsAffected == 0 {
+		return schemas.ErrTaken
+	}
+	return done.Error
+}
+
+func metaText(meta json.RawMessage) *string {
+	if meta == nil {
+		return nil
+	}
+	text := clean(string(meta))
+	return &text
+}
+
+// Block returns the owner's block, one of a document or a message of a chat.
+func (s *Store) Block(ctx context.Context, owner, id string) (schemas.Block, error) {
+	b, err := oneBlock(s.read(ctx), owner, id)
+	return b, s.fault("block", err)
+}
+
+func oneBlock(tx *gorm.DB, owner, id string) (schemas.Block, error) {
+	var r documentBlockRow
+	err := tx.Raw(`SELECT `+documentBlockColumns+`, c.key FROM blocks b LEFT JOIN chats c ON c.id = b.chat_id
+		WHERE b.owner = ? AND b.id = ? AND (b.document_id IS NOT NULL OR b.status <> 'superseded')`, owner, id).Row().
+		Scan(&r.ID, &r.DocumentID, &r.Role, &r.Type, &r.Current, &r.New, &r.Meta, &r.NewMeta, &r.State, &r.Position, &r.NewPosition,
+			&r.Revision, &r.ChatKey)
+	if err != nil {
+		return schemas.Block{}, err
+	}
+	return r.block(), nil
+}
+
+// changeBlock locks the document that the block is in. A block that is in none
+// is schemas.ErrNotFound.
+func (s *Store) changeBlock(ctx context.Context, owner, id string, match record.Match, fn func(d *change, h *head) error) error {
+	return s.db.write(ctx, func(tx *gorm.DB) error {
+		var document string
+		err := tx.Raw("SELECT document_id FROM blocks WHERE owner = ? AND id = ? AND document_id IS NOT NULL", owner, id).Row().Scan(&document)
+		if err != nil {
+			return err
+		}
+		return s.withDocument(tx, owner, document, func(d *change) error {
+			h, err := d.head(id)
+			if err != nil {
+				return err
+			}
+			if !match.Holds(h.Revision) {
+				return schemas.ErrStale
+			}
+			return fn(d, h)
+		})
+	})
+}
+
+// AddBlock adds a block as the user wrote it, clean. The match is the
+// document's; an id in use is schemas.ErrTaken.
+func (s *Store) AddBlock(ctx context.Context, owner, document string, b record.NewBlock, match record.Match) (schemas.Block, error) {
+	var added schemas.Block
+	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
+		if !match.Holds(d.revision) {
+			return schemas.ErrStale
+		}
+		err := d.add(&b, false)
+		if err == nil {
+			added, err = oneBlock(d.tx, owner, b.ID)
+		}
+		return err
+	})
+	return added, s.fault("add block", err)
+}
+
+// PatchBlock makes the user's own edit: content and meta go to current, a move
+// takes place at once and settles one that is pending. What changes nothing
+// keeps the revision.
+func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
+	var patched schemas.Block
+	err := s.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {
+		changed, set, args := false, "", []any(nil)
+		if p.Content != nil {
+			content := clean(*p.Content)
+			same, err := d.holds(id, "current", content)
+			switch {
+			case err != nil:
+				return err
+			case len(content) > MaxBlockContent:
+				return errLongBlock
+			case !same:
+				size := int64(len(content))
+				changed, set, args, h.CurrentSize = true, ", current = ?", []any{content}, &size
+			}
+		}
+		if p.Meta != nil && (h.Meta == nil || !bytes.Equal([]byte(*h.Meta), p.Meta)) {
+			changed, h.Meta = true, metaText(p.Meta)
+		}
+		if p.AfterBlockID != nil {
+			position, same, err := d.key(place{after: p.AfterBlockID, self: id}, h.Position)
+			if err != nil {
+				return err
+			}
+			changed = changed || !same || h.NewPosition != nil
+			h.Position, h.NewPosition = position, nil
+		}
+		if changed {
+			if h.State != schemas.BlockPendingDelete {
+				h.State = h.state()
+			}
+			if err := d.save(h, set, args...); err != nil {
+				return err
+			}
+		}
+		var err error
+		patched, err = oneBlock(d.tx, owner, id)
+		return err
+	})
+	return patched, s.fault("patch block", err)
+}
+
+// DeleteBlock deletes a block of a document, whatever its state.
+func (s *Store) DeleteBlock(ctx context.Context, owner, id string, match record.Match) error {
+	return s.fault("delete block", s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) error {
+		if err := d.exec("DELETE FROM blocks WHERE owner = ? AND id = ?", owner, id); err != nil {
+			return err
+		}
+		return d.touch()
+	}))
+}

@@ -1,0 +1,14 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/chattray/chattray/store/storetest"
+)
+
+func BenchmarkDocumentSQLite(b *testing.B) { storetest.BenchmarkDocument(b, freshSQLite) }
+
+func BenchmarkDocumentPostgres(b *testing.B) {
+	postgresURL(b)
+	storetest.BenchmarkDocument(b, freshPostgres)
+}
