@@ -62,6 +62,11 @@ func TestPostgres(t *testing.T) {
 	storetest.Run(t, freshPostgres)
 }
 
+func TestPostgresRemote(t *testing.T) {
+	postgresURL(t)
+	storetest.RunRemote(t, freshPostgres)
+}
+
 func BenchmarkCommitPostgres(b *testing.B) {
 	postgresURL(b)
 	storetest.BenchmarkCommit(b, freshPostgres)
