@@ -32,16 +32,16 @@ const (
 	Dollar      USD = 1_000_000 * MicroDollar
 )
 
-// MaxUSD is the largest amount, in dollars, that DollarsUSD and UnmarshalJSON
-// take.
-const MaxUSD = 1e9
+// maxDollars is the largest amount that is taken.
+const maxDollars = 1e9
 
-// DollarsUSD returns an amount of dollars; it has to be from 0 to MaxUSD.
-func DollarsUSD(dollars float64) (USD, error) {
-	if !(dollars >= 0 && dollars <= MaxUSD) { // so that NaN is refused
-		return 0, fmt.Errorf("not an amount of dollars: %v", dollars)
+// Dollars returns an amount of dollars; what is below 0 is 0, and what is too
+// much for a USD is the most that it takes.
+func Dollars(dollars float64) USD {
+	if math.IsNaN(dollars) {
+		return 0
 	}
-	return USD(math.Round(dollars * float64(Dollar))), nil
+	return USD(math.Round(min(max(dollars, 0), maxDollars) * float64(Dollar)))
 }
 
 // MarshalJSON returns the dollars as a decimal number without an exponent.
@@ -58,11 +58,11 @@ func (u USD) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON takes a number of dollars.
 func (u *USD) UnmarshalJSON(raw []byte) error {
 	dollars, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil {
+	if err != nil || dollars < 0 || dollars > maxDollars {
 		return fmt.Errorf("not an amount of dollars: %.40s", raw)
 	}
-	*u, err = DollarsUSD(dollars)
-	return err
+	*u = Dollars(dollars)
+	return nil
 }
 
 // UsageItem is what one model was used for on one day, in UTC, by one user. A

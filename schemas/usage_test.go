@@ -40,9 +40,9 @@ func TestUSDRefusesWhatIsNoAmount(t *testing.T) {
 			t.Errorf("%s was read as %d", raw, u)
 		}
 	}
-	for _, dollars := range []float64{math.NaN(), math.Inf(1), -0.1} {
-		if u, err := schemas.DollarsUSD(dollars); err == nil {
-			t.Errorf("%v was taken as %d", dollars, u)
+	for dollars, want := range map[float64]schemas.USD{math.NaN(): 0, -0.1: 0, 0.4: 400_000_000, math.Inf(1): 1e9 * schemas.Dollar} {
+		if got := schemas.Dollars(dollars); got != want {
+			t.Errorf("%v dollars are %d, want %d", dollars, got, want)
 		}
 	}
 }

@@ -57,6 +57,7 @@ type batch struct {
 	outcomes []outcome
 	runs     map[string]*runState
 	chats    map[int64]*chatState
+	used     map[usageKey]record.ModelUsage
 	rows     [statementCount][][]any
 }
 
@@ -117,6 +118,7 @@ func (b *batch) apply() error {
 			return err
 		}
 	}
+	b.addUsed()
 	for i, rows := range b.rows {
 		if len(rows) == 0 {
 			continue
@@ -273,13 +275,14 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 			return err
 		}
 	}
+	b.use(run.owner, f)
 	run.state, run.endedAt = f.State, micros(f.EndedAt)
 	var code, text string
 	if f.Error != nil {
 		code, text = string(f.Error.Code), clean(f.Error.Message)
 	}
 	b.add(finishRun, string(f.State), string(f.StopReason), int64(f.Usage.InputTokens), int64(f.Usage.OutputTokens), int64(f.Usage.TotalTokens),
-		code, text, run.lastSeq, run.endedAt, run.id)
+		int64(f.Usage.CostUSD), code, text, run.lastSeq, run.endedAt, run.id)
 	b.add(touchChat, run.endedAt, run.chat, run.endedAt)
 	if chat := b.chats[run.chat]; chat != nil {
 		chat.open = slices.DeleteFunc(chat.open, func(o openRun) bool { return o.id == run.id })

@@ -53,6 +53,7 @@ type runRow struct {
 	InputTokens     int
 	OutputTokens    int
 	TotalTokens     int
+	CostNano        schemas.USD
 	ErrorCode       schemas.Code
 	ErrorMessage    string
 	IdempotencyKey  *string
@@ -69,7 +70,7 @@ func (r *runRow) run() (record.Run, error) {
 		ID: r.ID, ConversationID: r.ChatID, ChatKey: r.ChatKey, Owner: schemas.User{ID: r.Owner, Name: r.OwnerName}, State: r.State,
 		Attempt: r.Attempt, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: r.LastSeq,
 		CreatedAt: moment(r.CreatedAt), EndedAt: moment(r.EndedAt), StopReason: r.StopReason,
-		Usage:    schemas.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, TotalTokens: r.TotalTokens},
+		Usage:    schemas.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, TotalTokens: r.TotalTokens, CostUSD: r.CostNano},
 		BodyHash: r.BodyHash, CancelRequested: r.CancelRequested,
 	}
 	if r.IdempotencyKey != nil {

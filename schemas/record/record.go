@@ -157,7 +157,10 @@ type Finish struct {
 	State      schemas.RunState
 	StopReason schemas.StopReason
 	Usage      schemas.Usage
-	Error      *schemas.MessageFailure
+	// Spent is Usage by model; it is added to what the owner used on the day
+	// of EndedAt.
+	Spent []ModelUsage
+	Error *schemas.MessageFailure
 	// Message is the answer, whole or partial; nil when there is nothing to
 	// keep. Its Payloads are stored by Write.Payloads, its tool history by
 	// Write.ToolCall; both are joined when it is read.
@@ -168,10 +171,25 @@ type Finish struct {
 	EndedAt time.Time
 }
 
+// ModelUsage is what a run used of a model. Runs is 1 for the model that the run
+// counts for, 0 for others.
+type ModelUsage struct {
+	Model string        `json:"model"`
+	Runs  int           `json:"runs,omitempty"`
+	Usage schemas.Usage `json:"usage"`
+}
+
 // StartOptions is what comes beside the body of a request that starts a run.
 // BodyHash is of the body as it came; it tells a repeated request from another
 // one under the same Idempotency-Key.
 type StartOptions struct {
 	IdempotencyKey string
 	BodyHash       string
+}
+
+// UsageQuery asks for what a user used. User "" is who asks. From and To are the
+// first and the last day; zero is the service's default.
+type UsageQuery struct {
+	User     string
+	From, To time.Time
 }

@@ -85,6 +85,9 @@ var sharedTests = map[string]func(f *fixture){
 	"payload id of another run":                testPayloadCollision,
 	"summary":                                  testSummary,
 	"everything of somebody else is not found": testOwnership,
+	"usage":                     testUsage,
+	"usage is counted once":     testUsageOnce,
+	"usage of many at once":     testUsageAtOnce,
 	"text":                      testText,
 	"large content":             testLargeContent,
 	"many goroutines":           testConcurrent,
@@ -102,6 +105,8 @@ var ownTests = map[string]func(t *testing.T, url string){
 	"update stream":    testUpdateStream,
 	"search articles":  testSearch,
 	"hostile searches": testHostileSearch,
+	"mcp tools":        testMCPTools,
+	"many mcp tools":   testMCPToolsBounded,
 }
 
 func open(t testing.TB, url string) *store.Store {

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// MaxUsage bounds the items of one answer.
+const MaxUsage = 20_000
+
+// usageKey names a row of model_usage.
+type usageKey struct{ owner, day, model string }
+
+func (k usageKey) compare(o usageKey) int {
+	return cmp.Or(cmp.Compare(k.owner, o.owner), cmp.Compare(k.day, o.day), cmp.Compare(k.model, o.model))
+}
+
+// use adds what a run has used to what the batch has of its owner.
+func (b *batch) use(owner string, f *record.Finish) {
+	if len(f.Spent) > 0 && b.used == nil {
+		b.used = make(map[usageKey]record.ModelUsage)
+	}
+	for _, s := range f.Spent {
+		k := usageKey{owner, f.EndedAt.UTC().Format(time.DateOnly), clean(s.Model)}
+		sum := b.used[k]
+		b.used[k] = record.ModelUsage{Runs: sum.Runs + s.Runs, Usage: sum.Usage.Add(s.Usage)}
+	}
+}
+
+// addUsed makes the rows of use, in the same order everywhere.
+func (b *batch) addUsed() {
+	for _, k := range slices.SortedFunc(maps.Keys(b.used), usageKey.compare) {
+		s := b.used[k]
+		b.add(addUsage, k.owner, k.day, k.model, int64(s.Runs), int64(s.Usage.InputTokens), int64(s.Usage.OutputTokens), int64(s.Usage.CostUSD))
+	}
+}
+
+// Usage returns what the owner used from a day to a day, both included and
+// YYYY-MM-DD, by day and model in that order; at most MaxUsage items.
+func (s *Store) Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error) {
+	var rows []struct {
+		Day          string
+		Model        string
+		Runs         int
+		InputTokens  int
+		OutputTokens int
+		CostNano     schemas.USD
+	}
+	err := s.read(ctx).Table("model_usage").Where("owner = ? AND day >= ? AND day <= ?", owner, from, to).
+		Order("day, model").Limit(MaxUsage).Find(&rows).Error
+	if err != nil {
+		return nil, s.fault("usage", err)
+	}
+	items := make([]schemas.UsageItem, len(rows))
+	for i, r := range rows {
+		items[i] = schemas.UsageItem{
+			Date: r.Day, Model: r.Model, Runs: r.Runs, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CostUSD: r.CostNano,
+		}
+	}
+	return items, nil
+}
