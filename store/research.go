@@ -247,7 +247,7 @@ func articleIDs(rows []articleRow) []int64 {
 // space and has a letter or a digit.
 func searchWords(query string) []string {
 	var words []string
-	for _, word := range strings.Fields(clean(query)) {
+	for word := range strings.FieldsSeq(clean(query)) {
 		if len(words) < maxWords && strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 			words = append(words, word)
 		}

@@ -103,9 +103,9 @@ func (s bench) runs(n int) [7][]*record.Write {
 func prose(n int) string {
 	words := strings.Fields("the of and in patients trial cell disease therapy edited gene with sickle results were at months after infusion response")
 	var b strings.Builder
-	for i, x := 0, uint32(n); b.Len() < n; i++ {
-		x = x*1664525 + 1013904223
-		b.WriteString(words[(x>>16)%uint32(len(words))])
+	for x := n; b.Len() < n; {
+		x = (x*1664525 + 1013904223) % (1 << 31)
+		b.WriteString(words[(x>>16)%len(words)])
 		b.WriteByte(' ')
 	}
 	return b.String()[:n]

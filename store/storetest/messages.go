@@ -22,11 +22,11 @@ func testMessagePages(f *fixture) {
 		for pages := 0; ; pages++ {
 			page, cursor, err := f.store.Messages(f.ctx, f.owner, chat, q)
 			must(f, err)
-			var text string
+			var text strings.Builder
 			for _, m := range page {
-				text += m.Content
+				text.WriteString(m.Content)
 			}
-			got = text + got
+			got = text.String() + got
 			if limit > 0 && len(page) > limit || pages > 6 {
 				f.Fatalf("limit %d: a page of %d, %d pages", limit, len(page), pages)
 			}

@@ -192,7 +192,7 @@ func testSearch(t *testing.T, url string) {
 
 func testHostileSearch(t *testing.T, url string) {
 	s := load(t, url)
-	queries := map[string]int{
+	queries := map[string]int{ // 0: finds nothing, 1: finds CRISPR, -1: as the database likes
 		"": 0, " \t\n": 0, `"`: 0, `""`: 0, `*`: 0, `(`: 0, `) OR (`: 0, `AND`: -1, `NOT`: 0, `&|!<->:*`: 0, "\x00": 0, "\xff": 0, "'": 0, `\`: 0, "{lock} ?": 0,
 		`"crispr`: 1, `crispr"`: 1, `cri"spr`: -1, `title:crispr`: -1, `crispr*`: 1, `crispr AND`: -1, `NEAR(crispr, 2)`: -1, `-crispr`: 1, `^crispr`: 1,
 		`crispr'; DROP TABLE articles; --`: 1, "cris\x00pr": 1, `'crispr' & !sickle`: -1, `crispr:*`: 1, `{title}: crispr`: -1, `$1 crispr ?`: 1, "🧬 crispr": 1,
@@ -204,8 +204,11 @@ func testHostileSearch(t *testing.T, url string) {
 			t.Errorf("query %.40q: %v", query, err)
 			continue
 		}
-		if want >= 0 && len(found) != want && !(want == 1 && len(found) > 0 && found[0].ArticleID == 100) {
-			t.Errorf("query %.40q: got %d articles, want %d", query, len(found), want)
+		if want == 0 && len(found) > 0 {
+			t.Errorf("query %.40q: got %d articles, want none", query, len(found))
+		}
+		if want == 1 && (len(found) == 0 || found[0].ArticleID != 100) { // others may share another word of the query
+			t.Errorf("query %.40q: got %d articles, want number 100 first", query, len(found))
 		}
 	}
 	streams, err := s.Streams(t.Context())
