@@ -132,18 +132,19 @@ func (l *loop) step(ctx context.Context, n int) bool {
 	if ctx.Err() != nil && n >= len(l.req.Steps) {
 		return l.cancelled(ctx)
 	}
-	var step turn.Step
 	if n < len(l.req.Steps) {
-		step = l.req.Steps[n]
-		l.remember(step.Reply)
-	} else {
-		reply, ok := l.ask(ctx, n)
-		if !ok {
-			return false
-		}
-		step.Reply = reply
+		l.remember(l.req.Steps[n].Reply)
+		return l.take(ctx, &l.req.Steps[n])
 	}
-	reply := step.Reply
+	// What the reply takes on the stack is kept small: most runs wait here.
+	reply := new(turn.Step)
+	return l.ask(ctx, n, &reply.Reply) && l.take(ctx, reply)
+}
+
+// take does what a whole reply asks for; it says whether the model is to be
+// called again.
+func (l *loop) take(ctx context.Context, step *turn.Step) bool {
+	reply := &step.Reply
 	l.usage = l.usage.Add(reply.Usage)
 	l.calls = max(l.calls, reply.FirstIndex+len(reply.ToolCalls))
 	if len(reply.ToolCalls) == 0 {
@@ -156,7 +157,7 @@ func (l *loop) step(ctx context.Context, n int) bool {
 	}
 	results := make([]*turn.Result, len(reply.ToolCalls))
 	copy(results, step.Results)
-	if !l.runTools(ctx, reply, results) {
+	if !l.runTools(ctx, *reply, results) {
 		return false
 	}
 	l.messages = append(l.messages, turn.Message{Role: turn.Assistant, Content: reply.Text, ToolCalls: reply.ToolCalls})

@@ -21,31 +21,31 @@ const lastNote = "The limit of tool use for this question has been reached: no m
 
 // ask makes model call n and yields its events up to the Reply. False means
 // that the loop has ended.
-func (l *loop) ask(ctx context.Context, n int) (turn.Reply, bool) {
-	reply := turn.Reply{StartedAt: time.Now(), FirstIndex: l.calls, Final: n >= l.limit}
+func (l *loop) ask(ctx context.Context, n int, reply *turn.Reply) bool {
+	reply.StartedAt, reply.FirstIndex, reply.Final = time.Now(), l.calls, n >= l.limit
 	if !l.emit(turn.CallStart{Iteration: n, Final: reply.Final}) {
-		return reply, false
+		return false
 	}
-	err := l.stream(ctx, &reply)
+	err := l.stream(ctx, reply)
 	reply.Duration = time.Since(reply.StartedAt)
 	switch {
 	case l.gone:
-		return reply, false
+		return false
 	case err != nil && ctx.Err() != nil:
-		return reply, l.cancelled(ctx)
+		return l.cancelled(ctx)
 	case err != nil && !reply.Final:
 		l.fail(err)
-		return reply, false
+		return false
 	case reply.Final && (err != nil || reply.Text == ""):
 		if err != nil {
 			l.opts.Logger.WarnContext(ctx, "last model call failed; the answer is a summary of the tool results", "error", err)
 		}
-		l.summarize(&reply)
+		l.summarize(reply)
 	case reply.StopReason == schemas.ContentFilter && !l.shown:
 		l.fail(schemas.NewError(schemas.CodeContentFilter, "the model's content filter refused this request"))
-		return reply, false
+		return false
 	}
-	return reply, l.emit(reply)
+	return l.emit(*reply)
 }
 
 // request is the next model call.

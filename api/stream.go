@@ -37,11 +37,30 @@ func (s *server) postStream(c echo.Context) error {
 	if err := checkDialect(c); err != nil {
 		return err
 	}
-	run, err := s.start(c)
+	var run string
+	err := apart(func() (err error) { run, err = s.start(c); return err })
 	if err != nil {
 		return err
 	}
-	return s.follow(c, run.RunID, cursor(c))
+	return s.follow(c, run, cursor(c))
+}
+
+// apart calls do on a goroutine of its own and waits for it, so that the deep
+// stack that decoding takes is not kept for as long as the answer streams. A
+// panic goes on in the caller.
+func apart(do func() error) (err error) {
+	var thrown any
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { thrown = recover() }()
+		err = do()
+	}()
+	<-done
+	if thrown != nil {
+		panic(thrown)
+	}
+	return err
 }
 
 // getStream follows a run, or replays one that has ended.
@@ -56,25 +75,26 @@ func (s *server) getStream(c echo.Context) error {
 	return s.follow(c, run, cursor(c))
 }
 
-// start decodes the request and starts its run.
-func (s *server) start(c echo.Context) (schemas.Run, error) {
+// start decodes the request, starts its run and returns the run's id.
+func (s *server) start(c echo.Context) (string, error) {
 	ctx, user := caller(c)
 	req, raw, err := decode[schemas.ChatRequest](s, c)
 	if err != nil {
-		return schemas.Run{}, err
+		return "", err
 	}
 	o := record.StartOptions{IdempotencyKey: c.Request().Header.Get("Idempotency-Key")}
 	if o.IdempotencyKey != "" {
 		if len(o.IdempotencyKey) > maxKey {
-			return schemas.Run{}, schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
+			return "", schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
 		}
 		sum := sha256.Sum256(raw)
 		o.BodyHash = hex.EncodeToString(sum[:])
 	}
 	if err := s.rate.allow(user.ID); err != nil {
-		return schemas.Run{}, err
+		return "", err
 	}
-	return s.Streams.Start(ctx, user, &req, o)
+	run, err := s.Streams.Start(ctx, user, &req, o)
+	return run.RunID, err
 }
 
 // checkDialect refuses a dialect that does not exist.
@@ -165,9 +185,9 @@ func (s *server) postChat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("X-Run-Id", run.RunID)
+	c.Response().Header().Set("X-Run-Id", run)
 	ctx, user := caller(c)
-	seq, err := s.Streams.Follow(ctx, user, run.RunID, 0, 0)
+	seq, err := s.Streams.Follow(ctx, user, run, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -177,12 +197,12 @@ func (s *server) postChat(c echo.Context) error {
 		}
 		for i := range events {
 			if events[i].Kind.Terminal() {
-				return s.answer(c, run.RunID, &events[i])
+				return s.answer(c, run, &events[i])
 			}
 		}
 	}
 	e := schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted and goes on; follow its stream")
-	e.RunID = run.RunID
+	e.RunID = run
 	return e
 }
 

@@ -35,7 +35,8 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	var sent *sentBody
 	if req.Body != nil && req.ContentLength > 0 {
 		sent = &sentBody{ReadCloser: req.Body, again: req.GetBody}
-		req = req.Clone(req.Context())
+		copied := *req
+		req = &copied
 		req.Body, req.GetBody = sent, sent.get
 	}
 	resp, err := t.next.RoundTrip(req)
@@ -138,7 +139,7 @@ type cleaner struct {
 const (
 	// startBuffer is a cleaner's buffer; it grows for a longer line, and one
 	// that has grown beyond keepBuffer is given up afterwards.
-	startBuffer = 2 << 10
+	startBuffer = 1 << 10
 	keepBuffer  = 64 << 10
 	// maxEmptyReads ends a body that gives neither bytes nor an end.
 	maxEmptyReads = 100

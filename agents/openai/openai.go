@@ -122,6 +122,7 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 		TLSHandshakeTimeout: DefaultConnect,
 		DisableCompression:  true,
 		WriteBufferSize:     writeBuffer,
+		ReadBufferSize:      readBuffer,
 	}
 }
 
@@ -131,6 +132,8 @@ const (
 	idleConnection = 90 * time.Second
 	// writeBuffer is for a request's head; what is longer is written through.
 	writeBuffer = 1 << 10
+	// readBuffer is for what a stream of tokens brings at once.
+	readBuffer = 2 << 10
 )
 
 // Stream makes one call, as agents.Model says.
@@ -138,8 +141,8 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 	return func(yield func(agents.Delta, error) bool) {
 		q := m.known(req.Model)
 		for attempt := 1; ; attempt++ {
-			c := call{Model: m, yield: yield}
-			err := c.run(ctx, m.request(req, q))
+			c := &call{Model: m, yield: yield}
+			err := c.run(ctx, &req, q)
 			switch {
 			case err == nil || c.gone:
 				return

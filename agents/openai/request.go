@@ -51,7 +51,7 @@ func (q quirks) after(err error) (quirks, bool) {
 
 // request maps a request to the wire. go-openai leaves out zero numbers, so a
 // temperature of 0 is sent as the smallest number above it.
-func (m *Model) request(req agents.ModelRequest, q quirks) goopenai.ChatCompletionRequest {
+func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatCompletionRequest {
 	out := goopenai.ChatCompletionRequest{
 		Model:    req.Model,
 		Stream:   true,

@@ -28,11 +28,11 @@ type call struct {
 
 // run makes the request and yields its reply. A nil error means that the reply
 // was yielded whole, or that nobody reads on.
-func (c *call) run(ctx context.Context, req goopenai.ChatCompletionRequest) error {
+func (c *call) run(ctx context.Context, req *agents.ModelRequest, q quirks) error {
 	ctx, c.watch = watched(ctx, &c.cfg)
 	defer c.watch.stop()
 	c.tools.limits = c.cfg.Limits
-	stream, err := c.open(ctx, req)
+	stream, err := c.open(ctx, req, q)
 	if err != nil {
 		return reason(ctx, err)
 	}
@@ -60,11 +60,11 @@ func (c *call) run(ctx context.Context, req goopenai.ChatCompletionRequest) erro
 // open makes the request. It does so on a goroutine of its own, so that the deep
 // stack that it takes is given back and not kept for as long as the reply
 // streams.
-func (c *call) open(ctx context.Context, req goopenai.ChatCompletionRequest) (stream *goopenai.ChatCompletionStream, err error) {
+func (c *call) open(ctx context.Context, req *agents.ModelRequest, q quirks) (stream *goopenai.ChatCompletionStream, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		stream, err = c.client.CreateChatCompletionStream(ctx, req)
+		stream, err = c.client.CreateChatCompletionStream(ctx, c.request(req, q))
 	}()
 	<-done
 	return stream, err
