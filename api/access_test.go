@@ -67,7 +67,10 @@ func (brokenAuth) Authenticate(context.Context, string) (u schemas.User, never t
 // alice's ids and alice with ids that are unknown or cannot be.
 func TestForeignAndUnknownLookTheSame(t *testing.T) {
 	w, ts := newWorld(t, nil)
-	bodies := map[string]string{"PATCH": `{"title":"x"}`, "PUT": `{"name":"x"}`, "resolve": `{"outcome":"accepted"}`, "feedback": `{"rating":"up"}`}
+	bodies := map[string]string{
+		"PATCH": `{"title":"x"}`, "PUT": `{"name":"x"}`, "resolve": `{"outcome":"accepted"}`, "feedback": `{"rating":"up"}`,
+		"blocks": `{"type":"md"}`, "apply": `{"document_id":"doc1"}`,
+	}
 	want := ""
 	for _, r := range api.Table() {
 		if !strings.Contains(r.Path, ":") {
@@ -75,6 +78,9 @@ func TestForeignAndUnknownLookTheSame(t *testing.T) {
 		}
 		own := examplePath(w, r.Path)
 		body := bodies[r.Method] + bodies[own[strings.LastIndexByte(own, '/')+1:]]
+		if r.Method == "PATCH" && strings.HasPrefix(own, "/api/blocks/") {
+			body = `{"content":"x"}`
+		}
 		paths := map[string][]string{"alice": strangeIDs(w, r.Path)}
 		if !strings.HasPrefix(own, "/api/pages") && !strings.HasPrefix(own, "/api/streams") && !strings.HasPrefix(own, "/api/reports") {
 			paths["bob"] = []string{own}

@@ -40,12 +40,14 @@ type Limits struct {
 // Options is what the API stands on. Auth, Runs, Chats, Research, Pages and
 // Ready are needed; the rest may be zero.
 type Options struct {
-	Auth     authenticator
-	Runs     runs
-	Streams  streams
-	Chats    chats
-	Research research
-	Pages    pages
+	Auth    authenticator
+	Runs    runs
+	Streams streams
+	Chats   chats
+	// Documents is needed for their routes.
+	Documents documents
+	Research  research
+	Pages     pages
 	// Ready says why the service cannot take requests: its database is away or
 	// it is about to stop. It is asked for at most readyWait.
 	Ready func(ctx context.Context) error
@@ -121,6 +123,7 @@ const (
 	noBody    body = iota // read and thrown away
 	jsonBody              // JSON up to Limits.Body
 	filesBody             // JSON up to Limits.FilesBody when it sends attachments
+	blockBody             // JSON up to Limits.FilesBody
 )
 
 type route struct {
@@ -153,6 +156,23 @@ func (s *server) routes() []route {
 		{method: get, path: "/api/chats/:conversation_id/payloads/:payload_id", handle: s.getPayload},
 		{method: post, path: "/api/chats/:conversation_id/payloads/:payload_id/resolve", handle: s.resolvePayload, body: jsonBody},
 		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/feedback", handle: s.postFeedback, body: jsonBody},
+
+		{method: get, path: "/api/documents", handle: s.listDocuments},
+		{method: post, path: "/api/documents", handle: s.postDocument, body: jsonBody},
+		{method: get, path: "/api/documents/:document_id", handle: s.getDocument},
+		{method: patch, path: "/api/documents/:document_id", handle: s.patchDocument, body: jsonBody},
+		{method: del, path: "/api/documents/:document_id", handle: s.deleteDocument},
+		{method: post, path: "/api/documents/:document_id/blocks", handle: s.postBlock, body: blockBody},
+		{method: post, path: "/api/documents/:document_id/accept", handle: s.acceptDocument},
+		{method: post, path: "/api/documents/:document_id/revert", handle: s.revertDocument},
+		{method: post, path: "/api/documents/:document_id/reject", handle: s.revertDocument},
+		{method: get, path: "/api/documents/:document_id/export", handle: s.exportDocument},
+		{method: patch, path: "/api/blocks/:block_id", handle: s.patchBlock, body: blockBody},
+		{method: del, path: "/api/blocks/:block_id", handle: s.deleteBlock},
+		{method: post, path: "/api/blocks/:block_id/accept", handle: s.acceptBlock},
+		{method: post, path: "/api/blocks/:block_id/revert", handle: s.revertBlock},
+		{method: post, path: "/api/blocks/:block_id/reject", handle: s.revertBlock},
+		{method: post, path: "/api/blocks/:block_id/apply", handle: s.applyBlock, body: jsonBody},
 
 		{method: get, path: "/api/pages", handle: s.listPages},
 		{method: get, path: "/api/pages/:page", handle: s.getPage},

@@ -37,7 +37,7 @@ func (s *server) takeBody(c echo.Context, kind body) error {
 		}
 	case jsonBody:
 		limit = s.Limits.Body
-	case filesBody:
+	case filesBody, blockBody:
 		limit = s.Limits.FilesBody
 	}
 	wire := http.NewResponseController(c.Response())

@@ -114,9 +114,9 @@ func (s *server) cors() echo.MiddlewareFunc {
 		},
 		AllowMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 		AllowHeaders: []string{
-			echo.HeaderAuthorization, echo.HeaderContentType, "Idempotency-Key", "Last-Event-ID", echo.HeaderXRequestID,
+			echo.HeaderAuthorization, echo.HeaderContentType, "Idempotency-Key", ifMatch, "Last-Event-ID", echo.HeaderXRequestID,
 		},
-		ExposeHeaders: []string{"Content-Location", echo.HeaderRetryAfter, echo.HeaderXRequestID, "X-Run-Id"},
+		ExposeHeaders: []string{"Content-Location", etag, echo.HeaderRetryAfter, echo.HeaderXRequestID, "X-Run-Id"},
 		MaxAge:        preflightWait,
 	})
 }

@@ -40,7 +40,12 @@ func newValidator(maxMessage int) *validator.Validate {
 		}
 	}
 	must(v.RegisterValidation("clientid", func(fl validator.FieldLevel) bool { return isID(fl.Field().String(), maxID) }))
+	must(v.RegisterValidation("blockref", func(fl validator.FieldLevel) bool {
+		return fl.Field().String() == "" || isID(fl.Field().String(), maxID)
+	}))
+	must(v.RegisterValidation("blocktype", func(fl validator.FieldLevel) bool { return blockTypeForm.MatchString(fl.Field().String()) }))
 	v.RegisterStructValidation(func(sl validator.StructLevel) { requestRules(sl, maxMessage) }, schemas.ChatRequest{})
+	registerDocumentRules(v)
 	v.RegisterStructValidation(attachmentRules, schemas.Attachment{})
 	v.RegisterStructValidation(func(sl validator.StructLevel) {
 		p := sl.Current().Interface().(schemas.ChatPatch)
@@ -146,6 +151,14 @@ func detailOf(f validator.FieldError) string {
 		return "must be one of " + strings.Join(strings.Fields(f.Param()), ", ")
 	case "clientid":
 		return "must be 1 to 64 letters, digits, - or _"
+	case "blockref":
+		return "must be empty or the id of a block"
+	case "blocktype":
+		return "must be a type such as md, csv or image/png"
+	case "metasize":
+		return "must have at most 64 KiB"
+	case "something":
+		return "must change something"
 	case "gte":
 		return "must be at least " + f.Param()
 	case "alone":

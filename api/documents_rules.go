@@ -1,0 +1,59 @@
+package api
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/go-playground/validator/v10"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// blockTypeForm is what a block's type looks like: any is kept and passed on.
+var blockTypeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+/-]*$`)
+
+// maxMeta is the size of a block's meta in bytes.
+const maxMeta = 64 << 10
+
+// registerDocumentRules adds the rules of documents and blocks that tags cannot
+// say.
+func registerDocumentRules(v *validator.Validate) {
+	title := func(sl validator.StructLevel, text string) {
+		if text != "" && strings.TrimSpace(text) == "" {
+			sl.ReportError(text, "title", "Title", "blank", "")
+		}
+	}
+	meta := func(sl validator.StructLevel, raw json.RawMessage) {
+		var object schemas.Object
+		switch {
+		case raw == nil:
+		case len(raw) > maxMeta:
+			sl.ReportError(raw, "meta", "Meta", "metasize", "")
+		case json.Unmarshal(raw, &object) != nil || object == nil:
+			sl.ReportError(raw, "meta", "Meta", "object", "")
+		}
+	}
+	v.RegisterStructValidation(func(sl validator.StructLevel) {
+		title(sl, sl.Current().Interface().(schemas.DocumentCreate).Title)
+	}, schemas.DocumentCreate{})
+	v.RegisterStructValidation(func(sl validator.StructLevel) {
+		title(sl, sl.Current().Interface().(schemas.DocumentPatch).Title)
+	}, schemas.DocumentPatch{})
+	v.RegisterStructValidation(func(sl validator.StructLevel) {
+		meta(sl, sl.Current().Interface().(schemas.BlockCreate).Meta)
+	}, schemas.BlockCreate{})
+	v.RegisterStructValidation(func(sl validator.StructLevel) {
+		p := sl.Current().Interface().(schemas.BlockPatch)
+		meta(sl, p.Meta)
+		if p.Content == nil && p.Meta == nil && p.AfterBlockID == nil {
+			sl.ReportError(p, "", "", "something", "")
+		}
+	}, schemas.BlockPatch{})
+	v.RegisterStructValidation(func(sl validator.StructLevel) {
+		a := sl.Current().Interface().(schemas.BlockApply)
+		if a.TargetBlockID != "" && a.AfterBlockID != nil {
+			sl.ReportError(a.AfterBlockID, "after_block_id", "AfterBlockID", "alone", "target_block_id")
+		}
+	}, schemas.BlockApply{})
+}
