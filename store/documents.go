@@ -292,7 +292,9 @@ func (d *change) upcoming() int64 {
 	return d.revision + 1
 }
 
-func (d *change) exec(statement string, args ...any) error { return d.tx.Exec(statement, args...).Error }
+func (d *change) exec(statement string, args ...any) error {
+	return d.tx.Exec(statement, args...).Error
+}
 
 // touch makes the document's own row remember the revision, where the blocks
 // that had it are gone.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -36,7 +35,9 @@ func (s *Store) WriteBlock(ctx context.Context, owner, document string, w record
 	return written, s.fault("write block", err)
 }
 
-func isMissing(err error) bool { return err != nil && schemas.Visible(translate(err)).Code == schemas.CodeNotFound }
+func isMissing(err error) bool {
+	return err != nil && schemas.Visible(translate(err)).Code == schemas.CodeNotFound
+}
 
 // propose makes the content the block's new. It takes a block back that was
 // marked as deleted.
@@ -318,4 +319,3 @@ func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision r
 	})
 	return settled, s.fault("settle document", err)
 }
-

@@ -1,0 +1,67 @@
+package turn
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// ContextDocument is the key of a request's context that names the document
+// which the model writes (7-exact-answers.md, "Documents").
+const ContextDocument = "document_id"
+
+// DocumentID returns the id of the document that a turn is about: the one that
+// the page's context names, else the chat's own. It is "" where the context
+// names none that could be.
+func DocumentID(page schemas.Object, conversationID int64) string {
+	if _, given := page[ContextDocument]; !given {
+		return "chat-" + strconv.FormatInt(conversationID, 10)
+	}
+	if id := page.String(ContextDocument); ClientID(id) {
+		return id
+	}
+	return ""
+}
+
+// maxClientID is the length of an id that a client chooses.
+const maxClientID = 64
+
+// ClientID says whether a client may choose this id: 1 to 64 letters, digits, -
+// and _.
+func ClientID(id string) bool {
+	for _, r := range []byte(id) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+		default:
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxClientID
+}
+
+// BlockID is the id of the n-th block that a call adds to a document, the same
+// whenever the call of that index is run again.
+func BlockID(runID string, index int, tool string, n int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s/%d", runID, index, tool, n))
+	return hex.EncodeToString(sum[:12])
+}
+
+// BlockID is the id of the n-th block that the call adds to a document.
+func (c *Call) BlockID(n int) string { return BlockID(c.RunID, c.Index, c.Name, n) }
+
+// BlockProgress is the data of a progress of a document tool: what it changed.
+// BlockIDs are those of a plan, comma separated; with NewDoc they are the
+// document's new structure. Gone says that the block is no more.
+type BlockProgress struct {
+	BlockID    string             `json:"block_id,omitempty"`
+	BlockIDs   string             `json:"block_ids,omitempty"`
+	DocumentID string             `json:"document_id"`
+	Type       string             `json:"type,omitempty"`
+	State      schemas.BlockState `json:"state,omitempty"`
+	Revision   int64              `json:"revision,omitempty"`
+	Gone       bool               `json:"gone,omitempty"`
+	NewDoc     bool               `json:"new_doc,omitempty"`
+}

@@ -1,0 +1,289 @@
+package services
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Limits of documents beside those of the store.
+const (
+	maxBlockMeta    = 64 << 10 // bytes
+	maxPlannedTitle = 200      // characters
+	// MaxPlanned is the greatest number of blocks of a plan.
+	MaxPlanned = 200
+)
+
+// untitled is the title of a document that a model or a socket makes.
+const untitled = "Untitled document"
+
+// documentStore reads and changes documents and their blocks. Each call checks
+// the owner: what is unknown or somebody else's is schemas.ErrNotFound. A match
+// that does not hold is schemas.ErrStale, an id in use schemas.ErrTaken.
+type documentStore interface {
+	documentRecords
+	documentBlocks
+	documentProposals
+}
+
+type documentRecords interface {
+	Documents(ctx context.Context, owner string, q record.DocumentQuery) (schemas.DocumentList, error)
+	Document(ctx context.Context, owner, id string) (schemas.Document, error)
+	CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error)
+	RenameDocument(ctx context.Context, owner, id, title string, match record.Match) (schemas.Document, error)
+	DeleteDocument(ctx context.Context, owner, id string, match record.Match) error
+	SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error)
+}
+
+type documentBlocks interface {
+	Block(ctx context.Context, owner, id string) (schemas.Block, error)
+	AddBlock(ctx context.Context, owner, document string, b record.NewBlock, match record.Match) (schemas.Block, error)
+	PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error)
+	DeleteBlock(ctx context.Context, owner, id string, match record.Match) error
+	SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error)
+}
+
+type documentProposals interface {
+	PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error)
+	WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error)
+	AppendBlock(ctx context.Context, owner, document, id, piece string) error
+	ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error)
+	ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error)
+}
+
+// Documents is the documents of users (4-documents.md). Every call is for the
+// user it is given; what is somebody else's is schemas.ErrNotFound. What the
+// user does (Add, Patch, Delete) takes place at once; what a model does (Plan,
+// Write, Move, Remove) and what is applied from a chat waits until the user
+// accepts or reverts it. A block is in one of these states, and this becomes of
+// it:
+//
+//	            clean    pending_new      pending_edit  pending_delete  pending_move
+//	Write       edit     new              edit          edit            edit
+//	Move        move     moved            edit          move            move
+//	Remove      delete   gone             delete        delete          delete
+//	Patch       clean    edit             edit          delete          move
+//	 (a move)   moved    moved            moved         moved           clean, moved
+//	Delete      gone     gone             gone          gone            gone
+//	accept      clean    clean with new   … with new    gone            … moved
+//	revert      clean    gone             … as it was   … as it was     … as it was
+//
+// All of it may be repeated without doing more; a block that is gone is
+// schemas.ErrNotFound. It is safe for concurrent use.
+type Documents struct {
+	store documentStore
+	now   func() time.Time
+}
+
+// NewDocuments returns the documents of a store.
+func NewDocuments(store documentStore) *Documents { return &Documents{store, time.Now} }
+
+// List returns a page of the user's documents, newest first, without blocks.
+func (d *Documents) List(ctx context.Context, user schemas.User, q record.DocumentQuery) (schemas.DocumentList, error) {
+	return d.store.Documents(ctx, user.ID, q)
+}
+
+// Get returns a document with its blocks in order.
+func (d *Documents) Get(ctx context.Context, user schemas.User, id string) (schemas.Document, error) {
+	return d.store.Document(ctx, user.ID, id)
+}
+
+// Create makes a document without blocks.
+func (d *Documents) Create(ctx context.Context, user schemas.User, c schemas.DocumentCreate) (schemas.Document, error) {
+	id, err := chosenID(c.ID)
+	if err != nil {
+		return schemas.Document{}, err
+	}
+	return d.store.CreateDocument(ctx, user.ID, record.NewDocument{ID: id, Title: c.Title, CreatedAt: d.now()})
+}
+
+// chosenID returns the client's id, or a new one.
+func chosenID(id string) (string, error) {
+	if id != "" {
+		return id, nil
+	}
+	made, err := uuid.NewV7()
+	return made.String(), err
+}
+
+// Rename gives a document a title, in place of one that is pending too. The
+// answer is without blocks.
+func (d *Documents) Rename(ctx context.Context, user schemas.User, id, title string, match record.Match) (schemas.Document, error) {
+	return d.store.RenameDocument(ctx, user.ID, id, title, match)
+}
+
+// Delete deletes a document with its blocks.
+func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, match record.Match) error {
+	return d.store.DeleteDocument(ctx, user.ID, id, match)
+}
+
+// SettleAll accepts or reverts all that is pending of a document, its title too,
+// in one transaction.
+func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
+	return d.store.SettleDocument(ctx, user.ID, id, decision, match)
+}
+
+// Block returns a block: one of a document, or a message of a chat.
+func (d *Documents) Block(ctx context.Context, user schemas.User, id string) (schemas.Block, error) {
+	return d.store.Block(ctx, user.ID, id)
+}
+
+// Add adds a block of the user's. The match is the document's.
+func (d *Documents) Add(ctx context.Context, user schemas.User, document string, c schemas.BlockCreate, match record.Match) (schemas.Block, error) {
+	id, err := chosenID(c.ID)
+	if err != nil {
+		return schemas.Block{}, err
+	}
+	if err := checkMeta(c.Meta); err != nil {
+		return schemas.Block{}, err
+	}
+	return d.store.AddBlock(ctx, user.ID, document, record.NewBlock{
+		ID: id, Type: BlockType(c.Type), Content: c.Content, Meta: c.Meta, After: c.AfterBlockID,
+	}, match)
+}
+
+// Patch makes an edit of the user's: it goes to current.
+func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
+	if err := checkMeta(p.Meta); err != nil {
+		return schemas.Block{}, err
+	}
+	return d.store.PatchBlock(ctx, user.ID, id, p, match)
+}
+
+// DeleteBlock deletes a block of a document.
+func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error {
+	return d.store.DeleteBlock(ctx, user.ID, id, match)
+}
+
+// Settle accepts or reverts what is pending of a block. With nothing pending, and
+// of a chat's block, the answer is the block as it is.
+func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
+	return d.store.SettleBlock(ctx, user.ID, id, decision, match)
+}
+
+// Apply puts a chat's block into a document, without its tool markers: as the
+// new of the target, else as a pending block behind another one, by default at
+// the end. The match is the target's, or the document's. The same block applied
+// again to a document is the same block there.
+func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a schemas.BlockApply, match record.Match) (schemas.Block, error) {
+	source, err := d.store.Block(ctx, user.ID, id)
+	if err != nil {
+		return schemas.Block{}, err
+	}
+	if source.DocumentID != "" || source.Current == nil {
+		return schemas.Block{}, schemas.NewError(schemas.CodeInvalid, "only a block of a chat can be applied to a document")
+	}
+	content := withoutMarkers(*source.Current)
+	if content == "" {
+		return schemas.Block{}, schemas.NewError(schemas.CodeInvalid, "the block has no text to apply")
+	}
+	w := record.BlockWrite{Match: match, NewBlock: record.NewBlock{Type: source.Type, Content: content, Meta: source.Meta, After: a.AfterBlockID}}
+	if w.ID = a.TargetBlockID; w.ID != "" {
+		w.Only = true
+	} else {
+		sum := sha256.Sum256([]byte(id + "/" + a.DocumentID))
+		w.ID = hex.EncodeToString(sum[:12])
+	}
+	return d.store.WriteBlock(ctx, user.ID, a.DocumentID, w)
+}
+
+// markerLines are tool markers with the line breaks around them.
+var markerLines = regexp.MustCompile(`(?:(?:[ \t]*\n)*\[\[tool:\d+\]\](?:[ \t]*\n)*)+`)
+
+// withoutMarkers returns a message's text as the model meant it.
+func withoutMarkers(text string) string {
+	text = strings.Trim(markerLines.ReplaceAllString(text, "\n\n"), "\n")
+	return strings.ReplaceAll(text, `[\[tool:`, "[[tool:")
+}
+
+// Plan proposes a new structure for a document, which is made when there is
+// none (7-exact-answers.md, "Documents"). Blocks have ids of the caller's; the
+// same plan may be repeated.
+func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error) {
+	if len(blocks) > MaxPlanned {
+		return schemas.Document{}, schemas.NewError(schemas.CodeInvalid, "a plan has at most 200 blocks")
+	}
+	for i := range blocks {
+		if err := checkWrite(&blocks[i]); err != nil {
+			return schemas.Document{}, err
+		}
+	}
+	return d.store.PlanDocument(ctx, user.ID, id, record.Plan{Title: cutRunes(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id)})
+}
+
+func (d *Documents) made(id string) *record.NewDocument {
+	return &record.NewDocument{ID: id, Title: untitled, CreatedAt: d.now()}
+}
+
+// Write proposes content for a block of a document, in place of what is pending,
+// or adds a pending block; w.Only says that it is not to add one. The document
+// is made when there is none and a block may be added.
+func (d *Documents) Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
+	if err := checkWrite(&w.NewBlock); err != nil {
+		return schemas.Block{}, err
+	}
+	if !w.Only {
+		w.Create = d.made(document)
+	}
+	return d.store.WriteBlock(ctx, user.ID, document, w)
+}
+
+// Move proposes that a block of a document goes behind another one, to the front
+// ("") or to the end (nil).
+func (d *Documents) Move(ctx context.Context, user schemas.User, document, id string, after *string) (schemas.Block, error) {
+	return d.store.ProposeMove(ctx, user.ID, document, id, after)
+}
+
+// Remove proposes that a block of a document goes.
+func (d *Documents) Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error) {
+	return d.store.ProposeDelete(ctx, user.ID, document, id)
+}
+
+// BlockType returns the type under its own name (4-documents.md: the spec's
+// spelling is understood).
+func BlockType(name string) string {
+	if name == "interative_chart" {
+		return schemas.BlockChart
+	}
+	return name
+}
+
+// typeForm is what a block's type looks like.
+var typeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+/-]{0,63}$`)
+
+// checkWrite refuses what a model or a socket may get wrong.
+func checkWrite(b *record.NewBlock) error {
+	b.Type = BlockType(b.Type)
+	switch {
+	case !turn.ClientID(b.ID):
+		return schemas.NewError(schemas.CodeInvalid, "a block_id must be 1 to 64 letters, digits, - or _")
+	case b.Type != "" && !typeForm.MatchString(b.Type):
+		return schemas.NewError(schemas.CodeInvalid, "a block's type must be a short name such as md, csv or image/png")
+	}
+	return checkMeta(b.Meta)
+}
+
+// checkMeta lets an object through that is not too large.
+func checkMeta(meta json.RawMessage) error {
+	var object map[string]json.RawMessage
+	switch {
+	case meta == nil:
+		return nil
+	case len(meta) > maxBlockMeta:
+		return invalid("/meta", "must have at most 64 KiB")
+	case json.Unmarshal(meta, &object) != nil || object == nil, bytes.Contains(meta, []byte(`\u0000`)):
+		return invalid("/meta", "must be an object")
+	}
+	return nil
+}

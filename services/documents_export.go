@@ -1,0 +1,169 @@
+package services
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/url"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Export returns a document's title and its current content as Markdown: tables
+// as such, charts as their data, images linked (4-documents.md). What waits for
+// the user is left out.
+func (d *Documents) Export(ctx context.Context, user schemas.User, id string) (title, markdown string, err error) {
+	doc, err := d.store.Document(ctx, user.ID, id)
+	if err != nil {
+		return "", "", err
+	}
+	var b strings.Builder
+	for i := range doc.Blocks {
+		block := &doc.Blocks[i]
+		if block.Current == nil {
+			continue
+		}
+		text := strings.Trim(exported(block), "\n")
+		if text == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(text)
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	return doc.Title, b.String(), nil
+}
+
+// exported writes a block's current as Markdown.
+func exported(b *schemas.Block) string {
+	content := *b.Current
+	switch {
+	case b.Type == schemas.BlockMarkdown:
+		return content
+	case b.Type == schemas.BlockCSV:
+		return table(content)
+	case b.Type == schemas.BlockChart:
+		if title := metaTitle(b.Meta); title != "" {
+			return "**" + escapeMarkdown(title) + "**\n\n" + table(content)
+		}
+		return table(content)
+	case strings.HasPrefix(b.Type, "image/"):
+		return image(b)
+	default:
+		return fenced(b.Type, content)
+	}
+}
+
+// table writes CSV as a table; what is no CSV is shown as it is.
+func table(content string) string {
+	r := csv.NewReader(strings.NewReader(content))
+	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
+	var b strings.Builder
+	columns := 0
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return b.String()
+		}
+		if err != nil {
+			return fenced(schemas.BlockCSV, content)
+		}
+		head := columns == 0
+		if head {
+			columns = len(row)
+		}
+		b.WriteByte('|')
+		for i := range max(columns, len(row)) {
+			cell := ""
+			if i < len(row) {
+				cell = escapeCell(row[i])
+			}
+			b.WriteString(" " + cell + " |")
+		}
+		b.WriteByte('\n')
+		if head {
+			b.WriteString("|" + strings.Repeat(" --- |", columns) + "\n")
+		}
+	}
+}
+
+var cellEscapes = strings.NewReplacer("|", `\|`, "\r\n", "<br>", "\n", "<br>", "\r", "<br>")
+
+func escapeCell(text string) string { return cellEscapes.Replace(strings.TrimSpace(text)) }
+
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "\n", " ", "\r", " ")
+
+func escapeMarkdown(text string) string { return markdownEscapes.Replace(text) }
+
+// metaTitle is the title of a chart: a text, or an object that has one.
+func metaTitle(meta json.RawMessage) string {
+	var m struct {
+		Title json.RawMessage `json:"title"`
+	}
+	var text string
+	var object struct {
+		Text string `json:"text"`
+	}
+	switch {
+	case json.Unmarshal(meta, &m) != nil:
+	case json.Unmarshal(m.Title, &text) == nil:
+		return text
+	case json.Unmarshal(m.Title, &object) == nil:
+		return object.Text
+	}
+	return ""
+}
+
+// image links an image: the web address that its content is, else its data.
+func image(b *schemas.Block) string {
+	var m struct {
+		Alt  string `json:"alt"`
+		MIME string `json:"mime"`
+	}
+	_ = json.Unmarshal(b.Meta, &m) // an image without these is shown too
+	if m.Alt == "" {
+		m.Alt = "image"
+	}
+	content := strings.Join(strings.Fields(*b.Current), "")
+	if !strings.HasPrefix(content, "http") {
+		return imageData(b.Type, m.Alt, m.MIME, content)
+	}
+	if u, err := url.Parse(content); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
+		return "![" + escapeMarkdown(m.Alt) + "](<" + strings.NewReplacer("<", "%3C", ">", "%3E").Replace(content) + ">)"
+	}
+	return imageData(b.Type, m.Alt, m.MIME, content)
+}
+
+// imageData links an image by its data, which is base64.
+func imageData(blockType, alt, media, content string) string {
+	kind, _, err := mime.ParseMediaType(media)
+	if err != nil || !strings.HasPrefix(kind, "image/") {
+		kind = blockType
+	}
+	if _, err := io.Copy(io.Discard, base64.NewDecoder(base64.StdEncoding, strings.NewReader(content))); err != nil || content == "" {
+		return "*(" + escapeMarkdown(alt) + ": an image that cannot be shown)*"
+	}
+	return "![" + escapeMarkdown(alt) + "](data:" + kind + ";base64," + content + ")"
+}
+
+// fenced shows content as it is, in a fence longer than any inside.
+func fenced(kind, content string) string {
+	fence, run := 3, 0
+	for _, r := range content {
+		if run++; r != '`' {
+			run = 0
+		}
+		fence = max(fence, run+1)
+	}
+	marks := strings.Repeat("`", fence)
+	return marks + kind + "\n" + strings.TrimRight(content, "\n") + "\n" + marks
+}
