@@ -26,11 +26,11 @@ const (
 	MaxBody      = 8 << 20
 	MaxRedirects = 5
 	Timeout      = 30 * time.Second
+	HeaderWait   = 20 * time.Second
 
 	maxHeader        = 64 << 10
 	dialTimeout      = 10 * time.Second
 	tlsTimeout       = 10 * time.Second
-	headerTimeout    = 20 * time.Second
 	idleTimeout      = 60 * time.Second
 	maxIdle          = 32
 	maxIdleForAHost  = 4
@@ -63,6 +63,8 @@ type Config struct {
 	MaxBody int64
 	// Timeout bounds a whole exchange with its redirects; 0 is Timeout.
 	Timeout time.Duration
+	// HeaderWait bounds the wait for an answer to begin; 0 is HeaderWait.
+	HeaderWait time.Duration
 }
 
 // New returns a client that keeps to c. It uses no proxy, whatever the
@@ -84,7 +86,7 @@ func New(c Config) *http.Client {
 		},
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    tlsTimeout,
-		ResponseHeaderTimeout:  headerTimeout,
+		ResponseHeaderTimeout:  cmp.Or(c.HeaderWait, HeaderWait),
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdleForAHost,

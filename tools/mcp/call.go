@@ -1,0 +1,66 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/tools"
+)
+
+// maxFault bounds a server's own words about a failed call, in characters.
+const maxFault = 2_000
+
+// The codes of the library's own errors, which stand for a connection that
+// does not work rather than for an answer.
+const (
+	firstOwnCode = -32005
+	lastOwnCode  = -32003
+)
+
+// call calls a tool under the definition with which it was offered.
+func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tools.Result, error) {
+	l, err := c.linkFor(d)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	inner, token, done := l.begin(ctx, call)
+	defer done()
+	input := call.Input
+	if len(bytes.TrimSpace(input)) == 0 {
+		input = json.RawMessage("{}")
+	}
+	params := &sdk.CallToolParams{Name: d.name, Arguments: input}
+	params.SetProgressToken(token)
+	answer, err := l.session.CallTool(inner, params)
+	if err == nil {
+		return c.result(d.name, answer), nil
+	}
+	if ctx.Err() != nil {
+		return tools.Result{}, context.Cause(ctx)
+	}
+	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && (refusal.Code < firstOwnCode || refusal.Code > lastOwnCode) {
+		return tools.Result{IsError: true, Text: "the server " + c.Name + " refused the call: " + plainText(refusal.Message, maxFault)}, nil
+	}
+	c.ring() // the connection may be gone
+	return tools.Result{}, schemas.NewError(schemas.CodeUpstreamUnavailable,
+		"the server "+c.Name+" went away during the call; whether it had an effect is unknown").Because(errors.New(reason(err)))
+}
+
+// linkFor returns the connection over which a tool may be called now.
+func (c *client) linkFor(d definition) (*link, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.offered[d.name].hash != d.hash:
+		return nil, schemas.NewError(schemas.CodeForbidden, "this tool has changed or is gone, and cannot be called now")
+	case c.link == nil:
+		return nil, schemas.NewError(schemas.CodeUpstreamUnavailable, "the server "+c.Name+" cannot be reached now; a new connection is being tried")
+	}
+	return c.link, nil
+}

@@ -1,0 +1,200 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// steady is how long a connection must have held for its end to be the first
+// failure again.
+const steady = time.Minute
+
+// client keeps the connection to one server.
+type client struct {
+	Server
+	opts Options
+	base *url.URL
+	log  *slog.Logger
+	// bell rings when the list may have changed or the server may be gone.
+	bell chan struct{}
+	// tried is closed when the first attempt is over.
+	tried chan struct{}
+	once  sync.Once
+	// legacy connects without asking for the newest protocol first: some
+	// servers do not answer what they do not know. Only run uses it.
+	legacy bool
+	// reported are the hashes of definitions that the log has been told of, by
+	// tool; only run uses it.
+	reported map[string]string
+
+	mu   sync.Mutex
+	link *link // nil while the server is away
+	// offered are the definitions that may be called, by the server's name of
+	// the tool. Only run writes it.
+	offered map[string]definition
+}
+
+// run connects, again and again, until ctx ends.
+func (c *client) run(ctx context.Context) {
+	defer c.wasTried()
+	for failures := 0; ctx.Err() == nil; failures++ {
+		began := time.Now()
+		err := c.follow(ctx)
+		c.wasTried()
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > steady {
+			failures = 0
+		}
+		delay := backoff(c.opts.FirstDelay, c.opts.LastDelay, failures)
+		c.log.WarnContext(ctx, "MCP server is away", "error", reason(err), "retry_in", delay.String())
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (c *client) wasTried() { c.once.Do(func() { close(c.tried) }) }
+
+// backoff doubles from first to last and takes a random part of up to a half
+// off.
+func backoff(first, last time.Duration, failures int) time.Duration {
+	d := first
+	for range failures {
+		if d *= 2; d >= last {
+			d = last
+			break
+		}
+	}
+	return d - rand.N(d/2+1) //nolint:gosec // jitter is no secret
+}
+
+// errEnded is the end of a connection that the server closed.
+var errEnded = errors.New("the server has ended the connection")
+
+// follow connects and follows the server's list of tools until the connection
+// or ctx ends.
+func (c *client) follow(ctx context.Context) error {
+	l, err := c.connect(ctx)
+	if err != nil {
+		c.legacy = !c.legacy
+		return err
+	}
+	defer l.end()
+	defer c.use(nil)
+	if err := c.refresh(ctx, l); err != nil {
+		return err
+	}
+	c.use(l)
+	c.wasTried()
+	c.log.InfoContext(ctx, "MCP server is connected", "tools", len(c.offered))
+	tick := time.NewTicker(c.opts.Refresh)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-l.ended:
+			return errEnded
+		case <-tick.C:
+		case <-c.bell:
+		}
+		if err := c.refresh(ctx, l); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *client) use(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.link = l
+}
+
+// ring asks for a refresh.
+func (c *client) ring() {
+	select {
+	case c.bell <- struct{}{}:
+	default:
+	}
+}
+
+// connect starts the server or calls it, and shakes hands.
+func (c *client) connect(ctx context.Context) (_ *link, err error) {
+	l := &link{ended: make(chan struct{}), calls: map[string]*activeCall{}}
+	caught := &catcher{Transport: c.remote()}
+	if c.Command != "" {
+		if l.process, err = startProcess(c.Command, c.Args, c.Env, c.log); err != nil {
+			return nil, fmt.Errorf("start: %w", err)
+		}
+		caught.Transport = &sdk.IOTransport{Reader: l.process.out, Writer: l.process.in, MaxLineLength: MaxMessage}
+	}
+	defer func() {
+		if err != nil {
+			caught.close()
+			l.process.stop()
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Connect)
+	defer cancel()
+	if l.process != nil {
+		defer context.AfterFunc(ctx, caught.close)()
+	}
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "chattray", Version: c.opts.Version}, &sdk.ClientOptions{
+		Capabilities:                &sdk.ClientCapabilities{},
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.ring() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { l.progress(r.Params) },
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+	}).Connect(ctx, caught, c.sessionOptions())
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	l.session = session
+	l.watch()
+	return l, nil
+}
+
+// beforeDiscover is the newest protocol that begins with initialize.
+const beforeDiscover = "2025-11-25"
+
+func (c *client) sessionOptions() *sdk.ClientSessionOptions {
+	if c.legacy {
+		return &sdk.ClientSessionOptions{ProtocolVersion: beforeDiscover}
+	}
+	return nil
+}
+
+// catcher keeps the connection that a transport makes, so that it can be closed
+// when the handshake fails.
+type catcher struct {
+	sdk.Transport
+	mu   sync.Mutex
+	conn sdk.Connection
+}
+
+// Connect is of sdk.Transport.
+func (t *catcher) Connect(ctx context.Context) (sdk.Connection, error) {
+	conn, err := t.Transport.Connect(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.conn = conn
+	return conn, err
+}
+
+func (t *catcher) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn != nil {
+		_ = t.conn.Close() // the handshake's error counts
+	}
+}

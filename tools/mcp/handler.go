@@ -1,0 +1,182 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
+)
+
+// The defaults and bounds of a Handler.
+const (
+	DefaultCallTimeout = time.Minute
+	// MaxExchange bounds one request, whatever is asked.
+	MaxExchange = 15 * time.Minute
+)
+
+// HandlerOptions is what a Handler stands on. Tools is needed.
+type HandlerOptions struct {
+	Tools offered
+	// Timeout bounds a call of a tool that has none of its own; 0 is
+	// DefaultCallTimeout.
+	Timeout time.Duration
+	// Body is the size of a request in bytes; 0 is MaxMessage.
+	Body int64
+	// LocalOnly refuses requests to a loopback address under another name, as a
+	// page can make them in a browser here. It is for a service without
+	// authentication.
+	LocalOnly bool
+	Version   string
+	// Logger is slog.Default() when nil.
+	Logger *slog.Logger
+}
+
+// offered says what a user may call outside of a chat; tools.Registry does.
+type offered interface {
+	Offered(user schemas.User) []turn.Tool
+}
+
+// Handler serves tools over streamable HTTP, each request on its own: there are
+// no sessions. It is safe for concurrent use.
+type Handler struct {
+	HandlerOptions
+	stream http.Handler
+}
+
+type serverKey struct{}
+
+// NewHandler returns a Handler.
+func NewHandler(o HandlerOptions) *Handler {
+	o.Timeout, o.Body = cmp.Or(o.Timeout, DefaultCallTimeout), cmp.Or(o.Body, MaxMessage)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	server := func(r *http.Request) *sdk.Server {
+		s, _ := r.Context().Value(serverKey{}).(*sdk.Server)
+		return s
+	}
+	return &Handler{o, sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{
+		Stateless: true, MaxRequestBodyBytes: o.Body, DisableLocalhostProtection: !o.LocalOnly, PropagateRequestCancellation: true,
+	})}
+}
+
+// For returns the handler of a request of the user, who has been authenticated.
+func (h *Handler) For(user schemas.User) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), MaxExchange)
+		defer cancel()
+		server := sdk.NewServer(&sdk.Implementation{Name: "chattray", Version: h.Version}, &sdk.ServerOptions{
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		})
+		for _, t := range h.Tools.Offered(user) {
+			server.AddTool(described(t), h.handler(ctx, user, t))
+		}
+		h.stream.ServeHTTP(w, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
+	})
+}
+
+// described is a tool as the protocol shows it.
+func described(t turn.Tool) *sdk.Tool {
+	return &sdk.Tool{
+		Name: t.Name, Description: t.Description, InputSchema: t.InputSchema,
+		Annotations: &sdk.ToolAnnotations{IdempotentHint: t.Idempotent},
+	}
+}
+
+// handler runs a tool for a call. It also ends with the request, whose context
+// is that of the answer.
+func (h *Handler) handler(request context.Context, user schemas.User, t turn.Tool) sdk.ToolHandler {
+	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.Timeout, h.Timeout))
+		defer cancel()
+		defer context.AfterFunc(request, cancel)()
+		input := r.Params.Arguments
+		if len(input) == 0 {
+			input = json.RawMessage("{}")
+		}
+		if t.Check != nil {
+			if err := t.Check(input); err != nil {
+				return failed("the tool was not run: its arguments do not fit its schema: " + err.Error()), nil
+			}
+		}
+		call := &turn.Call{Name: t.Name, Input: input, User: user, Report: steps(ctx, r)}
+		result, err := h.run(ctx, t, call)
+		if err != nil {
+			return failed(h.fault(ctx, t, err)), nil
+		}
+		return answer(result), nil
+	}
+}
+
+// run is the tool's; a panic is an error.
+func (h *Handler) run(ctx context.Context, t turn.Tool, call *turn.Call) (_ tools.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.Logger.ErrorContext(ctx, "tool panicked", "tool", t.Name, "panic", p, "stack", string(debug.Stack()))
+			err = schemas.NewError(schemas.CodeInternal, "the tool failed unexpectedly")
+		}
+	}()
+	return t.Run(ctx, call)
+}
+
+// fault is what a caller may know of an error.
+func (h *Handler) fault(ctx context.Context, t turn.Tool, err error) string {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "the tool did not finish in time; whether it had an effect is unknown"
+	case ctx.Err() != nil:
+		return "the call was cancelled; whether it had an effect is unknown"
+	}
+	if seen, ok := errors.AsType[*schemas.Error](err); ok {
+		return seen.Message
+	}
+	h.Logger.WarnContext(ctx, "tool failed", "tool", t.Name, "error", err)
+	return "the tool failed; the reason has been logged and is not known here"
+}
+
+func failed(text string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
+}
+
+// answer is a result's text, and its payload's data as structured content, which
+// older clients take only if it is an object.
+func answer(result tools.Result) *sdk.CallToolResult {
+	out := &sdk.CallToolResult{IsError: result.IsError, Content: []sdk.Content{&sdk.TextContent{Text: cutBytes(result.Text, MaxResult)}}}
+	if p := result.Payload; p != nil && len(p.Data) <= MaxResult && len(p.Data) > 0 && p.Data[0] == '{' {
+		out.StructuredContent = p.Data
+	}
+	return out
+}
+
+// steps sends a call's progress where the caller asked for it.
+func steps(ctx context.Context, r *sdk.CallToolRequest) func(turn.Progress) {
+	token := r.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	last, sent := 0.0, 0
+	return func(p turn.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		if sent++; sent > maxSteps || ctx.Err() != nil {
+			return
+		}
+		last = max(p.Fraction, math.Nextafter(last, 2)) // it has to grow, always
+		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: token, Message: p.Message, Progress: last, Total: 1,
+		}) // who is not there any more is not told
+	}
+}

@@ -1,0 +1,193 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/tools/mcp"
+)
+
+// offering is a server with tools of any kind, over HTTP.
+func offering(t *testing.T, list ...*sdk.Tool) mcp.Server {
+	t.Helper()
+	r := serveRemote(t, nil)
+	server := sdk.NewServer(&sdk.Implementation{Name: "hostile", Version: "1"}, &sdk.ServerOptions{PageSize: 50})
+	for _, tool := range list {
+		server.AddTool(tool, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "called " + r.Params.Name}}}, nil
+		})
+	}
+	r.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	return r.named("srv")
+}
+
+func foreign(name, description, schema string) *sdk.Tool {
+	return &sdk.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema)}
+}
+
+func TestHostileNames(t *testing.T) {
+	names := []string{
+		"plain", "a.b", "a b", "a/b", "größe", "__proto__", "*", strings.Repeat("n", 59), strings.Repeat("n", 60), strings.Repeat("n", 128),
+		strings.Repeat("n", 129), "line\nbreak", "hid\u202eden",
+	}
+	var list []*sdk.Tool
+	for _, name := range names {
+		list = append(list, foreign(name, "x", anyObject))
+	}
+	w := newWorld(t, nil, offering(t, list...))
+	legal := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	called := map[string]string{}
+	for _, name := range w.registry.Names() {
+		if !legal.MatchString(name) {
+			t.Errorf("%q is no name for a model", name)
+		}
+		called[strings.TrimPrefix(w.text(name, ""), "called ")] = name
+	}
+	for _, name := range names[:10] {
+		if called[name] == "" {
+			t.Errorf("%q is not offered", name)
+		}
+	}
+	if len(called) != 10 {
+		t.Errorf("%d tools are offered, want 10: %v", len(called), called)
+	}
+	for original, want := range map[string]string{
+		"plain": "srv__plain", "a.b": "srv__a_b_2e7336dc", "a b": "srv__a_b_c8687a08", "__proto__": "srv____proto__", "*": "srv____684888c0",
+		strings.Repeat("n", 59): "srv__" + strings.Repeat("n", 59),
+	} {
+		if called[original] != want {
+			t.Errorf("%q is named %q, want %q", original, called[original], want)
+		}
+	}
+}
+
+func TestNamesThatMeet(t *testing.T) {
+	// The second name is what the first one becomes.
+	w := newWorld(t, nil, offering(t, foreign("a.b", "dotted", anyObject), foreign("a_b_2e7336dc", "plain", anyObject)))
+	if got := w.names(); got != "srv__a_b_2e7336dc" {
+		t.Fatalf("the tools are %s", got)
+	}
+	if got := w.tool("srv__a_b_2e7336dc").Description; got != "dotted" {
+		t.Errorf("the name is that of the tool %q", got)
+	}
+	w.await("is left out", "another one has the name")
+}
+
+func TestHostileDescriptions(t *testing.T) {
+	w := newWorld(t, nil, offering(t,
+		foreign("long", strings.Repeat("ä", 5000), anyObject),
+		foreign("control", "one\x1b[2J\u200btwo\u202e\nthree\x00", anyObject),
+		foreign("none", " \t ", anyObject)))
+	for name, want := range map[string]string{
+		"long": strings.Repeat("ä", mcp.MaxDescription), "control": "one[2Jtwo\nthree", "none": "The tool none of the server srv.",
+	} {
+		if got := w.tool("srv__" + name).Description; got != want {
+			t.Errorf("%s is described as %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestHostileSchemas(t *testing.T) {
+	big := `{"type":"object","description":"` + strings.Repeat("x", mcp.MaxSchema) + `"}`
+	w := newWorld(t, nil, offering(t,
+		foreign("big", "x", big),
+		foreign("pattern", "x", `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`),
+		foreign("wrong", "x", `{"type":"object","properties":{"a":{"minimum":"low"}}}`),
+		foreign("elsewhere", "x", `{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:1/schema"}}}`),
+		foreign("circle", "x", `{"type":"object","allOf":[{"$ref":"#"}]}`),
+		foreign("dynamic", "x", `{"type":"object","$dynamicAnchor":"d","allOf":[{"$dynamicRef":"#d"}]}`),
+		foreign("old", "x", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string"}}}`),
+	))
+	if got, want := w.names(), "srv__circle srv__dynamic srv__old"; got != want {
+		t.Errorf("the tools are %s, want %s", got, want)
+	}
+	for _, name := range []string{"circle", "dynamic"} {
+		if check := w.tool("srv__" + name).Check; check != nil {
+			t.Errorf("%s is checked: %v", name, check(json.RawMessage("{}")))
+		}
+	}
+	if err := w.tool("srv__old").Check(json.RawMessage(`{"a":1}`)); err == nil {
+		t.Error("old: a wrong argument was let through")
+	}
+}
+
+func TestResultsThatAreTooLarge(t *testing.T) {
+	var content []sdk.Content
+	add := func(n int, c sdk.Content) {
+		for range n {
+			content = append(content, c)
+		}
+	}
+	add(1, &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 600<<10)})
+	add(3, &sdk.ImageContent{MIMEType: "IMAGE/PNG", Data: make([]byte, 400<<10)})
+	add(1, &sdk.ImageContent{MIMEType: "text/html", Data: []byte("<script>")})
+	add(25, &sdk.ImageContent{MIMEType: "image/gif", Data: []byte("gif")})
+	add(60, &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x:" + strings.Repeat("u", 3000), Text: strings.Repeat("ä", 40<<10)}})
+	add(1, &sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("wav")})
+	r := serveRemote(t, nil)
+	server := sdk.NewServer(&sdk.Implementation{Name: "large", Version: "1"}, nil)
+	server.AddTool(foreign("flood", "x", anyObject), func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Content: content, StructuredContent: map[string]any{"a": strings.Repeat("s", 600<<10)}}, nil
+	})
+	r.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	w := newWorld(t, nil, r.named("srv"))
+	got, err := w.call("srv__flood", "{}")
+	if err != nil || got.Payload == nil || len(got.Text) > mcp.MaxResult {
+		t.Fatalf("got %d bytes, payload %t, %v", len(got.Text), got.Payload != nil, err)
+	}
+	var data struct {
+		Structured json.RawMessage
+		Images     []struct{ MIME, Data string }
+		Resources  []struct{ URI, Text string }
+	}
+	if err := json.Unmarshal(got.Payload.Data, &data); err != nil {
+		t.Fatal(err)
+	}
+	texts := 0
+	for _, r := range data.Resources {
+		texts += len(r.Text)
+	}
+	if len(data.Structured) > 0 || len(data.Images) != 20 || len(data.Resources) != 50 || texts > 256<<10 || len(data.Resources[0].URI) != 2000 {
+		t.Errorf("structured %d bytes, %d images, %d resources, texts of %d bytes", len(data.Structured), len(data.Images), len(data.Resources), texts)
+	}
+	for _, want := range []string{"of type image/png and 614400 bytes was left out", "an image of an unknown type", "[the rest of the result is left out"} {
+		if !strings.Contains(got.Text, want) {
+			t.Errorf("the text does not say %q", want)
+		}
+	}
+	if len(got.Payload.Data) > 3<<20 {
+		t.Errorf("the payload has %d bytes", len(got.Payload.Data))
+	}
+}
+
+func TestManyTools(t *testing.T) {
+	list := make([]*sdk.Tool, 1200)
+	for i := range list {
+		list[i] = foreign(fmt.Sprintf("t%04d", i), "x", anyObject)
+	}
+	w := newWorld(t, nil, offering(t, list...))
+	if got := w.registry.Names(); len(got) != mcp.MaxTools || !slices.IsSorted(got) || got[0] != "srv__t0000" {
+		t.Errorf("%d tools: %v", len(got), got)
+	}
+	w.await("lists too many tools")
+	w.await("has too many tools")
+}
+
+func TestWrongServers(t *testing.T) {
+	w := newWorld(t, nil)
+	for _, s := range []mcp.Server{
+		{Name: "Bad", Command: "x"}, {Name: "neither"}, {Name: "both", Command: "x", URL: "http://h"}, {Name: "unreserved", Command: "x"},
+	} {
+		if _, err := mcp.New(mcp.Options{Servers: []mcp.Server{s}, Registry: w, Pins: w.memory}); err == nil {
+			t.Errorf("%+v was taken", s)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package mcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
+)
+
+// maxListed is how many tools of a list are looked at, maxToolName the longest
+// name in bytes of one that is.
+const (
+	maxListed   = 1_000
+	maxToolName = 128
+)
+
+// definition is what a server says of a tool.
+type definition struct {
+	name        string
+	description string // bounded
+	schema      json.RawMessage
+	idempotent  bool
+	hash        string
+}
+
+// Definition is a definition as it is remembered and shown to the operator.
+type Definition struct {
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+// refresh asks for the list of tools and brings the registry up to date. The
+// error is one of the connection.
+func (c *client) refresh(ctx context.Context, l *link) error {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Connect)
+	defer cancel()
+	listed, err := c.list(ctx, l.session)
+	if err != nil {
+		return fmt.Errorf("list tools: %w", err)
+	}
+	trusted, err := c.trusted(ctx, listed)
+	if err != nil {
+		c.log.ErrorContext(ctx, "the definitions of an MCP server's tools cannot be compared; its tools are off", "error", err)
+	}
+	if maps.EqualFunc(trusted, c.offered, func(a, b definition) bool { return a.hash == b.hash && a.idempotent == b.idempotent }) {
+		return nil
+	}
+	c.mu.Lock()
+	c.offered = trusted // before any turn can have the tools
+	c.mu.Unlock()
+	if err := c.opts.Registry.Replace(c.Name, c.make(trusted)); err != nil {
+		c.log.ErrorContext(ctx, "the tools of an MCP server are not taken", "error", err)
+	}
+	return nil
+}
+
+// list returns the server's tools by name. Of two of one name the first counts.
+func (c *client) list(ctx context.Context, session *sdk.ClientSession) (map[string]definition, error) {
+	found := map[string]definition{}
+	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
+		return found, session.Ping(ctx, nil)
+	}
+	n := 0
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if n++; n > maxListed {
+			c.report(ctx, "", "listed", "an MCP server lists too many tools; the rest is left out", "limit", maxListed)
+			break
+		}
+		d, err := define(t)
+		if err != nil {
+			c.report(ctx, t.Name, d.hash, "a tool of an MCP server is left out", "reason", err)
+			continue
+		}
+		if _, twice := found[d.name]; !twice {
+			found[d.name] = d
+		}
+	}
+	return found, nil
+}
+
+// define takes over what a server says of a tool. The hash is of the whole: also
+// of what is cut off.
+func define(t *sdk.Tool) (definition, error) {
+	schema, err := json.Marshal(t.InputSchema) // keys sorted, as it is a map
+	if err != nil {
+		return definition{}, err
+	}
+	whole, err := json.Marshal([]any{t.Name, t.Description, json.RawMessage(schema)})
+	if err != nil {
+		return definition{}, err
+	}
+	sum := sha256.Sum256(whole)
+	d := definition{
+		name: t.Name, description: plainText(t.Description, MaxDescription), schema: schema, hash: hex.EncodeToString(sum[:]),
+	}
+	if a := t.Annotations; a != nil {
+		d.idempotent = a.ReadOnlyHint || a.IdempotentHint
+	}
+	switch {
+	case t.Name == "" || len(t.Name) > maxToolName || plainText(t.Name, maxToolName) != t.Name || strings.ContainsAny(t.Name, "\n\t"):
+		return d, errors.New("its name is empty, too long or not plain text")
+	case len(schema) > MaxSchema:
+		return d, fmt.Errorf("its input schema has %d bytes, at most %d are taken", len(schema), MaxSchema)
+	}
+	return d, nil
+}
+
+// trusted returns the definitions that count: those that were seen first, or
+// that the operator accepted.
+func (c *client) trusted(ctx context.Context, listed map[string]definition) (map[string]definition, error) {
+	seen := make([]record.MCPTool, 0, len(listed))
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		d := listed[name]
+		text, err := json.Marshal(Definition{Description: d.description, InputSchema: d.schema})
+		if err != nil {
+			return nil, err
+		}
+		seen = append(seen, record.MCPTool{Server: c.Name, Tool: name, Hash: d.hash, Definition: text})
+	}
+	known, err := c.opts.Pins.SeeMCPTools(ctx, c.Name, seen)
+	if err != nil {
+		return nil, err
+	}
+	trusted := map[string]definition{}
+	for _, k := range known {
+		d, ok := listed[k.Tool]
+		switch {
+		case !ok:
+		case d.hash == k.Hash:
+			trusted[k.Tool] = d
+		default:
+			c.report(ctx, k.Tool, d.hash, "a tool of an MCP server has changed and is off until it is accepted",
+				"command", "chattray mcp accept "+c.Name+" "+k.Tool)
+		}
+	}
+	return trusted, nil
+}
+
+// make makes tools of definitions, in the order of the server's names. What
+// cannot be made is left out.
+func (c *client) make(trusted map[string]definition) []turn.Tool {
+	var made []turn.Tool
+	taken := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(trusted)) {
+		d := trusted[name]
+		t := c.tool(d)
+		switch {
+		case t.Run == nil:
+			c.report(context.Background(), name, d.hash, "a tool of an MCP server is left out", "reason", t.Check(nil))
+		case taken[t.Name]:
+			c.report(context.Background(), name, d.hash, "a tool of an MCP server is left out", "reason", "another one has the name "+t.Name)
+		case len(made) >= MaxTools:
+			c.report(context.Background(), "", "made", "an MCP server has too many tools; the rest is left out", "limit", MaxTools)
+		default:
+			taken[t.Name] = true
+			made = append(made, t)
+		}
+	}
+	return made
+}
+
+// tool makes one tool. A schema that refers to others is only the model's and
+// the server's business: checking against it may take for ever.
+func (c *client) tool(d definition) turn.Tool {
+	description := d.description
+	if description == "" {
+		description = "The tool " + d.name + " of the server " + c.Name + "."
+	}
+	t := tools.NewRaw(modelName(c.Name, d.name), description, d.schema,
+		func(ctx context.Context, call *tools.Call) (tools.Result, error) { return c.call(ctx, d, call) },
+		tools.PayloadType(TypeResult), tools.Timeout(c.Timeout))
+	t.Global, t.Idempotent = c.Global, d.idempotent
+	if t.Run != nil && refers(d.schema) {
+		t.Check = nil
+	}
+	return t
+}
+
+// refers says whether a schema may refer to a schema.
+func refers(schema json.RawMessage) bool {
+	return strings.Contains(string(schema), `Ref"`) || strings.Contains(string(schema), `$ref"`)
+}
+
+// report tells the log about a definition, once.
+func (c *client) report(ctx context.Context, tool, hash, message string, args ...any) {
+	if c.reported[tool] == hash {
+		return
+	}
+	if len(c.reported) > 2*maxListed {
+		clear(c.reported) // a server that changes its names all the time
+	}
+	c.reported[tool] = hash
+	c.log.WarnContext(ctx, message, append([]any{"tool", plainText(tool, maxToolName)}, args...)...)
+}

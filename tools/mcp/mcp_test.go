@@ -1,0 +1,352 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/mcp"
+)
+
+// each runs a test against the server over every transport.
+func each(t *testing.T, test func(t *testing.T, server mcp.Server)) {
+	t.Run("stdio", func(t *testing.T) { test(t, local(t, "srv")) })
+	t.Run("HTTP with sessions", func(t *testing.T) { test(t, serveRemote(t, nil).named("srv")) })
+	t.Run("HTTP without sessions", func(t *testing.T) {
+		test(t, serveRemote(t, &sdk.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}).named("srv"))
+	})
+}
+
+func TestTools(t *testing.T) {
+	each(t, func(t *testing.T, server mcp.Server) {
+		server.Global, server.Timeout = true, 7*time.Second
+		w := newWorld(t, nil, server)
+		greet, slow := w.tool("srv__greet"), w.tool("srv__slow")
+		if !greet.Idempotent || slow.Idempotent || !greet.Global || greet.Confirm || greet.Timeout != 7*time.Second || greet.PayloadType != mcp.TypeResult {
+			t.Errorf("greet is %+v, slow idempotent: %t", greet, slow.Idempotent)
+		}
+		if err := greet.Check(json.RawMessage(`{"name":5}`)); err == nil {
+			t.Error("arguments that do not fit were let through")
+		}
+		if got := w.text("srv__greet", `{"name":"Una"}`); got != "Hello Una" {
+			t.Errorf("got %q", got)
+		}
+		if got := w.text("srv__cancelled", ""); got != "0" {
+			t.Errorf("a call without arguments: got %q", got)
+		}
+	})
+}
+
+func TestResults(t *testing.T) {
+	tests := []struct{ name, tool, text, payload string }{
+		{"structured content", "table", `{"rows":[1,2]}`, `{"server":"srv","tool":"table","structured":{"rows":[1,2]}}`},
+		{
+			"image and resources", "picture",
+			"Look:\n\n[an image of type image/png and 3 bytes, shown to the user]\n\n[link to a resource, a, file:///a, first]\n\n" +
+				"[resource, demo://b, text/plain, 8 bytes]\n\ninside b",
+			`{"server":"srv","tool":"picture","images":[{"mime":"image/png","data":"cG5n"}],"resources":[` +
+				`{"uri":"file:///a","name":"a","description":"first"},{"uri":"demo://b","mime":"text/plain","size":8,"text":"inside b"}]}`,
+		},
+		{"error", "fail", "no luck", ""},
+		{"refusal", "refuse", "the server srv refused the call: not today", ""},
+	}
+	w := newWorld(t, nil, local(t, "srv"))
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := w.call("srv__"+tt.tool, "{}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			payload := ""
+			if got.Payload != nil {
+				payload = string(got.Payload.Data)
+			}
+			if got.Text != tt.text || payload != tt.payload || got.IsError != (tt.payload == "") {
+				t.Errorf("got %q, %s, error %t; want %q, %s", got.Text, payload, got.IsError, tt.text, tt.payload)
+			}
+		})
+	}
+}
+
+func TestProgress(t *testing.T) {
+	w := newWorld(t, nil, local(t, "srv"))
+	var got []turn.Progress
+	call := &tools.Call{Input: json.RawMessage("{}"), Report: func(p turn.Progress) { got = append(got, p) }}
+	if _, err := w.tool("srv__steps").Run(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	want := []turn.Progress{
+		{Stage: "running", Message: "step 0"},
+		{Stage: "running", Message: "step 1", Fraction: 0.25},
+		{Stage: "running", Message: "step 2", Fraction: 0.5},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("progress (-want +got):\n%s", d)
+	}
+}
+
+func TestCancelledCall(t *testing.T) {
+	each(t, func(t *testing.T, server mcp.Server) {
+		w := newWorld(t, nil, server)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("the user does not want it")
+		call := &tools.Call{Report: func(turn.Progress) { cancel(why) }} // it has begun
+		if _, err := w.tool("srv__slow").Run(ctx, call); !errors.Is(err, why) {
+			t.Errorf("got %v, want the cause", err)
+		}
+		late := time.After(patience)
+		for w.text("srv__cancelled", "") != "1" {
+			select {
+			case <-late:
+				t.Fatal("the server's side of the call goes on")
+			default:
+			}
+		}
+	})
+}
+
+func TestHugeResults(t *testing.T) {
+	w := newWorld(t, nil, local(t, "srv"))
+	text := w.text("srv__huge", `{"size":"3000001"}`)
+	if len(text) > mcp.MaxResult || len(text) < mcp.MaxResult-10 || !strings.HasSuffix(text, "é\n\n[the rest of the result is left out: it is too long]") {
+		t.Errorf("a result over the limit: %d bytes, ending %q", len(text), text[len(text)-80:])
+	}
+	_, err := w.call("srv__huge", `{"size":"`+strconv.Itoa(mcp.MaxMessage+2)+`"}`)
+	if !strings.Contains(visible(err), "went away during the call") {
+		t.Errorf("a message over the limit: got %v", err)
+	}
+	w.await("MCP server is connected")
+	w.await("MCP server is connected")
+	if got := w.text("srv__huge", `{"size":"4"}`); got != "éé" {
+		t.Errorf("afterwards got %q", got)
+	}
+}
+
+func TestListChanges(t *testing.T) {
+	each(t, func(t *testing.T, server mcp.Server) {
+		w := newWorld(t, nil, server)
+		w.text("srv__describe", `{"tool":"later","description":"New.","schema":"{\"type\":\"object\"}"}`)
+		w.until("a new tool", func() bool { return strings.Contains(w.names(), "srv__later") })
+		later := w.tool("srv__later")
+		if got := w.text("srv__later", ""); got != "described" {
+			t.Errorf("got %q", got)
+		}
+		w.text("srv__remove", `{"tool":"later"}`)
+		w.until("the tool has gone", func() bool { return !strings.Contains(w.names(), "srv__later") })
+		if _, err := later.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or is gone") {
+			t.Errorf("a tool that is gone: got %v", err)
+		}
+	})
+}
+
+func TestChangedToolIsOffUntilAccepted(t *testing.T) {
+	w := newWorld(t, func(o *mcp.Options) { o.Refresh = 20 * time.Millisecond }, local(t, "srv"))
+	old := w.tool("srv__fail")
+	w.text("srv__describe", `{"tool":"fail","description":"Does something else.","schema":"{\"type\":\"object\"}"}`)
+	w.until("the tool is off", func() bool { return !strings.Contains(w.names(), "srv__fail") })
+	if line := w.await("has changed and is off"); !strings.Contains(line, "chattray mcp accept srv fail") {
+		t.Errorf("the log says %q", line)
+	}
+	if _, err := old.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or is gone") {
+		t.Errorf("a turn that has the old definition: got %v", err)
+	}
+	w.memory.accept()
+	w.until("it is on again", func() bool { return strings.Contains(w.names(), "srv__fail") })
+	if got := w.tool("srv__fail"); got.Description != "Does something else." {
+		t.Errorf("it is described as %q", got.Description)
+	}
+}
+
+func TestDefinitionsThatCannotBeComparedAreOff(t *testing.T) {
+	w := newWorld(t, func(o *mcp.Options) { o.Refresh = 20 * time.Millisecond }, local(t, "srv"))
+	w.memory.mu.Lock()
+	w.memory.err = errors.New("the database is away")
+	w.memory.mu.Unlock()
+	w.until("all is off", func() bool { return w.names() == "" })
+	w.memory.mu.Lock()
+	w.memory.err = nil
+	w.memory.mu.Unlock()
+	w.until("all is on", func() bool { return strings.Contains(w.names(), "srv__greet") })
+}
+
+func TestDeathOfALocalServer(t *testing.T) {
+	w := newWorld(t, nil, local(t, "srv"))
+	w.await("MCP server is connected")
+	slow := make(chan error, 1)
+	begun := make(chan struct{})
+	run := w.tool("srv__slow").Run
+	go func() {
+		_, err := run(t.Context(), &tools.Call{Report: func(turn.Progress) { close(begun) }})
+		slow <- err
+	}()
+	<-begun
+	_, err := w.call("srv__die", "")
+	for _, err := range []error{err, <-slow} {
+		if got := visible(err); got != "the server srv went away during the call; whether it had an effect is unknown" {
+			t.Errorf("got %q", got)
+		}
+	}
+	w.await("MCP server is away", "retry_in")
+	w.await("MCP server is connected")
+	if got := w.text("srv__greet", `{"name":"again"}`); got != "Hello again" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestDeathOfARemoteServer(t *testing.T) {
+	for name, o := range map[string]*sdk.StreamableHTTPOptions{"with sessions": nil, "without sessions": {Stateless: true}} {
+		t.Run(name, func(t *testing.T) {
+			server := serveRemote(t, o)
+			w := newWorld(t, nil, server.named("srv"))
+			w.await("MCP server is connected")
+			server.close()
+			if _, err := w.call("srv__greet", `{"name":"x"}`); !strings.Contains(visible(err), "the server srv ") {
+				t.Errorf("got %v", err)
+			}
+			line := w.await("MCP server is away")
+			if strings.Contains(line, "/mcp") {
+				t.Errorf("the log shows the URL: %s", line)
+			}
+			if _, err := w.call("srv__greet", `{"name":"x"}`); !strings.Contains(visible(err), "cannot be reached now") {
+				t.Errorf("while it is away: got %v", err)
+			}
+			server.start()
+			w.await("MCP server is connected")
+			if got := w.text("srv__greet", `{"name":"again"}`); got != "Hello again" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestServersThatAreDownDoNotStopTheStart(t *testing.T) {
+	hung := make(chan struct{})
+	silent := serveRemote(t, nil)
+	silent.handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hung:
+		case <-r.Context().Done():
+		}
+	})
+	w := newWorld(t, func(o *mcp.Options) { o.Connect = 100 * time.Millisecond },
+		mcp.Server{Name: "missing", Command: "/no/such/program"},
+		mcp.Server{Name: "wrong", Command: "/bin/cat"},
+		mcp.Server{Name: "ends", Command: "/bin/true"},
+		mcp.Server{Name: "away", URL: "http://127.0.0.1:1/mcp"},
+		silent.named("silent"))
+	close(hung)
+	if w.names() != "" {
+		t.Errorf("there are tools: %s", w.names())
+	}
+	for _, name := range []string{"missing", "wrong", "ends", "away", "silent"} {
+		w.await("MCP server is away", "mcp_server="+name)
+	}
+}
+
+func TestProcessesEndWithUs(t *testing.T) {
+	w := newWorld(t, nil, local(t, "srv"))
+	pids := strings.Fields(w.text("srv__child", ""))
+	w.stop()
+	for _, text := range pids {
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ended := gone(pid); !ended {
+			t.Errorf("process %d of %v is still there", pid, pids)
+		}
+	}
+}
+
+// gone waits until a process has ended; a zombie that its new parent has not
+// collected counts.
+func gone(pid int) bool {
+	for late := time.Now().Add(patience); time.Now().Before(late); {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return true
+		}
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if _, after, ok := strings.Cut(string(stat), ") "); err != nil || ok && strings.HasPrefix(after, "Z") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestStubbornProcessIsKilled(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(o *mcp.Options) {
+		o.Connect, o.FirstDelay = 50*time.Millisecond, time.Hour
+		o.LastDelay = time.Hour
+	},
+		mcp.Server{Name: "deaf", Command: shell, Args: []string{"-c", "trap '' TERM; echo $$ >&2; while :; do read x || :; done"}})
+	line := w.await("MCP server says", "line=")
+	pid, err := strconv.Atoi(strings.Fields(line[strings.Index(line, "line=")+len("line="):])[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !gone(pid) {
+		t.Errorf("process %d is still there", pid)
+	}
+}
+
+func TestServersGetNothingOfOurs(t *testing.T) {
+	t.Setenv("CHATTRAY_TEST_SECRET", "ours")
+	server := local(t, "srv")
+	server.Env = append(server.Env, "KEY=theirs")
+	w := newWorld(t, nil, server)
+	if got := w.text("srv__environment", ""); got != asServer+"=1 KEY=theirs" {
+		t.Errorf("the process has the environment %q", got)
+	}
+	if line := w.await("MCP server says"); !strings.Contains(line, "line=the server is[31m up") {
+		t.Errorf("its errors are logged as %q", line)
+	}
+}
+
+func TestHeadersGoToTheServerOnly(t *testing.T) {
+	elsewhere := serveRemote(t, nil)
+	server := serveRemote(t, nil)
+	own := server.handler
+	redirect := false
+	server.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if redirect && r.Method == http.MethodPost {
+			http.Redirect(w, r, "http://"+elsewhere.addr+"/mcp", http.StatusTemporaryRedirect)
+			return
+		}
+		own.ServeHTTP(w, r)
+	})
+	w := newWorld(t, nil, server.named("srv"))
+	w.text("srv__greet", `{"name":"x"}`)
+	server.mu.Lock()
+	for _, h := range server.headers {
+		if h.Get("Authorization") != "Bearer of-the-operator" || h.Get("X-Team") != "a" {
+			t.Errorf("a request has the headers %v", h)
+		}
+	}
+	redirect = true
+	server.mu.Unlock()
+	if _, err := w.call("srv__greet", `{"name":"x"}`); err == nil {
+		t.Error("a redirect to another place was followed")
+	}
+	elsewhere.mu.Lock()
+	defer elsewhere.mu.Unlock()
+	if len(elsewhere.headers) > 0 {
+		t.Errorf("the other place got %v", elsewhere.headers)
+	}
+}

@@ -1,0 +1,131 @@
+package mcp
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// The bounds of a local server's process.
+const (
+	// stopWait is the time that it has to end once its input is closed, and
+	// again after it was asked to terminate.
+	stopWait = time.Second
+	// maxLogLine is the length in bytes of a line of its errors in the log;
+	// logBurst lines are taken at once, then logRate a second.
+	maxLogLine = 1_000
+	logBurst   = 100
+	logRate    = 5
+)
+
+// process is a local server. It, and on Unix all that it starts in its process
+// group, ends with us.
+type process struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    io.ReadCloser
+	exited chan struct{}
+}
+
+// startProcess runs a command that speaks the protocol over its input and
+// output. What it says on its error output goes to the log, at debug.
+func startProcess(command string, args, env []string, log *slog.Logger) (*process, error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		_, _ = theirIn.Close(), in.Close()
+		return nil, err
+	}
+	p := &process{cmd: exec.Command(command, args...), in: in, out: out, exited: make(chan struct{})} //nolint:gosec,noctx // the operator names the command; stop ends it
+	p.cmd.Env = append([]string{}, env...)                                                            // never nil: that would be ours
+	p.cmd.Stdin, p.cmd.Stdout = theirIn, theirOut
+	p.cmd.Stderr = &lineLog{log: log, limit: rate.NewLimiter(logRate, logBurst)}
+	p.cmd.WaitDelay = stopWait
+	ownGroup(p.cmd)
+	started := make(chan error)
+	go p.watch(started)
+	err = <-started
+	_, _ = theirIn.Close(), theirOut.Close() // the process has its own
+	if err != nil {
+		_, _ = in.Close(), out.Close()
+		return nil, fmt.Errorf("%s: %w", command, err)
+	}
+	return p, nil
+}
+
+// watch starts the process and waits for its end. It keeps its thread: on Linux
+// the process gets its death signal when the thread that started it ends.
+func (p *process) watch(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	_ = p.cmd.Wait()  // how it ended is nobody's concern
+	killGroup(p.cmd)  // what it left behind
+	_ = p.out.Close() // also where something else still holds the other end
+	close(p.exited)
+}
+
+// stop ends the process: by closing its input, then by a signal, then by force.
+// It returns when it has ended; nil is no process.
+func (p *process) stop() {
+	if p == nil {
+		return
+	}
+	_ = p.in.Close()
+	for _, next := range []func(*exec.Cmd){terminateGroup, killGroup} {
+		select {
+		case <-p.exited:
+			return
+		case <-time.After(stopWait):
+			next(p.cmd)
+		}
+	}
+	<-p.exited
+}
+
+// lineLog logs what is written to it, line by line.
+type lineLog struct {
+	log     *slog.Logger
+	limit   *rate.Limiter
+	line    []byte
+	dropped int
+}
+
+// Write is of io.Writer; it never fails.
+func (l *lineLog) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		part, after, whole := bytes.Cut(rest, []byte("\n"))
+		l.line = append(l.line, part[:min(len(part), maxLogLine-len(l.line))]...)
+		if whole {
+			l.flush()
+		}
+		rest = after
+	}
+	return len(p), nil
+}
+
+func (l *lineLog) flush() {
+	defer func() { l.line = l.line[:0] }()
+	switch {
+	case len(bytes.TrimSpace(l.line)) == 0:
+	case !l.limit.Allow():
+		l.dropped++
+	default:
+		l.log.Debug("MCP server says", "line", plainText(string(l.line), maxLogLine), "lines_dropped", l.dropped)
+		l.dropped = 0
+	}
+}

@@ -1,0 +1,83 @@
+package mcp
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/tools/outbound"
+)
+
+// The waits for a remote server's first answer. A call may answer only when it
+// is done, and has its own time limit; an open stream answers at once.
+const (
+	streamWait = 20 * time.Second
+	callWait   = time.Hour
+)
+
+// remote is the transport to the server's URL.
+func (c *client) remote() *sdk.StreamableClientTransport {
+	if c.URL == "" {
+		return nil
+	}
+	guarded := outbound.New(outbound.Config{Base: c.base, MaxBody: MaxMessage, HeaderWait: callWait})
+	guarded.Timeout = 0 // streams stay open; calls and lists end with their context
+	guarded.Transport = &originOnly{next: guarded.Transport, client: c}
+	check := guarded.CheckRedirect
+	guarded.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		if !c.own(r) {
+			return http.ErrUseLastResponse
+		}
+		return check(r, via)
+	}
+	return &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: guarded, MaxEventSize: MaxMessage}
+}
+
+// own says whether a request goes to the configured place.
+func (c *client) own(r *http.Request) bool {
+	return r.URL.Scheme == c.base.Scheme && r.URL.Host == c.base.Host
+}
+
+// originOnly adds the configured headers to requests to the configured place,
+// and bounds the wait for streams.
+type originOnly struct {
+	next   http.RoundTripper
+	client *client
+}
+
+// RoundTrip is of http.RoundTripper.
+func (t *originOnly) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	r = r.Clone(ctx)
+	if t.client.own(r) {
+		for name, value := range t.client.Headers {
+			r.Header.Set(name, value)
+		}
+	}
+	if r.Method == http.MethodGet {
+		late := time.AfterFunc(streamWait, cancel)
+		defer late.Stop()
+	}
+	resp, err := t.next.RoundTrip(r)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &cancelling{resp.Body, cancel}
+	return resp, nil
+}
+
+// cancelling is a body that ends its request's context when it is closed.
+type cancelling struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close is of io.Closer.
+func (b *cancelling) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}

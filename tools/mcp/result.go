@@ -1,0 +1,210 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
+)
+
+// TypeResult is the type of the payload that a foreign tool makes.
+const TypeResult = "mcp_result"
+
+// The bounds of a result's payload; sizes are bytes before base64. What is
+// larger is left out, and the text says so.
+const (
+	maxStructured    = 512 << 10
+	maxImage         = 512 << 10
+	maxImages        = 20
+	maxAllImages     = 1 << 20
+	maxResources     = 50
+	maxResourceText  = 64 << 10
+	maxResourceTexts = 256 << 10
+	maxURI           = 2_000 // characters, as the next
+	maxResourceName  = 200
+	maxResourceAbout = 1_000
+	maxMIME          = 100
+)
+
+// payload is the data of TypeResult.
+type payload struct {
+	Server     string          `json:"server"`
+	Tool       string          `json:"tool"`
+	Structured json.RawMessage `json:"structured,omitempty"`
+	Images     []image         `json:"images,omitempty"`
+	Resources  []resource      `json:"resources,omitempty"`
+}
+
+type image struct {
+	MIME string `json:"mime"`
+	Data string `json:"data,omitempty"`
+	URI  string `json:"uri,omitempty"`
+}
+
+type resource struct {
+	URI         string `json:"uri,omitempty"`
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIME        string `json:"mime,omitempty"`
+	Size        int64  `json:"size,omitempty"`
+	Text        string `json:"text,omitempty"`
+}
+
+// mapping puts a result together.
+type mapping struct {
+	payload
+	parts      []string // of the text for the model
+	size       int      // of parts
+	imageSize  int
+	textSize   int // of the resources
+	overflowed bool
+}
+
+// result maps an answer: all that the model can use becomes text, what the page
+// can show becomes the payload. An error has no payload.
+func (c *client) result(tool string, answer *sdk.CallToolResult) tools.Result {
+	if answer.NeedsInput() {
+		return tools.Result{IsError: true, Text: "the tool asks for input that cannot be given here"}
+	}
+	m := &mapping{payload: payload{Server: c.Name, Tool: tool}}
+	for _, content := range answer.Content {
+		m.add(content)
+	}
+	m.structure(answer.StructuredContent)
+	out := tools.Result{Text: strings.Join(m.parts, "\n\n"), IsError: answer.IsError}
+	if out.Text == "" {
+		out.Text = "The tool gave no content."
+	}
+	if answer.IsError || m.Structured == nil && m.Images == nil && m.Resources == nil {
+		return out
+	}
+	if data, err := json.Marshal(m.payload); err == nil { // it is made of plain values
+		out.Payload = &turn.Payload{Type: TypeResult, Data: data}
+	}
+	return out
+}
+
+func (m *mapping) add(content sdk.Content) {
+	switch v := content.(type) {
+	case *sdk.TextContent:
+		m.text(v.Text)
+	case *sdk.ImageContent:
+		m.image(v.MIMEType, v.Data)
+	case *sdk.AudioContent:
+		m.resource(resource{MIME: v.MIMEType, Size: int64(len(v.Data))}, "audio")
+	case *sdk.ResourceLink:
+		r := resource{URI: v.URI, Name: v.Name, Description: v.Description, MIME: v.MIMEType}
+		if v.Size != nil {
+			r.Size = max(*v.Size, 0)
+		}
+		m.resource(r, "link to a resource")
+	case *sdk.EmbeddedResource:
+		if v.Resource != nil {
+			m.embedded(v.Resource)
+		}
+	}
+}
+
+// text adds to what the model gets, up to MaxResult.
+func (m *mapping) text(s string) {
+	const note = "[the rest of the result is left out: it is too long]"
+	const between = "\n\n"
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if m.overflowed || s == "" {
+		return
+	}
+	if room := MaxResult - len(note) - len(between) - m.size; len(s) > room {
+		m.overflowed = true
+		m.parts = append(m.parts, cutBytes(s, max(room, 0)), note)
+		return
+	}
+	m.size += len(s) + len(between)
+	m.parts = append(m.parts, s)
+}
+
+// cutBytes shortens s to at most limit bytes without splitting a character.
+func cutBytes(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "")
+}
+
+func (m *mapping) note(format string, args ...any) { m.text("[" + fmt.Sprintf(format, args...) + "]") }
+
+var imageRule = regexp.MustCompile(`^image/[a-z0-9.+-]{1,60}$`)
+
+func (m *mapping) image(mime string, data []byte) {
+	mime = strings.ToLower(strings.TrimSpace(mime))
+	if !imageRule.MatchString(mime) {
+		m.note("an image of an unknown type was left out")
+		return
+	}
+	if len(m.Images) >= maxImages || len(data) > maxImage || m.imageSize+len(data) > maxAllImages {
+		m.note("an image of type %s and %d bytes was left out: it is too large", mime, len(data))
+		return
+	}
+	m.imageSize += len(data)
+	m.Images = append(m.Images, image{MIME: mime, Data: base64.StdEncoding.EncodeToString(data)})
+	m.note("an image of type %s and %d bytes, shown to the user", mime, len(data))
+}
+
+// resource notes a resource; kind is what it is to the model.
+func (m *mapping) resource(r resource, kind string) {
+	r.URI, r.Name = plainText(r.URI, maxURI), plainText(r.Name, maxResourceName)
+	r.Description, r.MIME = plainText(r.Description, maxResourceAbout), plainText(r.MIME, maxMIME)
+	about := kind
+	for _, part := range []string{r.Name, r.URI, r.MIME, r.Description} {
+		if part != "" {
+			about += ", " + part
+		}
+	}
+	if r.Size > 0 {
+		about += fmt.Sprintf(", %d bytes", r.Size)
+	}
+	m.note("%s", about)
+	if len(m.Resources) < maxResources {
+		m.Resources = append(m.Resources, r)
+	}
+}
+
+// embedded takes a resource with its content: text is for both, an image is one,
+// other data stay where they are.
+func (m *mapping) embedded(v *sdk.ResourceContents) {
+	r := resource{URI: v.URI, MIME: v.MIMEType, Size: int64(max(len(v.Text), len(v.Blob)))}
+	if v.Text != "" {
+		r.Text = cutBytes(strings.ToValidUTF8(v.Text, "\uFFFD"), max(0, min(maxResourceText, maxResourceTexts-m.textSize)))
+		m.textSize += len(r.Text)
+	}
+	m.resource(r, "resource")
+	if strings.HasPrefix(v.MIMEType, "image/") && len(v.Blob) > 0 {
+		m.image(v.MIMEType, v.Blob)
+	}
+	m.text(v.Text)
+}
+
+// structure takes the structured content. The model gets it where there is no
+// text, which servers are asked to send beside it.
+func (m *mapping) structure(v any) {
+	if v == nil {
+		return
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return // it came as JSON
+	}
+	if len(m.parts) == 0 {
+		m.text(string(raw))
+	}
+	if len(raw) > maxStructured {
+		m.note("structured content of %d bytes is not shown to the user: it is too large", len(raw))
+		return
+	}
+	m.Structured = raw
+}

@@ -1,0 +1,289 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/mcp"
+)
+
+// patience bounds every wait of these tests; none takes it when all is well.
+const patience = 20 * time.Second
+
+// memory remembers definitions as the store does.
+type memory struct {
+	mu    sync.Mutex
+	tools map[string]record.MCPTool
+	err   error
+}
+
+func (m *memory) SeeMCPTools(_ context.Context, server string, seen []record.MCPTool) ([]record.MCPTool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return nil, m.err
+	}
+	var known []record.MCPTool
+	for _, t := range seen {
+		was, ok := m.tools[server+" "+t.Tool]
+		if !ok {
+			was = t
+		}
+		if was.Changed = ""; was.Hash != t.Hash {
+			was.Changed, was.ChangedDefinition = t.Hash, t.Definition
+		}
+		m.tools[server+" "+t.Tool] = was
+		known = append(known, was)
+	}
+	return known, nil
+}
+
+// accept lets changed definitions count.
+func (m *memory) accept() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, t := range m.tools {
+		if t.Changed != "" {
+			t.Hash, t.Definition, t.Changed = t.Changed, t.ChangedDefinition, ""
+			m.tools[key] = t
+		}
+	}
+}
+
+// logBook hands out what is logged, "message key=value …".
+type logBook struct {
+	slog.Handler
+	lines chan string
+	attrs string
+}
+
+func (b *logBook) Enabled(context.Context, slog.Level) bool { return true }
+
+func (b *logBook) WithAttrs(attrs []slog.Attr) slog.Handler {
+	with := *b
+	for _, a := range attrs {
+		with.attrs += " " + a.String()
+	}
+	return &with
+}
+
+func (b *logBook) Handle(_ context.Context, r slog.Record) error {
+	line := r.Message + b.attrs
+	r.Attrs(func(a slog.Attr) bool { line += " " + a.String(); return true })
+	select {
+	case b.lines <- line:
+	default: // nobody waits for that many
+	}
+	return nil
+}
+
+// world is a set of clients at work.
+type world struct {
+	*testing.T
+	registry *tools.Registry
+	memory   *memory
+	log      *logBook
+	replaced chan struct{}
+	stop     func() // ends Run and waits for it
+}
+
+// Replace is of mcp.Options.Registry; it says that there is something new.
+func (w *world) Replace(group string, list []turn.Tool) error {
+	defer func() {
+		select {
+		case w.replaced <- struct{}{}:
+		default:
+		}
+	}()
+	return w.registry.Replace(group, list)
+}
+
+// newWorld connects to the servers, all named, and waits for them.
+func newWorld(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) *world {
+	t.Helper()
+	w := &world{
+		T: t, memory: &memory{tools: map[string]record.MCPTool{}}, log: &logBook{lines: make(chan string, 1000)}, replaced: make(chan struct{}, 1),
+	}
+	var err error
+	if w.registry, err = tools.NewRegistry(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range servers {
+		if err := w.registry.Reserve(s.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := mcp.Options{
+		Servers: servers, Registry: w, Pins: w.memory, Logger: slog.New(w.log), FirstDelay: time.Millisecond, LastDelay: 10 * time.Millisecond,
+	}
+	if change != nil {
+		change(&o)
+	}
+	clients, err := mcp.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		clients.Run(ctx)
+	}()
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(patience):
+			t.Error("Run does not end")
+		}
+	})
+	t.Cleanup(w.stop)
+	ready, cancelReady := context.WithTimeout(t.Context(), patience)
+	defer cancelReady()
+	clients.Ready(ready)
+	return w
+}
+
+// await reads the log until a line has all the parts.
+func (w *world) await(parts ...string) string {
+	w.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case line := <-w.log.lines:
+			if !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(line, p) }) {
+				return line
+			}
+		case <-late:
+			w.Fatalf("the log never says %q", parts)
+		}
+	}
+}
+
+// names returns the names of the tools that there are.
+func (w *world) names() string { return strings.Join(w.registry.Names(), " ") }
+
+// until waits for the registry to be in a state.
+func (w *world) until(what string, holds func() bool) {
+	w.Helper()
+	late := time.After(patience)
+	for !holds() {
+		select {
+		case <-w.replaced:
+		case <-late:
+			w.Fatalf("%s: never so; the tools are %s", what, w.names())
+		}
+	}
+}
+
+func (w *world) tool(name string) turn.Tool {
+	w.Helper()
+	found, err := w.registry.Resolve([]string{name}, schemas.User{})
+	i := slices.IndexFunc(found, func(t turn.Tool) bool { return t.Name == name })
+	if err != nil || i < 0 {
+		w.Fatalf("no tool %s among %s: %v", name, w.names(), err)
+	}
+	return found[i]
+}
+
+// call calls a tool; args is JSON.
+func (w *world) call(name, args string) (tools.Result, error) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	defer cancel()
+	return w.tool(name).Run(ctx, &tools.Call{Name: name, Input: json.RawMessage(args)})
+}
+
+// text calls a tool and returns the text of a result that is no error.
+func (w *world) text(name, args string) string {
+	w.Helper()
+	result, err := w.call(name, args)
+	if err != nil || result.IsError {
+		w.Fatalf("%s: got %+v, %v", name, result, err)
+	}
+	return result.Text
+}
+
+// visible is what a model reads of an error.
+func visible(err error) string {
+	if seen, ok := errors.AsType[*schemas.Error](err); ok {
+		return seen.Message
+	}
+	return fmt.Sprint(err)
+}
+
+// local is this program as a server.
+func local(t *testing.T, name string) mcp.Server {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mcp.Server{Name: name, Command: self, Env: []string{asServer + "=1"}}
+}
+
+// remoteServer is a server over HTTP that can go away and come back.
+type remoteServer struct {
+	t       *testing.T
+	addr    string
+	handler http.Handler
+	server  *httptest.Server
+	mu      sync.Mutex
+	headers []http.Header
+}
+
+func serveRemote(t *testing.T, o *sdk.StreamableHTTPOptions) *remoteServer {
+	t.Helper()
+	server := newServer()
+	r := &remoteServer{t: t, addr: "127.0.0.1:0", handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, o)}
+	r.start()
+	t.Cleanup(r.close)
+	return r
+}
+
+func (r *remoteServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	r.headers = append(r.headers, req.Header.Clone())
+	r.mu.Unlock()
+	r.handler.ServeHTTP(w, req)
+}
+
+func (r *remoteServer) start() {
+	r.t.Helper()
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", r.addr)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.addr = listener.Addr().String()
+	r.server = httptest.NewUnstartedServer(r)
+	_ = r.server.Listener.Close()
+	r.server.Listener = listener
+	r.server.Start()
+}
+
+func (r *remoteServer) close() {
+	r.server.CloseClientConnections()
+	r.server.Close()
+}
+
+func (r *remoteServer) named(name string) mcp.Server {
+	return mcp.Server{Name: name, URL: "http://" + r.addr + "/mcp", Headers: map[string]string{"Authorization": "Bearer of-the-operator", "X-Team": "a"}}
+}
