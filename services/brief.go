@@ -51,7 +51,7 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 	if one.req.InteractionType == schemas.ActionExecuted {
 		return b, nil
 	}
-	b.request.Messages, err = r.history.messages(ctx, historyInput{
+	b.request.Messages, err = r.history.within(r.room(&b.request)).messages(ctx, historyInput{
 		Owner: one.owner.ID, ConversationID: one.conversationID, UserMessageID: one.userMessageID, Current: one.userMessage,
 		Alone:     one.newChat && len(one.req.ConversationHistory) == 0,
 		Summarize: func(ctx context.Context, text string) (string, error) { return r.summarize(ctx, b.request.Model, text) },
@@ -62,8 +62,34 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 	return b, nil
 }
 
+// room is the number of tokens that the model's context window leaves to the
+// conversation; 0 is no limit.
+func (r *Runs) room(q *turn.Request) int {
+	window := r.Windows[q.Model]
+	if window == 0 {
+		return 0
+	}
+	tools := make([]string, len(q.Tools))
+	room, counter := window-q.MaxTokens, r.history.tokens
+	taken := counter.upper(q.System)
+	for i, t := range q.Tools {
+		tools[i] = t.Name + " " + t.Description + " " + string(t.InputSchema)
+		taken += counter.upper(tools[i])
+	}
+	if room-taken < r.history.Budget { // it has to be counted
+		taken = counter.count("", q.System)
+		for _, tool := range tools {
+			taken += counter.count(tool, tool)
+		}
+	}
+	return max(room-taken, 1)
+}
+
 // summarize condenses older turns with one call of the model.
 func (r *Runs) summarize(ctx context.Context, model, text string) (string, error) {
+	if window := r.Windows[model]; window > 0 {
+		text = cutText(text, max(window-r.MaxTokens, minHistoryBudget)*summaryChars)
+	}
 	return r.ask(ctx, turn.Request{
 		Model: model, MaxTokens: r.MaxTokens, MaxIterations: 1, System: summaryInstructions,
 		Messages: []turn.Message{{Role: turn.User, Content: text}},

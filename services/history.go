@@ -32,6 +32,8 @@ const (
 	maxSummaryText     = 8_000   // characters of a running summary
 	maxCompactInput    = 120_000 // characters given to a summary
 	maxCompactMessage  = 4_000   // characters of one message in it
+	minHistoryBudget   = 256     // tokens, however small a model's window is
+	summaryChars       = 2       // characters of a token, of those that a summary is made from
 )
 
 // HistoryOptions says how much of a chat goes into a prompt; the zero value is
@@ -108,6 +110,18 @@ func newHistorian(store historyStore, o HistoryOptions, logs *slog.Logger) *hist
 		logs = slog.New(slog.DiscardHandler)
 	}
 	return &historian{store: store, tokens: newTokenCounter(), logs: logs, HistoryOptions: o}
+}
+
+// within returns the historian with a budget of at most so many tokens; 0 is no
+// limit.
+func (h *historian) within(tokens int) *historian {
+	if tokens == 0 || tokens >= h.Budget {
+		return h
+	}
+	small := *h
+	small.Budget = max(tokens, minHistoryBudget)
+	small.Keep = min(h.Keep, small.Budget/3)
+	return &small
 }
 
 // messages returns the conversation up to and with the user's message: a

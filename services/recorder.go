@@ -59,7 +59,7 @@ type recorder struct {
 	raw      strings.Builder // the model's text as it was
 	spoke    bool            // the reply under way has had text
 	cut      *turn.CutValue
-	usage    schemas.Usage
+	usage    schemas.Usage // set at the end
 	stop     schemas.StopReason
 
 	// checkpoint is the reply that is to be stored with the next write.
@@ -159,7 +159,7 @@ func (rec *recorder) handle(event turn.Event) {
 	case turn.ToolComplete:
 		rec.toolComplete(e)
 	case turn.LoopComplete:
-		rec.stop, rec.usage = e.StopReason, e.Usage
+		rec.stop = e.StopReason
 	case turn.Cancelled:
 	}
 }
@@ -220,8 +220,10 @@ func (rec *recorder) reply(e turn.Reply) {
 	}
 	rec.levels.closeBlock("completed")
 	rec.steps = append(rec.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
-	rec.checkpoint = &record.Checkpoint{N: len(rec.steps), Data: encode(checkpoint{Reply: &e})}
-	rec.usage = rec.usage.Add(e.Usage)
+	rec.checkpoint = &record.Checkpoint{N: len(rec.steps), Data: encode(checkpoint{Reply: &e, Spent: rec.run.spent.models()})}
+	if e.Model != "" {
+		rec.warn("The model " + rec.brief.request.Model + " did not answer; " + e.Model + " answered in its place.")
+	}
 }
 
 // found takes what the filter cut out of a reply.

@@ -21,6 +21,8 @@ import (
 type checkpoint struct {
 	Reply  *turn.Reply `json:"reply,omitempty"`
 	Action bool        `json:"action,omitempty"`
+	// Spent is what the run has used of each model by then.
+	Spent []record.ModelUsage `json:"spent,omitempty"`
 }
 
 // prior is what earlier attempts of a run left behind.
@@ -30,6 +32,7 @@ type prior struct {
 	calls  []record.ToolCall
 	events []runlog.Event
 	cancel bool
+	spent  []record.ModelUsage
 }
 
 // Recover takes up every run that an earlier process left: those under way go
@@ -155,6 +158,7 @@ func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
 	}
 	one.attempt, one.prior = attempt, p
 	r.enlist(one, attempt)
+	one.spent.restore(p.spent)
 	r.goWork(one)
 	return nil
 }
@@ -172,6 +176,9 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 			return nil, fmt.Errorf("read checkpoint %d of run %s: %w", c.N, rec.ID, err)
 		}
 		p.action = p.action || cp.Action
+		if cp.Spent != nil {
+			p.spent = cp.Spent
+		}
 		if cp.Reply != nil {
 			p.steps = append(p.steps, turn.Step{Reply: *cp.Reply, Results: make([]*turn.Result, len(cp.Reply.ToolCalls))})
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // run is a run of this process: queued, under way, or ended with readers left.
@@ -29,6 +30,7 @@ type run struct {
 	req            *schemas.ChatRequest
 	log            *log
 	prior          *prior // what earlier attempts left; nil in the first
+	spent          *ledger
 
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
 	ctx     context.Context
@@ -63,7 +65,8 @@ func (r *Runs) launch(b *record.Begin, req *schemas.ChatRequest, user schemas.Us
 // enlist makes the run known under its id, with the log of the attempt.
 func (r *Runs) enlist(one *run, attempt int) {
 	one.log = newLog(attempt, r.Frame, r.nowMilli)
-	one.ctx, one.stop = context.WithCancelCause(r.base)
+	one.spent = &ledger{prices: r.Prices}
+	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(r.base, one.spent.add))
 	one.done = make(chan struct{})
 	r.mu.Lock()
 	r.live[one.id] = one
@@ -172,10 +175,10 @@ func (r *Runs) attempt(one *run) (reached schemas.RunState) {
 	rec := newRecorder(one)
 	end := r.answer(one, rec)
 	if end.state == "" {
-		return r.giveUp(one, end.err)
+		return r.giveUp(one, rec, end.err)
 	}
 	if err := r.finish(one, rec, end); err != nil {
-		return r.giveUp(one, err)
+		return r.giveUp(one, rec, err)
 	}
 	return end.state
 }
@@ -255,9 +258,13 @@ func (r *Runs) stopped(one *run, rec *recorder, err error) outcome {
 
 // giveUp leaves the run to a later attempt: of the next start, of the one that
 // fenced this off, or of revive once the database is back.
-func (r *Runs) giveUp(one *run, err error) schemas.RunState {
+func (r *Runs) giveUp(one *run, rec *recorder, err error) schemas.RunState {
 	if errors.Is(err, errShutdown) {
-		flush := r.journal.submit(&record.Write{RunID: one.id, Attempt: one.attempt}, one, false)
+		w := &record.Write{RunID: one.id, Attempt: one.attempt}
+		if spent := one.spent.models(); len(spent) > 0 {
+			w.Checkpoint = &record.Checkpoint{N: len(rec.steps) + 1, Data: encode(checkpoint{Spent: spent})}
+		}
+		flush := r.journal.submit(w, one, false)
 		if err := flush.wait(context.WithoutCancel(one.ctx)); err != nil {
 			r.Logger.Warn("store the events of an interrupted run", "run_id", one.id, "error", err)
 		}
@@ -276,8 +283,11 @@ func (r *Runs) giveUp(one *run, err error) schemas.RunState {
 // event, and only then shows that event.
 func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 	rec.levels.closeBlock(levelStatus[end.state])
+	rec.usage = one.spent.total()
 	d := rec.diagnostics()
-	fin := &record.Finish{State: end.state, StopReason: rec.stop, Usage: rec.usage, EndedAt: r.now(), Trace: encode(d)}
+	fin := &record.Finish{
+		State: end.state, StopReason: rec.stop, Usage: rec.usage, Spent: one.spent.of(d.Model), EndedAt: r.now(), Trace: encode(d),
+	}
 	event := rec.terminal(end, fin)
 	if end.err != nil && end.state == schemas.RunFailed {
 		r.Logger.Warn("a run failed", "run_id", one.id, "user", one.owner.ID, "code", schemas.Visible(end.err).Code, "error", end.err)
@@ -285,7 +295,10 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 	w := &record.Write{Finish: fin}
 	fin.Log = &record.Segment{Data: one.log.seal(&event)}
 	fin.Log.First, fin.Log.Last = one.log.base+1, event.Seq
-	if err := rec.write(w).wait(context.WithoutCancel(one.ctx)); err != nil {
+	booked := r.budget.booking(one.owner.ID, fin)
+	err := rec.write(w).wait(context.WithoutCancel(one.ctx))
+	booked(err)
+	if err != nil {
 		return err
 	}
 	one.trace.Store(&d)

@@ -83,6 +83,7 @@ type runsStore interface {
 	journalStore
 	runStore
 	chatStore
+	usageStore
 }
 
 // RunsOptions configures Runs. Store, Agent, Pages, Actions, NewFilter and Frame
@@ -108,6 +109,11 @@ type RunsOptions struct {
 	MaxTokens     int
 	MaxIterations int
 	ToolOutput    int
+	// Prices and Windows are by model: what it costs, and how many tokens it
+	// takes. A model that is not in them has no price, or takes any number.
+	Prices  map[string]Price
+	Windows map[string]int
+	Budget  Budget
 
 	RunTimeout  time.Duration
 	RunsPerUser int // 0 is no limit
@@ -123,6 +129,7 @@ type Runs struct {
 	journal *journal
 	prompts *prompter
 	history *historian
+	budget  *budget
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
 	base context.Context
@@ -162,6 +169,7 @@ func NewRuns(o RunsOptions) *Runs {
 	o.Prompt.Now = o.Now
 	r.prompts = newPrompter(o.Research, o.Prompt)
 	r.history = newHistorian(o.Store, o.History, o.Logger)
+	r.budget = newBudget(o.Budget, o.Store, r.now)
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.journal = newJournal(o, r.unstored)
 	loops, end := context.WithCancel(context.Background())

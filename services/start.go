@@ -29,6 +29,11 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			return again, err
 		}
 	}
+	if req.InteractionType != schemas.ActionExecuted { // a click asks no model
+		if err := r.budget.check(ctx, user.ID); err != nil {
+			return schemas.Run{}, err
+		}
+	}
 	begin, err := r.begin(ctx, user, req, o)
 	if err != nil {
 		return schemas.Run{}, err

@@ -22,7 +22,7 @@ func (rec *recorder) diagnostics() schemas.Diagnostics {
 		return d
 	}
 	q := &rec.brief.request
-	d.Model, d.MaxTokens, d.MaxIterations, d.Temperature, d.SystemPrompt = q.Model, q.MaxTokens, q.MaxIterations, q.Temperature, q.System
+	d.Model, d.MaxTokens, d.MaxIterations, d.Temperature, d.SystemPrompt = rec.model(), q.MaxTokens, q.MaxIterations, q.Temperature, q.System
 	for _, t := range q.Tools {
 		d.Tools = append(d.Tools, t.Name)
 	}
@@ -31,7 +31,7 @@ func (rec *recorder) diagnostics() schemas.Diagnostics {
 	}
 	for _, s := range rec.steps {
 		it := schemas.TraceIteration{
-			Reply: s.Reply.Text, StopReason: string(s.Reply.StopReason), Usage: s.Reply.Usage,
+			Model: s.Reply.Model, Reply: s.Reply.Text, StopReason: string(s.Reply.StopReason), Usage: s.Reply.Usage,
 			StartedAt: s.Reply.StartedAt, DurationMS: s.Reply.Duration.Milliseconds(),
 		}
 		for i, c := range s.Reply.ToolCalls {
@@ -40,6 +40,14 @@ func (rec *recorder) diagnostics() schemas.Diagnostics {
 		d.Iterations = append(d.Iterations, it)
 	}
 	return d
+}
+
+// model is the one that wrote the last reply, else the one asked for.
+func (rec *recorder) model() string {
+	if n := len(rec.steps); n > 0 && rec.steps[n-1].Reply.Model != "" {
+		return rec.steps[n-1].Reply.Model
+	}
+	return rec.brief.request.Model
 }
 
 // traceCall is a call with what it gave; of one without an outcome, what was

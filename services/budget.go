@@ -1,0 +1,150 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Budget is what a user may use on one day, in UTC; 0 is no limit. It refuses
+// what begins after it is used up: a run counts when it has ended, so that runs
+// under way may go beyond it.
+type Budget struct {
+	USD schemas.USD
+	// Tokens counts input and output.
+	Tokens int
+}
+
+// maxBudgetUsers bounds how many users' use of today is remembered.
+const maxBudgetUsers = 10_000
+
+// budget knows what users have used today. It reads it once for each user and
+// day and adds what their runs use. It is safe for concurrent use.
+type budget struct {
+	Budget
+	store usageStore
+	now   func() time.Time
+
+	mu    sync.Mutex
+	users map[string]*allowance
+}
+
+// allowance is what a user has used on a day.
+type allowance struct {
+	day   string
+	used  schemas.UsageTotal
+	known bool // used has been read
+	// ending counts the runs whose end is being stored; changes counts how
+	// often one began or ended that. What is read meanwhile may or may not
+	// hold them.
+	ending, changes int
+}
+
+func newBudget(b Budget, store usageStore, now func() time.Time) *budget {
+	return &budget{Budget: b, store: store, now: now, users: make(map[string]*allowance)}
+}
+
+func (b *budget) off() bool { return b.USD <= 0 && b.Tokens <= 0 }
+
+// check refuses a user whose budget of today is used up.
+func (b *budget) check(ctx context.Context, owner string) error {
+	if b.off() {
+		return nil
+	}
+	now := b.now()
+	used, err := b.today(ctx, owner, now.Format(time.DateOnly))
+	if err != nil {
+		if errors.Is(err, record.ErrUnavailable) {
+			return unavailable(err)
+		}
+		return err
+	}
+	if (b.USD <= 0 || used.CostUSD < b.USD) && (b.Tokens <= 0 || used.InputTokens+used.OutputTokens < b.Tokens) {
+		return nil
+	}
+	midnight := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	return &schemas.Error{
+		Code: schemas.CodeBudget, Message: "the budget of today is used up; it begins anew at midnight UTC",
+		RetryAfter: int((midnight.Sub(now) + time.Second - 1) / time.Second),
+	}
+}
+
+// today returns what the owner has used.
+func (b *budget) today(ctx context.Context, owner, day string) (schemas.UsageTotal, error) {
+	b.mu.Lock()
+	a := b.of(owner, day)
+	known, used, quiet, changes := a.known, a.used, a.ending == 0, a.changes
+	b.mu.Unlock()
+	if known {
+		return used, nil
+	}
+	items, err := b.store.Usage(ctx, owner, day, day)
+	if err != nil {
+		return used, err
+	}
+	used = sumUsage(items)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if quiet && a.day == day && a.changes == changes {
+		a.known, a.used = true, used
+	}
+	return used, nil
+}
+
+// of returns the owner's allowance of the day, a new one on a new day.
+func (b *budget) of(owner, day string) *allowance {
+	a := b.users[owner]
+	if a == nil {
+		if len(b.users) >= maxBudgetUsers {
+			b.forget()
+		}
+		a = &allowance{}
+		b.users[owner] = a
+	}
+	if a.day < day {
+		a.day, a.used, a.known = day, schemas.UsageTotal{}, false
+	}
+	return a
+}
+
+// forget makes room: what is known can be read again.
+func (b *budget) forget() {
+	for owner, a := range b.users {
+		if a.ending == 0 {
+			delete(b.users, owner)
+		}
+	}
+}
+
+// booking is called before a run's end is stored; booked after it, with the
+// outcome.
+func (b *budget) booking(owner string, f *record.Finish) (booked func(err error)) {
+	if b.off() || len(f.Spent) == 0 {
+		return func(error) {}
+	}
+	day := f.EndedAt.UTC().Format(time.DateOnly)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.of(owner, day)
+	a.ending++
+	a.changes++
+	return func(err error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		a.ending--
+		a.changes++
+		switch {
+		case a.day != day:
+		case err != nil:
+			a.known = false // it may have been stored after all
+		case a.known:
+			a.used.InputTokens += f.Usage.InputTokens
+			a.used.OutputTokens += f.Usage.OutputTokens
+			a.used.CostUSD += f.Usage.CostUSD
+		}
+	}
+}

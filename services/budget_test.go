@@ -1,0 +1,215 @@
+package services_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services"
+)
+
+// budgeting is a budget with a clock, over what is stored.
+type budgeting struct {
+	*testing.T
+	services.Budgeted
+	store *usedStore
+	now   time.Time
+}
+
+func newBudgeting(t *testing.T, b services.Budget) *budgeting {
+	f := &budgeting{T: t, store: &usedStore{items: map[string][]schemas.UsageItem{}}, now: time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)}
+	f.Budgeted = services.NewBudgeted(b, f.store, func() time.Time { return f.now })
+	return f
+}
+
+// end stores and books the end of a run of bob's that used that many tokens.
+func (f *budgeting) end(tokens int) {
+	booked := f.booking(tokens)
+	f.add(tokens)
+	booked(nil)
+}
+
+func (f *budgeting) booking(tokens int) func(error) {
+	u := usageOf(tokens, 0, schemas.USD(tokens))
+	return f.Booking("bob", &record.Finish{EndedAt: f.now, Usage: u, Spent: []record.ModelUsage{{Model: "m", Runs: 1, Usage: u}}})
+}
+
+func (f *budgeting) add(tokens int) {
+	f.store.items["bob"] = append(f.store.items["bob"], schemas.UsageItem{
+		Date: f.now.Format(time.DateOnly), Model: "m", Runs: 1, InputTokens: tokens, CostUSD: schemas.USD(tokens),
+	})
+}
+
+// expect checks what bob is told, and how often the store was asked until then.
+func (f *budgeting) expect(what string, refused bool, asked int) {
+	f.Helper()
+	err := f.Check(f.Context(), "bob")
+	if (err != nil) != refused {
+		f.Errorf("%s: got %v, want refused: %v", what, err, refused)
+	}
+	if len(f.store.asked) != asked {
+		f.Errorf("%s: the store was asked %d times, want %d", what, len(f.store.asked), asked)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	for name, b := range map[string]services.Budget{"tokens": {Tokens: 100}, "dollars": {USD: 100}, "both": {USD: 100, Tokens: 1_000}} {
+		t.Run(name, func(t *testing.T) {
+			f := newBudgeting(t, b)
+			f.add(40)
+			f.expect("what was used before", false, 1)
+			f.end(59)
+			f.expect("below", false, 1)
+			f.end(1)
+			f.expect("used up", true, 1)
+			if err := f.Check(t.Context(), "alice"); err != nil {
+				t.Errorf("another user: %v", err)
+			}
+			f.now = f.now.Add(2 * time.Hour)
+			f.expect("the next day", false, 3)
+			f.end(500)
+			f.expect("the next day, used up", true, 3)
+		})
+	}
+}
+
+func TestBudgetSaysUntilWhen(t *testing.T) {
+	f := newBudgeting(t, services.Budget{Tokens: 1})
+	f.add(1)
+	f.now = f.now.Add(time.Hour + 500*time.Millisecond)
+	seen := schemas.Visible(f.Check(t.Context(), "bob"))
+	want := &schemas.Error{Code: schemas.CodeBudget, Message: "the budget of today is used up; it begins anew at midnight UTC", RetryAfter: 3600}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("refused with (-want +got):\n%s", diff)
+	}
+}
+
+func TestBudgetOff(t *testing.T) {
+	f := newBudgeting(t, services.Budget{})
+	f.add(1_000_000)
+	f.end(1_000_000)
+	f.expect("off", false, 0)
+}
+
+func TestBudgetWhileTheDatabaseIsAway(t *testing.T) {
+	f := newBudgeting(t, services.Budget{Tokens: 10})
+	f.store.err = fmt.Errorf("reading: %w", record.ErrUnavailable)
+	if err := f.Check(t.Context(), "bob"); schemas.Visible(err).Code != schemas.CodeStoreUnavailable {
+		t.Errorf("got %v, want %s", err, schemas.CodeStoreUnavailable)
+	}
+	f.store.err = nil
+	f.expect("when it is back", false, 2)
+}
+
+// TestBudgetReadsBesideEnds lets runs end while the use of today is read: none
+// is counted twice, none is forgotten.
+func TestBudgetReadsBesideEnds(t *testing.T) {
+	budget := services.Budget{Tokens: 100}
+	t.Run("an end within the read", func(t *testing.T) {
+		f := newBudgeting(t, budget)
+		f.store.during = func() { f.store.during = nil; f.end(60) } // the read does not have it
+		f.expect("the read", false, 1)
+		f.expect("is not kept", false, 2)
+		f.end(39)
+		f.expect("counted once", false, 2)
+		f.end(1)
+		f.expect("used up", true, 2)
+	})
+	t.Run("a read within an end", func(t *testing.T) {
+		f := newBudgeting(t, budget)
+		booked := f.booking(60)
+		f.add(60)
+		f.expect("the read", false, 1)
+		booked(nil)
+		f.expect("is not kept", false, 2)
+		f.end(39)
+		f.expect("counted once", false, 2)
+	})
+	t.Run("an end begins within the read", func(t *testing.T) {
+		f := newBudgeting(t, budget)
+		var booked func(error)
+		f.store.during = func() { f.store.during = nil; booked = f.booking(60); f.add(60) }
+		f.expect("the read", false, 1)
+		booked(nil)
+		f.end(40)
+		f.expect("used up", true, 2)
+	})
+	t.Run("an end that may have been stored", func(t *testing.T) {
+		f := newBudgeting(t, budget)
+		f.expect("known", false, 1)
+		booked := f.booking(100)
+		f.add(100)
+		booked(errors.New("the connection was lost"))
+		f.expect("read again", true, 2)
+	})
+	t.Run("an end of yesterday", func(t *testing.T) {
+		f := newBudgeting(t, budget)
+		booked := f.booking(100)
+		f.now = f.now.Add(3 * time.Hour)
+		f.expect("today", false, 1)
+		booked(nil)
+		f.expect("is not of today", false, 2)
+	})
+}
+
+func TestBudgetForgetsUsers(t *testing.T) {
+	f := newBudgeting(t, services.Budget{Tokens: 100})
+	booked := f.booking(100)
+	for i := range services.MaxBudgetUsers + 10 {
+		if err := f.Check(t.Context(), fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := f.Users(); n > services.MaxBudgetUsers {
+		t.Errorf("%d users are remembered, want at most %d", n, services.MaxBudgetUsers)
+	}
+	booked(nil)
+	f.add(100)
+	if err := f.Check(t.Context(), "bob"); err == nil {
+		t.Error("a user who was forgotten has no budget")
+	}
+}
+
+func TestRoomInAWindow(t *testing.T) {
+	system := turn.Request{Model: "m", System: "word word word word word word word word word word"} // 10 tokens, at most 25
+	for _, tt := range []struct {
+		name              string
+		window, maxTokens int
+		want              int
+	}{
+		{"unknown window", 0, 1_000, 0},
+		{"a large one is not counted", 100_000, 1_000, 99_000 - 25},
+		{"a small one is", 4_000, 1_000, 3_000 - 10},
+		{"one that leaves nothing", 1_000, 1_000, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := services.Room(tt.window, tt.maxTokens, 24_000, system); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+	tools := system
+	tools.Tools = []turn.Tool{{Name: "word", Description: "word", InputSchema: []byte("word")}}
+	if got, want := services.Room(4_000, 1_000, 24_000, tools), 3_000-10-3; got != want {
+		t.Errorf("with a tool: got %d, want %d", got, want)
+	}
+}
+
+func TestHistoryWithinAWindow(t *testing.T) {
+	h := services.NewHistorian(nil, services.HistoryOptions{Budget: 9_000})
+	for tokens, want := range map[int][2]int{0: {9_000, 3_000}, 10_000: {9_000, 3_000}, 6_000: {6_000, 2_000}, 1: {256, 85}} {
+		budget, keep := h.Within(tokens).Limits()
+		if got := [2]int{budget, keep}; got != want {
+			t.Errorf("within %d: got %v, want %v", tokens, got, want)
+		}
+	}
+	if budget, _ := h.Limits(); budget != 9_000 {
+		t.Errorf("the historian itself has %d", budget)
+	}
+}
