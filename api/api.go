@@ -37,8 +37,8 @@ type Limits struct {
 	StreamsPerUser, RequestsPerMinute int
 }
 
-// Options is what the API stands on. Auth, Runs, Chats, Research, Pages and
-// Ready are needed; the rest may be zero.
+// Options is what the API stands on. Auth, Runs, Chats, Research, Pages, Usage
+// and Ready are needed; the rest may be zero.
 type Options struct {
 	Auth    authenticator
 	Runs    runs
@@ -48,6 +48,7 @@ type Options struct {
 	Documents documents
 	Research  research
 	Pages     pages
+	Usage     usage
 	// Ready says why the service cannot take requests: its database is away or
 	// it is about to stop. It is asked for at most readyWait.
 	Ready func(ctx context.Context) error
@@ -178,6 +179,7 @@ func (s *server) routes() []route {
 		{method: get, path: "/api/pages/:page", handle: s.getPage},
 		{method: get, path: "/api/tools", handle: s.listTools},
 		{method: get, path: "/api/me", handle: s.getMe},
+		{method: get, path: "/api/usage", handle: s.getUsage},
 
 		{method: get, path: "/api/streams", handle: s.listStreams},
 		{method: get, path: "/api/streams/:stream_id", handle: s.getResearchStream},

@@ -69,7 +69,7 @@ func newWorld(t *testing.T, change func(*world, *api.Options)) (*world, *httptes
 		})
 	}
 	o := api.Options{
-		Auth: tokens{}, Runs: fakeRuns{w}, Streams: fakeStreams{w}, Chats: fakeChats{w}, Documents: fakeDocuments{w}, Research: fakeResearch{w}, Pages: fakePages{w},
+		Auth: tokens{}, Runs: fakeRuns{w}, Streams: fakeStreams{w}, Chats: fakeChats{w}, Documents: fakeDocuments{w}, Research: fakeResearch{w}, Pages: fakePages{w}, Usage: fakeUsage{w},
 		Ready:   func(context.Context) error { return w.ready },
 		Metrics: plain("text/plain; version=0.0.4", "chattray_active_runs 0\n"),
 		Web:     plain("text/html; charset=utf-8", "<!doctype html><title>chat</title>"),
