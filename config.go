@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -18,7 +19,10 @@ type Config struct {
 	// Model is the one used when a request names none; it is one of Models.
 	Model string
 	// Models is the allow-list. It is never empty.
-	Models        []ModelConfig
+	Models []ModelConfig
+	// Fallback is the order in which models stand in for one that fails before
+	// its first token; see FallbackOf.
+	Fallback      []string
 	Temperature   float64
 	MaxTokens     int
 	MaxIterations int
@@ -60,6 +64,8 @@ type ModelConfig struct {
 	APIKey        string
 	ContextWindow int
 	Price         PriceConfig
+	// Fallback, when not nil, takes the place of Config's; empty is none.
+	Fallback []string
 }
 
 // PriceConfig is in US dollars for a million tokens.
@@ -98,6 +104,10 @@ type LimitConfig struct {
 	StreamsPerUser      int
 	// RequestsPerMinute counts requests that start runs.
 	RequestsPerMinute int
+	// BudgetUSD and BudgetTokens are what a user may use on a day in UTC; 0 is
+	// no limit.
+	BudgetUSD    float64
+	BudgetTokens int
 }
 
 // HistoryConfig says how much of a chat goes into a prompt. Budget is tokens;
@@ -125,6 +135,18 @@ func (c Config) Authenticated() bool {
 	return c.Auth.JWTSecret != "" || c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != ""
 }
 
+// FallbackOf returns the models that stand in for one: its own order, else what
+// comes after it in the common one, which is all of it for a model that is not
+// in it.
+func (c Config) FallbackOf(model string) []string {
+	for _, m := range c.Models {
+		if m.Name == model && m.Fallback != nil {
+			return m.Fallback
+		}
+	}
+	return c.Fallback[slices.Index(c.Fallback, model)+1:]
+}
+
 // problems are rules over several settings; each is one sentence.
 func (c Config) problems() []string {
 	var found []string
@@ -140,6 +162,39 @@ func (c Config) problems() []string {
 	}
 	if c.Limits.LargeBody < c.Limits.Body {
 		found = append(found, "limits.large_body: is smaller than limits.body")
+	}
+	return append(found, c.modelProblems()...)
+}
+
+// modelProblems are rules over the models.
+func (c Config) modelProblems() []string {
+	found := c.orderProblems("fallback", "", c.Fallback)
+	priced := false
+	for _, m := range c.Models {
+		found = append(found, c.orderProblems("models: "+m.Name+": fallback", m.Name, m.Fallback)...)
+		if m.ContextWindow > 0 && m.ContextWindow <= c.MaxTokens {
+			found = append(found, "models: "+m.Name+": context_window: leaves no room beside max_tokens")
+		}
+		priced = priced || m.Price != PriceConfig{}
+	}
+	if c.Limits.BudgetUSD > 0 && !priced {
+		found = append(found, "limits.budget_usd: has no effect, for no model has a price")
+	}
+	return found
+}
+
+// orderProblems are rules over the models that stand in for one.
+func (c Config) orderProblems(key, model string, order []string) []string {
+	var found []string
+	for i, name := range order {
+		switch {
+		case name == model:
+			found = append(found, key+": a model cannot stand in for itself")
+		case slices.Contains(order[:i], name):
+			found = append(found, key+": "+name+" is there twice")
+		case !slices.ContainsFunc(c.Models, func(m ModelConfig) bool { return m.Name == name }):
+			found = append(found, key+": "+name+" is not in models")
+		}
 	}
 	return found
 }

@@ -125,7 +125,19 @@ func TestSettings(t *testing.T) {
 				"\n    context_window: 8192\n    price: {input: 0.4, output: 1}\n"},
 			func(c *Config) {
 				c.Model = "b"
-				c.Models = []ModelConfig{{Name: "a"}, {"b", "http://b/v1", "from-a-file", 8192, PriceConfig{0.4, 1}}}
+				c.Models = []ModelConfig{{Name: "a"}, {"b", "http://b/v1", "from-a-file", 8192, PriceConfig{0.4, 1}, nil}}
+			},
+		},
+		{
+			"models that stand in",
+			sources{
+				environ: []string{"CHATTRAY_FALLBACK=b,a", "CHATTRAY_BUDGET_TOKENS=1000"},
+				file:    "models: [{name: a, price: {output: 1}}, {name: b, fallback: []}, {name: c, fallback: b}]\nlimits: {budget_usd: 0.5}",
+			},
+			func(c *Config) {
+				c.Model, c.Fallback = "a", []string{"b", "a"}
+				c.Models = []ModelConfig{{Name: "a", Price: PriceConfig{0, 1}}, {Name: "b"}, {Name: "c", Fallback: []string{"b"}}}
+				c.Limits.BudgetUSD, c.Limits.BudgetTokens = 0.5, 1000
 			},
 		},
 		{

@@ -70,8 +70,13 @@ func model(raw any) (ModelConfig, error) {
 
 // set takes one field of an entry of the allow-list.
 func (m *ModelConfig) set(key string, raw any) error {
-	if key == "price" {
+	switch key {
+	case "price":
 		return m.Price.set(raw)
+	case "fallback":
+		names, err := texts(orEmpty(raw))
+		m.Fallback = append([]string{}, names...)
+		return err
 	}
 	s, err := scalarText(raw)
 	if err != nil {

@@ -246,6 +246,14 @@ func prefixes(field func(*Config) *prefixList) binder {
 	}
 }
 
+// names takes a list of names.
+func names(field func(*Config) *[]string) binder {
+	return func(c *Config, raw any) (err error) {
+		*field(c), err = texts(raw)
+		return err
+	}
+}
+
 func origins(field func(*Config) *[]string) binder {
 	return func(c *Config, raw any) error {
 		list, err := texts(raw)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -219,7 +220,7 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 			attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
 			attribute.String("gen_ai.request.model", req.Model)))
 		defer span.End()
-		s := sighting{telemetry: w.telemetry, req: req}
+		s := &sighting{telemetry: w.telemetry, req: &req}
 		for event, err := range w.next.Run(ctx, req) {
 			s.see(ctx, event, err)
 			if err != nil {
@@ -235,7 +236,7 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 // sighting is what is known of one run of the loop.
 type sighting struct {
 	*telemetry
-	req turn.Request
+	req *turn.Request
 	// asked is when the open model call began; zero when none is open.
 	asked time.Time
 }
@@ -268,10 +269,12 @@ func (s *sighting) callEnded(ctx context.Context, outcome string, reply turn.Rep
 		return
 	}
 	took := time.Since(s.asked)
-	s.ModelCall(s.req.Model, outcome, reply.Usage, took)
+	answered := cmp.Or(reply.Model, s.req.Model)
+	s.ModelCall(answered, outcome, reply.Usage, took)
 	_, span := s.tracer.Start(ctx, "chat "+s.req.Model, trace.WithTimestamp(s.asked), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(
 			attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.request.model", s.req.Model),
+			attribute.String("gen_ai.response.model", answered),
 			attribute.Int("gen_ai.usage.input_tokens", reply.Usage.InputTokens),
 			attribute.Int("gen_ai.usage.output_tokens", reply.Usage.OutputTokens)))
 	if outcome != "ok" {

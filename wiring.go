@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/chattray/chattray/agents"
-	"github.com/chattray/chattray/agents/demo"
-	"github.com/chattray/chattray/agents/openai"
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/payloads"
 	"github.com/chattray/chattray/schemas"
@@ -65,7 +62,7 @@ func build(ctx context.Context, c Config, watch *telemetry, log *slog.Logger) (_
 	if err != nil {
 		return nil, fmt.Errorf("the page files are wrong:\n%w", err)
 	}
-	model, err := newModel(c, log)
+	model, err := newModel(c, nil, log)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +73,7 @@ func build(ctx context.Context, c Config, watch *telemetry, log *slog.Logger) (_
 			return payloads.NewFilter(types, actions)
 		},
 		Frame: api.AppendChatFrame, Model: c.Model, Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
+		Prices: prices(c), Windows: windows(c), Budget: services.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
 		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, RunsPerUser: c.Limits.RunsPerUser,
 		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch,
 	})
@@ -91,7 +89,7 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 	}
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
-		Pages: pages, Ready: s.ready, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
+		Usage: s.runs, Pages: pages, Ready: s.ready, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
 		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
@@ -145,58 +143,6 @@ func toolRegistry(c Config, data *store.Store) (*tools.Registry, error) {
 		return nil, err
 	}
 	return tools.NewRegistry(list...)
-}
-
-// newModel returns the demo model, or the servers of the configured ones.
-func newModel(c Config, log *slog.Logger) (agents.Model, error) {
-	if c.Demo() {
-		log.Warn("no model is configured: the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
-		return demo.New(demo.DefaultDelay), nil
-	}
-	transport := openai.NewTransport(http.ProxyFromEnvironment)
-	servers := make(serversByModel, len(c.Models))
-	for _, m := range c.Models {
-		base, key := c.OpenAI.BaseURL, c.OpenAI.APIKey
-		if m.BaseURL != "" {
-			base, key = m.BaseURL, m.APIKey
-		}
-		if base == "" {
-			base = openAIBase
-		}
-		server, err := openai.New(openai.Config{
-			BaseURL: base, APIKey: key, Transport: transport, Connect: c.Timeouts.ModelConnect, FirstToken: c.Timeouts.ModelFirstToken,
-			Idle: c.Timeouts.ModelIdle, Logger: log,
-		})
-		if err != nil {
-			return nil, err
-		}
-		servers[m.Name] = server
-	}
-	return servers, nil
-}
-
-const openAIBase = "https://api.openai.com/v1"
-
-// serversByModel sends each call to the server of its model.
-type serversByModel map[string]agents.Model
-
-// Stream calls the model's server.
-func (s serversByModel) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {
-	server, ok := s[req.Model]
-	if !ok {
-		return func(yield func(agents.Delta, error) bool) {
-			yield(agents.Delta{}, schemas.NewError(schemas.CodeInvalid, "this model is not offered"))
-		}
-	}
-	return server.Stream(ctx, req)
-}
-
-func modelNames(c Config) []string {
-	names := make([]string, 0, len(c.Models))
-	for _, m := range c.Models {
-		names = append(names, m.Name)
-	}
-	return names
 }
 
 // authenticator turns a bearer token into a user; see api.Options.
