@@ -57,6 +57,7 @@ var bundled = []bundledType{
 	{name: "report_summary", summary: `Report {{.report.report_id}}: {{.report.title}} ({{if eq .report.article_count 1}}1 article{{else}}{{.report.article_count}} articles{{end}})`},
 	{name: "stream_list", summary: `{{count .streams "research stream"}}{{range $i, $s := .streams}}{{if $i}}, {{else}}: {{end}}{{$s.name}}{{end}}`},
 	{name: "stream_details", summary: `Research stream {{.stream.stream_id}}: {{.stream.name}}{{with .reports}} ({{count . "report"}}){{end}}`},
+	{name: "mcp_result", summary: `Result of {{.tool}} ({{.server}}){{with .images}}, {{count . "image"}}{{end}}{{with .resources}}, {{count . "resource"}}{{end}}`},
 	{
 		name:    "schema_proposal",
 		marker:  "SCHEMA_PROPOSAL:",

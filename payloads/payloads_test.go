@@ -19,7 +19,7 @@ import (
 var (
 	fromTools = []string{
 		"pubmed_search_results", "pubmed_article", "web_search_results", "webpage_content", "article_search_results",
-		"report_list", "report_summary", "stream_list", "stream_details",
+		"report_list", "report_summary", "stream_list", "stream_details", "mcp_result",
 	}
 	fromModel = map[string]string{
 		"schema_proposal":         "SCHEMA_PROPOSAL:",
@@ -188,6 +188,15 @@ func TestFitAndSummary(t *testing.T) {
 		{"streams", "stream_list", object{"streams": []schemas.Stream{stream, {StreamID: 4, Name: "Sleep"}}}, "2 research streams: Gene editing, Sleep"},
 		{"stream", "stream_details", object{"stream": stream}, "Research stream 3: Gene editing"},
 		{"stream with reports", "stream_details", object{"stream": stream, "reports": []schemas.Report{report}}, "Research stream 3: Gene editing (1 report)"},
+		{"result of a foreign tool", "mcp_result", object{"server": "s", "tool": "t", "structured": []int{1}}, "Result of t (s)"},
+		{
+			"result of a foreign tool, with all", "mcp_result",
+			object{
+				"server": "s", "tool": "t", "structured": nil, "images": []any{object{"mime": "image/png", "data": "cG5n"}},
+				"resources": []any{object{"uri": "x:1", "name": "n", "description": "d", "mime": "m", "size": 3, "text": "abc"}, object{}},
+			},
+			"Result of t (s), 1 image, 2 resources",
+		},
 		{"proposal", "schema_proposal", object{"changes": object{"a.b": nil, "c": []int{1}}}, "Schema proposal: changes (2 changed)"},
 		{"proposal with title", "schema_proposal", object{"stream_id": 1, "title": "T", "rationale": "r", "changes": object{"a": 1}}, "Schema proposal: T (1 changed)"},
 		{"query", "query_suggestion", object{"query": strings.Repeat("ä", 300), "source": "web"}, "Query suggestion: " + strings.Repeat("ä", 181) + "…"},
