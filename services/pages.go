@@ -51,6 +51,9 @@ type PageParts struct {
 	// Secret returns the settings' value for ${name} in the headers of an HTTP
 	// tool.
 	Secret func(name string) (string, bool)
+	// PageTools are tools that pages have beside those of their files, by the
+	// page's name or alias.
+	PageTools map[string][]string
 	// ServerActions are the names of the actions with a handler.
 	ServerActions []string
 	// ContextBuilders are the names of the context builders; nil is
@@ -130,6 +133,7 @@ func LoadPages(src PageSources, parts PageParts) (*Pages, error) {
 	}
 	l := &pageLoader{parts: parts}
 	files := l.merge(l.readBundled(src.Bundled), l.readFolder(src.Dir))
+	l.addPageTools(files)
 	p := &Pages{tools: parts.Tools, payloads: parts.Payloads, byName: make(map[string]*pageEntry)}
 	p.unknown = l.globalOffer()
 	for _, f := range files {

@@ -3,6 +3,7 @@ package services
 import (
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,6 +56,29 @@ func (l *pageLoader) uniqueNames(files []*pageFile) {
 				continue
 			}
 			owner[alias.text] = f.file
+		}
+	}
+}
+
+// settingsFile stands for the settings in mistakes about them.
+const settingsFile = "the settings"
+
+// addPageTools gives pages the tools that the settings name for them.
+func (l *pageLoader) addPageTools(files []*pageFile) {
+	for _, name := range slices.Sorted(maps.Keys(l.parts.PageTools)) {
+		i := slices.IndexFunc(files, func(f *pageFile) bool {
+			return f.name == name || slices.ContainsFunc(f.aliases, func(a pageWord) bool { return a.text == name })
+		})
+		if i < 0 {
+			l.wrong(settingsFile, 0, "there is no page %q", name)
+			continue
+		}
+		for _, tool := range l.parts.PageTools[name] {
+			if !l.parts.Tools.Has(tool) {
+				l.wrong(settingsFile, 0, "unknown tool %q for the page %q", tool, name)
+				continue
+			}
+			files[i].registryTools = append(files[i].registryTools, tool)
 		}
 	}
 }
