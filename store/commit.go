@@ -212,9 +212,6 @@ func (b *batch) write(i int, w *record.Write) error {
 	if s := w.Segment; s != nil {
 		b.add(upsertSegment, run.id, s.First, s.Last, int64(run.attempt), pack(s.Data))
 		run.lastSeq = max(run.lastSeq, s.Last)
-		if w.Finish == nil {
-			b.add(updateLastSeq, run.lastSeq, run.id)
-		}
 	}
 	if w.Finish != nil {
 		return b.finish(run, w.Finish)
@@ -277,12 +274,15 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	}
 	b.use(run.owner, f)
 	run.state, run.endedAt = f.State, micros(f.EndedAt)
-	var code, text string
+	var code, text, kept string // kept is the message that there is
+	if f.Message != nil {
+		kept = f.Message.ID
+	}
 	if f.Error != nil {
 		code, text = string(f.Error.Code), clean(f.Error.Message)
 	}
 	b.add(finishRun, string(f.State), string(f.StopReason), int64(f.Usage.InputTokens), int64(f.Usage.OutputTokens), int64(f.Usage.TotalTokens),
-		int64(f.Usage.CostUSD), code, text, run.lastSeq, run.endedAt, run.id)
+		int64(f.Usage.CostUSD), code, text, kept, run.lastSeq, run.endedAt, run.id)
 	b.add(touchChat, run.endedAt, run.chat, run.endedAt)
 	if chat := b.chats[run.chat]; chat != nil {
 		chat.open = slices.DeleteFunc(chat.open, func(o openRun) bool { return o.id == run.id })

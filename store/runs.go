@@ -14,9 +14,11 @@ import (
 // openStates is the condition of the index runs_open.
 const openStates = "state IN ('queued', 'running', 'waiting')"
 
-// runs selects runs with the keys of their chats.
+// runs selects runs with the keys of their chats and the last event stored; that
+// of a run under way stands only in its segments.
 func runs(tx *gorm.DB) *gorm.DB {
-	return tx.Table("runs").Joins("JOIN chats ON chats.id = runs.chat_id").Select("runs.*, chats.key AS chat_key")
+	return tx.Table("runs").Joins("JOIN chats ON chats.id = runs.chat_id").
+		Select("runs.*, chats.key AS chat_key, (SELECT MAX(last_seq) FROM segments WHERE run_id = runs.id) AS stored_seq")
 }
 
 // Run returns the run.

@@ -14,7 +14,6 @@ const (
 	insertLog
 	upsertTrace
 	deleteCheckpoints
-	updateLastSeq
 	finishRun
 	touchChat
 	addUsage
@@ -48,9 +47,8 @@ var statements = [statementCount]string{
 	insertLog:         segmentUpsert,
 	upsertTrace:       `INSERT INTO traces (run_id, data) VALUES (?, ?) ON CONFLICT (run_id) DO UPDATE SET data = excluded.data`,
 	deleteCheckpoints: `DELETE FROM checkpoints WHERE run_id = ?`,
-	updateLastSeq:     `UPDATE runs SET last_seq = ? WHERE id = ?`,
 	finishRun: `UPDATE runs SET state = ?, stop_reason = ?, input_tokens = ?, output_tokens = ?, total_tokens = ?, cost_nano = ?, error_code = ?,
-		error_message = ?, last_seq = ?, ended_at = ? WHERE id = ?`,
+		error_message = ?, message_id = ?, last_seq = ?, ended_at = ? WHERE id = ?`,
 	touchChat: `UPDATE chats SET updated_at = ? WHERE id = ? AND updated_at < ?`,
 	addUsage: `INSERT INTO model_usage (owner, day, model, runs, input_tokens, output_tokens, cost_nano) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, day, model) DO UPDATE SET runs = model_usage.runs + excluded.runs,
