@@ -52,6 +52,9 @@ type Options struct {
 	// Ready says why the service cannot take requests: its database is away or
 	// it is about to stop. It is asked for at most readyWait.
 	Ready func(ctx context.Context) error
+	// MCP returns the handler of /mcp for a user; nil is not found. The body has
+	// been read and checked to be a JSON object.
+	MCP func(user schemas.User) http.Handler
 	// Metrics answers /metrics, Web answers / and /assets/.
 	Metrics, Web http.Handler
 	// OpenAPI is the contract as it is served.
@@ -186,6 +189,8 @@ func (s *server) routes() []route {
 		{method: put, path: "/api/streams/:stream_id", handle: s.putResearchStream, body: jsonBody},
 		{method: get, path: "/api/reports", handle: s.listReports},
 		{method: get, path: "/api/reports/:report_id", handle: s.getReport},
+
+		{method: post, path: "/mcp", handle: s.postMCP, stream: true, body: jsonBody},
 
 		{method: get, path: "/healthz", handle: s.healthz, public: true},
 		{method: get, path: "/readyz", handle: s.readyz, public: true},

@@ -87,7 +87,7 @@ func TestDocumentedExamples(t *testing.T) {
 				t.Fatalf("answer %d: %s", got.status, got.body)
 			}
 			promised := d.op.Responses.Status(got.status).Value.Content
-			if promised.Get("text/event-stream") != nil {
+			if promised.Get("text/event-stream") != nil && d.op.OperationID != "mcp" {
 				want := documentedStream(w, "tool")
 				if d.op.OperationID == "getStream" {
 					want = want[strings.Index(want, "id: 7\n"):] // the documented cursor is 6

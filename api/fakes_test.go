@@ -75,6 +75,7 @@ func newWorld(t *testing.T, change func(*world, *api.Options)) (*world, *httptes
 		Web:     plain("text/html; charset=utf-8", "<!doctype html><title>chat</title>"),
 		OpenAPI: contract, Log: slog.New(slog.DiscardHandler),
 	}
+	o.MCP = func(user schemas.User) http.Handler { return fakeMCP{w, user} }
 	if change != nil {
 		change(w, &o)
 	}

@@ -1,0 +1,92 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// postMCP leaves one message to the handler of the Model Context Protocol, as
+// the user it comes from. It counts as a stream and as a request that starts
+// work.
+func (s *server) postMCP(c echo.Context) error {
+	ctx, user := caller(c)
+	if s.MCP == nil {
+		return errNoRoute
+	}
+	if err := s.fromHere(c.Request()); err != nil {
+		return err
+	}
+	body, _ := c.Get(rawBody).([]byte)
+	if body = bytes.TrimSpace(body); !json.Valid(body) || body[0] != '{' {
+		return schemas.NewError(schemas.CodeBadRequest, "the body must be one JSON-RPC message")
+	}
+	if err := s.rate.allow(user.ID); err != nil {
+		return err
+	}
+	release, err := s.streams.acquire(user.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if until := expiry(c); !until.IsZero() {
+		ctx, cancel = context.WithDeadline(ctx, until)
+		defer cancel()
+	}
+	r := c.Request().Clone(ctx)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.Header.Del(echo.HeaderAuthorization)                                 // it ends here
+	r.Header.Set(echo.HeaderAccept, "application/json, text/event-stream") // what the handler insists on
+	w := &promptWriter{ResponseWriter: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: cancel}
+	s.MCP(user).ServeHTTP(w, r)
+	return nil
+}
+
+// fromHere refuses what a page of an origin that may not call has sent, as the
+// protocol asks.
+func (s *server) fromHere(r *http.Request) error {
+	if slices.Contains(s.CORSOrigins, "*") {
+		return nil
+	}
+	check := http.NewCrossOriginProtection()
+	for _, origin := range s.CORSOrigins {
+		if err := check.AddTrustedOrigin(origin); err != nil {
+			return err // the settings let only origins through
+		}
+	}
+	if err := check.Check(r); err != nil {
+		return schemas.NewError(schemas.CodeForbidden, "pages of this origin may not call").Because(err)
+	}
+	return nil
+}
+
+// promptWriter bounds each write to a client that may not read.
+type promptWriter struct {
+	http.ResponseWriter
+	wire *http.ResponseController
+	wait time.Duration
+	fail context.CancelFunc
+}
+
+// Unwrap is of http.ResponseController.
+func (w *promptWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Write is of http.ResponseWriter.
+func (w *promptWriter) Write(p []byte) (int, error) {
+	_ = w.wire.SetWriteDeadline(time.Now().Add(w.wait)) // a writer in a test may have none
+	n, err := w.ResponseWriter.Write(p)
+	if err != nil {
+		w.fail()
+	}
+	return n, err
+}
