@@ -68,7 +68,7 @@ func build(ctx context.Context, c Config, watch *telemetry, log *slog.Logger) (_
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	s.runs = services.NewRuns(services.RunsOptions{
-		Store: s.store, Research: s.store, Agent: watch.Watch(loop), Pages: pages, Actions: actions,
+		Store: s.store, Research: s.store, Documents: s.store, Agent: watch.Watch(loop), Pages: pages, Actions: actions,
 		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
 			return payloads.NewFilter(types, actions)
 		},
@@ -89,6 +89,7 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 	}
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
+		Documents: services.NewDocuments(s.store),
 		Usage: s.runs, Pages: pages, Ready: s.ready, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
 		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams,
 		Limits: api.Limits{
@@ -137,7 +138,7 @@ func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
 func toolRegistry(c Config, data *store.Store) (*tools.Registry, error) {
 	list, err := tools.Builtin(tools.Config{
 		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
-		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data,
+		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: services.NewDocuments(data),
 	})
 	if err != nil {
 		return nil, err

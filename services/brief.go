@@ -32,7 +32,7 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 		return nil, fmt.Errorf("resolve the page: %w", err)
 	}
 	b := &briefing{filter: r.NewFilter(offer.PayloadTypes, offer.Actions), types: offer.PayloadTypes, payloadIDs: make(map[string]bool)}
-	in := promptInput{Offer: offer, Context: one.req.Context}
+	in := promptInput{Offer: offer, Context: one.req.Context, Owner: one.owner.ID, ConversationID: one.conversationID}
 	if !one.newChat {
 		if in.Payloads, err = r.Store.Payloads(ctx, one.owner.ID, one.conversationID); err != nil {
 			return nil, fmt.Errorf("read the payloads: %w", err)

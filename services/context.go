@@ -28,7 +28,18 @@ const (
 
 // contextBuilder loads what a page shows, from the open context object of the
 // request. What it cannot load is a note, never an error.
-type contextBuilder func(ctx context.Context, research researchStore, page schemas.Object) loadedContext
+type contextBuilder func(ctx context.Context, p *prompter, in *promptInput) loadedContext
+
+// onResearch is a builder that reads the research data; without them it loads
+// nothing.
+func onResearch(build func(ctx context.Context, research researchStore, page schemas.Object) loadedContext) contextBuilder {
+	return func(ctx context.Context, p *prompter, in *promptInput) loadedContext {
+		if p.research == nil {
+			return loadedContext{}
+		}
+		return build(ctx, p.research, in.Context)
+	}
+}
 
 // loadedContext is what a builder has loaded.
 type loadedContext struct {
@@ -43,8 +54,9 @@ type loadedContext struct {
 type contextData struct{ name, text string }
 
 var contextBuilders = map[string]contextBuilder{
-	"report": reportContext,
-	"stream": streamContext,
+	"report":   onResearch(reportContext),
+	"stream":   onResearch(streamContext),
+	"document": documentContext,
 }
 
 // ContextBuilders returns the names that `builder:` in a page file may have.

@@ -52,7 +52,10 @@ func testTools() pageTools {
 		{Name: "get_payload", Description: "Returns a payload of this chat whole.", Global: true},
 		{Name: "admin_tool", Description: "For admins.", Global: true, Roles: []string{"admin"}},
 	}
-	for _, name := range []string{"get_report", "search_articles", "list_reports", "list_streams", "get_stream"} {
+	for _, name := range []string{
+		"get_report", "search_articles", "list_reports", "list_streams", "get_stream",
+		"read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
+	} {
 		tools = append(tools, turn.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
 	return tools
@@ -147,7 +150,9 @@ func TestBundledPagesOffer(t *testing.T) {
 			"payloads: webpage_content schema_proposal validation_results pubmed_search_results\nactions: close_chat/client apply_schema/server"},
 		{"retrieval", "edit_stream", "retrieval", "x", "edit_stream.retrieval.x known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream\n" +
 			"payloads: webpage_content query_suggestion pubmed_search_results\nactions: close_chat/client"},
-		{"document", "document", "", "", "document.. known=true builder=\ntools: search_pubmed get_payload\npayloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
+		{"document", "document", "", "", "document.. known=true builder=document\n" +
+			"tools: search_pubmed get_payload get_report list_reports read_document plan_document write_block edit_block delete_block move_block\n" +
+			"payloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
 		{"unknown tab", "streams", "nowhere", "", "streams.nowhere. known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream\n" +
 			"payloads: webpage_content stream_suggestions pubmed_search_results\nactions: close_chat/client"},
 		{"unknown page", "inventory", "t", "s", "inventory.t.s known=false builder=\ntools: search_pubmed get_payload\npayloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
@@ -347,7 +352,7 @@ tabs:
 		`a.yaml:3: unknown tool "no_tool"`,
 		`a.yaml:3: tool "get_report" is there twice`,
 		`a.yaml:5: unknown payload type "no_payload"`,
-		`a.yaml:7: unknown context builder "nobody"; there are: report, stream`,
+		`a.yaml:7: unknown context builder "nobody"; there are: document, report, stream`,
 		`a.yaml:8: template: `,
 		`a.yaml:10: handler of action "x" must be client or server, not "moon"`,
 		`a.yaml:11: action "y" has no handler on the server; those that have: apply_schema`,

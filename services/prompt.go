@@ -43,7 +43,8 @@ type PromptOptions struct {
 
 // prompter builds system prompts. It is safe for concurrent use.
 type prompter struct {
-	research researchStore
+	research  researchStore
+	documents documentReader // nil is no documents
 	PromptOptions
 }
 
@@ -51,6 +52,9 @@ type prompter struct {
 type promptInput struct {
 	Offer   Offer
 	Context schemas.Object
+	// Owner and ConversationID are whose turn it is and in which chat.
+	Owner          string
+	ConversationID int64
 	// Payloads are those of the chat, in order; their data is not needed.
 	Payloads []schemas.CustomPayload
 }
@@ -106,12 +110,12 @@ func (p *prompter) build(ctx context.Context, in promptInput) string {
 // load runs the page's context builder.
 func (p *prompter) load(ctx context.Context, in promptInput) loadedContext {
 	builder, ok := contextBuilders[in.Offer.ContextBuilder]
-	if !ok || p.research == nil {
+	if !ok {
 		return loadedContext{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, contextTimeout)
 	defer cancel()
-	return builder(ctx, p.research, in.Context)
+	return builder(ctx, p, &in)
 }
 
 func (p *prompter) writeIdentity(b *strings.Builder, o Offer) {

@@ -91,11 +91,13 @@ type runsStore interface {
 type RunsOptions struct {
 	Store    runsStore
 	Research researchStore
-	Agent    Agent
-	Pages    *Pages
-	Actions  *Actions
-	Prompt   PromptOptions
-	History  HistoryOptions
+	// Documents is what prompts show of documents; nil shows nothing.
+	Documents documentReader
+	Agent     Agent
+	Pages     *Pages
+	Actions   *Actions
+	Prompt    PromptOptions
+	History   HistoryOptions
 	// NewFilter returns a filter for one run.
 	NewFilter func(types []turn.PayloadType, actions []schemas.Action) TextFilter
 	// Frame encodes an event for the dialect chat, appending to dst; nothing
@@ -168,6 +170,7 @@ func NewRuns(o RunsOptions) *Runs {
 	r := &Runs{RunsOptions: o, live: make(map[string]*run), perUser: make(map[string]int), orphans: make(map[string]bool)}
 	o.Prompt.Now = o.Now
 	r.prompts = newPrompter(o.Research, o.Prompt)
+	r.prompts.documents = o.Documents
 	r.history = newHistorian(o.Store, o.History, o.Logger)
 	r.budget = newBudget(o.Budget, o.Store, r.now)
 	r.base, r.stop = context.WithCancelCause(context.Background())

@@ -10,7 +10,7 @@ import (
 // builtinNames are the names of the built-in tools, configured or not.
 var builtinNames = []string{
 	"search_pubmed", "get_pubmed_article", "web_search", "fetch_webpage", "search_articles", "list_reports", "get_report",
-	"list_streams", "get_stream", "get_payload",
+	"list_streams", "get_stream", "get_payload", "read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
 }
 
 // Config says which built-in tools there are.
@@ -24,6 +24,8 @@ type Config struct {
 	// offered.
 	Research research
 	Payloads payloads
+	// Documents are the users'; without them the document tools are not offered.
+	Documents documents
 }
 
 // Builtin returns the built-in tools whose services are configured. The error
@@ -37,5 +39,6 @@ func Builtin(c Config) ([]turn.Tool, error) {
 	out := append(pubmed, search...)
 	out = append(out, FetchWebpage(FetchConfig{Allow: c.FetchAllow})...)
 	out = append(out, Research(c.Research)...)
+	out = append(out, Documents(c.Documents)...)
 	return append(out, Payloads(c.Payloads)...), nil
 }

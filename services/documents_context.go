@@ -1,0 +1,74 @@
+package services
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Limits of what a prompt shows of a document.
+const (
+	maxContextBlocks = 100
+	maxContextBlock  = 100 // characters of a block's beginning
+)
+
+// documentReader reads a document with its blocks; what is unknown or somebody
+// else's is schemas.ErrNotFound.
+type documentReader interface {
+	Document(ctx context.Context, owner, id string) (schemas.Document, error)
+}
+
+// documentContext lists the blocks of the document under document_id, else of
+// the chat's own.
+func documentContext(ctx context.Context, p *prompter, in *promptInput) loadedContext {
+	var l loadedContext
+	id := turn.DocumentID(in.Context, in.ConversationID)
+	switch {
+	case p.documents == nil:
+		return l
+	case id == "":
+		l.note("the page names no valid document_id")
+		return l
+	}
+	d, err := p.documents.Document(ctx, in.Owner, id)
+	switch {
+	case errors.Is(err, schemas.ErrNotFound):
+		l.note("the document does not exist yet; it is made when something is written into it")
+	case err != nil:
+		l.note("the document could not be loaded")
+	default:
+		l.add("document "+id, documentOutline(&d))
+	}
+	return l
+}
+
+// documentOutline names a document's blocks in order, each with its beginning.
+func documentOutline(d *schemas.Document) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Title: %s\n", promptLine(d.Title, maxContextLine))
+	if d.NewTitle != "" {
+		fmt.Fprintf(&b, "New title, not yet accepted: %s\n", promptLine(d.NewTitle, maxContextLine))
+	}
+	fmt.Fprintf(&b, "Blocks: %d\n", len(d.Blocks))
+	for i := range d.Blocks {
+		if i == maxContextBlocks {
+			fmt.Fprintf(&b, "(%s not listed)\n", plural(len(d.Blocks)-i, "more block"))
+			break
+		}
+		block := &d.Blocks[i]
+		content := *cmp.Or(block.New, block.Current, new(string))
+		fmt.Fprintf(&b, "%d. block_id %s | %s | %s | %s", i+1, block.ID, promptLine(block.Type, maxPromptName),
+			strings.ReplaceAll(string(block.State), "_", " "), plural(utf8.RuneCountInString(content), "character"))
+		if !strings.HasPrefix(block.Type, "image/") && content != "" {
+			fmt.Fprintf(&b, " | %s", promptLine(content[:min(len(content), 8*maxContextBlock)], maxContextBlock))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,260 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Bounds of the document tools. A read of a whole document shows so much of each
+// block and of all; one block is shown whole.
+const (
+	maxPlanned      = 100
+	maxPlanText     = 500 // characters of a heading or a brief
+	maxReadBlock    = 6_000
+	maxReadDocument = 60_000
+)
+
+// documents is what the tools change (4-documents.md). What they change waits
+// until the user accepts it. Plan and Write make the document when there is
+// none; a repeated call changes nothing more.
+type documents interface {
+	Get(ctx context.Context, user schemas.User, id string) (schemas.Document, error)
+	Plan(ctx context.Context, user schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error)
+	Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error)
+	Move(ctx context.Context, user schemas.User, document, id string, after *string) (schemas.Block, error)
+	Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error)
+}
+
+// Documents returns the tools that read and write the document of the page:
+// read_document, plan_document, write_block, edit_block, delete_block and
+// move_block; nothing without documents. The document is the one that the
+// context names, else the chat's own.
+//
+// All of them are idempotent: a new block's id depends on the run and the call
+// alone, and a write, a mark or a move that is there already changes nothing.
+// Those that change something run alone, in the order in which the model asked.
+func Documents(data documents) []turn.Tool {
+	if data == nil {
+		return nil
+	}
+	d := documentTools{data}
+	id := func(s *jsonschema.Schema, names ...string) {
+		for _, name := range names {
+			s.Properties[name].Pattern = `^[A-Za-z0-9_-]{0,64}$`
+		}
+	}
+	return []turn.Tool{
+		New("read_document", "Read the document on the user's page, as it will be when all that is pending is accepted: each block with its id, type, state and content. "+
+			"Long blocks are shortened; pass a block_id to read one whole.", d.read, Idempotent(),
+			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
+		New("plan_document", "Plan a new document, or the document anew: its title and its blocks in order, to be filled with write_block afterwards, one after the other. "+
+			"Everything that the document has now is marked as deleted; the user decides.", d.plan, Idempotent(), Serial(),
+			Refine(func(s *jsonschema.Schema) {
+				most := maxPlanned
+				sized(s, "title", 1, 200)
+				one := 1
+				s.Properties["blocks"].MinItems, s.Properties["blocks"].MaxItems = &one, &most
+			})),
+		New("write_block", "Write a block's content: into a planned or existing block by its block_id, or as a new block. "+
+			"It waits until the user accepts it. Types: md for Markdown; csv with the header in the first row; interactive_chart, whose content is CSV and whose "+
+			"meta is a Vega-Lite specification without data; image/png or image/jpg in base64.", d.write, Idempotent(), Serial(),
+			Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id"); sized(s, "type", 0, 64) })),
+		New("edit_block", "Replace the content of an existing block. It waits until the user accepts it.", d.edit, Idempotent(), Serial(),
+			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
+		New("delete_block", "Mark a block as deleted. It goes when the user accepts that.", d.remove, Idempotent(), Serial(),
+			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
+		New("move_block", "Move a block behind another one; an empty after_block_id is the front. It moves when the user accepts that.", d.move, Idempotent(), Serial(),
+			Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id") })),
+	}
+}
+
+type documentTools struct{ data documents }
+
+type readArguments struct {
+	BlockID string `json:"block_id,omitempty" jsonschema:"only this block, whole"`
+}
+
+type planArguments struct {
+	Title  string         `json:"title" jsonschema:"title of the document"`
+	Blocks []plannedBlock `json:"blocks" jsonschema:"the blocks in order"`
+}
+
+type plannedBlock struct {
+	Type    string `json:"type" jsonschema:"md, csv, interactive_chart, image/png or image/jpg"`
+	Heading string `json:"heading" jsonschema:"heading of the block"`
+	Brief   string `json:"brief,omitempty" jsonschema:"what the block is to say, in a sentence"`
+}
+
+// The content comes last, so that it can be shown while it is written.
+
+type writeArguments struct {
+	BlockID      string         `json:"block_id,omitempty" jsonschema:"id of the planned or existing block; without it a new block is added"`
+	Type         string         `json:"type,omitempty" jsonschema:"type of the block; of a new one md if not given"`
+	Meta         map[string]any `json:"meta,omitempty" jsonschema:"of an interactive_chart its Vega-Lite specification without data; of an image mime, width and height"`
+	AfterBlockID *string        `json:"after_block_id,omitempty" jsonschema:"where a new block goes: behind this block, to the front if empty, to the end if not given"`
+	Content      string         `json:"content" jsonschema:"the whole content"`
+}
+
+type editArguments struct {
+	BlockID string `json:"block_id" jsonschema:"id of the block"`
+	Content string `json:"content" jsonschema:"the whole new content"`
+}
+
+type blockArguments struct {
+	BlockID string `json:"block_id" jsonschema:"id of the block"`
+}
+
+type moveArguments struct {
+	BlockID      string `json:"block_id" jsonschema:"id of the block"`
+	AfterBlockID string `json:"after_block_id" jsonschema:"id of the block that it comes behind; empty is the front"`
+}
+
+// target is the document of a call.
+func target(call *Call) (string, error) {
+	id := turn.DocumentID(call.Context, call.ConversationID)
+	if id == "" {
+		return "", Invalid("the page names no valid document_id")
+	}
+	return id, nil
+}
+
+// seen tells the page what has changed.
+func seen(call *Call, message string, what turn.BlockProgress) {
+	call.Progress("document", message, 1, what)
+}
+
+func changed(call *Call, document, message string, b *schemas.Block) {
+	seen(call, message, turn.BlockProgress{BlockID: b.ID, DocumentID: document, Type: b.Type, State: b.State, Revision: b.Revision})
+}
+
+// noBlock says what a model can do about an unknown id.
+func noBlock(err error) error {
+	if err != nil && schemas.Visible(err).Code == schemas.CodeNotFound {
+		return Invalid("there is no such block in this document; call read_document for the ids of its blocks")
+	}
+	return err
+}
+
+func (d documentTools) read(ctx context.Context, call *Call, in readArguments) (Result, error) {
+	id, err := target(call)
+	if err != nil {
+		return Result{}, err
+	}
+	doc, err := d.data.Get(ctx, call.User, id)
+	if err != nil && schemas.Visible(err).Code != schemas.CodeNotFound {
+		return Result{}, err
+	}
+	blocks := proposed(doc.Blocks)
+	if in.BlockID != "" {
+		for i := range blocks {
+			if blocks[i].ID == in.BlockID {
+				return Text(blockText(&blocks[i], utf8.RuneCountInString(blockContent(&blocks[i])))), nil
+			}
+		}
+		return Result{}, noBlock(schemas.ErrNotFound)
+	}
+	if len(blocks) == 0 {
+		return Text("The document has no blocks yet. Plan it with plan_document, or add blocks with write_block."), nil
+	}
+	return Text(documentText(&doc, blocks)), nil
+}
+
+func (d documentTools) plan(ctx context.Context, call *Call, in planArguments) (Result, error) {
+	id, err := target(call)
+	if err != nil {
+		return Result{}, err
+	}
+	blocks := make([]record.NewBlock, len(in.Blocks))
+	ids := make([]string, len(in.Blocks))
+	var b strings.Builder
+	fmt.Fprintf(&b, "The document %q is planned. Fill its blocks with write_block, one after the other:\n", oneLine(in.Title))
+	for i, p := range in.Blocks {
+		p.Heading, p.Brief = cut(oneLine(p.Heading), maxPlanText), cut(oneLine(p.Brief), maxPlanText)
+		meta, err := json.Marshal(map[string]any{record.PlannedKey: map[string]string{"heading": p.Heading, "brief": p.Brief}})
+		if err != nil {
+			return Result{}, err
+		}
+		blocks[i] = record.NewBlock{ID: call.BlockID(i), Type: or(p.Type, schemas.BlockMarkdown), Meta: meta}
+		ids[i] = blocks[i].ID
+		fmt.Fprintf(&b, "\nblock_id: %s (%s, planned)\n%s (%s)\n", ids[i], blocks[i].Type, p.Heading, or(p.Brief, "no brief"))
+	}
+	if _, err := d.data.Plan(ctx, call.User, id, strings.TrimSpace(in.Title), blocks); err != nil {
+		return Result{}, err
+	}
+	seen(call, fmt.Sprintf("Planned %d blocks", len(ids)), turn.BlockProgress{BlockIDs: strings.Join(ids, ","), DocumentID: id, Type: schemas.BlockMarkdown, NewDoc: true})
+	return Text(b.String()), nil
+}
+
+func (d documentTools) write(ctx context.Context, call *Call, in writeArguments) (Result, error) {
+	w := record.BlockWrite{Only: in.BlockID != "", NewBlock: record.NewBlock{ID: or(in.BlockID, call.BlockID(0)), Type: in.Type, Content: in.Content, After: in.AfterBlockID}}
+	if in.Meta != nil {
+		meta, err := json.Marshal(in.Meta)
+		if err != nil {
+			return Result{}, err
+		}
+		w.Meta = meta
+	}
+	return d.put(ctx, call, w)
+}
+
+func (d documentTools) edit(ctx context.Context, call *Call, in editArguments) (Result, error) {
+	return d.put(ctx, call, record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: in.BlockID, Content: in.Content}})
+}
+
+func (d documentTools) put(ctx context.Context, call *Call, w record.BlockWrite) (Result, error) {
+	id, err := target(call)
+	if err != nil {
+		return Result{}, err
+	}
+	b, err := d.data.Write(ctx, call.User, id, w)
+	if err != nil {
+		return Result{}, noBlock(err)
+	}
+	changed(call, id, "Wrote a block", &b)
+	return Text(fmt.Sprintf("The block is written and waits for the user.\n\nblock_id: %s (%s, %s)\n%s characters, beginning with: %s",
+		b.ID, b.Type, stateWord(b.State), grouped(utf8.RuneCountInString(w.Content)), or(beginning(&b), "nothing"))), nil
+}
+
+func (d documentTools) remove(ctx context.Context, call *Call, in blockArguments) (Result, error) {
+	id, err := target(call)
+	if err != nil {
+		return Result{}, err
+	}
+	out, err := d.data.Remove(ctx, call.User, id, in.BlockID)
+	if err != nil {
+		return Result{}, noBlock(err)
+	}
+	b := &out.Block
+	if out.Gone {
+		seen(call, "Removed a block", turn.BlockProgress{BlockID: b.ID, DocumentID: id, Type: b.Type, Gone: true})
+		return Text(fmt.Sprintf("The block %s (%s) was new and is gone. It began with: %s", b.ID, b.Type, or(beginning(b), "nothing"))), nil
+	}
+	changed(call, id, "Marked a block as deleted", b)
+	return Text(fmt.Sprintf("The block %s (%s) is marked as deleted and goes when the user accepts that. It begins with: %s", b.ID, b.Type, or(beginning(b), "nothing"))), nil
+}
+
+func (d documentTools) move(ctx context.Context, call *Call, in moveArguments) (Result, error) {
+	id, err := target(call)
+	if err != nil {
+		return Result{}, err
+	}
+	b, err := d.data.Move(ctx, call.User, id, in.BlockID, &in.AfterBlockID)
+	if err != nil {
+		return Result{}, noBlock(err)
+	}
+	changed(call, id, "Moved a block", &b)
+	where := "to the front"
+	if in.AfterBlockID != "" {
+		where = "behind the block " + in.AfterBlockID
+	}
+	return Text(fmt.Sprintf("The block %s (%s) is moved %s; its state is %s. It begins with: %s", b.ID, b.Type, where, stateWord(b.State), or(beginning(&b), "nothing"))), nil
+}

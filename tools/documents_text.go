@@ -1,0 +1,109 @@
+package tools
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// maxBeginning is how many characters stand for a block.
+const maxBeginning = 120
+
+// proposed returns the blocks as they will be when all is accepted.
+func proposed(blocks []schemas.Block) []schemas.Block {
+	kept := slices.DeleteFunc(slices.Clone(blocks), func(b schemas.Block) bool { return b.State == schemas.BlockPendingDelete })
+	place := func(b schemas.Block) string { return cmp.Or(b.NewPosition, b.Position) }
+	slices.SortStableFunc(kept, func(a, b schemas.Block) int { return cmp.Compare(place(a), place(b)) })
+	return kept
+}
+
+func stateWord(s schemas.BlockState) string { return strings.ReplaceAll(string(s), "_", " ") }
+
+// blockContent is what a block will hold; of an image what can be said of it.
+func blockContent(b *schemas.Block) string {
+	content := ""
+	switch {
+	case b.New != nil:
+		content = *b.New
+	case b.Current != nil:
+		content = *b.Current
+	}
+	if strings.HasPrefix(b.Type, "image/") {
+		return fmt.Sprintf("(an image of %s bytes in base64, not shown)", grouped(len(content)))
+	}
+	if heading, brief := plannedFor(b); content == "" && heading != "" {
+		return fmt.Sprintf("(not written yet; planned: %s; %s)", heading, or(brief, "no brief"))
+	}
+	return content
+}
+
+// plannedFor returns what a plan says of a block that is not written.
+func plannedFor(b *schemas.Block) (heading, brief string) {
+	var m map[string]json.RawMessage
+	var p struct{ Heading, Brief string }
+	if json.Unmarshal(b.Meta, &m) != nil || json.Unmarshal(m[record.PlannedKey], &p) != nil {
+		return "", ""
+	}
+	return p.Heading, p.Brief
+}
+
+// blockText names a block and shows at most limit characters of it. The content
+// stands on lines of its own between the head and a line that ends it.
+func blockText(b *schemas.Block, limit int) string {
+	content := blockContent(b)
+	total := utf8.RuneCountInString(content)
+	if total > limit {
+		content = cut(content, limit) + fmt.Sprintf("\n(the first %s of %s characters; read_document with this block_id shows them all)", grouped(limit), grouped(total))
+	}
+	meta := ""
+	if m := cmp.Or(string(b.NewMeta), string(b.Meta)); m != "" && b.Type == schemas.BlockChart {
+		if heading, _ := plannedFor(b); heading == "" {
+			meta = "meta: " + cut(m, maxReadBlock) + "\n"
+		}
+	}
+	return fmt.Sprintf("block_id: %s (%s, %s)\n%s%s\n(end of the block)\n", b.ID, b.Type, stateWord(b.State), meta, strings.TrimRight(content, "\n"))
+}
+
+// documentText shows a document; when there is too much of it the later blocks
+// are named only.
+func documentText(d *schemas.Document, blocks []schemas.Block) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Title: %s\nBlocks: %d\n", oneLine(cmp.Or(d.NewTitle, d.Title)), len(blocks))
+	if going := len(d.Blocks) - len(blocks); going > 0 {
+		fmt.Fprintf(&b, "Blocks marked as deleted, not shown: %d\n", going)
+	}
+	for i := range blocks {
+		limit := min(maxReadBlock, maxReadDocument-b.Len())
+		if limit < maxBeginning {
+			limit = maxBeginning
+		}
+		if b.Len() > 2*maxReadDocument {
+			fmt.Fprintf(&b, "\n(%d more blocks, not shown)\n", len(blocks)-i)
+			break
+		}
+		b.WriteString("\n" + blockText(&blocks[i], limit))
+	}
+	return b.String()
+}
+
+// beginning is the first characters of a block on one line.
+func beginning(b *schemas.Block) string {
+	content := blockContent(b)
+	return cut(oneLine(content[:min(len(content), 8*maxBeginning)]), maxBeginning)
+}
+
+// grouped writes a number with its thousands apart.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
