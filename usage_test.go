@@ -58,8 +58,15 @@ func serveTray(t *testing.T, database, settings string) (_ *tray, stop func()) {
 	}
 }
 
-// send sends a request of the user's and returns the answer with its body.
-func (s *tray) send(user, method, path, body string) (*http.Response, string) {
+// answered is an answer that was read.
+type answered struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request of the user's.
+func (s *tray) send(user, method, path, body string) answered {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -76,16 +83,16 @@ func (s *tray) send(user, method, path, body string) (*http.Response, string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return res, string(got)
+	return answered{res.StatusCode, res.Header, string(got)}
 }
 
 // fetch sends a request that succeeds and returns its answer.
 func fetch[T any](s *tray, user, method, path, body string) T {
 	s.t.Helper()
 	var v T
-	res, got := s.send(user, method, path, body)
-	if err := json.Unmarshal([]byte(got), &v); err != nil || res.StatusCode != http.StatusOK {
-		s.t.Fatalf("%s %s: %d %s", method, path, res.StatusCode, got)
+	got := s.send(user, method, path, body)
+	if err := json.Unmarshal([]byte(got.body), &v); err != nil || got.status != http.StatusOK {
+		s.t.Fatalf("%s %s: %d %s", method, path, got.status, got.body)
 	}
 	return v
 }
@@ -170,8 +177,9 @@ func TestUsageEndToEnd(t *testing.T) {
 	}
 
 	up.small.Push(upstream.Text("Hello"))
-	if _, got := s.send("bob", "POST", "/api/chat/stream?dialect=messages", `{"message":"hi","model":"small"}`); !strings.Contains(got, `"total_tokens":12,"cost_usd":0.000007}`) {
-		t.Errorf("stream_end has no cost:\n%s", got)
+	got := s.send("bob", "POST", "/api/chat/stream?dialect=messages", `{"message":"hi","model":"small"}`)
+	if !strings.Contains(got.body, `"total_tokens":12,"cost_usd":0.000007}`) {
+		t.Errorf("stream_end has no cost:\n%s", got.body)
 	}
 
 	today := time.Now().UTC().Format(time.DateOnly)
@@ -190,8 +198,8 @@ func TestUsageEndToEnd(t *testing.T) {
 	if diff := cmp.Diff([]schemas.UsageItem{item("small", smallCost)}, s.usage("root", "?user="+bob).Items); diff != "" {
 		t.Errorf("usage of bob, asked by an admin (-want +got):\n%s", diff)
 	}
-	if res, got := s.send("ann", "GET", "/api/usage?user="+bob, ""); res.StatusCode != http.StatusForbidden {
-		t.Errorf("another user's usage: %d %s", res.StatusCode, got)
+	if got := s.send("ann", "GET", "/api/usage?user="+bob, ""); got.status != http.StatusForbidden {
+		t.Errorf("another user's usage: %d %s", got.status, got.body)
 	}
 	stored := fetch[schemas.Run](s, "ann", "GET", "/api/chat/runs/"+first.RunID, "")
 	if stored.Usage != first.Usage {
@@ -234,10 +242,10 @@ func TestUsageOfEveryCall(t *testing.T) {
 	t.Run("broken off", func(t *testing.T) {
 		up.large.Push(upstream.Open(upstream.Say("Twelve chars")))
 		before := s.usage("bob", "").Total
-		res, _ := s.send("bob", "POST", "/api/chat", `{"message":"hi"}`)
+		got := s.send("bob", "POST", "/api/chat", `{"message":"hi"}`)
 		used := s.usage("bob", "").Total
-		if res.StatusCode != http.StatusBadGateway || used.OutputTokens-before.OutputTokens != 3 || used.InputTokens == 0 || used.CostUSD == 0 {
-			t.Errorf("status %d, used %+v", res.StatusCode, used)
+		if got.status != http.StatusBadGateway || used.OutputTokens-before.OutputTokens != 3 || used.InputTokens == 0 || used.CostUSD == 0 {
+			t.Errorf("status %d, used %+v", got.status, used)
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
@@ -269,15 +277,15 @@ func TestBudgetEndToEnd(t *testing.T) {
 	refused := func() {
 		t.Helper()
 		calls := up.large.Calls()
-		res, got := s.send("ann", "POST", "/api/chat/stream", `{"message":"hi"}`)
+		got := s.send("ann", "POST", "/api/chat/stream", `{"message":"hi"}`)
 		var p schemas.Problem
-		if err := json.Unmarshal([]byte(got), &p); err != nil || res.StatusCode != http.StatusTooManyRequests || p.Code != schemas.CodeBudget {
-			t.Errorf("got %d %s", res.StatusCode, got)
+		if err := json.Unmarshal([]byte(got.body), &p); err != nil || got.status != http.StatusTooManyRequests || p.Code != schemas.CodeBudget {
+			t.Errorf("got %d %s", got.status, got.body)
 		}
 		left := time.Until(time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour))
-		after, err := strconv.Atoi(res.Header.Get("Retry-After"))
+		after, err := strconv.Atoi(got.header.Get("Retry-After"))
 		if err != nil || (time.Duration(after)*time.Second-left).Abs() > time.Minute {
-			t.Errorf("Retry-After is %q, want %s", res.Header.Get("Retry-After"), left)
+			t.Errorf("Retry-After is %q, want %s", got.header.Get("Retry-After"), left)
 		}
 		if up.large.Calls() != calls {
 			t.Error("a model was called")
@@ -294,4 +302,35 @@ func TestBudgetEndToEnd(t *testing.T) {
 	defer stop()
 	s.ask("ann", `{"message":"hi"}`)
 	refused()
+}
+
+// TestUsageOutlivesAStop interrupts a run in the middle of a reply: what it had
+// used counts with what the next process uses for it.
+func TestUsageOutlivesAStop(t *testing.T) {
+	up := newServers(t)
+	said := make(chan struct{})
+	up.large.Push(upstream.Open(upstream.Say("Twelve chars"), upstream.Signal(said), upstream.Wait(nil)), upstream.Text("Hello"))
+	database := filepath.Join(t.TempDir(), "c.db")
+	s, stop := serveTray(t, database, up.settings("drain: 50ms"))
+	read := make(chan string)
+	go func() {
+		read <- s.send("ann", "POST", "/api/chat/stream", `{"message":"hi","chat_id":"interrupted"}`).body
+	}()
+	<-said
+	run := fetch[schemas.ChatList](s, "ann", "GET", "/api/chats", "").Items[0].ActiveRunID
+	stop()
+	if got := <-read; !strings.Contains(got, "Twelve chars") {
+		t.Fatalf("the reply was not shown before the stop:\n%s", got)
+	}
+
+	s, stop = serveTray(t, database, up.settings(""))
+	defer stop()
+	s.send("ann", "GET", "/api/chat/runs/"+run+"/stream", "")
+	ended := fetch[schemas.Run](s, "ann", "GET", "/api/chat/runs/"+run, "")
+	if u := ended.Usage; ended.State != schemas.RunCompleted || ended.Attempt != 2 || u.OutputTokens != 3+2 || u.InputTokens <= 10 {
+		t.Errorf("the run is %+v", ended)
+	}
+	if got := s.usage("ann", "").Total; got.Runs != 1 || got.OutputTokens != ended.Usage.OutputTokens || got.InputTokens != ended.Usage.InputTokens {
+		t.Errorf("the total is %+v, the run used %+v", got, ended.Usage)
+	}
 }

@@ -129,7 +129,7 @@ func (f *fallback) queue(model string) []string {
 // others returns those of the queue that may do better than the model that
 // failed.
 func (f *fallback) others(model string, queue []string, failed error) []string {
-	switch code := schemas.Visible(failed).Code; code { //nolint:exhaustive // the codes of models that failed
+	switch schemas.Visible(failed).Code {
 	case schemas.CodeRateLimited, schemas.CodeUpstreamAuth, schemas.CodeUpstreamTimeout, schemas.CodeUpstreamUnavailable:
 		f.mu.Lock()
 		defer f.mu.Unlock()

@@ -177,7 +177,10 @@ func TestFallbackNames(t *testing.T) {
 	c := &cast{models: map[string]agents.Model{"a": modeltest.NewScript(fails(schemas.CodeUpstreamAuth)), "b": b}}
 	m := agents.Fallback(c, agents.FallbackOptions{Order: order("b")})
 	var names []string
-	for d := range m.Stream(t.Context(), agents.ModelRequest{Model: "a"}) {
+	for d, err := range m.Stream(t.Context(), agents.ModelRequest{Model: "a"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		names = append(names, d.Model)
 	}
 	if diff := cmp.Diff([]string{"b", "", ""}, names); diff != "" {

@@ -53,8 +53,8 @@ func TestMetered(t *testing.T) {
 				cancel()
 			}
 			n := 0
-			for range agents.Metered(modeltest.NewScript(tt.reply)).Stream(ctx, req) {
-				if n++; n == tt.read {
+			for _, err := range agents.Metered(modeltest.NewScript(tt.reply)).Stream(ctx, req) {
+				if n++; n == tt.read || err != nil {
 					break
 				}
 			}

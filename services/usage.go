@@ -42,7 +42,7 @@ func cost(tokens int, perMillion schemas.USD) schemas.USD {
 	if rest >= million/2 {
 		whole++
 	}
-	return schemas.USD(min(whole, uint64(maxCost))) //nolint:gosec // bounded
+	return schemas.USD(min(whole, uint64(maxCost)))
 }
 
 // ledger adds up the calls of models that a run makes, by model. It is safe for
