@@ -58,9 +58,13 @@ type fallback struct {
 
 // Stream asks the request's model, and those that stand in for it.
 func (f *fallback) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta, error] {
+	order := f.Order(req.Model)
+	if len(order) == 0 {
+		return f.next.Stream(ctx, req)
+	}
 	return func(yield func(Delta, error) bool) {
 		asked, last := req.Model, error(nil)
-		queue := f.queue(asked)
+		queue := f.queue(asked, order)
 		for len(queue) > 0 {
 			req.Model, queue = queue[0], queue[1:]
 			if last != nil {
@@ -107,11 +111,7 @@ func (f *fallback) ask(ctx context.Context, asked string, req ModelRequest, yiel
 
 // queue is the model and those that stand in for it; models that rest come
 // last.
-func (f *fallback) queue(model string) []string {
-	order := f.Order(model)
-	if len(order) == 0 {
-		return []string{model}
-	}
+func (f *fallback) queue(model string, order []string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
