@@ -16,7 +16,7 @@ type briefing struct {
 	request    turn.Request
 	filter     TextFilter
 	types      []turn.PayloadType
-	payloadIDs map[string]bool
+	payloadIDs []string // in the order in which they were stored
 }
 
 // offer is what the request's page, tab and subtab allow.
@@ -25,20 +25,28 @@ func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (Offer, error)
 	return r.Pages.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
 }
 
-// brief reads what the run needs and builds its prompt.
-func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
+// outline is the part of a briefing for which nothing is read.
+func (r *Runs) outline(one *run) (*briefing, Offer, error) {
 	offer, err := r.offer(one.req, one.owner)
 	if err != nil {
-		return nil, fmt.Errorf("resolve the page: %w", err)
+		return nil, offer, fmt.Errorf("resolve the page: %w", err)
 	}
-	b := &briefing{filter: r.NewFilter(offer.PayloadTypes, offer.Actions), types: offer.PayloadTypes, payloadIDs: make(map[string]bool)}
+	return &briefing{filter: r.NewFilter(offer.PayloadTypes, offer.Actions), types: offer.PayloadTypes}, offer, nil
+}
+
+// brief reads what the run needs and builds its prompt.
+func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
+	b, offer, err := r.outline(one)
+	if err != nil {
+		return nil, err
+	}
 	in := promptInput{Offer: offer, Context: one.req.Context, Owner: one.owner.ID, ConversationID: one.conversationID}
 	if !one.newChat {
 		if in.Payloads, err = r.Store.Payloads(ctx, one.owner.ID, one.conversationID); err != nil {
 			return nil, fmt.Errorf("read the payloads: %w", err)
 		}
 		for _, p := range in.Payloads {
-			b.payloadIDs[p.PayloadID] = true
+			b.payloadIDs = append(b.payloadIDs, p.PayloadID)
 		}
 	}
 	b.request = turn.Request{

@@ -64,9 +64,11 @@ type recorder struct {
 
 	// checkpoint is the reply that is to be stored with the next write.
 	checkpoint *record.Checkpoint
-	// silent is set while finished steps are gone through again.
-	silent bool
-	err    error // the first append that failed
+	// silent is set while finished steps are gone through again, of which the
+	// stored log shows the first keptMarkers markers.
+	silent      bool
+	keptMarkers int
+	err         error // the first append that failed
 
 	// interrupted holds the calls that an earlier attempt began and did not
 	// finish; it does not change once tools run.
@@ -89,9 +91,18 @@ func newRecorder(r *run) *recorder {
 	return rec
 }
 
-// use gives the recorder what the briefing found.
+// use gives the recorder what the briefing found. What a recovered run has taken
+// over gets the order in which it was stored.
 func (rec *recorder) use(brief *briefing) {
-	rec.brief, rec.filter, rec.taken = brief, brief.filter, brief.payloadIDs
+	rec.brief, rec.filter = brief, brief.filter
+	for _, id := range brief.payloadIDs {
+		rec.take(id)
+	}
+	if len(rec.payloads) > 1 {
+		slices.SortStableFunc(rec.payloads, func(a, b schemas.CustomPayload) int {
+			return slices.Index(brief.payloadIDs, a.PayloadID) - slices.Index(brief.payloadIDs, b.PayloadID)
+		})
+	}
 	rec.types = make(map[string]turn.PayloadType, len(brief.types))
 	for _, t := range brief.types {
 		rec.types[t.Name] = t

@@ -45,43 +45,62 @@ func (rec *recorder) at(index int) *call {
 	return rec.calls[index]
 }
 
-// toolStart shows a call and writes down that it begins, with the reply that
-// asked for it. Who must not begin before that is on disk waits for c.started.
+// toolStart writes down that a call begins, with the reply that asked for it,
+// and shows the call. A reply is on disk before its first tool is shown; each
+// tool waits for its own write, see wrap.
 func (rec *recorder) toolStart(e turn.ToolStart) {
 	rec.flushFilterBlock()
 	c := rec.at(e.Index)
 	c.ToolUseID, c.Name, c.Input = e.ID, e.Name, e.Input
 	c.State, c.Attempt, c.StartedAt = record.ToolStarted, rec.run.attempt, rec.run.runs.now()
-	rec.status("Running " + e.Name + "...")
-	thread, block, message := rec.levels.openTool(e, rec.parallel(e.Index))
-	rec.emitData(runlog.ToolStart, thread, block, message, schemas.ToolStartEvent{
-		Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index,
-	})
-	row := c.ToolCall
+	row, first := c.ToolCall, rec.checkpoint != nil
 	w := rec.write(&record.Write{ToolCall: &row})
+	if first {
+		if err := w.wait(rec.run.ctx); err != nil {
+			rec.fail(err)
+			return
+		}
+	}
+	rec.begin(e)
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	rec.started[e.Index] = w
 }
 
-// wrap gives tools the user, the chat and the page, and lets one with side
-// effects begin only when it is on disk that it does. A call that an earlier
-// attempt began and that may not be run twice is answered as interrupted.
+// begin shows that a call begins.
+func (rec *recorder) begin(e turn.ToolStart) {
+	rec.status("Running " + e.Name + "...")
+	thread, block, message := rec.levels.openTool(e, rec.parallel(e.Index))
+	rec.emitData(runlog.ToolStart, thread, block, message, schemas.ToolStartEvent{
+		Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index,
+	})
+}
+
+// fail notes the first error that ends the attempt; that the run is being
+// stopped is none of them.
+func (rec *recorder) fail(err error) {
+	if rec.err == nil && context.Cause(rec.run.ctx) == nil {
+		rec.err = err
+	}
+}
+
+// wrap gives tools the user, the chat and the page, and lets one begin only when
+// it is on disk that it does. A call that an earlier attempt began and that may
+// not be run twice is answered as interrupted.
 func (rec *recorder) wrap(tools []turn.Tool) []turn.Tool {
 	wrapped := make([]turn.Tool, len(tools))
 	for i, t := range tools {
 		wrapped[i] = t
 		wrapped[i].Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {
-			if !t.Idempotent {
-				if rec.interrupted[c.Index] {
-					return turn.Result{Text: interruptedText, IsError: true}, nil
-				}
-				rec.mu.Lock()
-				w := rec.started[c.Index]
-				rec.mu.Unlock()
-				if err := w.wait(ctx); err != nil {
-					return turn.Result{}, err
-				}
+			if !t.Idempotent && rec.interrupted[c.Index] {
+				return turn.Result{Text: interruptedText, IsError: true}, nil
+			}
+			rec.mu.Lock()
+			w := rec.started[c.Index]
+			rec.mu.Unlock()
+			if err := c.Waiting(func() error { return w.wait(ctx) }); err != nil {
+				rec.run.stop(err) // the attempt cannot go on without this write
+				return turn.Result{}, err
 			}
 			c.User, c.ConversationID, c.RunID, c.Context = rec.run.owner, rec.run.conversationID, rec.run.id, rec.run.req.Context
 			return t.Run(ctx, c)
@@ -139,8 +158,9 @@ func (rec *recorder) toolComplete(e turn.ToolComplete) {
 	}
 	rec.result(e.Index, e.Result)
 	row := c.ToolCall
-	if err := rec.write(&record.Write{ToolCall: &row}).wait(rec.run.ctx); err != nil && rec.err == nil {
-		rec.err = err
+	// A run that is being stopped keeps what it has.
+	if err := rec.write(&record.Write{ToolCall: &row}).wait(context.WithoutCancel(rec.run.ctx)); err != nil {
+		rec.fail(err)
 		return
 	}
 	rec.completed(c)
@@ -171,18 +191,30 @@ func (rec *recorder) completed(c *call) {
 	}
 	rec.levels.closeTool(c.Index, c.IsError, c.payload)
 	c.done = true
-	for rec.marked < len(rec.calls) && rec.calls[rec.marked] != nil && rec.calls[rec.marked].done {
-		rec.marker(rec.marked)
+	rec.dueMarkers()
+}
+
+// dueMarkers shows the markers of finished calls in the order in which the model
+// asked; in silence only those that have been shown.
+func (rec *recorder) dueMarkers() {
+	for n := rec.marked; n < len(rec.calls) && rec.calls[n] != nil && rec.calls[n].done; n++ {
+		if rec.silent && n >= rec.keptMarkers {
+			return
+		}
+		rec.marker(n)
 		rec.marked++
 	}
 }
+
+// markerStart begins [[tool:N]].
+const markerStart = "[[tool:"
 
 // marker shows [[tool:N]] after a blank line, if there is text before it.
 func (rec *recorder) marker(n int) {
 	if rec.visible.Len() > 0 && rec.newlines < 2 {
 		rec.put(runlog.Marker, "\n\n"[rec.newlines:])
 	}
-	rec.put(runlog.Marker, "[[tool:"+strconv.Itoa(n)+"]]")
+	rec.put(runlog.Marker, markerStart+strconv.Itoa(n)+"]]")
 	rec.atMarker = true
 }
 

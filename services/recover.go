@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,25 +13,6 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 )
-
-// checkpoint is what a checkpoint of a run holds: a whole reply of the model,
-// or that a server action was about to run.
-type checkpoint struct {
-	Reply  *turn.Reply `json:"reply,omitempty"`
-	Action bool        `json:"action,omitempty"`
-	// Spent is what the run has used of each model by then.
-	Spent []record.ModelUsage `json:"spent,omitempty"`
-}
-
-// prior is what earlier attempts of a run left behind.
-type prior struct {
-	steps  []turn.Step
-	action bool
-	calls  []record.ToolCall
-	events []runlog.Event
-	cancel bool
-	spent  []record.ModelUsage
-}
 
 // Recover takes up every run that an earlier process left: those under way go
 // on from their last checkpoint as a new attempt, queued ones wait for their
@@ -165,7 +144,7 @@ func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
 
 // readPrior reads what earlier attempts of a run have stored.
 func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
-	p := &prior{cancel: rec.CancelRequested}
+	p := &prior{cancel: rec.CancelRequested, calls: make(map[int]record.ToolCall)}
 	checkpoints, err := r.Store.Checkpoints(ctx, rec.ID)
 	if err != nil {
 		return nil, err
@@ -183,173 +162,26 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 			p.steps = append(p.steps, turn.Step{Reply: *cp.Reply, Results: make([]*turn.Result, len(cp.Reply.ToolCalls))})
 		}
 	}
-	if p.calls, err = r.Store.ToolCalls(ctx, rec.ID); err != nil {
+	calls, err := r.Store.ToolCalls(ctx, rec.ID)
+	if err != nil {
 		return nil, err
+	}
+	for _, c := range calls {
+		p.calls[c.Index] = c
 	}
 	segments, err := r.Store.Segments(ctx, rec.ID, 0)
 	if err != nil {
 		return nil, err
 	}
+	var events []runlog.Event
 	for _, s := range segments {
-		events, err := decodeEvents(s.Data)
+		list, err := decodeEvents(s.Data)
 		if err != nil {
 			return nil, fmt.Errorf("read the log of run %s: %w", rec.ID, err)
 		}
-		p.events = append(p.events, events...)
+		events = append(events, list...)
 	}
+	p.events = standingEvents(events)
+	p.compare()
 	return p, nil
-}
-
-// resume brings the recorder to where the last checkpoint left it and says so
-// in the log. It ends runs that are not to go on: cancelled ones, those with
-// too many attempts, and actions whose outcome is unknown.
-func (r *Runs) resume(one *run, rec *recorder, brief *briefing) (outcome, bool) {
-	p := one.prior
-	rec.restore(p)
-	kept := p.keptThrough()
-	text := rec.visible.String()
-	if p.cancel {
-		text = rec.standing(p.events)
-	}
-	rec.emitData(runlog.Attempt, 0, 0, 0, schemas.StatusEvent{
-		Type: schemas.TypeStatus, Message: "Resuming...", RunID: one.id, ConversationID: one.conversationID, ChatID: one.chatKey,
-		UserMessageID: one.userMessageID, Attempt: one.attempt, KeptThrough: &kept, Text: &text,
-	})
-	rec.levels.closePrior(p.open(kept))
-	rec.stand(text)
-	switch {
-	case p.cancel:
-		return outcome{schemas.RunCancelled, errUserCancel}, true
-	case one.attempt > MaxAttempts:
-		return outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted several times and was given up")}, true
-	case p.action:
-		return outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInterrupted, "the service was interrupted while the action ran; it is not known whether it took effect")}, true
-	}
-	return outcome{}, false
-}
-
-// restore goes through the finished steps again, in silence: the same filter
-// gives the same text, the same payloads and the same markers.
-func (rec *recorder) restore(p *prior) {
-	rec.silent = true
-	defer func() { rec.silent = false }()
-	rec.interrupted = make(map[int]bool)
-	for _, step := range p.steps {
-		rec.spoke = false
-		rec.reply(step.Reply)
-		for i := range step.Reply.ToolCalls {
-			rec.restoreCall(p, step.Reply.FirstIndex+i)
-		}
-	}
-	rec.checkpoint = nil
-	rec.pending = nil
-	if n := len(rec.steps); n > 0 && len(rec.steps[n-1].Reply.ToolCalls) == 0 {
-		rec.stop = ""
-	}
-}
-
-// restoreCall takes over what is known of a call.
-func (rec *recorder) restoreCall(p *prior, index int) {
-	for _, row := range p.calls {
-		if row.Index != index {
-			continue
-		}
-		if row.State != record.ToolFinished {
-			rec.interrupted[index] = true
-			return
-		}
-		c := rec.at(index)
-		c.ToolCall, c.payload = row, row.Payload
-		result := turn.Result{Text: row.Output, IsError: row.IsError, Duration: row.Duration}
-		if row.Payload != nil {
-			result.Payload = &turn.Payload{Type: row.Payload.Type, Data: row.Payload.Data}
-			rec.payloads = append(rec.payloads, *row.Payload)
-			rec.take(row.Payload.PayloadID)
-		}
-		rec.result(index, result)
-		rec.completed(c)
-	}
-}
-
-// standing is the visible text of stored events, for a run that is cancelled
-// without another call of the model: what its reader saw is kept.
-func (rec *recorder) standing(events []runlog.Event) string {
-	rec.visible.Reset()
-	for i := range events {
-		switch e := &events[i]; e.Kind { //nolint:exhaustive // the other kinds are no text
-		case runlog.Text, runlog.Marker:
-			rec.visible.WriteString(e.Text)
-		case runlog.Attempt:
-			var s schemas.StatusEvent
-			if json.Unmarshal(e.Data, &s) == nil && s.Text != nil {
-				rec.visible.Reset()
-				rec.visible.WriteString(*s.Text)
-			}
-		}
-	}
-	return rec.visible.String()
-}
-
-// stand shows the text that stands as one whole message, for the dialects that
-// have messages.
-func (rec *recorder) stand(text string) {
-	text = strings.TrimSpace(toolMarker.ReplaceAllString(text, ""))
-	if text == "" {
-		return
-	}
-	rec.levels.write("text")
-	rec.emit(runlog.Event{Kind: runlog.Standing, Block: rec.levels.block, Message: rec.levels.text, Text: text})
-	rec.levels.closeBlock("completed")
-}
-
-// open returns the starts of the levels that are open after the event of that
-// number, the outermost first.
-func (p *prior) open(kept int64) []runlog.Event {
-	var open []runlog.Event
-	for _, e := range p.events {
-		if e.Seq > kept {
-			break
-		}
-		switch e.Kind { //nolint:exhaustive // the other kinds open and close nothing
-		case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart:
-			open = append(open, e)
-		case runlog.ThreadEnd, runlog.BlockEnd, runlog.MessageEnd:
-			open = slices.DeleteFunc(open, func(o runlog.Event) bool { return closes(e, o) })
-		}
-	}
-	return open
-}
-
-// closes says whether an event ends the level that another one started.
-func closes(end, start runlog.Event) bool {
-	return end.Kind == levelEnds[start.Kind] && end.Thread == start.Thread && end.Block == start.Block && end.Message == start.Message
-}
-
-// levelEnds is the kind of event that ends what another kind starts.
-var levelEnds = map[runlog.Kind]runlog.Kind{
-	runlog.ThreadStart: runlog.ThreadEnd, runlog.BlockStart: runlog.BlockEnd, runlog.MessageStart: runlog.MessageEnd,
-}
-
-// keptThrough is the number of the last stored event that the checkpoints
-// cover: the end of a whole reply, or a finished call.
-func (p *prior) keptThrough() int64 {
-	var kept int64
-	replies := 0
-	for i := range p.events {
-		e := &p.events[i]
-		switch e.Kind { //nolint:exhaustive // the other kinds end nothing
-		case runlog.Started, runlog.ToolComplete:
-			kept = e.Seq
-		case runlog.BlockEnd:
-			var level runlog.Level
-			if json.Unmarshal(e.Data, &level) == nil && level.Type == "llm" {
-				replies++
-			}
-			if replies > len(p.steps) {
-				return kept
-			}
-			kept = e.Seq
-		}
-	}
-	return kept
 }

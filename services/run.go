@@ -191,7 +191,11 @@ func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
 			end = outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
 		}
 	}()
-	if one.attempt == 1 {
+	if one.prior != nil {
+		if end, over := r.resume(one, rec); over {
+			return end
+		}
+	} else {
 		rec.emitData(runlog.Started, 0, 0, 0, schemas.StatusEvent{
 			Type: schemas.TypeStatus, Message: thinkingStatus, RunID: one.id, ConversationID: one.conversationID,
 			ChatID: one.chatKey, UserMessageID: one.userMessageID,
@@ -205,11 +209,6 @@ func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
 		return r.stopped(one, rec, err)
 	}
 	rec.use(brief)
-	if one.prior != nil {
-		if end, over := r.resume(one, rec, brief); over {
-			return end
-		}
-	}
 	if one.req.InteractionType == schemas.ActionExecuted {
 		return r.act(one, rec)
 	}
