@@ -15,6 +15,7 @@ export interface Block {
   current?: string
   new?: string
   meta?: Props
+  new_meta?: Props
   new_position?: string
   state: BlockState
   position: string

@@ -105,10 +105,17 @@ function sent(state: ChatState, event: Extract<ChatEvent, { type: 'send' }>): Ch
   const at = event.replaces ? state.messages.findIndex((m) => m.id === event.replaces) : -1
   const kept = at >= 0 ? state.messages.slice(0, at) : state.messages.filter((m) => m.status !== 'error' || m.content !== '' || m.role === 'user' || m.view)
   return {
-    ...state, messages: event.message ? [...kept, event.message] : kept, run: { ...emptyRun, status: 'Thinking...' }, isLoading: true, isOpening: false,
+    ...state, title: state.title || titleOf(event.message), messages: event.message ? [...kept, event.message] : kept, run: { ...emptyRun, status: 'Thinking...' }, isLoading: true, isOpening: false,
     link: 'connecting', error: null,
   }
 }
+
+/** A new chat is named after its first message, as the service does it. */
+function titleOf(message: GeneralChatMessage | null): string {
+  return [...(message?.content ?? '')].slice(0, TITLE_LENGTH).join('').trim()
+}
+
+const TITLE_LENGTH = 60
 
 /** Takes a run's progress over; at its end the answer joins the messages. */
 function advance(state: ChatState, run: RunView): ChatState {

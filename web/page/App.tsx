@@ -1,0 +1,107 @@
+import { useCallback, useEffect, useMemo, useState } from 'react'
+import {
+  ApiError, ChatProvider, ChatTray, createChatApi, useChatStore, type ChatApi, type GeneralChatMessage, type PageContext, type PayloadHandlers, type Starter, type TrayTheme, type User,
+} from '../src'
+import { DocumentPage } from './pages/Document'
+import { EditStreamPage } from './pages/EditStream'
+import { Playground } from './pages/Playground'
+import { ReportsPage } from './pages/Reports'
+import { StreamsPage } from './pages/Streams'
+import { href, useRoute } from './route'
+
+/** What a page gives to the tray beside it. */
+export interface PageTray {
+  context: PageContext
+  starters: Starter[]
+  payloadHandlers?: PayloadHandlers
+  onComplete?: (message: GeneralChatMessage) => void
+  onApplyToDocument?: (message: GeneralChatMessage) => Promise<void>
+}
+
+const TOKEN_KEY = 'chattray:token'
+
+export function App() {
+  const [user, setUser] = useState<User | null>(null)
+  const [problem, setProblem] = useState<ApiError | null>(null)
+  const api = useMemo(() => createChatApi({ getToken: () => sessionStorage.getItem(TOKEN_KEY) }), [])
+  const signIn = useCallback(() => {
+    api.getMe().then(
+      (me) => {
+        setUser(me)
+        setProblem(null)
+      },
+      (error: unknown) => setProblem(error instanceof ApiError ? error : new ApiError('Something went wrong.', 0, 'page')),
+    )
+  }, [api])
+  useEffect(signIn, [signIn])
+  if (problem) return <SignIn problem={problem} again={signIn} />
+  if (!user) return <div className="ct-root app-loading"><span className="ct-spinner" /></div>
+  return <ChatProvider api={api} storageKey={`page-${user.user_id}`}><Shell api={api} user={user} /></ChatProvider>
+}
+
+const nav = [['streams', 'Streams'], ['reports', 'Reports'], ['edit', 'Edit stream'], ['document', 'Document'], ['playground', 'Playground']] as const
+
+function Shell({ api, user }: { api: ChatApi; user: User }) {
+  const route = useRoute()
+  const [tray, setTray] = useState<PageTray>({ context: {}, starters: [] })
+  const [theme, setTheme] = useState<TrayTheme>('auto')
+  const page = route[0] ?? 'streams'
+  return (
+    <div className="ct-root app" data-theme={theme}>
+      <header className="app-bar">
+        <a className="app-brand" href={href('streams')}><img src="/assets/icon.svg" alt="" width="24" height="24" />chattray</a>
+        <nav aria-label="Pages">
+          {nav.map(([name, label]) => <a key={name} href={href(name)} aria-current={page === name ? 'page' : undefined}>{label}</a>)}
+        </nav>
+        <span className="app-user" title={user.user_id}>{user.name}</span>
+      </header>
+      <div className="app-body">
+        <main className="app-main" tabIndex={-1}>
+          {page === 'reports' ? <ReportsPage api={api} route={route} setTray={setTray} />
+            : page === 'edit' ? <EditStreamPage api={api} route={route} setTray={setTray} />
+              : page === 'document' ? <DocumentPage api={api} route={route} setTray={setTray} theme={theme} />
+                : page === 'playground' ? <Playground route={route} theme={theme} />
+                  : <StreamsPage api={api} route={route} setTray={setTray} />}
+        </main>
+        {page !== 'playground' && <Tray tray={tray} setTheme={setTheme} />}
+      </div>
+    </div>
+  )
+}
+
+function Tray({ tray, setTheme }: { tray: PageTray; setTheme: (theme: TrayTheme) => void }) {
+  return (
+    <ContextOf context={tray.context}>
+      <ChatTray
+        layout="sidebar" storageKey="page" defaultOpen={window.innerWidth > 900} starters={tray.starters} payloadHandlers={tray.payloadHandlers} onComplete={tray.onComplete}
+        onApplyToDocument={tray.onApplyToDocument} onThemeChange={setTheme} labels={{ title: 'Research assistant' }}
+      />
+    </ContextOf>
+  )
+}
+
+function SignIn({ problem, again }: { problem: ApiError; again: () => void }) {
+  const [token, setToken] = useState('')
+  const needsToken = problem.status === 401
+  return (
+    <div className="ct-root app-loading">
+      <form className="ct-card app-sign-in" onSubmit={(e) => {
+        e.preventDefault()
+        if (needsToken) sessionStorage.setItem(TOKEN_KEY, token.trim())
+        again()
+      }}>
+        <h1>{needsToken ? 'Sign in' : 'The service cannot be reached'}</h1>
+        <p className="ct-muted">{needsToken ? 'This service wants a token. The command “chattray token” prints one.' : problem.message}</p>
+        {needsToken && <input className="ct-input" type="password" autoComplete="off" value={token} onChange={(e) => setToken(e.target.value)} aria-label="Token" placeholder="Token" autoFocus />}
+        <button type="submit" className="ct-button" data-style="primary">{needsToken ? 'Sign in' : 'Try again'}</button>
+      </form>
+    </div>
+  )
+}
+
+/** Tells the conversation what the page shows. */
+function ContextOf({ context, children }: { context: PageContext; children: React.ReactNode }) {
+  const store = useChatStore()
+  useEffect(() => store.setContext(context), [store, context])
+  return <>{children}</>
+}

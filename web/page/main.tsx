@@ -1,0 +1,8 @@
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import '../src/styles'
+import { registerBundledPayloads } from '../src'
+import { App } from './App'
+
+registerBundledPayloads()
+createRoot(document.getElementById('app')!).render(<StrictMode><App /></StrictMode>)

@@ -1,0 +1,75 @@
+import { useEffect, useState } from 'react'
+import { DocumentPane, useDocument, type ChatApi, type TrayTheme } from '../../src'
+import type { PageTray } from '../App'
+import { useLoaded } from '../load'
+import { go } from '../route'
+
+/** A document beside the tray, and the list of documents. */
+export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; route: string[]; setTray: (tray: PageTray) => void; theme: TrayTheme }) {
+  const list = useLoaded('documents', () => api.documents.list())
+  const id = route[1] ?? list.data?.items[0]?.id ?? null
+  const state = useDocument(id)
+  const [problem, setProblem] = useState('')
+  const { reload } = state
+  useEffect(() => {
+    setTray({
+      context: { current_page: 'document', ...(id && { document_id: id }) },
+      starters: id ? [{ label: 'Create a research report about gold' }, { label: 'Shorten the summary' }, { label: 'Read the document' }] : [],
+      onApplyToDocument: id ? async (message) => {
+        await api.documents.apply(message.id, { document_id: id })
+        await reload()
+      } : undefined,
+    })
+  }, [id, setTray, api, reload])
+  const make = () => {
+    api.documents.create({ title: 'Untitled document' }).then(
+      (made) => {
+        list.reload()
+        go('document', made.id)
+      },
+      (error: unknown) => setProblem(error instanceof Error ? error.message : ''),
+    )
+  }
+  const remove = () => {
+    if (!id) return
+    api.documents.remove(id).then(
+      () => {
+        go('document')
+        list.reload()
+      },
+      (error: unknown) => setProblem(error instanceof Error ? error.message : ''),
+    )
+  }
+  const save = async () => {
+    if (!id) return
+    const url = URL.createObjectURL(new Blob([await api.documents.exportMarkdown(id)], { type: 'text/markdown' }))
+    const link = document.createElement('a')
+    link.href = url
+    link.download = `${state.document?.title || 'document'}.md`
+    link.click()
+    URL.revokeObjectURL(url)
+  }
+  const gone = list.problem || problem
+  return (
+    <>
+      <div className="app-head">
+        <div><h1>Documents</h1><p className="ct-muted">Blocks that you and the assistant write; nothing it proposes counts before you accept it.</p></div>
+        <div className="ct-row">
+          {list.data && list.data.items.length > 0 && (
+            <select className="ct-input app-pick-document" aria-label="Document" value={id ?? ''} onChange={(e) => go('document', e.target.value)}>
+              {list.data.items.map((d) => <option value={d.id} key={d.id}>{d.title}</option>)}
+            </select>
+          )}
+          <button type="button" className="ct-button" data-style="primary" onClick={make}>New document</button>
+        </div>
+      </div>
+      {gone && <p className="ct-note" data-tone="error">{gone}</p>}
+      {!id && list.data && <p className="ct-muted ct-center">There is no document yet. Make one, and ask the assistant to write it.</p>}
+      {id && (
+        <div className="app-paper">
+          <DocumentPane state={state} theme={theme} toolbar={<><button type="button" className="ct-button ct-small" onClick={() => void save()}>Export</button><button type="button" className="ct-button ct-small" onClick={remove}>Delete</button></>} />
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,41 @@
+import { useEffect } from 'react'
+import type { ChatApi } from '../../src'
+import type { PageTray } from '../App'
+import { useLoaded } from '../load'
+import { go, href } from '../route'
+
+/** The research streams. The tray knows which one is looked at. */
+export function StreamsPage({ api, route, setTray }: { api: ChatApi; route: string[]; setTray: (tray: PageTray) => void }) {
+  const { data, problem } = useLoaded('streams', () => api.listStreams())
+  const chosen = Number(route[1]) || undefined
+  useEffect(() => {
+    setTray({
+      context: { current_page: 'streams', ...(chosen && { stream_id: chosen }) },
+      starters: [
+        { label: 'List the research streams' },
+        { label: chosen ? `Tell me about stream ${chosen}` : 'Compare stream 1 and stream 2' },
+        { label: 'Suggest streams about phages' },
+        { label: 'What can you do?', message: 'help' },
+      ],
+    })
+  }, [chosen, setTray])
+  return (
+    <>
+      <div className="app-head"><div><h1>Research streams</h1><p className="ct-muted">Standing questions that new publications are checked against.</p></div></div>
+      {problem && <p className="ct-note" data-tone="error">{problem}</p>}
+      <div className="app-grid">
+        {data?.items.map((stream) => (
+          <article className="app-card" key={stream.stream_id} data-chosen={chosen === stream.stream_id}>
+            <h2><button type="button" onClick={() => go('streams', stream.stream_id)}>{stream.name}</button></h2>
+            <p>{stream.purpose}</p>
+            <p className="app-card-foot">
+              <a href={href('reports', 'stream', stream.stream_id)}>Reports</a>
+              <a href={href('edit', stream.stream_id)}>Edit</a>
+              <span className="ct-tag">Stream {stream.stream_id}</span>
+            </p>
+          </article>
+        ))}
+      </div>
+    </>
+  )
+}

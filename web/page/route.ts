@@ -1,0 +1,24 @@
+import { useSyncExternalStore } from 'react'
+
+/** Where the page is: the parts of the address behind the hash, or of the path itself where the service serves it. */
+export function useRoute(): string[] {
+  const path = useSyncExternalStore(listen, read)
+  return path.split('/').filter(Boolean).map(decodeURIComponent)
+}
+
+export function go(...parts: (string | number)[]): void {
+  location.hash = href(...parts).slice(1)
+}
+
+export function href(...parts: (string | number)[]): string {
+  return `#/${parts.map((p) => encodeURIComponent(String(p))).join('/')}`
+}
+
+function listen(changed: () => void): () => void {
+  addEventListener('hashchange', changed)
+  return () => removeEventListener('hashchange', changed)
+}
+
+function read(): string {
+  return location.hash ? location.hash.slice(1) : location.pathname
+}

@@ -1,0 +1,157 @@
+import { useCallback, useEffect, useRef, useState } from 'react'
+import type { Attachment } from '../api/types'
+import { useChatStore } from '../state/context'
+import { useLabels } from '../state/ui'
+import { ClipIcon, CloseIcon, FileIcon, SendIcon, StopIcon } from './icons'
+
+/** Limits of what is attached; the service has the last word. */
+export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024 }
+
+/** The input with its draft, which is kept for each conversation. */
+export function Composer({ busy, conversationId, storageKey, inputRef }: {
+  busy: boolean
+  conversationId: number | null
+  storageKey: string
+  inputRef: React.RefObject<HTMLTextAreaElement | null>
+}) {
+  const labels = useLabels()
+  const store = useChatStore()
+  const key = `chattray:${storageKey}:draft:${conversationId ?? 'new'}`
+  const [text, setText] = useDraft(key)
+  const { files, problem, add, remove, clear } = useFiles()
+  const picker = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    const field = inputRef.current
+    if (!field) return
+    field.style.height = 'auto'
+    field.style.height = `${Math.min(field.scrollHeight, MAX_HEIGHT)}px`
+  }, [text, inputRef])
+  const send = () => {
+    const message = text.trim()
+    if (message === '' || busy) return
+    setText('')
+    clear()
+    void store.sendMessage(message, { attachments: files })
+  }
+  return (
+    <form
+      className="ct-composer"
+      onSubmit={(e) => {
+        e.preventDefault()
+        send()
+      }}
+      onDragOver={(e) => e.preventDefault()}
+      onDrop={(e) => {
+        e.preventDefault()
+        add(e.dataTransfer.files)
+      }}
+    >
+      {files.length > 0 && (
+        <div className="ct-files">
+          {files.map((file, i) => (
+            <span className="ct-file" key={i}><FileIcon />{file.name}<button type="button" aria-label={`${labels.detach}: ${file.name}`} onClick={() => remove(i)}><CloseIcon /></button></span>
+          ))}
+        </div>
+      )}
+      {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
+      <div className="ct-composer-row">
+        <input ref={picker} type="file" multiple hidden onChange={(e) => {
+          if (e.target.files) add(e.target.files)
+          e.target.value = ''
+        }} />
+        <button type="button" className="ct-icon-button" aria-label={labels.attach} title={labels.attach} onClick={() => picker.current?.click()}><ClipIcon /></button>
+        <textarea
+          ref={inputRef} rows={1} value={text} dir="auto" placeholder={labels.placeholder} aria-label={labels.composer} enterKeyHint="send"
+          onChange={(e) => setText(e.target.value)}
+          onPaste={(e) => {
+            if (e.clipboardData.files.length > 0) {
+              e.preventDefault()
+              add(e.clipboardData.files)
+            }
+          }}
+          onKeyDown={(e) => {
+            if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return
+            e.preventDefault()
+            send()
+          }}
+        />
+        {busy ? (
+          <button type="button" className="ct-send" data-stop aria-label={labels.stop} title={`${labels.stop} (Esc)`} onClick={() => void store.stop()}><StopIcon /></button>
+        ) : (
+          <button type="submit" className="ct-send" aria-label={labels.send} title={labels.send} disabled={text.trim() === ''}><SendIcon /></button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+const MAX_HEIGHT = 200
+
+/** Text that outlives a reload; each key has its own. */
+function useDraft(key: string): [string, (text: string) => void] {
+  const read = () => {
+    try {
+      return sessionStorage.getItem(key) ?? ''
+    } catch {
+      return ''
+    }
+  }
+  const [draft, setDraft] = useState(() => ({ key, text: read() }))
+  const current = draft.key === key ? draft : { key, text: read() }
+  if (current !== draft) setDraft(current)
+  const set = useCallback((text: string) => {
+    setDraft({ key, text })
+    try {
+      if (text === '') sessionStorage.removeItem(key)
+      else sessionStorage.setItem(key, text)
+    } catch {
+      // without storage a draft lives as long as the page
+    }
+  }, [key])
+  return [current.text, set]
+}
+
+function useFiles() {
+  const labels = useLabels()
+  const [files, setFiles] = useState<Attachment[]>([])
+  const [problem, setProblem] = useState('')
+  const add = (list: FileList) => {
+    setProblem('')
+    const chosen = [...list].slice(0, ATTACHMENT_LIMITS.files - files.length)
+    if (chosen.length < list.length) setProblem(labels.attachTooMany)
+    for (const file of chosen) {
+      readFile(file).then(
+        (attachment) => setFiles((before) => [...before, attachment].slice(0, ATTACHMENT_LIMITS.files)),
+        (reason: unknown) => setProblem(`${file.name} ${reason === 'large' ? labels.attachTooLarge : labels.attachUnsupported}`),
+      )
+    }
+  }
+  const remove = (at: number) => setFiles((before) => before.filter((_, i) => i !== at))
+  return { files, problem, add, remove, clear: () => setFiles([]) }
+}
+
+/** Reads a file as the service wants it: text as it is, images in base64. It rejects with "large" or "kind". */
+export async function readFile(file: File): Promise<Attachment> {
+  if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  if (file.type.startsWith('image/') && file.type !== 'image/svg+xml') return { name: file.name, mime: file.type, content: base64(bytes) }
+  try {
+    const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    if (content === '' || content.includes('\0')) return Promise.reject('kind')
+    return { name: file.name, mime: textType(file), content }
+  } catch {
+    return Promise.reject('kind')
+  }
+}
+
+function textType(file: File): string {
+  if (file.type.startsWith('text/')) return file.type
+  const known: Record<string, string> = { md: 'text/markdown', csv: 'text/csv', html: 'text/html', json: 'application/json' }
+  return known[file.name.split('.').pop()?.toLowerCase() ?? ''] ?? 'text/plain'
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = ''
+  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000))
+  return btoa(text)
+}

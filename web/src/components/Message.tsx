@@ -1,0 +1,249 @@
+import { memo, useMemo, useState } from 'react'
+import type { CustomPayload, SuggestedAction } from '../api/types'
+import { CopyButton } from '../markdown/Markdown'
+import { useChatStore } from '../state/context'
+import { LOCAL_ID, type GeneralChatMessage } from '../state/state'
+import { useLabels, useTray } from '../state/ui'
+import { openable, partsOfContent, sectionsOf } from '../state/view'
+import { payloadsOf, type RunView } from '../state/run'
+import { BugIcon, CheckIcon, CloseIcon, DocIcon, DownIcon, EditIcon, FileIcon, PanelIcon, RetryIcon, UpIcon, WarnIcon } from './icons'
+import { Parts, Sections } from './Parts'
+
+export interface MessageProps {
+  message: GeneralChatMessage
+  /** Chips, buttons and "answer again" belong to the last message only. */
+  last: boolean
+  busy: boolean
+  onAction: (action: SuggestedAction) => void
+}
+
+/** One message of the conversation. */
+export const MessageView = memo(function MessageView(props: MessageProps) {
+  return props.message.role === 'user' ? <UserMessage {...props} /> : <Answer {...props} />
+})
+
+function UserMessage({ message, busy }: MessageProps) {
+  const labels = useLabels()
+  const [editing, setEditing] = useState(false)
+  if (editing) return <EditMessage message={message} done={() => setEditing(false)} />
+  const named = !message.id.startsWith(LOCAL_ID)
+  return (
+    <article className="ct-message" data-role="user" aria-label={labels.you}>
+      {message.attachments && message.attachments.length > 0 && (
+        <div className="ct-files">{message.attachments.map((a, i) => <span className="ct-file" key={i}><FileIcon />{a.name}</span>)}</div>
+      )}
+      {(message.content || message.action) && <div className="ct-bubble" dir="auto">{message.content || message.action?.action_identifier}</div>}
+      {named && (
+        <div className="ct-tools-row">
+          <CopyButton text={message.content} />
+          {!message.action && <IconButton label={labels.edit} onClick={() => setEditing(true)} disabled={busy}><EditIcon /></IconButton>}
+        </div>
+      )}
+    </article>
+  )
+}
+
+function EditMessage({ message, done }: { message: GeneralChatMessage; done: () => void }) {
+  const labels = useLabels()
+  const store = useChatStore()
+  const [text, setText] = useState(message.content)
+  const send = () => {
+    if (text.trim() === '') return
+    done()
+    void store.sendMessage(text.trim(), { editMessageId: message.id })
+  }
+  return (
+    <article className="ct-message ct-editing" data-role="user" aria-label={labels.editing}>
+      <textarea
+        className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto"
+        onChange={(e) => setText(e.target.value)}
+        onKeyDown={(e) => {
+          if (e.key === 'Escape') {
+            e.stopPropagation()
+            done()
+          } else if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) {
+            e.preventDefault()
+            send()
+          }
+        }}
+      />
+      <div className="ct-row">
+        <button type="button" className="ct-button" onClick={done}>{labels.cancel}</button>
+        <button type="button" className="ct-button" data-style="primary" onClick={send}>{labels.resend}</button>
+      </div>
+    </article>
+  )
+}
+
+function Answer({ message, last, busy, onAction }: MessageProps) {
+  const labels = useLabels()
+  const view = message.view
+  const sections = useMemo(() => {
+    const seen = view && view.attempt === 1 ? sectionsOf(view) : []
+    return seen.length > 0 ? seen : null
+  }, [view])
+  const parts = useMemo(() => (sections ? [] : partsOfContent(message.content, message.tool_history)), [sections, message.content, message.tool_history])
+  const payloads = (message.payloads ?? []).filter(openable)
+  const empty = !sections && parts.length === 0
+  return (
+    <article className="ct-message" data-role="assistant" data-status={message.status} aria-label={labels.assistant}>
+      {!(empty && message.status === 'error') && (
+        <div className="ct-bubble">
+          {sections ? <Sections sections={sections} runId={message.run_id} streaming={false} /> : <Parts parts={parts} runId={message.run_id} streaming={false} />}
+          {empty && <p className="ct-muted">{labels.incomplete}</p>}
+          <Notes message={message} />
+          <PayloadButtons payloads={payloads} />
+        </div>
+      )}
+      {message.status === 'error' && <ErrorNote message={message} last={last} busy={busy} />}
+      {last && <Suggestions message={message} busy={busy} onAction={onAction} />}
+      <AnswerTools message={message} last={last} busy={busy} />
+    </article>
+  )
+}
+
+/** The answer that is being written. */
+export const LiveMessage = memo(function LiveMessage({ run }: { run: RunView }) {
+  const labels = useLabels()
+  const sections = useMemo(() => sectionsOf(run), [run])
+  const payloads = useMemo(() => payloadsOf(run).filter(openable), [run])
+  if (sections.length === 0) {
+    return (
+      <article className="ct-message" data-role="assistant" aria-label={labels.assistant}>
+        <div className="ct-bubble ct-thinking"><Dots />{run.status ?? labels.thinking}</div>
+      </article>
+    )
+  }
+  return (
+    <article className="ct-message" data-role="assistant" data-status="streaming" aria-label={labels.assistant} aria-busy="true">
+      <div className="ct-bubble">
+        <Sections sections={sections} runId={run.runId} streaming />
+        <PayloadButtons payloads={payloads} />
+        <div className="ct-live"><Dots />{run.status && <span>{run.status}</span>}</div>
+      </div>
+    </article>
+  )
+})
+
+function Dots() {
+  return <span className="ct-dots" aria-hidden="true"><i /><i /><i /></span>
+}
+
+function Notes({ message }: { message: GeneralChatMessage }) {
+  const labels = useLabels()
+  const stop = { max_tokens: labels.stopMaxTokens, max_iterations: labels.stopMaxIterations, content_filter: labels.stopContentFilter, refusal: labels.stopRefusal, end_turn: '' }
+  const notes = [
+    message.status === 'cancelled' ? labels.stopped : message.status === 'incomplete' ? labels.incomplete : '',
+    message.stop_reason ? stop[message.stop_reason] : '',
+    ...(message.warnings ?? []),
+  ].filter(Boolean)
+  if (notes.length === 0) return null
+  return <ul className="ct-notes" aria-label={labels.warnings}>{notes.map((note, i) => <li key={i}><WarnIcon />{note}</li>)}</ul>
+}
+
+function ErrorNote({ message, last, busy }: { message: GeneralChatMessage; last: boolean; busy: boolean }) {
+  const labels = useLabels()
+  const store = useChatStore()
+  return (
+    <div className="ct-note" data-tone="error">
+      <WarnIcon />
+      <div><strong>{labels.errorTitle}</strong><span>{message.error?.message}</span></div>
+      {last && <button type="button" className="ct-button ct-small" disabled={busy} onClick={() => void store.retry()}><RetryIcon />{labels.retry}</button>}
+    </div>
+  )
+}
+
+function PayloadButtons({ payloads }: { payloads: CustomPayload[] }) {
+  const tray = useTray()
+  if (payloads.length === 0) return null
+  return (
+    <div className="ct-payloads">
+      {payloads.map((p, i) => (
+        <button type="button" className="ct-payload" key={p.payload_id ?? i} onClick={() => tray.openPayload(p)} title={p.summary}>
+          <PanelIcon />
+          <span>{p.summary || tray.handlerOf(p.type)?.renderOptions?.headerTitle || p.type}</span>
+          {p.outcome && <em data-outcome={p.outcome}>{p.outcome === 'accepted' ? <CheckIcon /> : <CloseIcon />}{p.outcome === 'accepted' ? tray.labels.accepted : tray.labels.rejected}</em>}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+function Suggestions({ message, busy, onAction }: Omit<MessageProps, 'last'>) {
+  const store = useChatStore()
+  const { suggested_values: values = [], suggested_actions: actions = [] } = message
+  if (values.length === 0 && actions.length === 0) return null
+  return (
+    <div className="ct-suggestions">
+      {actions.length > 0 && (
+        <div className="ct-row">
+          {actions.map((action, i) => (
+            <button type="button" className="ct-button" key={i} data-style={action.style ?? 'secondary'} disabled={busy && action.handler === 'server'} onClick={() => onAction(action)}>{action.label}</button>
+          ))}
+        </div>
+      )}
+      {values.length > 0 && (
+        <div className="ct-chips">
+          {values.map((value, i) => (
+            <button type="button" className="ct-chip" key={i} disabled={busy} onClick={() => void store.sendMessage(value.value, { interactionType: 'value_selected' })}>{value.label}</button>
+          ))}
+        </div>
+      )}
+    </div>
+  )
+}
+
+function AnswerTools({ message, last, busy }: { message: GeneralChatMessage; last: boolean; busy: boolean }) {
+  const tray = useTray()
+  const { labels } = tray
+  const store = useChatStore()
+  const [asking, setAsking] = useState(false)
+  const [applied, setApplied] = useState(false)
+  const kept = !message.id.startsWith('answer:')
+  const rating = message.feedback?.rating
+  const mayDiagnose = message.run_id !== undefined && (tray.me?.roles.includes('admin') ?? false)
+  const plain = message.content.replace(/\[\[tool:\d+\]\]\s*/g, '')
+  return (
+    <>
+      <div className="ct-tools-row">
+        {plain && <CopyButton text={plain} />}
+        {kept && message.status !== 'error' && (
+          <>
+            <IconButton label={labels.goodAnswer} pressed={rating === 'up'} onClick={() => void store.feedback(message.id, 'up').then(() => tray.announce(labels.feedbackThanks), () => undefined)}><UpIcon /></IconButton>
+            <IconButton label={labels.badAnswer} pressed={rating === 'down'} onClick={() => setAsking(!asking)}><DownIcon /></IconButton>
+          </>
+        )}
+        {last && kept && message.status !== 'error' && <IconButton label={labels.regenerate} disabled={busy} onClick={() => void store.sendMessage('', { regenerateMessageId: message.id })}><RetryIcon /></IconButton>}
+        {tray.applyToDocument && plain && kept && (
+          <IconButton label={applied ? labels.applied : labels.applyToDocument} onClick={() => void tray.applyToDocument?.(message).then(() => setApplied(true), () => undefined)}>{applied ? <CheckIcon /> : <DocIcon />}</IconButton>
+        )}
+        {mayDiagnose && <IconButton label={labels.diagnostics} onClick={() => tray.openDiagnostics(message)}><BugIcon /></IconButton>}
+        {message.usage && message.usage.total_tokens > 0 && <span className="ct-usage">{labels.usage(message.usage.input_tokens, message.usage.output_tokens)}</span>}
+      </div>
+      {asking && <FeedbackForm message={message} done={() => setAsking(false)} />}
+    </>
+  )
+}
+
+function FeedbackForm({ message, done }: { message: GeneralChatMessage; done: () => void }) {
+  const tray = useTray()
+  const store = useChatStore()
+  const [comment, setComment] = useState(message.feedback?.comment ?? '')
+  return (
+    <form
+      className="ct-feedback"
+      onSubmit={(e) => {
+        e.preventDefault()
+        void store.feedback(message.id, 'down', comment.trim()).then(() => tray.announce(tray.labels.feedbackThanks), () => undefined)
+        done()
+      }}
+    >
+      <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={tray.labels.feedbackComment} aria-label={tray.labels.feedbackComment} autoFocus />
+      <button type="submit" className="ct-button">{tray.labels.send}</button>
+    </form>
+  )
+}
+
+export function IconButton({ label, pressed, children, ...rest }: { label: string; pressed?: boolean } & React.ComponentProps<'button'>) {
+  return <button type="button" className="ct-icon-button" aria-label={label} title={label} aria-pressed={pressed} {...rest}>{children}</button>
+}

@@ -1,0 +1,78 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from 'react'
+import type { SuggestedAction } from '../api/types'
+import { useChatStore } from '../state/context'
+import type { ChatState } from '../state/state'
+import { useLabels } from '../state/ui'
+import { ArrowDownIcon } from './icons'
+import { LiveMessage, MessageView } from './Message'
+
+/** The conversation. It stays at its end while the reader is there, and offers a way back when they are not. */
+export function MessageList({ state, empty, onAction }: { state: ChatState; empty: ReactNode; onAction: (action: SuggestedAction) => void }) {
+  const labels = useLabels()
+  const store = useChatStore()
+  const { scroller, content, stuck, jump } = useStickToEnd(state.conversationId, state.isOpening, state.messages.filter((m) => m.role === 'user').length)
+  const busy = state.isLoading
+  const nothing = state.messages.length === 0 && !state.run
+  return (
+    <div className="ct-list-frame">
+      <div className="ct-list" ref={scroller} role="log" aria-label={labels.log} aria-live="off" tabIndex={0}>
+        <div className="ct-list-content" ref={content}>
+          {state.olderCursor && <button type="button" className="ct-button ct-small ct-older" onClick={() => void store.loadOlder()}>{labels.older}</button>}
+          {nothing && (state.isOpening ? <p className="ct-muted ct-center">{labels.loading}</p> : empty)}
+          {state.messages.map((message, i) => (
+            <MessageView key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === state.messages.length - 1 && !busy} busy={busy} onAction={onAction} />
+          ))}
+          {state.run && <LiveMessage key={state.run.runId || 'live'} run={state.run} />}
+        </div>
+      </div>
+      {!stuck && !nothing && (
+        <button type="button" className="ct-jump" onClick={jump} aria-label={labels.jump} title={labels.jump}><ArrowDownIcon /></button>
+      )}
+    </div>
+  )
+}
+
+/** Keeps a scroller at its end until the reader scrolls up; a new question brings it back. */
+function useStickToEnd(chat: number | null, opening: boolean, questions: number) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const content = useRef<HTMLDivElement>(null)
+  const [stuck, setStuck] = useState(true)
+  const follow = useRef(true)
+  const end = useCallback(() => {
+    const box = scroller.current
+    if (box) box.scrollTop = box.scrollHeight
+  }, [])
+  const jump = useCallback(() => {
+    follow.current = true
+    setStuck(true)
+    end()
+  }, [end])
+  useLayoutEffect(jump, [chat, opening, questions, jump])
+  useEffect(() => {
+    const box = scroller.current
+    const inner = content.current
+    if (!box || !inner) return
+    let height = box.scrollTop
+    const scrolled = () => {
+      const near = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR
+      if (near) follow.current = true
+      else if (box.scrollTop < height - 1) follow.current = false
+      height = box.scrollTop
+      setStuck(near || follow.current)
+    }
+    const grown = new ResizeObserver(() => {
+      if (follow.current) end()
+    })
+    box.addEventListener('scroll', scrolled, { passive: true })
+    grown.observe(inner)
+    grown.observe(box)
+    return () => {
+      box.removeEventListener('scroll', scrolled)
+      grown.disconnect()
+    }
+  }, [end])
+  return { scroller, content, stuck, jump }
+}
+
+/** Distance from the end, in pixels, that still counts as being there. */
+const NEAR = 40

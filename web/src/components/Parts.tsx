@@ -1,0 +1,93 @@
+import { memo, useState } from 'react'
+import { Markdown } from '../markdown/Markdown'
+import { useLabels } from '../state/ui'
+import type { Part, Section } from '../state/view'
+import { BulbIcon, ChevronIcon } from './icons'
+import { ToolCallCard } from './ToolCallCard'
+
+/** An answer's sections, one for each block. */
+export function Sections({ sections, runId, streaming }: { sections: Section[]; runId?: string; streaming: boolean }) {
+  return (
+    <>
+      {sections.map((section) => (
+        <div className="ct-section" data-type={section.type || undefined} key={section.key}>
+          <Parts parts={section.parts} runId={runId} streaming={streaming} />
+        </div>
+      ))}
+    </>
+  )
+}
+
+export function Parts({ parts, runId, streaming }: { parts: Part[]; runId?: string; streaming: boolean }) {
+  return <>{parts.map((part) => <PartView key={part.key} part={part} runId={runId} streaming={streaming} />)}</>
+}
+
+function PartView({ part, runId, streaming }: { part: Part; runId?: string; streaming: boolean }) {
+  switch (part.kind) {
+    case 'text':
+      return <Markdown text={part.text} streaming={streaming && part.open} />
+    case 'thinking':
+      return <Reasoning text={part.text} live={part.open} />
+    case 'tool':
+      return <ToolCallCard tool={part.tool} runId={runId} />
+    case 'threads':
+      return <Threads part={part} runId={runId} streaming={streaming} />
+    case 'media':
+      return <Media type={part.type} props={part.props} />
+    case 'error':
+      return <p className="ct-note" data-tone="error">{part.message}</p>
+  }
+}
+
+/** The model's reasoning: open while it streams, folded when it is done. */
+const Reasoning = memo(function Reasoning({ text, live }: { text: string; live: boolean }) {
+  const labels = useLabels()
+  const [chosen, setChosen] = useState<boolean | null>(null)
+  const open = chosen ?? live
+  return (
+    <div className="ct-reasoning" data-live={live}>
+      <button type="button" className="ct-reasoning-head" aria-expanded={open} onClick={() => setChosen(!open)}>
+        <BulbIcon /><span>{live ? labels.reasoningLive : labels.reasoning}</span><span className="ct-chevron" data-open={open}><ChevronIcon /></span>
+      </button>
+      {open && <div className="ct-reasoning-body"><Markdown text={text} streaming={live} /></div>}
+    </div>
+  )
+})
+
+/** Work that went on at once: side by side, or as it arrived; the reader chooses. */
+function Threads({ part, runId, streaming }: { part: Extract<Part, { kind: 'threads' }>; runId?: string; streaming: boolean }) {
+  const labels = useLabels()
+  const [side, setSide] = useState(true)
+  return (
+    <div className="ct-threads" role="group" aria-label={labels.threads}>
+      <div className="ct-segmented">
+        <button type="button" aria-pressed={side} onClick={() => setSide(true)}>{labels.threadsSide}</button>
+        <button type="button" aria-pressed={!side} onClick={() => setSide(false)}>{labels.threadsOrder}</button>
+      </div>
+      {side ? (
+        <div className="ct-threads-side">
+          {part.threads.map((thread) => (
+            <div className="ct-thread" key={thread.id}>
+              <h4>{thread.status === '' && streaming && <span className="ct-spinner" />}{thread.label}</h4>
+              <Parts parts={thread.parts} runId={runId} streaming={streaming} />
+            </div>
+          ))}
+        </div>
+      ) : (
+        part.order.map(({ thread, part: inner }) => (
+          <div className="ct-thread" key={inner.key}><h4>{thread}</h4><PartView part={inner} runId={runId} streaming={streaming} /></div>
+        ))
+      )}
+    </div>
+  )
+}
+
+/** Images that the service sends as data are shown; what has an address is a link. */
+function Media({ type, props }: { type: string; props: Record<string, unknown> }) {
+  const data = typeof props.content === 'string' ? props.content : typeof props.data === 'string' ? props.data : ''
+  const mime = typeof props.mime === 'string' && /^image\/(png|jpeg|gif|webp)$/.test(props.mime) ? props.mime : ''
+  const url = typeof props.url === 'string' ? props.url : ''
+  const name = typeof props.alt === 'string' ? props.alt : typeof props.name === 'string' ? props.name : type
+  if (type === 'image' && mime && /^[A-Za-z0-9+/=\s]+$/.test(data)) return <img className="ct-media" src={`data:${mime};base64,${data}`} alt={name} />
+  return url ? <Markdown text={`[${name.replace(/[[\]]/g, '')}](<${url.replace(/[<>]/g, '')}>)`} /> : <p className="ct-muted">{name}</p>
+}

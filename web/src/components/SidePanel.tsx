@@ -1,0 +1,151 @@
+import { Component, useEffect, useRef, useState, type ReactNode } from 'react'
+import type { CustomPayload, Diagnostics } from '../api/types'
+import { ApiError } from '../api/errors'
+import { copyText } from '../markdown/Markdown'
+import { useChatStore } from '../state/context'
+import type { GeneralChatMessage } from '../state/state'
+import { useLabels, useTray } from '../state/ui'
+import { CloseIcon, CopyIcon } from './icons'
+import { IconButton } from './Message'
+import { useDrag } from './useDrag'
+
+/** The panel beside the tray. Escape closes it; its edge drags. */
+export function SidePanel({ title, width, onClose, footer, children }: { title: string; width?: string; onClose: () => void; footer?: ReactNode; children: ReactNode }) {
+  const labels = useLabels()
+  const panel = useRef<HTMLElement>(null)
+  const [size, setSize] = useState<number | null>(null)
+  const drag = useDrag(panel, 'left', setSize)
+  useEffect(() => setSize(null), [width])
+  useEffect(() => panel.current?.focus({ preventScroll: true }), [])
+  return (
+    <section
+      ref={panel} className="ct-panel" aria-label={title} tabIndex={-1} style={{ '--ct-panel-width': size ? `${size}px` : (width ?? '480px') } as React.CSSProperties}
+      onKeyDown={(e) => {
+        if (e.key !== 'Escape') return
+        e.stopPropagation()
+        onClose()
+      }}
+    >
+      <div className="ct-resize" role="separator" aria-orientation="vertical" aria-label={labels.resize} tabIndex={0} {...drag} />
+      <header className="ct-panel-head"><h2>{title}</h2><IconButton label={labels.closePanel} onClick={onClose}><CloseIcon /></IconButton></header>
+      <div className="ct-panel-body" tabIndex={0} role="region" aria-label={title}>{children}</div>
+      {footer && <footer className="ct-panel-foot">{footer}</footer>}
+    </section>
+  )
+}
+
+/** Shows a payload with the page's handler, else the registered one, else as JSON. */
+export function PayloadPanel({ payload, onClose }: { payload: CustomPayload; onClose: () => void }) {
+  const { labels, handlerOf, announce } = useTray()
+  const store = useChatStore()
+  const [problem, setProblem] = useState('')
+  const handler = handlerOf(payload.type)
+  const decide = async (outcome: 'accepted' | 'rejected', data?: unknown) => {
+    try {
+      await (outcome === 'accepted' ? handler?.onAccept : handler?.onReject)?.(data === undefined ? payload.data : data, payload)
+      if (payload.payload_id) await store.resolve(payload.payload_id, outcome)
+      announce(outcome === 'accepted' ? labels.accepted : labels.rejected)
+      onClose()
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : labels.errorTitle)
+    }
+  }
+  const decides = handler !== undefined && !handler.ownButtons && (handler.onAccept !== undefined || handler.onReject !== undefined)
+  const footer = problem || (decides && !payload.outcome) ? (
+    <>
+      {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
+      {handler?.onReject && <button type="button" className="ct-button" onClick={() => void decide('rejected')}>{labels.reject}</button>}
+      {handler?.onAccept && <button type="button" className="ct-button" data-style="primary" onClick={() => void decide('accepted')}>{labels.accept}</button>}
+    </>
+  ) : decides && payload.outcome ? <span className="ct-outcome" data-outcome={payload.outcome}>{payload.outcome === 'accepted' ? labels.accepted : labels.rejected}</span> : undefined
+  return (
+    <SidePanel title={handler?.renderOptions?.headerTitle ?? payload.summary ?? payload.type} width={handler?.renderOptions?.panelWidth} onClose={onClose} footer={footer}>
+      <CardBoundary key={payload.payload_id ?? payload.type} fallback={<JsonCard value={payload.data} />}>
+        {handler
+          ? <Card render={() => handler.render(payload.data, {
+            onAccept: (data) => void decide('accepted', data), onReject: (data) => void decide('rejected', data), outcome: payload.outcome, close: onClose,
+            sendMessage: (message) => void store.sendMessage(message), payload,
+          })} />
+          : <JsonCard value={payload.data} />}
+      </CardBoundary>
+    </SidePanel>
+  )
+}
+
+/** Calls render inside of the boundary, so that a broken card shows as JSON. */
+function Card({ render }: { render: () => ReactNode }) {
+  return <>{render()}</>
+}
+
+/** Any data, plainly. */
+export function JsonCard({ value }: { value: unknown }) {
+  return <pre className="ct-json" dir="ltr" tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+}
+
+class CardBoundary extends Component<{ fallback: ReactNode; children: ReactNode }, { failed: boolean }> {
+  override state = { failed: false }
+
+  static getDerivedStateFromError() {
+    return { failed: true }
+  }
+
+  override render() {
+    return this.state.failed ? this.props.fallback : this.props.children
+  }
+}
+
+/** The trace of the run behind an answer, for those who may see it (spec 003, "Diagnostics"). */
+export function DiagnosticsPanel({ message, onClose }: { message: GeneralChatMessage; onClose: () => void }) {
+  const labels = useLabels()
+  const store = useChatStore()
+  const [trace, setTrace] = useState<Diagnostics | null>(null)
+  const [problem, setProblem] = useState('')
+  useEffect(() => {
+    let here = true
+    store.api.getDiagnostics(message.run_id ?? '').then(
+      (d) => here && setTrace(d),
+      (error: unknown) => here && setProblem(error instanceof ApiError ? error.message : labels.errorTitle),
+    )
+    return () => {
+      here = false
+    }
+  }, [store, message.run_id, labels])
+  return (
+    <SidePanel
+      title={labels.diagnostics} width="640px" onClose={onClose}
+      footer={trace && <button type="button" className="ct-button" onClick={() => void copyText(JSON.stringify(trace, null, 2))}><CopyIcon />{labels.copyJson}</button>}
+    >
+      {problem && <p className="ct-note" data-tone="error">{problem}</p>}
+      {!trace && !problem && <p className="ct-muted">{labels.loading}</p>}
+      {trace && <Trace trace={trace} />}
+    </SidePanel>
+  )
+}
+
+function Trace({ trace }: { trace: Diagnostics }) {
+  const iterations = trace.iterations ?? []
+  return (
+    <div className="ct-trace">
+      <dl>
+        <dt>Model</dt><dd>{trace.model}</dd>
+        <dt>Tools</dt><dd>{trace.tools?.join(', ') || '–'}</dd>
+        <dt>Limits</dt><dd>{trace.max_tokens} tokens, {trace.max_iterations} iterations, temperature {trace.temperature}</dd>
+      </dl>
+      <details open><summary>Iterations ({iterations.length})</summary>
+        {iterations.map((it, i) => (
+          <div className="ct-iteration" key={i}>
+            <h4>{i + 1}. {it.stop_reason ?? 'no reply'}<small>{it.duration_ms !== undefined && ` ${it.duration_ms} ms`}{it.usage && ` · ${it.usage.input_tokens} in, ${it.usage.output_tokens} out`}</small></h4>
+            {it.reply && <pre dir="auto" tabIndex={0}>{it.reply}</pre>}
+            {it.tool_calls?.map((call, n) => (
+              <details key={n}><summary>{call.tool_name} <small>{call.duration_ms ?? 0} ms{call.is_error ? ' · error' : ''}</small></summary><JsonCard value={call} /></details>
+            ))}
+          </div>
+        ))}
+      </details>
+      <details><summary>System prompt</summary><pre dir="auto" tabIndex={0}>{trace.system_prompt}</pre></details>
+      <details><summary>Messages ({trace.messages?.length ?? 0})</summary>{trace.messages?.map((m, i) => <div className="ct-iteration" key={i}><h4>{m.role}</h4><pre dir="auto" tabIndex={0}>{m.content}</pre></div>)}</details>
+      <details><summary>Context</summary><JsonCard value={trace.context ?? {}} /></details>
+      <details><summary>Raw reply</summary><pre dir="auto" tabIndex={0}>{trace.raw_llm_response}</pre></details>
+    </div>
+  )
+}

@@ -1,0 +1,72 @@
+import { memo, useId, useState } from 'react'
+import type { ToolCall } from '../api/types'
+import { useChatStore } from '../state/context'
+import { useLabels } from '../state/ui'
+import type { ToolView } from '../state/view'
+import { CopyButton } from '../markdown/Markdown'
+import { ChevronIcon, ToolIcon, WarnIcon } from './icons'
+
+export interface ToolCallCardProps {
+  tool: ToolView
+  /** Names the run, so that an output that was cut can be fetched whole. */
+  runId?: string
+  defaultOpen?: boolean
+}
+
+/** A tool call in the place of its marker: collapsed to its name, with input and output when opened (spec 001, "Tool Card"). */
+export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpen = false }: ToolCallCardProps) {
+  const labels = useLabels()
+  const [open, setOpen] = useState(defaultOpen)
+  const body = useId()
+  const live = tool.status === 'running' || tool.status === 'preparing'
+  const status = { preparing: labels.toolPreparing, running: labels.toolRunning, completed: labels.toolDone, error: labels.toolFailed, cancelled: labels.toolCancelled }[tool.status]
+  return (
+    <div className="ct-tool" data-status={tool.status} data-tool={tool.name}>
+      <button type="button" className="ct-tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
+        <span className="ct-tool-icon">{live ? <span className="ct-spinner" /> : tool.isError ? <WarnIcon /> : <ToolIcon />}</span>
+        <span className="ct-tool-name">{tool.name}</span>
+        <span className="ct-tool-note">{live && tool.message ? tool.message : hint(tool)}</span>
+        <span className="ct-tool-status">{status}{tool.durationMs && !live && !tool.isError ? ` · ${duration(tool.durationMs)}` : ''}</span>
+        <span className="ct-chevron" data-open={open}><ChevronIcon /></span>
+      </button>
+      {tool.status === 'running' && (
+        <div className="ct-progress" role="progressbar" aria-label={tool.name} aria-valuemin={0} aria-valuemax={100} aria-valuenow={tool.progress > 0 ? Math.round(tool.progress * 100) : undefined} data-known={tool.progress > 0}>
+          <span style={{ transform: `scaleX(${tool.progress > 0 ? tool.progress : 0.3})` }} />
+        </div>
+      )}
+      {open && <ToolBody id={body} tool={tool} runId={runId} />}
+    </div>
+  )
+})
+
+function ToolBody({ id, tool, runId }: { id: string; tool: ToolView; runId?: string }) {
+  const labels = useLabels()
+  const store = useChatStore()
+  const [whole, setWhole] = useState<ToolCall | null>(null)
+  const output = whole?.output ?? tool.output
+  const input = typeof tool.input === 'string' ? tool.input : JSON.stringify(tool.input ?? {}, null, 2)
+  const cut = runId && tool.index >= 0 && !whole && tool.output.length >= CUT_AT
+  return (
+    <div className="ct-tool-body" id={id}>
+      <div className="ct-tool-part"><span>{labels.toolInput}</span><CopyButton text={input} /></div>
+      <pre dir="ltr" tabIndex={0}>{input}</pre>
+      <div className="ct-tool-part"><span>{labels.toolOutput}</span>{output && <CopyButton text={output} />}</div>
+      {output ? <pre dir="auto" tabIndex={0}>{output}</pre> : <p className="ct-muted">{tool.status === 'running' ? labels.loading : labels.toolNoOutput}</p>}
+      {cut && <button type="button" className="ct-button ct-small" onClick={() => void store.api.getToolCall(runId, tool.index).then(setWhole, () => undefined)}>{labels.toolWhole}</button>}
+    </div>
+  )
+}
+
+/** Characters at which the service cuts an output on the wire. */
+const CUT_AT = 16_000
+
+/** The first argument, as a hint of what the call is about. */
+function hint(tool: ToolView): string {
+  if (typeof tool.input !== 'object' || tool.input === null) return ''
+  const first = Object.values(tool.input).find((v) => typeof v === 'string' || typeof v === 'number')
+  return first === undefined ? '' : String(first).slice(0, 80)
+}
+
+function duration(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`
+}

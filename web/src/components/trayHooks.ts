@@ -1,0 +1,70 @@
+import { useCallback, useEffect, useRef, useState } from 'react'
+import type { CustomPayload } from '../api/types'
+import type { Labels } from '../labels'
+import type { PayloadHandler } from '../payloads/registry'
+import { payloadsOf } from '../state/run'
+import type { ChatState } from '../state/state'
+import { openable } from '../state/view'
+
+/** A value that the browser keeps under a key; what is not among `allowed` is not taken. */
+export function useKept<T extends string>(key: string, first: T, allowed: readonly T[] | null): [T, (value: T) => void] {
+  const [value, setValue] = useState<T>(() => {
+    try {
+      const kept = localStorage.getItem(key) as T | null
+      return kept !== null && (allowed === null || allowed.includes(kept)) ? kept : first
+    } catch {
+      return first
+    }
+  })
+  const keep = useCallback((next: T) => {
+    setValue(next)
+    try {
+      localStorage.setItem(key, next)
+    } catch {
+      // without storage the choice lives as long as the page
+    }
+  }, [key])
+  return [value, keep]
+}
+
+/** What a screen reader is told: beginnings and ends, never every token. */
+export function useAnnouncements(state: ChatState, labels: Labels) {
+  const [announcement, announce] = useState('')
+  const busy = useRef(false)
+  const tool = state.run?.active?.toolName ?? ''
+  useEffect(() => {
+    if (tool) announce(labels.announceTool(tool))
+  }, [tool, labels])
+  useEffect(() => {
+    const last = state.messages.at(-1)
+    if (state.isLoading && !busy.current) announce(labels.announceBusy)
+    if (!state.isLoading && busy.current) {
+      const ends: Record<string, string> = { complete: labels.announceDone, cancelled: labels.announceStopped, error: labels.announceError }
+      announce(last?.role === 'assistant' ? (ends[last.status] ?? '') : '')
+    }
+    busy.current = state.isLoading
+  }, [state.isLoading, state.messages, labels])
+  return { announcement, announce }
+}
+
+/** Width under which a panel would cover the chat, so that it opens only on a click. */
+const NARROW = 720
+
+/**
+ * Opens the payload that an answer brings, as soon as it comes. Of an answer that was loaded it opens only a proposal that
+ * still waits for a decision. A panel that the user closed stays closed.
+ */
+export function useLatestPayload(state: ChatState, handlerOf: (type: string) => PayloadHandler | undefined, open: (payload: CustomPayload) => void): void {
+  const seen = useRef(new Set<string>())
+  const last = state.messages.at(-1)
+  const latest = state.run ? payloadsOf(state.run).at(-1) : (last?.payloads?.findLast((p) => !p.outcome && handlerOf(p.type)?.onAccept) ?? last?.custom_payload)
+  const live = state.run !== null || last?.view !== undefined
+  const id = latest?.payload_id ?? ''
+  useEffect(() => {
+    if (!openable(latest) || id === '' || seen.current.has(id)) return
+    seen.current.add(id)
+    const handler = handlerOf(latest.type)
+    if (!handler || latest.outcome || window.innerWidth < NARROW) return
+    if (live || handler.onAccept) open(latest)
+  }, [id])
+}

@@ -1,0 +1,163 @@
+import { diffWordsWithSpace } from 'diff'
+import { memo, useMemo, useState, type ReactNode } from 'react'
+import type { Block } from '../api/documents'
+import { CheckIcon, CloseIcon, EditIcon, PlusIcon, TrashIcon } from '../components/icons'
+import { IconButton } from '../components/Message'
+import { BlockContent } from './BlockContent'
+import type { DocumentState, LiveBlock } from './useDocument'
+
+export interface DocumentPaneProps {
+  state: DocumentState
+  /** Shown above the blocks, beside the buttons for all. */
+  toolbar?: ReactNode
+  theme?: 'auto' | 'light' | 'dark'
+  dir?: 'ltr' | 'rtl'
+}
+
+/** A document with what the model proposes: current beside new, accept and revert for each block and for all. */
+export function DocumentPane({ state, toolbar, theme = 'auto', dir }: DocumentPaneProps) {
+  const { document, blocks, pending, problem } = state
+  if (!document) {
+    return <div className="ct-root">{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : <p className="ct-muted ct-center">{state.loading ? 'Loading…' : ''}</p>}</div>
+  }
+  return (
+    <div className="ct-root ct-doc" data-theme={theme} dir={dir}>
+      <div className="ct-doc-bar">
+        <Title state={state} />
+        {toolbar}
+      </div>
+      {problem && <p className="ct-note" data-tone="error" role="alert">{problem}</p>}
+      {pending > 0 && (
+        <div className="ct-doc-pending" role="status">
+          <span>{pending === 1 ? '1 change waits for you' : `${pending} changes wait for you`}</span>
+          <button type="button" className="ct-button ct-small" onClick={() => void state.revertAll()}>Revert all</button>
+          <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.acceptAll()}>Accept all</button>
+        </div>
+      )}
+      {blocks.length === 0 && <p className="ct-muted ct-center">This document is empty. Ask the assistant to write it, or add a block.</p>}
+      {blocks.map((block, i) => <BlockView key={block.id} block={block} state={state} previous={i === 0 ? null : (blocks[i - 2]?.id ?? '')} />)}
+      <AddBlock state={state} />
+    </div>
+  )
+}
+
+function Title({ state }: { state: DocumentState }) {
+  const [editing, setEditing] = useState<string | null>(null)
+  const document = state.document!
+  if (editing !== null) {
+    return (
+      <form className="ct-doc-title" onSubmit={(e) => {
+        e.preventDefault()
+        if (editing.trim()) void state.rename(editing.trim())
+        setEditing(null)
+      }}>
+        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label="Title" onChange={(e) => setEditing(e.target.value)} onBlur={() => setEditing(null)} onKeyDown={(e) => e.key === 'Escape' && setEditing(null)} />
+      </form>
+    )
+  }
+  return (
+    <h2 className="ct-doc-title" dir="auto">
+      {document.new_title && document.new_title !== document.title ? <span className="ct-diff"><del>{document.title}</del> <ins>{document.new_title}</ins></span> : document.title}
+      <IconButton label="Rename the document" onClick={() => setEditing(document.title)}><EditIcon /></IconButton>
+    </h2>
+  )
+}
+
+const words: Record<Block['state'], string> = { clean: '', pending_new: 'New', pending_edit: 'Changed', pending_delete: 'To be deleted', pending_move: 'To be moved' }
+
+const BlockView = memo(function BlockView({ block, state, previous }: { block: LiveBlock; state: DocumentState; previous: string | null }) {
+  const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
+  const [editing, setEditing] = useState(false)
+  const both = block.current !== undefined && block.new !== undefined
+  const shown = block.writing || (both && !diffable(block) && view === 'diff') ? 'new' : view
+  return (
+    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} aria-label={`${block.type} block`}>
+      <div className="ct-block-bar">
+        {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> Writing</span> : words[block.state] && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state]}</span>}
+        {both && !block.writing && (
+          <span className="ct-segmented">
+            {diffable(block) && <button type="button" aria-pressed={shown === 'diff'} onClick={() => setView('diff')}>Diff</button>}
+            <button type="button" aria-pressed={shown === 'new'} onClick={() => setView('new')}>New</button>
+            <button type="button" aria-pressed={shown === 'current'} onClick={() => setView('current')}>Current</button>
+          </span>
+        )}
+        <span className="ct-spacer" />
+        {block.state !== 'clean' && !block.writing && (
+          <>
+            <button type="button" className="ct-button ct-small" onClick={() => void state.revert(block)}><CloseIcon />Revert</button>
+            <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.accept(block)}><CheckIcon />Accept</button>
+          </>
+        )}
+        {block.state === 'clean' && (
+          <span className="ct-block-tools">
+            {editable(block) && <IconButton label="Edit the block" onClick={() => setEditing(true)}><EditIcon /></IconButton>}
+            {previous !== null && <IconButton label="Move the block up" onClick={() => void state.move(block, previous)}>↑</IconButton>}
+            <IconButton label="Delete the block" onClick={() => void state.remove(block)}><TrashIcon /></IconButton>
+          </span>
+        )}
+      </div>
+      {editing ? (
+        <EditBlock block={block} done={(content) => {
+          setEditing(false)
+          if (content !== null) void state.edit(block, content)
+        }} />
+      ) : shown === 'diff' && both ? (
+        <WordDiff before={block.current ?? ''} after={block.new ?? ''} />
+      ) : (
+        <BlockContent type={block.type} content={(shown === 'current' ? block.current : (block.new ?? block.current)) ?? ''} meta={shown === 'current' ? block.meta : (block.new_meta ?? block.meta)} streaming={block.writing} />
+      )}
+    </section>
+  )
+})
+
+const tones: Partial<Record<Block['state'], string>> = { pending_new: 'added', pending_edit: 'warning', pending_delete: 'invalid', pending_move: 'warning' }
+
+function diffable(block: Block): boolean {
+  return block.type === 'md' || block.type === 'csv' || block.type.startsWith('text')
+}
+
+function editable(block: Block): boolean {
+  return diffable(block) || block.type.endsWith('chart')
+}
+
+/** The words that differ. Texts too long for it are shown one under the other. */
+function WordDiff({ before, after }: { before: string; after: string }) {
+  const changes = useMemo(() => (before.length + after.length > DIFF_LIMIT ? undefined : diffWordsWithSpace(before, after, { timeout: 500 })), [before, after])
+  return (
+    <div className="ct-diff" dir="auto">
+      {changes ? changes.map((c, i) => (c.added ? <ins key={i}>{c.value}</ins> : c.removed ? <del key={i}>{c.value}</del> : <span key={i}>{c.value}</span>)) : <><del>{before}</del><ins>{after}</ins></>}
+    </div>
+  )
+}
+
+/** Characters of both texts up to which words are compared. */
+const DIFF_LIMIT = 200_000
+
+function EditBlock({ block, done }: { block: Block; done: (content: string | null) => void }) {
+  const [content, setContent] = useState(block.current ?? '')
+  return (
+    <form className="ct-block-edit" onSubmit={(e) => {
+      e.preventDefault()
+      done(content)
+    }}>
+      <textarea className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label="Content" autoFocus dir="auto" onChange={(e) => setContent(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && done(null)} />
+      <div className="ct-row">
+        <button type="submit" className="ct-button ct-small" data-style="primary">Save</button>
+        <button type="button" className="ct-button ct-small" onClick={() => done(null)}>Cancel</button>
+      </div>
+    </form>
+  )
+}
+
+function AddBlock({ state }: { state: DocumentState }) {
+  const [open, setOpen] = useState(false)
+  if (!open) return <button type="button" className="ct-button ct-small ct-doc-add" onClick={() => setOpen(true)}><PlusIcon />Add a block</button>
+  return (
+    <section className="ct-block">
+      <EditBlock block={{ id: '', type: 'md', state: 'clean', position: '', revision: 0 }} done={(content) => {
+        setOpen(false)
+        if (content) void state.add('md', content)
+      }} />
+    </section>
+  )
+}

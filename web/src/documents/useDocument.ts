@@ -1,0 +1,123 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { ApiError } from '../api/errors'
+import type { Block, DocumentRecord } from '../api/documents'
+import { useChatState, useChatStore } from '../state/context'
+import { text, type RunView } from '../state/run'
+import { writesDocument } from '../state/view'
+
+export interface DocumentState {
+  document: DocumentRecord | null
+  /** Blocks in order, with what the run under way writes into them. */
+  blocks: LiveBlock[]
+  pending: number
+  problem: string
+  loading: boolean
+  reload: () => Promise<void>
+  accept: (block: Block) => Promise<void>
+  revert: (block: Block) => Promise<void>
+  acceptAll: () => Promise<void>
+  revertAll: () => Promise<void>
+  edit: (block: Block, content: string) => Promise<void>
+  remove: (block: Block) => Promise<void>
+  move: (block: Block, afterId: string) => Promise<void>
+  add: (type: string, content: string, afterId?: string) => Promise<void>
+  rename: (title: string) => Promise<void>
+}
+
+export interface LiveBlock extends Block {
+  /** Set while the model writes into it. */
+  writing: boolean
+}
+
+/** A document with its blocks, kept up to date with the chat's run (spec 000, flows 1 to 3). */
+export function useDocument(id: string | null): DocumentState {
+  const store = useChatStore()
+  const { run, isLoading } = useChatState()
+  const api = store.api.documents
+  const [document, setDocument] = useState<DocumentRecord | null>(null)
+  const [problem, setProblem] = useState('')
+  const [loading, setLoading] = useState(false)
+  const wanted = useRef(id)
+  wanted.current = id
+
+  const reload = useCallback(async () => {
+    if (!id) return setDocument(null)
+    setLoading(true)
+    try {
+      const read = await api.get(id)
+      if (wanted.current === id) {
+        setDocument(read)
+        setProblem('')
+      }
+    } catch (error) {
+      if (wanted.current === id) setProblem(error instanceof ApiError ? error.message : 'The document could not be read.')
+    } finally {
+      setLoading(false)
+    }
+  }, [api, id])
+  useEffect(() => void reload(), [reload])
+
+  // What the run does to the document is known when a tool of it begins, ends, or a block is closed.
+  const step = run ? stepsOf(run) : ''
+  useEffect(() => {
+    if (step !== '') void reload()
+  }, [step, reload])
+  const was = useRef(false)
+  useEffect(() => {
+    if (was.current && !isLoading) void reload()
+    was.current = isLoading
+  }, [isLoading, reload])
+
+  const act = useCallback(async (doing: () => Promise<unknown>) => {
+    try {
+      await doing()
+      setProblem('')
+    } catch (error) {
+      const stale = error instanceof ApiError && error.status === 412
+      setProblem(stale ? 'The document has changed meanwhile; this is how it is now.' : error instanceof Error ? error.message : '')
+    }
+    const kept = wanted.current
+    if (kept) await api.get(kept).then((read) => wanted.current === kept && setDocument(read), () => undefined)
+  }, [api])
+
+  const blocks = useMemo(() => withLive(document, run), [document, run])
+  return {
+    document, blocks, problem, loading, reload,
+    pending: (document?.blocks ?? []).filter((b) => b.state !== 'clean').length + (document?.new_title ? 1 : 0),
+    accept: (b) => act(() => api.accept(b.id, b.revision)),
+    revert: (b) => act(() => api.revert(b.id, b.revision)),
+    acceptAll: () => act(() => api.acceptAll(id ?? '')),
+    revertAll: () => act(() => api.revertAll(id ?? '')),
+    edit: (b, content) => act(() => api.updateBlock(b.id, { content }, b.revision)),
+    remove: (b) => act(() => api.removeBlock(b.id)),
+    move: (b, after) => act(() => api.updateBlock(b.id, { after_block_id: after }, b.revision)),
+    add: (type, content, after) => act(() => api.addBlock(id ?? '', { type, content, ...(after !== undefined && { after_block_id: after }) })),
+    rename: (title) => act(() => api.rename(id ?? '', title)),
+  }
+}
+
+const documentTools = new Set(['plan_document', 'write_block', 'edit_block', 'delete_block', 'move_block'])
+
+/** Changes whenever a run has done something that the document has to be read again for. */
+function stepsOf(run: RunView): string {
+  const done = run.fold.messages.filter((m) => m.type === 'tool_result' && m.props.status !== 'running' && documentTools.has(text(m.props.name))).length
+  const opened = run.blocks.filter((b) => b.ref !== '').length
+  return done + opened === 0 ? '' : `${run.runId}:${done}:${opened}`
+}
+
+/** Lays what the run writes over what is stored. */
+function withLive(document: DocumentRecord | null, run: RunView | null): LiveBlock[] {
+  const blocks: LiveBlock[] = (document?.blocks ?? []).map((b) => ({ ...b, writing: false }))
+  if (!run) return blocks
+  for (const level of run.blocks) {
+    const messages = run.fold.messages.filter((m) => m.block === level.id && writesDocument(run, m))
+    if (messages.length === 0) continue
+    const written = messages.map((m) => text(m.props.content)).join('')
+    const at = blocks.findIndex((b) => b.id === level.ref)
+    const old = blocks[at]
+    const writing = level.status === ''
+    if (old && (writing || (old.new ?? '').length < written.length)) blocks[at] = { ...old, new: written, writing, type: messages[0]?.type || old.type, state: old.current === undefined ? 'pending_new' : 'pending_edit' }
+    else if (!old && document) blocks.push({ id: level.ref, type: messages[0]?.type ?? 'md', new: written, state: 'pending_new', position: '', revision: 0, writing })
+  }
+  return blocks
+}

@@ -1,0 +1,153 @@
+import { Component, memo, useMemo, useRef, useState, type ComponentProps, type ReactNode } from 'react'
+import ReactMarkdown, { type Components } from 'react-markdown'
+import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
+import remarkGfm from 'remark-gfm'
+import remend from 'remend'
+import { CheckIcon, CopyIcon, ExternalIcon, ImageIcon } from '../components/icons'
+import { useLabels } from '../state/ui'
+import { definitionsOf, emptySplit, fencedCode, splitMarkdown } from './split'
+
+/**
+ * Text of a model as Markdown. There is no raw HTML, no link but http, https and mailto, and no image is fetched before
+ * the reader asks for it. While it streams, open marks at its end are closed.
+ */
+export const Markdown = memo(function Markdown({ text, streaming = false }: { text: string; streaming?: boolean }) {
+  const last = useRef(emptySplit)
+  const split = useMemo(() => (last.current = splitMarkdown(text, last.current)), [text])
+  const definitions = useMemo(() => (streaming ? '' : definitionsOf(text)), [text, streaming])
+  return (
+    <div className="ct-md" dir="auto">
+      {split.chunks.map((chunk, i) => (
+        <Chunk key={i} text={chunk} streaming={streaming && i === split.chunks.length - 1} definitions={definitions !== '' && chunk.includes('[') ? definitions : ''} />
+      ))}
+    </div>
+  )
+})
+
+const Chunk = memo(function Chunk({ text, streaming, definitions }: { text: string; streaming: boolean; definitions: string }) {
+  const code = fencedCode(text)
+  if (code) return <CodeBlock language={code.language} code={code.code} />
+  const source = streaming ? remend(text) : definitions ? `${text}\n\n${definitions}` : text
+  return (
+    <Boundary text={text}>
+      <ReactMarkdown remarkPlugins={plugins} rehypePlugins={rehypePlugins} components={components} urlTransform={safeUrl}>{source}</ReactMarkdown>
+    </Boundary>
+  )
+})
+
+const plugins: ComponentProps<typeof ReactMarkdown>['remarkPlugins'] = [[remarkGfm, { singleTilde: false }]]
+const rehypePlugins: ComponentProps<typeof ReactMarkdown>['rehypePlugins'] = [[rehypeSanitize, {
+  ...defaultSchema, clobberPrefix: 'ct-', protocols: { href: ['http', 'https', 'mailto'], src: ['http', 'https'] },
+}]]
+
+/** The address if it may be followed, else an empty one. */
+export function safeUrl(url: string): string {
+  const trimmed = url.trim()
+  if (trimmed.startsWith('#')) return trimmed
+  try {
+    const parsed = new URL(trimmed, 'https://relative.invalid')
+    if (parsed.host === 'relative.invalid') return trimmed.startsWith('//') ? '' : trimmed
+    return ['http:', 'https:', 'mailto:'].includes(parsed.protocol) ? trimmed : ''
+  } catch {
+    return ''
+  }
+}
+
+const components: Components = {
+  a: ({ href, children }) => (href ? <a href={href} target={href.startsWith('#') ? undefined : '_blank'} rel="noopener noreferrer nofollow">{children}</a> : <span className="ct-dead-link">{children}</span>),
+  img: ({ src, alt }) => <RemoteImage src={typeof src === 'string' ? src : ''} alt={alt ?? ''} />,
+  pre: ({ node }) => {
+    const code = node?.children[0]
+    if (code?.type !== 'element') return null
+    const classes = code.properties.className
+    const language = Array.isArray(classes) ? String(classes[0] ?? '').replace(/^language-/, '') : ''
+    const text = code.children.map((c) => (c.type === 'text' ? c.value : '')).join('').replace(/\n$/, '')
+    return <CodeBlock language={language} code={text} />
+  },
+  table: ({ children }) => <div className="ct-table" tabIndex={0} role="group"><table>{children}</table></div>,
+  input: ({ checked, type }) => (type === 'checkbox' ? <input type="checkbox" checked={checked ?? false} disabled readOnly aria-label={checked ? '✓' : '–'} /> : null),
+}
+
+/** An image of the model's choosing: a button until the reader asks for it. */
+function RemoteImage({ src, alt }: { src: string; alt: string }) {
+  const labels = useLabels()
+  const [shown, setShown] = useState<'no' | 'yes' | 'failed'>('no')
+  const host = hostOf(src)
+  if (!src || !host) return <span className="ct-dead-link">{alt || src}</span>
+  if (shown === 'yes') return <img src={src} alt={alt} loading="lazy" referrerPolicy="no-referrer" onError={() => setShown('failed')} />
+  return (
+    <span className="ct-remote-image">
+      <button type="button" className="ct-button ct-small" onClick={() => setShown('yes')}><ImageIcon />{alt ? `${alt} · ` : ''}{labels.imageShow(host)}</button>
+      {shown === 'failed' && <a href={src} target="_blank" rel="noopener noreferrer nofollow">{labels.imageFailed} <ExternalIcon /></a>}
+    </span>
+  )
+}
+
+function hostOf(src: string): string {
+  try {
+    return new URL(src, globalThis.location?.href).host
+  } catch {
+    return ''
+  }
+}
+
+/** Code with its language and a button that copies it. */
+export function CodeBlock({ language, code }: { language: string; code: string }) {
+  return (
+    <div className="ct-code">
+      <div className="ct-code-head"><span>{language}</span><CopyButton text={code} code /></div>
+      <pre dir="ltr" tabIndex={0}><code>{code}</code></pre>
+    </div>
+  )
+}
+
+export function CopyButton({ text, code = false }: { text: string; code?: boolean }) {
+  const labels = useLabels()
+  const [copied, setCopied] = useState(false)
+  const copy = () => {
+    void copyText(text).then((done) => {
+      if (!done) return
+      setCopied(true)
+      setTimeout(() => setCopied(false), COPIED_FOR)
+    })
+  }
+  const name = copied ? labels.copied : code ? labels.copyCode : labels.copy
+  return <button type="button" className="ct-icon-button ct-copy" onClick={copy} aria-label={name} title={name}>{copied ? <CheckIcon /> : <CopyIcon />}</button>
+}
+
+const COPIED_FOR = 1_500
+
+/** Copies text; on pages without TLS through a hidden field. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const field = document.createElement('textarea')
+    field.value = text
+    field.className = 'ct-offscreen'
+    document.body.append(field)
+    field.select()
+    const done = document.execCommand('copy')
+    field.remove()
+    return done
+  }
+}
+
+/** Text that the parser cannot take is shown as it is. */
+class Boundary extends Component<{ text: string; children: ReactNode }, { failed: string | null }> {
+  override state = { failed: null as string | null }
+
+  override componentDidCatch() {
+    this.setState({ failed: this.props.text })
+  }
+
+  static getDerivedStateFromError() {
+    return { failed: '' }
+  }
+
+  override render() {
+    if (this.state.failed === null) return this.props.children
+    return <pre className="ct-plain">{this.props.text}</pre>
+  }
+}

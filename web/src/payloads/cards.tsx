@@ -1,0 +1,170 @@
+import type { ReactNode } from 'react'
+import type { Article, Report, Stream } from '../api/types'
+import { Markdown, safeUrl } from '../markdown/Markdown'
+import { registerPayloadHandler } from './registry'
+
+/** Cards of the payload types that the service brings along. Nothing is registered before you ask for it. */
+export function registerBundledPayloads(): void {
+  registerPayloadHandler<Articles>('pubmed_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: 'PubMed results' } })
+  registerPayloadHandler<Articles>('article_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: 'Articles' } })
+  registerPayloadHandler<PubMedArticle>('pubmed_article', { render: (d) => <PubMedCard data={d} />, renderOptions: { panelWidth: '640px', headerTitle: 'PubMed article' } })
+  registerPayloadHandler<{ query: string; results: WebResult[] }>('web_search_results', { render: (d) => <WebResults data={d} />, renderOptions: { panelWidth: '560px', headerTitle: 'Web results' } })
+  registerPayloadHandler<{ url: string; title?: string; content: string; truncated?: boolean }>('webpage_content', { render: (d) => <WebPage data={d} />, renderOptions: { panelWidth: '680px', headerTitle: 'Web page' } })
+  registerPayloadHandler<{ reports: Report[] }>('report_list', { render: (d) => <Reports reports={d.reports} />, renderOptions: { panelWidth: '520px', headerTitle: 'Reports' } })
+  registerPayloadHandler<{ report: Report }>('report_summary', { render: (d) => <ReportCard report={d.report} />, renderOptions: { panelWidth: '640px', headerTitle: 'Report' } })
+  registerPayloadHandler<{ streams: Stream[] }>('stream_list', { render: (d) => <Streams streams={d.streams} />, renderOptions: { panelWidth: '520px', headerTitle: 'Research streams' } })
+  registerPayloadHandler<{ stream: Stream; reports?: Report[] }>('stream_details', { render: (d) => <StreamCard data={d} />, renderOptions: { panelWidth: '560px', headerTitle: 'Research stream' } })
+  registerPayloadHandler<SchemaProposal>('schema_proposal', { render: (d) => <SchemaProposalCard data={d} />, renderOptions: { panelWidth: '520px', headerTitle: 'Schema proposal' } })
+  registerPayloadHandler<{ query: string; source?: string; explanation?: string }>('query_suggestion', { render: (d) => <QueryCard data={d} />, renderOptions: { panelWidth: '480px', headerTitle: 'Query suggestion' } })
+  registerPayloadHandler<{ suggestions: StreamSuggestion[] }>('stream_suggestions', { render: (d) => <Suggestions data={d} />, renderOptions: { panelWidth: '520px', headerTitle: 'Stream suggestions' } })
+  registerPayloadHandler<{ results: Validation[]; summary?: string }>('validation_results', { render: (d) => <Validations data={d} />, renderOptions: { panelWidth: '480px', headerTitle: 'Validation' } })
+  registerPayloadHandler<{ categories: Category[] }>('presentation_categories', { render: (d) => <Categories data={d} />, renderOptions: { panelWidth: '460px', headerTitle: 'Categories' } })
+  registerPayloadHandler<Column>('ai_column_suggestion', { render: (d) => <ColumnCard data={d} />, renderOptions: { panelWidth: '440px', headerTitle: 'Column suggestion' } })
+}
+
+interface Articles { query: string; total: number; articles: Partial<Article>[] }
+interface PubMedArticle { pmid: string; title: string; authors: string[]; journal?: string; year?: number; doi?: string; abstract?: { label?: string; text: string }[]; mesh_terms?: string[]; url: string }
+interface WebResult { title: string; url: string; snippet: string; engine?: string; published_at?: string }
+export interface SchemaProposal { stream_id?: number; title?: string; rationale?: string; changes: Record<string, unknown> }
+export interface StreamSuggestion { name: string; purpose: string; topics?: string[]; query?: string; rationale?: string }
+interface Validation { item: string; status: 'valid' | 'warning' | 'invalid'; message?: string }
+export interface Category { name: string; description?: string; article_ids?: number[]; pmids?: string[] }
+export interface Column { name: string; description: string; type: string; prompt: string; options?: string[] }
+
+function Link({ url, children }: { url: string; children: ReactNode }) {
+  const safe = safeUrl(url)
+  return safe ? <a href={safe} target="_blank" rel="noopener noreferrer nofollow">{children}</a> : <>{children}</>
+}
+
+function List({ lead, children }: { lead?: ReactNode; children: ReactNode }) {
+  return <>{lead && <p className="ct-panel-lead">{lead}</p>}<div className="ct-card-list">{children}</div></>
+}
+
+function ArticleList({ data }: { data: Articles }) {
+  return (
+    <List lead={<>{data.articles.length} of {data.total} for <strong>{data.query}</strong></>}>
+      {data.articles.map((a, i) => <ArticleCard key={a.article_id ?? a.pmid ?? i} article={a} />)}
+    </List>
+  )
+}
+
+export function ArticleCard({ article: a }: { article: Partial<Article> }) {
+  const url = a.url ?? (a.pmid ? `https://pubmed.ncbi.nlm.nih.gov/${a.pmid}/` : a.doi ? `https://doi.org/${a.doi}` : '')
+  return (
+    <div className="ct-card">
+      <h3>{url ? <Link url={url}>{a.title}</Link> : a.title}</h3>
+      <p className="ct-card-meta">{[authors(a.authors), a.journal, a.year || '', a.pmid && `PMID ${a.pmid}`].filter(Boolean).join(' · ')} {a.category && <span className="ct-tag">{a.category}</span>}</p>
+      {a.abstract && <details><summary>Abstract</summary><p>{a.abstract}</p></details>}
+    </div>
+  )
+}
+
+function authors(list: string[] = []): string {
+  return list.length > 3 ? `${list.slice(0, 3).join(', ')} et al.` : list.join(', ')
+}
+
+function PubMedCard({ data: a }: { data: PubMedArticle }) {
+  return (
+    <div className="ct-card">
+      <h3><Link url={a.url}>{a.title}</Link></h3>
+      <p className="ct-card-meta">{[a.authors.join(', '), a.journal, a.year, `PMID ${a.pmid}`].filter(Boolean).join(' · ')}</p>
+      {a.abstract?.map((part, i) => <p key={i}>{part.label && <strong>{part.label}. </strong>}{part.text}</p>)}
+      {a.mesh_terms && <p className="ct-tags">{a.mesh_terms.map((t) => <span className="ct-tag" key={t}>{t}</span>)}</p>}
+    </div>
+  )
+}
+
+function WebResults({ data }: { data: { query: string; results: WebResult[] } }) {
+  return (
+    <List lead={<strong>{data.query}</strong>}>
+      {data.results.map((r, i) => <div className="ct-card" key={i}><h3><Link url={r.url}>{r.title}</Link></h3><p className="ct-card-meta">{r.url}</p><p>{r.snippet}</p></div>)}
+    </List>
+  )
+}
+
+function WebPage({ data }: { data: { url: string; title?: string; content: string; truncated?: boolean } }) {
+  return <><p className="ct-panel-lead"><Link url={data.url}>{data.title || data.url}</Link>{data.truncated && ' (beginning)'}</p><Markdown text={data.content} /></>
+}
+
+function Reports({ reports }: { reports: Report[] }) {
+  return <List>{reports.map((r) => <ReportHead key={r.report_id} report={r} />)}</List>
+}
+
+function ReportHead({ report: r }: { report: Report }) {
+  return <div className="ct-card"><h3>{r.title}</h3><p className="ct-card-meta">Report {r.report_id} · {day(r.published_at)} · {r.article_count} articles</p><Markdown text={r.summary} /></div>
+}
+
+function ReportCard({ report }: { report: Report }) {
+  return <List><ReportHead report={report} />{report.articles?.map((a) => <ArticleCard key={a.article_id} article={a} />)}</List>
+}
+
+function Streams({ streams }: { streams: Stream[] }) {
+  return <List>{streams.map((s) => <div className="ct-card" key={s.stream_id}><h3>{s.name}</h3><p className="ct-card-meta">Stream {s.stream_id}</p><p>{s.purpose}</p></div>)}</List>
+}
+
+function StreamCard({ data: { stream, reports } }: { data: { stream: Stream; reports?: Report[] } }) {
+  return (
+    <List>
+      <div className="ct-card"><h3>{stream.name}</h3><p>{stream.purpose}</p><details><summary>Schema</summary><pre className="ct-json" tabIndex={0}>{JSON.stringify(stream.schema, null, 2)}</pre></details></div>
+      {reports?.map((r) => <ReportHead key={r.report_id} report={r} />)}
+    </List>
+  )
+}
+
+/** Changes by dotted path; with the values that are there now, what is new in a list is marked. */
+export function SchemaProposalCard({ data, current }: { data: SchemaProposal; current?: (path: string) => unknown }) {
+  return (
+    <List lead={data.rationale}>
+      {data.title && <h3>{data.title}</h3>}
+      {Object.entries(data.changes).map(([path, value]) => (
+        <div className="ct-card ct-change" key={path}>
+          <code>{path}</code>
+          <Value value={value} before={current?.(path)} />
+        </div>
+      ))}
+    </List>
+  )
+}
+
+function Value({ value, before }: { value: unknown; before?: unknown }) {
+  if (!Array.isArray(value)) return <p>{typeof value === 'string' ? value : JSON.stringify(value)}</p>
+  const was = new Set((Array.isArray(before) ? before : []).map((v) => JSON.stringify(v)))
+  return (
+    <div className="ct-tags">
+      {value.map((v, i) => {
+        const added = before !== undefined && !was.has(JSON.stringify(v))
+        return <span className="ct-tag" data-tone={added ? 'added' : undefined} key={i}>{added && '+ '}{typeof v === 'string' ? v : JSON.stringify(v)}</span>
+      })}
+    </div>
+  )
+}
+
+function QueryCard({ data }: { data: { query: string; source?: string; explanation?: string } }) {
+  return <List lead={data.explanation}><div className="ct-card"><span className="ct-tag">{data.source ?? 'pubmed'}</span><pre className="ct-plain">{data.query}</pre></div></List>
+}
+
+function Suggestions({ data }: { data: { suggestions: StreamSuggestion[] } }) {
+  return (
+    <List>
+      {data.suggestions.map((s, i) => (
+        <div className="ct-card" key={i}><h3>{s.name}</h3><p>{s.purpose}</p>{s.topics && <p className="ct-tags">{s.topics.map((t) => <span className="ct-tag" key={t}>{t}</span>)}</p>}{s.rationale && <p className="ct-card-meta">{s.rationale}</p>}</div>
+      ))}
+    </List>
+  )
+}
+
+function Validations({ data }: { data: { results: Validation[]; summary?: string } }) {
+  return <List lead={data.summary}>{data.results.map((r, i) => <div className="ct-card" key={i}><span className="ct-tag" data-tone={r.status}>{r.status}</span> <code>{r.item}</code>{r.message && <p>{r.message}</p>}</div>)}</List>
+}
+
+function Categories({ data }: { data: { categories: Category[] } }) {
+  return <List>{data.categories.map((c, i) => <div className="ct-card" key={i}><h3>{c.name}</h3>{c.description && <p>{c.description}</p>}<p className="ct-card-meta">{(c.article_ids?.length ?? 0) + (c.pmids?.length ?? 0)} articles</p></div>)}</List>
+}
+
+function ColumnCard({ data }: { data: Column }) {
+  return <List lead={data.description}><div className="ct-card"><h3>{data.name} <span className="ct-tag">{data.type}</span></h3><p>{data.prompt}</p>{data.options && <p className="ct-tags">{data.options.map((o) => <span className="ct-tag" key={o}>{o}</span>)}</p>}</div></List>
+}
+
+function day(iso: string): string {
+  return new Date(iso).toLocaleDateString(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
+}

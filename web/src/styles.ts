@@ -1,0 +1,6 @@
+import './styles/tokens.css'
+import './styles/tray.css'
+import './styles/message.css'
+import './styles/markdown.css'
+import './styles/panel.css'
+import './styles/document.css'

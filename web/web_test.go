@@ -1,0 +1,93 @@
+package web_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/web"
+)
+
+func get(t *testing.T, h http.Handler, path string, headers ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func read(t *testing.T, r io.Reader) string {
+	t.Helper()
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// The page and everything that it names is there, and nothing in it is inline:
+// the policy of the page would not allow it.
+func TestPageIsWhole(t *testing.T) {
+	h, err := web.Handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := get(t, h, "/")
+	body := read(t, page.Body)
+	if page.StatusCode != http.StatusOK || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") || page.Header.Get("Cache-Control") != "no-cache" {
+		t.Errorf("/ is %d %v", page.StatusCode, page.Header)
+	}
+	names := regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(body, -1)
+	if len(names) < 3 {
+		t.Fatalf("the page names %v", names)
+	}
+	for _, n := range names {
+		got := get(t, h, n[1])
+		if got.StatusCode != http.StatusOK || len(read(t, got.Body)) == 0 {
+			t.Errorf("%s is %d", n[1], got.StatusCode)
+		}
+	}
+	if regexp.MustCompile(`<script(?:[^>]*[^/a-z"])?>[^<]|<style|\son[a-z]+=`).MatchString(body) {
+		t.Error("the page has inline script or style")
+	}
+}
+
+func TestFiles(t *testing.T) {
+	h, err := web.Handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := read(t, get(t, h, "/").Body)
+	script := regexp.MustCompile(`/assets/index-[^"]+\.js`).FindString(page)
+	plain := get(t, h, script)
+	want := read(t, plain.Body)
+	if !strings.Contains(plain.Header.Get("Cache-Control"), "immutable") {
+		t.Errorf("the script's Cache-Control is %q", plain.Header.Get("Cache-Control"))
+	}
+	packed := get(t, h, script, "Accept-Encoding", "gzip, br")
+	if packed.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("the script comes as %v", packed.Header)
+	}
+	z, err := gzip.NewReader(packed.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read(t, z) != want {
+		t.Error("compressed and plain differ")
+	}
+	if again := get(t, h, script, "If-None-Match", plain.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
+		t.Errorf("a known file is %d, want 304", again.StatusCode)
+	}
+	for _, path := range []string{"/assets/nothing.js", "/../web.go", "/dist/index.html", "/package.json"} {
+		if got := get(t, h, path); got.StatusCode != http.StatusNotFound {
+			t.Errorf("%s is %d, want 404", path, got.StatusCode)
+		}
+	}
+}
