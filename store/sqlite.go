@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
@@ -24,6 +25,9 @@ const (
 	// sqliteCheckpoint is how many pages the write-ahead log may have before
 	// they are moved into the file.
 	sqliteCheckpoint = "4000"
+	// statementsStay is gorm's word for never: with any shorter life of its
+	// prepared statements it leaves a goroutine behind that never ends.
+	statementsStay = 10 * 365 * 24 * time.Hour
 )
 
 // sqliteDB is a database file: a pool of readers and one writer.
@@ -73,7 +77,7 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	d.readers.SetMaxOpenConns(conns)
 	d.readers.SetMaxIdleConns(conns)
 	config := gormConfig()
-	config.PrepareStmt = true
+	config.PrepareStmt, config.PrepareStmtTTL = true, statementsStay
 	if d.reads, err = gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: d.readers}, config); err != nil {
 		return nil, errors.Join(err, d.readers.Close(), d.writers.Close())
 	}

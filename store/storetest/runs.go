@@ -186,6 +186,9 @@ func testQueueAndClaim(f *fixture) {
 	_, err = f.store.NextQueued(f.ctx, chat)
 	fails(f, "next in an empty queue", err, schemas.ErrNotFound)
 	fails(f, "claim of a run that has ended", f.store.Claim(f.ctx, third.RunID, 1), record.ErrFenced)
+	ended, err := f.store.Run(f.ctx, third.RunID)
+	must(f, err)
+	equal(f, "message of a run that kept none", ended.MessageID, "")
 }
 
 func testClaimRecovered(f *fixture) {
