@@ -101,7 +101,11 @@ func (l *loop) summarize(reply *turn.Reply) {
 	if reply.Text != "" {
 		b.WriteString("\n\n")
 	}
-	fmt.Fprintf(&b, "I reached the limit of %d steps before I could write an answer.", l.limit)
+	unit := "steps"
+	if l.limit == 1 {
+		unit = "step"
+	}
+	fmt.Fprintf(&b, "I reached the limit of %d %s before I could write an answer.", l.limit, unit)
 	if len(l.outcomes) > 0 {
 		b.WriteString(" This is what the tools gave:\n")
 	}
