@@ -43,6 +43,8 @@ type world struct {
 	ready error
 	// stream is the documented stream that every run gives.
 	stream string
+	// trusted says that users may see diagnostics.
+	trusted bool
 
 	mu    sync.Mutex
 	calls []string
@@ -70,10 +72,11 @@ func newWorld(t *testing.T, change func(*world, *api.Options)) (*world, *httptes
 	}
 	o := api.Options{
 		Auth: tokens{}, Runs: fakeRuns{w}, Streams: fakeStreams{w}, Chats: fakeChats{w}, Documents: fakeDocuments{w}, Research: fakeResearch{w}, Pages: fakePages{w}, Usage: fakeUsage{w},
-		Ready:   func(context.Context) error { return w.ready },
-		Metrics: plain("text/plain; version=0.0.4", "chattray_active_runs 0\n"),
-		Web:     plain("text/html; charset=utf-8", "<!doctype html><title>chat</title>"),
-		OpenAPI: contract, Log: slog.New(slog.DiscardHandler),
+		Diagnostics: func(schemas.User) bool { return w.trusted },
+		Ready:       func(context.Context) error { return w.ready },
+		Metrics:     plain("text/plain; version=0.0.4", "chattray_active_runs 0\n"),
+		Web:         plain("text/html; charset=utf-8", "<!doctype html><title>chat</title>"),
+		OpenAPI:     contract, Log: slog.New(slog.DiscardHandler),
 	}
 	o.MCP = func(user schemas.User) http.Handler { return fakeMCP{w, user} }
 	if change != nil {

@@ -15,15 +15,29 @@ type runs interface {
 	// Cancel asks the run to end and returns its state; of a run that has ended
 	// it returns the state only.
 	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
-	// Diagnostics is forbidden to a user who may not see system prompts.
 	Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error)
 	// ToolCall returns the call whole; index counts over the run from 0.
 	ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error)
 }
 
-func (s *server) getRun(c echo.Context) error         { return ofRun(c, s.Runs.Run) }
-func (s *server) cancelRun(c echo.Context) error      { return ofRun(c, s.Runs.Cancel) }
-func (s *server) getDiagnostics(c echo.Context) error { return ofRun(c, s.Runs.Diagnostics) }
+func (s *server) getRun(c echo.Context) error    { return ofRun(c, s.Runs.Run) }
+func (s *server) cancelRun(c echo.Context) error { return ofRun(c, s.Runs.Cancel) }
+
+// errNoDiagnostics is the answer to a user who may not see system prompts, about
+// a run of their own; others are not found.
+var errNoDiagnostics = schemas.NewError(schemas.CodeForbidden, "the diagnostics of runs are not for you to see")
+
+func (s *server) getDiagnostics(c echo.Context) error {
+	return ofRun(c, func(ctx context.Context, user schemas.User, run string) (schemas.Diagnostics, error) {
+		if s.Diagnostics != nil && s.Diagnostics(user) {
+			return s.Runs.Diagnostics(ctx, user, run)
+		}
+		if _, err := s.Runs.Run(ctx, user, run); err != nil {
+			return schemas.Diagnostics{}, err
+		}
+		return schemas.Diagnostics{}, errNoDiagnostics
+	})
+}
 
 // ofRun answers with what ask says about the run of the path.
 func ofRun[T any](c echo.Context, ask func(context.Context, schemas.User, string) (T, error)) error {
