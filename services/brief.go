@@ -140,7 +140,7 @@ func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
 		return
 	}
 	rec.levels.openBlock("llm", "")
-	rec.found(rec.filter.Recover(*cut, text))
+	rec.repaired(text)
 	rec.levels.closeBlock("completed")
 }
 

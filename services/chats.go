@@ -40,19 +40,36 @@ func (c *Chats) Rename(ctx context.Context, user schemas.User, id int64, title s
 	return c.store.RenameChat(ctx, user.ID, id, title)
 }
 
-// Delete deletes a chat and all that belongs to it; a run under way is
-// cancelled first.
+// Delete deletes a chat and all that belongs to it; its runs under way are
+// cancelled first, those that wait for their turn before the one that runs.
 func (c *Chats) Delete(ctx context.Context, user schemas.User, id int64) error {
 	chat, err := c.store.Chat(ctx, user.ID, id)
 	if err != nil {
 		return err
 	}
+	open := c.runs.queuedIn(id)
 	if chat.ActiveRunID != "" {
-		if _, err := c.runs.Cancel(ctx, user, chat.ActiveRunID); err != nil {
+		open = append(open, chat.ActiveRunID)
+	}
+	for _, run := range open {
+		if _, err := c.runs.Cancel(ctx, user, run); err != nil {
 			return err
 		}
 	}
 	return c.store.DeleteChat(ctx, user.ID, id)
+}
+
+// queuedIn returns the runs of a chat that wait for their turn.
+func (r *Runs) queuedIn(conversationID int64) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ids []string
+	for id, one := range r.live {
+		if one.conversationID == conversationID && one.attempt == 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // Payload returns a payload whole.

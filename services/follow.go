@@ -15,9 +15,11 @@ const forever = 24 * time.Hour
 // Follow returns the events of a run of the user's after the cursor: those that
 // are there, then live ones as they come, to the terminal event. Batches are
 // never empty, but for one after each span of silence as long as idle (0 for
-// none). The sequence ends without a terminal event when the run is
-// interrupted; the reader comes back with its cursor. It ends with an error
-// when ctx does. A cursor at or past the terminal event is runlog.ErrEnded.
+// none), and one at once for a reader who has to wait for an event that may be
+// far: of a queued run, or one who comes back and has missed nothing. The
+// sequence ends without a terminal event when the run is interrupted; the reader
+// comes back with its cursor. It ends with an error when ctx does. A cursor at or
+// past the terminal event is runlog.ErrEnded.
 func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
 	if one := r.find(id); one != nil {
 		if one.owner.ID != user.ID {
@@ -95,8 +97,17 @@ func (r *Runs) followLive(ctx context.Context, one *run, after int64, idle time.
 	}
 	if idle <= 0 {
 		idle = forever
+	} else if events, open := one.log.since(after); len(events) == 0 && open && (after > 0 || r.queued(one)) && !yield(nil, nil) {
+		return
 	}
 	r.followBell(ctx, one, after, bell, idle, yield)
+}
+
+// queued says whether the run waits for its turn.
+func (r *Runs) queued(one *run) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return one.attempt == 0
 }
 
 // followBell yields what is new each time the bell rings, and an empty batch
@@ -148,5 +159,6 @@ func (r *Runs) left(one *run, leave func() int) {
 		if err := r.Store.RequestCancel(ctx, one.id); err != nil {
 			r.Logger.Warn("store a cancel", "run_id", one.id, "error", err)
 		}
+		r.wake(one)
 	}
 }

@@ -59,6 +59,7 @@ type recorder struct {
 	raw      strings.Builder // the model's text as it was
 	spoke    bool            // the reply under way has had text
 	cut      *turn.CutValue
+	cutNote  string        // the warning about cut
 	usage    schemas.Usage // set at the end
 	stop     schemas.StopReason
 
@@ -87,7 +88,7 @@ type call struct {
 
 func newRecorder(r *run) *recorder {
 	rec := &recorder{run: r, started: make(map[int]*entry)}
-	rec.levels = levels{rec: rec, offset: uint32(r.attempt-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
+	rec.levels = levels{rec: rec, offset: uint32(max(r.attempt, 1)-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
 	return rec
 }
 
@@ -143,6 +144,9 @@ func (rec *recorder) handle(event turn.Event) {
 	switch e := event.(type) {
 	case turn.CallStart:
 		rec.spoke = false
+		if rec.raw.Len() > 0 {
+			rec.raw.WriteString("\n\n")
+		}
 		if e.Iteration > 0 {
 			rec.status(thinkingStatus)
 		}
@@ -255,7 +259,21 @@ func (rec *recorder) found(f turn.Found) {
 		rec.warn(w)
 	}
 	rec.dropped = append(rec.dropped, f.Dropped...)
-	rec.cut = f.Cut
+	if rec.cut = f.Cut; f.Cut != nil && len(f.Warnings) > 0 {
+		rec.cutNote = f.Warnings[len(f.Warnings)-1]
+	}
+}
+
+// repaired takes the model's second try at the value that was cut off, in the
+// place of the warning about it; a try that gave nothing changes nothing.
+func (rec *recorder) repaired(text string) {
+	f := rec.filter.Recover(*rec.cut, text)
+	if len(f.Payloads) == 0 && f.Values == nil && f.Actions == nil {
+		rec.dropped = append(rec.dropped, text)
+		return
+	}
+	rec.warnings = slices.DeleteFunc(rec.warnings, func(w string) bool { return w == rec.cutNote })
+	rec.found(f)
 }
 
 func (rec *recorder) warn(text string) {
@@ -303,6 +321,9 @@ func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload 
 	rec.take(named.PayloadID)
 	if summarize := rec.types[p.Type].Summarize; summarize != nil {
 		named.Summary = summarize(p.Data)
+	}
+	if named.Summary == "" {
+		named.Summary = strings.ReplaceAll(p.Type, "_", " ")
 	}
 	rec.payloads = append(rec.payloads, named)
 	return &named

@@ -31,7 +31,7 @@ func CutOutput(output string) string {
 		_, size := utf8.DecodeRuneInString(output[at:])
 		at += size
 	}
-	return output[:at] + fmt.Sprintf("\n[cut: %d of %d characters]", HistoryOutput, n)
+	return output[:at] + fmt.Sprintf("\n[the first %d of %d characters]", HistoryOutput, n)
 }
 
 // at returns the call of that index, making room for it.
@@ -164,6 +164,29 @@ func (rec *recorder) toolComplete(e turn.ToolComplete) {
 		return
 	}
 	rec.completed(c)
+}
+
+// stoppedText is the output of a call that the end of its run cut short.
+const stoppedText = "The answer was stopped before this call had ended. It is not known whether it took effect."
+
+// breakOff ends what was under way when the run failed or was cancelled, so that
+// what was produced is kept: text that the filter held back, payloads that were
+// whole, and the calls that ran, with the outcome that there is none.
+func (rec *recorder) breakOff() {
+	if rec.filter != nil {
+		rest, found := rec.filter.End(true)
+		rec.show(rest)
+		rec.found(found)
+	}
+	for _, c := range rec.calls {
+		if c == nil || c.State == record.ToolFinished {
+			continue
+		}
+		c.State, c.Output, c.ModelOutput, c.IsError = record.ToolFinished, stoppedText, stoppedText, true
+		c.Duration = rec.run.runs.now().Sub(c.StartedAt)
+		row := c.ToolCall
+		rec.write(&record.Write{ToolCall: &row})
+	}
 }
 
 // result puts a call's outcome into its step.

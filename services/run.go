@@ -32,6 +32,8 @@ type run struct {
 	prior          *prior // what earlier attempts left; nil in the first
 	spent          *ledger
 
+	seized bool // queued no more: somebody starts it, see seize
+
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
 	ctx     context.Context
 	stop    context.CancelCauseFunc
@@ -110,30 +112,46 @@ func (r *Runs) forget(one *run) {
 	}
 }
 
-// wake starts a queued run that has been cancelled, so that it ends now and not
-// when its turn comes.
-func (r *Runs) wake(ctx context.Context, one *run) {
+// seize makes the caller the one who starts a queued run, and counts that as
+// work that Shutdown waits for.
+func (r *Runs) seize(one *run) bool {
 	r.mu.Lock()
-	queued := one.attempt == 0 && !r.draining
-	if queued {
-		r.work.Add(1)
-		defer r.work.Done()
+	defer r.mu.Unlock()
+	if one.attempt != 0 || one.seized || r.draining {
+		return false
 	}
-	r.mu.Unlock()
-	if queued {
-		r.begun(one, r.Store.Claim(ctx, one.id, 1))
+	one.seized = true
+	r.work.Add(1)
+	return true
+}
+
+// wake ends a queued run that has been cancelled now and not when its turn
+// comes: as attempt 0, for it never began.
+func (r *Runs) wake(one *run) {
+	if r.seize(one) {
+		r.goWork(one)
+		r.work.Done()
 	}
 }
 
-// begun starts a queued run that has been claimed.
-func (r *Runs) begun(one *run, err error) {
+// claim starts a queued run that was seized, if it is its turn.
+func (r *Runs) claim(ctx context.Context, one *run) {
+	defer r.work.Done()
+	err := r.Store.Claim(ctx, one.id, 1)
+	r.mu.Lock()
+	if err == nil {
+		one.attempt = 1
+	} else {
+		one.seized = false
+	}
+	r.mu.Unlock()
 	switch {
 	case err == nil:
-		r.mu.Lock()
-		one.attempt = 1
-		r.mu.Unlock()
 		r.goWork(one)
 	case errors.Is(err, record.ErrBusy), errors.Is(err, record.ErrFenced):
+		if context.Cause(one.ctx) != nil { // cancelled meanwhile
+			r.wake(one)
+		}
 	default:
 		r.Logger.Error("start a queued run", "run_id", one.id, "error", err)
 	}
@@ -153,8 +171,8 @@ func (r *Runs) next(conversationID int64) {
 		}
 		return
 	}
-	if one := r.find(rec.ID); one != nil {
-		r.begun(one, r.Store.Claim(ctx, rec.ID, 1))
+	if one := r.find(rec.ID); one != nil && r.seize(one) {
+		r.claim(ctx, one)
 	}
 }
 
@@ -162,7 +180,7 @@ func (r *Runs) hasQueued(conversationID int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range r.live {
-		if one.conversationID == conversationID && one.attempt == 0 {
+		if one.conversationID == conversationID && one.attempt == 0 && !one.seized {
 			return true
 		}
 	}
@@ -233,6 +251,9 @@ func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
 	}
 	if rec.cut != nil && rec.stop == schemas.MaxTokens {
 		r.repair(one, rec, brief)
+		if cause := context.Cause(one.ctx); cause != nil && !errors.Is(cause, errRunTimeout) {
+			return r.stopped(one, rec, cause)
+		}
 	}
 	return outcome{state: schemas.RunCompleted}
 }
@@ -281,6 +302,9 @@ func (r *Runs) giveUp(one *run, rec *recorder, err error) schemas.RunState {
 // finish commits the answer, the trace and the whole log with its terminal
 // event, and only then shows that event.
 func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
+	if end.state != schemas.RunCompleted {
+		rec.breakOff()
+	}
 	rec.levels.closeBlock(levelStatus[end.state])
 	rec.usage = one.spent.total()
 	d := rec.diagnostics()

@@ -271,7 +271,7 @@ func (r *Runs) cancel(ctx context.Context, id string, cause error) {
 		return
 	}
 	one.stop(cause)
-	r.wake(ctx, one)
+	r.wake(one)
 	wait, done := context.WithTimeout(ctx, cancelWait)
 	defer done()
 	select {
@@ -328,7 +328,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true
 	for _, one := range r.live {
-		if one.attempt == 0 {
+		if one.attempt == 0 && !one.seized {
 			one.log.close() // queued; the next start takes it up
 		}
 	}

@@ -38,6 +38,9 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 	if err != nil {
 		return schemas.Run{}, err
 	}
+	if begin.Queue && r.queuedBehind(user, begin) >= maxQueuedOfChat {
+		return schemas.Run{}, errQueueFull
+	}
 	release, err := r.admit(user)
 	if err != nil {
 		return schemas.Run{}, err
@@ -68,6 +71,23 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			return schemas.Run{}, err
 		}
 	}
+}
+
+// errQueueFull refuses a message behind too many others of its chat.
+var errQueueFull = &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many messages wait in this chat; wait for an answer", RetryAfter: 5}
+
+// queuedBehind counts the runs of the chat that wait for their turn.
+func (r *Runs) queuedBehind(user schemas.User, b *record.Begin) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, one := range r.live {
+		if one.attempt == 0 && one.owner.ID == user.ID &&
+			(b.ConversationID != 0 && one.conversationID == b.ConversationID || b.ConversationID == 0 && one.chatKey == b.ChatKey) {
+			n++
+		}
+	}
+	return n
 }
 
 // unavailable is what a client sees of a database that is away.
@@ -126,16 +146,28 @@ func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running strin
 	}
 	one := r.find(running)
 	if one == nil {
-		return ctx.Err()
+		return r.over(ctx, running)
 	}
 	one.stop(errUserCancel)
-	r.wake(ctx, one)
+	r.wake(one)
 	select {
 	case <-one.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// over is nil for a run that has ended; one that is under way and not known here
+// waits to be taken up, and its chat is busy until then.
+func (r *Runs) over(ctx context.Context, id string) error {
+	rec, err := r.Store.Run(ctx, id)
+	if err != nil || rec.State.Terminal() {
+		return err
+	}
+	e := schemas.NewError(schemas.CodeBusy, "this chat has an answer that is about to go on; try again in a moment")
+	e.RunID, e.RetryAfter = id, 2
+	return e
 }
 
 // begin checks the request against what the service knows and makes the first
