@@ -30,25 +30,30 @@ func serve(ctx context.Context, c Config, environ []string, stdout io.Writer) er
 	if err != nil {
 		return err
 	}
-	s, err := build(ctx, c, watch, log)
+	s, err := build(ctx, c, seams{}, watch, log)
 	if err != nil {
 		return err
 	}
-	err = s.answer(ctx, c, log)
+	err = s.listen(ctx, c, log)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	return errors.Join(err, s.store.Close(), watch.Close(last))
 }
 
-// answer takes up the runs that an earlier process left, and answers on the
-// configured address until ctx ends. Then readiness fails and new runs are
-// refused; those under way have the drain time to finish, the rest is left to
-// the next start.
-func (s *service) answer(ctx context.Context, c Config, log *slog.Logger) error {
+// listen answers on the configured address.
+func (s *service) listen(ctx context.Context, c Config, log *slog.Logger) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return errors.Join(err, s.end(ctx))
 	}
+	return s.answer(ctx, c, listener, log)
+}
+
+// answer takes up the runs that an earlier process left, and answers on the
+// listener until ctx ends. Then readiness fails and new runs are refused; those
+// under way have the drain time to finish, the rest is left to the next start.
+// The listener is closed when it returns.
+func (s *service) answer(ctx context.Context, c Config, listener net.Listener, log *slog.Logger) error {
 	if err := s.runs.Recover(ctx); err != nil {
 		return errors.Join(err, listener.Close(), s.end(ctx))
 	}
@@ -68,7 +73,7 @@ func (s *service) answer(ctx context.Context, c Config, log *slog.Logger) error 
 	s.runs.Shutdown(drain)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
-	err = server.Shutdown(last)
+	err := server.Shutdown(last)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}

@@ -27,8 +27,17 @@ type service struct {
 	handler http.Handler
 }
 
+// seams are where a test reaches into the service: parts that stand beside the
+// real ones, or in their place. The zero value is the service as it is.
+type seams struct {
+	// tools are registered beside the built-in ones.
+	tools []turn.Tool
+	// models carries the requests to model servers; nil is the network.
+	models http.RoundTripper
+}
+
 // build opens the database and puts the parts together; it takes up no runs.
-func build(ctx context.Context, c Config, watch *telemetry, log *slog.Logger) (_ *service, err error) {
+func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slog.Logger) (_ *service, err error) {
 	s := &service{}
 	defer func() {
 		if err != nil && s.store != nil {
@@ -49,7 +58,7 @@ func build(ctx context.Context, c Config, watch *telemetry, log *slog.Logger) (_
 	if err != nil {
 		return nil, err
 	}
-	registry, err := toolRegistry(c, s.store)
+	registry, err := toolRegistry(c, s.store, with.tools)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +71,7 @@ func build(ctx context.Context, c Config, watch *telemetry, log *slog.Logger) (_
 	if err != nil {
 		return nil, fmt.Errorf("the page files are wrong:\n%w", err)
 	}
-	model, err := newModel(c, nil, log)
+	model, err := newModel(c, with.models, log)
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +143,8 @@ func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
 	return nil
 }
 
-// toolRegistry makes the tools that the settings allow for.
-func toolRegistry(c Config, data *store.Store) (*tools.Registry, error) {
+// toolRegistry makes the tools that the settings allow for, and adds more.
+func toolRegistry(c Config, data *store.Store, more []turn.Tool) (*tools.Registry, error) {
 	list, err := tools.Builtin(tools.Config{
 		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
 		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: services.NewDocuments(data),
@@ -143,7 +152,7 @@ func toolRegistry(c Config, data *store.Store) (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tools.NewRegistry(list...)
+	return tools.NewRegistry(append(list, more...)...)
 }
 
 // authenticator turns a bearer token into a user; see api.Options.
