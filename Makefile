@@ -1,5 +1,5 @@
 # make run    starts the service on http://127.0.0.1:8080
-# make test   runs every test: on SQLite, then on Postgres
+# make test   runs every test: on SQLite, on Postgres, against other programs
 # make check  is what CI runs: format, lint, modules, tests, generated files, known vulnerabilities
 
 SHELL := bash
@@ -16,7 +16,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # What talks to a database.
 POSTGRES_TESTS := ./store/...
 
-.PHONY: run build test test-go test-postgres check lint fmt tidy vet generated vuln bench clean
+.PHONY: run build test test-go test-postgres mcp-everything check lint fmt tidy vet generated vuln bench clean
 
 run:
 	go run .
@@ -24,13 +24,18 @@ run:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/chattray .
 
-test: test-go test-postgres
+test: test-go test-postgres mcp-everything
 
 test-go:
 	go test $(RACE) -shuffle=on -timeout 10m ./...
 
 test-postgres:
 	.ci/with-postgres go test $(RACE) -shuffle=on -count=1 -timeout 10m $(POSTGRES_TESTS)
+
+# The test server of the Model Context Protocol itself; it needs node.
+mcp-everything:
+	cd tools/mcp/everything && npm ci --ignore-scripts
+	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything . ./tools/mcp
 
 check: tidy vet lint test-go generated vuln
 

@@ -65,6 +65,7 @@ with --config; "chattray help settings" lists them all.`,
 			Args: cobra.ExactArgs(1), RunE: p.with(importFile),
 		},
 		p.configCommand(),
+		p.mcpCommand(),
 		p.tokenCommand(),
 		&cobra.Command{
 			Use: "openapi", Short: "Print the contract of the API", Args: cobra.NoArgs,

@@ -49,6 +49,10 @@ type Config struct {
 	LogFormat string
 	// Secrets are the values that page files name in headers of HTTP tools.
 	Secrets map[string]string
+	// MCPServers are those whose tools are offered, each under its own name.
+	MCPServers []MCPServerConfig
+	// ChildEnv is what processes that are started get of our environment.
+	ChildEnv []string
 }
 
 // OpenAIConfig is the upstream of every model that has none of its own. An

@@ -37,6 +37,7 @@ func serve(ctx context.Context, c Config, environ []string, stdout io.Writer) er
 	err = s.listen(ctx, c, log)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
+	s.mcp.stop()
 	return errors.Join(err, s.store.Close(), watch.Close(last))
 }
 

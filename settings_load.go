@@ -58,7 +58,7 @@ func loadConfig(flags *pflag.FlagSet, environ []string, path string) (Config, []
 		wrong = append(wrong, problems...)
 	}
 
-	var config Config
+	config := Config{ChildEnv: childEnv(environ)}
 	origins := make([]origin, 0, len(settings))
 	for _, s := range settings {
 		o, err := find(s, layers)

@@ -94,10 +94,10 @@ func redact(raw any, all bool) any {
 			switch s, isText := value.(string); {
 			case all || key == "api_key":
 				shown[key] = mask
-			case isText && key == "base_url":
+			case isText && (key == "base_url" || key == "url"):
 				shown[key] = redactURL(s)
 			default:
-				shown[key] = redact(value, all)
+				shown[key] = redact(value, all || key == "headers" || key == "env")
 			}
 		}
 		return shown

@@ -115,14 +115,14 @@ func number(s string, low, high float64) (float64, error) {
 	return f, nil
 }
 
-func boolean(field func(*Config) *bool) binder {
-	return scalar(field, func(s string) (bool, error) {
-		b, err := strconv.ParseBool(s)
-		if err != nil {
-			return false, errors.New("must be true or false")
-		}
-		return b, nil
-	})
+func boolean(field func(*Config) *bool) binder { return scalar(field, parseSwitch) }
+
+func parseSwitch(s string) (bool, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return false, errors.New("must be true or false")
+	}
+	return b, nil
 }
 
 // The bounds of every duration setting.
@@ -131,14 +131,14 @@ const (
 	maxDuration = 24 * time.Hour
 )
 
-func duration(field func(*Config) *span) binder {
-	return scalar(field, func(s string) (span, error) {
-		d, err := time.ParseDuration(s)
-		if err != nil || d < minDuration || d > maxDuration {
-			return 0, fmt.Errorf("must be a time such as 15s or 2m, from %s to %s", minDuration, maxDuration)
-		}
-		return d, nil
-	})
+func duration(field func(*Config) *span) binder { return scalar(field, parseSpan) }
+
+func parseSpan(s string) (span, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < minDuration || d > maxDuration {
+		return 0, fmt.Errorf("must be a time such as 15s or 2m, from %s to %s", minDuration, maxDuration)
+	}
+	return d, nil
 }
 
 // The bounds of every size setting.

@@ -24,6 +24,7 @@ import (
 type service struct {
 	store   *store.Store
 	runs    *services.Runs
+	mcp     *mcpParts
 	handler http.Handler
 }
 
@@ -36,7 +37,8 @@ type seams struct {
 	models http.RoundTripper
 }
 
-// build opens the database and puts the parts together; it takes up no runs.
+// build opens the database and puts the parts together; it takes up no runs. The
+// MCP servers' connections last until s.mcp.stop.
 func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slog.Logger) (_ *service, err error) {
 	s := &service{}
 	defer func() {
@@ -62,10 +64,14 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 	if err != nil {
 		return nil, err
 	}
+	if s.mcp, err = newMCP(c, registry, s.store, log); err != nil {
+		return nil, err
+	}
 	pages, err := services.LoadPages(services.PageSources{Dir: c.Pages}, services.PageParts{
 		Tools: registry, Payloads: types, ServerActions: actions.Names(),
 		MakeHTTPTool:    func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
 		MakePayloadType: payloads.NewType,
+		PageTools:       mcpPageTools(c),
 		Secret:          func(name string) (string, bool) { v, ok := c.Secrets[name]; return v, ok },
 	})
 	if err != nil {
@@ -86,8 +92,11 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, RunsPerUser: c.Limits.RunsPerUser,
 		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch,
 	})
-	s.handler, err = s.routes(c, pages, watch, log)
-	return s, err
+	if s.handler, err = s.routes(c, pages, watch, log); err != nil {
+		return nil, err
+	}
+	s.mcp.start(ctx)
+	return s, nil
 }
 
 // routes is the API over the parts.
@@ -99,7 +108,7 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
 		Documents: services.NewDocuments(s.store),
-		Usage: s.runs, Pages: pages, Ready: s.ready, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
+		Usage: s.runs, Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
 		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,

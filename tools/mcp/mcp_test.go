@@ -311,7 +311,7 @@ func TestServersGetNothingOfOurs(t *testing.T) {
 	server := local(t, "srv")
 	server.Env = append(server.Env, "KEY=theirs")
 	w := newWorld(t, nil, server)
-	if got := w.text("srv__environment", ""); got != asServer+"=1 KEY=theirs" {
+	if got := w.text("srv__environment", ""); got != asServer+"=1 "+noWait+" KEY=theirs" {
 		t.Errorf("the process has the environment %q", got)
 	}
 	if line := w.await("MCP server says"); !strings.Contains(line, "line=the server is[31m up") {

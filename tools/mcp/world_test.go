@@ -230,6 +230,9 @@ func visible(err error) string {
 	return fmt.Sprint(err)
 }
 
+// noWait spares the second that a program with the race detector takes to end.
+const noWait = "GORACE=atexit_sleep_ms=0"
+
 // local is this program as a server.
 func local(t *testing.T, name string) mcp.Server {
 	t.Helper()
@@ -237,7 +240,7 @@ func local(t *testing.T, name string) mcp.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mcp.Server{Name: name, Command: self, Env: []string{asServer + "=1"}}
+	return mcp.Server{Name: name, Command: self, Env: []string{asServer + "=1", noWait}}
 }
 
 // remoteServer is a server over HTTP that can go away and come back.
