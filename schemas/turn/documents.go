@@ -15,9 +15,10 @@ const ContextDocument = "document_id"
 
 // DocumentID returns the id of the document that a turn is about: the one that
 // the page's context names, else the chat's own. It is "" where the context
-// names none that could be.
+// names one that cannot be; null and an empty id name none.
 func DocumentID(page schemas.Object, conversationID int64) string {
-	if _, given := page[ContextDocument]; !given {
+	switch string(page[ContextDocument]) {
+	case "", "null", `""`:
 		return "chat-" + strconv.FormatInt(conversationID, 10)
 	}
 	if id := page.String(ContextDocument); ClientID(id) {
