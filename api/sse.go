@@ -65,13 +65,13 @@ var feeds atomic.Int64
 // serveEvents writes the events of seq as server-sent events until seq ends,
 // ctx ends or the client cannot be written to; then it cancels ctx, which is the
 // one that seq follows with.
-func (s *server) serveEvents(ctx context.Context, cancel context.CancelCauseFunc, c echo.Context, seq iter.Seq2[[]runlog.Event, error], frame frames) {
+func (s *server) serveEvents(ctx context.Context, cancel context.CancelCauseFunc, c echo.Context, seq iter.Seq2[[]runlog.Event, error], after int64, frame frames) {
 	out := &streamWriter{
 		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: cancel,
 		written: make(chan struct{}, 1),
 	}
 	f := &feed{
-		server: s.events, id: strconv.FormatInt(feeds.Add(1), 36), seq: seq, frame: frame, out: out, done: make(chan struct{}),
+		server: s.events, id: strconv.FormatInt(feeds.Add(1), 36), seq: seq, last: after, frame: frame, out: out, done: make(chan struct{}),
 	}
 	stream := s.events.CreateStream(f.id)
 	stream.OnSubscribe = func(string, *sse.Subscriber) { f.pump(ctx) }
@@ -105,7 +105,7 @@ func (f *feed) pump(ctx context.Context) {
 			}
 		}
 	}
-	if !f.ended && ctx.Err() == nil && f.last > 0 {
+	if !f.ended && ctx.Err() == nil {
 		// The line rides on a comment and repeats the last id, so that the
 		// reader's cursor stays.
 		f.publish(ctx, &sse.Event{ID: strconv.AppendInt(nil, f.last, 10), Data: []byte(": interrupted"), Retry: []byte(retryMillis)})

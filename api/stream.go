@@ -154,7 +154,7 @@ func (s *server) follow(c echo.Context, run string, after int64) error {
 	if c.QueryParam("dialect") == "messages" {
 		dialect = messagesFrame
 	}
-	s.serveEvents(ctx, cancel, c, seq, dialect(s.diagnosticsOf(c, run)))
+	s.serveEvents(ctx, cancel, c, seq, after, dialect(s.diagnosticsOf(c, run)))
 	return nil
 }
 

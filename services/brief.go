@@ -127,6 +127,9 @@ func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
 // repair asks the model once for the value that the end of its reply cut off,
 // and for that alone (3-agent.md, "Markers").
 func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
+	if rec.write(&record.Write{}).wait(one.ctx) != nil { // the reply is whole
+		return
+	}
 	cut := rec.cut
 	req := brief.request
 	req.Tools, req.Steps, req.MaxIterations = nil, nil, 1

@@ -63,8 +63,10 @@ type recorder struct {
 	usage    schemas.Usage // set at the end
 	stop     schemas.StopReason
 
-	// checkpoint is the reply that is to be stored with the next write.
+	// checkpoint is the reply that is to be stored with the next write; writes
+	// are those that may not be stored yet.
 	checkpoint *record.Checkpoint
+	writes     []*entry
 	// silent is set while finished steps are gone through again, of which the
 	// stored log shows the first keptMarkers markers.
 	silent      bool
@@ -112,10 +114,12 @@ func (rec *recorder) use(brief *briefing) {
 
 // emit appends an event at the innermost open level of thread.
 func (rec *recorder) emit(e runlog.Event) {
-	if rec.silent || rec.err != nil {
+	if rec.silent {
 		return
 	}
-	rec.err = rec.run.log.append(e)
+	if err := rec.run.log.append(e); err != nil && rec.err == nil {
+		rec.err = err
+	}
 }
 
 // emitData appends an event whose data is v.

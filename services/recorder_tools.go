@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -242,12 +243,18 @@ func (rec *recorder) marker(n int) {
 }
 
 // write submits a write of the run, with the checkpoint and the payloads that
-// wait for one.
-func (rec *recorder) write(w *record.Write) *entry {
+// wait for one. It is held while the database is away.
+func (rec *recorder) write(w *record.Write) *entry { return rec.submit(w, true) }
+
+func (rec *recorder) submit(w *record.Write, hold bool) *entry {
 	w.RunID, w.Attempt = rec.run.id, rec.run.attempt
-	w.Checkpoint, rec.checkpoint = rec.checkpoint, nil
+	if rec.checkpoint != nil {
+		w.Checkpoint, rec.checkpoint = rec.checkpoint, nil
+	}
 	w.Payloads = append(w.Payloads, rec.takePayloads()...)
-	return rec.run.runs.journal.submit(w, rec.run, true)
+	e := rec.run.runs.journal.submit(w, rec.run, hold)
+	rec.writes = append(slices.DeleteFunc(rec.writes, (*entry).stored), e)
+	return e
 }
 
 func (rec *recorder) takePayloads() []record.Payload {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -27,9 +26,7 @@ func (r *Runs) Recover(ctx context.Context) error {
 	chats := make(map[int64]bool)
 	for _, rec := range list {
 		if rec.State == schemas.RunQueued {
-			if err := r.requeue(rec); err != nil {
-				return err
-			}
+			r.requeue(rec)
 			chats[rec.ConversationID] = true
 			continue
 		}
@@ -38,7 +35,7 @@ func (r *Runs) Recover(ctx context.Context) error {
 			defer func() { <-places }()
 			if err := r.takeUp(ctx, rec); err != nil && !errors.Is(err, record.ErrFenced) {
 				r.Logger.Error("take up a run", "run_id", rec.ID, "error", err)
-				r.orphan(rec.ID)
+				r.orphan(rec.ID, nil)
 			}
 		})
 	}
@@ -49,83 +46,47 @@ func (r *Runs) Recover(ctx context.Context) error {
 	return nil
 }
 
-func (r *Runs) orphan(id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.orphans[id] = true
-}
-
-// revive takes up the runs that were given up while the database was away.
-func (r *Runs) revive(ctx context.Context) {
-	tick := time.NewTicker(reviveEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-		r.mu.Lock()
-		ids := make([]string, 0, len(r.orphans))
-		for id := range r.orphans {
-			ids = append(ids, id)
-		}
-		r.mu.Unlock()
-		for _, id := range ids {
-			rec, err := r.Store.Run(ctx, id)
-			if err == nil && rec.State == schemas.RunRunning {
-				err = r.takeUp(ctx, rec)
-			}
-			if err == nil || errors.Is(err, record.ErrFenced) || errors.Is(err, schemas.ErrNotFound) {
-				r.mu.Lock()
-				delete(r.orphans, id)
-				r.mu.Unlock()
-			}
-		}
-	}
-}
-
-// known makes the run of a stored one.
+// known makes the run of a stored one. One whose request cannot be read is to be
+// taken up all the same, to come to its end.
 func (r *Runs) known(rec record.Run) (*run, error) {
 	one := &run{
 		runs: r, id: rec.ID, conversationID: rec.ConversationID, chatKey: rec.ChatKey, owner: rec.Owner,
 		messageID: rec.MessageID, userMessageID: rec.UserMessageID, createdAt: rec.CreatedAt, req: new(schemas.ChatRequest),
 	}
-	if err := json.Unmarshal(rec.Request, one.req); err != nil {
-		return nil, fmt.Errorf("read the request of run %s: %w", rec.ID, err)
-	}
 	r.mu.Lock()
 	r.perUser[rec.Owner.ID]++
 	r.mu.Unlock()
 	one.release = func() { r.dismiss(rec.Owner.ID) }
+	if err := json.Unmarshal(rec.Request, one.req); err != nil {
+		return one, fmt.Errorf("read the request: %w", err)
+	}
 	return one, nil
 }
 
-func (r *Runs) requeue(rec record.Run) error {
+// requeue makes a stored run wait for its turn again.
+func (r *Runs) requeue(rec record.Run) {
 	one, err := r.known(rec)
 	if err != nil {
-		return err
+		one.prior = &prior{broken: err}
 	}
 	r.enlist(one, 1)
 	if rec.CancelRequested {
 		one.stop(errUserCancel)
 	}
-	return nil
 }
 
 // takeUp starts the next attempt of a run.
 func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
-	r.mu.Lock()
-	if r.draining {
-		r.mu.Unlock()
+	if !r.enter() {
 		return nil
 	}
-	r.work.Add(1)
-	r.mu.Unlock()
 	defer r.work.Done()
 	p, err := r.readPrior(ctx, rec)
-	if err != nil {
+	switch {
+	case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
 		return err
+	case err != nil:
+		p = &prior{cancel: rec.CancelRequested, broken: err}
 	}
 	attempt := rec.Attempt + 1
 	if err := r.Store.Claim(ctx, rec.ID, attempt); err != nil {
@@ -133,7 +94,7 @@ func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
 	}
 	one, err := r.known(rec)
 	if err != nil {
-		return err
+		p.broken = err
 	}
 	one.attempt, one.prior = attempt, p
 	r.enlist(one, attempt)
@@ -152,7 +113,7 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 	for _, c := range checkpoints {
 		var cp checkpoint
 		if err := json.Unmarshal(c.Data, &cp); err != nil {
-			return nil, fmt.Errorf("read checkpoint %d of run %s: %w", c.N, rec.ID, err)
+			return nil, fmt.Errorf("read checkpoint %d: %w", c.N, err)
 		}
 		p.action = p.action || cp.Action
 		if cp.Spent != nil {
@@ -177,7 +138,7 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 	for _, s := range segments {
 		list, err := decodeEvents(s.Data)
 		if err != nil {
-			return nil, fmt.Errorf("read the log of run %s: %w", rec.ID, err)
+			return nil, fmt.Errorf("read the log: %w", err)
 		}
 		events = append(events, list...)
 	}

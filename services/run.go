@@ -60,6 +60,8 @@ func (r *Runs) launch(b *record.Begin, req *schemas.ChatRequest, user schemas.Us
 	r.enlist(one, 1)
 	if b.State == schemas.RunRunning {
 		r.goWork(one)
+	} else {
+		r.next(one.conversationID) // the one before may have ended meanwhile
 	}
 	return one
 }
@@ -71,8 +73,12 @@ func (r *Runs) enlist(one *run, attempt int) {
 	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(r.base, one.spent.add))
 	one.done = make(chan struct{})
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.live[one.id] = one
-	r.mu.Unlock()
+	if r.doomed[one.id] {
+		delete(r.doomed, one.id)
+		one.stop(errUserCancel)
+	}
 }
 
 // goWork starts the goroutine of the run.
@@ -154,6 +160,7 @@ func (r *Runs) claim(ctx context.Context, one *run) {
 		}
 	default:
 		r.Logger.Error("start a queued run", "run_id", one.id, "error", err)
+		r.stall(one.conversationID)
 	}
 }
 
@@ -168,6 +175,7 @@ func (r *Runs) next(conversationID int64) {
 	if err != nil {
 		if !errors.Is(err, schemas.ErrNotFound) {
 			r.Logger.Error("find a queued run", "conversation_id", conversationID, "error", err)
+			r.stall(conversationID)
 		}
 		return
 	}
@@ -279,23 +287,25 @@ func (r *Runs) stopped(one *run, rec *recorder, err error) outcome {
 // giveUp leaves the run to a later attempt: of the next start, of the one that
 // fenced this off, or of revive once the database is back.
 func (r *Runs) giveUp(one *run, rec *recorder, err error) schemas.RunState {
-	if errors.Is(err, errShutdown) {
-		w := &record.Write{RunID: one.id, Attempt: one.attempt}
+	r.forget(one)
+	switch {
+	case errors.Is(err, errShutdown):
+		w := &record.Write{}
 		if spent := one.spent.models(); len(spent) > 0 {
 			w.Checkpoint = &record.Checkpoint{N: len(rec.steps) + 1, Data: encode(checkpoint{Spent: spent})}
 		}
-		flush := r.journal.submit(w, one, false)
-		if err := flush.wait(context.WithoutCancel(one.ctx)); err != nil {
+		if err := rec.submit(w, false).wait(context.WithoutCancel(one.ctx)); err != nil {
 			r.Logger.Warn("store the events of an interrupted run", "run_id", one.id, "error", err)
 		}
-	} else {
+		one.log.close()
+	case errors.Is(err, record.ErrFenced):
+		r.Logger.Warn("a run goes on elsewhere", "run_id", one.id, "attempt", one.attempt)
+		one.log.close()
+	default:
 		r.Logger.Warn("a run is given up for now", "run_id", one.id, "attempt", one.attempt, "error", err)
-		r.mu.Lock()
-		r.orphans[one.id] = true
-		r.mu.Unlock()
+		one.log.close()
+		r.orphan(one.id, rec.unsaved())
 	}
-	r.forget(one)
-	one.log.close()
 	return "given up"
 }
 

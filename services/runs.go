@@ -141,7 +141,9 @@ type Runs struct {
 	live     map[string]*run
 	perUser  map[string]int
 	draining bool
-	orphans  map[string]bool // runs given up while the database was away
+	doomed   map[string]bool     // runs cancelled before they were known here
+	orphans  map[string][]*entry // runs given up while the database was away, with what it did not take
+	stalled  map[int64]bool      // chats whose queue could not be looked at
 	work     sync.WaitGroup
 	endLoops context.CancelFunc
 	loops    sync.WaitGroup
@@ -167,7 +169,9 @@ func NewRuns(o RunsOptions) *Runs {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Runs{RunsOptions: o, live: make(map[string]*run), perUser: make(map[string]int), orphans: make(map[string]bool)}
+	r := &Runs{RunsOptions: o, live: make(map[string]*run), perUser: make(map[string]int),
+		doomed: make(map[string]bool), orphans: make(map[string][]*entry), stalled: make(map[int64]bool),
+	}
 	o.Prompt.Now = o.Now
 	r.prompts = newPrompter(o.Research, o.Prompt)
 	r.prompts.documents = o.Documents
@@ -260,13 +264,24 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 		if rec, err = r.owned(ctx, user, id); err != nil {
 			return schemas.Run{}, err
 		}
+		if rec.State.Terminal() {
+			r.mu.Lock()
+			delete(r.doomed, id)
+			r.mu.Unlock()
+		}
 	}
 	return r.view(rec), nil
 }
 
-// cancel ends a live run and waits for it, for a while.
+// cancel ends a live run and waits for it, for a while. One that is about to
+// start will find that it is cancelled.
 func (r *Runs) cancel(ctx context.Context, id string, cause error) {
-	one := r.find(id)
+	r.mu.Lock()
+	one := r.live[id]
+	if one == nil {
+		r.doomed[id] = true
+	}
+	r.mu.Unlock()
 	if one == nil {
 		return
 	}

@@ -53,7 +53,8 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		}
 	}()
 	for {
-		err := r.journal.submit(&record.Write{RunID: begin.Run.ID, Attempt: 1, Begin: begin}, nil, false).wait(ctx)
+		// A client that goes away does not keep its message from being answered.
+		err := r.journal.submit(&record.Write{RunID: begin.Run.ID, Attempt: 1, Begin: begin}, nil, false).wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
 			one := r.launch(begin, req, user, release)
@@ -66,6 +67,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		case errors.Is(err, record.ErrDuplicate):
 			return r.repeated(ctx, user, o)
 		case errors.Is(err, record.ErrUnavailable):
+			r.orphan(begin.Run.ID, nil) // it may have been stored
 			return schemas.Run{}, unavailable(err)
 		default:
 			return schemas.Run{}, err

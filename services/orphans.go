@@ -1,0 +1,138 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// orphan leaves a run to revive, with the writes that the database did not take.
+func (r *Runs) orphan(id string, lost []*entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.orphans[id] = lost
+}
+
+// stall notes a chat whose queue could not be looked at.
+func (r *Runs) stall(conversationID int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stalled[conversationID] = true
+}
+
+// enter counts work that Shutdown waits for, unless it has begun. The caller
+// calls work.Done.
+func (r *Runs) enter() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining {
+		return false
+	}
+	r.work.Add(1)
+	return true
+}
+
+// revive goes on, once the database is back, with what it has held up.
+func (r *Runs) revive(ctx context.Context) {
+	tick := time.NewTicker(reviveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		r.reviveAll(ctx)
+	}
+}
+
+func (r *Runs) reviveAll(ctx context.Context) {
+	if !r.enter() {
+		return
+	}
+	defer r.work.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.base, cancel)()
+	r.mu.Lock()
+	orphans, stalled := maps.Clone(r.orphans), slices.Collect(maps.Keys(r.stalled))
+	r.mu.Unlock()
+	for id, lost := range orphans {
+		err := r.reviveOne(ctx, id, lost)
+		switch {
+		case err == nil, errors.Is(err, record.ErrFenced), errors.Is(err, schemas.ErrNotFound):
+			r.mu.Lock()
+			delete(r.orphans, id)
+			r.mu.Unlock()
+		case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
+			return // the next tick tries again
+		default:
+			r.Logger.Error("take up a run", "run_id", id, "error", err)
+		}
+	}
+	for _, chat := range stalled {
+		r.mu.Lock()
+		delete(r.stalled, chat)
+		r.mu.Unlock()
+		r.next(chat)
+	}
+}
+
+// reviveOne stores what the run's last attempt could not store, so that no
+// finished reply and no finished tool is lost, and takes the run up.
+func (r *Runs) reviveOne(ctx context.Context, id string, lost []*entry) error {
+	for _, e := range lost {
+		err := r.journal.submit(e.write, e.run, false).wait(ctx)
+		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		if err != nil && !errors.Is(err, record.ErrFenced) {
+			r.Logger.Error("store a write that was held up", "run_id", id, "error", err)
+		}
+	}
+	rec, err := r.Store.Run(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case rec.State.Terminal():
+		r.next(rec.ConversationID)
+		return nil
+	case rec.State == schemas.RunQueued:
+		if r.find(id) == nil {
+			r.requeue(rec)
+		}
+		r.next(rec.ConversationID)
+		return nil
+	default:
+		return r.takeUp(ctx, rec)
+	}
+}
+
+// unsaved returns the writes of the attempt that the database did not take.
+func (rec *recorder) unsaved() []*entry {
+	if rec.checkpoint != nil || len(rec.pending) > 0 {
+		rec.submit(&record.Write{}, false)
+	}
+	var lost []*entry
+	for _, e := range rec.writes {
+		if <-e.ready; errors.Is(e.err, record.ErrUnavailable) {
+			lost = append(lost, e)
+		}
+	}
+	return lost
+}
+
+// stored says whether a write is on disk.
+func (e *entry) stored() bool {
+	select {
+	case <-e.ready:
+		return e.err == nil
+	default:
+		return false
+	}
+}
