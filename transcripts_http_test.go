@@ -109,7 +109,7 @@ func (x *exchange) run(client *http.Client) {
 		x.status, x.head = answer.StatusCode, answer.Header
 		x.mu.Unlock()
 		_, err = io.Copy(x, answer.Body)
-		answer.Body.Close() //nolint:gosec // it has been read
+		answer.Body.Close()
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
