@@ -79,6 +79,7 @@ func (h *Handler) For(user schemas.User) http.Handler {
 		defer cancel()
 		server := sdk.NewServer(&sdk.Implementation{Name: "chattray", Version: h.Version}, &sdk.ServerOptions{
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 		})
 		for _, t := range h.Tools.Offered(user) {
 			server.AddTool(described(t), h.handler(ctx, user, t))
