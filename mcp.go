@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func newMCP(c Config, registry *tools.Registry, data *store.Store, log *slog.Log
 	for _, s := range enabledMCP(c) {
 		env := c.ChildEnv
 		for _, name := range sortedKeys(s.Env) {
-			env = append(env[:len(env):len(env)], name+"="+s.Env[name])
+			env = append(slices.Clip(env), name+"="+s.Env[name])
 		}
 		if err := registry.Reserve(s.Name); err != nil {
 			return nil, err

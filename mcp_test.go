@@ -24,10 +24,9 @@ import (
 // foreignServer is an MCP server with a tool that reports progress and gives
 // structured content; it keeps the headers of what it is asked.
 type foreignServer struct {
-	url         string
-	description string
-	mu          sync.Mutex
-	headers     []http.Header
+	url     string
+	mu      sync.Mutex
+	headers []http.Header
 }
 
 func serveForeign(t *testing.T, description string) *foreignServer {

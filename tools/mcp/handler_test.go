@@ -27,13 +27,13 @@ type question struct {
 type asked struct {
 	mu    sync.Mutex
 	users []string
-	ended chan error
+	ended chan struct{}
 }
 
 // served are the tools that the handler's tests call.
 func served(t *testing.T) (*tools.Registry, *asked) {
 	t.Helper()
-	a := &asked{ended: make(chan error, 1)}
+	a := &asked{ended: make(chan struct{}, 1)}
 	type result = tools.Result
 	fn := func(do func(context.Context, *tools.Call, question) (result, error)) func(context.Context, *tools.Call, question) (result, error) {
 		return func(ctx context.Context, call *tools.Call, in question) (result, error) {
@@ -51,7 +51,7 @@ func served(t *testing.T) (*tools.Registry, *asked) {
 	wait := fn(func(ctx context.Context, call *tools.Call, _ question) (result, error) {
 		call.Progress("", "waiting", 0, nil)
 		<-ctx.Done()
-		a.ended <- ctx.Err()
+		a.ended <- struct{}{}
 		return result{}, ctx.Err()
 	})
 	r, err := tools.NewRegistry(

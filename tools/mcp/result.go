@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -159,16 +160,11 @@ func (m *mapping) image(mime string, data []byte) {
 func (m *mapping) resource(r resource, kind string) {
 	r.URI, r.Name = plainText(r.URI, maxURI), plainText(r.Name, maxResourceName)
 	r.Description, r.MIME = plainText(r.Description, maxResourceAbout), plainText(r.MIME, maxMIME)
-	about := kind
-	for _, part := range []string{r.Name, r.URI, r.MIME, r.Description} {
-		if part != "" {
-			about += ", " + part
-		}
-	}
+	about := []string{kind, r.Name, r.URI, r.MIME, r.Description}
 	if r.Size > 0 {
-		about += fmt.Sprintf(", %d bytes", r.Size)
+		about = append(about, fmt.Sprintf("%d bytes", r.Size))
 	}
-	m.note("%s", about)
+	m.note("%s", strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), ", "))
 	if len(m.Resources) < maxResources {
 		m.Resources = append(m.Resources, r)
 	}
