@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/chattray/chattray/api"
@@ -58,6 +59,11 @@ func (s *service) answer(ctx context.Context, c Config, listener net.Listener, l
 	if err := s.runs.Recover(ctx); err != nil {
 		return errors.Join(err, listener.Close(), s.end(ctx))
 	}
+	tuning, tuned := context.WithCancel(context.WithoutCancel(ctx))
+	var memory sync.WaitGroup
+	memory.Go(func() { tuneMemory(tuning) })
+	defer memory.Wait()
+	defer tuned()
 	server := api.NewServer(c.Addr, s.handler)
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	log.Info("listening", "url", "http://"+listener.Addr().String(), "version", version(), "demo", c.Demo())

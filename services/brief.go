@@ -3,7 +3,9 @@ package services
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strings"
+	"unique"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -23,6 +25,23 @@ type briefing struct {
 func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (Offer, error) {
 	c := req.Context
 	return r.Pages.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
+}
+
+// briefApart is brief on a goroutine of its own, so that the deep stack that it
+// takes is given back and not kept for as long as the model streams.
+func (r *Runs) briefApart(ctx context.Context, one *run) (b *briefing, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
+		b, err = r.brief(ctx, one)
+	}()
+	<-done
+	return b, err
 }
 
 // outline is the part of a briefing for which nothing is read.
@@ -51,7 +70,8 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 	}
 	b.request = turn.Request{
 		Model: one.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
-		System: r.prompts.build(ctx, in), Tools: offer.Tools,
+		// Runs on one page have the same prompt within a minute; they share it.
+		System: unique.Make(r.prompts.build(ctx, in)).Value(), Tools: offer.Tools,
 	}
 	if b.request.Model == "" {
 		b.request.Model = r.Model

@@ -71,8 +71,8 @@ type Pages struct {
 	unknown  pageOffer
 }
 
-// Offer is what one turn on a page, tab and subtab may use. The slices are the
-// caller's.
+// Offer is what one turn on a page, tab and subtab may use. The slices may be
+// appended to, their elements are not to be changed.
 type Offer struct {
 	// Page is the page's own name where the request used an alias.
 	Page, Tab, Subtab string
@@ -174,8 +174,8 @@ func (p *Pages) Resolve(page, tab, subtab string, user schemas.User) (Offer, err
 		return Offer{}, err
 	}
 	out.Tools = slices.Concat(tools, o.own)
-	out.Actions = slices.Clone(o.Actions)
-	out.PayloadTypes = p.withToolPayloads(slices.Clone(o.PayloadTypes), o, out.Tools)
+	out.Actions = slices.Clip(o.Actions)
+	out.PayloadTypes = p.withToolPayloads(slices.Clip(o.PayloadTypes), o, out.Tools)
 	return out, nil
 }
 

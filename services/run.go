@@ -230,7 +230,7 @@ func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
 	if cause := context.Cause(one.ctx); cause != nil {
 		return r.stopped(one, rec, cause)
 	}
-	brief, err := r.brief(one.ctx, one)
+	brief, err := r.briefApart(one.ctx, one)
 	if err != nil {
 		return r.stopped(one, rec, err)
 	}
