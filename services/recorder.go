@@ -37,7 +37,6 @@ type recorder struct {
 	brief  *briefing
 	levels levels
 	filter TextFilter
-	types  map[string]turn.PayloadType
 	taken  map[string]bool // payload ids of the chat
 
 	// visible joins all text deltas; atMarker says that it ends with a tool
@@ -105,10 +104,6 @@ func (rec *recorder) use(brief *briefing) {
 		slices.SortStableFunc(rec.payloads, func(a, b schemas.CustomPayload) int {
 			return slices.Index(brief.payloadIDs, a.PayloadID) - slices.Index(brief.payloadIDs, b.PayloadID)
 		})
-	}
-	rec.types = make(map[string]turn.PayloadType, len(brief.types))
-	for _, t := range brief.types {
-		rec.types[t.Name] = t
 	}
 }
 
@@ -286,20 +281,30 @@ func (rec *recorder) warn(text string) {
 	}
 }
 
+// payloadType returns the type of that name, or one without checks.
+func (rec *recorder) payloadType(name string) turn.PayloadType {
+	for i := range rec.brief.types {
+		if rec.brief.types[i].Name == name {
+			return rec.brief.types[i]
+		}
+	}
+	return turn.PayloadType{Name: name}
+}
+
 // fits says why a payload cannot be shown, and puts its data on one line.
-func (rec *recorder) fits(p *turn.Payload) error {
+func (rec *recorder) fits(p *turn.Payload, t turn.PayloadType) error {
 	if len(p.Data) > maxPayloadData {
 		return errPayloadSize
 	}
-	if bytes.ContainsAny(p.Data, "\n\r") || rec.types[p.Type].Check == nil {
+	if bytes.ContainsAny(p.Data, "\n\r") || t.Check == nil {
 		var line bytes.Buffer
 		if err := json.Compact(&line, p.Data); err != nil {
 			return err
 		}
 		p.Data = line.Bytes()
 	}
-	if check := rec.types[p.Type].Check; check != nil {
-		return check(p.Data)
+	if t.Check != nil {
+		return t.Check(p.Data)
 	}
 	return nil
 }
@@ -308,7 +313,8 @@ func (rec *recorder) fits(p *turn.Payload) error {
 // payload's number alone, so that a recovered run names it the same. Nil is a
 // payload that does not fit its type.
 func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload {
-	if err := rec.fits(&p); err != nil {
+	t := rec.payloadType(p.Type)
+	if err := rec.fits(&p, t); err != nil {
 		rec.warn("A payload of type " + p.Type + " did not fit its schema and was left out.")
 		rec.dropped = append(rec.dropped, p.Type+": "+string(p.Data[:min(len(p.Data), maxPayloadData)]))
 		return nil
@@ -323,8 +329,8 @@ func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload 
 		named.PayloadID = hex.EncodeToString(sum[:4])
 	}
 	rec.take(named.PayloadID)
-	if summarize := rec.types[p.Type].Summarize; summarize != nil {
-		named.Summary = summarize(p.Data)
+	if t.Summarize != nil {
+		named.Summary = t.Summarize(p.Data)
 	}
 	if named.Summary == "" {
 		named.Summary = strings.ReplaceAll(p.Type, "_", " ")
