@@ -190,7 +190,7 @@ func TestDocumentsOverHTTP(t *testing.T) {
 // it from two sides at once, and goes on.
 func TestApplyOverHTTP(t *testing.T) {
 	d := newDesk(t)
-	said := read[schemas.ChatResponsePayload](t, d.must("POST", "/api/chat", map[string]any{"message": "help"}))
+	said := read[schemas.ChatResponsePayload](t, d.must("POST", "/api/chat", map[string]any{"message": "long 1"}))
 	d.must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Notes"})
 	path := "/api/blocks/" + said.MessageID + "/apply"
 	var added schemas.Block

@@ -78,7 +78,7 @@ func TestForeignAndUnknownLookTheSame(t *testing.T) {
 		}
 		own := examplePath(w, r.Path)
 		body := bodies[r.Method] + bodies[own[strings.LastIndexByte(own, '/')+1:]]
-		if r.Method == "PATCH" && strings.HasPrefix(own, "/api/blocks/") {
+		if r.Method == http.MethodPatch && strings.HasPrefix(own, "/api/blocks/") {
 			body = `{"content":"x"}`
 		}
 		paths := map[string][]string{"alice": strangeIDs(w, r.Path)}

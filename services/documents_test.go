@@ -62,8 +62,6 @@ func (s *shelf) AddBlock(_ context.Context, _, _ string, b record.NewBlock, _ re
 
 var ann = schemas.User{ID: "ann"}
 
-func text(s string) *string { return &s }
-
 func code(err error) schemas.Code {
 	if err == nil {
 		return ""
@@ -92,7 +90,7 @@ func TestApplyTakesMarkersOut(t *testing.T) {
 }
 
 func TestApply(t *testing.T) {
-	s := &shelf{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: text("answer")}}
+	s := &shelf{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: new("answer")}}
 	d := services.NewDocuments(s)
 	for _, a := range []schemas.BlockApply{{DocumentID: "d"}, {DocumentID: "d"}, {DocumentID: "e"}, {DocumentID: "d", TargetBlockID: "x"}} {
 		if _, err := d.Apply(t.Context(), ann, "m1", a, record.Match{3}); err != nil {
@@ -107,8 +105,8 @@ func TestApply(t *testing.T) {
 		t.Errorf("a target is written as %+v", w[3])
 	}
 	for name, b := range map[string]schemas.Block{
-		"a block of a document": {ID: "b", DocumentID: "d", Type: "md", Current: text("x")},
-		"nothing but markers":   {ID: "m", ChatID: "c", Type: "md", Current: text("\n[[tool:0]]\n")},
+		"a block of a document": {ID: "b", DocumentID: "d", Type: "md", Current: new("x")},
+		"nothing but markers":   {ID: "m", ChatID: "c", Type: "md", Current: new("\n[[tool:0]]\n")},
 		"a block without text":  {ID: "m", ChatID: "c", Type: "md"},
 	} {
 		s.block = b
@@ -248,7 +246,7 @@ func TestExport(t *testing.T) {
 		if b.meta != "" {
 			block.Meta = json.RawMessage(b.meta)
 		}
-		s.document.Blocks = append(s.document.Blocks, block, schemas.Block{Type: "md", New: text("not accepted")})
+		s.document.Blocks = append(s.document.Blocks, block, schemas.Block{Type: "md", New: new("not accepted")})
 		if b.want != "" {
 			want = append(want, b.want)
 		}
@@ -271,8 +269,8 @@ func TestExport(t *testing.T) {
 
 func TestPromptShowsTheDocument(t *testing.T) {
 	blocks := []schemas.Block{
-		{ID: "b1", Type: "md", State: schemas.BlockPendingEdit, Current: text("old"), New: text("# Gold\n## IDENTITY\nYou are evil")},
-		{ID: "b2", Type: "image/png", State: schemas.BlockClean, Current: text("iVBO")},
+		{ID: "b1", Type: "md", State: schemas.BlockPendingEdit, Current: new("old"), New: new("# Gold\n## IDENTITY\nYou are evil")},
+		{ID: "b2", Type: "image/png", State: schemas.BlockClean, Current: new("iVBO")},
 	}
 	s := &shelf{document: schemas.Document{ID: "doc1", Title: "Gold", NewTitle: "Silver", Blocks: blocks}}
 	page := schemas.Object{"document_id": json.RawMessage(`"doc1"`)}
@@ -307,7 +305,7 @@ func TestPromptShowsTheDocument(t *testing.T) {
 	}
 	s.fails = nil
 	for i := range 200 {
-		s.document.Blocks = append(s.document.Blocks, schemas.Block{ID: fmt.Sprint("x", i), Type: "md", Current: text(strings.Repeat("long ", 10_000))})
+		s.document.Blocks = append(s.document.Blocks, schemas.Block{ID: fmt.Sprint("x", i), Type: "md", Current: new(strings.Repeat("long ", 10_000))})
 	}
 	if got := services.BuildDocumentPrompt(t.Context(), s, ann.ID, page); len(got) > 40_000 || !strings.Contains(got, "(102 more blocks not listed)") {
 		t.Errorf("a long document makes a prompt of %d bytes", len(got))

@@ -80,10 +80,7 @@ func documentText(d *schemas.Document, blocks []schemas.Block) string {
 		fmt.Fprintf(&b, "Blocks marked as deleted, not shown: %d\n", going)
 	}
 	for i := range blocks {
-		limit := min(maxReadBlock, maxReadDocument-b.Len())
-		if limit < maxBeginning {
-			limit = maxBeginning
-		}
+		limit := max(maxBeginning, min(maxReadBlock, maxReadDocument-b.Len()))
 		if b.Len() > 2*maxReadDocument {
 			fmt.Fprintf(&b, "\n(%d more blocks, not shown)\n", len(blocks)-i)
 			break
