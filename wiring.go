@@ -107,8 +107,7 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 	}
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
-		Documents: services.NewDocuments(s.store),
-		Usage: s.runs, Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
+		Documents: services.NewDocuments(s.store), Usage: s.runs, Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
 		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
