@@ -43,7 +43,6 @@ type feed struct {
 	out    *streamWriter
 	buf    []byte
 	last   int64
-	ended  bool
 	done   chan struct{}
 }
 
@@ -88,8 +87,9 @@ func (s *server) serveEvents(ctx context.Context, cancel context.CancelCauseFunc
 // connection is subscribed.
 func (f *feed) pump(ctx context.Context) {
 	defer close(f.done)
+	var broken error
 	for events, err := range f.seq {
-		if err != nil {
+		if broken = err; err != nil {
 			break
 		}
 		if len(events) == 0 {
@@ -105,7 +105,7 @@ func (f *feed) pump(ctx context.Context) {
 			}
 		}
 	}
-	if !f.ended && ctx.Err() == nil {
+	if broken != nil && ctx.Err() == nil {
 		// The line rides on a comment and repeats the last id, so that the
 		// reader's cursor stays.
 		f.publish(ctx, &sse.Event{ID: strconv.AppendInt(nil, f.last, 10), Data: []byte(": interrupted"), Retry: []byte(retryMillis)})
@@ -120,7 +120,6 @@ func (f *feed) batch(ctx context.Context, events []runlog.Event) ([]runlog.Event
 	n := 0
 	for n < len(events) && (n == 0 || len(f.buf) < maxFrames) {
 		f.buf = f.frame(f.buf, &events[n])
-		f.ended = f.ended || events[n].Kind.Terminal()
 		n++
 	}
 	f.last = events[n-1].Seq

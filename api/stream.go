@@ -28,7 +28,8 @@ type streams interface {
 	Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error)
 	// Follow returns the events after the cursor, and then live ones to the
 	// end; an empty batch for each span of silence of length idle. At or past
-	// the terminal event it is runlog.ErrEnded.
+	// the terminal event it is runlog.ErrEnded; runlog.ErrInterrupted ends the
+	// events of a run that goes on later.
 	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
 }
 
@@ -192,6 +193,9 @@ func (s *server) postChat(c echo.Context) error {
 		return err
 	}
 	for events, err := range seq {
+		if errors.Is(err, runlog.ErrInterrupted) {
+			break
+		}
 		if err != nil {
 			return err
 		}

@@ -17,9 +17,9 @@ const forever = 24 * time.Hour
 // never empty, but for one after each span of silence as long as idle (0 for
 // none), and one at once for a reader who has to wait for an event that may be
 // far: of a queued run, or one who comes back and has missed nothing. The
-// sequence ends without a terminal event when the run is interrupted; the reader
-// comes back with its cursor. It ends with an error when ctx does. A cursor at or
-// past the terminal event is runlog.ErrEnded.
+// sequence ends with runlog.ErrInterrupted when the run is to go on later; the
+// reader comes back with its cursor. It ends with an error when ctx does. A
+// cursor at or past the terminal event is runlog.ErrEnded.
 func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
 	if one := r.find(id); one != nil {
 		if one.owner.ID != user.ID {
@@ -37,7 +37,11 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 	if rec.State.Terminal() && after >= rec.LastSeq {
 		return nil, runlog.ErrEnded
 	}
-	return func(yield func([]runlog.Event, error) bool) { r.replay(ctx, id, after, 0, yield) }, nil
+	return func(yield func([]runlog.Event, error) bool) {
+		if _, more := r.replay(ctx, id, after, 0, yield); more && !rec.State.Terminal() {
+			yield(nil, runlog.ErrInterrupted)
+		}
+	}, nil
 }
 
 // replay yields stored events after the cursor, up to the number (0 for all);
@@ -126,6 +130,9 @@ func (r *Runs) followBell(ctx context.Context, one *run, after int64, bell <-cha
 			continue
 		}
 		if !open {
+			if _, over := one.log.ended(); !over {
+				yield(nil, runlog.ErrInterrupted)
+			}
 			return
 		}
 		select {

@@ -72,6 +72,7 @@ func (r *Runs) requeue(rec record.Run) {
 	r.enlist(one, 1)
 	if rec.CancelRequested {
 		one.stop(errUserCancel)
+		r.wake(one)
 	}
 }
 

@@ -274,8 +274,13 @@ func (rec *recorder) keep(p *prior) {
 		for _, step := range p.steps {
 			rec.reply(step.Reply)
 			for i := range step.Reply.ToolCalls {
-				if row, known := p.calls[step.Reply.FirstIndex+i]; known && row.State == record.ToolFinished {
+				row, known := p.calls[step.Reply.FirstIndex+i]
+				switch {
+				case !known:
+				case row.State == record.ToolFinished:
 					rec.takeOver(row)
+				default:
+					rec.at(row.Index).ToolCall = row // breakOff ends it
 				}
 			}
 		}

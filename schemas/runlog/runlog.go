@@ -16,6 +16,10 @@ const AttemptSpan = 1_000_000
 // is nothing more and there never will be.
 var ErrEnded = errors.New("runlog: the cursor is at the end of the run")
 
+// ErrInterrupted ends the events of a run that has not ended: it goes on later,
+// and a reader comes back with its cursor.
+var ErrInterrupted = errors.New("runlog: the run was interrupted")
+
 // Kind says what an event is. Each kind gives at most one frame per dialect.
 type Kind uint8
 
