@@ -204,6 +204,10 @@ func (b *batch) write(i int, w *record.Write) error {
 			return nil
 		}
 	}
+	if c := w.Wait; c != nil {
+		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, clean(c.ToolUseID), clean(c.Tool), pack(c.Input), micros(c.CreatedAt), micros(c.ExpiresAt))
+		b.add(markWaiting, run.id)
+	}
 	for i := range w.Payloads {
 		p := &w.Payloads[i]
 		b.add(upsertPayload, run.chat, p.PayloadID, run.id, p.MessageID, clean(p.Type), clean(p.Source), clean(p.Summary),

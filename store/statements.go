@@ -8,6 +8,8 @@ const (
 	insertAttachment
 	upsertCheckpoint
 	upsertToolCall
+	insertWait
+	markWaiting
 	upsertPayload
 	upsertSegment
 	deleteSegments
@@ -23,6 +25,11 @@ const (
 const segmentUpsert = `INSERT INTO segments (run_id, first_seq, last_seq, attempt, data) VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (run_id, first_seq) DO UPDATE SET last_seq = excluded.last_seq, attempt = excluded.attempt, data = excluded.data`
 
+// stateUnderWay is the state of a run that is neither queued nor over.
+const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs.id AND answer = '') THEN 'waiting' ELSE 'running' END`
+
+const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AND state IN ('running', 'waiting')`
+
 var statements = [statementCount]string{
 	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
 		created_at, idempotency_key, body_hash, cancel_requested) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -36,6 +43,9 @@ var statements = [statementCount]string{
 		ON CONFLICT (run_id, idx) DO UPDATE SET tool_use_id = excluded.tool_use_id, name = excluded.name, state = excluded.state,
 		attempt = excluded.attempt, input = excluded.input, output = excluded.output, model_output = excluded.model_output,
 		is_error = excluded.is_error, payload = excluded.payload, started_at = excluded.started_at, duration_us = excluded.duration_us`,
+	insertWait: `INSERT INTO waits (run_id, idx, kind, id, tool_use_id, tool, input, created_at, expires_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, idx) DO NOTHING`,
+	markWaiting: waitState,
 	// A payload may be written again by its run. An id that another run of the
 	// chat has used is refused: run_id cannot be NULL.
 	upsertPayload: `INSERT INTO payloads (chat_id, payload_id, run_id, message_id, type, source, summary, data, outcome, created_at)
@@ -78,7 +88,13 @@ const (
 
 // What makes a run the current attempt's.
 const (
-	claimRun        = `UPDATE runs SET attempt = ?, state = 'running' WHERE id = ?`
+	claimRun        = `UPDATE runs SET attempt = ?, state = ` + stateUnderWay + ` WHERE id = ?`
 	moveUserMessage = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?
 		AND status <> 'superseded'`
+)
+
+// The answers to calls that wait. The first one counts.
+const (
+	selectWait = `SELECT idx FROM waits WHERE run_id = ? AND idx = ?`
+	answerWait = `UPDATE waits SET answer = ?, answered_at = ?, edited = ?, output = ?, is_error = ? WHERE run_id = ? AND idx = ? AND answer = ''`
 )

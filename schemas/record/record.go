@@ -61,8 +61,10 @@ type Write struct {
 	Segment    *Segment
 	Checkpoint *Checkpoint
 	ToolCall   *ToolCall
-	Payloads   []Payload
-	Finish     *Finish
+	// Wait is a call that is to wait; one that waits already stays as it is.
+	Wait     *Wait
+	Payloads []Payload
+	Finish   *Finish
 
 	// Err is the outcome of this write, set by the store.
 	Err error

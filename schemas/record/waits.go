@@ -1,0 +1,54 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// ErrEnded is the outcome of an answer to a call of a run that has ended.
+var ErrEnded = errors.New("record: the run has ended")
+
+// WaitKind says whom a call waits for.
+type WaitKind string
+
+// The kinds of waits.
+const (
+	WaitApproval WaitKind = "approval"    // the user's yes or no
+	WaitClient   WaitKind = "client_tool" // the page's outcome
+)
+
+// WaitAnswer is how a wait ended.
+type WaitAnswer string
+
+// The answers; "" is none yet.
+const (
+	WaitApproved WaitAnswer = "approved"
+	WaitDenied   WaitAnswer = "denied"
+	WaitExpired  WaitAnswer = "expired"
+	WaitResult   WaitAnswer = "result"
+)
+
+// Wait is a call that waits for its answer. A run with a wait without an answer
+// is waiting, else it is running: the store sees to that in the transactions
+// that add waits and answers.
+type Wait struct {
+	RunID string
+	Index int // of the call, over the run
+	Kind  WaitKind
+	// ID is an approval's; ToolUseID is the model's id of the call.
+	ID        string
+	ToolUseID string
+	Tool      string
+	Input     json.RawMessage
+	CreatedAt time.Time
+	ExpiresAt time.Time
+
+	Answer     WaitAnswer
+	AnsweredAt time.Time
+	// Edited is the input that the user put in Input's place; nil for none.
+	Edited json.RawMessage
+	// Output and IsError are the page's outcome.
+	Output  string
+	IsError bool
+}

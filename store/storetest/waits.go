@@ -1,0 +1,107 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// wait is a write that lets a call of the run wait.
+func (f *fixture) wait(run *record.Write, index int, kind record.WaitKind) *record.Write {
+	at := f.now()
+	return &record.Write{RunID: run.RunID, Attempt: 1, Wait: &record.Wait{
+		RunID: run.RunID, Index: index, Kind: kind, ID: newID(), ToolUseID: "call_" + string(rune('a'+index)), Tool: "book",
+		Input: []byte(`{"seat":"` + long("12A", 900) + `"}`), CreatedAt: at, ExpiresAt: at.Add(time.Minute),
+	}}
+}
+
+func (f *fixture) state(run *record.Write) schemas.RunState {
+	f.Helper()
+	got, err := f.store.Run(f.ctx, run.RunID)
+	must(f, err)
+	return got.State
+}
+
+func testWaits(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w)
+	first, second := f.wait(w, 0, record.WaitApproval), f.wait(w, 1, record.WaitClient)
+	f.mustCommit(first, second)
+	equal(f, "state with two waits", f.state(w), schemas.RunWaiting)
+	again := *first.Wait
+	again.ExpiresAt, again.Tool = again.ExpiresAt.Add(time.Hour), "another"
+	f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, Wait: &again})
+	got, err := f.store.Waits(f.ctx, w.RunID)
+	must(f, err)
+	equal(f, "waits", got, []record.Wait{*first.Wait, *second.Wait})
+
+	answer := *first.Wait
+	answer.Answer, answer.AnsweredAt, answer.Edited = record.WaitApproved, f.now(), []byte(`{"seat":"1A"}`)
+	stands, err := f.store.AnswerWait(f.ctx, answer)
+	must(f, err)
+	equal(f, "answered", stands, answer)
+	equal(f, "state with one wait", f.state(w), schemas.RunWaiting)
+	other := answer
+	other.Answer, other.Edited = record.WaitDenied, nil
+	stands, err = f.store.AnswerWait(f.ctx, other)
+	must(f, err)
+	equal(f, "answered twice", stands, answer)
+
+	result := *second.Wait
+	result.Answer, result.AnsweredAt, result.Output, result.IsError = record.WaitResult, f.now(), long("out ", 5000), true
+	stands, err = f.store.AnswerWait(f.ctx, result)
+	must(f, err)
+	equal(f, "result", stands, result)
+	equal(f, "state without waits", f.state(w), schemas.RunRunning)
+	got, err = f.store.Waits(f.ctx, w.RunID)
+	must(f, err)
+	equal(f, "answered waits", got, []record.Wait{answer, result})
+}
+
+func testWaitsRecovered(f *fixture) {
+	w := f.begin("q")
+	f.mustCommit(w, f.wait(w, 0, record.WaitApproval))
+	must(f, f.store.Claim(f.ctx, w.RunID, 2))
+	equal(f, "state of the next attempt", f.state(w), schemas.RunWaiting)
+	late := f.wait(w, 1, record.WaitApproval)
+	f.commit(late)
+	fails(f, "a wait of the attempt before", late.Err, record.ErrFenced)
+	got, err := f.store.Waits(f.ctx, w.RunID)
+	must(f, err)
+	equal(f, "waits", len(got), 1)
+	answer := got[0]
+	answer.Answer, answer.AnsweredAt = record.WaitDenied, f.now()
+	_, err = f.store.AnswerWait(f.ctx, answer)
+	must(f, err)
+	must(f, f.store.Claim(f.ctx, w.RunID, 3))
+	equal(f, "state of the attempt after the answer", f.state(w), schemas.RunRunning)
+}
+
+func testWaitsEnded(f *fixture) {
+	w := f.begin("q")
+	answered, open := f.wait(w, 0, record.WaitApproval), f.wait(w, 1, record.WaitApproval)
+	f.mustCommit(w, answered, open)
+	yes := *answered.Wait
+	yes.Answer, yes.AnsweredAt = record.WaitApproved, f.now()
+	_, err := f.store.AnswerWait(f.ctx, yes)
+	must(f, err)
+	f.mustCommit(f.finish(w, "a"))
+	equal(f, "state", f.state(w), schemas.RunCompleted)
+	stands, err := f.store.AnswerWait(f.ctx, yes)
+	must(f, err)
+	equal(f, "the answer of before", stands, yes)
+	late := *open.Wait
+	late.Answer, late.AnsweredAt = record.WaitApproved, f.now()
+	_, err = f.store.AnswerWait(f.ctx, late)
+	fails(f, "answer after the end", err, record.ErrEnded)
+	late.Index = 7
+	_, err = f.store.AnswerWait(f.ctx, late)
+	fails(f, "answer of no wait", err, schemas.ErrNotFound)
+	late.RunID = newID()
+	_, err = f.store.AnswerWait(f.ctx, late)
+	fails(f, "answer of no run", err, schemas.ErrNotFound)
+	got, err := f.store.Waits(f.ctx, late.RunID)
+	must(f, err)
+	equal(f, "waits of no run", len(got), 0)
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+type waitRow struct {
+	RunID      string
+	Idx        int
+	Kind       record.WaitKind
+	ID         string
+	ToolUseID  string
+	Tool       string
+	Input      []byte
+	CreatedAt  int64 `gorm:"autoCreateTime:false"`
+	ExpiresAt  int64
+	Answer     record.WaitAnswer
+	AnsweredAt int64
+	Edited     []byte
+	Output     []byte
+	IsError    bool
+}
+
+func (r *waitRow) wait() (record.Wait, error) {
+	var u unpacker
+	w := record.Wait{
+		RunID: r.RunID, Index: r.Idx, Kind: r.Kind, ID: r.ID, ToolUseID: r.ToolUseID, Tool: r.Tool, Input: u.bytes(r.Input),
+		CreatedAt: moment(r.CreatedAt), ExpiresAt: moment(r.ExpiresAt), Answer: r.Answer, AnsweredAt: moment(r.AnsweredAt), IsError: r.IsError,
+	}
+	if r.Edited != nil {
+		w.Edited = u.bytes(r.Edited)
+	}
+	if r.Output != nil {
+		w.Output = string(u.bytes(r.Output))
+	}
+	if u.err != nil {
+		return record.Wait{}, fmt.Errorf("wait %d of run %s: %w", r.Idx, r.RunID, u.err)
+	}
+	return w, nil
+}
+
+// Waits returns the calls of the run that wait or have waited, in the order in
+// which the model asked for them. A run that is not there has none.
+func (s *Store) Waits(ctx context.Context, runID string) ([]record.Wait, error) {
+	if !plainText(runID) {
+		return nil, nil
+	}
+	var rows []waitRow
+	if err := s.read(ctx).Table("waits").Where("run_id = ?", runID).Order("idx").Find(&rows).Error; err != nil {
+		return nil, s.fault("waits", err)
+	}
+	found := make([]record.Wait, len(rows))
+	for i := range rows {
+		var err error
+		if found[i], err = rows[i].wait(); err != nil {
+			return nil, s.fault("waits", err)
+		}
+	}
+	return found, nil
+}
+
+// AnswerWait gives a call that waits its answer (of answer: RunID, Index and the
+// fields from Answer on) and returns the wait as it then stands: with an earlier
+// answer, if there was one. A call that never waited is schemas.ErrNotFound; one
+// without an answer whose run has ended is record.ErrEnded.
+func (s *Store) AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error) {
+	err := s.db.batch(ctx, func(tx session) error { return giveAnswer(ctx, tx, &answer) })
+	if err != nil {
+		return record.Wait{}, s.fault("answer a wait", err)
+	}
+	var row waitRow
+	if err := s.read(ctx).Table("waits").Where("run_id = ? AND idx = ?", answer.RunID, answer.Index).Take(&row).Error; err != nil {
+		return record.Wait{}, s.fault("answer a wait", err)
+	}
+	w, err := row.wait()
+	if err == nil && w.Answer == "" {
+		err = record.ErrEnded
+	}
+	return w, s.fault("answer a wait", err)
+}
+
+func giveAnswer(ctx context.Context, tx session, answer *record.Wait) error {
+	if !plainText(answer.RunID) {
+		return schemas.ErrNotFound
+	}
+	var run runState
+	among, err := json.Marshal([]string{answer.RunID})
+	if err != nil {
+		return err
+	}
+	// The run is locked, so that it neither ends nor adds a wait meanwhile.
+	err = tx.query(ctx, selectRuns, [][]any{{string(among)}}, func(row scanner) error {
+		return row.Scan(&run.id, &run.owner, &run.chat, &run.state, &run.attempt, &run.lastSeq, &run.endedAt)
+	})
+	if err != nil {
+		return err
+	}
+	known := false
+	err = tx.query(ctx, selectWait, [][]any{{answer.RunID, int64(answer.Index)}}, func(row scanner) error {
+		known = true
+		var idx int64
+		return row.Scan(&idx)
+	})
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return schemas.ErrNotFound
+	case run.state.Terminal():
+		return nil // the answer that there is, or none
+	}
+	var edited, output any
+	if answer.Edited != nil {
+		edited = pack(answer.Edited)
+	}
+	if answer.Output != "" {
+		output = pack(answer.Output)
+	}
+	err = tx.each(ctx, answerWait, [][]any{{
+		string(answer.Answer), micros(answer.AnsweredAt), edited, output, answer.IsError, answer.RunID, int64(answer.Index),
+	}})
+	if err != nil {
+		return err
+	}
+	return tx.each(ctx, waitState, [][]any{{answer.RunID}})
+}
