@@ -28,7 +28,8 @@ function Editor({ api, stream, tab, reload, setTray }: { api: ChatApi; stream: S
   const [draft, setDraft] = useState(() => draftOf(stream))
   const [notice, setNotice] = useState<{ text: string; tone?: string } | null>(null)
   const id = stream.stream_id
-  const saved = useMemo(() => draftOf(stream), [stream])
+  const kept = JSON.stringify(draftOf(stream))
+  const saved = useMemo(() => JSON.parse(kept) as Draft, [kept])
   useEffect(() => setDraft(saved), [saved])
   const change = useCallback((path: string, value: unknown) => setDraft((d) => ({ ...d, schema: put(d.schema, path.split('.'), value) })), [])
 

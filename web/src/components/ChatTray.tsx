@@ -50,6 +50,9 @@ export interface ChatTrayProps {
 
 type Side = { kind: 'payload'; id: string; payload: CustomPayload } | { kind: 'diagnostics'; message: GeneralChatMessage } | null
 
+/** As in the styles, in pixels. */
+const DEFAULT_WIDTH = 420
+
 /** The chat tray with everything around it. It needs a ChatProvider above it. */
 export function ChatTray(props: ChatTrayProps) {
   const { storageKey = 'default', payloadHandlers, onClientAction, onComplete, onApplyToDocument } = props
@@ -67,7 +70,7 @@ export function ChatTray(props: ChatTrayProps) {
   const box = useRef<HTMLElement>(null)
   const input = useRef<HTMLTextAreaElement>(null)
   const [width, setWidth] = useKept<string>(`chattray:${storageKey}:width`, '', null)
-  const drag = useDrag(box, 'left', (w) => setWidth(String(w)))
+  const drag = useDrag(box, 'left', Number(width) || DEFAULT_WIDTH, (w) => setWidth(String(w)))
 
   useEffect(() => {
     store.api.getMe().then(setMe, () => setMe(null))

@@ -218,7 +218,7 @@ function AnswerTools({ message, last, busy }: { message: GeneralChatMessage; las
           <IconButton label={applied ? labels.applied : labels.applyToDocument} onClick={() => void tray.applyToDocument?.(message).then(() => setApplied(true), () => undefined)}>{applied ? <CheckIcon /> : <DocIcon />}</IconButton>
         )}
         {mayDiagnose && <IconButton label={labels.diagnostics} onClick={() => tray.openDiagnostics(message)}><BugIcon /></IconButton>}
-        {message.usage && message.usage.total_tokens > 0 && <span className="ct-usage">{labels.usage(message.usage.input_tokens, message.usage.output_tokens)}</span>}
+        {message.usage && message.usage.total_tokens > 0 && <bdi className="ct-usage">{labels.usage(message.usage.input_tokens, message.usage.output_tokens)}</bdi>}
       </div>
       {asking && <FeedbackForm message={message} done={() => setAsking(false)} />}
     </>

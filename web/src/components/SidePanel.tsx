@@ -14,7 +14,7 @@ export function SidePanel({ title, width, onClose, footer, children }: { title: 
   const labels = useLabels()
   const panel = useRef<HTMLElement>(null)
   const [size, setSize] = useState<number | null>(null)
-  const drag = useDrag(panel, 'left', setSize)
+  const drag = useDrag(panel, 'left', size ?? (Number.parseInt(width ?? '', 10) || 480), setSize)
   useEffect(() => setSize(null), [width])
   useEffect(() => panel.current?.focus({ preventScroll: true }), [])
   return (

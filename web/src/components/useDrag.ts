@@ -4,21 +4,21 @@ import { useCallback, type KeyboardEvent, type PointerEvent, type RefObject } fr
 export const WIDTH_LIMITS = { min: 320, max: 1200, step: 24 }
 
 /** Makes a handle that changes the width of a box by pointer or arrow keys; `edge` is the side that the handle is at. */
-export function useDrag(box: RefObject<HTMLElement | null>, edge: 'left' | 'right', setWidth: (width: number) => void) {
+export function useDrag(box: RefObject<HTMLElement | null>, edge: 'left' | 'right', width: number, setWidth: (width: number) => void) {
   const sign = useCallback(() => {
     const rtl = box.current !== null && getComputedStyle(box.current).direction === 'rtl'
     return (edge === 'left') !== rtl ? -1 : 1
   }, [box, edge])
-  const limited = useCallback((width: number) => setWidth(Math.round(Math.max(WIDTH_LIMITS.min, Math.min(width, WIDTH_LIMITS.max, window.innerWidth - 40)))), [setWidth])
+  const limited = useCallback((to: number) => setWidth(Math.round(Math.max(WIDTH_LIMITS.min, Math.min(to, WIDTH_LIMITS.max, window.innerWidth - 40)))), [setWidth])
   const onPointerDown = useCallback((down: PointerEvent<HTMLElement>) => {
     if (down.button !== 0 || !box.current) return
     down.preventDefault()
     const handle = down.currentTarget
     const from = down.clientX
-    const width = box.current.getBoundingClientRect().width
+    const before = box.current.getBoundingClientRect().width
     const direction = sign()
     handle.setPointerCapture(down.pointerId)
-    const move = (e: globalThis.PointerEvent) => limited(width + direction * (e.clientX - from))
+    const move = (e: globalThis.PointerEvent) => limited(before + direction * (e.clientX - from))
     const up = () => {
       handle.removeEventListener('pointermove', move)
       handle.removeEventListener('pointerup', up)
@@ -34,5 +34,5 @@ export function useDrag(box: RefObject<HTMLElement | null>, edge: 'left' | 'righ
     const step = (e.key === 'ArrowRight' ? 1 : -1) * WIDTH_LIMITS.step
     limited(box.current.getBoundingClientRect().width + sign() * step)
   }, [box, limited, sign])
-  return { onPointerDown, onKeyDown }
+  return { onPointerDown, onKeyDown, 'aria-valuemin': WIDTH_LIMITS.min, 'aria-valuemax': WIDTH_LIMITS.max, 'aria-valuenow': width }
 }

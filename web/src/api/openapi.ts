@@ -278,6 +278,304 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Own documents, the newest first */
+        get: operations["listDocuments"];
+        put?: never;
+        /**
+         * Make a document
+         * @description The id may be chosen by the client; it is unique for its user.
+         */
+        post: operations["postDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        /** A document with its blocks in order */
+        get: operations["getDocument"];
+        put?: never;
+        post?: never;
+        /** Delete a document with its blocks */
+        delete: operations["deleteDocument"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a document
+         * @description A title that waits for the user is dropped.
+         */
+        patch: operations["patchDocument"];
+        trace?: never;
+    };
+    "/api/documents/{document_id}/blocks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a block
+         * @description The user's own block: its content is `current` at once. `after_block_id` is the block that it comes behind, an empty
+         *     one the front; without it the block goes to the end.
+         */
+        post: operations["postBlock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept all that is pending
+         * @description All in one transaction: new content becomes current, moved blocks move, deleted ones go, and a new title is taken. With nothing
+         *     pending the document is as it is.
+         */
+        post: operations["acceptDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revert all that is pending
+         * @description All in one transaction: the document is as it was, new blocks and a new title are gone. With nothing pending it is as it
+         *     is.
+         */
+        post: operations["revertDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revert all that is pending
+         * @description The same as `/revert`.
+         */
+        post: operations["rejectDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A document as Markdown
+         * @description Its current content; tables as such, charts as their data, images linked.
+         */
+        get: operations["exportDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/blocks/{block_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a block of a document */
+        delete: operations["deleteBlock"];
+        options?: never;
+        head?: never;
+        /**
+         * Edit or move a block
+         * @description The user's own edit of a document's block: it goes to `current`, what is pending stays so. A part that is absent stays
+         *     as it is. A move takes place at once.
+         */
+        patch: operations["patchBlock"];
+        trace?: never;
+    };
+    "/api/blocks/{block_id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept what is pending of a block
+         * @description `new` becomes `current`, a move takes place, a block that is marked as deleted goes. With nothing pending the block is as it is.
+         */
+        post: operations["acceptBlock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/blocks/{block_id}/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revert what is pending of a block
+         * @description `new` is dropped, a block that has nothing else goes. With nothing pending the block is as it is.
+         */
+        post: operations["revertBlock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/blocks/{block_id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revert what is pending of a block
+         * @description The same as `/revert`.
+         */
+        post: operations["rejectBlock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/blocks/{block_id}/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply a message to a document
+         * @description The text of a chat's message, without tool markers, becomes the `new` of the target, or a block that waits to be
+         *     accepted: behind `after_block_id`, by default at the end. `If-Match` is about the target, or else the document. The
+         *     same message applied to the same document again is the same block.
+         */
+        post: operations["applyBlock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/pages": {
         parameters: {
             query?: never;
@@ -347,6 +645,26 @@ export interface paths {
         };
         /** The authenticated user */
         get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a user has used
+         * @description Tokens and cost by day (UTC) and model, of all calls of models: answers, summaries of older turns, tools that ask a model, stand-ins, and what failed or was cancelled. A run counts on the day on which it ended. Where a model's server reported no tokens they are estimated, at four characters each.
+         */
+        get: operations["getUsage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -427,6 +745,29 @@ export interface paths {
         get: operations["getReport"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call tools over the Model Context Protocol
+         * @description Streamable HTTP without sessions: one JSON-RPC message a request, the answer as JSON or as a stream of events that
+         *     ends with it; a notification is answered with 202. It offers the tools that every page has and that need neither a
+         *     chat nor an approval, as far as the user may call them. Progress is sent to callers that ask for it. A request
+         *     counts towards the limits of streams and of requests that start runs.
+         */
+        post: operations["mcp"];
         delete?: never;
         options?: never;
         head?: never;
@@ -827,11 +1168,41 @@ export interface components {
             /** Format: int64 */
             duration_ms: number;
         };
-        /** @description Tokens */
+        /** @description US dollars, rounded to millionths */
+        USD: number;
+        /** @description Tokens, and what they cost */
         Usage: {
             input_tokens: number;
             output_tokens: number;
             total_tokens: number;
+            /** @description Of those calls whose model has a price; absent when there is none */
+            cost_usd?: components["schemas"]["USD"];
+        };
+        /** @description What one model was used for on one day */
+        UsageItem: {
+            /** @description The day, in UTC */
+            date: string;
+            model: string;
+            /** @description Runs that ended on the day and that this model answered last */
+            runs: number;
+            input_tokens: number;
+            output_tokens: number;
+            /** @description Absent when the model has no price */
+            cost_usd?: components["schemas"]["USD"];
+        };
+        /** @description The sum of the items */
+        UsageTotal: {
+            runs: number;
+            input_tokens: number;
+            output_tokens: number;
+            cost_usd?: components["schemas"]["USD"];
+        };
+        /** @description What a user has used on a range of days, in order of days and models */
+        UsageReport: {
+            from: string;
+            to: string;
+            items: components["schemas"]["UsageItem"][];
+            total: components["schemas"]["UsageTotal"];
         };
         /** @description The trace of a run, for those who may see system prompts */
         Diagnostics: {
@@ -858,6 +1229,8 @@ export interface components {
         };
         /** @description A call of the model, with the messages sent and the tools it asked for */
         TraceIteration: {
+            /** @description The model that replied, where it is not the one asked for */
+            model?: string;
             messages: components["schemas"]["TraceMessage"][];
             reply: string;
             stop_reason: string;
@@ -1123,7 +1496,90 @@ export interface components {
          * @description The machine-readable error code: in problems, in `error` events and in kept messages
          * @enum {string}
          */
-        Code: "rate_limited" | "upstream_auth" | "upstream_timeout" | "upstream_unavailable" | "upstream_truncated" | "upstream_error" | "context_too_long" | "content_filter" | "store_unavailable" | "interrupted" | "run_timeout" | "internal" | "bad_request" | "invalid" | "unauthorized" | "auth_unavailable" | "forbidden" | "not_found" | "method_not_allowed" | "busy" | "cancelled" | "conflict" | "too_large" | "unsupported_media_type" | "too_many_runs" | "too_many_streams" | "too_many_requests" | "request_timeout" | "shutting_down";
+        Code: "rate_limited" | "upstream_auth" | "upstream_timeout" | "upstream_unavailable" | "upstream_truncated" | "upstream_error" | "context_too_long" | "content_filter" | "store_unavailable" | "interrupted" | "run_timeout" | "internal" | "bad_request" | "invalid" | "unauthorized" | "auth_unavailable" | "forbidden" | "not_found" | "method_not_allowed" | "busy" | "cancelled" | "conflict" | "too_large" | "unsupported_media_type" | "too_many_runs" | "too_many_streams" | "too_many_requests" | "budget" | "request_timeout" | "shutting_down" | "precondition_failed";
+        /** @description An ordered collection of blocks */
+        Document: {
+            id: string;
+            title: string;
+            /** @description A title that waits for the user */
+            new_title?: string;
+            /**
+             * Format: int64
+             * @description Grows with every change of the document or a block of it; also its `ETag`
+             */
+            revision: number;
+            /** @description In order of their positions; where one document is asked for */
+            blocks?: components["schemas"]["Block"][];
+        };
+        /** @description A page of documents, the newest first */
+        DocumentList: {
+            items: components["schemas"]["Document"][];
+            next_cursor?: string;
+        };
+        DocumentCreate: {
+            id?: string;
+            title: string;
+        };
+        DocumentPatch: {
+            title: string;
+        };
+        /**
+         * @description What of a block waits for the user
+         * @enum {string}
+         */
+        BlockState: "clean" | "pending_new" | "pending_edit" | "pending_delete" | "pending_move";
+        /** @description An element of content, of a document or of a chat, and how to render it */
+        Block: {
+            id: string;
+            document_id?: string;
+            chat_id?: string;
+            role?: string;
+            /** @description `md`, `csv`, `image/jpg`, `image/png`, `interactive_chart` (its content is CSV, its meta a Vega-Lite specification without data), or any other */
+            type: string;
+            /** @description What the user has accepted or written; absent from a block that is new */
+            current?: string;
+            /** @description What waits to be accepted */
+            new?: string;
+            /** @description Metadata about how to render it */
+            meta?: {
+                [key: string]: unknown;
+            };
+            /** @description Metadata that wait with `new` */
+            new_meta?: {
+                [key: string]: unknown;
+            };
+            state: components["schemas"]["BlockState"];
+            /** @description Orders the blocks of a document, byte by byte */
+            position: string;
+            /** @description Where the block will be once it is accepted */
+            new_position?: string;
+            /**
+             * Format: int64
+             * @description The document's revision at the block's last change; also its `ETag`
+             */
+            revision: number;
+        };
+        BlockCreate: {
+            id?: string;
+            type: string;
+            content?: string;
+            meta?: {
+                [key: string]: unknown;
+            };
+            after_block_id?: string;
+        };
+        BlockPatch: {
+            content?: string;
+            meta?: {
+                [key: string]: unknown;
+            };
+            after_block_id?: string;
+        };
+        BlockApply: {
+            document_id: string;
+            target_block_id?: string;
+            after_block_id?: string;
+        };
         /** @description An error outside of a stream (RFC 9457) */
         Problem: {
             /**
@@ -1241,6 +1697,26 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The id is in use */
+        Conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description It has been changed since it was read */
+        Stale: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The body is too large */
         TooLarge: {
             headers: {
@@ -1331,6 +1807,18 @@ export interface components {
         ConversationID: number;
         /** @example abc12345 */
         PayloadID: string;
+        /** @example doc1 */
+        DocumentID: string;
+        /**
+         * @description A block of a document, or a message of a chat
+         * @example b1
+         */
+        BlockID: string;
+        /**
+         * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+         * @example "7"
+         */
+        IfMatch: string;
         /**
          * @description The number of items
          * @example 20
@@ -1352,6 +1840,8 @@ export interface components {
     headers: {
         /** @description Names the request in the service's log; a sane one of the client's is taken over */
         "X-Request-Id": string;
+        /** @description The revision, in quotes */
+        ETag: string;
         /** @description The run */
         "X-Run-Id": string;
         /** @description Seconds to wait */
@@ -1870,6 +2360,651 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listDocuments: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The number of items
+                 * @example 20
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description The `next_cursor` of the page before; it says nothing to a client
+                 * @example Nzg5
+                 */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of documents, without their blocks */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentCreate"];
+            };
+        };
+        responses: {
+            /** @description The document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentPatch"];
+            };
+        };
+        responses: {
+            /** @description The document without its blocks */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["Stale"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postBlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BlockCreate"];
+            };
+        };
+        responses: {
+            /** @description The block */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Block"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["Stale"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acceptDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revertDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rejectDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /** @description Names the file after the title */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteBlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchBlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BlockPatch"];
+            };
+        };
+        responses: {
+            /** @description The block as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Block"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            412: components["responses"]["Stale"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acceptBlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The block as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Block"];
+                };
+            };
+            /** @description The block is no more */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revertBlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The block as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Block"];
+                };
+            };
+            /** @description The block is no more */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rejectBlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The block as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Block"];
+                };
+            };
+            /** @description The block is no more */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    applyBlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BlockApply"];
+            };
+        };
+        responses: {
+            /** @description The block of the document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Block"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["Stale"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listPages: {
         parameters: {
             query?: never;
@@ -1975,6 +3110,49 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first day; 29 days before the last one when absent
+                 * @example 2026-11-01
+                 */
+                from?: string;
+                /**
+                 * @description The last day, at most a year after the first; today when absent
+                 * @example 2026-11-21
+                 */
+                to?: string;
+                /**
+                 * @description The id of the user, the caller when absent; only admins may ask about others
+                 * @example https://id.example|alice
+                 */
+                user?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was used */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["Invalid"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
         };
@@ -2124,6 +3302,47 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    mcp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, unknown>;
+            };
+        };
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, unknown>;
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The notification has been taken */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
         };

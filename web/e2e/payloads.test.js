@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { browser, call, service } from './world.js'
+
+let server, chromium, page
+before(async () => {
+  ;[server, chromium] = await Promise.all([service(), browser()])
+})
+after(async () => {
+  await chromium.close()
+  await server.kill()
+})
+beforeEach(async () => {
+  page = await chromium.open(`${server.url}/#/edit/1/semantic`)
+})
+afterEach(async () => {
+  const { bad } = page
+  await page.context().close()
+  assert.deepEqual(bad, [])
+})
+
+const panel = () => page.locator('.ct-panel')
+const topics = () => page.locator('textarea[name="semantic.topics"]')
+
+test('a payload of a tool opens beside the tray, with the registered card', async () => {
+  await page.ask('Tell me about stream 1')
+  await panel().getByRole('heading', { name: 'Research stream' }).waitFor()
+  await page.settled()
+  await panel().getByText('Gene editing in sickle cell disease').first().waitFor()
+  await page.button('Close panel').click()
+  assert.equal(await panel().count(), 0)
+  await page.locator('.ct-payload').first().click()
+  await panel().waitFor()
+  await panel().press('Escape')
+  assert.equal(await panel().count(), 0)
+  await page.reload()
+  await page.locator('.ct-payload').first().waitFor()
+  assert.equal(await panel().count(), 0, 'what needs no decision does not pop up again')
+})
+
+test('a proposal of the model goes to the page, which accepts it into the form; it is kept', async () => {
+  const before = await topics().inputValue()
+  await page.ask('Propose a schema with base editing')
+  await page.settled()
+  await panel().getByText('+ base editing').waitFor()
+  await page.reload()
+  await panel().getByText('+ base editing').waitFor()
+  await panel().getByRole('button', { name: 'Accept' }).click()
+  await page.hasText('The proposal is in the form. Save to keep it.')
+  assert.equal(await topics().inputValue(), `${before}\nbase editing`)
+  await page.locator('.ct-payload [data-outcome=accepted]').waitFor()
+  assert.equal(await panel().count(), 0)
+  await page.ask('hello')
+  await page.settled()
+  assert.equal(await topics().inputValue(), `${before}\nbase editing`, 'another answer leaves the form alone')
+  await page.button('Save').click()
+  await page.hasText('Saved.')
+  const stream = await call(server.url, 'GET', '/api/streams/1')
+  assert.ok(stream.schema.semantic.topics.includes('base editing'))
+  await page.reload()
+  await page.locator('.ct-payload [data-outcome=accepted]').waitFor()
+  assert.equal(await panel().count(), 0, 'it does not come back')
+})
+
+test('a proposal that is rejected stays rejected', async () => {
+  await page.ask('Propose a schema with prime editing')
+  await page.settled()
+  await panel().getByRole('button', { name: 'Reject' }).click()
+  await page.locator('.ct-payload [data-outcome=rejected]').waitFor()
+  await page.reload()
+  await page.locator('.ct-payload [data-outcome=rejected]').waitFor()
+  assert.equal(await panel().count(), 0)
+})
+
+test('a server action changes the stream, and the page sees it', async () => {
+  await page.ask('Propose a schema with gene drives')
+  await page.settled()
+  await page.button('Close panel').click()
+  await page.button('Apply changes').click()
+  await page.settled()
+  await page.questions.last().getByText('Apply changes').waitFor()
+  await topics().filter({ hasText: 'gene drives' }).waitFor()
+})
+
+test('a client action closes the chat; it opens again as it was', async () => {
+  await page.ask('bye')
+  await page.settled()
+  await page.button('Close the chat').last().click()
+  await page.button('Open the chat').click()
+  await page.hasText('bye')
+})
+
+test('a report’s articles are grouped as the assistant proposes', async () => {
+  await page.goto(`${server.url}/#/reports/1/articles`)
+  await page.ask('Categorize the articles')
+  await page.settled()
+  await panel().getByRole('button', { name: 'Accept' }).click()
+  await page.hasText('Grouped as the assistant proposed.')
+  assert.ok((await page.locator('.app-group').count()) > 1)
+})
+
+test('diagnostics are for the admin only', async () => {
+  const secret = '0123456789abcdef0123456789abcdef'
+  const guarded = await service({ CHATTRAY_JWT_SECRET: secret })
+  try {
+    const token = (...args) => execFileSync(process.env.E2E_BINARY, ['token', ...args], { cwd: guarded.folder, env: { PATH: process.env.PATH, HOME: guarded.folder, CHATTRAY_JWT_SECRET: secret } }).toString().trim()
+    for (const [name, role] of [['alice', ['--role', 'admin']], ['bob', []]]) {
+      const theirs = await chromium.open(guarded.url)
+      await theirs.getByLabel('Token').fill(token('--user', name, ...role))
+      await theirs.button('Sign in').click()
+      await theirs.hasText('How can I help?')
+      await theirs.ask('List the research streams')
+      await theirs.settled()
+      if (role.length > 0) {
+        await theirs.button('Diagnostics').click()
+        await theirs.hasText('Iterations (2)')
+        await theirs.getByText('System prompt').click()
+        await theirs.hasText('## IDENTITY')
+      } else {
+        assert.equal(await theirs.button('Diagnostics').count(), 0)
+      }
+      assert.deepEqual(theirs.bad, [])
+      await theirs.context().close()
+    }
+  } finally {
+    await guarded.kill()
+  }
+})

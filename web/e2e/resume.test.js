@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { browser, line, service, tab, until } from './world.js'
+
+let server, chromium, page
+before(async () => {
+  ;[server, chromium] = await Promise.all([service(), browser()])
+})
+after(async () => {
+  await chromium.close()
+  await server.kill()
+})
+beforeEach(async () => {
+  page = await chromium.open(`${server.url}/#/streams`)
+})
+afterEach(async () => {
+  const { bad } = page
+  await page.context().close()
+  assert.deepEqual(bad, [])
+})
+
+const counted = (n) => Array.from({ length: n }, (_, i) => i + 1).join(' ')
+const textOf = async (p) => (await p.answers.last().locator('.ct-md').allTextContents()).join(' ').replace(/\s+/g, ' ')
+
+test('a reload in mid-answer goes on without a gap', async () => {
+  await page.ask('slow 40')
+  await page.hasText(/\b3 4/)
+  await page.reload()
+  await page.button('Stop').waitFor()
+  await page.settled()
+  assert.ok((await textOf(page)).includes(counted(40)), await textOf(page))
+  assert.equal(await page.questions.count(), 1)
+  assert.equal(await page.answers.count(), 1)
+})
+
+test('a second tab follows, and stops what the first one started', async () => {
+  await page.ask('slow 60')
+  await page.hasText(/\b2 3/)
+  const second = await tab(page.context(), `${server.url}/#/reports`)
+  await second.hasText(/\b2 3 4/)
+  await second.button('Stop').click()
+  await Promise.all([second.settled(), page.settled()])
+  await page.hasText('You stopped this answer.')
+  await second.hasText('You stopped this answer.')
+  await page.ask('slow 10')
+  await second.hasText('slow 10')
+  await Promise.all([second.settled(), page.settled()])
+  assert.equal(await second.questions.count(), 2)
+  assert.equal(await textOf(second), await textOf(page))
+  assert.deepEqual(second.bad, [])
+})
+
+test('the service is killed and comes back: a notice, then the answer goes on', async () => {
+  await page.ask('slow 40')
+  await page.hasText(/\b3 4/)
+  await server.kill()
+  await page.hasText('Connection lost. Reconnecting…')
+  await page.shot('reconnecting')
+  await server.start()
+  await page.button('Try now').click({ timeout: 1000 }).catch(() => undefined)
+  await page.settled(40_000)
+  assert.ok((await textOf(page)).includes(counted(40)), await textOf(page))
+  await until('the notice goes', async () => (await page.getByText('Connection lost').count()) === 0)
+  assert.equal(await page.answers.count(), 1)
+})
+
+test('a line that is cut again and again loses nothing', async () => {
+  const through = await line(server.url)
+  const cut = await chromium.open(through.url)
+  try {
+    await cut.ask('slow 30')
+    for (const at of [4, 9, 15]) {
+      await cut.hasText(new RegExp(`\\b${at}\\b`))
+      through.cut()
+    }
+    await cut.settled()
+    assert.ok((await textOf(cut)).includes(counted(30)), await textOf(cut))
+    assert.deepEqual(cut.bad, [])
+  } finally {
+    await cut.context().close()
+    through.close()
+  }
+})
+
+test('a message that could not be sent can be sent again', async () => {
+  await page.hasText('How can I help?')
+  await server.kill()
+  await page.ask('hello')
+  await page.hasText('Connection lost. Reconnecting…')
+  await server.start()
+  await page.settled(40_000)
+  await page.hasText('I am the')
+  assert.equal(await page.questions.count(), 1)
+})

@@ -1,0 +1,32 @@
+// Runs the end-to-end tests: builds the service, then has each file of tests drive it in Chromium.
+//   npm run e2e [-- FILE…]
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium'
+if (!existsSync(chromium)) {
+  console.error(`There is no Chromium at ${chromium}; install Debian's package "chromium", or name one with CHROMIUM.`)
+  process.exit(2)
+}
+const work = mkdtempSync(join(tmpdir(), 'chattray-e2e-'))
+const binary = process.env.E2E_BINARY ?? join(work, 'chattray')
+let code = 1
+try {
+  if (!process.env.E2E_BINARY) {
+    const built = spawnSync('go', ['build', '-o', binary, '.'], { cwd: join(here, '../..'), stdio: 'inherit' })
+    if (built.status !== 0) process.exit(built.status ?? 1)
+  }
+  const files = process.argv.slice(2)
+  const tests = files.length > 0 ? files : readdirSync(here).filter((f) => f.endsWith('.test.js')).map((f) => join(here, f))
+  const run = spawnSync(process.execPath, ['--test', '--test-concurrency=1', '--test-timeout=90000', '--test-reporter=spec', ...tests], {
+    stdio: 'inherit', env: { ...process.env, E2E_BINARY: binary, E2E_WORK: work, CHROMIUM: chromium },
+  })
+  code = run.status ?? 1
+} finally {
+  rmSync(work, { recursive: true, force: true })
+}
+process.exit(code)

@@ -1,0 +1,150 @@
+// What every end-to-end test stands on: the real service, a real browser, and a tray in it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import { connect, createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+
+const START_WITHIN = 20_000
+const out = fileURLToPath(new URL('./out/', import.meta.url))
+
+/** Starts the service with nothing configured but what env says; kill and start again keep address and data. */
+export async function service(env = {}) {
+  const folder = mkdtempSync(join(process.env.E2E_WORK, 'data-'))
+  let process_, address = '127.0.0.1:0'
+  const start = async () => {
+    process_ = spawn(process.env.E2E_BINARY, [], {
+      cwd: folder, stdio: ['ignore', 'pipe', 'inherit'],
+      env: { PATH: process.env.PATH, HOME: folder, CHATTRAY_ADDR: address, CHATTRAY_LOG_FORMAT: 'json', CHATTRAY_DRAIN: '1s', ...env },
+    })
+    const lines = createInterface({ input: process_.stdout })
+    const url = await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('the service does not start')), START_WITHIN)
+      process_.once('exit', (code) => reject(new Error(`the service ended with ${code}`)))
+      lines.on('line', (line) => {
+        const entry = JSON.parse(line)
+        if (entry.level === 'ERROR') console.error(line)
+        if (entry.url) {
+          clearTimeout(timer)
+          resolve(entry.url)
+        }
+      })
+    })
+    address = new URL(url).host
+    return url
+  }
+  const kill = async (signal = 'SIGKILL') => {
+    if (process_.exitCode !== null || process_.signalCode !== null) return
+    const ended = once(process_, 'exit')
+    process_.kill(signal)
+    await ended
+  }
+  const url = await start()
+  return { url, start, kill, folder }
+}
+
+/** A line to a service that can be cut; new connections go through again. */
+export async function line(url) {
+  const { hostname, port } = new URL(url)
+  const open = new Set()
+  const server = createServer((socket) => {
+    const there = connect(Number(port), hostname)
+    for (const s of [socket, there]) {
+      open.add(s)
+      s.on('error', () => undefined)
+      s.on('close', () => {
+        open.delete(s)
+        socket.destroy()
+        there.destroy()
+      })
+    }
+    socket.pipe(there).pipe(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = () => open.forEach((s) => s.destroy())
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    cut,
+    close: () => {
+      cut()
+      server.close()
+    },
+  }
+}
+
+/** Starts Chromium. Pages of a context note everything that must not happen: errors, and requests to elsewhere. */
+export async function browser() {
+  const launched = await chromium.launch({
+    executablePath: process.env.CHROMIUM,
+    args: [
+      '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+    ],
+  })
+  return {
+    close: () => launched.close(),
+    version: launched.version(),
+    async open(url, options = {}) {
+      const { storage, ...rest } = options
+      const context = await launched.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', ...rest })
+      if (storage) await context.addInitScript((entries) => Object.entries(entries).forEach(([key, value]) => sessionStorage.setItem(key, value)), storage)
+      return tab(context, url)
+    },
+  }
+}
+
+/** A tab with a tray in it. */
+export async function tab(context, url) {
+  const page = await context.newPage()
+  const bad = []
+  page.on('pageerror', (error) => bad.push(`error: ${error.message}`))
+  page.on('console', (message) => message.type() === 'error' && !/Failed to load resource|net::ERR/.test(message.text()) && bad.push(`console: ${message.text()}`))
+  page.on('request', (request) => {
+    const asked = new URL(request.url())
+    if (asked.protocol.startsWith('http') && asked.origin !== new URL(url).origin) bad.push(`request: ${request.url()}`)
+  })
+  await page.goto(url)
+  return Object.assign(page, {
+    bad,
+    log: page.getByRole('log'),
+    input: page.getByLabel('Message', { exact: true }),
+    answers: page.locator('.ct-message[data-role=assistant]'),
+    questions: page.locator('.ct-message[data-role=user]'),
+    button: (name) => page.getByRole('button', { name, exact: true }),
+    async ask(text) {
+      await page.input.fill(text)
+      await page.input.press('Enter')
+    },
+    /** Waits until the answer has come in whole. */
+    async settled(timeout = 30_000) {
+      await page.getByRole('button', { name: 'Send', exact: true }).waitFor({ timeout })
+    },
+    async shot(name) {
+      mkdirSync(out, { recursive: true })
+      await page.screenshot({ path: join(out, `${name}.png`) })
+    },
+    hasText: (text, timeout = 10_000) => page.getByText(text).first().waitFor({ timeout }),
+  })
+}
+
+/** Calls the service as a user. */
+export async function call(base, method, path, body, token) {
+  const response = await fetch(base + path, {
+    method, headers: { ...(body && { 'Content-Type': 'application/json' }), ...(token && { Authorization: `Bearer ${token}` }) }, body: body && JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
+  return response.status === 204 ? null : response.json()
+}
+
+/** Waits until something holds, asking again and again; for what no event tells. */
+export async function until(what, holds, timeout = 10_000) {
+  const end = Date.now() + timeout
+  for (;;) {
+    if (await holds()) return
+    if (Date.now() > end) throw new Error(`not in time: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
