@@ -239,6 +239,8 @@ type sighting struct {
 	req *turn.Request
 	// asked is when the open model call began; zero when none is open.
 	asked time.Time
+	// threads are those that are open, by call and number.
+	threads map[[2]int]*sighting
 }
 
 // see counts one event, before it is passed on.
@@ -260,6 +262,29 @@ func (s *sighting) see(ctx context.Context, event turn.Event, err error) {
 		s.callEnded(ctx, "cancelled", turn.Reply{StartedAt: s.asked})
 	case turn.ToolComplete:
 		s.toolEnded(ctx, e)
+	case turn.ThreadEvent:
+		s.thread(ctx, e)
+	}
+}
+
+// thread counts an event of a thread like one of a run of its own.
+func (s *sighting) thread(ctx context.Context, e turn.ThreadEvent) {
+	id := [2]int{e.Index, e.Thread}
+	switch said := e.Event.(type) {
+	case turn.ThreadStart:
+		if s.threads == nil {
+			s.threads = make(map[[2]int]*sighting)
+		}
+		s.threads[id] = &sighting{telemetry: s.telemetry, req: &turn.Request{Model: said.Model, Tools: s.req.Tools}}
+	case turn.ThreadEnd:
+		if t := s.threads[id]; t != nil && said.Err != nil {
+			t.see(ctx, nil, said.Err)
+		}
+		delete(s.threads, id)
+	default:
+		if t := s.threads[id]; t != nil {
+			t.see(ctx, e.Event, nil)
+		}
 	}
 }
 

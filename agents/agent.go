@@ -78,6 +78,10 @@ func New(model Model, opts Options) *Agent {
 // exception: a tool that ignores its context for longer than Options.Grace is
 // left behind, its outcome dropped. Breaking off the range cancels the same way
 // and yields nothing more.
+//
+// A tool may have conversations of its own (turn.Call.Converse): each is a loop
+// in a thread, run on the tool's goroutine, whose events come here as
+// turn.ThreadEvent.
 func (a *Agent) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
 		l := newLoop(a, req, yield)
@@ -95,6 +99,8 @@ type loop struct {
 	specs []ToolSpec
 	tools map[string]*turn.Tool
 	limit int // calls that may ask for tools
+	// inThread says that the loop runs in a thread, in which there are none.
+	inThread bool
 
 	yield func(turn.Event, error) bool
 	gone  bool // the consumer broke off

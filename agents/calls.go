@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -29,10 +30,14 @@ var (
 type batch struct {
 	*loop
 	queue   []*call // not yet started, in the order in which the model asked
+	waiting []*call // for an answer from outside; they take no place
 	running []*call
 	alone   bool          // a serial call is running
 	ended   chan ended    // room for every call: one that was left behind never blocks
+	answers chan answered // room for every call
 	bell    chan struct{} // some call has progress
+	threads chan turn.ThreadEvent
+	over    chan struct{} // closed when nobody takes from threads any more
 }
 
 // call is one call of a tool.
@@ -42,9 +47,12 @@ type call struct {
 	position int // in the reply
 	tool     *turn.Tool
 	input    json.RawMessage
-	fault    string // why it cannot run
+	fault    string       // why it cannot run
+	asked    time.Time    // when it began to wait
+	outcome  *turn.Result // what the wait gave; it is not run
 	started  time.Time
 	progress progress
+	threads  atomic.Int32 // opened so far
 	once     sync.Once
 }
 
@@ -59,13 +67,14 @@ type ended struct {
 // events: calls run in parallel up to the limit, a serial one alone, and all
 // start in order. False means that the loop has ended.
 func (l *loop) runTools(ctx context.Context, reply turn.Reply, results []*turn.Result) bool {
-	b := &batch{loop: l, bell: make(chan struct{}, 1)}
+	b := &batch{loop: l, bell: make(chan struct{}, 1), threads: make(chan turn.ThreadEvent), over: make(chan struct{})}
+	defer close(b.over)
 	for i, c := range reply.ToolCalls {
 		if results[i] == nil {
 			b.queue = append(b.queue, l.prepare(c, reply.FirstIndex+i, i, b.bell))
 		}
 	}
-	b.ended = make(chan ended, len(b.queue))
+	b.ended, b.answers = make(chan ended, len(b.queue)), make(chan answered, len(b.queue))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slow := time.NewTimer(progressInterval)
@@ -82,12 +91,16 @@ func (l *loop) runTools(ctx context.Context, reply turn.Reply, results []*turn.R
 		case ctx.Err() != nil:
 			b.windDown(ctx, results)
 			return l.cancelled(ctx)
-		case len(b.running) == 0:
+		case len(b.running) == 0 && len(b.waiting) == 0:
 			return true
 		}
 		select {
 		case e := <-b.ended:
 			b.end(e, results)
+		case a := <-b.answers:
+			b.answer(ctx, a)
+		case e := <-b.threads:
+			b.thread(e)
 		case <-b.bell:
 			b.report(slow)
 		case <-slow.C:
@@ -137,7 +150,13 @@ func input(arguments string) (json.RawMessage, error) {
 
 // ready says whether the next call may start now.
 func (b *batch) ready() bool {
-	if b.gone || len(b.queue) == 0 || b.alone || len(b.running) >= b.opts.Parallel {
+	if b.gone || len(b.queue) == 0 {
+		return false
+	}
+	if b.queue[0].awaits() {
+		return true
+	}
+	if b.alone || len(b.running) >= b.opts.Parallel {
 		return false
 	}
 	return len(b.running) == 0 || !b.queue[0].serial()
@@ -145,9 +164,14 @@ func (b *batch) ready() bool {
 
 func (c *call) serial() bool { return c.tool != nil && c.tool.Serial }
 
-// next starts the next call, after its ToolStart has been taken.
+// next starts the next call, after its ToolStart has been taken, or lets it
+// wait.
 func (b *batch) next(ctx context.Context) {
 	c := b.queue[0]
+	if c.awaits() {
+		b.wait(ctx, c)
+		return
+	}
 	if !b.emit(turn.ToolStart{Index: c.index, ID: c.ID, Name: c.Name, Input: c.input}) || ctx.Err() != nil {
 		return
 	}
@@ -155,8 +179,13 @@ func (b *batch) next(ctx context.Context) {
 	b.running = append(b.running, c)
 	b.alone = c.serial()
 	c.started = time.Now()
-	if c.fault != "" {
+	switch {
+	case c.fault != "":
 		b.finish(c, failure(c.fault), false)
+		return
+	case c.outcome != nil:
+		c.started = c.asked
+		b.finish(c, clean(*c.outcome), false)
 		return
 	}
 	timeout := cmp.Or(max(c.tool.Timeout, 0), b.opts.ToolTimeout)
@@ -182,15 +211,19 @@ func (b *batch) next(ctx context.Context) {
 
 // execute checks the input and runs the tool.
 func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Result) (result turn.Result, void bool) {
-	if c.tool.Check != nil {
-		if err := c.tool.Check(c.input); err != nil {
-			return failure("the tool was not run: its arguments do not fit its schema: " + err.Error()), false
-		}
+	if why := misfit(c.tool, c.input); why != "" {
+		return failure(why), false
 	}
-	result, err := c.tool.Run(ctx, &turn.Call{
+	asked := &turn.Call{
 		ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input),
 		Report: c.progress.report, Clock: clock.pause,
-	})
+	}
+	if !b.inThread {
+		asked.Loop = func(ctx context.Context, label string, req turn.Request) (turn.Conclusion, error) {
+			return b.converse(ctx, c, label, req)
+		}
+	}
+	result, err := c.tool.Run(ctx, asked)
 	if err == nil {
 		return clean(result), false
 	}
@@ -240,12 +273,16 @@ func (b *batch) end(e ended, results []*turn.Result) {
 func (b *batch) windDown(ctx context.Context, results []*turn.Result) {
 	grace := time.NewTimer(b.opts.Grace)
 	defer grace.Stop()
-	for len(b.running) > 0 {
+	for len(b.running) > 0 || len(b.waiting) > 0 {
 		select {
 		case e := <-b.ended:
 			b.end(e, results)
+		case a := <-b.answers:
+			b.leave(a.call)
+		case e := <-b.threads:
+			b.thread(e)
 		case <-grace.C:
-			for _, c := range b.running {
+			for _, c := range slices.Concat(b.waiting, b.running) {
 				b.opts.Logger.WarnContext(ctx, "tool ignores its context and is left behind", "tool", c.Name, "tool_use_id", c.ID)
 			}
 			return

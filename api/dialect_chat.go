@@ -29,7 +29,8 @@ func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
 		dst = append(dst, e.Data...)
 		return append(dst, "}\n\n"...)
 	case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart, runlog.MessageEnd, runlog.BlockEnd, runlog.ThreadEnd,
-		runlog.Thinking, runlog.ToolArguments, runlog.Payload:
+		runlog.Thinking, runlog.ToolArguments, runlog.Payload,
+		runlog.ThreadText, runlog.ThreadToolStart, runlog.ThreadToolProgress, runlog.ThreadToolComplete:
 		return dst
 	default:
 		return dst

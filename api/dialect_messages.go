@@ -21,7 +21,7 @@ var levelEvents = map[runlog.Kind]string{
 func messagesFrame(diagnostics func() json.RawMessage) frames {
 	return func(dst []byte, e *runlog.Event) []byte {
 		switch e.Kind {
-		case runlog.Text:
+		case runlog.Text, runlog.ThreadText:
 			return appendDelta(dst, e, `{"type":"text","props":{"content":`, "}")
 		case runlog.Thinking:
 			return appendDelta(dst, e, `{"type":"thinking","props":{"content":`, "}")
@@ -39,7 +39,8 @@ func messagesFrame(diagnostics func() json.RawMessage) frames {
 			return appendFrame(dst, e, "loading", props(statusOf(e).props()))
 		case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart, runlog.MessageEnd, runlog.BlockEnd, runlog.ThreadEnd:
 			return appendFrame(dst, e, "event", levelProps(e))
-		case runlog.ToolStart, runlog.ToolProgress, runlog.ToolComplete:
+		case runlog.ToolStart, runlog.ToolProgress, runlog.ToolComplete,
+			runlog.ThreadToolStart, runlog.ThreadToolProgress, runlog.ThreadToolComplete:
 			return appendTool(dst, e)
 		case runlog.Payload:
 			return appendPayload(dst, e)
@@ -163,7 +164,7 @@ func levelProps(e *runlog.Event) json.RawMessage {
 // appendTool appends a frame of a running call's message: its start whole, then
 // what changes, merged.
 func appendTool(dst []byte, e *runlog.Event) []byte {
-	if e.Kind == runlog.ToolStart {
+	if e.Kind == runlog.ToolStart || e.Kind == runlog.ThreadToolStart {
 		var t schemas.ToolStartEvent
 		_ = json.Unmarshal(e.Data, &t)
 		return appendFrame(dst, e, "tool_result", props(propFields{
@@ -171,7 +172,7 @@ func appendTool(dst []byte, e *runlog.Event) []byte {
 		}))
 	}
 	var change propFields
-	if e.Kind == runlog.ToolProgress {
+	if e.Kind == runlog.ToolProgress || e.Kind == runlog.ThreadToolProgress {
 		var t schemas.ToolProgressEvent
 		_ = json.Unmarshal(e.Data, &t)
 		change = propFields{"progress": t.Progress, "stage": t.Stage, "status_message": t.Message}

@@ -138,7 +138,8 @@ func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
 			text.WriteString(e.Text)
 		case turn.Cancelled:
 			return "", e.Cause
-		case turn.CallStart, turn.Thinking, turn.ToolArguments, turn.Reply, turn.ToolStart, turn.ToolProgress, turn.ToolComplete, turn.PayloadMade, turn.LoopComplete:
+		case turn.CallStart, turn.Thinking, turn.ToolArguments, turn.Reply, turn.ToolStart, turn.ToolProgress, turn.ToolComplete, turn.PayloadMade, turn.LoopComplete,
+			turn.ThreadEvent, turn.ThreadStart, turn.ThreadEnd:
 		}
 	}
 	return text.String(), nil

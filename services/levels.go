@@ -11,29 +11,16 @@ import (
 )
 
 // levels opens and closes the threads, blocks and messages that a run's events
-// belong to (spec 004): a block for each call of the model and for each phase
-// of tools, in it a message for each stretch of text or reasoning, for each
-// call and for each payload; parallel calls have a thread each. Every start has
-// exactly one end, properly nested within its thread.
+// belong to (spec 004). It numbers them and holds the main stream; threads that
+// tools open are streams beside it. Every start has exactly one end, properly
+// nested within its thread.
 type levels struct {
 	rec    *recorder
 	offset uint32 // numbers of an attempt follow those of the one before
 	thread uint32 // counters
 	blocks uint32
 	msgs   uint32
-
-	block uint32 // open block, 0 none
-	kind  string
-	text  uint32 // open message of text or reasoning, 0 none
-	what  string // its type
-	calls []openCall
-	tools map[int]openCall
-}
-
-// openCall is the message of a call that is being written or run.
-type openCall struct {
-	index           int
-	thread, message uint32
+	stream // the main one
 }
 
 func (l *levels) next(counter *uint32) uint32 {
@@ -41,155 +28,195 @@ func (l *levels) next(counter *uint32) uint32 {
 	return l.offset + *counter
 }
 
+// stream is what one loop shows: a block for each call of the model and for each
+// phase of tools, in it a message for each stretch of text or reasoning, for
+// each call and for each payload; parallel calls have a thread each.
+type stream struct {
+	all *levels
+	own uint32 // its thread, 0 is the main stream
+
+	block uint32 // open block, 0 none
+	kind  string
+	text  uint32 // open message of text or reasoning, 0 none
+	what  string // its type
+	calls []*openCall
+	tools map[int]*openCall
+}
+
+// openCall is the message of a call that is being written or run.
+type openCall struct {
+	index           int
+	thread, message uint32
+	name, id        string
+	threads         map[int]*thread // that the running call has opened
+}
+
 // openBlock begins a block, ending the one before.
-func (l *levels) openBlock(kind, label string) {
-	l.closeBlock("completed")
-	l.block, l.kind = l.next(&l.blocks), kind
-	l.rec.emitData(runlog.BlockStart, 0, l.block, 0, runlog.Level{Type: kind, Label: label})
+func (s *stream) openBlock(kind, label string) {
+	s.closeBlock("completed")
+	s.block, s.kind = s.all.next(&s.all.blocks), kind
+	s.all.rec.emitData(runlog.BlockStart, s.own, s.block, 0, runlog.Level{Type: kind, Label: label})
 }
 
 // closeBlock ends the open block with everything in it.
-func (l *levels) closeBlock(status string) {
-	if l.block == 0 {
+func (s *stream) closeBlock(status string) {
+	if s.block == 0 {
 		return
 	}
-	for _, index := range slices.Sorted(maps.Keys(l.tools)) {
-		l.endTool(index, status)
+	for _, index := range slices.Sorted(maps.Keys(s.tools)) {
+		s.endTool(s.tools[index], status)
 	}
-	l.endText(status)
-	for i := len(l.calls) - 1; i >= 0; i-- {
-		l.endMessage(0, l.calls[i].message, status)
+	s.endText(status)
+	for _, c := range slices.Backward(s.calls) {
+		s.endMessage(s.own, c.message, status)
 	}
-	l.calls = nil
-	l.rec.emitData(runlog.BlockEnd, 0, l.block, 0, runlog.Level{Type: l.kind, Status: status})
-	l.block, l.kind = 0, ""
+	s.calls = nil
+	s.all.rec.emitData(runlog.BlockEnd, s.own, s.block, 0, runlog.Level{Type: s.kind, Status: status})
+	s.block, s.kind = 0, ""
 }
 
 // write opens a message of the type for text or reasoning, unless it is open.
-func (l *levels) write(what string) {
-	if l.text != 0 && l.what == what {
+func (s *stream) write(what string) {
+	if s.text != 0 && s.what == what {
 		return
 	}
-	if l.block == 0 {
-		l.openBlock("llm", "")
+	if s.block == 0 {
+		s.openBlock("llm", "")
 	}
-	l.endText("completed")
-	l.text, l.what = l.startMessage(0, runlog.Level{Type: what}), what
+	s.endText("completed")
+	s.text, s.what = s.startMessage(s.own, runlog.Level{Type: what}), what
 }
 
-func (l *levels) endText(status string) {
-	if l.text != 0 {
-		l.endMessage(0, l.text, status)
-		l.text, l.what = 0, ""
+func (s *stream) endText(status string) {
+	if s.text != 0 {
+		s.endMessage(s.own, s.text, status)
+		s.text, s.what = 0, ""
 	}
 }
 
-func (l *levels) startMessage(thread uint32, level runlog.Level) uint32 {
-	m := l.next(&l.msgs)
-	l.rec.emitData(runlog.MessageStart, thread, l.block, m, level)
+func (s *stream) startMessage(thread uint32, level runlog.Level) uint32 {
+	m := s.all.next(&s.all.msgs)
+	s.all.rec.emitData(runlog.MessageStart, thread, s.block, m, level)
 	return m
 }
 
-func (l *levels) endMessage(thread, message uint32, status string) {
-	l.rec.emitData(runlog.MessageEnd, thread, l.block, message, runlog.Level{Status: status})
+func (s *stream) endMessage(thread, message uint32, status string) {
+	s.all.rec.emitData(runlog.MessageEnd, thread, s.block, message, runlog.Level{Status: status})
 }
 
-// callMessage returns the message of a call that the model is writing.
-func (l *levels) callMessage(index int, id, name string) uint32 {
-	for _, c := range l.calls {
+// written returns the message of a call that the model is writing, 0 for none.
+func (s *stream) written(index int) uint32 {
+	for _, c := range s.calls {
 		if c.index == index {
 			return c.message
 		}
 	}
-	if l.block == 0 {
-		l.openBlock("llm", "")
+	return 0
+}
+
+// arguments shows a piece of the arguments of a call that the model is writing.
+func (s *stream) arguments(index int, id, name, fragment string) {
+	m := s.written(index)
+	if m == 0 {
+		if s.block == 0 {
+			s.openBlock("llm", "")
+		}
+		s.endText("completed")
+		m = s.startMessage(s.own, runlog.Level{Type: "tool_call", Tool: name, ToolUseID: id})
+		s.calls = append(s.calls, &openCall{index: index, message: m})
+		s.all.rec.emitData(runlog.ToolArguments, s.own, s.block, m, runlog.Call{ID: id, Name: name})
 	}
-	l.endText("completed")
-	m := l.startMessage(0, runlog.Level{Type: "tool_call", Tool: name, ToolUseID: id})
-	l.calls = append(l.calls, openCall{index: index, message: m})
-	l.rec.emitData(runlog.ToolArguments, 0, l.block, m, runlog.Call{ID: id, Name: name})
-	return m
+	if fragment != "" {
+		s.all.rec.emit(runlog.Event{Kind: runlog.ToolArguments, Thread: s.own, Block: s.block, Message: m, Text: fragment})
+	}
 }
 
 // wholeCall shows a call whose arguments did not come in pieces.
-func (l *levels) wholeCall(index int, c turn.ToolCall) {
-	for _, open := range l.calls {
-		if open.index == index {
-			return
-		}
+func (s *stream) wholeCall(index int, c turn.ToolCall) {
+	if s.written(index) == 0 {
+		s.arguments(index, c.ID, c.Name, c.Arguments)
 	}
-	m := l.callMessage(index, c.ID, c.Name)
-	l.rec.emit(runlog.Event{Kind: runlog.ToolArguments, Block: l.block, Message: m, Text: c.Arguments})
 }
 
 // payload shows a payload of the model's text as a message of its own.
-func (l *levels) payload(thread uint32, p schemas.CustomPayload) {
-	if thread == 0 {
-		l.endText("completed")
+func (s *stream) payload(thread uint32, p schemas.CustomPayload) {
+	if thread == s.own {
+		s.endText("completed")
 	}
-	m := l.startMessage(thread, runlog.Level{Type: p.Type, Ref: p.PayloadID})
-	if !l.rec.silent {
-		l.rec.emit(runlog.Event{Kind: runlog.Payload, Thread: thread, Block: l.block, Message: m, Data: p.AppendJSON(nil)})
+	m := s.startMessage(thread, runlog.Level{Type: p.Type, Ref: p.PayloadID})
+	if !s.all.rec.silent {
+		s.all.rec.emit(runlog.Event{Kind: runlog.Payload, Thread: thread, Block: s.block, Message: m, Data: p.AppendJSON(nil)})
 	}
-	l.endMessage(thread, m, "completed")
+	s.endMessage(thread, m, "completed")
 }
 
 // openTool begins the message of a running call, in a thread of its own where
 // calls run side by side.
-func (l *levels) openTool(e turn.ToolStart, parallel bool) (thread, block, message uint32) {
-	if l.block == 0 {
+func (s *stream) openTool(e turn.ToolStart, parallel bool) (thread, block, message uint32) {
+	if s.block == 0 {
 		kind := "tool"
 		if strings.Contains(e.Name, "__") {
 			kind = "mcp"
 		}
-		l.openBlock(kind, "")
+		s.openBlock(kind, "")
 	}
+	thread = s.own
 	if parallel {
-		thread = l.next(&l.thread)
-		l.rec.emitData(runlog.ThreadStart, thread, l.block, 0, runlog.Level{Label: e.Name})
+		thread = s.all.next(&s.all.thread)
+		s.all.rec.emitData(runlog.ThreadStart, thread, s.block, 0, runlog.Level{Label: e.Name})
 	}
-	message = l.startMessage(thread, runlog.Level{Type: "tool_result", Tool: e.Name, ToolUseID: e.ID})
-	if l.tools == nil {
-		l.tools = make(map[int]openCall)
+	message = s.startMessage(thread, runlog.Level{Type: "tool_result", Tool: e.Name, ToolUseID: e.ID})
+	if s.tools == nil {
+		s.tools = make(map[int]*openCall)
 	}
-	l.tools[e.Index] = openCall{index: e.Index, thread: thread, message: message}
-	return thread, l.block, message
+	s.tools[e.Index] = &openCall{index: e.Index, thread: thread, message: message, name: e.Name, id: e.ID}
+	return thread, s.block, message
 }
 
 // tool returns the levels of a running call.
-func (l *levels) tool(index int) (thread, block, message uint32) {
-	c := l.tools[index]
-	return c.thread, l.block, c.message
+func (s *stream) tool(index int) (thread, block, message uint32) {
+	if c := s.tools[index]; c != nil {
+		return c.thread, s.block, c.message
+	}
+	return s.own, s.block, 0
 }
 
-// closeTool ends a call's message and thread, its payload between them.
-func (l *levels) closeTool(index int, failed bool, p *schemas.CustomPayload) {
-	c, open := l.tools[index]
-	if !open {
+// closeTool ends a call's threads, its message and its own thread, its payload
+// between them.
+func (s *stream) closeTool(index int, failed bool, p *schemas.CustomPayload) {
+	c := s.tools[index]
+	if c == nil {
 		return
 	}
 	status := "completed"
 	if failed {
 		status = "error"
 	}
-	l.endMessage(c.thread, c.message, status)
+	s.endMessageOf(c, status)
 	if p != nil {
-		l.payload(c.thread, *p)
+		s.payload(c.thread, *p)
 	}
-	l.endThread(index, c.thread, status)
+	s.endThread(c, status)
 }
 
 // endTool ends a call that has no outcome.
-func (l *levels) endTool(index int, status string) {
-	c := l.tools[index]
-	l.endMessage(c.thread, c.message, status)
-	l.endThread(index, c.thread, status)
+func (s *stream) endTool(c *openCall, status string) {
+	s.endMessageOf(c, status)
+	s.endThread(c, status)
 }
 
-func (l *levels) endThread(index int, thread uint32, status string) {
-	delete(l.tools, index)
-	if thread != 0 {
-		l.rec.emitData(runlog.ThreadEnd, thread, l.block, 0, runlog.Level{Status: status})
+// endMessageOf ends a call's message behind the threads that it left open.
+func (s *stream) endMessageOf(c *openCall, status string) {
+	for _, n := range slices.Sorted(maps.Keys(c.threads)) {
+		s.closeThread(c, n, status)
+	}
+	s.endMessage(c.thread, c.message, status)
+}
+
+func (s *stream) endThread(c *openCall, status string) {
+	delete(s.tools, c.index)
+	if c.thread != s.own {
+		s.all.rec.emitData(runlog.ThreadEnd, c.thread, s.block, 0, runlog.Level{Status: status})
 	}
 }
 

@@ -76,6 +76,8 @@ type recorder struct {
 	// finish; it does not change once tools run.
 	interrupted map[int]bool
 
+	offered []turn.Tool // the run's tools as they are, for threads
+
 	mu      sync.Mutex
 	started map[int]*entry // the writes that say that a call begins, for the goroutines of the tools
 }
@@ -90,6 +92,7 @@ type call struct {
 func newRecorder(r *run) *recorder {
 	rec := &recorder{run: r, started: make(map[int]*entry)}
 	rec.levels = levels{rec: rec, offset: uint32(max(r.attempt, 1)-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
+	rec.levels.all = &rec.levels
 	return rec
 }
 
@@ -158,10 +161,7 @@ func (rec *recorder) handle(event turn.Event) {
 	case turn.FullText:
 		rec.modelText(e.Text)
 	case turn.ToolArguments:
-		m := rec.levels.callMessage(e.Index, e.ID, e.Name)
-		if e.Fragment != "" {
-			rec.emit(runlog.Event{Kind: runlog.ToolArguments, Block: rec.levels.block, Message: m, Text: e.Fragment})
-		}
+		rec.levels.arguments(e.Index, e.ID, e.Name, e.Fragment)
 	case turn.Reply:
 		rec.reply(e)
 	case turn.ToolStart:
@@ -172,6 +172,9 @@ func (rec *recorder) handle(event turn.Event) {
 		rec.toolPayload(e)
 	case turn.ToolComplete:
 		rec.toolComplete(e)
+	case turn.ThreadEvent:
+		rec.threadEvent(e)
+	case turn.ThreadStart, turn.ThreadEnd: // only inside of the above
 	case turn.LoopComplete:
 		rec.stop = e.StopReason
 	case turn.Cancelled:

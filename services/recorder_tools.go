@@ -89,6 +89,7 @@ func (rec *recorder) fail(err error) {
 // it is on disk that it does. A call that an earlier attempt began and that may
 // not be run twice is answered as interrupted.
 func (rec *recorder) wrap(tools []turn.Tool) []turn.Tool {
+	rec.offered = tools
 	wrapped := make([]turn.Tool, len(tools))
 	for i, t := range tools {
 		wrapped[i] = t
@@ -103,7 +104,8 @@ func (rec *recorder) wrap(tools []turn.Tool) []turn.Tool {
 				rec.run.stop(err) // the attempt cannot go on without this write
 				return turn.Result{}, err
 			}
-			c.User, c.ConversationID, c.RunID, c.Context = rec.run.owner, rec.run.conversationID, rec.run.id, rec.run.req.Context
+			rec.identify(c)
+			rec.threads(c)
 			return t.Run(ctx, c)
 		}
 	}

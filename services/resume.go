@@ -76,6 +76,9 @@ func (p *prior) compare() {
 			standing = e.Block
 		case runlog.BlockEnd:
 			var level runlog.Level
+			if e.Thread != 0 { // of a thread's own loop
+				continue
+			}
 			if json.Unmarshal(e.Data, &level) != nil || level.Type != "llm" || e.Block == standing {
 				continue
 			}

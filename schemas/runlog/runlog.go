@@ -47,6 +47,17 @@ const (
 	Completed                     // schemas.ChatResponsePayload, without diagnostics
 	Failed                        // schemas.ErrorEvent
 	Cancelled                     // schemas.CancelledEvent
+
+	// What goes on in a thread that a tool has opened: it is no part of the
+	// answer. Reasoning and arguments there are Thinking and ToolArguments.
+	ThreadText         // Text: what a model writes
+	ThreadToolStart    // schemas.ToolStartEvent
+	ThreadToolProgress // schemas.ToolProgressEvent
+	ThreadToolComplete // schemas.ToolCompleteEvent
+
+	ApprovalRequest  // schemas.ApprovalRequestEvent
+	ApprovalResolved // schemas.ApprovalResolvedEvent
+	ClientToolCall   // schemas.ClientToolCallEvent
 	kinds
 )
 
@@ -54,7 +65,7 @@ const (
 func (k Kind) Valid() bool { return k > 0 && k < kinds }
 
 // Terminal says whether an event of this kind ends its run.
-func (k Kind) Terminal() bool { return k >= Completed && k < kinds }
+func (k Kind) Terminal() bool { return k >= Completed && k <= Cancelled }
 
 // Event is one entry of a run's log. Events are immutable once appended.
 type Event struct {

@@ -57,6 +57,24 @@ type Reply struct {
 	Synthetic bool `json:"synthetic,omitempty"`
 }
 
+// ToolWaiting says that a call is about to wait; Tool.Await runs after the yield
+// returns. Input is valid JSON that fits the tool's schema.
+type ToolWaiting struct {
+	Index int
+	ID    string
+	Name  string
+	Input json.RawMessage
+}
+
+// ToolAnswered says that a call waits no longer; its ToolStart follows, also
+// where the answer is the call's outcome.
+type ToolAnswered struct {
+	Index  int
+	ID     string
+	Name   string
+	Verdict
+}
+
 // ToolStart says that a call is about to run; it runs after the yield returns.
 // Input is valid JSON ({} when the arguments were none).
 type ToolStart struct {
@@ -89,6 +107,24 @@ type PayloadMade struct {
 	Payload Payload
 }
 
+// ThreadEvent is an event in a thread that a running call has opened (spec 004):
+// ThreadStart, then the events of the loop in it, then ThreadEnd. Index is the
+// call's, Thread counts its threads from 1. Events of several threads come in
+// any order, those of one in theirs, and all before the call's ToolComplete; of
+// a call that is cut short the last ones may be missing.
+type ThreadEvent struct {
+	Index  int
+	Thread int
+	Event  Event
+}
+
+// ThreadStart opens a thread, for a loop with that model.
+type ThreadStart struct{ Label, Model string }
+
+// ThreadEnd closes a thread. Err says why its loop has no answer; nil when it
+// has one.
+type ThreadEnd struct{ Err error }
+
 // LoopComplete ends a loop that has its answer.
 type LoopComplete struct {
 	StopReason schemas.StopReason
@@ -105,9 +141,14 @@ func (TextDelta) event()     {}
 func (FullText) event()      {}
 func (ToolArguments) event() {}
 func (Reply) event()         {}
+func (ToolWaiting) event()   {}
+func (ToolAnswered) event()  {}
 func (ToolStart) event()     {}
 func (ToolProgress) event()  {}
 func (ToolComplete) event()  {}
 func (PayloadMade) event()   {}
+func (ThreadEvent) event()   {}
+func (ThreadStart) event()   {}
+func (ThreadEnd) event()     {}
 func (LoopComplete) event()  {}
 func (Cancelled) event()     {}

@@ -84,6 +84,8 @@ type Tool struct {
 	Serial bool
 	// Confirm tools need the user's approval.
 	Confirm bool
+	// Client tools are run by the page; Run is not called.
+	Client bool
 	// InChat tools work on the chat that calls them; nobody else is offered
 	// them.
 	InChat bool
@@ -94,6 +96,19 @@ type Tool struct {
 	// Roles, when not empty, are those that may use the tool.
 	Roles []string
 	Run   func(ctx context.Context, call *Call) (Result, error)
+	// Await, when set, is what a call waits for before it begins, outside of its
+	// timeout and of the limit of parallel calls. It is set by services.
+	Await func(ctx context.Context, call *Call) (Verdict, error)
+}
+
+// Verdict is what a call waited for.
+type Verdict struct {
+	// Approved is the user's word; it is false when nobody answered in time.
+	Approved bool
+	// Input, when not nil, takes the place of the call's own.
+	Input json.RawMessage
+	// Result, when not nil, is the call's outcome: it is not run.
+	Result *Result
 }
 
 // Call is one call of a tool.
@@ -109,6 +124,13 @@ type Call struct {
 	ConversationID int64
 	RunID          string
 	Context        schemas.Object
+
+	// Offered are the tools that a thread of the call may use, set by services'
+	// wrapper: those of the page that may run again and need nobody's approval.
+	Offered []Tool
+	// Loop has a conversation in a thread; nil where there are no threads. Use
+	// Converse.
+	Loop func(ctx context.Context, label string, req Request) (Conclusion, error)
 
 	// Report sends progress; nil drops it. Use Progress.
 	Report func(Progress)

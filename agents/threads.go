@@ -1,0 +1,114 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+const (
+	// MaxThreads is how many threads one call may open.
+	MaxThreads = 32
+	// maxThreadLabel is the length of a thread's label, in bytes.
+	maxThreadLabel = 200
+)
+
+var errManyThreads = schemas.NewError(schemas.CodeInvalid, fmt.Sprintf("a tool may have at most %d conversations", MaxThreads))
+
+// converse runs a loop in a new thread of the call, on the goroutine of the
+// tool. Each of its events waits until the loop that the tool belongs to has
+// taken it, so one sequence has them all and a slow reader slows the thread.
+func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Request) (answer turn.Conclusion, err error) {
+	n := int(c.threads.Add(1))
+	if n > MaxThreads {
+		return turn.Conclusion{}, errManyThreads
+	}
+	label = head(label, maxThreadLabel)
+	show := func(e turn.Event) bool {
+		select {
+		case b.threads <- turn.ThreadEvent{Index: c.index, Thread: n, Event: e}:
+			return true
+		case <-b.over:
+			return false
+		}
+	}
+	if !show(turn.ThreadStart{Label: label, Model: req.Model}) {
+		return turn.Conclusion{}, errGone
+	}
+	c.tell(n, label, "started", "")
+	err = errGone // also when the model panics
+	defer func() {
+		status := "completed"
+		if err != nil {
+			status = "error"
+		}
+		c.tell(n, label, status, "")
+		show(turn.ThreadEnd{Err: err})
+	}()
+	answer, err = b.inner(ctx, req, func(e turn.Event) bool {
+		if start, ok := e.(turn.ToolStart); ok {
+			c.tell(n, label, "running", start.Name)
+		}
+		return show(e)
+	})
+	return answer, err
+}
+
+// inner runs the loop of a thread and collects its answer.
+func (b *batch) inner(ctx context.Context, req turn.Request, show func(turn.Event) bool) (answer turn.Conclusion, err error) {
+	l := newLoop(b.Agent, req, func(e turn.Event, failed error) bool {
+		if failed != nil {
+			err = failed
+			return false
+		}
+		switch e := e.(type) {
+		case turn.Reply:
+			answer.Text = e.Text
+		case turn.ToolComplete:
+			if e.Result.Payload != nil {
+				answer.Payloads = append(answer.Payloads, *e.Result.Payload)
+			}
+		case turn.LoopComplete:
+			answer.StopReason = e.StopReason
+		case turn.Cancelled:
+			err = e.Cause
+		case turn.CallStart, turn.Thinking, turn.TextDelta, turn.FullText, turn.ToolArguments, turn.ToolStart, turn.ToolProgress,
+			turn.PayloadMade, turn.ThreadEvent, turn.ThreadStart, turn.ThreadEnd:
+		}
+		return show(e)
+	})
+	l.inThread = true
+	for n := 0; l.step(ctx, n); n++ {
+	}
+	if err == nil && answer.StopReason == "" {
+		err = errGone // nobody takes events any more
+	}
+	return answer, err
+}
+
+// thread yields what a thread says, if its call is still running: what a call
+// that was left behind says is nobody's concern.
+func (b *batch) thread(e turn.ThreadEvent) {
+	if !b.gone && slices.ContainsFunc(b.running, func(c *call) bool { return c.index == e.Index }) {
+		b.emit(e)
+	}
+}
+
+// tell says in the call's progress what a thread does, for dialects that do not
+// show threads. Fractions are the tool's own.
+func (c *call) tell(thread int, label, status, tool string) {
+	text := label
+	if tool != "" {
+		text += ": " + tool
+	}
+	data := struct {
+		Thread int    `json:"thread"`
+		Label  string `json:"label"`
+		Status string `json:"status"`
+		Tool   string `json:"tool,omitempty"`
+	}{thread, label, status, tool}
+	(&turn.Call{Report: c.progress.report}).Progress("thread", text, 0, data)
+}

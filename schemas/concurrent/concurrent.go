@@ -1,0 +1,172 @@
+// Package concurrent runs branches of one piece of work side by side: All, Any
+// and Race (spec 004, scenario 5). It is here and not in agents because tools
+// use it too.
+//
+// Every function is bounded, and joins what it started: when it returns, its
+// branches have ended. The one exception is a branch that ignores its cancelled
+// context for longer than Options.Grace; it is left behind and its outcome
+// dropped. A panic in a branch is that branch's error.
+package concurrent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// The defaults of Options.
+const (
+	// DefaultParallel is how many branches run at a time.
+	DefaultParallel = 8
+	// DefaultGrace is how long a cancelled branch is waited for.
+	DefaultGrace = 300 * time.Millisecond
+)
+
+// The causes by which branches end without a result of their own.
+var (
+	// ErrLost is the cause of the context of those that Any and Race need no
+	// more.
+	ErrLost = errors.New("concurrent: another branch was first")
+	// ErrNone is the error of Any and Race without branches.
+	ErrNone = errors.New("concurrent: there are no branches")
+
+	errGone = errors.New("concurrent: a branch ended its goroutine")
+)
+
+// Options are the bounds; a zero field is its default.
+type Options struct {
+	Parallel int
+	Grace    time.Duration
+}
+
+// Branch is one piece of the work. Its context ends when its result is needed no
+// more.
+type Branch[T any] func(ctx context.Context) (T, error)
+
+// Result is how a branch ended.
+type Result[T any] struct {
+	Value T
+	Err   error
+}
+
+// PanicError is a panic in a branch.
+type PanicError struct {
+	Value any
+	// Stack is for logs alone.
+	Stack []byte
+}
+
+// Error says what the panic said.
+func (e *PanicError) Error() string { return fmt.Sprintf("concurrent: a branch panicked: %v", e.Value) }
+
+// All runs every branch and returns their results in the order of the branches.
+// A branch that fails stops no other. When ctx is cancelled no more branches
+// start; those without a result have the context's cause as their error.
+func All[T any](ctx context.Context, o Options, branches ...Branch[T]) []Result[T] {
+	results := make([]Result[T], len(branches))
+	ended := make([]bool, len(branches))
+	run(ctx, o, branches, func(i int, r Result[T]) bool {
+		results[i], ended[i] = r, true
+		return false
+	})
+	for i := range results {
+		if !ended[i] {
+			results[i].Err = context.Cause(ctx)
+		}
+	}
+	return results
+}
+
+// Any returns the first branch's value that is no error, and cancels the others
+// at once. When all fail, the error joins theirs in the order of the branches;
+// when ctx is cancelled, its cause is among them.
+func Any[T any](ctx context.Context, o Options, branches ...Branch[T]) (T, error) {
+	var won *Result[T]
+	failed := make([]error, len(branches))
+	run(ctx, o, branches, func(i int, r Result[T]) bool {
+		if r.Err == nil {
+			won = &r
+			return true
+		}
+		failed[i] = r.Err
+		return false
+	})
+	if won != nil {
+		return won.Value, nil
+	}
+	var zero T
+	return zero, cmp.Or(errors.Join(append(failed, context.Cause(ctx))...), ErrNone)
+}
+
+// Race returns the result of the branch that ends first, whatever it is, and
+// cancels the others at once.
+func Race[T any](ctx context.Context, o Options, branches ...Branch[T]) (T, error) {
+	var first *Result[T]
+	run(ctx, o, branches, func(_ int, r Result[T]) bool {
+		first = &r
+		return true
+	})
+	if first != nil {
+		return first.Value, first.Err
+	}
+	var zero T
+	return zero, cmp.Or(context.Cause(ctx), ErrNone)
+}
+
+type end[T any] struct {
+	branch int
+	result Result[T]
+}
+
+// run starts the branches in order, as many at a time as the options allow, and
+// gives each end to take, on the caller's goroutine, until one is enough.
+func run[T any](ctx context.Context, o Options, branches []Branch[T], take func(i int, r Result[T]) (enough bool)) {
+	parallel := cmp.Or(max(o.Parallel, 0), DefaultParallel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ends := make(chan end[T], len(branches)) // room for all: one left behind never blocks
+	next, running, enough := 0, 0, false
+	stopped := ctx.Done()
+	var grace <-chan time.Time
+	for {
+		for ; ctx.Err() == nil && next < len(branches) && running < parallel; next++ {
+			running++
+			go func(e end[T]) {
+				defer func() { ends <- e }() // also when the branch ends its goroutine
+				e.result = try(ctx, branches[e.branch])
+			}(end[T]{next, Result[T]{Err: errGone}})
+		}
+		if running == 0 {
+			return
+		}
+		select {
+		case e := <-ends:
+			running--
+			if !enough && take(e.branch, e.result) {
+				enough = true
+				cancel(ErrLost)
+			}
+		case <-stopped:
+			stopped = nil
+			timer := time.NewTimer(cmp.Or(max(o.Grace, 0), DefaultGrace))
+			defer timer.Stop()
+			grace = timer.C
+		case <-grace:
+			return
+		}
+	}
+}
+
+// try runs a branch; a panic is its error.
+func try[T any](ctx context.Context, branch Branch[T]) (r Result[T]) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = Result[T]{Err: &PanicError{Value: p, Stack: debug.Stack()}}
+		}
+	}()
+	r.Value, r.Err = branch(ctx)
+	return r
+}

@@ -1,0 +1,177 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// thread is a thread that a running call has opened, with the loop in it: its
+// blocks are its own. Nothing in it is part of the run's answer or of its
+// history; the call's result says what came of it (7-exact-answers.md,
+// "Nesting").
+type thread struct {
+	stream
+	several bool // the reply before asks for several calls
+}
+
+// threadEvent shows an event of a thread that a call has opened.
+func (rec *recorder) threadEvent(e turn.ThreadEvent) {
+	c := rec.levels.tools[e.Index]
+	if c == nil {
+		return
+	}
+	switch said := e.Event.(type) {
+	case turn.ThreadStart:
+		rec.levels.openThread(c, e.Thread, said.Label)
+		return
+	case turn.ThreadEnd:
+		rec.levels.closeThread(c, e.Thread, threadStatus(said.Err))
+		return
+	}
+	if t := c.threads[e.Thread]; t != nil {
+		t.handle(e.Event)
+	}
+}
+
+// threadStatus is the status of a thread that ended with err.
+func threadStatus(err error) string {
+	switch {
+	case err == nil:
+		return "completed"
+	case errors.Is(err, errUserCancel), errors.Is(err, errDisconnect), errors.Is(err, context.Canceled):
+		return "cancelled"
+	default:
+		return "error"
+	}
+}
+
+// openThread opens a thread of the call inside the block that the call is in.
+func (s *stream) openThread(c *openCall, n int, label string) {
+	t := &thread{stream: stream{all: s.all, own: s.all.next(&s.all.thread)}}
+	if c.threads == nil {
+		c.threads = make(map[int]*thread)
+	}
+	c.threads[n] = t
+	s.all.rec.emitData(runlog.ThreadStart, t.own, s.block, 0, runlog.Level{Label: label, Tool: c.name, ToolUseID: c.id})
+}
+
+// closeThread ends a thread of the call with what is open in it.
+func (s *stream) closeThread(c *openCall, n int, status string) {
+	t := c.threads[n]
+	if t == nil {
+		return
+	}
+	delete(c.threads, n)
+	t.closeBlock(status)
+	s.all.rec.emitData(runlog.ThreadEnd, t.own, s.block, 0, runlog.Level{Status: status})
+}
+
+// handle shows an event of the loop in the thread.
+func (t *thread) handle(event turn.Event) {
+	rec := t.all.rec
+	switch e := event.(type) {
+	case turn.CallStart:
+		t.openBlock("llm", "")
+	case turn.Thinking:
+		t.write("thinking")
+		rec.emit(runlog.Event{Kind: runlog.Thinking, Thread: t.own, Block: t.block, Message: t.text, Text: e.Text})
+	case turn.TextDelta:
+		t.say(e.Text)
+	case turn.FullText:
+		t.say(e.Text)
+	case turn.ToolArguments:
+		t.arguments(e.Index, e.ID, e.Name, e.Fragment)
+	case turn.Reply:
+		for i, c := range e.ToolCalls {
+			t.wholeCall(e.FirstIndex+i, c)
+		}
+		t.several = len(e.ToolCalls) > 1
+		t.closeBlock("completed")
+	case turn.ToolStart:
+		id, block, message := t.openTool(e, t.several)
+		rec.emitData(runlog.ThreadToolStart, id, block, message, schemas.ToolStartEvent{
+			Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index,
+		})
+	case turn.ToolProgress:
+		id, block, message := t.tool(e.Index)
+		rec.emitData(runlog.ThreadToolProgress, id, block, message, schemas.ToolProgressEvent{
+			Type: schemas.TypeToolProgress, Tool: e.Name, Stage: e.Stage, Message: e.Message, Progress: e.Fraction,
+			Data: e.Data, ToolUseID: e.ID, Index: e.Index,
+		})
+	case turn.ToolComplete:
+		id, block, message := t.tool(e.Index)
+		rec.emit(runlog.Event{
+			Kind: runlog.ThreadToolComplete, Thread: id, Block: block, Message: message, Text: CutOutput(e.Result.Text),
+			Data: encode(schemas.ToolCompleteEvent{
+				Type: schemas.TypeToolComplete, Tool: e.Name, Index: e.Index, ToolUseID: e.ID, IsError: e.Result.IsError,
+			}),
+		})
+		t.closeTool(e.Index, e.Result.IsError, nil)
+	default: // payloads in a thread are the tool's business, the rest shows nothing
+	}
+}
+
+func (t *thread) say(text string) {
+	t.write("text")
+	t.all.rec.emit(runlog.Event{Kind: runlog.ThreadText, Thread: t.own, Block: t.block, Message: t.text, Text: text})
+}
+
+// errModelOffered refuses a conversation with a model that users may not name.
+var errModelOffered = schemas.NewError(schemas.CodeInvalid, "this model is not offered")
+
+// threads gives a call of the run what its conversations need: the tools that
+// they may use, with user, chat and page as in the call itself, and the run's
+// own values where a request has none.
+func (rec *recorder) threads(c *turn.Call) {
+	if c.Loop == nil {
+		return
+	}
+	for _, t := range rec.offered {
+		if t.Idempotent && !t.Confirm && t.Name != c.Name {
+			c.Offered = append(c.Offered, rec.inThread(t))
+		}
+	}
+	loop, run := c.Loop, rec.brief.request
+	c.Loop = func(ctx context.Context, label string, req turn.Request) (turn.Conclusion, error) {
+		if req.Model == "" {
+			req.Model = run.Model
+		}
+		if r := rec.run.runs; req.Model != run.Model && req.Model != r.Model && !slices.Contains(r.Models, req.Model) {
+			return turn.Conclusion{}, errModelOffered
+		}
+		if req.MaxTokens == 0 {
+			req.MaxTokens = run.MaxTokens
+		}
+		if req.MaxIterations == 0 {
+			req.MaxIterations = run.MaxIterations
+		}
+		if req.ToolOutput == 0 {
+			req.ToolOutput = run.ToolOutput
+		}
+		if req.Temperature == 0 {
+			req.Temperature = run.Temperature
+		}
+		return loop(ctx, label, req)
+	}
+}
+
+// inThread is a tool as a thread calls it: nothing is written down of it, since
+// it may run again with the call that it belongs to.
+func (rec *recorder) inThread(t turn.Tool) turn.Tool {
+	run := t.Run
+	t.Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+		rec.identify(c)
+		return run(ctx, c)
+	}
+	return t
+}
+
+// identify tells a call whose it is and where.
+func (rec *recorder) identify(c *turn.Call) {
+	c.User, c.ConversationID, c.RunID, c.Context = rec.run.owner, rec.run.conversationID, rec.run.id, rec.run.req.Context
+}
