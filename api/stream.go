@@ -8,6 +8,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -212,13 +213,13 @@ func (s *server) postChat(c echo.Context) error {
 
 // answer is the one JSON body for a run's terminal event.
 func (s *server) answer(c echo.Context, run string, e *runlog.Event) error {
-	switch e.Kind { //nolint:exhaustive // only the terminal kinds come here
+	switch e.Kind {
 	case runlog.Completed:
 		payload := e.Data
 		if diagnostics := s.diagnosticsOf(c, run); diagnostics != nil {
 			payload = withDiagnostics(payload, diagnostics())
 		}
-		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, append(payload[:len(payload):len(payload)], '\n'))
+		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, append(slices.Clip(payload), '\n'))
 	case runlog.Failed:
 		var failed schemas.ErrorEvent
 		if err := json.Unmarshal(e.Data, &failed); err != nil {

@@ -304,7 +304,7 @@ func (r *Runs) regenerate(ctx context.Context, user schemas.User, req *schemas.C
 		return err
 	}
 	at := slices.IndexFunc(list, func(m schemas.Message) bool { return m.ID == answer.ID })
-	for at--; at >= 0 && list[at].Role != "user"; at-- { //nolint:revive // looks back for the question
+	for at--; at >= 0 && list[at].Role != "user"; at-- {
 	}
 	if at < 0 {
 		return invalid("/regenerate_message_id", "has no question before it")

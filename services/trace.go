@@ -3,6 +3,7 @@ package services
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
@@ -84,7 +85,7 @@ func expandTrace(d schemas.Diagnostics) schemas.Diagnostics {
 	sent := d.Messages
 	iterations := make([]schemas.TraceIteration, len(d.Iterations))
 	for i, it := range d.Iterations {
-		it.Messages = sent[:len(sent):len(sent)]
+		it.Messages = slices.Clip(sent)
 		iterations[i] = it
 		calls := make([]schemas.TraceToolCall, 0, len(it.ToolCalls))
 		var results []schemas.TraceMessage
@@ -92,7 +93,7 @@ func expandTrace(d schemas.Diagnostics) schemas.Diagnostics {
 			calls = append(calls, schemas.TraceToolCall{ToolName: c.ToolName, ToolUseID: c.ToolUseID, Input: c.Input})
 			results = append(results, schemas.TraceMessage{Role: string(turn.ToolRole), Content: cmp.Or(c.ModelOutput, c.Output), ToolCallID: c.ToolUseID})
 		}
-		sent = append(sent[:len(sent):len(sent)], schemas.TraceMessage{Role: string(turn.Assistant), Content: it.Reply, ToolCalls: calls})
+		sent = append(slices.Clip(sent), schemas.TraceMessage{Role: string(turn.Assistant), Content: it.Reply, ToolCalls: calls})
 		sent = append(sent, results...)
 	}
 	d.Iterations = iterations

@@ -120,7 +120,7 @@ func (s searx) search(ctx context.Context, call *Call, in webSearch) (Result, er
 		if len(data.Results) == clamp(in.MaxResults, defaultHits, maxHits) {
 			break
 		}
-		if seen[r.URL] || !(strings.HasPrefix(r.URL, "https://") || strings.HasPrefix(r.URL, "http://")) {
+		if seen[r.URL] || (!strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://")) {
 			continue
 		}
 		seen[r.URL] = true

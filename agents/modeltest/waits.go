@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,18 +66,18 @@ func (p protocol) timers(t *testing.T) {
 			up := upstream.NewMemory()
 			up.Push(upstream.Text("Hel", "lo"))
 			m := p.dial(t, Dial{BaseURL: up.URL(), APIKey: key, Transport: up.Transport(), Idle: 5 * s})
-			text := ""
+			var text strings.Builder
 			for d, err := range m.Stream(t.Context(), ask) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				text += d.Text
+				text.WriteString(d.Text)
 				if d.Stop == "" {
 					<-time.After(12 * s)
 				}
 			}
-			if text != "Hello" {
-				t.Errorf("text is %q, want Hello", text)
+			if text.String() != "Hello" {
+				t.Errorf("text is %q, want Hello", text.String())
 			}
 		})
 	})

@@ -254,7 +254,7 @@ func ExampleNew() {
 	}
 	req := agents.ModelRequest{Model: "small", Messages: []turn.Message{{Role: turn.User, Content: "Hi"}}}
 	for d, err := range m.Stream(context.Background(), req) {
-		fmt.Printf("%q %s %v\n", d.Text, d.Stop, err) //nolint:forbidigo // examples print
+		fmt.Printf("%q %s %v\n", d.Text, d.Stop, err)
 	}
 	// Output:
 	// "Hello"  <nil>

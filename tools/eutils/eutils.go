@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -145,9 +146,7 @@ func (c *Client) once(ctx context.Context, utility string, query url.Values) ([]
 	u := c.base.JoinPath(utility)
 	values := u.Query()
 	for _, set := range []url.Values{c.common, query} {
-		for k, v := range set {
-			values[k] = v
-		}
+		maps.Copy(values, set)
 	}
 	u.RawQuery = values.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -14,7 +15,7 @@ type Part func(w http.ResponseWriter, r *http.Request) bool
 type Reply []Part
 
 // Then returns r followed by more parts.
-func (r Reply) Then(parts ...Part) Reply { return append(r[:len(r):len(r)], parts...) }
+func (r Reply) Then(parts ...Part) Reply { return append(slices.Clip(r), parts...) }
 
 // Text is a whole reply: the texts as chunks, finish_reason stop, usage,
 // [DONE].
