@@ -128,8 +128,14 @@ func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx co
 			_, err := s.UpdateStream(ctx, 1, func(*schemas.Stream) error { return nil })
 			return err
 		},
-		"reports": func(ctx context.Context) error { _, err := s.Reports(ctx, 0); return err },
-		"report":  func(ctx context.Context) error { _, err := s.Report(ctx, 1); return err },
-		"search":  func(ctx context.Context) error { _, err := s.SearchArticles(ctx, "x", 0, 0, 5); return err },
+		"reports":   func(ctx context.Context) error { _, err := s.Reports(ctx, 0); return err },
+		"report":    func(ctx context.Context) error { _, err := s.Report(ctx, 1); return err },
+		"search":    func(ctx context.Context) error { _, err := s.SearchArticles(ctx, "x", 0, 0, 5); return err },
+		"mcp tools": func(ctx context.Context) error { _, err := s.MCPTools(ctx); return err },
+		"see mcp tools": func(ctx context.Context) error {
+			_, err := s.SeeMCPTools(ctx, "s", []record.MCPTool{{Tool: "t", Hash: "h"}})
+			return err
+		},
+		"accept mcp tools": func(ctx context.Context) error { _, err := s.AcceptMCPTools(ctx, "s", ""); return err },
 	}
 }
