@@ -29,6 +29,9 @@ type StatusEvent struct {
 	// counts; events after it are void and Text stands in their place.
 	KeptThrough *int64  `json:"kept_through,omitempty"`
 	Text        *string `json:"text,omitempty"`
+	// SuggestedActions are there while a call waits for the user's approval:
+	// approve and deny, for the page to handle.
+	SuggestedActions []SuggestedAction `json:"suggested_actions,omitempty"`
 }
 
 // TextDeltaEvent is a piece of the answer's visible text.

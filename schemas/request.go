@@ -35,6 +35,8 @@ type ChatRequest struct {
 	EditMessageID       string       `json:"edit_message_id,omitempty" validate:"max=64"`
 	RegenerateMessageID string       `json:"regenerate_message_id,omitempty" validate:"max=64"`
 	Attachments         []Attachment `json:"attachments,omitempty" validate:"max=10,dive"`
+	// ClientTools are tools of the page; the model may call them in this run.
+	ClientTools []ClientTool `json:"client_tools,omitempty" validate:"max=16,dive"`
 }
 
 // ActionMetadata is the click on a suggested action that the server handles.

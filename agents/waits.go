@@ -1,0 +1,92 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// errAwaitPanicked ends a wait whose Await panicked.
+var errAwaitPanicked = errors.New("agents: waiting panicked")
+
+// answered is the end of a call's wait.
+type answered struct {
+	call    *call
+	verdict turn.Verdict
+	err     error
+}
+
+// awaits says whether the call has to wait before it begins. Arguments that do
+// not fit are told to the model at once; nobody is asked about them.
+func (c *call) awaits() bool {
+	if c.tool == nil || c.tool.Await == nil || !c.asked.IsZero() || c.fault != "" {
+		return false
+	}
+	if c.fault = misfit(c.tool, c.input); c.fault != "" {
+		return false
+	}
+	return true
+}
+
+// misfit says why a tool cannot take the input; "" is that it can.
+func misfit(t *turn.Tool, input json.RawMessage) string {
+	if t.Check == nil {
+		return ""
+	}
+	if err := t.Check(input); err != nil {
+		return "the tool was not run: its arguments do not fit its schema: " + err.Error()
+	}
+	return ""
+}
+
+// wait lets the call at the head of the queue wait, after its ToolWaiting has
+// been taken. Others go on meanwhile.
+func (b *batch) wait(ctx context.Context, c *call) {
+	if !b.emit(turn.ToolWaiting{Index: c.index, ID: c.ID, Name: c.Name, Input: c.input}) || ctx.Err() != nil {
+		return
+	}
+	b.queue = b.queue[1:]
+	b.waiting = append(b.waiting, c)
+	c.asked = time.Now()
+	go func() {
+		a := answered{call: c, err: errAwaitPanicked}
+		defer func() {
+			if p := recover(); p != nil {
+				b.opts.Logger.ErrorContext(ctx, "waiting panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+			b.answers <- a
+		}()
+		a.verdict, a.err = c.tool.Await(ctx, &turn.Call{ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input)})
+	}()
+}
+
+// answer takes the end of a wait: the call is the next to begin.
+func (b *batch) answer(ctx context.Context, a answered) {
+	c := a.call
+	b.leave(c)
+	switch {
+	case a.err != nil && ctx.Err() != nil:
+		return
+	case a.err != nil:
+		b.opts.Logger.WarnContext(ctx, "a call waited in vain", "tool", c.Name, "tool_use_id", c.ID, "error", a.err)
+		r := failure("the tool was not run: what it had to wait for did not come")
+		a.verdict = turn.Verdict{Result: &r}
+	}
+	if a.verdict.Input != nil {
+		c.input = a.verdict.Input
+	}
+	c.outcome = a.verdict.Result
+	b.emit(turn.ToolAnswered{Index: c.index, ID: c.ID, Name: c.Name, Verdict: a.verdict})
+	b.queue = slices.Insert(b.queue, 0, c)
+}
+
+// leave takes a call out of those that wait.
+func (b *batch) leave(c *call) {
+	b.waiting = slices.DeleteFunc(b.waiting, func(w *call) bool { return w == c })
+}

@@ -1,0 +1,70 @@
+package schemas
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// The additive events of the dialect chat while a call waits for the user or
+// for the page (7-exact-answers.md, "Approvals and client tools in chat").
+const (
+	TypeApprovalRequest  = "approval_request"
+	TypeApprovalResolved = "approval_resolved"
+	TypeClientToolCall   = "client_tool_call"
+)
+
+// ApprovalRequestEvent says that a call waits until the user approves or denies
+// it: POST /api/chat/runs/{run_id}/approvals/{approval_id}. At ExpiresAt it is
+// denied. After a recovery the same approval is shown again, under the same id.
+type ApprovalRequestEvent struct {
+	Type       string          `json:"type"`
+	ApprovalID string          `json:"approval_id"`
+	Tool       string          `json:"tool"`
+	ToolUseID  string          `json:"tool_use_id"`
+	Input      json.RawMessage `json:"input"`
+	Message    string          `json:"message"`
+	ExpiresAt  time.Time       `json:"expires_at"`
+}
+
+// ApprovalResolvedEvent ends an ApprovalRequestEvent; an approval that expired
+// was not approved. The call's ToolStartEvent follows, also of one that is not
+// run.
+type ApprovalResolvedEvent struct {
+	Type       string `json:"type"`
+	ApprovalID string `json:"approval_id"`
+	Approved   bool   `json:"approved"`
+}
+
+// ClientToolCallEvent asks the page to run a tool that it brought along, and to
+// answer with POST /api/chat/runs/{run_id}/tool_results. At ExpiresAt the call
+// has failed. After a recovery it is shown again, under the same ToolUseID.
+type ClientToolCallEvent struct {
+	Type      string          `json:"type"`
+	Tool      string          `json:"tool"`
+	ToolUseID string          `json:"tool_use_id"`
+	Input     json.RawMessage `json:"input"`
+	ExpiresAt time.Time       `json:"expires_at"`
+}
+
+// ApprovalAnswer approves or denies a call. Input, an object that fits the
+// tool's schema, takes the place of the call's own; only an approval has one.
+type ApprovalAnswer struct {
+	Approved bool            `json:"approved"`
+	Input    json.RawMessage `json:"input,omitempty"`
+}
+
+// ClientToolResult is the outcome of a ClientToolCallEvent. Output may be any
+// JSON: the model reads a string as it is and anything else as JSON.
+type ClientToolResult struct {
+	ToolUseID string          `json:"tool_use_id" validate:"required,max=200"`
+	Output    json.RawMessage `json:"output"`
+	IsError   bool            `json:"is_error,omitempty"`
+}
+
+// ClientTool is a tool that the page runs itself. InputSchema is a JSON schema
+// of type object; the model's arguments fit it.
+type ClientTool struct {
+	Name        string          `json:"name" validate:"required,max=64,clientid"`
+	Description string          `json:"description" validate:"required,max=4000"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
