@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import {
-  ApiError, ChatProvider, ChatTray, createChatApi, useChatStore, type ChatApi, type GeneralChatMessage, type PageContext, type PayloadHandlers, type Starter, type TrayTheme, type User,
+  ApiError, ChatProvider, ChatTray, createChatApi, useChatStore, type ChatApi, type GeneralChatMessage, type OpenPayloads, type PageContext, type PayloadHandlers, type Starter, type TrayTheme, type User,
 } from '../src'
 import { DocumentPage } from './pages/Document'
 import { EditStreamPage } from './pages/EditStream'
@@ -14,6 +14,7 @@ export interface PageTray {
   context: PageContext
   starters: Starter[]
   payloadHandlers?: PayloadHandlers
+  openPayloads?: OpenPayloads
   onComplete?: (message: GeneralChatMessage) => void
   onApplyToDocument?: (message: GeneralChatMessage) => Promise<void>
 }
@@ -73,7 +74,7 @@ function Tray({ tray, setTheme }: { tray: PageTray; setTheme: (theme: TrayTheme)
   return (
     <ContextOf context={tray.context}>
       <ChatTray
-        layout="sidebar" storageKey="page" defaultOpen={window.innerWidth > 900} starters={tray.starters} payloadHandlers={tray.payloadHandlers} onComplete={tray.onComplete}
+        layout="sidebar" storageKey="page" defaultOpen={window.innerWidth > 900} starters={tray.starters} payloadHandlers={tray.payloadHandlers} openPayloads={tray.openPayloads} onComplete={tray.onComplete}
         onApplyToDocument={tray.onApplyToDocument} onThemeChange={setTheme} labels={{ title: 'Research assistant' }}
       />
     </ContextOf>

@@ -1,4 +1,4 @@
-export { ChatTray, type ChatTrayProps, type Starter, type TrayLayout, type TrayTheme } from './components/ChatTray'
+export { ChatTray, type ChatTrayProps, type OpenPayloads, type Starter, type TrayLayout, type TrayTheme } from './components/ChatTray'
 export { ChatProvider, useChatContext, useChatState, useChatStore, useGeneralChat, type ChatProviderProps, type GeneralChat } from './state/context'
 export { ToolCallCard, type ToolCallCardProps } from './components/ToolCallCard'
 export { Sections, Parts } from './components/Parts'

@@ -15,6 +15,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
     setTray({
       context: { current_page: 'document', ...(id && { document_id: id }) },
       starters: id ? [{ label: 'Create a research report about gold' }, { label: 'Shorten the summary' }, { label: 'Read the document' }] : [],
+      openPayloads: 'decisions',
       onApplyToDocument: id ? async (message) => {
         await api.documents.apply(message.id, { document_id: id })
         await reload()

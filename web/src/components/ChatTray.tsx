@@ -17,6 +17,8 @@ import { useDrag } from './useDrag'
 export type TrayLayout = 'tray' | 'sidebar' | 'full'
 export type TrayTheme = 'auto' | 'light' | 'dark'
 
+export type OpenPayloads = 'all' | 'decisions' | 'none'
+
 export interface Starter {
   label: string
   /** What is sent; the label when absent. */
@@ -33,6 +35,8 @@ export interface ChatTrayProps {
   starters?: Starter[]
   /** Handlers of this page; they go before registered ones. */
   payloadHandlers?: PayloadHandlers
+  /** Payloads that open by themselves: all (the default), those that wait for a decision, or none. */
+  openPayloads?: OpenPayloads
   /** Does what a `client` action asks for; return false when this page cannot. `close_chat` is done by the tray. */
   onClientAction?: (action: SuggestedAction) => boolean | void
   /** Called with every answer that has come in whole. */
@@ -81,7 +85,7 @@ export function ChatTray(props: ChatTrayProps) {
 
   const openPayload = useCallback((payload: CustomPayload) => setSide({ kind: 'payload', id: payload.payload_id ?? payload.type, payload }), [])
   const handlerOf = useCallback((type: string) => payloadHandlerFor(type, payloadHandlers), [payloadHandlers])
-  useLatestPayload(state, handlerOf, openPayload)
+  useLatestPayload(state, props.openPayloads ?? 'all', handlerOf, openPayload)
   useEffect(() => setSide(null), [state.conversationId === null])
   useCompleted(state.messages, state.isLoading, onComplete)
 

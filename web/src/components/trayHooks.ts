@@ -54,7 +54,7 @@ const NARROW = 720
  * Opens the payload that an answer brings, as soon as it comes. Of an answer that was loaded it opens only a proposal that
  * still waits for a decision. A panel that the user closed stays closed.
  */
-export function useLatestPayload(state: ChatState, handlerOf: (type: string) => PayloadHandler | undefined, open: (payload: CustomPayload) => void): void {
+export function useLatestPayload(state: ChatState, which: 'all' | 'decisions' | 'none', handlerOf: (type: string) => PayloadHandler | undefined, open: (payload: CustomPayload) => void): void {
   const seen = useRef(new Set<string>())
   const last = state.messages.at(-1)
   const latest = state.run ? payloadsOf(state.run).at(-1) : (last?.payloads?.findLast((p) => !p.outcome && handlerOf(p.type)?.onAccept) ?? last?.custom_payload)
@@ -64,7 +64,7 @@ export function useLatestPayload(state: ChatState, handlerOf: (type: string) => 
     if (!openable(latest) || id === '' || seen.current.has(id)) return
     seen.current.add(id)
     const handler = handlerOf(latest.type)
-    if (!handler || latest.outcome || window.innerWidth < NARROW) return
-    if (live || handler.onAccept) open(latest)
+    if (!handler || latest.outcome || which === 'none' || window.innerWidth < NARROW) return
+    if (handler.onAccept || (live && which === 'all')) open(latest)
   }, [id])
 }

@@ -4,6 +4,7 @@ import type { Block, DocumentRecord } from '../api/documents'
 import { useChatState, useChatStore } from '../state/context'
 import { text, type RunView } from '../state/run'
 import { writesDocument } from '../state/view'
+import { partialTexts } from './partial'
 
 export interface DocumentState {
   document: DocumentRecord | null
@@ -105,19 +106,39 @@ function stepsOf(run: RunView): string {
   return done + opened === 0 ? '' : `${run.runId}:${done}:${opened}`
 }
 
+/** A text that the run writes into a block. */
+interface Written {
+  id: string
+  type: string
+  content: string
+  writing: boolean
+}
+
+/** What a run writes: messages in blocks that name a block of the document, and calls whose arguments still come. */
+export function writtenBy(run: RunView): Written[] {
+  const written: Written[] = []
+  for (const level of run.blocks) {
+    const messages = run.fold.messages.filter((m) => m.block === level.id && writesDocument(run, m))
+    if (messages.length > 0) written.push({ id: level.ref, type: messages[0]!.type, content: messages.map((m) => text(m.props.content)).join(''), writing: level.status === '' })
+  }
+  const done = new Set(run.fold.messages.filter((m) => m.type === 'tool_result' && m.props.status !== 'running').map((m) => m.props.id))
+  for (const m of run.fold.messages) {
+    if (m.type !== 'tool_call' || done.has(m.props.id) || !['write_block', 'edit_block'].includes(text(m.props.name))) continue
+    const { block_id: id, type = '', content } = partialTexts(text(m.props.arguments))
+    if (id && content !== undefined && !written.some((w) => w.id === id)) written.push({ id, type, content, writing: !m.closed })
+  }
+  return written
+}
+
 /** Lays what the run writes over what is stored. */
 function withLive(document: DocumentRecord | null, run: RunView | null): LiveBlock[] {
   const blocks: LiveBlock[] = (document?.blocks ?? []).map((b) => ({ ...b, writing: false }))
-  if (!run) return blocks
-  for (const level of run.blocks) {
-    const messages = run.fold.messages.filter((m) => m.block === level.id && writesDocument(run, m))
-    if (messages.length === 0) continue
-    const written = messages.map((m) => text(m.props.content)).join('')
-    const at = blocks.findIndex((b) => b.id === level.ref)
+  if (!run || !document) return blocks
+  for (const { id, type, content, writing } of writtenBy(run)) {
+    const at = blocks.findIndex((b) => b.id === id)
     const old = blocks[at]
-    const writing = level.status === ''
-    if (old && (writing || (old.new ?? '').length < written.length)) blocks[at] = { ...old, new: written, writing, type: messages[0]?.type || old.type, state: old.current === undefined ? 'pending_new' : 'pending_edit' }
-    else if (!old && document) blocks.push({ id: level.ref, type: messages[0]?.type ?? 'md', new: written, state: 'pending_new', position: '', revision: 0, writing })
+    if (old && (writing || old.new !== content)) blocks[at] = { ...old, new: content, writing, type: type || old.type, state: old.current === undefined ? 'pending_new' : 'pending_edit' }
+    else if (!old) blocks.push({ id, type: type || 'md', new: content, state: 'pending_new', position: '', revision: 0, writing })
   }
   return blocks
 }

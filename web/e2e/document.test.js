@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { browser, call, service, until } from './world.js'
+
+let server, chromium
+before(async () => {
+  ;[server, chromium] = await Promise.all([service(), browser()])
+})
+after(async () => {
+  await chromium.close()
+  await server.kill()
+})
+
+const states = (page) => page.locator('.ct-block[data-block]').evaluateAll((all) => all.map((b) => b.dataset.state))
+
+test('a document is planned, filled while one looks, accepted and reverted block by block', async () => {
+  const page = await chromium.open(`${server.url}/#/document`)
+  await page.button('New document').click()
+  await page.getByText('This document is empty.').waitFor()
+  await page.ask('Create a research report about gold')
+  await page.getByText('7 changes wait for you').waitFor({ timeout: 20_000 })
+  await page.locator('.ct-block[data-writing] .ct-md').first().waitFor({ timeout: 20_000 })
+  await page.settled(60_000)
+  await page.locator('.ct-chart canvas').waitFor()
+  await page.locator('.ct-block .ct-table').first().waitFor()
+  await page.shot('document')
+  assert.deepEqual(await states(page), Array(6).fill('pending_new'))
+
+  const first = page.locator('.ct-block[data-block]').first()
+  await first.getByRole('button', { name: 'Accept' }).click()
+  await until('one is accepted', async () => (await states(page)).join() === ['clean', ...Array(5).fill('pending_new')].join())
+  await page.locator('.ct-block[data-block]').last().getByRole('button', { name: 'Revert' }).click()
+  await until('one is gone', async () => (await states(page)).length === 5)
+  await page.button('Accept all').click()
+  await until('all are accepted', async () => (await states(page)).every((s) => s === 'clean'))
+  await page.getByText('Research report: gold').first().waitFor()
+
+  await page.ask('Shorten the summary')
+  await page.settled()
+  await page.locator('.ct-block[data-state=pending_edit] .ct-diff del').first().waitFor()
+  await page.shot('diff')
+  const edited = page.locator('.ct-block[data-state=pending_edit]')
+  await edited.getByRole('button', { name: 'Current' }).click()
+  await edited.getByRole('button', { name: 'Revert' }).click()
+  await until('the old text is back', async () => (await states(page)).every((s) => s === 'clean'))
+
+  await page.answers.last().getByRole('button', { name: 'Add to document' }).click()
+  await until('the chat block is in the document', async () => (await states(page)).filter((s) => s === 'pending_new').length === 1)
+  await page.button('Revert all').click()
+  await until('it is gone again', async () => (await states(page)).every((s) => s === 'clean'))
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
+test('tables, images and charts of all kinds load nothing and run nothing', async () => {
+  const made = await call(server.url, 'POST', '/api/documents', { title: 'Kinds' })
+  const add = (block) => call(server.url, 'POST', `/api/documents/${made.id}/blocks`, block)
+  await add({ type: 'csv', content: 'name,value\n"<img src=x onerror=window.hostile=1>",=1+1\n"a ""quoted"" one",2' })
+  await add({ type: 'image/png', content: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', meta: { width: 40, height: 40 } })
+  await add({ type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } } })
+  await add({
+    type: 'interactive_chart', content: 'x,y\n1,2\n', meta: {
+      mark: { type: 'image', width: 10, height: 10 }, data: { url: 'https://example.com/data.json' },
+      transform: [{ calculate: "constructor.constructor('window.hostile = true')()", as: 'z' }],
+      encoding: { x: { field: 'x', type: 'quantitative' }, y: { field: 'y', type: 'quantitative' }, url: { value: 'https://example.com/pixel.png' }, href: { value: 'javascript:window.hostile=true' } },
+      usermeta: { embedOptions: { loader: {} } },
+    },
+  })
+  await add({ type: 'application/unknown', content: '<b>plain</b>' })
+  const page = await chromium.open(`${server.url}/#/document/${made.id}`)
+  await page.locator('.ct-chart canvas').first().waitFor()
+  assert.equal(await page.locator('.ct-block img').evaluate((img) => img.complete && img.naturalWidth), 1)
+  assert.equal(await page.locator('.ct-block td').first().textContent(), '<img src=x onerror=window.hostile=1>')
+  await page.hasText('<b>plain</b>')
+  assert.equal(await page.evaluate(() => window.hostile), undefined)
+  await page.shot('kinds')
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
