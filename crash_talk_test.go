@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -34,6 +37,12 @@ type talk struct {
 	cancelled   schemas.RunState
 	cancelledAt int
 	retries     int
+	scripted    sync.Once
+	// patient is a client that waits while the service cannot answer; hints
+	// counts the streams that were broken off with a hint when to come back.
+	patient  bool
+	hints    atomic.Int64
+	answered atomic.Bool
 }
 
 // newTalk makes up a question; the chat is made by its first message.
@@ -41,16 +50,21 @@ func (w *world) newTalk(chat, ifBusy string) *talk {
 	name := strconv.Itoa(w.note())
 	k := &talk{w: w, key: uuid.NewString(), question: "question " + name, seen: map[string]int{}}
 	k.body = map[string]any{"message": k.question, "chat_id": chat, "if_busy": ifBusy, "context": map[string]any{"current_page": "lab"}}
-	calls := 0
-	call := func(tool string) planned {
-		calls++
-		return planned{tool, tool + "-" + name + "-" + strconv.Itoa(calls-1)}
-	}
 	kinds := [][][]string{{}, {{"book"}}, {{"look"}}, {{"book", "look"}}, {{"look", "book", "look"}, {"book"}}, {{"look"}, {"look"}, {"book"}}}
-	for n, tools := range kinds[w.between(0, len(kinds)-1)] {
+	k.plan(kinds[w.between(0, len(kinds)-1)])
+	return k
+}
+
+// plan settles which tools the model asks for, turn by turn, before it answers.
+func (k *talk) plan(tools [][]string) {
+	k.turns = nil
+	name := strings.TrimPrefix(k.question, "question ")
+	calls := 0
+	for n, list := range tools {
 		one := modelTurn{text: fmt.Sprintf("This is turn %d of %s and so it goes.", n, k.question)}
-		for _, tool := range tools {
-			one.calls = append(one.calls, call(tool))
+		for _, tool := range list {
+			one.calls = append(one.calls, planned{tool, tool + "-" + name + "-" + strconv.Itoa(calls)})
+			calls++
 		}
 		k.turns = append(k.turns, one)
 	}
@@ -68,12 +82,22 @@ func (w *world) newTalk(chat, ifBusy string) *talk {
 		}
 	}
 	k.want = strings.Join(parts, "\n\n")
-	w.script(k.question, k.turns)
-	return k
+}
+
+// keys are those of the calls that the model asks for.
+func (k *talk) keys() []string {
+	var list []string
+	for _, one := range k.turns {
+		for _, c := range one.calls {
+			list = append(list, c.key)
+		}
+	}
+	return list
 }
 
 // run asks and follows to the end.
 func (k *talk) run(ctx context.Context) error {
+	k.scripted.Do(func() { k.w.script(k.question, k.turns) })
 	for {
 		over, err := k.connect(ctx)
 		if over || err != nil {
@@ -98,6 +122,10 @@ func (k *talk) connect(ctx context.Context) (over bool, err error) {
 		return false, k.broken(p, err)
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusServiceUnavailable && k.patient {
+		k.pause(ctx)
+		return false, nil
+	}
 	if resp.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(resp.Body) // a process that was killed says less
 		if k.w.down(p) {
@@ -106,9 +134,15 @@ func (k *talk) connect(ctx context.Context) (over bool, err error) {
 		return false, fmt.Errorf("status %d after %d frames: %s", resp.StatusCode, len(k.got), body)
 	}
 	k.runID = resp.Header.Get("X-Run-Id")
+	k.answered.Store(true)
 	k.w.at("a run is answered")
 	for r := newStreamReader(resp.Body); ; {
 		f, err := r.next()
+		if errors.Is(err, io.EOF) && k.patient && r.retry == "1000" && r.last >= k.cursor() {
+			k.hints.Add(1)
+			k.pause(ctx)
+			return false, nil
+		}
 		if err != nil {
 			return false, k.broken(p, err)
 		}
@@ -118,6 +152,14 @@ func (k *talk) connect(ctx context.Context) (over bool, err error) {
 		if k.w.between(0, 39) == 0 {
 			return false, nil // the client loses its connection
 		}
+	}
+}
+
+// pause waits a little.
+func (k *talk) pause(ctx context.Context) {
+	select {
+	case <-time.After(20 * time.Millisecond):
+	case <-ctx.Done():
 	}
 }
 

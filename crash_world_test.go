@@ -80,7 +80,8 @@ type world struct {
 	left  int    // 0 is off
 	ends  int    // runs that end before it counts
 	fired chan struct{}
-	kills map[string]int // by phase
+	kills map[string]int    // by phase
+	hooks map[string]func() // by phase
 
 	hits  map[string][]int // calls of tools by key, when
 	asked map[string][]ask // calls of the model by question
@@ -99,7 +100,7 @@ func newWorld(t *testing.T, database string) *world {
 	t.Helper()
 	w := &world{
 		t: t, seed: uint64(time.Now().UnixNano()), changed: make(chan struct{}), //nolint:gosec // any seed will do
-		kills: map[string]int{}, hits: map[string][]int{}, asked: map[string][]ask{},
+		kills: map[string]int{}, hooks: map[string]func(){}, hits: map[string][]int{}, asked: map[string][]ask{},
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}},
 	}
 	t.Logf("seed %d", w.seed)
@@ -126,7 +127,11 @@ func newWorld(t *testing.T, database string) *world {
 // start starts the program.
 func (w *world) start() {
 	w.t.Helper()
-	p := startProcess(w.t, w.settings...)
+	w.come(startProcess(w.t, w.settings...))
+}
+
+// come says where the program is now.
+func (w *world) come(p *process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = p
@@ -151,6 +156,23 @@ func (w *world) current(ctx context.Context) (*process, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// url is where the program is.
+func (w *world) url(t testing.TB) string {
+	t.Helper()
+	p, err := w.current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.url
+}
+
+// when has do called the first time that a phase comes up, before it goes on.
+func (w *world) when(phase string, do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hooks[phase] = do
 }
 
 // between returns a number from low to high.
@@ -190,6 +212,12 @@ func (w *world) soon() {
 // at says that a phase has come up somewhere.
 func (w *world) at(phase string) {
 	w.mu.Lock()
+	if do := w.hooks[phase]; do != nil {
+		delete(w.hooks, phase)
+		w.mu.Unlock()
+		do()
+		w.mu.Lock()
+	}
 	if phase == lastEvent && w.ends > 0 {
 		w.ends--
 	}

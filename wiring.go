@@ -35,6 +35,8 @@ type seams struct {
 	tools []turn.Tool
 	// models carries the requests to model servers; nil is the network.
 	models http.RoundTripper
+	// runs changes how runs are made; may be nil.
+	runs func(*services.RunsOptions)
 }
 
 // build opens the database and puts the parts together; it takes up no runs. The
@@ -82,7 +84,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		return nil, err
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
-	s.runs = services.NewRuns(services.RunsOptions{
+	options := services.RunsOptions{
 		Store: s.store, Research: s.store, Documents: s.store, Agent: watch.Watch(loop), Pages: pages, Actions: actions,
 		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
 			return payloads.NewFilter(types, actions)
@@ -91,7 +93,11 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		Prices: prices(c), Windows: windows(c), Budget: services.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
 		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, RunsPerUser: c.Limits.RunsPerUser,
 		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch,
-	})
+	}
+	if with.runs != nil {
+		with.runs(&options)
+	}
+	s.runs = services.NewRuns(options)
 	if s.handler, err = s.routes(c, pages, watch, log); err != nil {
 		return nil, err
 	}

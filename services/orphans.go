@@ -113,16 +113,21 @@ func (r *Runs) reviveOne(ctx context.Context, id string, lost []*entry) error {
 	}
 }
 
-// unsaved returns the writes of the attempt that the database did not take.
+// unsaved returns the writes of the attempt that the database did not take. A
+// tool whose beginning is among them never began.
 func (rec *recorder) unsaved() []*entry {
 	if rec.checkpoint != nil || len(rec.pending) > 0 {
 		rec.submit(&record.Write{}, false)
 	}
 	var lost []*entry
 	for _, e := range rec.writes {
-		if <-e.ready; errors.Is(e.err, record.ErrUnavailable) {
-			lost = append(lost, e)
+		if <-e.ready; !errors.Is(e.err, record.ErrUnavailable) {
+			continue
 		}
+		if c := e.write.ToolCall; c != nil && c.State == record.ToolStarted {
+			e.write.ToolCall = nil
+		}
+		lost = append(lost, e)
 	}
 	return lost
 }
