@@ -95,6 +95,7 @@ type TimeoutConfig struct {
 	ModelIdle       time.Duration
 	Tool            time.Duration
 	Run             time.Duration
+	Approval        time.Duration
 }
 
 // LimitConfig bounds sizes and rates. Of the three per-user limits 0 is no

@@ -70,6 +70,7 @@ var settings = []setting{
 	{"timeouts.model_idle", vars("MODEL_IDLE_TIMEOUT"), "60s", "silence of the model in a reply", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelIdle })},
 	{"timeouts.tool", vars("TOOL_TIMEOUT"), "60s", "one tool call", plain, duration(func(c *Config) *span { return &c.Timeouts.Tool })},
 	{"timeouts.run", vars("RUN_TIMEOUT"), "15m", "one run, waiting for the user aside", plain, duration(func(c *Config) *span { return &c.Timeouts.Run })},
+	{"timeouts.approval", vars("APPROVAL_TIMEOUT"), "15m", "a call that waits for the user's approval, or for a tool of the page", plain, duration(func(c *Config) *span { return &c.Timeouts.Approval })},
 	{"limits.body", vars("MAX_BODY"), "1MiB", "request body", plain, size(func(c *Config) *int64 { return &c.Limits.Body })},
 	{"limits.large_body", vars("MAX_LARGE_BODY"), "8MiB", "request body with attachments or blocks, and websocket frame", plain, size(func(c *Config) *int64 { return &c.Limits.LargeBody })},
 	{"limits.message", vars("MAX_MESSAGE"), "100000", "characters of a message", plain, integer(func(c *Config) *int { return &c.Limits.Message }, 1, 10_000_000)},

@@ -91,7 +91,8 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		},
 		Frame: api.AppendChatFrame, Model: c.Model, Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
 		Prices: prices(c), Windows: windows(c), Budget: services.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
-		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, RunsPerUser: c.Limits.RunsPerUser,
+		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, ApprovalTimeout: c.Timeouts.Approval,
+		MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
 		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch,
 	}
 	if with.runs != nil {

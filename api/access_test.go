@@ -69,6 +69,7 @@ func TestForeignAndUnknownLookTheSame(t *testing.T) {
 	w, ts := newWorld(t, nil)
 	bodies := map[string]string{
 		"PATCH": `{"title":"x"}`, "PUT": `{"name":"x"}`, "resolve": `{"outcome":"accepted"}`, "feedback": `{"rating":"up"}`,
+		"tool_results": `{"tool_use_id":"toolu_1","output":"x"}`, anApproval: `{"approved":true}`,
 		"blocks": `{"type":"md"}`, "apply": `{"document_id":"doc1"}`,
 	}
 	want := ""

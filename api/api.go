@@ -150,6 +150,8 @@ func (s *server) routes() []route {
 		{method: get, path: "/api/chat/runs/:run_id", handle: s.getRun},
 		{method: get, path: "/api/chat/runs/:run_id/stream", handle: s.getStream, stream: true},
 		{method: post, path: "/api/chat/runs/:run_id/cancel", handle: s.cancelRun},
+		{method: post, path: "/api/chat/runs/:run_id/approvals/:approval_id", handle: s.postApproval, body: jsonBody},
+		{method: post, path: "/api/chat/runs/:run_id/tool_results", handle: s.postToolResult, body: jsonBody},
 		{method: get, path: "/api/chat/runs/:run_id/diagnostics", handle: s.getDiagnostics},
 		{method: get, path: "/api/chat/runs/:run_id/tools/:index", handle: s.getToolCall},
 

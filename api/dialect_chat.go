@@ -20,7 +20,7 @@ func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
 		dst = schemas.AppendString(dst, e.Text)
 		return append(dst, "}\n\n"...)
 	case runlog.Started, runlog.Status, runlog.Attempt, runlog.ToolStart, runlog.ToolProgress, runlog.ToolComplete,
-		runlog.Failed, runlog.Cancelled:
+		runlog.ApprovalRequest, runlog.ApprovalResolved, runlog.ClientToolCall, runlog.Failed, runlog.Cancelled:
 		dst = append(appendID(dst, e.Seq), e.Data...)
 		return append(dst, "\n\n"...)
 	case runlog.Completed:

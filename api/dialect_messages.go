@@ -42,6 +42,8 @@ func messagesFrame(diagnostics func() json.RawMessage) frames {
 		case runlog.ToolStart, runlog.ToolProgress, runlog.ToolComplete,
 			runlog.ThreadToolStart, runlog.ThreadToolProgress, runlog.ThreadToolComplete:
 			return appendTool(dst, e)
+		case runlog.ApprovalRequest, runlog.ApprovalResolved, runlog.ClientToolCall:
+			return appendWait(dst, e)
 		case runlog.Payload:
 			return appendPayload(dst, e)
 		case runlog.Completed, runlog.Failed, runlog.Cancelled:

@@ -25,10 +25,11 @@ const contractFile = "../openapi.yaml"
 
 // The ids of the contract's examples; they belong to alice.
 const (
-	aRun     = "019ac0de-0000-7000-8000-000000000001"
-	aMessage = "019ac0de-0000-7000-8000-00000000000b"
-	aPayload = "abc12345"
-	aChat    = 789
+	aRun       = "019ac0de-0000-7000-8000-000000000001"
+	aMessage   = "019ac0de-0000-7000-8000-00000000000b"
+	aPayload   = "abc12345"
+	anApproval = "5f0c6d8e2b4a91c37e05d6f8"
+	aChat      = 789
 )
 
 var alice = schemas.User{ID: "https://id.example|alice", Name: "alice", Roles: []string{"reader"}}
@@ -147,6 +148,16 @@ func (f fakeRuns) Run(_ context.Context, user schemas.User, id string) (schemas.
 func (f fakeRuns) Cancel(_ context.Context, user schemas.User, id string) (schemas.Run, error) {
 	f.call("Cancel %s %s", user.Name, id)
 	return owned[schemas.Run](f.world, user, id == aRun, "cancelRun")
+}
+
+func (f fakeRuns) Approve(_ context.Context, user schemas.User, id, approval string, a schemas.ApprovalAnswer) (schemas.Run, error) {
+	f.call("Approve %s %s %s %v %s", user.Name, id, approval, a.Approved, a.Input)
+	return owned[schemas.Run](f.world, user, id == aRun && approval == anApproval, "postApproval")
+}
+
+func (f fakeRuns) ToolResult(_ context.Context, user schemas.User, id string, r schemas.ClientToolResult) (schemas.Run, error) {
+	f.call("ToolResult %s %s %s %s %v", user.Name, id, r.ToolUseID, r.Output, r.IsError)
+	return owned[schemas.Run](f.world, user, id == aRun && r.ToolUseID == "toolu_1", "postToolResult")
 }
 
 func (f fakeRuns) Diagnostics(_ context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {

@@ -15,6 +15,10 @@ type runs interface {
 	// Cancel asks the run to end and returns its state; of a run that has ended
 	// it returns the state only.
 	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
+	// Approve answers a call that waits for the user, ToolResult one that waits
+	// for the page. Another answer than the first is an error of code conflict.
+	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer) (schemas.Run, error)
+	ToolResult(ctx context.Context, user schemas.User, run string, result schemas.ClientToolResult) (schemas.Run, error)
 	Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error)
 	// ToolCall returns the call whole; index counts over the run from 0.
 	ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error)

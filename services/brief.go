@@ -24,7 +24,11 @@ type briefing struct {
 // offer is what the request's page, tab and subtab allow.
 func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (Offer, error) {
 	c := req.Context
-	return r.Pages.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
+	offer, err := r.Pages.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
+	if err == nil {
+		offer.Tools = r.withClientTools(offer.Tools, req.ClientTools)
+	}
+	return offer, err
 }
 
 // briefApart is brief on a goroutine of its own, so that the deep stack that it
@@ -138,7 +142,7 @@ func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
 			text.WriteString(e.Text)
 		case turn.Cancelled:
 			return "", e.Cause
-		case turn.CallStart, turn.Thinking, turn.ToolArguments, turn.Reply, turn.ToolStart, turn.ToolProgress, turn.ToolComplete, turn.PayloadMade, turn.LoopComplete,
+		case turn.CallStart, turn.Thinking, turn.ToolArguments, turn.Reply, turn.ToolWaiting, turn.ToolAnswered, turn.ToolStart, turn.ToolProgress, turn.ToolComplete, turn.PayloadMade, turn.LoopComplete,
 			turn.ThreadEvent, turn.ThreadStart, turn.ThreadEnd:
 		}
 	}

@@ -153,24 +153,48 @@ func (s *stream) payload(thread uint32, p schemas.CustomPayload) {
 // openTool begins the message of a running call, in a thread of its own where
 // calls run side by side.
 func (s *stream) openTool(e turn.ToolStart, parallel bool) (thread, block, message uint32) {
+	c := s.tools[e.Index] // one that has waited is there already
+	if c == nil {
+		c = s.openCall(e.Index, e.ID, e.Name, parallel)
+	}
+	c.message = s.startMessage(c.thread, runlog.Level{Type: "tool_result", Tool: e.Name, ToolUseID: e.ID})
+	return c.thread, s.block, c.message
+}
+
+// openCall opens the place of a call.
+func (s *stream) openCall(index int, id, name string, parallel bool) *openCall {
 	if s.block == 0 {
 		kind := "tool"
-		if strings.Contains(e.Name, "__") {
+		if strings.Contains(name, "__") {
 			kind = "mcp"
 		}
 		s.openBlock(kind, "")
 	}
-	thread = s.own
+	c := &openCall{index: index, thread: s.own, name: name, id: id}
 	if parallel {
-		thread = s.all.next(&s.all.thread)
-		s.all.rec.emitData(runlog.ThreadStart, thread, s.block, 0, runlog.Level{Label: e.Name})
+		c.thread = s.all.next(&s.all.thread)
+		s.all.rec.emitData(runlog.ThreadStart, c.thread, s.block, 0, runlog.Level{Label: name})
 	}
-	message = s.startMessage(thread, runlog.Level{Type: "tool_result", Tool: e.Name, ToolUseID: e.ID})
 	if s.tools == nil {
 		s.tools = make(map[int]*openCall)
 	}
-	s.tools[e.Index] = &openCall{index: e.Index, thread: thread, message: message, name: e.Name, id: e.ID}
-	return thread, s.block, message
+	s.tools[index] = c
+	return c
+}
+
+// openWait begins the message of a call that waits, in the call's place.
+func (s *stream) openWait(e turn.ToolWaiting, kind string, parallel bool) (thread, block, message uint32) {
+	c := s.openCall(e.Index, e.ID, e.Name, parallel)
+	c.message = s.startMessage(c.thread, runlog.Level{Type: kind, Tool: e.Name, ToolUseID: e.ID})
+	return c.thread, s.block, c.message
+}
+
+// closeWait ends the message of a call that waited; the call's own follows.
+func (s *stream) closeWait(index int, status string) {
+	if c := s.tools[index]; c != nil {
+		s.endMessage(c.thread, c.message, status)
+		c.message = 0
+	}
 }
 
 // tool returns the levels of a running call.
@@ -210,7 +234,9 @@ func (s *stream) endMessageOf(c *openCall, status string) {
 	for _, n := range slices.Sorted(maps.Keys(c.threads)) {
 		s.closeThread(c, n, status)
 	}
-	s.endMessage(c.thread, c.message, status)
+	if c.message != 0 { // else it has waited and not begun
+		s.endMessage(c.thread, c.message, status)
+	}
 }
 
 func (s *stream) endThread(c *openCall, status string) {

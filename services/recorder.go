@@ -78,8 +78,11 @@ type recorder struct {
 
 	offered []turn.Tool // the run's tools as they are, for threads
 
+	decided map[int]bool // calls whose wait gave their outcome
+
 	mu      sync.Mutex
 	started map[int]*entry // the writes that say that a call begins, for the goroutines of the tools
+	edited  map[int]bool   // calls whose input the user has changed
 }
 
 // call is a tool call of the run.
@@ -90,7 +93,7 @@ type call struct {
 }
 
 func newRecorder(r *run) *recorder {
-	rec := &recorder{run: r, started: make(map[int]*entry)}
+	rec := &recorder{run: r, started: make(map[int]*entry), decided: make(map[int]bool), edited: make(map[int]bool)}
 	rec.levels = levels{rec: rec, offset: uint32(max(r.attempt, 1)-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
 	rec.levels.all = &rec.levels
 	return rec
@@ -164,6 +167,10 @@ func (rec *recorder) handle(event turn.Event) {
 		rec.levels.arguments(e.Index, e.ID, e.Name, e.Fragment)
 	case turn.Reply:
 		rec.reply(e)
+	case turn.ToolWaiting:
+		rec.toolWaiting(e)
+	case turn.ToolAnswered:
+		rec.toolAnswered(e)
 	case turn.ToolStart:
 		rec.toolStart(e)
 	case turn.ToolProgress:

@@ -54,6 +54,10 @@ func (rec *recorder) toolStart(e turn.ToolStart) {
 	c := rec.at(e.Index)
 	c.ToolUseID, c.Name, c.Input = e.ID, e.Name, e.Input
 	c.State, c.Attempt, c.StartedAt = record.ToolStarted, rec.run.attempt, rec.run.runs.now()
+	if rec.decided[e.Index] { // it does not begin
+		rec.begin(e)
+		return
+	}
 	row, first := c.ToolCall, rec.checkpoint != nil
 	w := rec.write(&record.Write{ToolCall: &row})
 	if first {
@@ -93,6 +97,9 @@ func (rec *recorder) wrap(tools []turn.Tool) []turn.Tool {
 	wrapped := make([]turn.Tool, len(tools))
 	for i, t := range tools {
 		wrapped[i] = t
+		if t.Confirm || t.Client {
+			wrapped[i].Await = rec.await
+		}
 		wrapped[i].Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {
 			if !t.Idempotent && rec.interrupted[c.Index] {
 				return turn.Result{Text: interruptedText, IsError: true}, nil
@@ -106,7 +113,8 @@ func (rec *recorder) wrap(tools []turn.Tool) []turn.Tool {
 			}
 			rec.identify(c)
 			rec.threads(c)
-			return t.Run(ctx, c)
+			result, err := t.Run(ctx, c)
+			return rec.noted(c, result), err
 		}
 	}
 	return wrapped

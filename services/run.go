@@ -38,6 +38,8 @@ type run struct {
 	ctx     context.Context
 	stop    context.CancelCauseFunc
 	done    chan struct{} // closed when the run's goroutine has ended
+	limit   limit         // of the run's time
+	bells   bells         // of its calls that wait
 	release func()
 	trace   atomic.Pointer[schemas.Diagnostics]
 }
@@ -86,9 +88,9 @@ func (r *Runs) goWork(one *run) {
 	r.work.Go(func() {
 		began := r.now()
 		r.Metrics.RunStarted()
-		timer := time.AfterFunc(r.RunTimeout, func() { one.stop(errRunTimeout) })
+		one.limit.start(r.RunTimeout, func() { one.stop(errRunTimeout) })
 		end := r.attempt(one)
-		timer.Stop()
+		one.limit.timer.Stop()
 		one.stop(nil)
 		r.Metrics.RunEnded(string(end), r.now().Sub(began))
 		r.Metrics.Event(int(one.log.last() - one.log.base))

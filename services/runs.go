@@ -82,6 +82,7 @@ var (
 type runsStore interface {
 	journalStore
 	runStore
+	waitStore
 	chatStore
 	usageStore
 }
@@ -117,12 +118,16 @@ type RunsOptions struct {
 	Windows map[string]int
 	Budget  Budget
 
-	RunTimeout  time.Duration
-	RunsPerUser int // 0 is no limit
-	Flush, Hold time.Duration
-	Logger      *slog.Logger
-	Metrics     Metrics
-	Now         func() time.Time
+	RunTimeout time.Duration
+	// ApprovalTimeout is how long a call waits for the user or for the page.
+	ApprovalTimeout time.Duration
+	// MakeClientTool makes a tool of the page's; nil takes none.
+	MakeClientTool func(def schemas.ClientTool) (turn.Tool, error)
+	RunsPerUser    int // 0 is no limit
+	Flush, Hold    time.Duration
+	Logger         *slog.Logger
+	Metrics        Metrics
+	Now            func() time.Time
 }
 
 // Runs is the runs of the service. It is safe for concurrent use.
@@ -159,6 +164,9 @@ func NewRuns(o RunsOptions) *Runs {
 	}
 	if o.RunTimeout == 0 {
 		o.RunTimeout = DefaultRunTimeout
+	}
+	if o.ApprovalTimeout == 0 {
+		o.ApprovalTimeout = DefaultApprovalTimeout
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

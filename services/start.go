@@ -226,6 +226,9 @@ func (r *Runs) allowed(ctx context.Context, user schemas.User, req *schemas.Chat
 			return err
 		}
 	}
+	if err := r.checkClientTools(req, user); err != nil {
+		return err
+	}
 	return attach(new(turn.Message), req.Attachments)
 }
 

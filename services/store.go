@@ -40,6 +40,16 @@ type runStore interface {
 	Trace(ctx context.Context, id string) (json.RawMessage, error)
 }
 
+// waitStore reads and ends the waits of calls; record.Write adds them.
+type waitStore interface {
+	// Waits returns the calls of the run that wait or have waited, in order.
+	Waits(ctx context.Context, runID string) ([]record.Wait, error)
+	// AnswerWait gives a call that waits its answer and returns the wait as it
+	// then stands, with the first answer. A call that never waited is
+	// schemas.ErrNotFound, one of a run that has ended record.ErrEnded.
+	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
+}
+
 // chatStore reads and changes chats; each call checks the owner, and what is
 // unknown or somebody else's is schemas.ErrNotFound.
 type chatStore interface {

@@ -1,0 +1,36 @@
+package services
+
+import "time"
+
+// limit runs a run's time down, except while the run waits for its user. It
+// belongs to the goroutine of the run.
+type limit struct {
+	timer *time.Timer
+	left  time.Duration
+	since time.Time // when the timer was started
+	waits int
+}
+
+// start calls expired once when the time is up.
+func (l *limit) start(left time.Duration, expired func()) {
+	l.left, l.since, l.timer = left, time.Now(), time.AfterFunc(left, expired)
+}
+
+// pause stops the time until as many calls of resume; an expired limit stays
+// expired.
+func (l *limit) pause() {
+	if l.waits++; l.waits == 1 && l.timer.Stop() {
+		l.left -= time.Since(l.since)
+		return
+	}
+	if l.waits == 1 {
+		l.left = -1
+	}
+}
+
+func (l *limit) resume() {
+	if l.waits--; l.waits == 0 && l.left >= 0 {
+		l.since = time.Now()
+		l.timer.Reset(l.left)
+	}
+}

@@ -1,0 +1,234 @@
+package services
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// DefaultApprovalTimeout is how long a call waits for the user or for the page.
+const DefaultApprovalTimeout = 15 * time.Minute
+
+// What the model reads of calls that were not run.
+const (
+	deniedText = "The user denied this call; it was not run. Do not call it again with the same input; go on without it, or ask what the user wants."
+	// unansweredText is of an approval, absentText of a tool of the page.
+	unansweredText = "The user did not approve this call in time; it was not run. Go on without it, or tell the user."
+	absentText     = "The page did not give the outcome of this call in time. It is not known whether it took effect."
+)
+
+// approvalID is the id of a call's approval, the same in every attempt.
+func approvalID(runID string, index int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/approval/%d", runID, index))
+	return hex.EncodeToString(sum[:12])
+}
+
+// bells wake the calls of a run that wait, by index.
+type bells struct {
+	mu   sync.Mutex
+	each map[int]chan struct{}
+}
+
+// of returns the bell of the call: one slot, no data.
+func (b *bells) of(index int) chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.each == nil {
+		b.each = make(map[int]chan struct{})
+	}
+	if b.each[index] == nil {
+		b.each[index] = make(chan struct{}, 1)
+	}
+	return b.each[index]
+}
+
+func (b *bells) ring(index int) {
+	select {
+	case b.of(index) <- struct{}{}:
+	default:
+	}
+}
+
+// toolWaiting writes down that a call waits, with the reply that asked for it,
+// and shows it. The run's time stands still from here on. A call that waited
+// already in an earlier attempt keeps its id and its end.
+func (rec *recorder) toolWaiting(e turn.ToolWaiting) {
+	rec.flushFilterBlock()
+	one, now := rec.run, rec.run.runs.now()
+	one.limit.pause()
+	w := record.Wait{
+		RunID: one.id, Index: e.Index, Kind: record.WaitApproval, ID: approvalID(one.id, e.Index), ToolUseID: e.ID, Tool: e.Name,
+		Input: e.Input, CreatedAt: now, ExpiresAt: now.Add(one.runs.ApprovalTimeout),
+	}
+	if rec.ofPage(e.Name) {
+		w.Kind = record.WaitClient
+	}
+	err := rec.write(&record.Write{Wait: &w}).wait(one.ctx)
+	if err == nil && one.prior != nil {
+		w, err = one.runs.stored(one.ctx, one.id, e.Index)
+	}
+	if err != nil {
+		rec.fail(err)
+		return
+	}
+	rec.showWait(e, w)
+}
+
+// ofPage says whether the tool is one that the page runs.
+func (rec *recorder) ofPage(name string) bool {
+	for i := range rec.offered {
+		if rec.offered[i].Name == name {
+			return rec.offered[i].Client
+		}
+	}
+	return false
+}
+
+// showWait shows a call that waits: the status line, and the call's message in
+// the place of the tool's.
+func (rec *recorder) showWait(e turn.ToolWaiting, w record.Wait) {
+	if w.Kind == record.WaitClient {
+		if w.Answer == "" {
+			rec.status("Waiting for " + e.Name + " on the page...")
+		}
+		thread, block, message := rec.levels.openWait(e, "client_tool_call", rec.parallel(e.Index))
+		rec.emitData(runlog.ClientToolCall, thread, block, message, schemas.ClientToolCallEvent{
+			Type: schemas.TypeClientToolCall, Tool: e.Name, ToolUseID: e.ID, Input: e.Input, ExpiresAt: w.ExpiresAt,
+		})
+		return
+	}
+	if w.Answer == "" {
+		rec.emitData(runlog.Status, 0, 0, 0, schemas.StatusEvent{
+			Type: schemas.TypeStatus, Message: "Waiting for your approval of " + e.Name + "...", SuggestedActions: approvalActions(w.ID),
+		})
+	}
+	thread, block, message := rec.levels.openWait(e, "approval", rec.parallel(e.Index))
+	rec.emitData(runlog.ApprovalRequest, thread, block, message, schemas.ApprovalRequestEvent{
+		Type: schemas.TypeApprovalRequest, ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Input: e.Input,
+		Message: "The assistant wants to run " + e.Name + ". Approve it?", ExpiresAt: w.ExpiresAt,
+	})
+}
+
+// approvalActions are the two answers, for the page to handle: data is what it
+// needs to know for the request that gives one.
+func approvalActions(id string) []schemas.SuggestedAction {
+	data := func(approved bool) json.RawMessage {
+		return encode(struct {
+			ApprovalID string `json:"approval_id"`
+			Approved   bool   `json:"approved"`
+		}{id, approved})
+	}
+	return []schemas.SuggestedAction{
+		{Label: "Approve", Action: "approve", Handler: "client", Data: data(true), Style: "primary"},
+		{Label: "Deny", Action: "deny", Handler: "client", Data: data(false), Style: "secondary"},
+	}
+}
+
+// toolAnswered shows that a call waits no longer.
+func (rec *recorder) toolAnswered(e turn.ToolAnswered) {
+	rec.run.limit.resume()
+	if e.Input != nil {
+		rec.mu.Lock()
+		rec.edited[e.Index] = true
+		rec.mu.Unlock()
+	}
+	rec.decided[e.Index] = e.Result != nil
+	if !rec.ofPage(e.Name) {
+		thread, block, message := rec.levels.tool(e.Index)
+		rec.emitData(runlog.ApprovalResolved, thread, block, message, schemas.ApprovalResolvedEvent{
+			Type: schemas.TypeApprovalResolved, ApprovalID: approvalID(rec.run.id, e.Index), Approved: e.Approved,
+		})
+	}
+	rec.levels.closeWait(e.Index, "completed")
+}
+
+// await waits for the answer to a call: the one that is stored, or the one that
+// is given while it waits. When its time is up the service gives it.
+func (rec *recorder) await(ctx context.Context, c *turn.Call) (turn.Verdict, error) {
+	w, err := rec.run.answered(ctx, c.Index)
+	if err != nil {
+		if ctx.Err() == nil {
+			rec.run.stop(err) // the attempt cannot go on without it
+		}
+		return turn.Verdict{}, err
+	}
+	switch w.Answer {
+	case record.WaitApproved:
+		return turn.Verdict{Approved: true, Input: w.Edited}, nil
+	case record.WaitResult:
+		return turn.Verdict{Result: &turn.Result{Text: w.Output, IsError: w.IsError}}, nil
+	case record.WaitDenied:
+		return turn.Verdict{Result: &turn.Result{Text: deniedText, IsError: true}}, nil
+	case record.WaitExpired:
+		if w.Kind == record.WaitClient {
+			return turn.Verdict{Result: &turn.Result{Text: absentText, IsError: true}}, nil
+		}
+		return turn.Verdict{Result: &turn.Result{Text: unansweredText, IsError: true}}, nil
+	default:
+		return turn.Verdict{}, fmt.Errorf("a call has the answer %q", w.Answer)
+	}
+}
+
+// answered returns the wait of a call once it has an answer.
+func (one *run) answered(ctx context.Context, index int) (record.Wait, error) {
+	bell := one.bells.of(index)
+	for {
+		w, err := one.runs.stored(ctx, one.id, index)
+		if err != nil || w.Answer != "" {
+			return w, err
+		}
+		left := w.ExpiresAt.Sub(one.runs.now())
+		if left <= 0 {
+			return one.runs.expire(ctx, w)
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-bell:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return w, context.Cause(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// stored reads the wait of a call.
+func (r *Runs) stored(ctx context.Context, runID string, index int) (record.Wait, error) {
+	list, err := r.Store.Waits(ctx, runID)
+	if err != nil {
+		return record.Wait{}, err
+	}
+	for _, w := range list {
+		if w.Index == index {
+			return w, nil
+		}
+	}
+	return record.Wait{}, fmt.Errorf("call %d of run %s does not wait", index, runID)
+}
+
+// expire ends a wait that nobody answered in time, unless somebody did.
+func (r *Runs) expire(ctx context.Context, w record.Wait) (record.Wait, error) {
+	w.Answer, w.AnsweredAt = record.WaitExpired, r.now()
+	return r.Store.AnswerWait(ctx, w)
+}
+
+// noted tells the model that the user has changed a call's input.
+func (rec *recorder) noted(c *turn.Call, result turn.Result) turn.Result {
+	rec.mu.Lock()
+	edited := rec.edited[c.Index]
+	rec.mu.Unlock()
+	if edited {
+		result.Text = "(The user changed the input to " + string(c.Input) + ")\n" + result.Text
+	}
+	return result
+}

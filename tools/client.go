@@ -1,0 +1,20 @@
+package tools
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// errOfPage is the outcome of running a tool of the page here.
+var errOfPage = errors.New("this tool is run by the page")
+
+// NewClient makes a tool that the page runs, of what a request says of it. The
+// error says what is wrong with it.
+func NewClient(def schemas.ClientTool) (turn.Tool, error) {
+	t := NewRaw(def.Name, def.Description, def.InputSchema, func(context.Context, *Call) (Result, error) { return Result{}, errOfPage })
+	t.Client = true
+	return t, fault(t)
+}
