@@ -53,7 +53,7 @@ func testTools() pageTools {
 		{Name: "admin_tool", Description: "For admins.", Global: true, Roles: []string{"admin"}},
 	}
 	for _, name := range []string{
-		"get_report", "search_articles", "list_reports", "list_streams", "get_stream",
+		"get_report", "search_articles", "list_reports", "list_streams", "get_stream", "research", "compare_models",
 		"read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
 	} {
 		tools = append(tools, turn.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)})
@@ -140,11 +140,11 @@ func offerLine(o services.Offer) string {
 func TestBundledPagesOffer(t *testing.T) {
 	p := loadPages(t, nil)
 	for _, tc := range []struct{ name, page, tab, subtab, want string }{
-		{"reports", "reports", "", "", "reports.. known=true builder=report\ntools: search_pubmed get_payload get_report search_articles list_reports\n" +
+		{"reports", "reports", "", "", "reports.. known=true builder=report\ntools: search_pubmed get_payload get_report search_articles list_reports research compare_models\n" +
 			"payloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
-		{"articles", "reports", "articles", "", "reports.articles. known=true builder=report\ntools: search_pubmed get_payload get_report search_articles list_reports\n" +
+		{"articles", "reports", "articles", "", "reports.articles. known=true builder=report\ntools: search_pubmed get_payload get_report search_articles list_reports research compare_models\n" +
 			"payloads: webpage_content presentation_categories ai_column_suggestion pubmed_search_results\nactions: close_chat/client"},
-		{"streams", "streams", "", "", "streams.. known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream\n" +
+		{"streams", "streams", "", "", "streams.. known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream research compare_models\n" +
 			"payloads: webpage_content stream_suggestions pubmed_search_results\nactions: close_chat/client"},
 		{"alias", "edit_research_stream", "semantic", "", "edit_stream.semantic. known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream\n" +
 			"payloads: webpage_content schema_proposal validation_results pubmed_search_results\nactions: close_chat/client apply_schema/server"},
@@ -153,7 +153,7 @@ func TestBundledPagesOffer(t *testing.T) {
 		{"document", "document", "", "", "document.. known=true builder=document\n" +
 			"tools: search_pubmed get_payload get_report list_reports read_document plan_document write_block edit_block delete_block move_block\n" +
 			"payloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
-		{"unknown tab", "streams", "nowhere", "", "streams.nowhere. known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream\n" +
+		{"unknown tab", "streams", "nowhere", "", "streams.nowhere. known=true builder=stream\ntools: search_pubmed get_payload list_streams get_stream research compare_models\n" +
 			"payloads: webpage_content stream_suggestions pubmed_search_results\nactions: close_chat/client"},
 		{"unknown page", "inventory", "t", "s", "inventory.t.s known=false builder=\ntools: search_pubmed get_payload\npayloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
 		{"no page", "", "", "", ".. known=false builder=\ntools: search_pubmed get_payload\npayloads: webpage_content pubmed_search_results\nactions: close_chat/client"},

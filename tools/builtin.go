@@ -11,6 +11,7 @@ import (
 var builtinNames = []string{
 	"search_pubmed", "get_pubmed_article", "web_search", "fetch_webpage", "search_articles", "list_reports", "get_report",
 	"list_streams", "get_stream", "get_payload", "read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
+	"research", "compare_models",
 }
 
 // Config says which built-in tools there are.
@@ -26,6 +27,8 @@ type Config struct {
 	Payloads payloads
 	// Documents are the users'; without them the document tools are not offered.
 	Documents documents
+	// Models are those that users may name; compare_models needs more than one.
+	Models []string
 }
 
 // Builtin returns the built-in tools whose services are configured. The error
@@ -40,5 +43,7 @@ func Builtin(c Config) ([]turn.Tool, error) {
 	out = append(out, FetchWebpage(FetchConfig{Allow: c.FetchAllow})...)
 	out = append(out, Research(c.Research)...)
 	out = append(out, Documents(c.Documents)...)
+	out = append(out, Questions()...)
+	out = append(out, CompareModels(c.Models)...)
 	return append(out, Payloads(c.Payloads)...), nil
 }

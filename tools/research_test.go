@@ -261,9 +261,9 @@ func TestGetPayload(t *testing.T) {
 func TestBuiltinOffersWhatIsConfigured(t *testing.T) {
 	all := []string{
 		"search_pubmed", "get_pubmed_article", "web_search", "fetch_webpage", "search_articles", "list_reports", "get_report",
-		"list_streams", "get_stream", "get_payload",
+		"list_streams", "get_stream", "research", "compare_models", "get_payload",
 	}
-	list, err := tools.Builtin(tools.Config{SearXNG: "http://searx:8080", Research: sample(), Payloads: chats{}})
+	list, err := tools.Builtin(tools.Config{SearXNG: "http://searx:8080", Research: sample(), Payloads: chats{}, Models: []string{"a", "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,11 +278,11 @@ func TestBuiltinOffersWhatIsConfigured(t *testing.T) {
 			t.Errorf("%s is not idempotent", tool.Name)
 		}
 	}
-	bare, err := tools.Builtin(tools.Config{})
+	bare, err := tools.Builtin(tools.Config{Models: []string{"alone"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"search_pubmed", "get_pubmed_article", "fetch_webpage"}, names(bare)); d != "" {
+	if d := cmp.Diff([]string{"search_pubmed", "get_pubmed_article", "fetch_webpage", "research"}, names(bare)); d != "" {
 		t.Errorf("tools (-want +got):\n%s", d)
 	}
 	_, err = tools.Builtin(tools.Config{SearXNG: "searx:8080", PubMed: tools.PubMedConfig{BaseURL: "nowhere"}})

@@ -40,6 +40,9 @@ var rules = compile([]rule{
 	{`^markdown$`, nil, page("markdown.md")},
 	{`^hostile$`, nil, page("hostile.md")},
 
+	// Threads.
+	{`^research (?:on |about |into )?(.{3,})`, hasResearch, research},
+
 	// Documents.
 	{`\b(?:delete|remove|drop)\b.*\b(?:block|section|paragraph|chart|table|csv)\b`, hasDocument, deleteBlock},
 	{`\bmove\b.*\b(?:block|section|paragraph|chart|table|csv|summary|sources?)\b`, hasDocument, moveBlock},
@@ -111,6 +114,12 @@ func (s *scene) answer() reply {
 func (s *scene) reply() reply {
 	if strings.HasPrefix(s.System, "You condense") && len(s.Tools) == 0 {
 		return condense(s)
+	}
+	if strings.HasPrefix(s.System, planBegins) {
+		return planResearch(s)
+	}
+	if strings.HasPrefix(s.System, mergeBegins) {
+		return mergeResearch(s)
 	}
 	if s.ask == "" {
 		return reply{text: "I did not get a question. Write `help` to see what I can do."}

@@ -45,7 +45,7 @@ func newScene(req agents.ModelRequest) *scene {
 	if asked < 0 {
 		return s
 	}
-	s.first = asked == 0
+	s.first = asked == 0 && !strings.HasPrefix(req.System, partBegins)
 	s.ask = paragraph(req.Messages[asked].Content)
 	s.asked = strings.ToLower(s.ask)
 	calls := map[string]turn.ToolCall{}

@@ -1,0 +1,181 @@
+package tools_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
+)
+
+// talks are conversations that a test answers; it keeps what was asked.
+type talks struct {
+	mu     sync.Mutex
+	asked  []string // label, model, number of tools, message
+	answer func(label string) (turn.Conclusion, error)
+}
+
+func (k *talks) call() tools.Call {
+	return tools.Call{
+		Offered: []turn.Tool{{Name: "web_search"}, {Name: "get_report"}, {Name: "search_articles"}},
+		Loop: func(_ context.Context, label string, req turn.Request) (turn.Conclusion, error) {
+			k.mu.Lock()
+			k.asked = append(k.asked, fmt.Sprintf("%s|%s|%d|%s", label, req.Model, len(req.Tools), req.Messages[0].Content))
+			k.mu.Unlock()
+			return k.answer(label)
+		},
+	}
+}
+
+func said(text string, payloads ...string) (turn.Conclusion, error) {
+	c := turn.Conclusion{Text: text}
+	for _, p := range payloads {
+		c.Payloads = append(c.Payloads, turn.Payload{Type: "any", Data: []byte(p)})
+	}
+	return c, nil
+}
+
+var errModelAway = schemas.NewError(schemas.CodeUpstreamUnavailable, "the model's server is away").Because(errors.New("secret"))
+
+func TestResearch(t *testing.T) {
+	k := &talks{answer: func(label string) (turn.Conclusion, error) {
+		switch label {
+		case "Plan":
+			return said("1. What is gold?\n\n- What is gold?\n* Who mines it?\nWhy?\n")
+		case "What is gold?":
+			return said("A metal.", `{"articles":[{"pmid":"7","title":"On  gold"},{"title":"No place"}]}`, `[1]`)
+		case "Who mines it?":
+			return turn.Conclusion{}, errModelAway
+		case "Why?":
+			return said("It shines.", `{"results":[{"title":"Shine","url":"https://x.test/a"}]}`, `{"articles":[{"pmid":"7","title":"On gold"}]}`,
+				`{"url":"https://x.test/b","title":"A page"}`, `{"articles":[{"report_id":3,"title":"Ours"}]}`)
+		}
+		return said("Gold is a metal [1] that shines [2].")
+	}}
+	got, err := call(t, tools.Questions(), "research", `{"question":"What about gold?"}`, k.call())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := "\n\nSources:\n\n[1] On gold (PMID 7)\n[2] Shine (https://x.test/a)\n[3] A page (https://x.test/b)\n[4] Ours (report 3)"
+	if d := cmp.Diff("Gold is a metal [1] that shines [2]."+sources, got.Text); d != "" {
+		t.Errorf("the result (-want +got):\n%s", d)
+	}
+	merge := "Question: What about gold?\n\n### What is gold?\n\nA metal.\n\nSources: [1]\n\n### Who mines it?\n\n" +
+		"(This part failed: the model's server is away.)\n\n### Why?\n\nIt shines.\n\nSources: [2] [1] [3] [4]\n" + sources
+	slices.Sort(k.asked)
+	want := []string{"Merge||0|" + merge, "Plan||0|What about gold?", "What is gold?||2|What is gold?", "Who mines it?||2|Who mines it?", "Why?||2|Why?"}
+	if d := cmp.Diff(want, k.asked); d != "" {
+		t.Errorf("conversations (-want +got):\n%s", d)
+	}
+}
+
+func TestResearchFaults(t *testing.T) {
+	sub := strings.Repeat("a question\n", 1) + "b\nc\nd\ne\nf\ng"
+	for _, tt := range []struct {
+		name   string
+		answer func(label string) (turn.Conclusion, error)
+		change func(*tools.Call)
+		want   string
+		code   schemas.Code
+		asked  int
+	}{
+		{"no plan", func(string) (turn.Conclusion, error) { return turn.Conclusion{}, errModelAway }, nil, "", schemas.CodeUpstreamUnavailable, 1},
+		{"an empty plan is the question", func(string) (turn.Conclusion, error) { return said(" ") }, nil, "could not be merged", "", 3},
+		{"five parts at most", func(label string) (turn.Conclusion, error) {
+			if label == "Plan" {
+				return said(sub)
+			}
+			return said("fine")
+		}, nil, "fine", "", 7},
+		{"all parts fail", func(label string) (turn.Conclusion, error) {
+			if label == "Plan" {
+				return said(sub)
+			}
+			return turn.Conclusion{}, errModelAway
+		}, nil, "", schemas.CodeUpstreamUnavailable, 6},
+		{"no merge", func(label string) (turn.Conclusion, error) {
+			if label == "Merge" {
+				return turn.Conclusion{}, errModelAway
+			}
+			return said("one part")
+		}, nil, "### one part\n\none part", "", 3},
+		{"nothing to search with", nil, func(c *tools.Call) { c.Offered = nil }, "", schemas.CodeInvalid, 0},
+		{"outside of a chat", nil, func(c *tools.Call) { c.Loop = nil }, "", schemas.CodeInvalid, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k := &talks{answer: tt.answer}
+			c := k.call()
+			if tt.change != nil {
+				tt.change(&c)
+			}
+			got, err := call(t, tools.Questions(), "research", `{"question":"what?"}`, c)
+			if len(k.asked) != tt.asked {
+				t.Errorf("%d conversations, want %d: %q", len(k.asked), tt.asked, k.asked)
+			}
+			if tt.code != "" {
+				if e := schemas.Visible(err); e.Code != tt.code || strings.Contains(e.Message, "secret") {
+					t.Errorf("got %v, want %s", err, tt.code)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(got.Text, tt.want) {
+				t.Errorf("got %q, %v; want %q in it", got.Text, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCompareModels(t *testing.T) {
+	answer := func(label string) (turn.Conclusion, error) {
+		if label == "b" {
+			return turn.Conclusion{}, errModelAway
+		}
+		return said("I am " + label)
+	}
+	list := tools.CompareModels([]string{"c", "b", "a"})
+	for _, tt := range []struct {
+		name, input, want string
+		code              schemas.Code
+	}{
+		{"all", `{"question":"who?"}`, "## c\n\nI am c\n\n## b\n\n(This model failed: the model's server is away.)\n\n## a\n\nI am a", ""},
+		{"some", `{"question":"who?","models":["c","a"]}`, "## a\n\nI am a\n\n## c\n\nI am c", ""},
+		{"twice the same", `{"question":"who?","models":["a","a"]}`, "", schemas.CodeInvalid},
+		{"only white space", `{"question":" "}`, "", schemas.CodeInvalid},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			k := &talks{answer: answer}
+			got, err := call(t, list, "compare_models", tt.input, k.call())
+			if tt.code != "" {
+				if schemas.Visible(err).Code != tt.code {
+					t.Errorf("got %v, want %s", err, tt.code)
+				}
+				return
+			}
+			if d := cmp.Diff(tt.want, got.Text); d != "" || err != nil {
+				t.Errorf("error %v; the result (-want +got):\n%s", err, d)
+			}
+			for _, a := range k.asked {
+				if label, rest, _ := strings.Cut(a, "|"); rest != label+"|0|who?" {
+					t.Errorf("asked %q", a)
+				}
+			}
+		})
+	}
+	for _, input := range []string{`{"question":"who?","models":["a","x"]}`, `{"question":"who?","models":["a"]}`} {
+		if err := list[0].Check([]byte(input)); err == nil {
+			t.Errorf("%s is taken", input)
+		}
+	}
+	k := &talks{answer: func(string) (turn.Conclusion, error) { return turn.Conclusion{}, errModelAway }}
+	if _, err := call(t, list, "compare_models", `{"question":"who?"}`, k.call()); schemas.Visible(err).Code != schemas.CodeUpstreamUnavailable {
+		t.Errorf("when all fail: %v", err)
+	}
+}
