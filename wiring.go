@@ -163,6 +163,7 @@ func toolRegistry(c Config, data *store.Store, more []turn.Tool) (*tools.Registr
 	list, err := tools.Builtin(tools.Config{
 		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
 		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: services.NewDocuments(data),
+		Models: modelNames(c),
 	})
 	if err != nil {
 		return nil, err
