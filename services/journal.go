@@ -20,11 +20,11 @@ const (
 
 	maxBatch   = 512
 	commitWait = 20 * time.Second
-	// gatherWait is how long writes are gathered while many come at once: a
-	// commit costs about as much as ten writes.
-	gatherWait = 2 * time.Millisecond
-	minBackoff = 20 * time.Millisecond
-	maxBackoff = time.Second
+	// gatherTurns bounds how often a commit lets others go first: one costs about
+	// as much as ten writes.
+	gatherTurns = 16
+	minBackoff  = 20 * time.Millisecond
+	maxBackoff  = time.Second
 )
 
 // journal brings the writes of all runs together: one goroutine commits what
@@ -108,15 +108,25 @@ func (j *journal) run(ctx context.Context) {
 // at once; while several come at a time, more are gathered.
 func (j *journal) drain() {
 	for {
-		runtime.Gosched() // who is about to submit does so first
-		if j.waiting() > 1 {
-			<-time.After(gatherWait)
-		}
+		j.gather()
 		batch := j.take()
 		if len(batch) == 0 {
 			return
 		}
 		j.commit(batch)
+	}
+}
+
+// gather lets those go first who are about to submit, until no more comes. It
+// waits for nobody.
+func (j *journal) gather() {
+	for before, turns := -1, 0; turns < gatherTurns; turns++ {
+		n := j.waiting()
+		if n == before {
+			return
+		}
+		before = n
+		runtime.Gosched()
 	}
 }
 
