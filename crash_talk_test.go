@@ -43,6 +43,7 @@ type talk struct {
 	patient  bool
 	hints    atomic.Int64
 	answered atomic.Bool
+	gate     <-chan struct{} // that the model waits for, nil for none
 }
 
 // newTalk makes up a question; the chat is made by its first message.
@@ -84,6 +85,14 @@ func (k *talk) plan(tools [][]string) {
 	k.want = strings.Join(parts, "\n\n")
 }
 
+// id is the run's; answered says that it is known.
+func (k *talk) id() string {
+	if !k.answered.Load() {
+		return ""
+	}
+	return k.runID
+}
+
 // keys are those of the calls that the model asks for.
 func (k *talk) keys() []string {
 	var list []string
@@ -97,7 +106,7 @@ func (k *talk) keys() []string {
 
 // run asks and follows to the end.
 func (k *talk) run(ctx context.Context) error {
-	k.scripted.Do(func() { k.w.script(k.question, k.turns) })
+	k.scripted.Do(func() { k.w.script(k.question, k.turns, k.gate) })
 	for {
 		over, err := k.connect(ctx)
 		if over || err != nil {
@@ -133,8 +142,10 @@ func (k *talk) connect(ctx context.Context) (over bool, err error) {
 		}
 		return false, fmt.Errorf("status %d after %d frames: %s", resp.StatusCode, len(k.got), body)
 	}
-	k.runID = resp.Header.Get("X-Run-Id")
-	k.answered.Store(true)
+	if !k.answered.Load() {
+		k.runID = resp.Header.Get("X-Run-Id")
+		k.answered.Store(true)
+	}
 	k.w.at("a run is answered")
 	for r := newStreamReader(resp.Body); ; {
 		f, err := r.next()

@@ -49,6 +49,9 @@ payload_types:
     summary: "Note {{.text}}"
 `
 
+// gateAfter is the number of words that the model writes before a gate.
+const gateAfter = 3
+
 // The pauses of the scripted servers, so that a kill finds runs in every phase.
 const (
 	modelPause = 3 * time.Millisecond
@@ -166,6 +169,13 @@ func (w *world) url(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return p.url
+}
+
+// leave says that the program is about to end.
+func (w *world) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = nil
 }
 
 // when has do called the first time that a phase comes up, before it goes on.
@@ -301,8 +311,9 @@ type modelTurn struct {
 // planned is a call that the model asks for.
 type planned struct{ tool, key string }
 
-// script makes the model's server give these turns for the question.
-func (w *world) script(question string, turns []modelTurn) {
+// script makes the model's server give these turns for the question, each once
+// the gate is open (nil is no gate).
+func (w *world) script(question string, turns []modelTurn, gate <-chan struct{}) {
 	results := 0
 	for _, one := range turns {
 		before := results
@@ -322,19 +333,22 @@ func (w *world) script(question string, turns []modelTurn) {
 			w.asked[question] = append(w.asked[question], a)
 			return true
 		}
-		w.model.On(match, w.reply(one, results))
+		w.model.On(match, w.reply(one, results, gate))
 		results += len(one.calls)
 	}
 }
 
 // reply is a turn on the wire, a word at a time.
-func (w *world) reply(one modelTurn, results int) upstream.Reply {
+func (w *world) reply(one modelTurn, results int, gate <-chan struct{}) upstream.Reply {
 	var parts []upstream.Part
 	add := func(phase string, part ...upstream.Part) {
 		parts = append(parts, part...)
 		parts = append(parts, w.phasePart(phase), upstream.Delay(modelPause))
 	}
-	for _, word := range strings.SplitAfter(one.text+one.tail, " ") {
+	for n, word := range strings.SplitAfter(one.text+one.tail, " ") {
+		if n == gateAfter {
+			parts = append(parts, gatedPart(gate))
+		}
 		add("the model writes", upstream.Say(word))
 	}
 	for i, c := range one.calls {

@@ -152,8 +152,9 @@ func (f *feed) publish(ctx context.Context, e *sse.Event) bool {
 	}
 }
 
-// streamWriter is the writer under the library: a deadline for each write, the
-// error checked, the request cancelled when a write fails. Of the library's
+// streamWriter is the writer under the library: a deadline for each write, in
+// pieces where it is long so that a slow client which reads gets it, the error
+// checked, the request cancelled when a write fails. Of the library's
 // flushes the first, of the bare header, is left out: an event follows.
 type streamWriter struct {
 	response *echo.Response
@@ -174,17 +175,18 @@ func (w *streamWriter) WriteHeader(status int) { w.response.WriteHeader(status) 
 // Write is of http.ResponseWriter. After a failure it takes everything, so that
 // the library comes to its end.
 func (w *streamWriter) Write(p []byte) (int, error) {
-	if w.broken {
-		return len(p), nil
+	n := len(p)
+	for len(p) > 0 && !w.broken {
+		piece := p[:min(len(p), maxFrames)]
+		if p = p[len(piece):]; !w.filled || len(piece) == maxFrames {
+			w.filled = true
+			w.deadline()
+		}
+		if _, err := w.response.Write(piece); err != nil {
+			w.breakOff(err)
+		}
 	}
-	if !w.filled {
-		w.filled = true
-		w.deadline()
-	}
-	if _, err := w.response.Write(p); err != nil {
-		w.breakOff(err)
-	}
-	return len(p), nil
+	return n, nil
 }
 
 // Flush is of http.Flusher.
