@@ -183,14 +183,12 @@ func (rec *recorder) stand(text string) {
 	rec.levels.closeBlock("completed")
 }
 
-// open returns the starts of the levels that are open after the event kept, the
-// outermost first.
+// open returns the starts of the levels that the earlier attempts left open, the
+// outermost first: also of those behind the event kept, which a reader may have
+// seen.
 func (p *prior) open() []runlog.Event {
 	var open []runlog.Event
 	for _, e := range p.events {
-		if e.Seq > p.kept {
-			break
-		}
 		switch e.Kind { //nolint:exhaustive // the other kinds open and close nothing
 		case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart:
 			open = append(open, e)
