@@ -21,20 +21,20 @@ func newAliases() *aliases {
 const uuidPattern = `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
 
 var (
-	idField     = regexp.MustCompile(`"(\w+)": ?"(` + uuidPattern + `|[0-9a-f]{8})"`)
+	idField     = regexp.MustCompile(`"(\w+)": ?"(` + uuidPattern + `|[0-9a-f]{8}|[0-9a-f]{24})"`)
 	runHead     = regexp.MustCompile(`(?m)^X-Run-Id: (` + uuidPattern + `)$`)
 	timeText    = regexp.MustCompile(`2000-01-0\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z`)
 	rowTime     = regexp.MustCompile(`("(?:created|updated)_at": ?)"[^"]*"`)
 	estimate    = regexp.MustCompile(`("(?:input|total)_tokens": ?)\d{4,}`)
 	promptField = regexp.MustCompile(`("system_prompt": ?)("(?:[^"\\]|\\.)*")`)
-	nameText    = regexp.MustCompile(`\b(RUN|MSG|CHAT|PAY|REQ)\d+\b`)
+	nameText    = regexp.MustCompile(`\b(RUN|MSG|CHAT|PAY|REQ|ASK)\d+\b`)
 	section     = regexp.MustCompile(`(?m)^## ([A-Z ]+)$`)
 )
 
 // kinds says by which field an id gets which name.
 var kinds = map[string]string{
 	"run_id": "RUN", "active_run_id": "RUN", "id": "MSG", "message_id": "MSG", "user_message_id": "MSG",
-	"chat_id": "CHAT", "payload_id": "PAY", "request_id": "REQ",
+	"chat_id": "CHAT", "payload_id": "PAY", "request_id": "REQ", "approval_id": "ASK",
 }
 
 // plain returns text with the names in it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 )
@@ -28,11 +29,15 @@ type (
 	lengthInput struct {
 		Lines int `json:"lines"`
 	}
+	aroundInput struct {
+		Questions []string `json:"questions"`
+	}
 	nothing struct{}
 )
 
 // labTools are tools that behave in ways that the built-in ones do not on
-// command. All are offered on every page.
+// command. All but reserve, weather__today and ask_around are
+// offered on every page.
 func labTools() []turn.Tool {
 	return []turn.Tool{
 		tools.NewText("wait", "Wait for some seconds.", waitTool, tools.Global(), tools.Idempotent()),
@@ -48,6 +53,12 @@ func labTools() []turn.Tool {
 			}
 			return "Seat " + in.Seat + " is booked.", nil
 		}, tools.Global()),
+		tools.NewText("reserve", "Reserve a seat, if the user wants it.", func(ctx context.Context, call *tools.Call, in seatInput) (string, error) {
+			if _, err := waitTool(ctx, call, waitInput{5}); err != nil {
+				return "", err
+			}
+			return "Seat " + in.Seat + " is reserved.", nil
+		}, tools.Confirm()),
 		tools.NewText("panic", "Fail in the worst way.", func(context.Context, *tools.Call, nothing) (string, error) {
 			panic(toolCanary)
 		}, tools.Global()),
@@ -63,6 +74,10 @@ func labTools() []turn.Tool {
 		tools.New("misfit", "Make a payload that does not fit its type.", func(context.Context, *tools.Call, nothing) (tools.Result, error) {
 			return tools.WithPayload("Found 2 pages: a and b.", "web_search_results", map[string]int{"results": 2})
 		}, tools.Global()),
+		tools.NewText("weather__today", "Say how the weather is.", func(context.Context, *tools.Call, nothing) (string, error) {
+			return "Sunny.", nil
+		}),
+		tools.NewText("ask_around", "Ask several questions, each a second behind the one before.", aroundTool, tools.Idempotent()),
 		tools.NewText("write", "Write many lines.", func(_ context.Context, _ *tools.Call, in lengthInput) (string, error) {
 			var b strings.Builder
 			for i := range in.Lines {
@@ -90,4 +105,32 @@ func countTool(_ context.Context, call *tools.Call, in countInput) (string, erro
 	}
 	call.Progress("checking", "Counted once more", 0.1, nil)
 	return fmt.Sprintf("Counted to %d.", in.To), nil
+}
+
+// aroundTool has a conversation for each question. They begin one after the
+// other, so that a transcript knows which of them gets which reply.
+func aroundTool(ctx context.Context, call *tools.Call, in aroundInput) (string, error) {
+	branches := make([]concurrent.Branch[turn.Conclusion], len(in.Questions))
+	for i, q := range in.Questions {
+		branches[i] = func(ctx context.Context) (turn.Conclusion, error) {
+			if _, err := waitTool(ctx, call, waitInput{i}); err != nil {
+				return turn.Conclusion{}, err
+			}
+			return call.Converse(ctx, q, turn.Request{
+				System: "Be brief.", Messages: []turn.Message{{Role: turn.User, Content: q}}, Tools: call.Tools("count", "wait"),
+			})
+		}
+	}
+	var b strings.Builder
+	for i, r := range concurrent.All(ctx, concurrent.Options{}, branches...) {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		text := r.Value.Text
+		if r.Err != nil {
+			text = "failed: " + schemas.Visible(r.Err).Message
+		}
+		fmt.Fprintf(&b, "%s: %s\n", in.Questions[i], text)
+	}
+	return b.String(), nil
 }

@@ -19,8 +19,6 @@ const (
 	// maxClientSchema that of its schema, both in bytes.
 	maxClientOutput = 256 << 10
 	maxClientSchema = 32 << 10
-	// maxSchemaFault is how much is told of what is wrong with a schema.
-	maxSchemaFault = 300
 )
 
 // What is told of an answer that comes too late.
@@ -111,7 +109,7 @@ func (r *Runs) settle(ctx context.Context, user schemas.User, w, answer record.W
 			return schemas.Run{}, err
 		}
 		if one := r.find(w.RunID); one != nil {
-			one.bells.ring(w.Index)
+			defer one.bells.ring(w.Index) // the run goes on once its state has been read
 		}
 	}
 	switch {
@@ -215,8 +213,11 @@ func (r *Runs) clientToolFault(def schemas.ClientTool, taken bool) (field, why s
 	case r.MakeClientTool == nil:
 		return "name", "tools of the page are not taken here"
 	}
+	if len(def.InputSchema) == 0 {
+		return "input_schema", "is required"
+	}
 	if _, err := r.MakeClientTool(def); err != nil {
-		return "input_schema", "is no JSON schema of an object that can be used: " + cutText(err.Error(), maxSchemaFault)
+		return "input_schema", "must be a JSON schema of type object that refers to nothing outside of it"
 	}
 	return "", ""
 }

@@ -86,7 +86,7 @@ func testParts() services.PageParts {
 			if !strings.HasPrefix(def.URL, "https://") {
 				return turn.Tool{}, errors.New("url: no https")
 			}
-			return turn.Tool{Name: def.Name, Description: def.Description, InputSchema: def.InputSchema, PayloadType: def.PayloadType, Idempotent: def.Idempotent}, nil
+			return turn.Tool{Name: def.Name, Description: def.Description, InputSchema: def.InputSchema, PayloadType: def.PayloadType, Idempotent: def.Idempotent, Confirm: def.Confirm}, nil
 		},
 		MakePayloadType: func(def turn.PayloadDef) (turn.PayloadType, error) {
 			if len(def.Schema) == 0 {
@@ -206,6 +206,7 @@ http_tools:
     headers: {Authorization: "Bearer ${stock_key}"}
     payload: /data
     payload_type: scoped
+    confirm: true
 tools: [list_reports]
 actions:
   - {action: open_item, description: Opens the item., handler: client}
@@ -238,8 +239,8 @@ func TestOwnPage(t *testing.T) {
 	if diff := cmp.Diff(want, offerLine(o)); diff != "" {
 		t.Errorf("offer (-want +got):\n%s", diff)
 	}
-	if o.Identity != "You watch open orders." || o.Actions[0].Description != "Puts the chat away." || !o.Tools[4].Idempotent {
-		t.Errorf("got identity %q, action %v, idempotent GET %t", o.Identity, o.Actions[0], o.Tools[4].Idempotent)
+	if o.Identity != "You watch open orders." || o.Actions[0].Description != "Puts the chat away." || !o.Tools[4].Idempotent || !o.Tools[4].Confirm {
+		t.Errorf("got identity %q, action %v, idempotent GET %t, to confirm %t", o.Identity, o.Actions[0], o.Tools[4].Idempotent, o.Tools[4].Confirm)
 	}
 	if diff := cmp.Diff(map[string]string{"Authorization": "Bearer s3cret"}, headers); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)

@@ -177,6 +177,7 @@ func (r *pageReader) httpTool(n *yaml.Node) pageTool {
 		},
 		"payload":      func(n *yaml.Node) { t.Payload = r.text(n) },
 		"payload_type": func(n *yaml.Node) { t.PayloadType = r.text(n) },
+		"confirm":      func(n *yaml.Node) { t.Confirm = r.bool(n) },
 		"idempotent":   func(n *yaml.Node) { t.Idempotent, idempotent = r.bool(n), true },
 	})
 	if t.Method == "" {

@@ -64,6 +64,9 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	if def.Idempotent {
 		options = append(options, Idempotent())
 	}
+	if def.Confirm {
+		options = append(options, Confirm())
+	}
 	schema := def.InputSchema
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object"}`)

@@ -69,9 +69,9 @@ type ToolWaiting struct {
 // ToolAnswered says that a call waits no longer; its ToolStart follows, also
 // where the answer is the call's outcome.
 type ToolAnswered struct {
-	Index  int
-	ID     string
-	Name   string
+	Index int
+	ID    string
+	Name  string
 	Verdict
 }
 

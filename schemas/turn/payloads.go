@@ -57,6 +57,8 @@ type HTTPTool struct {
 	Payload     string
 	PayloadType string
 	Idempotent  bool
+	// Confirm makes each call wait for the user's approval.
+	Confirm bool
 }
 
 // Found is what the model wrote into one reply for the page: it is cut out of
