@@ -1,5 +1,5 @@
 # make run    starts the service on http://127.0.0.1:8080
-# make test   runs every test: on SQLite, on Postgres, against other programs
+# make test   runs every test: on SQLite, on Postgres, against other programs, in a browser
 # make check  is what CI runs: format, lint, modules, tests, generated files, known vulnerabilities
 
 SHELL := bash
@@ -16,7 +16,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # What talks to a database.
 POSTGRES_TESTS := ./store/...
 
-.PHONY: run build test test-go test-postgres mcp-everything check lint fmt tidy vet generated vuln bench clean
+.PHONY: run build test test-go test-postgres mcp-everything web web-check web-test check lint fmt tidy vet generated vuln bench clean
 
 run:
 	go run .
@@ -24,20 +24,40 @@ run:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/chattray .
 
-test: test-go test-postgres mcp-everything
+test: test-go test-postgres mcp-everything web-test
 
 test-go:
 	go test $(RACE) -shuffle=on -timeout 10m ./...
 
 test-postgres:
 	.ci/with-postgres go test $(RACE) -shuffle=on -count=1 -timeout 10m $(POSTGRES_TESTS)
+	.ci/with-postgres go test -count=1 -timeout 10m -run 'TestKilled|Outage|TestStop' .
 
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything:
 	cd tools/mcp/everything && npm ci --ignore-scripts
 	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything . ./tools/mcp
 
-check: tidy vet lint test-go generated vuln
+# The React package and the page, whose files in web/dist are committed: the
+# service is built without Node.
+web: web/node_modules
+	cd web && npm run generate && npm run build
+
+web/node_modules: web/package.json web/package-lock.json
+	cd web && npm ci --ignore-scripts
+	touch $@
+
+# Lint, types, and that the committed page is the one that is built now.
+web-check: web/node_modules
+	cd web && npm run lint && npm run types
+	@before=$$(git status --porcelain web | sha256sum); $(MAKE) --no-print-directory web; \
+	[ "$$before" = "$$(git status --porcelain web | sha256sum)" ] || { git status --short web; echo "web/dist or the types are out of date: make web" >&2; exit 1; }
+
+# Components and reducers, then the page in Chromium against the service.
+web-test: web/node_modules
+	cd web && npm test && npm run e2e
+
+check: tidy vet lint test-go generated web-check vuln
 
 lint: $(LINT)
 	$(LINT) run ./...
