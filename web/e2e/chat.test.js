@@ -37,7 +37,7 @@ test('tool cards are live in their places, collapsed, and show input and output'
   await page.ask('Search articles about mercury and list the reports')
   await page.locator('.ct-tool').first().waitFor()
   await page.settled()
-  const order = () => page.answers.last().locator('.ct-bubble').evaluate((bubble) => [...bubble.querySelectorAll('.ct-tool-name, .ct-md > p, .ct-md h3')].map((e) => e.textContent.slice(0, 24)))
+  const order = () => page.answers.last().locator('.ct-bubble').evaluate((bubble) => [...bubble.querySelectorAll('.ct-tool-name, .ct-md p, .ct-md h3')].map((e) => e.textContent.slice(0, 24)))
   const live = await order()
   assert.deepEqual(live.slice(1, 4), ['Let me search the articl', 'search_articles', 'list_reports'])
   const card = page.locator('.ct-tool[data-tool=search_articles]')

@@ -85,8 +85,8 @@ export function ChatTray(props: ChatTrayProps) {
 
   const openPayload = useCallback((payload: CustomPayload) => setSide({ kind: 'payload', id: payload.payload_id ?? payload.type, payload }), [])
   const handlerOf = useCallback((type: string) => payloadHandlerFor(type, payloadHandlers), [payloadHandlers])
+  useEffect(() => setSide(null), [state.conversationId])
   useLatestPayload(state, props.openPayloads ?? 'all', handlerOf, openPayload)
-  useEffect(() => setSide(null), [state.conversationId === null])
   useCompleted(state.messages, state.isLoading, onComplete)
 
   const show = useCallback((on: boolean) => {

@@ -75,55 +75,50 @@ function EditMessage({ message, done }: { message: GeneralChatMessage; done: () 
   )
 }
 
+/** An answer, while it is written and when it is kept: one component, so that nothing is laid out anew at its end. */
 function Answer({ message, last, busy, onAction }: MessageProps) {
   const labels = useLabels()
   const view = message.view
+  const live = message.status === LIVE
   const sections = useMemo(() => {
-    const seen = view && view.attempt === 1 ? sectionsOf(view) : []
+    const seen = view && (live || view.attempt === 1) ? sectionsOf(view) : []
     return seen.length > 0 ? seen : null
-  }, [view])
+  }, [view, live])
   const parts = useMemo(() => (sections ? [] : partsOfContent(message.content, message.tool_history)), [sections, message.content, message.tool_history])
-  const payloads = (message.payloads ?? []).filter(openable)
+  const payloads = useMemo(() => (live && view ? payloadsOf(view) : (message.payloads ?? [])).filter(openable), [live, view, message.payloads])
   const empty = !sections && parts.length === 0
-  return (
-    <article className="ct-message" data-role="assistant" data-status={message.status} aria-label={labels.assistant}>
-      {!(empty && message.status === 'error') && (
-        <div className="ct-bubble">
-          {sections ? <Sections sections={sections} runId={message.run_id} streaming={false} /> : <Parts parts={parts} runId={message.run_id} streaming={false} />}
-          {empty && <p className="ct-muted">{labels.incomplete}</p>}
-          <Notes message={message} />
-          <PayloadButtons payloads={payloads} />
-        </div>
-      )}
-      {message.status === 'error' && <ErrorNote message={message} last={last} busy={busy} />}
-      {last && <Suggestions message={message} busy={busy} onAction={onAction} />}
-      <AnswerTools message={message} last={last} busy={busy} />
-    </article>
-  )
-}
-
-/** The answer that is being written. */
-export const LiveMessage = memo(function LiveMessage({ run }: { run: RunView }) {
-  const labels = useLabels()
-  const sections = useMemo(() => sectionsOf(run), [run])
-  const payloads = useMemo(() => payloadsOf(run).filter(openable), [run])
-  if (sections.length === 0) {
+  if (live && empty) {
     return (
       <article className="ct-message" data-role="assistant" aria-label={labels.assistant}>
-        <div className="ct-bubble ct-thinking"><Dots />{run.status ?? labels.thinking}</div>
+        <div className="ct-bubble ct-thinking"><Dots />{view?.status ?? labels.thinking}</div>
       </article>
     )
   }
   return (
-    <article className="ct-message" data-role="assistant" data-status="streaming" aria-label={labels.assistant} aria-busy="true">
-      <div className="ct-bubble">
-        <Sections sections={sections} runId={run.runId} streaming />
-        <PayloadButtons payloads={payloads} />
-        <div className="ct-live"><Dots />{run.status && <span>{run.status}</span>}</div>
-      </div>
+    <article className="ct-message" data-role="assistant" data-status={live ? 'streaming' : message.status} aria-label={labels.assistant} aria-busy={live || undefined}>
+      {!(empty && message.status === 'error') && (
+        <div className="ct-bubble">
+          {sections ? <Sections sections={sections} runId={message.run_id} streaming={live} /> : <Parts parts={parts} runId={message.run_id} streaming={false} />}
+          {empty && <p className="ct-muted">{labels.incomplete}</p>}
+          {!live && <Notes message={message} />}
+          <PayloadButtons payloads={payloads} />
+          {live && <div className="ct-live"><Dots />{view?.status && <span>{view.status}</span>}</div>}
+        </div>
+      )}
+      {message.status === 'error' && <ErrorNote message={message} last={last} busy={busy} />}
+      {last && !live && <Suggestions message={message} busy={busy} onAction={onAction} />}
+      {!live && <AnswerTools message={message} last={last} busy={busy} />}
     </article>
   )
-})
+}
+
+/** The status of the answer that is being written; no message of the service has it. */
+const LIVE = 'streaming' as GeneralChatMessage['status']
+
+/** A run under way as a message. */
+export function liveMessage(run: RunView): GeneralChatMessage {
+  return { id: 'live', role: 'assistant', type: 'md', content: '', status: LIVE, created_at: '', run_id: run.runId || undefined, view: run }
+}
 
 function Dots() {
   return <span className="ct-dots" aria-hidden="true"><i /><i /><i /></span>

@@ -4,7 +4,7 @@ import { useChatStore } from '../state/context'
 import type { ChatState } from '../state/state'
 import { useLabels } from '../state/ui'
 import { ArrowDownIcon } from './icons'
-import { LiveMessage, MessageView } from './Message'
+import { liveMessage, MessageView } from './Message'
 
 /** The conversation. It stays at its end while the reader is there, and offers a way back when they are not. */
 export function MessageList({ state, empty, onAction }: { state: ChatState; empty: ReactNode; onAction: (action: SuggestedAction) => void }) {
@@ -12,6 +12,7 @@ export function MessageList({ state, empty, onAction }: { state: ChatState; empt
   const store = useChatStore()
   const { scroller, content, stuck, jump } = useStickToEnd(state.conversationId, state.isOpening, state.messages.filter((m) => m.role === 'user').length)
   const busy = state.isLoading
+  const shown = state.run ? [...state.messages, liveMessage(state.run)] : state.messages
   const nothing = state.messages.length === 0 && !state.run
   return (
     <div className="ct-list-frame">
@@ -19,10 +20,9 @@ export function MessageList({ state, empty, onAction }: { state: ChatState; empt
         <div className="ct-list-content" ref={content}>
           {state.olderCursor && <button type="button" className="ct-button ct-small ct-older" onClick={() => void store.loadOlder()}>{labels.older}</button>}
           {nothing && (state.isOpening ? <p className="ct-muted ct-center">{labels.loading}</p> : empty)}
-          {state.messages.map((message, i) => (
-            <MessageView key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === state.messages.length - 1 && !busy} busy={busy} onAction={onAction} />
+          {shown.map((message, i) => (
+            <MessageView key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === shown.length - 1 && !busy} busy={busy} onAction={onAction} />
           ))}
-          {state.run && <LiveMessage key={state.run.runId || 'live'} run={state.run} />}
         </div>
       </div>
       {!stuck && !nothing && (

@@ -5,7 +5,7 @@ import remarkGfm from 'remark-gfm'
 import remend from 'remend'
 import { CheckIcon, CopyIcon, ExternalIcon, ImageIcon } from '../components/icons'
 import { useLabels } from '../state/ui'
-import { definitionsOf, emptySplit, fencedCode, splitMarkdown } from './split'
+import { definitionsOf, emptySplit, fencedCode, splitMarkdown, tooDeep } from './split'
 
 /**
  * Text of a model as Markdown. There is no raw HTML, no link but http, https and mailto, and no image is fetched before
@@ -16,17 +16,25 @@ export const Markdown = memo(function Markdown({ text, streaming = false }: { te
   const split = useMemo(() => (last.current = splitMarkdown(text, last.current)), [text])
   const definitions = useMemo(() => (streaming ? '' : definitionsOf(text)), [text, streaming])
   return (
-    <div className="ct-md" dir="auto">
-      {split.chunks.map((chunk, i) => (
-        <Chunk key={i} text={chunk} streaming={streaming && i === split.chunks.length - 1} definitions={definitions !== '' && chunk.includes('[') ? definitions : ''} />
+    <div className="ct-md" dir="auto" data-long={split.chunks.length > GROUP || undefined}>
+      {Array.from({ length: Math.ceil(split.chunks.length / GROUP) }, (_, group) => (
+        <div className="ct-md-group" key={group}>
+          {split.chunks.slice(group * GROUP, (group + 1) * GROUP).map((chunk, i) => (
+            <Chunk key={i} text={chunk} streaming={streaming && group * GROUP + i === split.chunks.length - 1} definitions={definitions !== '' && chunk.includes('[') ? definitions : ''} />
+          ))}
+        </div>
       ))}
     </div>
   )
 })
 
+/** Blocks that are laid out together; of a long text, groups out of sight are not laid out. */
+const GROUP = 24
+
 const Chunk = memo(function Chunk({ text, streaming, definitions }: { text: string; streaming: boolean; definitions: string }) {
   const code = fencedCode(text)
   if (code) return <CodeBlock language={code.language} code={code.code} />
+  if (tooDeep(text)) return <pre className="ct-plain">{text}</pre>
   const source = streaming ? remend(text) : definitions ? `${text}\n\n${definitions}` : text
   return (
     <Boundary text={text}>

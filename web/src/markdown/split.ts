@@ -93,3 +93,8 @@ export function fencedCode(chunk: string): { language: string; code: string } | 
   const code = close ? rest.slice(0, close.index) : rest
   return new RegExp(`(?:^|\\n) {0,3}${mark}`).test(code) ? null : { language, code }
 }
+
+/** Whether quotations and lists are nested deeper than anybody reads; laying that out would cost seconds. */
+export function tooDeep(chunk: string): boolean {
+  return /^(?:[ \t]{0,8}(?:>|[-*+]|\d{1,9}[.)])){30}/m.test(chunk)
+}

@@ -1,0 +1,115 @@
+// Measures what the design promises, on this machine: npm run perf
+// A scripted model streams 20,000 tokens of Markdown through the real service into the page in Chromium. The page asks for
+// every frame of the screen, so that the distance between two frames in Chromium's trace is how long one took.
+import { createServer } from 'node:http'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const TOKENS = 20_000
+const PER_SECOND = Number(process.env.TOKENS_PER_SECOND ?? 500)
+const LIMIT = { frame: 50, text: 1000 }
+
+const work = mkdtempSync(join(tmpdir(), 'chattray-perf-'))
+process.env.E2E_WORK = work
+process.env.CHROMIUM ??= '/usr/bin/chromium'
+const { browser, service } = await import('./world.js')
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+if (!process.env.E2E_BINARY) {
+  process.env.E2E_BINARY = join(work, 'chattray')
+  if (spawnSync('go', ['build', '-o', process.env.E2E_BINARY, '.'], { cwd: root, stdio: 'inherit' }).status !== 0) process.exit(1)
+}
+const text = readFileSync(join(root, 'agents/demo/texts/long.md'), 'utf8')
+const words = text.match(/\S+\s*/g)
+
+/** A model that says as many tokens as are wanted, at an even pace. */
+const model = createServer(async (request, response) => {
+  for await (const _ of request);
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+  const start = performance.now()
+  for (let said = 0; said < TOKENS; ) {
+    const due = Math.min(TOKENS, Math.ceil(((performance.now() - start) / 1000) * PER_SECOND) + 1)
+    for (; said < due; said++) {
+      const word = said % words.length === 0 ? `\n\n${words[0]}` : words[said % words.length]
+      response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: word } }] })}\n\n`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 4))
+  }
+  response.end(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`)
+})
+model.listen(0, '127.0.0.1')
+await once(model, 'listening')
+
+const at = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+const round = (n) => Math.round(n * 10) / 10
+const report = {}
+const chromium = await browser()
+const server = await service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${model.address().port}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'x', CHATTRAY_MAX_TOKENS: '100000' })
+try {
+  const firsts = []
+  for (let i = 0; i < 5; i++) {
+    const page = await chromium.open(server.url)
+    await page.getByRole('heading', { name: 'How can I help?' }).waitFor()
+    firsts.push(await page.evaluate(() => new Promise((resolve) => {
+      new PerformanceObserver((list) => resolve(list.getEntries().at(-1).startTime)).observe({ type: 'largest-contentful-paint', buffered: true })
+    })))
+    await page.context().close()
+  }
+  report.text_painted_ms = firsts.sort((a, b) => a - b).map(round)
+
+  const page = await chromium.open(`${server.url}/#/streams`)
+  const cdp = await page.context().newCDPSession(page)
+  await page.evaluate(() => {
+    const spin = () => requestAnimationFrame(spin)
+    spin()
+  })
+  const events = []
+  cdp.on('Tracing.dataCollected', ({ value }) => events.push(...value))
+  await cdp.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline', 'toplevel', 'blink.user_timing'], excludedCategories: ['*'] } })
+  const start = Date.now()
+  await page.ask('Say much.')
+  await page.locator('.ct-message[data-status=streaming]').waitFor()
+  await page.evaluate(() => performance.mark('begin'))
+  await page.settled(180_000)
+  await page.evaluate(() => performance.mark('end'))
+  report.seconds = round((Date.now() - start) / 1000)
+  report.characters = await page.answers.last().locator('.ct-md').evaluate((e) => e.textContent.length)
+  const done = new Promise((resolve) => cdp.once('Tracing.tracingComplete', resolve))
+  await cdp.send('Tracing.end')
+  await done
+  const mark = (name) => events.find((e) => e.name === name && e.cat.includes('user_timing')).ts
+  const [from, to] = [mark('begin'), mark('end')]
+  const main = events.find((e) => e.name === 'begin').tid
+  const within = (e) => e.ts >= from && e.ts <= to
+  // Callbacks of one frame run one behind the other; a frame begins with the first of them.
+  const frames = events.filter((e) => e.name === 'FireAnimationFrame' && e.tid === main && within(e)).sort((a, b) => a.ts - b.ts).reduce((list, e) => {
+    if (e.ts > list.end + 1000) list.push(e.ts)
+    list.end = e.ts + (e.dur ?? 0)
+    return list
+  }, Object.assign([], { end: 0 }))
+  const times = frames.slice(1).map((t, i) => (t - frames[i]) / 1000).sort((a, b) => a - b)
+  const tasks = events.filter((e) => e.name === 'RunTask' && e.tid === main && e.dur && within(e)).map((e) => e.dur / 1000).sort((a, b) => a - b)
+  if (process.env.PERF_NAMES) {
+    const sums = new Map()
+    for (const e of events) if (e.tid === main && within(e)) sums.set(e.name, [(sums.get(e.name)?.[0] ?? 0) + 1, (sums.get(e.name)?.[1] ?? 0) + (e.dur ?? 0) / 1000, Math.max(sums.get(e.name)?.[2] ?? 0, (e.dur ?? 0) / 1000)])
+    console.log([...sums].sort((a, b) => b[1][1] - a[1][1]).slice(0, 30).map(([n, [c, d, m]]) => `${n} ${c} ${round(d)} ${round(m)}`).join('\n'))
+  }
+  report.frames = { count: times.length, median: round(at(times, 0.5)), p95: round(at(times, 0.95)), p99: round(at(times, 0.99)), longest: round(times.at(-1)) }
+  report.tasks_over_50_ms = tasks.filter((t) => t > 50).length
+  report.longest_task_ms = round(tasks.at(-1))
+  report.busy_share = round((tasks.reduce((a, b) => a + b, 0) / ((to - from) / 1000)) * 100) / 100
+} finally {
+  await chromium.close()
+  await server.kill()
+  model.closeAllConnections()
+  model.close()
+  rmSync(work, { recursive: true, force: true })
+}
+console.log(JSON.stringify({ tokens: TOKENS, tokens_per_second: PER_SECOND, ...report }, null, 2))
+const ok = report.frames.p95 <= LIMIT.frame && at(report.text_painted_ms, 0.5) < LIMIT.text
+if (!ok) console.error(`over the limit: frames ${LIMIT.frame} ms at the 95th percentile, text ${LIMIT.text} ms`)
+process.exit(ok ? 0 : 1)

@@ -1,0 +1,81 @@
+import { render } from '@testing-library/react'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { partialTexts } from '../src/documents/partial'
+import { Markdown, safeUrl } from '../src/markdown/Markdown'
+import { emptySplit, fencedCode, splitMarkdown } from '../src/markdown/split'
+
+const texts = ['markdown', 'hostile', 'long', 'help'].map((name) => readFileSync(`../agents/demo/texts/${name}.md`, 'utf8'))
+
+describe('splitting', () => {
+  it.each(texts.map((text, i) => [i, text] as const))('text %i: nothing is lost, and growing gives what the whole gives', (_, text) => {
+    let split = emptySplit
+    for (let end = 0; end <= text.length; end += 7) {
+      split = splitMarkdown(text.slice(0, end), split)
+      expect(split.chunks.join('').trim()).toBe(text.slice(0, end).trim())
+    }
+    expect(splitMarkdown(text, split).chunks).toEqual(splitMarkdown(text).chunks)
+    expect(splitMarkdown(text).chunks.length).toBeGreaterThan(3)
+  })
+
+  it('keeps code, lists and indented parts whole', () => {
+    expect(splitMarkdown('a\n\n```\nx\n\ny\n```\n\nb').chunks).toHaveLength(3)
+    expect(splitMarkdown('1. a\n\n2. b\n\n   c\n\nd').chunks).toHaveLength(2)
+    expect(splitMarkdown('- a\n\n    code\n\n- b').chunks).toHaveLength(1)
+  })
+
+  it('knows code by its fences', () => {
+    expect(fencedCode('```go\nx := 1\n```\n')).toEqual({ language: 'go', code: 'x := 1' })
+    expect(fencedCode('```go\nx := 1\n')).toEqual({ language: 'go', code: 'x := 1' })
+    expect(fencedCode('```\n```\n')).toEqual({ language: '', code: '' })
+    expect(fencedCode('```a\nx\n```\nmore\n```\n')).toBeNull()
+    expect(fencedCode('text')).toBeNull()
+  })
+})
+
+describe('Markdown', () => {
+  it('shows nothing of HTML, dead links and no image', () => {
+    const { container } = render(<Markdown text={texts[1]!} />)
+    expect(container.querySelectorAll('script, iframe, img, style, svg[onload]')).toHaveLength(0)
+    for (const link of container.querySelectorAll('a')) expect(link.getAttribute('href')).toMatch(/^https?:/)
+    expect(container.querySelectorAll('.ct-dead-link').length).toBeGreaterThan(3)
+    expect(container.textContent).toContain('Show image from example.com')
+    expect(container.querySelectorAll('tbody tr')).toHaveLength(30)
+  })
+
+  it('closes what is open while it streams', () => {
+    const { container } = render(<Markdown text="This is **bold" streaming />)
+    expect(container.querySelector('strong')?.textContent).toContain('bold')
+    expect(container.textContent).not.toContain('**')
+  })
+
+  it('finds definitions in other blocks', () => {
+    const { container } = render(<Markdown text={'See [this][a].\n\nMore.\n\n[a]: https://example.com/x'} />)
+    expect(container.querySelector('a')?.getAttribute('href')).toBe('https://example.com/x')
+  })
+
+  it('takes no harm from depth', () => {
+    const { container } = render(<Markdown text={`${'> '.repeat(3000)}deep\n\n${'- '.repeat(500)}x\n\n${'['.repeat(5000)}`} />)
+    expect(container.textContent).toContain('deep')
+  })
+
+  it.each([
+    ['https://example.com/a?b#c', true], ['http://example.com', true], ['mailto:a@example.com', true], ['/local', true], ['#part', true],
+    ['javascript:alert(1)', false], [' JaVaScRiPt:alert(1)', false], ['data:text/html,x', false], ['vbscript:x', false], ['//elsewhere.example', true], ['java\nscript:alert(1)', false], ['blob:https://x', false], ['file:///etc/passwd', false],
+  ])('address %j is safe: %s', (url, safe) => expect(safeUrl(url) !== '').toBe(safe))
+})
+
+describe('arguments that are still written', () => {
+  const whole = { list: [1, { a: 'x,}"' }], block_id: 'b1', n: -1.5, ok: true, content: 'Größe "quoted"\n\\ 😀 \u0001 end' }
+  it('give their texts at every cut, each a beginning of the whole', () => {
+    for (const text of [JSON.stringify(whole), JSON.stringify(whole, null, 2), JSON.stringify(whole).replace('ö', '\\u00f6').replace('😀', '\\ud83d\\ude00')]) {
+      for (let end = 0; end <= text.length; end++) {
+        const { content = '', block_id: id = '', ...rest } = partialTexts(text.slice(0, end))
+        expect(rest).toEqual({})
+        expect(whole.content.startsWith(content)).toBe(true)
+        expect(whole.block_id.startsWith(id)).toBe(true)
+      }
+      expect(partialTexts(text)).toEqual({ block_id: 'b1', content: whole.content })
+    }
+  })
+})

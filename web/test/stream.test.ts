@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ApiError } from '../src'
+import { STREAM_LIMITS } from '../src/api/stream'
+import { answerFrames, fakeApi, json, sse } from './fakes'
+
+const request = { message: 'hi' }
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** Reads a stream to its end, letting all waits pass. */
+async function read(stream: AsyncGenerator<{ id: string; data: unknown }>): Promise<string[]> {
+  const ids: string[] = []
+  const done = (async () => {
+    for await (const { id } of stream) ids.push(id)
+  })()
+  let over = false
+  done.then(() => (over = true), () => (over = true))
+  while (!over) await vi.advanceTimersByTimeAsync(STREAM_LIMITS.longestWait)
+  await done
+  return ids
+}
+
+/** A body that breaks off with an error of the network. */
+const broken = (frames: unknown[], from = 1) => {
+  const whole = sse(frames, from)
+  const body = new ReadableStream({
+    async start(controller) {
+      controller.enqueue(new TextEncoder().encode(await whole.text()))
+    },
+    pull(controller) {
+      controller.error(new TypeError('network'))
+    },
+  })
+  return new Response(body, { headers: whole.headers })
+}
+
+describe('a stream', () => {
+  const frames = answerFrames('Hello')
+
+  it('is read to its end', async () => {
+    const { api, calls } = fakeApi(() => sse(frames))
+    expect(await read(api.streamMessage(request, new AbortController().signal))).toEqual(['1', '2', '3', '4', '5', '6'])
+    expect(calls).toHaveLength(1)
+    expect(calls[0]!.headers['Idempotency-Key']).toMatch(/.{8}/)
+  })
+
+  it('goes on behind its cursor when the line breaks or ends early', async () => {
+    const links: string[] = []
+    const { api, calls } = fakeApi(({ method, headers }) => {
+      if (method === 'POST') return broken(frames.slice(0, 2))
+      if (headers['Last-Event-ID'] === '2') return sse(frames.slice(2, 3), 3)
+      return sse(frames.slice(3), 4)
+    })
+    const ids = await read(api.streamMessage(request, new AbortController().signal, { onConnection: (s) => links.push(s) }))
+    expect(ids).toEqual(['1', '2', '3', '4', '5', '6'])
+    expect(calls.map((c) => c.headers['Last-Event-ID'])).toEqual([undefined, '2', '3'])
+    expect(calls[1]!.path).toBe('/api/chat/runs/run-1/stream?dialect=messages')
+    expect(links).toEqual(['connecting', 'live', 'reconnecting', 'live', 'reconnecting', 'live'])
+  })
+
+  it('is asked for again under the same key when the service cannot be reached', async () => {
+    let tries = 0
+    const { api, calls } = fakeApi(() => {
+      if (++tries < 4) throw new TypeError('refused')
+      return sse(frames)
+    })
+    expect(await read(api.streamMessage(request, new AbortController().signal))).toHaveLength(6)
+    expect(new Set(calls.map((c) => c.headers['Idempotency-Key'])).size).toBe(1)
+  })
+
+  it('ends at 204', async () => {
+    const { api } = fakeApi(({ method }) => (method === 'POST' ? sse(frames.slice(0, 2)) : new Response(null, { status: 204 })))
+    expect(await read(api.streamMessage(request, new AbortController().signal))).toEqual(['1', '2'])
+  })
+
+  it('waits out a service that restarts, and gives up on a refusal', async () => {
+    let tries = 0
+    const { api } = fakeApi(({ method }) => {
+      if (method === 'POST') return sse(frames.slice(0, 1))
+      return ++tries < 3 ? json({ detail: 'about to stop', code: 'shutting_down' }, 503) : json({ detail: 'gone', code: 'not_found' }, 404)
+    })
+    await expect(read(api.streamMessage(request, new AbortController().signal))).rejects.toThrow('gone')
+    expect(tries).toBe(3)
+  })
+
+  it('throws what the service says at once', async () => {
+    const { api } = fakeApi(() => json({ detail: 'the body has values that are not allowed', code: 'invalid', errors: [{ pointer: '/message', detail: 'must not be empty' }] }, 422))
+    const failed = await read(api.streamMessage(request, new AbortController().signal)).catch((e: unknown) => e)
+    expect(failed).toBeInstanceOf(ApiError)
+    expect(failed).toMatchObject({ status: 422, code: 'invalid', retryable: false, message: 'the body has values that are not allowed: /message must not be empty' })
+  })
+
+  it('gives up in the end', async () => {
+    const { api, calls } = fakeApi(() => {
+      throw new TypeError('refused')
+    })
+    await expect(read(api.streamMessage(request, new AbortController().signal))).rejects.toThrow('cannot be reached')
+    expect(calls).toHaveLength(STREAM_LIMITS.attempts + 1)
+  })
+
+  it('stops when it is told to', async () => {
+    const stop = new AbortController()
+    const { api } = fakeApi(() => broken(frames.slice(0, 2)))
+    const ids: string[] = []
+    for await (const { id } of api.streamMessage(request, stop.signal)) {
+      ids.push(id)
+      if (id === '2') stop.abort()
+    }
+    expect(ids).toEqual(['1', '2'])
+  })
+})

@@ -1,0 +1,150 @@
+import { render, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { describe, expect, it, vi } from 'vitest'
+import { ChatProvider, ChatTray, registerPayloadHandler, useChatContext, useGeneralChat, type ChatTrayProps } from '../src'
+import { answerFrames, event, fakeApi, frame, json, sse, type Call } from './fakes'
+
+function show(answer: (call: Call) => Response | Promise<Response> | undefined, props: Partial<ChatTrayProps> = {}, inside?: React.ReactNode) {
+  const { api, calls } = fakeApi(answer)
+  render(<ChatProvider api={api} storageKey=""><ChatTray layout="sidebar" {...props} />{inside}</ChatProvider>)
+  return { calls, user: userEvent.setup() }
+}
+
+const ask = async (user: ReturnType<typeof userEvent.setup>, text: string) => {
+  await user.type(screen.getByLabelText('Message'), `${text}{Enter}`)
+}
+const settled = () => screen.findByRole('button', { name: 'Send' })
+const answers = (payload: object, text = 'The answer.') => ({ path }: Call) => (path.startsWith('/api/chat/stream') ? sse(answerFrames(text, payload)) : undefined)
+
+describe('ChatTray', () => {
+  it('begins with a welcome and starters, in the words it is given', async () => {
+    const { user, calls } = show(answers({}), { starters: [{ label: 'Begin', message: 'begin here' }], labels: { welcomeTitle: 'Willkommen', send: 'Senden' } })
+    expect(screen.getByText('Willkommen')).toBeTruthy()
+    await user.click(screen.getByText('Begin'))
+    await screen.findByText('The answer.')
+    expect(calls.find((c) => c.method === 'POST')?.body).toMatchObject({ message: 'begin here', interaction_type: 'text_input' })
+    await screen.findByRole('button', { name: 'Senden' })
+  })
+
+  it('sends what the page tells, and goes on in the same chat', async () => {
+    const { user, calls } = show(answers({}), {}, <Teller />)
+    await ask(user, 'one')
+    await settled()
+    await ask(user, 'two')
+    await waitFor(() => expect(calls.filter((c) => c.method === 'POST')).toHaveLength(2))
+    expect(calls.filter((c) => c.method === 'POST').map((c) => [c.body.context, c.body.conversation_id])).toEqual([[{ current_page: 'x', report_id: 3 }, undefined], [{ current_page: 'x', report_id: 3 }, 7]])
+  })
+
+  it('breaks lines with Shift+Enter and sends nothing empty', async () => {
+    const { user, calls } = show(answers({}))
+    await user.type(screen.getByLabelText('Message'), '   {Enter}')
+    await user.type(screen.getByLabelText('Message'), '{Backspace}{Backspace}{Backspace}a{Shift>}{Enter}{/Shift}b{Enter}')
+    await settled()
+    expect(calls.filter((c) => c.method === 'POST').map((c) => c.body.message)).toEqual(['a\nb'])
+  })
+
+  it('asks the page’s payload handler first, then the registered one, then shows JSON', async () => {
+    const take = registerPayloadHandler('thing', { render: () => <p>registered</p> })
+    const payloads = [{ payload_id: 'p1', type: 'thing', data: { a: 1 }, summary: 'A thing' }, { payload_id: 'p2', type: 'other', data: { b: 'plain' }, summary: 'Another' }]
+    const accepted = vi.fn()
+    const { user, calls } = show(({ path, method }) => {
+      if (path.includes('/resolve')) return json({ ...payloads[0], outcome: 'accepted' })
+      return method === 'POST' ? sse(answerFrames('x', { payloads, custom_payload: payloads[0] })) : undefined
+    }, { payloadHandlers: { thing: { render: (d: { a: number }) => <p>page {d.a}</p>, renderOptions: { headerTitle: 'Mine' }, onAccept: accepted } } })
+    await ask(user, 'x')
+    expect(await screen.findByText('page 1')).toBeTruthy()
+    await user.click(screen.getByRole('button', { name: 'Accept' }))
+    await screen.findByText('Accepted', { selector: 'em' })
+    expect(accepted).toHaveBeenCalledWith({ a: 1 }, expect.objectContaining({ payload_id: 'p1' }))
+    expect(calls.at(-1)).toMatchObject({ path: '/api/chats/7/payloads/p1/resolve', body: { outcome: 'accepted' } })
+    expect(screen.queryByText('page 1')).toBeNull()
+    await user.click(screen.getByText('Another'))
+    expect(screen.getByText(/"b": "plain"/)).toBeTruthy()
+    take()
+  })
+
+  it('keeps what failed on accept in the panel', async () => {
+    const payload = { payload_id: 'p1', type: 'thing', data: {} }
+    const { user } = show(answers({ payloads: [payload], custom_payload: payload }), { payloadHandlers: { thing: { render: () => <p>card</p>, onAccept: () => Promise.reject(new Error('the form is locked')) } } })
+    await ask(user, 'x')
+    await user.click(await screen.findByRole('button', { name: 'Accept' }))
+    expect((await screen.findByRole('alert')).textContent).toContain('the form is locked')
+    expect(screen.getByText('card')).toBeTruthy()
+  })
+
+  it('does client actions by the page and server actions by the service', async () => {
+    const onClientAction = vi.fn((a: { action: string }) => a.action === 'go')
+    const suggested_actions = [
+      { label: 'Go', action: 'go', handler: 'client', data: { to: 1 } }, { label: 'Fly', action: 'fly', handler: 'client' }, { label: 'Apply', action: 'apply_schema', handler: 'server', data: { stream_id: 1 }, style: 'primary' },
+    ]
+    const { user, calls } = show(answers({ suggested_actions }), { onClientAction })
+    await ask(user, 'x')
+    await user.click(await screen.findByRole('button', { name: 'Go' }))
+    expect(onClientAction).toHaveBeenCalledWith(expect.objectContaining({ data: { to: 1 } }))
+    await user.click(screen.getByRole('button', { name: 'Fly' }))
+    expect(screen.getByRole('alert').textContent).toContain('fly')
+    await user.click(screen.getByRole('button', { name: 'Apply' }))
+    await waitFor(() => expect(calls.filter((c) => c.method === 'POST')).toHaveLength(2))
+    expect(calls.findLast((c) => c.method === 'POST')!.body).toMatchObject({
+      message: 'Apply', interaction_type: 'action_executed', action_metadata: { action_identifier: 'apply_schema', action_data: { stream_id: 1 } },
+    })
+  })
+
+  it('says what the service refused, and sends it again', async () => {
+    let tries = 0
+    const { user } = show(({ method }) => (method !== 'POST' ? undefined : ++tries === 1 ? json({ detail: 'too many requests in a minute', code: 'too_many_requests' }, 429) : sse(answerFrames('Now.'))))
+    await ask(user, 'x')
+    expect((await screen.findByRole('alert')).textContent).toContain('too many requests in a minute')
+    await user.click(screen.getByRole('button', { name: 'Try again' }))
+    await screen.findByText('Now.')
+    expect(screen.getAllByLabelText('You')).toHaveLength(1)
+  })
+
+  it('has a log and says to screen readers what begins and ends, not every word', async () => {
+    const { user } = show(answers({}))
+    expect(screen.getByRole('log').getAttribute('aria-live')).toBe('off')
+    await ask(user, 'x')
+    await waitFor(() => expect(screen.getAllByRole('status')[0]!.textContent).toBe('The answer is complete.'))
+  })
+
+  it('puts parallel work side by side or in order', async () => {
+    const frames = [
+      event('stream_start', { run_id: 'run-1', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }),
+      event('thread_start', { thread_id: 'T1', label: 'Weather' }, { block_id: 'B1', thread_id: 'T1' }), event('thread_start', { thread_id: 'T2', label: 'News' }, { block_id: 'B1', thread_id: 'T2' }),
+      frame('text', { content: 'Sunny' }, { message_id: 'M1', block_id: 'B1', thread_id: 'T1', delta: true }), frame('text', { content: 'Nothing new' }, { message_id: 'M2', block_id: 'B1', thread_id: 'T2', delta: true }),
+      ...answerFrames('x').slice(-1),
+    ]
+    const { user } = show(({ method }) => (method === 'POST' ? sse(frames) : undefined))
+    await ask(user, 'x')
+    await settled()
+    const group = screen.getByRole('group', { name: 'Parallel work' })
+    expect(within(group).getAllByRole('heading').map((h) => h.textContent)).toEqual(['Weather', 'News'])
+    await user.click(within(group).getByRole('button', { name: 'In order of arrival' }))
+    expect(group.textContent).toContain('WeatherSunnyNewsNothing new')
+  })
+})
+
+function Teller() {
+  const { updateContext } = useChatContext()
+  const chat = useGeneralChat()
+  if (chat.messages.length === 0) updateContext({ current_page: 'x', report_id: 3 })
+  return null
+}
+
+describe('useGeneralChat', () => {
+  it('has the state of the specs', async () => {
+    const seen: string[] = []
+    function Watch() {
+      const { streamingText, statusText, activeToolProgress, isLoading, messages } = useGeneralChat()
+      seen.push([isLoading, statusText, activeToolProgress?.toolName, streamingText, messages.length].join('|'))
+      return null
+    }
+    const { user } = show(answers({}), {}, <Watch />)
+    await ask(user, 'x')
+    await screen.findByText('The answer.')
+    await settled()
+    expect(seen[0]).toBe('false||||0')
+    expect(seen).toContain('true|Thinking...|||1')
+    expect(seen.at(-1)).toBe('false||||2')
+  })
+})
