@@ -20,8 +20,8 @@ import (
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 )
 
-// labPage is a page with two tools on an HTTP server of the test: book has an
-// effect and must not happen twice, look may.
+// labPage is a page with tools on an HTTP server of the test: book and order have
+// an effect and must not happen twice, look may; order needs approval.
 const labPage = `
 http_tools:
   - name: book
@@ -31,6 +31,14 @@ http_tools:
     url: TOOLS/book
     body: '{"key": {{.key}}}'
     idempotent: false
+  - name: order
+    description: Books a place when the user agrees.
+    input_schema: {type: object, required: [key], properties: {key: {type: string}}}
+    method: POST
+    url: TOOLS/book
+    body: '{"key": {{.key}}}'
+    idempotent: false
+    confirm: true
   - name: look
     description: Looks something up.
     input_schema: {type: object, required: [key], properties: {key: {type: string}}}

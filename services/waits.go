@@ -63,7 +63,7 @@ func (b *bells) ring(index int) {
 // already in an earlier attempt keeps its id and its end.
 func (rec *recorder) toolWaiting(e turn.ToolWaiting) {
 	rec.flushFilterBlock()
-	one, now := rec.run, rec.run.runs.now()
+	one, now := rec.run, rec.run.runs.now().Truncate(time.Millisecond)
 	one.limit.pause()
 	w := record.Wait{
 		RunID: one.id, Index: e.Index, Kind: record.WaitApproval, ID: approvalID(one.id, e.Index), ToolUseID: e.ID, Tool: e.Name,
