@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { build, preview } from 'vite'
+import { browser, call, service, until } from './world.js'
+
+const web = fileURLToPath(new URL('..', import.meta.url))
+
+/** A model that calls the tool, and writes a note when it is asked for one. */
+function scripted() {
+  return createServer(async (request, response) => {
+    let body = ''
+    for await (const piece of request) body += piece
+    const { messages } = JSON.parse(body)
+    const said = messages.at(-1)
+    const delta = said.role === 'tool' ? { content: `These are open: ${JSON.parse(said.content.match(/\{.*\}/s)[0]).orders.map((o) => o.customer).join(', ')}.` }
+      : /note/i.test(said.content) ? { content: 'Here is a note.\n\nORDER_NOTE: {"order_id": 2, "note": "Call before delivery"}' }
+        : { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'find_orders', arguments: '{"state":"open"}' } }] }
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    const send = (choice) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`)
+    send({ delta })
+    send({ delta: {}, finish_reason: delta.tool_calls ? 'tool_calls' : 'stop' })
+    response.end('data: [DONE]\n\n')
+  })
+}
+
+async function listening(server) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server.address().port
+}
+
+/** A port that nobody uses. */
+async function freePort() {
+  const server = createServer()
+  const port = await listening(server)
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+test('docs/add-a-page.md: its steps give a page with a tool and a payload', async () => {
+  const work = mkdtempSync(join(process.env.E2E_WORK, 'page-'))
+  const port = await freePort()
+  const text = readFileSync(join(web, '../docs/add-a-page.md'), 'utf8')
+  const files = [...text.matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, name, content]) => [name, content.replaceAll('9090', String(port))])
+  assert.deepEqual(files.map(([name]) => name), ['orders.mjs', 'pages/orders.yaml', 'app/cards.jsx', 'app/main.jsx'])
+  cpSync(join(web, 'examples/minimal'), join(work, 'app'), { recursive: true, filter: (from) => !from.includes('node_modules') })
+  for (const [name, content] of files) {
+    mkdirSync(dirname(join(work, name)), { recursive: true })
+    writeFileSync(join(work, name), content)
+  }
+  // What "npm install" would do, from what is here.
+  assert.equal(spawnSync('npx', ['vite', 'build', '-c', 'vite.lib.config.ts', '--logLevel', 'error'], { cwd: web, stdio: 'inherit' }).status, 0)
+  const modules = join(work, 'app/node_modules')
+  mkdirSync(join(modules, '@chattray'), { recursive: true })
+  mkdirSync(join(modules, '@vitejs'))
+  symlinkSync(web, join(modules, '@chattray/react'))
+  for (const name of ['react', 'react-dom', 'vite', '@vitejs/plugin-react']) symlinkSync(join(web, 'node_modules', name), join(modules, name))
+
+  const model = scripted()
+  const orders = spawn(process.execPath, ['orders.mjs'], { cwd: work, stdio: 'inherit' })
+  const chromium = await browser()
+  const server = await service({
+    CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(model)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted', CHATTRAY_PAGES: join(work, 'pages'),
+  })
+  let shown
+  try {
+    const { items } = await call(server.url, 'GET', '/api/tools?page=orders')
+    assert.ok(items.some((t) => t.name === 'find_orders'))
+    process.env.CHATTRAY_URL = server.url
+    await build({ root: join(work, 'app'), logLevel: 'error' })
+    shown = await preview({ root: join(work, 'app'), logLevel: 'error', preview: { port: 0, host: '127.0.0.1' } })
+    const page = await chromium.open(`http://127.0.0.1:${shown.httpServer.address().port}`)
+    await page.button('Which orders are open?').click()
+    await page.hasText('These are open: Ada, Grace.')
+    await page.locator('.ct-tool[data-tool=find_orders][data-status=completed]').waitFor()
+    await page.locator('.ct-panel').getByText('Ada: open, 120 €').waitFor()
+    await page.button('Close panel').click()
+    await page.ask('Note on order 2: call before delivery')
+    await page.button('Accept').click()
+    await page.hasText('Order 2: Call before delivery')
+    await page.shot('add-a-page')
+    await page.reload()
+    await page.locator('.ct-payload [data-outcome=accepted]').waitFor()
+    assert.equal(await page.locator('.ct-panel').count(), 0)
+    assert.deepEqual(page.bad, [])
+  } finally {
+    delete process.env.CHATTRAY_URL
+    await chromium.close()
+    await server.kill()
+    orders.kill()
+    model.closeAllConnections()
+    model.close()
+    await shown?.close()
+    await until('the stand-in has ended', async () => orders.exitCode !== null || orders.signalCode !== null)
+  }
+})

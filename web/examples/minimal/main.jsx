@@ -1,0 +1,16 @@
+import { ChatProvider, ChatTray, registerBundledPayloads } from '@chattray/react'
+import '@chattray/react/styles.css'
+import { createRoot } from 'react-dom/client'
+
+registerBundledPayloads()
+
+function App() {
+  return (
+    <ChatProvider context={{ current_page: 'reports', report_id: 1 }}>
+      <h1>Report 1</h1>
+      <ChatTray starters={[{ label: 'Summarize report 1' }]} />
+    </ChatProvider>
+  )
+}
+
+createRoot(document.getElementById('app')).render(<App />)
