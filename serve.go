@@ -46,7 +46,8 @@ func serve(ctx context.Context, c Config, environ []string, stdout io.Writer) er
 func (s *service) listen(ctx context.Context, c Config, log *slog.Logger) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
-		return errors.Join(err, s.end(ctx))
+		s.end(ctx)
+		return err
 	}
 	return s.answer(ctx, c, listener, log)
 }
@@ -57,7 +58,8 @@ func (s *service) listen(ctx context.Context, c Config, log *slog.Logger) error 
 // The listener is closed when it returns.
 func (s *service) answer(ctx context.Context, c Config, listener net.Listener, log *slog.Logger) error {
 	if err := s.runs.Recover(ctx); err != nil {
-		return errors.Join(err, listener.Close(), s.end(ctx))
+		s.end(ctx)
+		return errors.Join(err, listener.Close())
 	}
 	tuning, tuned := context.WithCancel(context.WithoutCancel(ctx))
 	var memory sync.WaitGroup
@@ -71,7 +73,8 @@ func (s *service) answer(ctx context.Context, c Config, listener net.Listener, l
 	go func() { done <- server.Serve(listener) }()
 	select {
 	case err := <-done:
-		return errors.Join(err, s.end(ctx))
+		s.end(ctx)
+		return err
 	case <-ctx.Done():
 	}
 	log.Info("stopping", "drain", c.Drain.String())
@@ -91,9 +94,8 @@ func (s *service) answer(ctx context.Context, c Config, listener net.Listener, l
 }
 
 // end stops the runs at once, where the service did not come to serve.
-func (s *service) end(ctx context.Context) error {
+func (s *service) end(ctx context.Context) {
 	now, cancel := context.WithCancel(ctx)
 	cancel()
 	s.runs.Shutdown(now)
-	return nil
 }

@@ -36,7 +36,7 @@ type batch struct {
 	ended   chan ended    // room for every call: one that was left behind never blocks
 	answers chan answered // room for every call
 	bell    chan struct{} // some call has progress
-	threads chan turn.ThreadEvent
+	threads chan said
 	over    chan struct{} // closed when nobody takes from threads any more
 }
 
@@ -67,7 +67,7 @@ type ended struct {
 // events: calls run in parallel up to the limit, a serial one alone, and all
 // start in order. False means that the loop has ended.
 func (l *loop) runTools(ctx context.Context, reply turn.Reply, results []*turn.Result) bool {
-	b := &batch{loop: l, bell: make(chan struct{}, 1), threads: make(chan turn.ThreadEvent), over: make(chan struct{})}
+	b := &batch{loop: l, bell: make(chan struct{}, 1), threads: make(chan said), over: make(chan struct{})}
 	defer close(b.over)
 	for i, c := range reply.ToolCalls {
 		if results[i] == nil {

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ func (l *loop) ask(ctx context.Context, n int, reply *turn.Reply) bool {
 func (l *loop) request(final bool) ModelRequest {
 	messages := l.messages
 	if final {
-		messages = append(messages[:len(messages):len(messages)], turn.Message{Role: turn.User, Content: lastNote})
+		messages = append(slices.Clip(messages), turn.Message{Role: turn.User, Content: lastNote})
 	}
 	return ModelRequest{
 		Model: l.req.Model, System: l.req.System, Messages: messages,

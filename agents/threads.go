@@ -18,6 +18,12 @@ const (
 
 var errManyThreads = schemas.NewError(schemas.CodeInvalid, fmt.Sprintf("a tool may have at most %d conversations", MaxThreads))
 
+// said is an event of a thread; taken gets a value when it has been dealt with.
+type said struct {
+	turn.ThreadEvent
+	taken chan<- struct{}
+}
+
 // converse runs a loop in a new thread of the call, on the goroutine of the
 // tool. Each of its events waits until the loop that the tool belongs to has
 // taken it, so one sequence has them all and a slow reader slows the thread.
@@ -27,9 +33,11 @@ func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Re
 		return turn.Conclusion{}, errManyThreads
 	}
 	label = head(label, maxThreadLabel)
+	taken := make(chan struct{}, 1)
 	show := func(e turn.Event) bool {
 		select {
-		case b.threads <- turn.ThreadEvent{Index: c.index, Thread: n, Event: e}:
+		case b.threads <- said{turn.ThreadEvent{Index: c.index, Thread: n, Event: e}, taken}:
+			<-taken
 			return true
 		case <-b.over:
 			return false
@@ -42,7 +50,10 @@ func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Re
 	err = errGone // also when the model panics
 	defer func() {
 		status := "completed"
-		if err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
+			status = "cancelled"
+		case err != nil:
 			status = "error"
 		}
 		c.tell(n, label, status, "")
@@ -89,11 +100,18 @@ func (b *batch) inner(ctx context.Context, req turn.Request, show func(turn.Even
 	return answer, err
 }
 
-// thread yields what a thread says, if its call is still running: what a call
-// that was left behind says is nobody's concern.
-func (b *batch) thread(e turn.ThreadEvent) {
-	if !b.gone && slices.ContainsFunc(b.running, func(c *call) bool { return c.index == e.Index }) {
-		b.emit(e)
+// thread yields what a thread says, behind the progress that the call made
+// before, if the call is still running: what a call that was left behind says is
+// nobody's concern.
+func (b *batch) thread(e said) {
+	defer func() { e.taken <- struct{}{} }()
+	at := slices.IndexFunc(b.running, func(c *call) bool { return c.index == e.Index })
+	if at < 0 {
+		return
+	}
+	b.yieldProgress(b.running[at], false)
+	if !b.gone {
+		b.emit(e.ThreadEvent)
 	}
 }
 

@@ -55,7 +55,7 @@ func has(raw []byte, field string) error {
 // appendWait appends a frame of the message of a call that waits, in the dialect
 // messages: it stands in the place of the tool's.
 func appendWait(dst []byte, e *runlog.Event) []byte {
-	switch e.Kind { //nolint:exhaustive // the kinds of waits
+	switch e.Kind {
 	case runlog.ApprovalRequest:
 		var a schemas.ApprovalRequestEvent
 		_ = json.Unmarshal(e.Data, &a)

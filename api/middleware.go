@@ -18,7 +18,6 @@ import (
 )
 
 const (
-	maxRequestID  = 64  // characters of a request id that is taken over
 	maxPanicText  = 200 // bytes of a panic's value in the log
 	panicFrames   = 16  // frames looked through for the place of a panic
 	preflightWait = 600 // seconds for which a browser keeps a preflight's answer
@@ -34,7 +33,7 @@ func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		id := c.Request().Header.Get(echo.HeaderXRequestID)
-		if !isID(id, maxRequestID) {
+		if !isID(id) {
 			id = uuid.Must(uuid.NewV7()).String()
 		}
 		c.Response().Header().Set(echo.HeaderXRequestID, id)
@@ -136,7 +135,7 @@ func (s *server) guard(r route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !r.public {
 			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-			if err := s.authenticate(c); err != nil {
+			if err := s.authenticate(c, r.ticket); err != nil {
 				return err
 			}
 		}
@@ -175,10 +174,19 @@ func expiry(c echo.Context) time.Time {
 }
 
 // authenticate puts the user into the request's context. Only the Authorization
-// header counts. An error of no code is a token that does not hold.
-func (s *server) authenticate(c echo.Context) error {
+// header counts, and on some routes, without one, a ticket. An error of no code
+// is a token that does not hold.
+func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	ctx := c.Request().Context()
 	token, sent := bearer(c.Request().Header)
+	if key := c.QueryParam("ticket"); byTicket && !sent && key != "" {
+		id, ok := s.tickets.take(key)
+		if !ok {
+			return schemas.NewError(schemas.CodeUnauthorized, "the ticket does not hold; ask for another one")
+		}
+		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, identityKey{}, id)))
+		return nil
+	}
 	user, expires, err := s.Auth.Authenticate(ctx, token)
 	if err == nil {
 		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, identityKey{}, identity{user, expires})))

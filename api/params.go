@@ -25,7 +25,7 @@ const (
 // like one that is unknown.
 func id(c echo.Context, name string) (string, error) {
 	v := c.Param(name)
-	if !isID(v, maxID) {
+	if !isID(v) {
 		return "", schemas.ErrNotFound
 	}
 	return v, nil

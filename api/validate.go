@@ -23,8 +23,8 @@ const maxID = 64
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// isID says whether s has the form of an id of at most limit characters.
-func isID(s string, limit int) bool { return len(s) <= limit && idForm.MatchString(s) }
+// isID says whether s has the form of an id.
+func isID(s string) bool { return len(s) <= maxID && idForm.MatchString(s) }
 
 // newValidator returns the rules of the validate tags in schemas, and those
 // between fields of a request.
@@ -39,9 +39,9 @@ func newValidator(maxMessage int) *validator.Validate {
 			panic(err) // a mistake in this function, seen by every test
 		}
 	}
-	must(v.RegisterValidation("clientid", func(fl validator.FieldLevel) bool { return isID(fl.Field().String(), maxID) }))
+	must(v.RegisterValidation("clientid", func(fl validator.FieldLevel) bool { return isID(fl.Field().String()) }))
 	must(v.RegisterValidation("blockref", func(fl validator.FieldLevel) bool {
-		return fl.Field().String() == "" || isID(fl.Field().String(), maxID)
+		return fl.Field().String() == "" || isID(fl.Field().String())
 	}))
 	must(v.RegisterValidation("blocktype", func(fl validator.FieldLevel) bool { return blockTypeForm.MatchString(fl.Field().String()) }))
 	v.RegisterStructValidation(func(sl validator.StructLevel) { requestRules(sl, maxMessage) }, schemas.ChatRequest{})

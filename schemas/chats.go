@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -137,12 +138,7 @@ type User struct {
 
 // Admin says whether the user has the role admin.
 func (u User) Admin() bool {
-	for _, r := range u.Roles {
-		if r == "admin" {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(u.Roles, "admin")
 }
 
 // Tool is a tool as a page offers it.

@@ -93,8 +93,7 @@ func (e *Error) Because(cause error) error {
 
 // Visible returns the Error in err's tree, or a plain internal one.
 func Visible(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return NewError(CodeInternal, "something went wrong on our side; it has been logged")

@@ -18,11 +18,11 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Call and Result are what a tool's function gets and gives.
-type (
-	Call   = turn.Call
-	Result = turn.Result
-)
+// Call is what a tool's function gets.
+type Call = turn.Call
+
+// Result is what a tool's function gives.
+type Result = turn.Result
 
 // Option sets a property of a tool.
 type Option func(*definition)

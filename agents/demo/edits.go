@@ -76,7 +76,7 @@ func pick(all []block, asked string) (block, bool) {
 	if regexp.MustCompile(`\b(?:summary|introduction|intro|opening)\b`).MatchString(asked) {
 		return all[0], true
 	}
-	for _, word := range strings.Fields(topicOf(asked)) {
+	for word := range strings.FieldsSeq(topicOf(asked)) {
 		for _, b := range all {
 			if mentions(b.text, word) {
 				return b, true

@@ -264,7 +264,7 @@ func title(text string) string {
 // mentions says whether text has one of the topic's words.
 func mentions(text, topic string) bool {
 	text = strings.ToLower(text)
-	for _, w := range strings.Fields(strings.ToLower(topic)) {
+	for w := range strings.FieldsSeq(strings.ToLower(topic)) {
 		if strings.Contains(text, w) {
 			return true
 		}

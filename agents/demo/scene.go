@@ -59,6 +59,7 @@ func newScene(req agents.ModelRequest) *scene {
 		case turn.ToolRole:
 			c := calls[m.ToolCallID]
 			s.results = append(s.results, result{c.Name, c.Arguments, m.Content})
+		case turn.User:
 		}
 	}
 	return s
@@ -166,7 +167,7 @@ var stopWords = set(`
 
 func set(text string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		m[w] = true
 	}
 	return m

@@ -63,7 +63,7 @@ func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatComplet
 	if q.completionTokens {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
-		out.MaxTokens = req.MaxTokens
+		out.MaxTokens = req.MaxTokens //nolint:staticcheck // the servers that know only this name are the reason for quirks
 	}
 	if !q.fixedTemperature {
 		out.Temperature = max(float32(req.Temperature), math.SmallestNonzeroFloat32)

@@ -78,12 +78,20 @@ func TestAll(t *testing.T) {
 		{"one exits", concurrent.Options{}, 0, []branch{exits, after(s, "b")}, []string{`"" concurrent: a branch ended its goroutine`, `"b" <nil>`}, s},
 		{"two at a time", concurrent.Options{Parallel: 2}, 0, []branch{after(s, "a"), after(s, "b"), after(s, "c")}, []string{`"a" <nil>`, `"b" <nil>`, `"c" <nil>`}, 2 * s},
 		{
-			"cancelled", concurrent.Options{Parallel: 2}, s + s/2, []branch{after(s, "a"), after(2*s, "b"), after(s, "c"), after(s, "d")},
-			[]string{`"a" <nil>`, `"" the user cancelled`, `"" the user cancelled`, `"" the user cancelled`}, s + s/2,
+			"cancelled",
+			concurrent.Options{Parallel: 2},
+			s + s/2,
+			[]branch{after(s, "a"), after(2*s, "b"), after(s, "c"), after(s, "d")},
+			[]string{`"a" <nil>`, `"" the user cancelled`, `"" the user cancelled`, `"" the user cancelled`},
+			s + s/2,
 		},
 		{
-			"one is left behind", concurrent.Options{}, s, []branch{deaf, after(2*s, "b")},
-			[]string{`"" the user cancelled`, `"" the user cancelled`}, s + concurrent.DefaultGrace,
+			"one is left behind",
+			concurrent.Options{},
+			s,
+			[]branch{deaf, after(2*s, "b")},
+			[]string{`"" the user cancelled`, `"" the user cancelled`},
+			s + concurrent.DefaultGrace,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func newServer() *sdk.Server {
 		return said(strings.Join(os.Environ(), " "))
 	})
 	add("child", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		child := exec.Command("/bin/sleep", "1000") //nolint:noctx // it is to be left behind
+		child := exec.Command("/bin/sleep", "1000")
 		if err := child.Start(); err != nil {
 			return nil, err
 		}

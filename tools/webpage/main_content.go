@@ -82,6 +82,7 @@ func useless(n *html.Node) bool {
 		return true
 	case atom.Header: // an article's own header has its title
 		return !within(n, atom.Article) && !within(n, atom.Main)
+	default:
 	}
 	switch attr(n, "role") {
 	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alert", "menu":
