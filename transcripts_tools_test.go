@@ -36,8 +36,8 @@ type (
 )
 
 // labTools are tools that behave in ways that the built-in ones do not on
-// command. All but reserve, weather__today and ask_around are
-// offered on every page.
+// command. All but reserve, weather__today and ask_around are offered on every
+// page.
 func labTools() []turn.Tool {
 	return []turn.Tool{
 		tools.NewText("wait", "Wait for some seconds.", waitTool, tools.Global(), tools.Idempotent()),
