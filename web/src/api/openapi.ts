@@ -116,6 +116,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/chat/runs/{run_id}/approvals/{approval_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+                /**
+                 * @description The `approval_id` of an `approval_request`
+                 * @example 5f0c6d8e2b4a91c37e05d6f8
+                 */
+                approval_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve or deny a call that waits
+         * @description From any device of the user. The first answer counts and is durable; the same one may be sent again, another
+         *     one is 409. So is an answer behind the end of the run or of the approval (setting `timeouts.approval`), which
+         *     counts as a denial. `input` takes the place of the call's own and has to fit the tool's schema.
+         */
+        post: operations["postApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chat/runs/{run_id}/tool_results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the outcome of a tool of the page
+         * @description Answers a `client_tool_call`. The first outcome counts and is durable; the same one may be sent again, another
+         *     one is 409, as is one behind the end of the run or of the call (setting `timeouts.approval`). `output` has at
+         *     most 256 KiB.
+         */
+        post: operations["postToolResult"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/chat/runs/{run_id}/diagnostics": {
         parameters: {
             query?: never;
@@ -751,6 +806,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ws": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The websocket
+         * @description One JSON object a frame: `SocketEvent` from the client, `Chunk` to it. A message starts a run as `POST /api/chat/stream`
+         *     does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a chat and the watching,
+         *     `pause` the one under way; a message while an answer streams waits for its turn. `mode` `agent` offers the tools of
+         *     documents; `chat` with a `document_id` writes the answer into that document. Several sockets may watch one chat;
+         *     `resume` joins in, or gives the chunks after `after` of the run `run_id`. The end of a block is a chunk with empty
+         *     content and `end`, the end of a run a chunk `run_end`. A frame that cannot be read is answered with an `error`
+         *     chunk; one over the limit of bodies closes with 1009, too many with 1008, an interrupted run with 1012. The socket
+         *     ends with its token, or after 15 quiet minutes. Its origin is that of the service or one of `cors_origins`.
+         */
+        get: operations["getSocket"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ws/ticket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A ticket for a websocket or a stream
+         * @description For clients that cannot send a header; it opens one connection with `?ticket=`, once, within 30 seconds.
+         */
+        post: operations["postTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/mcp": {
         parameters: {
             query?: never;
@@ -874,14 +976,14 @@ export interface components {
             [key: string]: unknown;
         };
         /** @description An event of a run, in the dialect `chat`. Clients ignore types that they do not know. */
-        ChatEvent: components["schemas"]["StatusEvent"] | components["schemas"]["TextDeltaEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolCompleteEvent"] | components["schemas"]["CompleteEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["CancelledEvent"];
+        ChatEvent: components["schemas"]["StatusEvent"] | components["schemas"]["TextDeltaEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolCompleteEvent"] | components["schemas"]["ApprovalRequestEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["ClientToolCallEvent"] | components["schemas"]["CompleteEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["CancelledEvent"];
         /**
          * @description A frame of a run, in the dialect `messages`: a fragment of a message, or an event of the levels (stream, thread,
          *     block, message). Frames of one `message_id` fold into one message: each `delta` changes its `props`.
          */
         MessageFrame: {
             /**
-             * @description `text`, `thinking`, `loading`, `tool_call`, `tool_result`, `image`, `audio`, `video`, `action`, `error`,
+             * @description `text`, `thinking`, `loading`, `tool_call`, `tool_result`, `approval`, `client_tool_call`, `image`, `audio`, `video`, `action`, `error`,
              *     `event`, or the type of a payload
              */
             type: string;
@@ -968,6 +1070,17 @@ export interface components {
             /** @description An assistant message of this chat, whose question is answered again; not together with `edit_message_id` */
             regenerate_message_id?: string;
             attachments?: components["schemas"]["Attachment"][];
+            /** @description Tools that the page runs: the model's calls come as `client_tool_call` */
+            client_tools?: components["schemas"]["ClientTool"][];
+        };
+        /** @description A tool of the page; no tool that is offered has its name */
+        ClientTool: {
+            /** @description Without `__` */
+            name: string;
+            /** @description When to call it and what it gives, for the model */
+            description: string;
+            /** @description A JSON schema of type object, of at most 32 KiB; the arguments fit it */
+            input_schema: unknown;
         };
         /** @description The click on a suggested action that the service handles */
         ActionMetadata: {
@@ -1009,6 +1122,8 @@ export interface components {
             kept_through?: number;
             /** @description The visible text that stands; later deltas follow it */
             text?: string;
+            /** @description `approve` and `deny`, for the page to handle, while a call waits for the user; `data` has `approval_id` and `approved` */
+            suggested_actions?: components["schemas"]["SuggestedAction"][];
         };
         /** @description A piece of the visible text; all of them joined give `payload.message`, outer white space aside */
         TextDeltaEvent: {
@@ -1062,6 +1177,73 @@ export interface components {
             /** @description Counts tools over the run */
             index: number;
             tool_use_id?: string;
+            is_error?: boolean;
+        };
+        /**
+         * @description A call waits until the user approves or denies it; the run is `waiting`. After a recovery the same approval
+         *     comes again, under its id.
+         */
+        ApprovalRequestEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "approval_request";
+            approval_id: string;
+            tool: string;
+            tool_use_id: string;
+            /** @description The arguments as the model wrote them */
+            input: unknown;
+            /** @description The question for the user */
+            message: string;
+            /**
+             * Format: date-time
+             * @description When it counts as denied
+             */
+            expires_at: string;
+        };
+        /** @description An approval has its end; `tool_start` follows, also for a call that is not run */
+        ApprovalResolvedEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "approval_resolved";
+            approval_id: string;
+            /** @description False also when nobody answered in time */
+            approved: boolean;
+        };
+        /**
+         * @description The page is to run one of its `client_tools` and to answer at `tool_results`; `tool_start` follows then. After
+         *     a recovery the same call comes again, under its `tool_use_id`.
+         */
+        ClientToolCallEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "client_tool_call";
+            tool: string;
+            tool_use_id: string;
+            /** @description The arguments; they fit the schema */
+            input: unknown;
+            /**
+             * Format: date-time
+             * @description When the call has failed
+             */
+            expires_at: string;
+        };
+        /** @description The user's yes or no to a call */
+        ApprovalAnswer: {
+            approved: boolean;
+            /** @description An object in the place of the call's arguments, with `approved: true` only */
+            input?: unknown;
+        };
+        /** @description The outcome of a tool of the page */
+        ClientToolResult: {
+            tool_use_id: string;
+            /** @description Any JSON; the model reads a string as it is */
+            output: unknown;
             is_error?: boolean;
         };
         /** @description The last event of a run that has its answer */
@@ -1575,6 +1757,57 @@ export interface components {
             };
             after_block_id?: string;
         };
+        /** @description What a client sends over the websocket (spec 000) */
+        SocketEvent: {
+            /** @enum {string} */
+            name: "message" | "chat_message" | "stop" | "pause" | "resume";
+            message?: components["schemas"]["SocketMessage"];
+            model?: string;
+            /** @enum {string} */
+            mode?: "chat" | "agent";
+            /** @description Where the answer goes; also several, comma separated */
+            block_id?: string;
+            block_ids?: string;
+            document_id?: string;
+            chat_id?: string;
+            /** @description The authenticated user, where it is given */
+            user_id?: string;
+            context?: components["schemas"]["Object"];
+            run_id?: string;
+            /** Format: int64 */
+            after?: number;
+        };
+        SocketMessage: {
+            content: string;
+            /** @enum {string} */
+            role?: "user";
+        };
+        /**
+         * @description What the server sends over the websocket (spec 000): a piece of a block, or `status`, `reset` (what came of the
+         *     block is void), `error` or `run_end`. The first chunk of a run carries the ids of run and chat.
+         */
+        Chunk: {
+            type: string;
+            block_ids?: string;
+            document_id?: string;
+            content?: string;
+            end?: boolean;
+            new_doc?: boolean;
+            code?: components["schemas"]["Code"];
+            run_id?: string;
+            chat_id?: string;
+            /** Format: int64 */
+            conversation_id?: number;
+            message_id?: string;
+            status?: components["schemas"]["RunState"];
+            /** Format: int64 */
+            seq?: number;
+        };
+        Ticket: {
+            ticket: string;
+            /** @description Seconds */
+            expires_in: number;
+        };
         BlockApply: {
             document_id: string;
             target_block_id?: string;
@@ -1791,6 +2024,8 @@ export interface components {
         };
     };
     parameters: {
+        /** @description A ticket in place of the token; see `POST /api/ws/ticket` */
+        Ticket: string;
         /**
          * @description How the events are written
          * @example chat
@@ -1961,6 +2196,8 @@ export interface operations {
     getStream: {
         parameters: {
             query?: {
+                /** @description A ticket in place of the token; see `POST /api/ws/ticket` */
+                ticket?: components["parameters"]["Ticket"];
                 /**
                  * @description How the events are written
                  * @example chat
@@ -2030,6 +2267,87 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+                /**
+                 * @description The `approval_id` of an `approval_request`
+                 * @example 5f0c6d8e2b4a91c37e05d6f8
+                 */
+                approval_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApprovalAnswer"];
+            };
+        };
+        responses: {
+            /** @description The run */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postToolResult: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClientToolResult"];
+            };
+        };
+        responses: {
+            /** @description The run */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
         };
@@ -3302,6 +3620,60 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSocket: {
+        parameters: {
+            query?: {
+                /** @description A ticket in place of the token; see `POST /api/ws/ticket` */
+                ticket?: components["parameters"]["Ticket"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connection is a websocket */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ticket */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ticket"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
         };
