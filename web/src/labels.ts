@@ -101,6 +101,8 @@ export const defaultLabels = {
   approvalTitle: 'May I do this?',
   approve: 'Approve',
   deny: 'Deny',
+  approved: 'Allowed',
+  denied: 'Not allowed',
 }
 
 export type Labels = typeof defaultLabels

@@ -124,6 +124,38 @@ describe('ChatTray', () => {
   })
 })
 
+describe('an approval', () => {
+  it('is asked for, and answered once', async () => {
+    let send: (frames: unknown[]) => void = () => undefined
+    const begin = [
+      event('stream_start', { run_id: 'run-9', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }),
+      frame('approval', { approval_id: 'ap1', name: 'delete_all', id: 't1', input: { really: true }, message: 'This cannot be undone.', expires_at: '2027-01-01T00:00:00Z' }, { message_id: 'M9', block_id: 'B1' }),
+    ]
+    const { user, calls } = show(({ path, method }) => {
+      if (path.includes('/approvals/')) {
+        send([frame('approval', { approved: true }, { message_id: 'M9', block_id: 'B1', delta: true, delta_action: 'merge' }), ...answerFrames('Done.').slice(2)])
+        return json({ run_id: 'run-9' })
+      }
+      if (method !== 'POST') return undefined
+      const body = new ReadableStream<Uint8Array>({
+        start(controller) {
+          send = (frames) => frames.forEach((f) => controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(f)}\n\n`)))
+          send(begin)
+        },
+      })
+      return new Response(body, { headers: { 'X-Run-Id': 'run-9' } })
+    })
+    await ask(user, 'x')
+    const group = await screen.findByRole('group', { name: 'May I do this?' })
+    expect(group.textContent).toContain('delete_all')
+    await user.click(within(group).getByRole('button', { name: 'Approve' }))
+    await screen.findByText('Done.')
+    expect(calls.find((c) => c.path.includes('approvals'))).toMatchObject({ path: '/api/chat/runs/run-9/approvals/ap1', body: { approved: true } })
+    expect(screen.getByText('Allowed')).toBeTruthy()
+    expect(screen.queryByRole('button', { name: 'Approve' })).toBeNull()
+  })
+})
+
 function Teller() {
   const { updateContext } = useChatContext()
   const chat = useGeneralChat()

@@ -36,6 +36,8 @@ export interface ChatApi {
   /** Starts a run and waits for its end. */
   sendMessage(request: ChatRequest, signal?: AbortSignal): Promise<ChatResponsePayload>
   cancelRun(runId: string): Promise<Run>
+  /** Allows or denies a call that waits for the user. */
+  answerApproval(runId: string, approvalId: string, approved: boolean): Promise<Run>
   getRun(runId: string): Promise<Run>
   getDiagnostics(runId: string): Promise<Diagnostics>
   getToolCall(runId: string, index: number): Promise<ToolCall>
@@ -102,6 +104,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     },
     sendMessage: (request, signal) => json('POST', '/api/chat', request, signal),
     cancelRun: (run) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/cancel`),
+    answerApproval: (run, approval, approved) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/approvals/${encodeURIComponent(approval)}`, { approved }),
     getRun: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}`),
     getDiagnostics: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}/diagnostics`),
     getToolCall: (run, index) => get(`/api/chat/runs/${encodeURIComponent(run)}/tools/${index}`),

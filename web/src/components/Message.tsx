@@ -81,7 +81,7 @@ function Answer({ message, last, busy, onAction }: MessageProps) {
   const view = message.view
   const live = message.status === LIVE
   const sections = useMemo(() => {
-    const seen = view && (live || view.attempt === 1) ? sectionsOf(view) : []
+    const seen = view && (live || (view.attempt === 1 && view.refused === 0)) ? sectionsOf(view) : []
     return seen.length > 0 ? seen : null
   }, [view, live])
   const parts = useMemo(() => (sections ? [] : partsOfContent(message.content, message.tool_history)), [sections, message.content, message.tool_history])

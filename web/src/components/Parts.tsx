@@ -1,8 +1,9 @@
 import { memo, useState } from 'react'
 import { Markdown } from '../markdown/Markdown'
 import { useLabels } from '../state/ui'
-import type { Part, Section } from '../state/view'
-import { BulbIcon, ChevronIcon } from './icons'
+import { useChatStore } from '../state/context'
+import type { ApprovalView, Part, Section } from '../state/view'
+import { BulbIcon, ChevronIcon, ShieldIcon } from './icons'
 import { ToolCallCard } from './ToolCallCard'
 
 /** An answer's sections, one for each block. */
@@ -34,6 +35,8 @@ function PartView({ part, runId, streaming }: { part: Part; runId?: string; stre
       return <Threads part={part} runId={runId} streaming={streaming} />
     case 'media':
       return <Media type={part.type} props={part.props} />
+    case 'approval':
+      return <Approval approval={part.approval} runId={runId} />
     case 'error':
       return <p className="ct-note" data-tone="error">{part.message}</p>
   }
@@ -77,6 +80,32 @@ function Threads({ part, runId, streaming }: { part: Extract<Part, { kind: 'thre
         part.order.map(({ thread, part: inner }) => (
           <div className="ct-thread" key={inner.key}><h4>{thread}</h4><PartView part={inner} runId={runId} streaming={streaming} /></div>
         ))
+      )}
+    </div>
+  )
+}
+
+/** A call that waits until the user allows or denies it. */
+function Approval({ approval, runId }: { approval: ApprovalView; runId?: string }) {
+  const labels = useLabels()
+  const store = useChatStore()
+  const [state, setState] = useState<{ sent?: boolean; problem?: string }>({})
+  const answer = (approved: boolean) => {
+    setState({ sent: true })
+    store.api.answerApproval(runId ?? '', approval.id, approved).catch((error: unknown) => setState({ problem: error instanceof Error ? error.message : labels.errorTitle }))
+  }
+  const waits = approval.approved === undefined
+  return (
+    <div className="ct-approval" data-waits={waits} role="group" aria-label={labels.approvalTitle}>
+      <p><ShieldIcon /><strong>{waits ? labels.approvalTitle : approval.approved ? labels.approved : labels.denied}</strong> <code>{approval.tool}</code></p>
+      {approval.message && <p>{approval.message}</p>}
+      <pre dir="ltr" tabIndex={0}>{JSON.stringify(approval.input ?? {}, null, 2)}</pre>
+      {state.problem && <p className="ct-composer-problem" role="alert">{state.problem}</p>}
+      {waits && (
+        <div className="ct-row">
+          <button type="button" className="ct-button" data-style="primary" disabled={state.sent} onClick={() => answer(true)}>{labels.approve}</button>
+          <button type="button" className="ct-button" disabled={state.sent} onClick={() => answer(false)}>{labels.deny}</button>
+        </div>
       )}
     </div>
   )

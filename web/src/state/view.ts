@@ -18,6 +18,17 @@ export interface ToolView {
   durationMs?: number
 }
 
+/** A call that waits for the user's leave. */
+export interface ApprovalView {
+  id: string
+  tool: string
+  input: unknown
+  message: string
+  expiresAt: string
+  /** Undefined while it waits. */
+  approved?: boolean
+}
+
 export interface ThreadView {
   id: string
   label: string
@@ -33,6 +44,7 @@ export type Part =
   | { kind: 'threads'; key: string; threads: ThreadView[]; order: { thread: string; part: Part }[] }
   | { kind: 'media'; key: string; type: string; props: Record<string, unknown> }
   | { kind: 'error'; key: string; message: string }
+  | { kind: 'approval'; key: string; approval: ApprovalView }
 
 /** A section is a block: a call of the model, or a phase of tools (spec 004). */
 export interface Section {
@@ -112,6 +124,13 @@ function partOf(m: Folded, tools: Map<string, ToolView>, shown: Set<string>, ove
     case 'audio':
     case 'video':
       return { kind: 'media', key, type: m.type, props: m.props }
+    case 'approval': {
+      const id = text(m.props.approval_id)
+      if (shown.has(`approval:${id}`)) return null
+      shown.add(`approval:${id}`)
+      const approved = typeof m.props.approved === 'boolean' ? m.props.approved : over ? false : undefined
+      return { kind: 'approval', key: `approval:${id}`, approval: { id, tool: text(m.props.name), input: m.props.input, message: text(m.props.message), expiresAt: text(m.props.expires_at), approved } }
+    }
     case 'error':
       return { kind: 'error', key, message: text(m.props.message) }
     default:
