@@ -85,7 +85,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := services.RunsOptions{
-		Store: s.store, Research: s.store, Documents: s.store, Agent: watch.Watch(loop), Pages: pages, Actions: actions,
+		Store: s.store, Research: s.store, Documents: s.store, Drafts: services.NewDocuments(s.store), Agent: watch.Watch(loop), Pages: pages, Actions: actions,
 		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
 			return payloads.NewFilter(types, actions)
 		},

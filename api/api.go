@@ -89,6 +89,8 @@ type server struct {
 	rate    *rateLimit
 	streams *streamCount
 	events  *sse.Server
+	sockets *sockets
+	tickets *tickets
 }
 
 // New returns the handler of every route. It is safe for concurrent use.
@@ -107,6 +109,8 @@ func New(o Options) http.Handler {
 		rate:    newRateLimit(o.Limits.RequestsPerMinute, time.Now),
 		streams: newStreamCount(o.Limits.StreamsPerUser),
 		events:  newEvents(),
+		sockets: newSockets(),
+		tickets: newTickets(time.Now),
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
@@ -137,6 +141,8 @@ type route struct {
 	public bool
 	// stream routes answer for as long as a run lasts.
 	stream bool
+	// ticket routes take a ticket in place of a token.
+	ticket bool
 	body   body
 }
 
@@ -148,7 +154,7 @@ func (s *server) routes() []route {
 		{method: post, path: "/api/chat/stream", handle: s.postStream, stream: true, body: filesBody},
 		{method: post, path: "/api/chat", handle: s.postChat, stream: true, body: filesBody},
 		{method: get, path: "/api/chat/runs/:run_id", handle: s.getRun},
-		{method: get, path: "/api/chat/runs/:run_id/stream", handle: s.getStream, stream: true},
+		{method: get, path: "/api/chat/runs/:run_id/stream", handle: s.getStream, stream: true, ticket: true},
 		{method: post, path: "/api/chat/runs/:run_id/cancel", handle: s.cancelRun},
 		{method: post, path: "/api/chat/runs/:run_id/approvals/:approval_id", handle: s.postApproval, body: jsonBody},
 		{method: post, path: "/api/chat/runs/:run_id/tool_results", handle: s.postToolResult, body: jsonBody},
@@ -179,6 +185,9 @@ func (s *server) routes() []route {
 		{method: post, path: "/api/blocks/:block_id/revert", handle: s.revertBlock},
 		{method: post, path: "/api/blocks/:block_id/reject", handle: s.revertBlock},
 		{method: post, path: "/api/blocks/:block_id/apply", handle: s.applyBlock, body: jsonBody},
+
+		{method: get, path: "/api/ws", handle: s.getSocket, stream: true, ticket: true},
+		{method: post, path: "/api/ws/ticket", handle: s.postTicket},
 
 		{method: get, path: "/api/pages", handle: s.listPages},
 		{method: get, path: "/api/pages/:page", handle: s.getPage},

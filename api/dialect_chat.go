@@ -30,6 +30,7 @@ func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
 		return append(dst, "}\n\n"...)
 	case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart, runlog.MessageEnd, runlog.BlockEnd, runlog.ThreadEnd,
 		runlog.Thinking, runlog.ToolArguments, runlog.Payload,
+		runlog.BlockReset, runlog.BlockHeader, runlog.BlockContent, runlog.BlockDone,
 		runlog.ThreadText, runlog.ThreadToolStart, runlog.ThreadToolProgress, runlog.ThreadToolComplete:
 		return dst
 	default:

@@ -44,6 +44,8 @@ func messagesFrame(diagnostics func() json.RawMessage) frames {
 			return appendTool(dst, e)
 		case runlog.ApprovalRequest, runlog.ApprovalResolved, runlog.ClientToolCall:
 			return appendWait(dst, e)
+		case runlog.BlockHeader, runlog.BlockContent:
+			return appendBlock(dst, e)
 		case runlog.Payload:
 			return appendPayload(dst, e)
 		case runlog.Completed, runlog.Failed, runlog.Cancelled:
@@ -145,7 +147,7 @@ func levelProps(e *runlog.Event) json.RawMessage {
 	var level runlog.Level
 	_ = json.Unmarshal(e.Data, &level)
 	data := propFields{}
-	switch e.Kind { //nolint:exhaustive // the kinds of levels
+	switch e.Kind {
 	case runlog.ThreadStart, runlog.ThreadEnd:
 		data["thread_id"] = "T" + strconv.FormatUint(uint64(e.Thread), 10)
 	case runlog.BlockStart, runlog.BlockEnd:
@@ -194,6 +196,21 @@ func appendTool(dst []byte, e *runlog.Event) []byte {
 	return appendTail(append(dst, `,"delta":true,"delta_action":"merge"`...), e)
 }
 
+// appendBlock appends a frame of what is written into a block of a document: a
+// message of the block's type, with its header as meta.
+func appendBlock(dst []byte, e *runlog.Event) []byte {
+	var t runlog.Target
+	_ = json.Unmarshal(e.Data, &t)
+	if e.Kind == runlog.BlockHeader {
+		dst = append(appendID(dst, e.Seq), `{"type":`...)
+		dst = append(schemas.AppendString(dst, t.Type), `,"props":{"meta":`...)
+		return appendTail(append(append(dst, e.Text...), `},"delta":true,"delta_action":"merge"`...), e)
+	}
+	dst = append(appendID(dst, e.Seq), `{"type":`...)
+	dst = append(schemas.AppendString(dst, t.Type), `,"props":{"content":`...)
+	return appendTail(append(schemas.AppendString(dst, e.Text), `},"delta":true`...), e)
+}
+
 func appendPayload(dst []byte, e *runlog.Event) []byte {
 	var p schemas.CustomPayload
 	_ = json.Unmarshal(e.Data, &p)
@@ -202,7 +219,7 @@ func appendPayload(dst []byte, e *runlog.Event) []byte {
 
 // endProps are the props of stream_end.
 func endProps(e *runlog.Event, diagnostics func() json.RawMessage) json.RawMessage {
-	switch e.Kind { //nolint:exhaustive // the terminal kinds
+	switch e.Kind {
 	case runlog.Completed:
 		payload := e.Data
 		if diagnostics != nil {

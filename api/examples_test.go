@@ -30,11 +30,17 @@ func documentedRequests(t *testing.T, w *world) []documented {
 	var all []documented
 	for pattern, item := range w.Paths.Map() {
 		for method, op := range item.Operations() {
+			if op.OperationID == "getSocket" {
+				continue // no request and answer, but a conversation: see TestSocket
+			}
 			d := documented{name: op.OperationID, method: method, op: op}
 			query := url.Values{}
 			d.path = pattern
 			for _, p := range append(append(openapi3.Parameters{}, item.Parameters...), op.Parameters...) {
 				value := fmt.Sprint(p.Value.Example)
+				if p.Value.Name == "ticket" {
+					continue // in place of the token that is sent
+				}
 				switch p.Value.In {
 				case "path":
 					d.path = strings.ReplaceAll(d.path, "{"+p.Value.Name+"}", value)

@@ -68,3 +68,8 @@ var kinds = map[string]runlog.Kind{
 	"status": runlog.Status, "text_delta": runlog.Text, "tool_start": runlog.ToolStart, "tool_progress": runlog.ToolProgress,
 	"tool_complete": runlog.ToolComplete, "complete": runlog.Completed, "error": runlog.Failed, "cancelled": runlog.Cancelled,
 }
+
+func (f fakeStreams) Live(user schemas.User, chat string) []string {
+	f.call("Live %s %s", user.Name, chat)
+	return nil
+}

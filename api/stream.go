@@ -32,6 +32,9 @@ type streams interface {
 	// the terminal event it is runlog.ErrEnded; runlog.ErrInterrupted ends the
 	// events of a run that goes on later.
 	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
+	// Live returns the runs of a chat of the user's that have not ended, the
+	// one under way first.
+	Live(user schemas.User, chat string) []string
 }
 
 // postStream starts a run and answers with its events.
@@ -96,6 +99,9 @@ func (s *server) start(c echo.Context) (string, error) {
 		return "", err
 	}
 	run, err := s.Streams.Start(ctx, user, &req, o)
+	if err == nil {
+		s.sockets.started(user, run.ChatID, run.RunID)
+	}
 	return run.RunID, err
 }
 

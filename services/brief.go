@@ -26,7 +26,7 @@ func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (Offer, error)
 	c := req.Context
 	offer, err := r.Pages.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
 	if err == nil {
-		offer.Tools = r.withClientTools(offer.Tools, req.ClientTools)
+		offer.Tools = r.withClientTools(forMode(offer.Tools, c), req.ClientTools)
 	}
 	return offer, err
 }
@@ -75,7 +75,7 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 	b.request = turn.Request{
 		Model: one.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
 		// Runs on one page have the same prompt within a minute; they share it.
-		System: unique.Make(r.prompts.build(ctx, in)).Value(), Tools: offer.Tools,
+		System: unique.Make(r.prompts.build(ctx, in) + modeNote(in.Context)).Value(), Tools: offer.Tools,
 	}
 	if b.request.Model == "" {
 		b.request.Model = r.Model

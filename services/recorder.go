@@ -80,6 +80,9 @@ type recorder struct {
 
 	decided map[int]bool // calls whose wait gave their outcome
 
+	blocks map[int]*blockCall // calls that write blocks, by index
+	answer answerDraft
+
 	mu      sync.Mutex
 	started map[int]*entry // the writes that say that a call begins, for the goroutines of the tools
 	edited  map[int]bool   // calls whose input the user has changed
@@ -165,6 +168,7 @@ func (rec *recorder) handle(event turn.Event) {
 		rec.modelText(e.Text)
 	case turn.ToolArguments:
 		rec.levels.arguments(e.Index, e.ID, e.Name, e.Fragment)
+		rec.blockArguments(e.Index, e.Name, e.Fragment)
 	case turn.Reply:
 		rec.reply(e)
 	case turn.ToolWaiting:
@@ -217,6 +221,7 @@ func (rec *recorder) show(text string) {
 
 func (rec *recorder) put(kind runlog.Kind, text string) {
 	rec.visible.WriteString(text)
+	rec.answer.add(rec, kind, text)
 	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
 		rec.newlines += len(text)
 	} else {
@@ -242,6 +247,7 @@ func (rec *recorder) reply(e turn.Reply) {
 	for i, c := range e.ToolCalls {
 		rec.levels.wholeCall(e.FirstIndex+i, c)
 	}
+	rec.wholeBlocks(&e)
 	rec.levels.closeBlock("completed")
 	rec.steps = append(rec.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
 	rec.checkpoint = &record.Checkpoint{N: len(rec.steps), Data: encode(checkpoint{Reply: &e, Spent: rec.run.spent.models()})}

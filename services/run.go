@@ -219,15 +219,16 @@ func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
 			end = outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
 		}
 	}()
+	target := rec.target(one.ctx)
 	if one.prior != nil {
 		if end, over := r.resume(one, rec); over {
 			return end
 		}
 	} else {
-		rec.emitData(runlog.Started, 0, 0, 0, schemas.StatusEvent{
+		rec.emit(runlog.Event{Kind: runlog.Started, Text: string(encode(target)), Data: encode(schemas.StatusEvent{
 			Type: schemas.TypeStatus, Message: thinkingStatus, RunID: one.id, ConversationID: one.conversationID,
 			ChatID: one.chatKey, UserMessageID: one.userMessageID,
-		})
+		})})
 	}
 	if cause := context.Cause(one.ctx); cause != nil {
 		return r.stopped(one, rec, cause)
@@ -317,6 +318,7 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 	if end.state != schemas.RunCompleted {
 		rec.breakOff()
 	}
+	rec.endBlocks(levelStatus[end.state])
 	rec.levels.closeBlock(levelStatus[end.state])
 	rec.usage = one.spent.total()
 	d := rec.diagnostics()

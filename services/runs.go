@@ -94,11 +94,14 @@ type RunsOptions struct {
 	Research researchStore
 	// Documents is what prompts show of documents; nil shows nothing.
 	Documents documentReader
-	Agent     Agent
-	Pages     *Pages
-	Actions   *Actions
-	Prompt    PromptOptions
-	History   HistoryOptions
+	// Drafts is where blocks are written while the model writes; nil shows
+	// nothing of them before the tool has run.
+	Drafts  *Documents
+	Agent   Agent
+	Pages   *Pages
+	Actions *Actions
+	Prompt  PromptOptions
+	History HistoryOptions
 	// NewFilter returns a filter for one run.
 	NewFilter func(types []turn.PayloadType, actions []schemas.Action) TextFilter
 	// Frame encodes an event for the dialect chat, appending to dst; nothing
@@ -177,7 +180,8 @@ func NewRuns(o RunsOptions) *Runs {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	r := &Runs{RunsOptions: o, live: make(map[string]*run), perUser: make(map[string]int),
+	r := &Runs{
+		RunsOptions: o, live: make(map[string]*run), perUser: make(map[string]int),
 		doomed: make(map[string]bool), orphans: make(map[string][]*entry), stalled: make(map[int64]bool),
 	}
 	o.Prompt.Now = o.Now

@@ -6,6 +6,7 @@ package runlog
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 )
 
 // AttemptSpan is the distance between the first sequence numbers of two
@@ -26,7 +27,7 @@ type Kind uint8
 // The kinds. The comment names what Event.Data holds as JSON, or that
 // Event.Text holds the content.
 const (
-	Started       Kind = iota + 1 // schemas.StatusEvent with the run's ids
+	Started       Kind = iota + 1 // schemas.StatusEvent with the run's ids; Text: Target of the answer as JSON
 	Status                        // schemas.StatusEvent
 	Attempt                       // schemas.StatusEvent with attempt, kept_through and text
 	ThreadStart                   // Level
@@ -58,6 +59,12 @@ const (
 	ApprovalRequest  // schemas.ApprovalRequestEvent
 	ApprovalResolved // schemas.ApprovalResolvedEvent
 	ClientToolCall   // schemas.ClientToolCallEvent
+
+	// What is written into blocks of documents while the model writes it.
+	BlockReset   // Target: a block that the page shows begins anew
+	BlockHeader  // Target; Text: the block's metadata, one JSON object
+	BlockContent // Target; Text: a piece of the block's content
+	BlockDone    // Target
 	kinds
 )
 
@@ -102,4 +109,44 @@ type Level struct {
 type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
+}
+
+// Target says where content goes: to blocks of a document, or to the answer's
+// block in the chat, whose DocumentID is empty (4-documents.md, chunks).
+type Target struct {
+	// BlockIDs are comma separated.
+	BlockIDs   string `json:"block_ids"`
+	DocumentID string `json:"document_id,omitempty"`
+	// Type is the content's, md where it is empty.
+	Type string `json:"type,omitempty"`
+	// MessageID is the id of the chat's message that keeps the answer.
+	MessageID string `json:"message_id,omitempty"`
+}
+
+// Joiner joins the text of an answer without its tool markers: what a marker
+// parts is parted by a blank line. The zero value is the beginning.
+type Joiner struct {
+	begun, gap bool
+	newlines   int // at the end
+}
+
+// Text returns what an event adds.
+func (j *Joiner) Text(e *Event) string {
+	if e.Kind == Marker {
+		j.gap = true
+	}
+	if e.Kind != Text || e.Text == "" {
+		return ""
+	}
+	text := e.Text
+	if j.gap && j.begun && j.newlines < 2 {
+		text = "\n\n"[j.newlines:] + text
+	}
+	j.begun, j.gap = true, false
+	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
+		j.newlines += len(text)
+	} else {
+		j.newlines = len(text) - len(trimmed)
+	}
+	return text
 }

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -12,6 +14,31 @@ import (
 // ContextDocument is the key of a request's context that names the document
 // which the model writes (7-exact-answers.md, "Documents").
 const ContextDocument = "document_id"
+
+// More keys of a request's context, which the websocket sets (4-documents.md,
+// "GET /api/ws"): the blocks that the answer goes to, comma separated, and the
+// mode.
+const (
+	ContextBlocks = "block_ids"
+	ContextMode   = "mode"
+)
+
+// MaxTargets is the greatest number of blocks that one answer goes to.
+const MaxTargets = 16
+
+// Answer says where the text of an answer goes. Document is empty where it goes
+// to the chat; Blocks are ids that the client has chosen, if any.
+func Answer(page schemas.Object) (document string, blocks []string) {
+	for id := range strings.SplitSeq(page.String(ContextBlocks), ",") {
+		if id = strings.TrimSpace(id); ClientID(id) && len(blocks) < MaxTargets && !slices.Contains(blocks, id) {
+			blocks = append(blocks, id)
+		}
+	}
+	if id := page.String(ContextDocument); page.String(ContextMode) == "chat" && ClientID(id) {
+		document = id
+	}
+	return document, blocks
+}
 
 // DocumentID returns the id of the document that a turn is about: the one that
 // the page's context names, else the chat's own. It is "" where the context

@@ -1,0 +1,156 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// blocksDialect makes the chunks of the websocket from a run's events (spec 000;
+// 4-documents.md, "GET /api/ws"). It is given all events of a run in order, also
+// those whose chunks the client has. One goroutine uses it.
+type blocksDialect struct {
+	after  int64 // chunks up to this number are not shown
+	run    string
+	ids    *schemas.Chunk // that the next chunk carries
+	answer runlog.Target
+	joiner runlog.Joiner
+	open   bool // the answer's block has content
+}
+
+// chunks returns what an event shows, in order.
+func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
+	list := d.of(e)
+	if e.Seq <= d.after {
+		return nil
+	}
+	for i := range list {
+		list[i].Seq = e.Seq
+	}
+	if len(list) > 0 && d.ids != nil {
+		first := &list[0]
+		first.RunID, first.ChatID, first.ConversationID, first.MessageID = d.ids.RunID, d.ids.ChatID, d.ids.ConversationID, d.ids.MessageID
+		d.ids = nil
+	}
+	return list
+}
+
+func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
+	if chunk := d.text(e); chunk != nil {
+		return []schemas.Chunk{*chunk}
+	}
+	switch e.Kind { //nolint:exhaustive // the others have no chunk
+	case runlog.Started, runlog.Attempt:
+		return d.begin(e)
+	case runlog.Status:
+		return statusChunk(statusOf(e).Message)
+	case runlog.ToolProgress:
+		return progressChunk(e)
+	case runlog.BlockReset, runlog.BlockHeader, runlog.BlockContent, runlog.BlockDone:
+		return []schemas.Chunk{blockChunk(e)}
+	case runlog.Completed, runlog.Failed, runlog.Cancelled:
+		return d.end(e)
+	}
+	return nil
+}
+
+// text is a piece of the answer, nil of any other event.
+func (d *blocksDialect) text(e *runlog.Event) *schemas.Chunk {
+	text := d.joiner.Text(e)
+	if e.Kind == runlog.Standing {
+		d.joiner = runlog.Joiner{}
+		d.joiner.Text(&runlog.Event{Kind: runlog.Text, Text: e.Text})
+		d.joiner.Text(&runlog.Event{Kind: runlog.Marker})
+		text = e.Text
+	}
+	if text == "" {
+		return nil
+	}
+	d.open = true
+	return &schemas.Chunk{Type: d.kind(), BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: &text}
+}
+
+func (d *blocksDialect) kind() string {
+	if d.answer.Type == "" {
+		return schemas.BlockMarkdown
+	}
+	return d.answer.Type
+}
+
+// begin takes the ids of the run, and after a recovery takes back what does not
+// stand.
+func (d *blocksDialect) begin(e *runlog.Event) []schemas.Chunk {
+	s := statusOf(e)
+	if e.Kind == runlog.Started {
+		_ = json.Unmarshal([]byte(e.Text), &d.answer) // our own
+		d.run = s.RunID
+		d.ids = &schemas.Chunk{RunID: s.RunID, ChatID: s.ChatID, ConversationID: s.ConversationID, MessageID: d.answer.MessageID}
+		return statusChunk(s.Message)
+	}
+	if !d.open {
+		return statusChunk(s.Message)
+	}
+	d.open, d.joiner = false, runlog.Joiner{}
+	return []schemas.Chunk{{Type: schemas.ChunkReset, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID}}
+}
+
+func statusChunk(message string) []schemas.Chunk {
+	if message == "" {
+		return nil
+	}
+	return []schemas.Chunk{{Type: schemas.ChunkStatus, Content: &message}}
+}
+
+// progressChunk is a step of a tool: of a plan the document's new structure.
+func progressChunk(e *runlog.Event) []schemas.Chunk {
+	var t schemas.ToolProgressEvent
+	var p turn.BlockProgress
+	_ = json.Unmarshal(e.Data, &t)
+	if t.Stage != "document" || json.Unmarshal(t.Data, &p) != nil || p.DocumentID == "" {
+		return statusChunk(t.Message)
+	}
+	if p.NewDoc {
+		return []schemas.Chunk{{Type: schemas.BlockMarkdown, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), NewDoc: true}}
+	}
+	return []schemas.Chunk{{Type: schemas.ChunkStatus, BlockIDs: p.BlockID, DocumentID: p.DocumentID, Content: &t.Message}}
+}
+
+// blockChunk is a piece of a block that a tool writes.
+func blockChunk(e *runlog.Event) schemas.Chunk {
+	var t runlog.Target
+	_ = json.Unmarshal(e.Data, &t)
+	c := schemas.Chunk{Type: t.Type, BlockIDs: t.BlockIDs, DocumentID: t.DocumentID, Content: &e.Text}
+	switch e.Kind { //nolint:exhaustive // the kinds of blocks
+	case runlog.BlockReset:
+		c.Type, c.Content = schemas.ChunkReset, nil
+	case runlog.BlockDone:
+		c.End = true
+	}
+	return c
+}
+
+// end ends the answer's block and the run.
+func (d *blocksDialect) end(e *runlog.Event) []schemas.Chunk {
+	var list []schemas.Chunk
+	var s struct {
+		Message string `json:"message"`
+		Code    schemas.Code
+	}
+	if d.open {
+		list = append(list, schemas.Chunk{Type: d.kind(), BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: new(""), End: true})
+	}
+	end := schemas.Chunk{Type: schemas.ChunkRunEnd, RunID: d.run, Status: schemas.RunCompleted}
+	switch e.Kind { //nolint:exhaustive // the terminal kinds
+	case runlog.Failed:
+		_ = json.Unmarshal(e.Data, &s)
+		end.Status = schemas.RunFailed
+		list = append(list, schemas.Chunk{
+			Type: schemas.ChunkError, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: &s.Message, Code: s.Code, End: true,
+		})
+	case runlog.Cancelled:
+		end.Status = schemas.RunCancelled
+	}
+	return append(list, end)
+}

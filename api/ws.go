@@ -1,0 +1,379 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+	"golang.org/x/time/rate"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// The limits of a websocket (4-documents.md, "GET /api/ws"). A frame is at most
+// Limits.FilesBody.
+const (
+	socketPing   = 30 * time.Second
+	socketIdle   = 15 * time.Minute
+	framesSecond = 20  // that a client may send in the long run
+	framesAtOnce = 100 // and at once
+	maxChats     = 32  // that one socket watches
+	maxFollowed  = 64  // runs of a chat that wait to be shown
+)
+
+// sockets knows which websockets watch which chat of which user. It is safe for
+// concurrent use.
+type sockets struct {
+	mu       sync.Mutex
+	watching map[[2]string]map[*socket]bool
+}
+
+func newSockets() *sockets { return &sockets{watching: map[[2]string]map[*socket]bool{}} }
+
+func (l *sockets) join(k *socket, chat string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := [2]string{k.user.ID, chat}
+	if l.watching[key] == nil {
+		l.watching[key] = map[*socket]bool{}
+	}
+	l.watching[key][k] = true
+}
+
+func (l *sockets) leave(k *socket, chat string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := [2]string{k.user.ID, chat}
+	if delete(l.watching[key], k); len(l.watching[key]) == 0 {
+		delete(l.watching, key)
+	}
+}
+
+// started shows a run to everybody who watches its chat.
+func (l *sockets) started(user schemas.User, chat, run string) {
+	l.mu.Lock()
+	var list []*socket
+	for k := range l.watching[[2]string{user.ID, chat}] {
+		list = append(list, k)
+	}
+	l.mu.Unlock()
+	for _, k := range list {
+		k.watch(chat, run, 0)
+	}
+}
+
+// socket is one websocket: one goroutine reads events, one keeps it alive, and
+// one for each chat with a run under way sends its chunks. All are joined.
+type socket struct {
+	server *server
+	conn   *websocket.Conn
+	user   schemas.User
+	until  time.Time // the end of the token, zero is never
+	cancel context.CancelFunc
+	rate   *rate.Limiter
+	active atomic.Int64 // when something last came or went, in nanoseconds
+	ending chan closing
+
+	work   sync.WaitGroup
+	mu     sync.Mutex
+	ended  bool
+	chats  map[string]*watched
+	follow func(chat string) // with the socket's context
+}
+
+// closing is how a socket ends.
+type closing struct {
+	code   websocket.StatusCode
+	reason string
+}
+
+// watched is a chat that a socket watches, with the runs that are to be shown.
+type watched struct {
+	runs    []followed // the first one is being shown
+	running bool
+}
+
+type followed struct {
+	id    string
+	after int64
+}
+
+// getSocket speaks the websocket of spec 000 until one side ends it.
+func (s *server) getSocket(c echo.Context) error {
+	_, id := identityOf(c)
+	r := c.Request()
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return schemas.NewError(schemas.CodeBadRequest, "this is a websocket")
+	}
+	if !s.originAllowed(r) {
+		return schemas.NewError(schemas.CodeForbidden, "this origin may not connect")
+	}
+	release, err := s.streams.acquire(id.user.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	conn, err := websocket.Accept(c.Response(), r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the origin is checked above
+	if err != nil {
+		s.Log.DebugContext(r.Context(), "accept a websocket", "error", err)
+		return nil // it has been answered
+	}
+	if s.OpenStreams != nil {
+		s.OpenStreams(1)
+		defer s.OpenStreams(-1)
+	}
+	conn.SetReadLimit(s.Limits.FilesBody)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	k := &socket{
+		server: s, conn: conn, user: id.user, until: id.expires, cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
+		ending: make(chan closing, 1), chats: map[string]*watched{},
+	}
+	k.follow = func(chat string) { k.showAll(ctx, chat) }
+	k.serve(ctx)
+	return nil
+}
+
+// originAllowed lets clients without an origin through, pages of this host, and
+// those of the configured origins.
+func (s *server) originAllowed(r *http.Request) bool {
+	origin := r.Header.Get(echo.HeaderOrigin)
+	if origin == "" || slices.Contains(s.CORSOrigins, origin) || slices.Contains(s.CORSOrigins, "*") {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// serve reads until the socket ends and returns when nothing of it is left.
+func (k *socket) serve(ctx context.Context) {
+	k.touch()
+	kept := make(chan struct{})
+	go func() { defer close(kept); k.keep(ctx) }()
+	k.read(ctx)
+	k.end(websocket.StatusNormalClosure, "")
+	<-kept
+	k.mu.Lock()
+	k.ended = true
+	chats := make([]string, 0, len(k.chats))
+	for chat := range k.chats {
+		chats = append(chats, chat)
+	}
+	k.mu.Unlock()
+	for _, chat := range chats {
+		k.server.sockets.leave(k, chat)
+	}
+	k.cancel()
+	k.work.Wait()
+	_ = k.conn.CloseNow() // it is closed
+}
+
+func (k *socket) touch() { k.active.Store(time.Now().UnixNano()) }
+
+// end asks the socket to close; the first reason counts.
+func (k *socket) end(code websocket.StatusCode, reason string) {
+	select {
+	case k.ending <- closing{code, reason}:
+	default:
+	}
+}
+
+// keep pings the client, and closes the socket when it is time.
+func (k *socket) keep(ctx context.Context) {
+	ping := time.NewTicker(socketPing)
+	defer ping.Stop()
+	var expired <-chan time.Time
+	if !k.until.IsZero() {
+		timer := time.NewTimer(time.Until(k.until))
+		defer timer.Stop()
+		expired = timer.C
+	}
+	for {
+		select {
+		case c := <-k.ending:
+			_ = k.conn.Close(c.code, c.reason) // the client may be gone
+			return
+		case <-ctx.Done():
+			_ = k.conn.CloseNow()
+			return
+		case <-expired:
+			_ = k.conn.Close(websocket.StatusPolicyViolation, "the token has ended")
+			return
+		case <-ping.C:
+		}
+		if time.Since(time.Unix(0, k.active.Load())) >= socketIdle {
+			k.end(websocket.StatusNormalClosure, "nothing happened for 15 minutes")
+			continue
+		}
+		wait, done := context.WithTimeout(ctx, k.server.WriteWait)
+		err := k.conn.Ping(wait)
+		done()
+		if err != nil {
+			k.cancel()
+		}
+	}
+}
+
+// read takes the client's events, one after the other.
+func (k *socket) read(ctx context.Context) {
+	for {
+		kind, frame, err := k.conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		if !k.rate.Allow() {
+			k.end(websocket.StatusPolicyViolation, "too many frames")
+			return
+		}
+		k.touch()
+		if kind != websocket.MessageText {
+			k.fail(ctx, schemas.NewError(schemas.CodeBadRequest, "a frame must be text"), "")
+			continue
+		}
+		k.handle(ctx, frame)
+	}
+}
+
+// send writes one chunk. A client that does not read ends its socket.
+func (k *socket) send(ctx context.Context, c *schemas.Chunk) bool {
+	var frame bytes.Buffer
+	enc := json.NewEncoder(&frame)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(c); err != nil {
+		return false
+	}
+	wait, done := context.WithTimeout(ctx, k.server.WriteWait)
+	defer done()
+	if err := k.conn.Write(wait, websocket.MessageText, bytes.TrimSuffix(frame.Bytes(), []byte("\n"))); err != nil {
+		k.cancel()
+		return false
+	}
+	k.touch()
+	return true
+}
+
+// fail sends an error chunk; it is about blocks where the event names some.
+func (k *socket) fail(ctx context.Context, err error, blocks string) {
+	seen := visible(err)
+	if seen.Code == schemas.CodeInternal {
+		k.server.Log.ErrorContext(ctx, "websocket", "user", k.user.ID, "error", err)
+	}
+	text := seen.Message
+	for _, f := range seen.Fields {
+		text += "; " + strings.TrimPrefix(f.Pointer+" "+f.Detail, " ")
+	}
+	k.send(ctx, &schemas.Chunk{Type: schemas.ChunkError, Content: &text, Code: seen.Code, BlockIDs: blocks, End: true})
+}
+
+// listen makes the socket watch a chat.
+func (k *socket) listen(chat string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.chats[chat] == nil {
+		if len(k.chats) >= maxChats {
+			return schemas.NewError(schemas.CodeTooManyStreams, "this socket watches too many chats; stop one first")
+		}
+		k.chats[chat] = &watched{}
+		k.server.sockets.join(k, chat)
+	}
+	return nil
+}
+
+// unlisten ends that; what is under way is still shown to its end.
+func (k *socket) unlisten(chat string) {
+	k.server.sockets.leave(k, chat)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w := k.chats[chat]; w != nil && !w.running {
+		delete(k.chats, chat)
+	}
+}
+
+// watch shows a run behind those of its chat that are under way.
+func (k *socket) watch(chat, run string, after int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w := k.chats[chat]
+	if w == nil || k.ended || len(w.runs) >= maxFollowed || slices.ContainsFunc(w.runs, func(f followed) bool { return f.id == run }) {
+		return
+	}
+	w.runs = append(w.runs, followed{run, after})
+	if !w.running {
+		w.running = true
+		k.work.Go(func() { k.follow(chat) })
+	}
+}
+
+// showAll shows the runs of a chat in their order, until there is none left.
+func (k *socket) showAll(ctx context.Context, chat string) {
+	for {
+		k.mu.Lock()
+		w := k.chats[chat]
+		if len(w.runs) == 0 || ctx.Err() != nil {
+			w.running = false
+			k.mu.Unlock()
+			return
+		}
+		next := w.runs[0]
+		k.mu.Unlock()
+		k.show(ctx, next)
+		k.mu.Lock()
+		w.runs = w.runs[1:]
+		k.mu.Unlock()
+	}
+}
+
+// show sends the chunks of a run, those of its past first.
+func (k *socket) show(ctx context.Context, f followed) {
+	seq, err := k.server.Streams.Follow(ctx, k.user, f.id, 0, 0)
+	if err != nil {
+		k.fail(ctx, err, "")
+		return
+	}
+	dialect := blocksDialect{after: f.after}
+	for events, err := range seq {
+		switch {
+		case errors.Is(err, runlog.ErrInterrupted):
+			k.end(websocket.StatusServiceRestart, "the answer goes on later; resume")
+			return
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			k.fail(ctx, err, "")
+			return
+		}
+		for i := range events {
+			if !k.sendAll(ctx, &dialect, &events[i]) {
+				return
+			}
+		}
+	}
+}
+
+// sendAll sends what an event shows. That a run has ended is said again to a
+// client that has seen it.
+func (k *socket) sendAll(ctx context.Context, d *blocksDialect, e *runlog.Event) bool {
+	list := d.chunks(e)
+	if list == nil && e.Kind.Terminal() {
+		list = d.end(e)
+		list = list[len(list)-1:]
+		list[0].Seq = e.Seq
+	}
+	for i := range list {
+		if !k.send(ctx, &list[i]) {
+			return false
+		}
+	}
+	return true
+}

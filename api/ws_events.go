@@ -1,0 +1,187 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// documentPage is the page of a document (7-exact-answers.md, "Documents").
+const documentPage = "document"
+
+// handle does what one frame says.
+func (k *socket) handle(ctx context.Context, frame []byte) {
+	e, err := parse[schemas.SocketEvent](frame, k.server.check)
+	var blocks []string
+	if err == nil {
+		blocks, err = targets(&e)
+	}
+	if err == nil && e.UserID != "" && e.UserID != k.user.ID {
+		err = schemas.NewError(schemas.CodeForbidden, "user_id is not the user of this socket")
+	}
+	if err == nil {
+		err = k.act(ctx, &e, blocks)
+	}
+	if err != nil {
+		k.fail(ctx, err, strings.Join(blocks, ","))
+	}
+}
+
+// targets are the blocks that an event names.
+func targets(e *schemas.SocketEvent) ([]string, error) {
+	var list []string
+	for id := range strings.SplitSeq(e.BlockID+","+e.BlockIDs, ",") {
+		id = strings.TrimSpace(id)
+		switch {
+		case id == "", slices.Contains(list, id):
+		case !isID(id), len(list) == turn.MaxTargets:
+			return nil, fieldsError(schemas.CodeInvalid, "the event has values that are not allowed", []schemas.FieldError{
+				{Pointer: "/block_ids", Detail: "must be at most 16 ids of letters, digits, - and _, comma separated"},
+			})
+		default:
+			list = append(list, id)
+		}
+	}
+	return list, nil
+}
+
+func (k *socket) act(ctx context.Context, e *schemas.SocketEvent, blocks []string) error {
+	chat := e.ChatID
+	if chat == "" {
+		chat = e.DocumentID // a document without a chat has one of its name
+	}
+	switch e.Name {
+	case "message", "chat_message":
+		if chat == "" {
+			chat = uuid.Must(uuid.NewV7()).String()
+		}
+		return k.message(ctx, e, chat, blocks)
+	case "resume":
+		return k.resume(ctx, e, chat)
+	}
+	if chat == "" {
+		return schemas.NewError(schemas.CodeInvalid, e.Name+" needs a chat_id")
+	}
+	return k.interrupt(ctx, chat, e.Name == "stop")
+}
+
+// message starts a run for the user's message; in a chat with one under way it
+// waits for its turn.
+func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat string, blocks []string) error {
+	req := schemas.ChatRequest{ChatID: chat, Model: e.Model, IfBusy: "queue", Context: page(e, blocks)}
+	if e.Message != nil {
+		req.Message = e.Message.Content
+	}
+	if refused := k.server.check(&req); len(refused) > 0 {
+		return fieldsError(schemas.CodeInvalid, "the event has values that are not allowed", refused)
+	}
+	if err := k.server.rate.allow(k.user.ID); err != nil {
+		return err
+	}
+	if err := k.listen(chat); err != nil {
+		return err
+	}
+	run, err := k.server.Streams.Start(ctx, k.user, &req, record.StartOptions{})
+	if err != nil {
+		return err
+	}
+	k.server.sockets.started(k.user, chat, run.RunID)
+	return nil
+}
+
+// page is the context of the event's request: a document and the mode agent mean
+// the page of documents.
+func page(e *schemas.SocketEvent, blocks []string) schemas.Object {
+	context := schemas.Object{}
+	maps.Copy(context, e.Context)
+	set := func(key, value string) {
+		raw, err := json.Marshal(value)
+		if value != "" && err == nil {
+			context[key] = raw
+		}
+	}
+	for _, key := range []string{turn.ContextBlocks, turn.ContextMode} {
+		delete(context, key)
+	}
+	set(turn.ContextDocument, e.DocumentID)
+	set(turn.ContextBlocks, strings.Join(blocks, ","))
+	if e.DocumentID != "" || e.Mode == "agent" {
+		set("current_page", documentPage)
+	}
+	if mode := e.Mode; mode == "" && e.DocumentID != "" {
+		set(turn.ContextMode, "chat")
+	} else {
+		set(turn.ContextMode, mode)
+	}
+	return context
+}
+
+// interrupt ends the run of a chat that is under way; stop also ends those that
+// wait, and the watching. The answer is there at once, the end of the run comes
+// with its chunks.
+func (k *socket) interrupt(ctx context.Context, chat string, stop bool) error {
+	live := k.server.Streams.Live(k.user, chat)
+	text := map[bool]string{true: "Stopping...", false: "Pausing..."}[stop]
+	if len(live) == 0 {
+		text = "Nothing is under way."
+	}
+	k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
+	if stop {
+		defer k.unlisten(chat)
+	}
+	for i, id := range slices.Backward(live) { // those that wait first
+		if !stop {
+			if i > 0 {
+				continue
+			}
+			if run, err := k.server.Runs.Run(ctx, k.user, id); err != nil || run.State == schemas.RunQueued {
+				return err
+			}
+		}
+		if _, err := k.server.Runs.Cancel(ctx, k.user, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resume shows a run from a number on, or those of a chat that are under way.
+func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string) error {
+	if e.RunID == "" && e.After > 0 {
+		return schemas.NewError(schemas.CodeInvalid, "resume with after needs a run_id")
+	}
+	runs := []string{e.RunID}
+	if e.RunID != "" {
+		run, err := k.server.Runs.Run(ctx, k.user, e.RunID)
+		if err != nil {
+			return err
+		}
+		if chat != "" && run.ChatID != chat {
+			return schemas.ErrNotFound
+		}
+		chat = run.ChatID
+	} else if chat == "" {
+		return schemas.NewError(schemas.CodeInvalid, "resume needs a chat_id or a run_id")
+	}
+	if err := k.listen(chat); err != nil {
+		return err
+	}
+	if e.RunID == "" {
+		if runs = k.server.Streams.Live(k.user, chat); len(runs) == 0 {
+			text := "Nothing is under way."
+			k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
+		}
+	}
+	for _, id := range runs {
+		k.watch(chat, id, e.After)
+	}
+	return nil
+}

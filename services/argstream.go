@@ -1,0 +1,245 @@
+package services
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxHead bounds what is kept of the arguments beside the content, in bytes.
+const maxHead = 128 << 10
+
+// argStream reads the arguments of a call while a model writes them: the JSON of
+// one object, cut anywhere. It gives the string under "content" as it comes, and
+// the other properties once they are whole. What is no such object gives nothing
+// more: the tool says so when it is called.
+type argStream struct {
+	// head is the object without content, as far as it is whole.
+	head map[string]json.RawMessage
+	// began and ended say how far the content is.
+	began, ended bool
+
+	state   argState
+	key     string
+	token   strings.Builder // a key or a value under way
+	depth   int             // of brackets in a value
+	quoted  bool            // within a string of a value
+	escape  []byte          // an escape under way
+	high    rune            // the first half of a surrogate pair
+	partial []byte          // bytes of a character that is not whole
+	size    int
+}
+
+type argState uint8
+
+const (
+	argStart argState = iota
+	argKey            // before a key, or the end
+	argInKey
+	argColon
+	argValue   // before a value
+	argInValue // of another property
+	argContent
+	argComma
+	argBroken
+)
+
+// feed takes a piece and returns what it adds to the content.
+func (a *argStream) feed(piece string) string {
+	var out strings.Builder
+	for i := 0; i < len(piece); i++ {
+		a.next(piece[i], &out)
+	}
+	return out.String()
+}
+
+func (a *argStream) next(c byte, out *strings.Builder) {
+	if a.state == argContent {
+		a.contentByte(c, out)
+		return
+	}
+	if a.state == argInKey || a.state == argInValue {
+		a.tokenByte(c)
+		return
+	}
+	if c == ' ' || c == '\t' || c == '\n' || c == '\r' || a.state == argBroken {
+		return
+	}
+	switch {
+	case a.state == argStart && c == '{':
+		a.state, a.head = argKey, make(map[string]json.RawMessage)
+	case a.state == argKey && c == '"':
+		a.begin(argInKey, c)
+	case a.state == argColon && c == ':':
+		a.state = argValue
+	case a.state == argValue && a.key == "content":
+		if a.state = argContent; c != '"' || a.began {
+			a.state = argBroken
+		}
+		a.began = true
+	case a.state == argValue:
+		a.begin(argInValue, c)
+	case a.state == argComma && c == ',':
+		a.state = argKey
+	default: // the object's end, too
+		a.state = argBroken
+	}
+}
+
+// begin begins a key or a value with its first byte.
+func (a *argStream) begin(state argState, c byte) {
+	a.token.Reset()
+	a.state, a.depth, a.quoted, a.escape = state, 0, false, a.escape[:0]
+	a.tokenByte(c)
+}
+
+// tokenByte takes a byte of a key or of a value, up to its end.
+func (a *argStream) tokenByte(c byte) {
+	if a.size++; a.size > maxHead {
+		a.state = argBroken
+		return
+	}
+	switch {
+	case a.quoted:
+		a.token.WriteByte(c)
+		switch {
+		case len(a.escape) > 0:
+			a.escape = a.escape[:0]
+		case c == '\\':
+			a.escape = append(a.escape, c)
+		case c == '"':
+			a.quoted = false
+			if a.depth == 0 {
+				a.whole()
+			}
+		}
+		return
+	case c == '"':
+		a.quoted = true
+	case c == '{' || c == '[':
+		a.depth++
+	case (c == '}' || c == ']' || c == ',') && a.depth == 0: // a number or a word ends
+		a.whole()
+		a.next(c, nil)
+		return
+	case c == '}' || c == ']':
+		a.depth--
+		a.token.WriteByte(c)
+		if a.depth == 0 {
+			a.whole()
+		}
+		return
+	}
+	a.token.WriteByte(c)
+}
+
+// whole takes a key or a value that has ended.
+func (a *argStream) whole() {
+	raw := json.RawMessage(a.token.String())
+	switch {
+	case a.state == argInKey && json.Unmarshal(raw, &a.key) == nil:
+		a.state = argColon
+	case a.state == argInValue && json.Valid(raw):
+		a.head[a.key] = raw
+		a.state = argComma
+	default:
+		a.state = argBroken
+	}
+}
+
+// contentByte takes a byte of the content's string.
+func (a *argStream) contentByte(c byte, out *strings.Builder) {
+	switch {
+	case len(a.escape) > 0:
+		a.escapeByte(c, out)
+	case c == '\\':
+		a.flush(out)
+		a.escape = append(a.escape, c)
+	case c == '"':
+		a.flush(out)
+		a.lone(out)
+		a.state, a.ended = argComma, true
+	case c < ' ':
+		a.state = argBroken
+	default:
+		a.lone(out)
+		a.partial = append(a.partial, c)
+		if utf8.FullRune(a.partial) {
+			a.flush(out)
+		}
+	}
+}
+
+// flush gives a character that has come in pieces; what is none is replaced, as
+// encoding/json does it.
+func (a *argStream) flush(out *strings.Builder) {
+	for len(a.partial) > 0 {
+		r, n := utf8.DecodeRune(a.partial)
+		out.WriteRune(r)
+		a.partial = append(a.partial[:0], a.partial[n:]...)
+		if !utf8.FullRune(a.partial) && len(a.partial) > 0 && n > 0 && r == utf8.RuneError {
+			return
+		}
+	}
+}
+
+// lone gives the first half of a surrogate pair that has no second.
+func (a *argStream) lone(out *strings.Builder) {
+	if a.high != 0 {
+		out.WriteRune(utf8.RuneError)
+		a.high = 0
+	}
+}
+
+// plainEscapes are the escapes of one letter.
+var plainEscapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+func (a *argStream) escapeByte(c byte, out *strings.Builder) {
+	a.escape = append(a.escape, c)
+	if len(a.escape) == 2 && c != 'u' {
+		plain, known := plainEscapes[c]
+		if !known {
+			a.state = argBroken
+			return
+		}
+		a.lone(out)
+		out.WriteByte(plain)
+		a.escape = a.escape[:0]
+		return
+	}
+	if len(a.escape) < len(`\u0000`) {
+		return
+	}
+	unit, ok := hexUnit(a.escape[2:])
+	a.escape = a.escape[:0]
+	switch {
+	case !ok:
+		a.state = argBroken
+	case a.high != 0 && utf16.DecodeRune(a.high, unit) != utf8.RuneError:
+		out.WriteRune(utf16.DecodeRune(a.high, unit))
+		a.high = 0
+	case utf16.IsSurrogate(unit) && unit < 0xDC00:
+		a.lone(out)
+		a.high = unit
+	default:
+		a.lone(out)
+		out.WriteRune(unit)
+	}
+}
+
+func hexUnit(digits []byte) (rune, bool) {
+	var unit rune
+	for _, d := range digits {
+		switch {
+		case d >= '0' && d <= '9':
+			d -= '0'
+		case d|0x20 >= 'a' && d|0x20 <= 'f':
+			d = d | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		unit = unit<<4 | rune(d)
+	}
+	return unit, true
+}

@@ -1,0 +1,87 @@
+package services_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/chattray/chattray/services"
+)
+
+const manyEscapes = `{"block_id":"b\u0031","meta":{"a":["x,}\"]",{"b":1}]},"n":-1.5e3,"t":true,"after_block_id":null,` +
+	`"content":"# G\u00f6ld \ud83d\ude00\n\"quoted\" \\ \/ \t ünï\u0063 日本 \ud83d x \udE00 end"}`
+
+// contentOf is the content as encoding/json reads it.
+func contentOf(t *testing.T, text string) string {
+	t.Helper()
+	var v struct {
+		Content string `json:"content"`
+	}
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v.Content
+}
+
+func TestArgumentsCutAtEveryByte(t *testing.T) {
+	want := contentOf(t, manyEscapes)
+	for i := range len(manyEscapes) + 1 {
+		got, head, ended := services.ReadArguments(manyEscapes[:i], manyEscapes[i:])
+		if got != want || !ended {
+			t.Fatalf("cut at %d: got %q (ended: %v), want %q", i, got, ended, want)
+		}
+		for key, value := range map[string]string{"block_id": `"b\u0031"`, "meta": `{"a":["x,}\"]",{"b":1}]}`, "n": "-1.5e3", "t": "true", "after_block_id": "null"} {
+			if string(head[key]) != value {
+				t.Errorf("cut at %d: %s is %s, want %s", i, key, head[key], value)
+			}
+		}
+	}
+	if got, _, _ := services.ReadArguments(strings.Split(manyEscapes, "")...); got != want {
+		t.Errorf("in single characters: got %q, want %q", got, want)
+	}
+}
+
+func TestArgumentsComeAsTheyAreWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"content":"abc`:               "abc",
+		`{"content":"abc\`:              "abc",
+		`{"content":"abc\ud83d`:         "abc",
+		`{"content":7}`:                 "",
+		`["content","x"]`:               "",
+		`{"content":"a\x41"}`:           "a",
+		`{"a":{"content":"x"}}`:         "",
+		`{"content":"x","b":"y"}`:       "x",
+		`{"content":"x","content":"y"}`: "x",
+		"":                              "",
+		`null`:                          "",
+	} {
+		if got, _, _ := services.ReadArguments(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzArguments(f *testing.F) {
+	f.Add(manyEscapes, 17)
+	f.Add(`{"content":"x"`, 3)
+	f.Add("{\"content\":\"\xf0\x9f\xff\"}", 13)
+	f.Fuzz(func(t *testing.T, text string, at int) {
+		whole, _, _ := services.ReadArguments(text)
+		if at = max(0, min(at, len(text))); true {
+			if cut, _, _ := services.ReadArguments(text[:at], text[at:]); cut != whole {
+				t.Fatalf("%q cut at %d gives %q, whole %q", text, at, cut, whole)
+			}
+		}
+		if !utf8.ValidString(whole) {
+			t.Fatalf("%q gives %q", text, whole)
+		}
+		var v map[string]json.RawMessage
+		if strings.Count(text, `"content"`) != 1 || strings.Contains(text, `\u00`) || json.Unmarshal([]byte(text), &v) != nil || len(v["content"]) == 0 || v["content"][0] != '"' {
+			return
+		}
+		if want := contentOf(t, text); whole != want {
+			t.Fatalf("%q gives %q, want %q", text, whole, want)
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// answerDraft is the text of an answer that goes into blocks of a document
+// (4-documents.md, mode chat with a document_id). The zero value is of an answer
+// that goes to the chat alone.
+type answerDraft struct {
+	document string
+	blocks   []string
+	joiner   runlog.Joiner
+	text     strings.Builder
+	opened   bool
+	drafts   []*Draft
+}
+
+// target finds out where the answer of a run goes.
+func (rec *recorder) target(ctx context.Context) runlog.Target {
+	one := rec.run
+	document, blocks := turn.Answer(one.req.Context)
+	t := runlog.Target{DocumentID: document, MessageID: one.messageID}
+	if len(blocks) == 0 {
+		blocks = []string{one.messageID}
+		if document != "" {
+			blocks[0] = turn.BlockID(one.id, 0, "answer", 0)
+		}
+	}
+	t.BlockIDs = strings.Join(blocks, ",")
+	if document != "" && one.runs.Drafts != nil {
+		rec.answer.document, rec.answer.blocks = document, blocks
+		if b, err := one.runs.Drafts.Block(ctx, one.owner, blocks[0]); err == nil && b.Type != schemas.BlockMarkdown {
+			t.Type = b.Type
+		}
+	}
+	return t
+}
+
+// add takes visible text of the answer.
+func (a *answerDraft) add(rec *recorder, kind runlog.Kind, text string) {
+	piece := a.joiner.Text(&runlog.Event{Kind: kind, Text: text})
+	if a.document == "" || piece == "" {
+		return
+	}
+	a.text.WriteString(piece)
+	if rec.silent {
+		return
+	}
+	if !a.opened {
+		a.open(rec)
+		return
+	}
+	ctx, done := rec.storing()
+	defer done()
+	a.drafts = slices.DeleteFunc(a.drafts, func(d *Draft) bool {
+		return errors.Is(d.Write(ctx, piece), schemas.ErrNotFound) // settled by the user
+	})
+}
+
+// open begins the blocks with all text that there is. A block that the page
+// shows is told to begin anew.
+func (a *answerDraft) open(rec *recorder) {
+	a.opened = true
+	one := rec.run
+	ctx, done := rec.storing()
+	defer done()
+	for _, id := range a.blocks {
+		_, unknown := one.runs.Drafts.Block(ctx, one.owner, id)
+		draft, b, err := one.runs.Drafts.Draft(ctx, one.owner, a.document, record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: a.text.String()}})
+		if err != nil {
+			rec.warn("The answer could not be written into the block " + id + ": " + schemas.Visible(err).Message + ".")
+			continue
+		}
+		if unknown == nil {
+			rec.emitData(runlog.BlockReset, 0, 0, 0, runlog.Target{BlockIDs: id, DocumentID: a.document, Type: b.Type})
+		}
+		a.drafts = append(a.drafts, draft)
+	}
+}
+
+// end stores what is held.
+func (a *answerDraft) end(rec *recorder) {
+	if !a.opened && a.text.Len() > 0 {
+		a.open(rec)
+	}
+	ctx, done := rec.storing()
+	defer done()
+	for _, d := range a.drafts {
+		if err := d.Flush(ctx); err != nil {
+			rec.run.runs.Logger.Warn("store a piece of a block", "run_id", rec.run.id, "error", err)
+		}
+	}
+}
+
+// intoDocument is what a model is told whose answer goes into a document.
+const intoDocument = "\n\nYour answer's text is written into the user's document as it is. Write only what belongs there: no greeting, no remarks about it."
+
+// forMode leaves out the tools that write the document where the answer itself
+// is written into it (7-exact-answers.md, "Websocket").
+func forMode(tools []turn.Tool, page schemas.Object) []turn.Tool {
+	if document, _ := turn.Answer(page); document == "" {
+		return tools
+	}
+	writing := []string{"plan_document", writeBlock, editBlock, "delete_block", "move_block"}
+	return slices.DeleteFunc(slices.Clone(tools), func(t turn.Tool) bool { return slices.Contains(writing, t.Name) })
+}
+
+// modeNote is what the prompt adds for the mode.
+func modeNote(page schemas.Object) string {
+	if document, _ := turn.Answer(page); document == "" {
+		return ""
+	}
+	return intoDocument
+}
+
+// Live returns the ids of the user's runs of a chat that have not ended, the one
+// under way first, then those that wait in the order in which they came.
+func (r *Runs) Live(user schemas.User, chat string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*run
+	for _, one := range r.live {
+		if _, over := one.log.ended(); !over && one.owner.ID == user.ID && one.chatKey == chat {
+			list = append(list, one)
+		}
+	}
+	slices.SortFunc(list, func(a, b *run) int { // ids are made in order of time
+		if (a.attempt > 0) != (b.attempt > 0) {
+			return map[bool]int{true: -1, false: 1}[a.attempt > 0]
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	ids := make([]string, len(list))
+	for i, one := range list {
+		ids[i] = one.id
+	}
+	return ids
+}

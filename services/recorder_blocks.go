@@ -1,0 +1,238 @@
+package services
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// The tools whose content is shown while the model writes the call.
+const (
+	writeBlock = "write_block"
+	editBlock  = "edit_block"
+)
+
+// blockCall is a call that writes a block, while the model writes the call: its
+// content goes into the block and into the log as it comes.
+type blockCall struct {
+	rec    *recorder
+	index  int
+	name   string
+	args   argStream
+	held   string // content that is not shown yet
+	target runlog.Target
+	given  string // the block_id of the arguments when it was opened
+	draft  *Draft // nil before it is opened
+	closed bool   // nothing more is shown
+
+	thread, block, message uint32
+}
+
+// blockArguments takes a piece of the arguments of a call (4-documents.md,
+// "Writing documents with the model").
+func (rec *recorder) blockArguments(index int, name, fragment string) {
+	if rec.silent || rec.run.runs.Drafts == nil {
+		return
+	}
+	c := rec.blocks[index]
+	if c == nil {
+		if rec.blocks == nil {
+			rec.blocks = make(map[int]*blockCall)
+		}
+		c = &blockCall{rec: rec, index: index}
+		rec.blocks[index] = c
+	}
+	c.name = cmp.Or(c.name, name)
+	c.held += c.args.feed(fragment)
+	if c.closed || c.held == "" || !c.offered() || c.name == editBlock && c.args.head["block_id"] == nil {
+		return
+	}
+	if c.draft == nil {
+		if !c.first() {
+			return
+		}
+		c.open()
+		return
+	}
+	c.show(c.held)
+	c.held = ""
+}
+
+// offered says whether the call writes a block and will run.
+func (c *blockCall) offered() bool {
+	return (c.name == writeBlock || c.name == editBlock) &&
+		slices.ContainsFunc(c.rec.offered, func(t turn.Tool) bool { return t.Name == c.name && !t.Confirm })
+}
+
+// first says whether enough has come for the first piece: of CSV the header row.
+func (c *blockCall) first() bool {
+	return argText(c.args.head, "type") != schemas.BlockCSV || c.args.ended || strings.Contains(c.held, "\n")
+}
+
+// argText returns a property that is a string.
+func argText(head map[string]json.RawMessage, key string) string {
+	var text string
+	if json.Unmarshal(head[key], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// open begins the block with the first piece of its content.
+func (c *blockCall) open() {
+	one, head := c.rec.run, c.args.head
+	document := turn.DocumentID(one.req.Context, one.conversationID)
+	c.given = argText(head, "block_id")
+	w := record.BlockWrite{Only: c.given != "", NewBlock: record.NewBlock{
+		ID: cmp.Or(c.given, turn.BlockID(one.id, c.index, c.name, 0)), Type: argText(head, "type"), Content: c.held,
+	}}
+	if meta := head["meta"]; len(meta) > 0 && string(meta) != "null" && c.name == writeBlock {
+		w.Meta = meta
+	}
+	if after := head["after_block_id"]; len(after) > 0 && string(after) != "null" {
+		w.After = new(argText(head, "after_block_id"))
+	}
+	ctx, done := c.rec.storing()
+	defer done()
+	_, unknown := one.runs.Drafts.Block(ctx, one.owner, w.ID)
+	draft, b, err := one.runs.Drafts.Draft(ctx, one.owner, document, w)
+	if document == "" || err != nil { // the tool will say so
+		c.closed = true
+		return
+	}
+	c.draft = draft
+	c.target = runlog.Target{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
+	c.levels(unknown == nil, blockHeader(&b))
+	c.emit(runlog.BlockContent, c.held)
+	c.held = ""
+}
+
+// levels opens the block's own thread and shows what comes before its content.
+func (c *blockCall) levels(shown bool, header string) {
+	l := &c.rec.levels
+	if l.block == 0 {
+		l.openBlock("llm", "")
+	}
+	c.thread, c.block, c.message = l.next(&l.thread), l.next(&l.blocks), l.next(&l.msgs)
+	c.rec.emitData(runlog.ThreadStart, c.thread, l.block, 0, runlog.Level{Label: c.name})
+	c.rec.emitData(runlog.BlockStart, c.thread, c.block, 0, runlog.Level{Type: "document", Ref: c.target.BlockIDs})
+	c.rec.emitData(runlog.MessageStart, c.thread, c.block, c.message, runlog.Level{Type: c.target.Type, Ref: c.target.BlockIDs})
+	if shown {
+		c.emit(runlog.BlockReset, "")
+	}
+	if header != "" {
+		c.emit(runlog.BlockHeader, header)
+	}
+}
+
+// blockHeader is what comes before the content of a chart or an image, as one
+// JSON object; of other types it is empty.
+func blockHeader(b *schemas.Block) string {
+	var meta schemas.Object
+	for _, raw := range []json.RawMessage{b.NewMeta, b.Meta} {
+		if meta == nil && len(raw) > 0 && json.Unmarshal(raw, &meta) != nil {
+			meta = nil
+		}
+	}
+	switch {
+	case b.Type == schemas.BlockChart:
+		delete(meta, record.PlannedKey)
+		if meta == nil {
+			meta = schemas.Object{}
+		}
+		return string(encode(meta))
+	case strings.HasPrefix(b.Type, "image/"):
+		return string(encode(map[string]any{
+			"mime": cmp.Or(meta.String("mime"), b.Type), "width": meta["width"], "height": meta["height"], "encoding": "base64",
+		}))
+	}
+	return ""
+}
+
+func (c *blockCall) emit(kind runlog.Kind, text string) {
+	c.rec.emit(runlog.Event{Kind: kind, Thread: c.thread, Block: c.block, Message: c.message, Text: text, Data: encode(c.target)})
+}
+
+// show adds a piece to the block. Once the user has settled the block, nothing
+// more is shown.
+func (c *blockCall) show(piece string) {
+	ctx, done := c.rec.storing()
+	defer done()
+	c.emit(runlog.BlockContent, piece)
+	if errors.Is(c.draft.Write(ctx, piece), schemas.ErrNotFound) {
+		c.end("partial")
+	}
+}
+
+// end stores what is held and ends the block.
+func (c *blockCall) end(status string) {
+	if c.closed || c.draft == nil {
+		c.closed = true
+		return
+	}
+	c.closed = true
+	ctx, done := c.rec.storing()
+	defer done()
+	if err := c.draft.Flush(ctx); err != nil {
+		c.rec.run.runs.Logger.Warn("store a piece of a block", "run_id", c.rec.run.id, "error", err)
+	}
+	c.emit(runlog.BlockDone, "")
+	rec, outer := c.rec, c.rec.levels.block
+	rec.emitData(runlog.MessageEnd, c.thread, c.block, c.message, runlog.Level{Status: status})
+	rec.emitData(runlog.BlockEnd, c.thread, c.block, 0, runlog.Level{Type: "document", Status: status})
+	rec.emitData(runlog.ThreadEnd, c.thread, outer, 0, runlog.Level{Status: status})
+}
+
+// storing is a context for what a draft stores: also of a run that is being
+// stopped.
+func (rec *recorder) storing() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(rec.run.ctx), commitWait)
+}
+
+// wholeBlocks ends the blocks of a whole reply; those whose arguments did not
+// come in pieces are shown now. A block whose block_id came behind its content
+// takes that content from the block that was added for it.
+func (rec *recorder) wholeBlocks(e *turn.Reply) {
+	if rec.silent {
+		return
+	}
+	for i, call := range e.ToolCalls {
+		index := e.FirstIndex + i
+		if rec.blocks[index] == nil {
+			rec.blockArguments(index, call.Name, call.Arguments)
+		}
+		c := rec.blocks[index]
+		if c == nil {
+			continue
+		}
+		c.end("completed")
+		if id := argText(c.args.head, "block_id"); c.draft != nil && c.given == "" && id != "" && id != c.target.BlockIDs {
+			ctx, done := rec.storing()
+			if _, err := rec.run.runs.Drafts.Remove(ctx, rec.run.owner, c.target.DocumentID, c.target.BlockIDs); err != nil {
+				rec.run.runs.Logger.Warn("take a block back", "run_id", rec.run.id, "error", err)
+			}
+			done()
+			delete(rec.blocks, index)
+			rec.blockArguments(index, call.Name, `{"block_id":`+string(encode(id))+`,`+strings.TrimPrefix(strings.TrimSpace(call.Arguments), "{"))
+			rec.blocks[index].end("completed")
+		}
+	}
+}
+
+// endBlocks ends what is still being written into blocks when a run ends.
+func (rec *recorder) endBlocks(status string) {
+	for _, c := range rec.blocks {
+		c.end(status)
+	}
+	if rec.answer.document != "" {
+		rec.answer.end(rec)
+	}
+}
