@@ -49,10 +49,10 @@ func messageFrames(t *testing.T, contract apitest.Contract, body []byte) []schem
 	return frames
 }
 
-// withoutMarkers is a text of the dialect chat as the dialect messages has it:
-// white space aside, for the lines around markers are the marker's.
+// withoutMarkers is a text of either dialect to compare: white space is left out,
+// for the lines around markers are the marker's.
 func withoutMarkers(text string) string {
-	return strings.Join(strings.Fields(toolMark.ReplaceAllString(text, " ")), " ")
+	return strings.Join(strings.Fields(toolMark.ReplaceAllString(text, " ")), "")
 }
 
 // foldedText is the text of the main stream: its messages of type text, folded
@@ -74,7 +74,7 @@ func foldedText(t *testing.T, frames []schemas.MessageFrame) string {
 			texts = append(texts, text)
 		}
 	}
-	return withoutMarkers(strings.Join(texts, " "))
+	return withoutMarkers(strings.Join(texts, ""))
 }
 
 // levelEvent are the props of an event frame, as far as the checks need them.
