@@ -56,7 +56,7 @@ type process struct {
 // CHATTRAY_) and waits until it listens. It is killed at the end of the test.
 func startProcess(t testing.TB, settings ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(os.Args[0]), gone: make(chan struct{})} //nolint:gosec,noctx // the test itself; it outlives the call
+	p := &process{t: t, cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "CHATTRAY_") && !strings.HasPrefix(v, "OPENAI_") && !strings.HasPrefix(v, "OTEL_") {
 			p.cmd.Env = append(p.cmd.Env, v)
@@ -150,16 +150,6 @@ func (p *process) wait() *os.ProcessState {
 	return p.cmd.ProcessState
 }
 
-// alive says whether the process runs.
-func (p *process) alive() bool {
-	select {
-	case <-p.gone:
-		return false
-	default:
-		return true
-	}
-}
-
 // testDatabase is a kind of database that tests run on.
 type testDatabase struct {
 	name string
@@ -200,7 +190,7 @@ func freshPostgres(t testing.TB, server string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close(ctx) //nolint:errcheck // there is nothing to lose
+		defer conn.Close(ctx)
 		if _, err := conn.Exec(ctx, statement); err != nil {
 			t.Fatal(err)
 		}

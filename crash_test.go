@@ -15,9 +15,21 @@ var crashPhases = []struct {
 	phase string
 	most  int
 }{
-	{"a question is asked", 4}, {"a run is answered", 6}, {"a first event is read", 6}, {"the model writes", 80}, {"text_delta is read", 80},
-	{"the model asks for a tool", 10}, {"the model ends", 8}, {"tool_start is read", 8}, {"a tool is called", 8}, {"a tool answers", 8},
-	{"tool_complete is read", 8}, {lastEvent, 4}, {"a cancel is acknowledged", 1}, {"status is read", 20}, {"", 100},
+	{"a question is asked", 4},
+	{"a run is answered", 6},
+	{"a first event is read", 6},
+	{"the model writes", 80},
+	{"text_delta is read", 80},
+	{"the model asks for a tool", 10},
+	{"the model ends", 8},
+	{"tool_start is read", 8},
+	{"a tool is called", 8},
+	{"a tool answers", 8},
+	{"tool_complete is read", 8},
+	{lastEvent, 4},
+	{"a cancel is acknowledged", 1},
+	{"status is read", 20},
+	{"", 100},
 }
 
 const (
@@ -52,7 +64,7 @@ func TestKilled(t *testing.T) {
 				kills = crashKillsShort
 			}
 			for n := 0; n < kills && !t.Failed(); n++ {
-				p := crashPhases[(n+int(w.seed%100))%len(crashPhases)] //nolint:gosec // below 100
+				p := crashPhases[(n+int(w.seed%100))%len(crashPhases)]
 				w.killAndRestart(p.phase, w.between(1, p.most))
 			}
 			enough.Store(true)

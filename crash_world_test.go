@@ -110,12 +110,12 @@ type ask struct {
 func newWorld(t *testing.T, database string) *world {
 	t.Helper()
 	w := &world{
-		t: t, seed: uint64(time.Now().UnixNano()), changed: make(chan struct{}), //nolint:gosec // any seed will do
+		t: t, seed: uint64(time.Now().UnixNano()), changed: make(chan struct{}),
 		kills: map[string]int{}, hooks: map[string]func(){}, hits: map[string][]int{}, asked: map[string][]ask{},
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}},
 	}
 	t.Logf("seed %d", w.seed)
-	w.random = rand.New(rand.NewPCG(w.seed, 0)) //nolint:gosec // a test's choice
+	w.random = rand.New(rand.NewPCG(w.seed, 0))
 	w.model = upstream.New()
 	w.tools = httptest.NewServer(http.HandlerFunc(w.serveTool))
 	pages := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"unique"
 
@@ -158,7 +159,7 @@ func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
 	cut := rec.cut
 	req := brief.request
 	req.Tools, req.Steps, req.MaxIterations = nil, nil, 1
-	req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
+	req.Messages = append(slices.Clip(req.Messages),
 		turn.Message{Role: turn.Assistant, Content: rec.message() + "\n\n" + cut.Marker + " " + cut.Text},
 		turn.Message{Role: turn.User, Content: "Your reply was cut off inside the JSON behind " + cut.Marker +
 			" Write that JSON value again, complete and as short as it can be, and nothing else."})
@@ -167,7 +168,7 @@ func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
 		r.Logger.Warn("ask for a cut off value again", "run_id", one.id, "error", err)
 		return
 	}
-	rec.levels.openBlock("llm", "")
+	rec.levels.openBlock("llm")
 	rec.repaired(text)
 	rec.levels.closeBlock("completed")
 }
@@ -183,11 +184,11 @@ func actionCall(req *schemas.ChatRequest, user schemas.User, conversationID int6
 func (r *Runs) act(one *run, rec *recorder) outcome {
 	rec.checkpoint = &record.Checkpoint{N: 1, Data: encode(checkpoint{Action: true})}
 	if err := rec.write(&record.Write{}).wait(one.ctx); err != nil {
-		return r.stopped(one, rec, err)
+		return r.stopped(one, err)
 	}
 	done, err := r.Actions.Run(one.ctx, actionCall(one.req, one.owner, one.conversationID))
 	if err != nil {
-		return r.stopped(one, rec, err)
+		return r.stopped(one, err)
 	}
 	rec.show(done.Text)
 	rec.levels.closeBlock("completed")

@@ -52,10 +52,10 @@ type openCall struct {
 }
 
 // openBlock begins a block, ending the one before.
-func (s *stream) openBlock(kind, label string) {
+func (s *stream) openBlock(kind string) {
 	s.closeBlock("completed")
 	s.block, s.kind = s.all.next(&s.all.blocks), kind
-	s.all.rec.emitData(runlog.BlockStart, s.own, s.block, 0, runlog.Level{Type: kind, Label: label})
+	s.all.rec.emitData(runlog.BlockStart, s.own, s.block, 0, runlog.Level{Type: kind})
 }
 
 // closeBlock ends the open block with everything in it.
@@ -81,7 +81,7 @@ func (s *stream) write(what string) {
 		return
 	}
 	if s.block == 0 {
-		s.openBlock("llm", "")
+		s.openBlock("llm")
 	}
 	s.endText("completed")
 	s.text, s.what = s.startMessage(s.own, runlog.Level{Type: what}), what
@@ -119,7 +119,7 @@ func (s *stream) arguments(index int, id, name, fragment string) {
 	m := s.written(index)
 	if m == 0 {
 		if s.block == 0 {
-			s.openBlock("llm", "")
+			s.openBlock("llm")
 		}
 		s.endText("completed")
 		m = s.startMessage(s.own, runlog.Level{Type: "tool_call", Tool: name, ToolUseID: id})
@@ -168,7 +168,7 @@ func (s *stream) openCall(index int, id, name string, parallel bool) *openCall {
 		if strings.Contains(name, "__") {
 			kind = "mcp"
 		}
-		s.openBlock(kind, "")
+		s.openBlock(kind)
 	}
 	c := &openCall{index: index, thread: s.own, name: name, id: id}
 	if parallel {

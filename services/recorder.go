@@ -158,7 +158,7 @@ func (rec *recorder) handle(event turn.Event) {
 		if e.Iteration > 0 {
 			rec.status(thinkingStatus)
 		}
-		rec.levels.openBlock("llm", "")
+		rec.levels.openBlock("llm")
 	case turn.Thinking:
 		rec.levels.write("thinking")
 		rec.emit(runlog.Event{Kind: runlog.Thinking, Block: rec.levels.block, Message: rec.levels.text, Text: e.Text})

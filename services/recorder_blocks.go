@@ -119,7 +119,7 @@ func (c *blockCall) open() {
 func (c *blockCall) levels(shown bool, header string) {
 	l := &c.rec.levels
 	if l.block == 0 {
-		l.openBlock("llm", "")
+		l.openBlock("llm")
 	}
 	c.thread, c.block, c.message = l.next(&l.thread), l.next(&l.blocks), l.next(&l.msgs)
 	c.rec.emitData(runlog.ThreadStart, c.thread, l.block, 0, runlog.Level{Label: c.name})

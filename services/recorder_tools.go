@@ -126,8 +126,8 @@ const interruptedText = "The service was interrupted while this call ran. It is 
 
 // parallel says whether the step that the call belongs to has other calls.
 func (rec *recorder) parallel(index int) bool {
-	for i := len(rec.steps) - 1; i >= 0; i-- {
-		if s := rec.steps[i]; index >= s.Reply.FirstIndex {
+	for _, v := range slices.Backward(rec.steps) {
+		if s := v; index >= s.Reply.FirstIndex {
 			return len(s.Reply.ToolCalls) > 1
 		}
 	}
@@ -202,8 +202,8 @@ func (rec *recorder) breakOff() {
 
 // result puts a call's outcome into its step.
 func (rec *recorder) result(index int, result turn.Result) {
-	for i := len(rec.steps) - 1; i >= 0; i-- {
-		if s := rec.steps[i]; index >= s.Reply.FirstIndex {
+	for _, v := range slices.Backward(rec.steps) {
+		if s := v; index >= s.Reply.FirstIndex {
 			if n := index - s.Reply.FirstIndex; n < len(s.Results) {
 				s.Results[n] = &result
 			}

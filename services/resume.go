@@ -70,7 +70,7 @@ func (p *prior) compare() {
 	var standing uint32 // the block of a text that stood
 	for i := range p.events {
 		e := &p.events[i]
-		switch e.Kind { //nolint:exhaustive // the other kinds end nothing
+		switch e.Kind {
 		case runlog.Started, runlog.Attempt:
 		case runlog.Standing:
 			standing = e.Block
@@ -138,13 +138,13 @@ func (r *Runs) resume(one *run, rec *recorder) (end outcome, over bool) {
 	case p.cancel:
 		end = outcome{schemas.RunCancelled, errUserCancel}
 	case cause != nil:
-		end = r.stopped(one, rec, cause)
+		end = r.stopped(one, cause)
 	case one.attempt > MaxAttempts:
 		end = outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted several times and was given up")}
 	case p.action:
 		end = outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInterrupted, "the service was interrupted while the action ran; it is not known whether it took effect")}
 	case unready != nil:
-		end = r.stopped(one, rec, unready)
+		end = r.stopped(one, unready)
 	default:
 		rec.restore(p)
 		return end, false

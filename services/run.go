@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -231,11 +232,11 @@ func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
 		})})
 	}
 	if cause := context.Cause(one.ctx); cause != nil {
-		return r.stopped(one, rec, cause)
+		return r.stopped(one, cause)
 	}
 	brief, err := r.briefApart(one.ctx, one)
 	if err != nil {
-		return r.stopped(one, rec, err)
+		return r.stopped(one, err)
 	}
 	rec.use(brief)
 	if one.req.InteractionType == schemas.ActionExecuted {
@@ -250,20 +251,20 @@ func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
 	brief.request.Tools = rec.wrap(brief.request.Tools)
 	for event, err := range r.Agent.Run(one.ctx, brief.request) {
 		if err != nil {
-			return r.stopped(one, rec, err)
+			return r.stopped(one, err)
 		}
 		rec.handle(event)
 		if rec.err != nil {
-			return r.stopped(one, rec, rec.err)
+			return r.stopped(one, rec.err)
 		}
 	}
 	if cause := context.Cause(one.ctx); cause != nil && rec.stop == "" {
-		return r.stopped(one, rec, cause)
+		return r.stopped(one, cause)
 	}
 	if rec.cut != nil && rec.stop == schemas.MaxTokens {
 		r.repair(one, rec, brief)
 		if cause := context.Cause(one.ctx); cause != nil && !errors.Is(cause, errRunTimeout) {
-			return r.stopped(one, rec, cause)
+			return r.stopped(one, cause)
 		}
 	}
 	return outcome{state: schemas.RunCompleted}
@@ -271,7 +272,7 @@ func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
 
 // stopped sorts the reason why the work ended early. The cause of a cancelled
 // context counts more than the error it brought about.
-func (r *Runs) stopped(one *run, rec *recorder, err error) outcome {
+func (r *Runs) stopped(one *run, err error) outcome {
 	if cause := context.Cause(one.ctx); cause != nil {
 		err = cause
 	}
@@ -400,9 +401,9 @@ func (rec *recorder) complete() schemas.ChatResponsePayload {
 // text, else, when tools ran, their history.
 func (rec *recorder) customPayload() *schemas.CustomPayload {
 	for _, source := range []string{"tool", "llm"} {
-		for i := len(rec.payloads) - 1; i >= 0; i-- {
-			if rec.payloads[i].Source == source {
-				p := rec.payloads[i]
+		for _, v := range slices.Backward(rec.payloads) {
+			if v.Source == source {
+				p := v
 				return &p
 			}
 		}

@@ -76,7 +76,7 @@ func (t *thread) handle(event turn.Event) {
 	rec := t.all.rec
 	switch e := event.(type) {
 	case turn.CallStart:
-		t.openBlock("llm", "")
+		t.openBlock("llm")
 	case turn.Thinking:
 		t.write("thinking")
 		rec.emit(runlog.Event{Kind: runlog.Thinking, Thread: t.own, Block: t.block, Message: t.text, Text: e.Text})
