@@ -188,6 +188,11 @@ func TestSocketStopAndPause(t *testing.T) {
 				t.Errorf("the document keeps %+v", doc.Blocks)
 			}
 			if name == "stop" {
+				up.Push(say("Again."))
+				c.send(`{"name":"message","message":{"content":"Second"},"chat_id":"c1"}`)
+				if got := content(c.until(runEnd), ""); got != "Again." {
+					t.Errorf("after a stop the chat goes on with %q", got)
+				}
 				return
 			}
 			if got := content(c.until(runEnd), ""); got != "Whole." {

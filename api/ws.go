@@ -102,11 +102,13 @@ type closing struct {
 type watched struct {
 	runs    []followed // the first one is being shown
 	running bool
+	left    bool // it is watched no longer than they last
 }
 
 type followed struct {
 	id    string
 	after int64
+	over  bool // its last chunks are on their way
 }
 
 // getSocket speaks the websocket of spec 000 until one side ends it.
@@ -285,8 +287,9 @@ func (k *socket) listen(chat string) error {
 			return schemas.NewError(schemas.CodeTooManyStreams, "this socket watches too many chats; stop one first")
 		}
 		k.chats[chat] = &watched{}
-		k.server.sockets.join(k, chat)
 	}
+	k.chats[chat].left = false
+	k.server.sockets.join(k, chat)
 	return nil
 }
 
@@ -295,8 +298,10 @@ func (k *socket) unlisten(chat string) {
 	k.server.sockets.leave(k, chat)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if w := k.chats[chat]; w != nil && !w.running {
-		delete(k.chats, chat)
+	if w := k.chats[chat]; w != nil {
+		if w.left = true; !w.running {
+			delete(k.chats, chat)
+		}
 	}
 }
 
@@ -305,10 +310,10 @@ func (k *socket) watch(chat, run string, after int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	w := k.chats[chat]
-	if w == nil || k.ended || len(w.runs) >= maxFollowed || slices.ContainsFunc(w.runs, func(f followed) bool { return f.id == run }) {
+	if w == nil || k.ended || len(w.runs) >= maxFollowed || slices.ContainsFunc(w.runs, func(f followed) bool { return f.id == run && !f.over }) {
 		return
 	}
-	w.runs = append(w.runs, followed{run, after})
+	w.runs = append(w.runs, followed{id: run, after: after})
 	if !w.running {
 		w.running = true
 		k.work.Go(func() { k.follow(chat) })
@@ -321,13 +326,15 @@ func (k *socket) showAll(ctx context.Context, chat string) {
 		k.mu.Lock()
 		w := k.chats[chat]
 		if len(w.runs) == 0 || ctx.Err() != nil {
-			w.running = false
+			if w.running = false; w.left {
+				delete(k.chats, chat)
+			}
 			k.mu.Unlock()
 			return
 		}
 		next := w.runs[0]
 		k.mu.Unlock()
-		k.show(ctx, next)
+		k.show(ctx, chat, next)
 		k.mu.Lock()
 		w.runs = w.runs[1:]
 		k.mu.Unlock()
@@ -335,7 +342,7 @@ func (k *socket) showAll(ctx context.Context, chat string) {
 }
 
 // show sends the chunks of a run, those of its past first.
-func (k *socket) show(ctx context.Context, f followed) {
+func (k *socket) show(ctx context.Context, chat string, f followed) {
 	seq, err := k.server.Streams.Follow(ctx, k.user, f.id, 0, 0)
 	if err != nil {
 		k.fail(ctx, err, "")
@@ -354,6 +361,11 @@ func (k *socket) show(ctx context.Context, f followed) {
 			return
 		}
 		for i := range events {
+			if events[i].Kind.Terminal() { // a client may ask for it again as soon as it has it
+				k.mu.Lock()
+				k.chats[chat].runs[0].over = true
+				k.mu.Unlock()
+			}
 			if !k.sendAll(ctx, &dialect, &events[i]) {
 				return
 			}
