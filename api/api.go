@@ -208,6 +208,7 @@ func (s *server) routes() []route {
 		{method: get, path: "/metrics", handle: s.metrics, public: true},
 		{method: get, path: "/openapi.yaml", handle: s.openapi, public: true},
 		{method: get, path: "/", handle: s.page, public: true},
+		{method: get, path: "/playground", handle: s.page, public: true},
 		{method: get, path: pageFiles, handle: s.page, public: true},
 	}
 }
