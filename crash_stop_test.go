@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"syscall"
@@ -23,7 +24,9 @@ func (w *world) gated(chat, ifBusy string, gate <-chan struct{}) *talk {
 // going runs the talk to its end; the outcome comes over the channel.
 func (k *talk) going(t *testing.T) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- k.run(t.Context()) }()
+	ctx, cancel := context.WithTimeout(t.Context(), talkLimit)
+	t.Cleanup(cancel)
+	go func() { done <- k.run(ctx) }()
 	return done
 }
 

@@ -225,7 +225,9 @@ func (k *talk) take(ctx context.Context, f sseFrame) error {
 		return fmt.Errorf("the first event is %s", f.data)
 	}
 	if e.Type == schemas.TypeToolStart || e.Type == schemas.TypeToolComplete {
-		k.seen[fmt.Sprintf("%s %d", e.Type, e.Index)] = k.w.note()
+		if !e.IsError {
+			k.seen[fmt.Sprintf("%s %d", e.Type, e.Index)] = k.w.note()
+		}
 	}
 	switch {
 	case len(k.got) == 1:
@@ -378,12 +380,18 @@ func (k *talk) checkTools(fail func(string, ...any)) {
 			if c.tool == "book" && len(hits) > 1 {
 				fail("%s was called %d times", c.key, len(hits))
 			}
-			if shown := k.seen[fmt.Sprintf("%s %d", schemas.TypeToolComplete, index)]; shown > 0 && len(hits) > 0 && hits[len(hits)-1] > shown {
+			if shown := k.shownAt(index); shown > 0 && len(hits) > 0 && hits[len(hits)-1] > shown {
 				fail("%s was called again after its result was shown", c.key)
 			}
 			index++
 		}
 	}
+}
+
+// shownAt is when the result of a call was shown, which was not that it was
+// interrupted.
+func (k *talk) shownAt(index int) int {
+	return k.seen[fmt.Sprintf("%s %d", schemas.TypeToolComplete, index)]
 }
 
 // checkModel checks the calls of the model: none for a reply whose tools had
@@ -436,6 +444,9 @@ func (k *talk) checkTold(a ask, fail func(string, ...any)) {
 			interrupted := c.tool == "book" && strings.Contains(told, "interrupted")
 			if done == interrupted {
 				fail("the model was told of %s: %s", c.key, told)
+			}
+			if shown := k.shownAt(index); interrupted && shown > 0 && shown < a.at {
+				fail("%s was shown as done, and the model was told that it was interrupted", c.key)
 			}
 			if done && len(k.w.hitsOf(c.key)) == 0 {
 				fail("%s was never called", c.key)

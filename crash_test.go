@@ -3,10 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/services"
 )
 
 // crashPhases are the moments at which the program is killed, and how often
@@ -33,7 +38,7 @@ var crashPhases = []struct {
 }
 
 const (
-	crashKills      = 60
+	crashKills      = 50
 	crashKillsShort = 8
 	crashClients    = 16
 )
@@ -137,4 +142,71 @@ func toJSON(v any) string {
 		return err.Error()
 	}
 	return string(raw)
+}
+
+// A run that is interrupted in each of three attempts ends with the fourth start
+// and is asked for no more.
+func TestKilledInEveryAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testDatabases()[0].fresh(t))
+	w.start()
+	k := w.gated("chat", "reject", make(chan struct{}))
+	done := k.going(t)
+	for n := range services.MaxAttempts {
+		eventually(t, "the model is asked", func() bool { return len(w.asksOf(k.question)) == n+1 })
+		p := w.now
+		w.leave()
+		p.kill()
+		w.start()
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	holds(t, k)
+	last := k.got[len(k.got)-1]
+	if last.event.Type != schemas.TypeError || last.event.Code != schemas.CodeInterrupted || last.id/1_000_000 != services.MaxAttempts {
+		t.Errorf("the run ended with event %d: %s", last.id, last.data)
+	}
+	if n := len(w.asksOf(k.question)); n != services.MaxAttempts {
+		t.Errorf("the model was called %d times", n)
+	}
+}
+
+// A cancel is durable before it reaches the model: what comes between it and the
+// end of the run changes nothing.
+func TestKilledWhileItIsCancelled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testDatabases()[0].fresh(t))
+	w.start()
+	for n := range 10 {
+		k := w.gated(fmt.Sprintf("chat-%d", n), "reject", make(chan struct{}))
+		done := k.going(t)
+		w.writing(t, k)
+		p := w.now
+		w.leave()
+		cancelled := make(chan struct{})
+		go func() {
+			defer close(cancelled)
+			req, err := request(t.Context(), http.MethodPost, p.url+"/api/chat/runs/"+k.id()+"/cancel", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if resp, err := w.client.Do(req); err == nil {
+				_ = resp.Body.Close()
+			}
+		}()
+		<-w.model.Gone()
+		p.kill()
+		<-cancelled
+		k.cancelledAt = w.note()
+		w.start()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		holds(t, k)
+		if last := k.got[len(k.got)-1]; last.event.Type != schemas.TypeCancelled || len(w.asksOf(k.question)) != 1 {
+			t.Errorf("the run ended with %s after %d calls of the model", last.data, len(w.asksOf(k.question)))
+		}
+	}
 }

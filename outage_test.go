@@ -144,8 +144,7 @@ func TestOutageWhileARunIsHeld(t *testing.T) {
 			onFragile(t, longHold, func(t *testing.T, w *world, o outage) {
 				k := w.bookAndLook()
 				w.when(phase, o.begin)
-				done := make(chan error, 1)
-				go func() { done <- k.run(t.Context()) }()
+				done := k.going(t)
 				eventually(t, "writes are held", func() bool { return o.refused() >= 3 })
 				o.end()
 				if err := <-done; err != nil {
@@ -173,8 +172,7 @@ func TestOutageLongerThanTheHold(t *testing.T) {
 				k := w.bookAndLook()
 				k.patient = true
 				w.when(phase, o.begin)
-				done := make(chan error, 1)
-				go func() { done <- k.run(t.Context()) }()
+				done := k.going(t)
 				eventually(t, "the stream ends", func() bool { return k.hints.Load() > 0 })
 				o.end()
 				if err := <-done; err != nil {
@@ -207,10 +205,9 @@ func TestOutageWithAQueue(t *testing.T) {
 		first.patient, second.patient = true, true
 		gate := make(chan struct{})
 		w.when("the model ends", func() { <-gate })
-		done := make(chan error, 2)
-		go func() { done <- first.run(t.Context()) }()
+		firstDone := first.going(t)
 		eventually(t, "the first runs", func() bool { return len(w.asksOf(first.question)) > 0 })
-		go func() { done <- second.run(t.Context()) }()
+		secondDone := second.going(t)
 		eventually(t, "the second waits", func() bool {
 			var list schemas.ChatList
 			status, err := w.call(t.Context(), http.MethodGet, "/api/chats", &list)
@@ -220,16 +217,12 @@ func TestOutageWithAQueue(t *testing.T) {
 		close(gate)
 		eventually(t, "the first is given up", func() bool { return first.hints.Load() > 0 })
 		o.end()
-		for range 2 {
+		for _, done := range []<-chan error{firstDone, secondDone} {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
 		}
-		for _, k := range []*talk{first, second} {
-			for _, err := range k.check(t.Context()) {
-				t.Errorf("%s: %v", k.question, err)
-			}
-		}
+		holds(t, first, second)
 	})
 }
 

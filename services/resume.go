@@ -74,18 +74,21 @@ func (p *prior) compare() {
 		case runlog.Started, runlog.Attempt:
 		case runlog.Standing:
 			standing = e.Block
+			continue
 		case runlog.BlockEnd:
 			var level runlog.Level
 			if e.Thread != 0 { // of a thread's own loop
 				continue
 			}
-			if json.Unmarshal(e.Data, &level) != nil || level.Type != "llm" || e.Block == standing {
+			switch {
+			case json.Unmarshal(e.Data, &level) != nil || level.Type != "llm":
 				continue
-			}
-			if p.replies == len(p.steps) {
+			case e.Block == standing:
+			case p.replies == len(p.steps):
 				return // of a reply that is in no checkpoint
+			default:
+				p.replies++
 			}
-			p.replies++
 		case runlog.ToolComplete:
 			var done schemas.ToolCompleteEvent
 			if json.Unmarshal(e.Data, &done) != nil || p.calls[done.Index].State != record.ToolFinished {

@@ -1,0 +1,137 @@
+package services_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services"
+)
+
+// logOf numbers events from 1, those of later attempts from their first number.
+func logOf(events ...runlog.Event) []runlog.Event {
+	var seq int64
+	for i := range events {
+		if seq++; events[i].Kind == runlog.Attempt {
+			seq = seq/runlog.AttemptSpan*runlog.AttemptSpan + runlog.AttemptSpan + 1
+		}
+		events[i].Seq = seq
+	}
+	return events
+}
+
+func textEvent(text string) runlog.Event {
+	return runlog.Event{Kind: runlog.Text, Block: 1, Text: text}
+}
+func markerEvent(text string) runlog.Event { return runlog.Event{Kind: runlog.Marker, Text: text} }
+
+func dataEvent(kind runlog.Kind, v any) runlog.Event {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return runlog.Event{Kind: kind, Block: 1, Data: raw}
+}
+
+func endOf(kind string) runlog.Event { return dataEvent(runlog.BlockEnd, runlog.Level{Type: kind}) }
+
+func completeEvent(index int) runlog.Event {
+	return dataEvent(runlog.ToolComplete, schemas.ToolCompleteEvent{Index: index})
+}
+
+func attemptEvent(kept int64, text string) runlog.Event {
+	return dataEvent(runlog.Attempt, schemas.StatusEvent{KeptThrough: &kept, Text: &text})
+}
+
+func TestStanding(t *testing.T) {
+	started := dataEvent(runlog.Started, schemas.StatusEvent{})
+	standing := runlog.Event{Kind: runlog.Standing, Block: 9}
+	endOfStanding := endOf("llm")
+	endOfStanding.Block = 9
+	step := turn.Step{Reply: turn.Reply{ToolCalls: make([]turn.ToolCall, 2)}}
+	finished := map[int]record.ToolCall{0: {State: record.ToolFinished}, 1: {State: record.ToolFinished}}
+	tests := []struct {
+		name   string
+		events []runlog.Event
+		steps  []turn.Step
+		calls  map[int]record.ToolCall
+		want   services.Standing
+	}{
+		{"nothing stored", nil, nil, nil, services.Standing{Results: map[int]bool{}}},
+		{"in the first reply", logOf(started, textEvent("a"), textEvent("b")), nil, nil, services.Standing{Kept: 1, Results: map[int]bool{}, Text: "ab"}},
+		{
+			"a reply that is in no checkpoint", logOf(started, textEvent("a"), endOf("llm")), nil, nil,
+			services.Standing{Kept: 1, Results: map[int]bool{}, Text: "a"},
+		},
+		{
+			"a reply that the log does not show", logOf(started, textEvent("a")),
+			[]turn.Step{step},
+			nil,
+			services.Standing{Kept: 1, Results: map[int]bool{}, Text: "a"},
+		},
+		{
+			"in the tools", logOf(started, textEvent("a"), endOf("llm"), dataEvent(runlog.ToolStart, nil)),
+			[]turn.Step{step},
+			nil,
+			services.Standing{Kept: 3, Replies: 1, Results: map[int]bool{}, Text: "a"},
+		},
+		{
+			"one result shown", logOf(started, textEvent("a"), endOf("llm"), completeEvent(1)),
+			[]turn.Step{step},
+			finished,
+			services.Standing{Kept: 4, Replies: 1, Results: map[int]bool{1: true}, Text: "a"},
+		},
+		{
+			"half a marker", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), markerEvent("\n\n")),
+			[]turn.Step{step},
+			finished,
+			services.Standing{Kept: 4, Replies: 1, Results: map[int]bool{0: true}, Text: "a\n\n"},
+		},
+		{
+			"a marker", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), markerEvent("\n\n"), markerEvent("[[tool:0]]")),
+			[]turn.Step{step},
+			finished,
+			services.Standing{Kept: 6, Replies: 1, Markers: 1, Results: map[int]bool{0: true}, Text: "a\n\n[[tool:0]]"},
+		},
+		{
+			"in the second reply", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), completeEvent(1), endOf("tool"), textEvent("b")),
+			[]turn.Step{step},
+			finished,
+			services.Standing{Kept: 5, Replies: 1, Results: map[int]bool{0: true, 1: true}, Text: "ab"},
+		},
+		{
+			"a void reply counts no more",
+			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(1, ""), textEvent("b"), endOf("llm"), textEvent("c")),
+			[]turn.Step{step},
+			nil,
+			services.Standing{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "bc"},
+		},
+		{
+			"a text that stood is no reply",
+			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(3, "a"), standing, endOfStanding, textEvent("b")),
+			[]turn.Step{step},
+			nil,
+			services.Standing{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "ab"},
+		},
+		{
+			"a third attempt that stands on the first",
+			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(3, "a"), textEvent("b"), attemptEvent(3, "a"), textEvent("c")),
+			[]turn.Step{step},
+			nil,
+			services.Standing{Kept: 2_000_001, Replies: 1, Results: map[int]bool{}, Text: "ac"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := services.StandingOf(tt.events, tt.steps, tt.calls)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
