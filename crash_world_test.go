@@ -94,6 +94,8 @@ type world struct {
 	kills map[string]int    // by phase
 	hooks map[string]func() // by phase
 
+	strange int // questions that the model did not know
+
 	hits  map[string][]int // calls of tools by key, when
 	asked map[string][]ask // calls of the model by question
 }
