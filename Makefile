@@ -44,7 +44,7 @@ web: web/node_modules
 	cd web && npm run generate && npm run build
 
 web/node_modules: web/package.json web/package-lock.json
-	cd web && npm ci --ignore-scripts
+	cd web && npm install --no-save --ignore-scripts
 	touch $@
 
 # Lint, types, and that the committed page is the one that is built now.
