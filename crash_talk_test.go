@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/google/uuid"
@@ -292,29 +294,63 @@ func (k *talk) check(ctx context.Context) []error {
 
 // log reads the whole log, and that there is nothing behind it.
 func (k *talk) log(ctx context.Context) ([]sseFrame, error) {
+	list, err := k.read(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 || !list[len(list)-1].event.terminal() {
+		return nil, fmt.Errorf("the log of an ended run has %d events and no end", len(list))
+	}
+	status, err := k.w.call(ctx, http.MethodGet, fmt.Sprintf("/api/chat/runs/%s/stream?after=%d", k.runID, list[len(list)-1].id), nil)
+	if err == nil && status != http.StatusNoContent {
+		err = fmt.Errorf("resuming behind the end is %d", status)
+	}
+	return list, err
+}
+
+// read reads the stream of a run that has ended, to the end; it asks again when
+// the program was killed.
+func (k *talk) read(ctx context.Context, query string) ([]sseFrame, error) {
 	for {
 		p, err := k.w.current(ctx)
 		if err != nil {
 			return nil, err
 		}
-		req, err := request(ctx, http.MethodGet, p.url+"/api/chat/runs/"+k.runID+"/stream", nil)
+		req, err := request(ctx, http.MethodGet, p.url+"/api/chat/runs/"+k.runID+"/stream"+query, nil)
 		if err != nil {
 			return nil, err
 		}
 		resp, err := k.w.client.Do(req)
 		if err == nil {
 			var list []sseFrame
-			if list, err = newStreamReader(resp.Body).rest(); err == nil && len(list) > 0 && list[len(list)-1].event.terminal() {
-				status, err := k.w.call(ctx, http.MethodGet, fmt.Sprintf("/api/chat/runs/%s/stream?after=%d", k.runID, list[len(list)-1].id), nil)
-				if err == nil && status != http.StatusNoContent {
-					err = fmt.Errorf("resuming behind the end is %d", status)
-				}
-				return list, err
+			if list, err = newStreamReader(resp.Body).rest(); err == nil {
+				return list, nil
 			}
 		}
 		if !k.w.down(p) {
 			return nil, fmt.Errorf("the log of an ended run cannot be read to its end: %w", err)
 		}
+	}
+}
+
+// checkMessages holds the log in the dialect messages against the same run in
+// chat: levels pair and nest over all attempts, and the text is the same.
+func (k *talk) checkMessages(ctx context.Context, t *testing.T) {
+	t.Helper()
+	log, err := k.read(ctx, "?dialect=messages")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	frames := make([]schemas.MessageFrame, len(log))
+	for i, f := range log {
+		if err := json.Unmarshal([]byte(f.data), &frames[i]); err != nil {
+			t.Errorf("frame %d: %v", f.id, err)
+		}
+	}
+	checkNesting(t, frames)
+	if got, want := foldedText(t, frames), withoutMarkers(textOf(unvoided(k.got))); got != want {
+		t.Errorf("%s: the text is %q in messages, %q in chat", k.question, got, want)
 	}
 }
 

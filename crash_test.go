@@ -134,6 +134,7 @@ func (w *world) converse(ctx context.Context, chat string, count *tally) {
 			for _, err := range k.check(ctx) {
 				w.t.Errorf("%s, run %s: %v", k.question, k.runID, err)
 			}
+			k.checkMessages(ctx, w.t)
 			count.add(k)
 		})
 	}

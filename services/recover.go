@@ -143,7 +143,7 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 		}
 		events = append(events, list...)
 	}
-	p.events = standingEvents(events)
+	p.log, p.events = events, standingEvents(events)
 	p.compare()
 	return p, nil
 }

@@ -31,8 +31,8 @@ type prior struct {
 	// broken says why it cannot be read.
 	broken error
 
-	// events are those of the stored log that no attempt made void.
-	events []runlog.Event
+	// log is the stored log, events are those of it that no attempt made void.
+	log, events []runlog.Event
 	// What of the finished steps the log shows, up to the event kept.
 	kept    int64
 	replies int
@@ -191,7 +191,7 @@ func (rec *recorder) stand(text string) {
 // seen.
 func (p *prior) open() []runlog.Event {
 	var open []runlog.Event
-	for _, e := range p.events {
+	for _, e := range p.log {
 		switch e.Kind { //nolint:exhaustive // the other kinds open and close nothing
 		case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart:
 			open = append(open, e)
