@@ -12,11 +12,17 @@ import (
 // errSegment is in the tree of every error of decodeEvents.
 var errSegment = errors.New("the stored log cannot be read")
 
-// appendEvents encodes events behind dst: for each one its kind, then as
-// varints the distance in number and time to the event before it, the levels,
-// the length of text and data, then both. Frames are not stored.
+// segmentStart is where a kind would be at the start of a segment. What is
+// encoded can so be joined.
+const segmentStart = 0
+
+// appendEvents encodes events behind dst as a segment: segmentStart, then for
+// each event its kind, as varints the distance in number and time to the event
+// before it, the levels, the length of text and data, then both. Frames are not
+// stored.
 func appendEvents(dst []byte, events []runlog.Event) []byte {
 	var seq, at int64
+	dst = append(dst, segmentStart)
 	for i := range events {
 		e := &events[i]
 		dst = append(dst, byte(e.Kind))
@@ -34,7 +40,8 @@ func appendEvents(dst []byte, events []runlog.Event) []byte {
 	return dst
 }
 
-// decodeEvents is the inverse of appendEvents. The events share data's memory.
+// decodeEvents is the inverse of appendEvents, for segments one behind the
+// other. The events share data's memory.
 func decodeEvents(data []byte) ([]runlog.Event, error) {
 	d := segmentDecoder{rest: data}
 	var events []runlog.Event
@@ -42,6 +49,10 @@ func decodeEvents(data []byte) ([]runlog.Event, error) {
 	for len(d.rest) > 0 && !d.bad {
 		kind := runlog.Kind(d.rest[0])
 		d.rest = d.rest[1:]
+		if kind == segmentStart {
+			seq, at = 0, 0
+			continue
+		}
 		seq += d.varint()
 		at += d.varint()
 		e := runlog.Event{Kind: kind, Seq: seq, Time: at, Thread: d.level(), Block: d.level(), Message: d.level()}

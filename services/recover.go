@@ -141,7 +141,11 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the log: %w", err)
 		}
-		events = append(events, list...)
+		for _, e := range list { // two segments may share events
+			if n := len(events); n == 0 || e.Seq > events[n-1].Seq {
+				events = append(events, e)
+			}
+		}
 	}
 	p.log, p.events = events, standingEvents(events)
 	p.compare()

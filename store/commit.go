@@ -26,12 +26,17 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 		return nil
 	}
 	var b *batch
+	tidied := s.journal.grown()
 	err := s.db.batch(ctx, func(tx session) error {
 		b = newBatch(ctx, tx, writes)
-		return b.apply()
+		if err := b.apply(); err != nil || !tidied {
+			return err
+		}
+		return s.tidy(ctx, tx)
 	})
 	switch {
 	case err == nil:
+		s.journal.written(b.noted, tidied)
 		b.report()
 		return nil
 	case s.closed.Load() || away(err) || ctx.Err() != nil:
@@ -59,6 +64,8 @@ type batch struct {
 	chats    map[int64]*chatState
 	used     map[usageKey]record.ModelUsage
 	rows     [statementCount][][]any
+	journal  []byte // the row that is being put together
+	noted    int    // bytes of all rows of the journal
 }
 
 // outcome is what a write gets once the transaction is committed.
@@ -81,7 +88,6 @@ type runState struct {
 	chat      int64
 	state     schemas.RunState
 	attempt   int
-	lastSeq   int64
 	endedAt   int64
 	over      bool // had ended before this batch
 }
@@ -119,6 +125,7 @@ func (b *batch) apply() error {
 		}
 	}
 	b.addUsed()
+	b.endRow()
 	for i, rows := range b.rows {
 		if len(rows) == 0 {
 			continue
@@ -165,19 +172,30 @@ func (b *batch) loadRuns() error {
 			ids = append(ids, id)
 		}
 	}
+	return lockRuns(b.ctx, b.tx, ids, func(r *runState) { b.runs[r.id] = r })
+}
+
+// lockRuns locks those of the runs that there are, and calls found for each.
+func lockRuns(ctx context.Context, tx session, ids []string, found func(*runState)) error {
 	among, err := json.Marshal(ids)
 	if err != nil {
 		return err
 	}
-	return b.tx.query(b.ctx, selectRuns, [][]any{{string(among)}}, func(row scanner) error {
+	return tx.query(ctx, selectRuns, [][]any{{string(among)}}, func(row scanner) error {
 		r := new(runState)
-		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.lastSeq, &r.endedAt); err != nil {
+		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.endedAt); err != nil {
 			return err
 		}
 		r.over = r.state.Terminal()
-		b.runs[r.id] = r
+		found(r)
 		return nil
 	})
+}
+
+// lockRun locks the run and returns it; nil when there is none.
+func lockRun(ctx context.Context, tx session, id string) (run *runState, err error) {
+	err = lockRuns(ctx, tx, []string{id}, func(r *runState) { run = r })
+	return run, err
 }
 
 // write adds the rows of one write, or sets its outcome.
@@ -195,9 +213,6 @@ func (b *batch) write(i int, w *record.Write) error {
 		}
 		return nil
 	}
-	if c := w.Checkpoint; c != nil {
-		b.add(upsertCheckpoint, run.id, int64(c.N), plain(c.Data))
-	}
 	if c := w.ToolCall; c != nil {
 		if err := b.toolCall(run, c); err != nil {
 			o.err = err
@@ -213,13 +228,10 @@ func (b *batch) write(i int, w *record.Write) error {
 		b.add(upsertPayload, run.chat, p.PayloadID, run.id, p.MessageID, clean(p.Type), clean(p.Source), clean(p.Summary),
 			pack(p.Data), clean(p.Outcome), micros(p.CreatedAt))
 	}
-	if s := w.Segment; s != nil {
-		b.add(upsertSegment, run.id, s.First, s.Last, int64(run.attempt), pack(s.Data))
-		run.lastSeq = max(run.lastSeq, s.Last)
-	}
 	if w.Finish != nil {
 		return b.finish(run, w.Finish)
 	}
+	b.note(run, w)
 	return nil
 }
 
@@ -260,12 +272,11 @@ func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 
 // finish ends the run.
 func (b *batch) finish(run *runState, f *record.Finish) error {
+	b.add(deleteSegments, run.id, int64(run.attempt))
+	last := int64(0)
 	if f.Log != nil {
-		if run.lastSeq > 0 { // else no segment was ever stored
-			b.add(deleteSegments, run.id, int64(run.attempt))
-		}
 		b.add(insertLog, run.id, f.Log.First, f.Log.Last, int64(run.attempt), pack(f.Log.Data))
-		run.lastSeq = max(run.lastSeq, f.Log.Last)
+		last = f.Log.Last
 	}
 	if f.Trace != nil {
 		b.add(upsertTrace, run.id, pack(f.Trace))
@@ -286,7 +297,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 		code, text = string(f.Error.Code), clean(f.Error.Message)
 	}
 	b.add(finishRun, string(f.State), string(f.StopReason), int64(f.Usage.InputTokens), int64(f.Usage.OutputTokens), int64(f.Usage.TotalTokens),
-		int64(f.Usage.CostUSD), code, text, kept, run.lastSeq, run.endedAt, run.id)
+		int64(f.Usage.CostUSD), code, text, kept, last, run.endedAt, run.id)
 	b.add(touchChat, run.endedAt, run.chat, run.endedAt)
 	if chat := b.chats[run.chat]; chat != nil {
 		chat.open = slices.DeleteFunc(chat.open, func(o openRun) bool { return o.id == run.id })

@@ -47,7 +47,6 @@ type runRow struct {
 	UserMessageID   string
 	MessageID       string
 	LastSeq         int64
-	StoredSeq       int64
 	CreatedAt       int64
 	EndedAt         int64
 	StopReason      schemas.StopReason
@@ -69,7 +68,7 @@ func (r *runRow) run() (record.Run, error) {
 	}
 	run := record.Run{
 		ID: r.ID, ConversationID: r.ChatID, ChatKey: r.ChatKey, Owner: schemas.User{ID: r.Owner, Name: r.OwnerName}, State: r.State,
-		Attempt: r.Attempt, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: max(r.LastSeq, r.StoredSeq),
+		Attempt: r.Attempt, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: r.LastSeq,
 		CreatedAt: moment(r.CreatedAt), EndedAt: moment(r.EndedAt), StopReason: r.StopReason,
 		Usage:    schemas.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, TotalTokens: r.TotalTokens, CostUSD: r.CostNano},
 		BodyHash: r.BodyHash, CancelRequested: r.CancelRequested,

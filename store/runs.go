@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -14,11 +15,10 @@ import (
 // openStates is the condition of the index runs_open.
 const openStates = "state IN ('queued', 'running', 'waiting')"
 
-// runs selects runs with the keys of their chats and the last event stored; that
-// of a run under way stands only in its segments.
+// runs selects runs with the keys of their chats.
 func runs(tx *gorm.DB) *gorm.DB {
 	return tx.Table("runs").Joins("JOIN chats ON chats.id = runs.chat_id").
-		Select("runs.*, chats.key AS chat_key, (SELECT MAX(last_seq) FROM segments WHERE run_id = runs.id) AS stored_seq")
+		Select("runs.*, chats.key AS chat_key")
 }
 
 // Run returns the run.
@@ -68,27 +68,25 @@ func (s *Store) Unfinished(ctx context.Context) ([]record.Run, error) {
 // waiting, else it is record.ErrBusy; its user message then moves behind what
 // was answered in the meantime.
 func (s *Store) Claim(ctx context.Context, id string, attempt int) error {
-	return s.fault("claim", s.db.batch(ctx, func(tx session) error { return claim(ctx, tx, id, attempt) }))
+	return s.fault("claim", s.db.batch(ctx, func(tx session) error {
+		if err := claim(ctx, tx, id, attempt); err != nil || attempt == 1 {
+			return err
+		}
+		return s.tidy(ctx, tx)
+	}))
 }
 
 func claim(ctx context.Context, tx session, id string, attempt int) error {
 	if !plainText(id) {
 		return schemas.ErrNotFound
 	}
-	var run runState
-	among, err := json.Marshal([]string{id})
-	if err != nil {
-		return err
-	}
-	err = tx.query(ctx, selectRuns, [][]any{{string(among)}}, func(row scanner) error {
-		return row.Scan(&run.id, &run.owner, &run.chat, &run.state, &run.attempt, &run.lastSeq, &run.endedAt)
-	})
+	run, err := lockRun(ctx, tx, id)
 	switch {
 	case err != nil:
 		return err
-	case run.id == "":
+	case run == nil:
 		return schemas.ErrNotFound
-	case run.state.Terminal() || run.attempt != attempt-1:
+	case run.over || run.attempt != attempt-1:
 		return record.ErrFenced
 	}
 	if run.state == schemas.RunQueued {
@@ -148,9 +146,14 @@ func (s *Store) Segments(ctx context.Context, id string, after int64) ([]record.
 		FirstSeq, LastSeq int64
 		Data              []byte
 	}
-	err := s.read(ctx).Raw("SELECT first_seq, last_seq, data FROM segments WHERE run_id = ? AND last_seq > ? ORDER BY first_seq", id, after).
+	// What moves while this reads is found twice.
+	journal, err := s.readJournal(ctx, id)
+	if err != nil {
+		return nil, s.fault("segments", err)
+	}
+	err = s.read(ctx).Raw("SELECT first_seq, last_seq, data FROM segments WHERE run_id = ? AND last_seq > ? ORDER BY first_seq", id, after).
 		Scan(&rows).Error
-	if err == nil && len(rows) == 0 {
+	if err == nil && len(rows)+len(journal.segments) == 0 {
 		err = s.runExists(ctx, id)
 	}
 	if err != nil {
@@ -164,7 +167,8 @@ func (s *Store) Segments(ctx context.Context, id string, after int64) ([]record.
 		}
 		found[i] = record.Segment{First: r.FirstSeq, Last: r.LastSeq, Data: data}
 	}
-	return found, nil
+	newer := slices.DeleteFunc(journal.segments, func(s record.Segment) bool { return s.Last <= after })
+	return mergeSegments(found, newer), nil
 }
 
 // Checkpoints returns the run's checkpoints in order; a run that has ended has
@@ -174,8 +178,12 @@ func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint
 		N    int
 		Data []byte
 	}
-	err := s.read(ctx).Raw("SELECT n, data FROM checkpoints WHERE run_id = ? ORDER BY n", id).Scan(&rows).Error
-	if err == nil && len(rows) == 0 {
+	journal, err := s.readJournal(ctx, id)
+	if err != nil {
+		return nil, s.fault("checkpoints", err)
+	}
+	err = s.read(ctx).Raw("SELECT n, data FROM checkpoints WHERE run_id = ? ORDER BY n", id).Scan(&rows).Error
+	if err == nil && len(rows)+len(journal.checkpoints) == 0 {
 		err = s.runExists(ctx, id)
 	}
 	if err != nil {
@@ -189,7 +197,7 @@ func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint
 		}
 		found[i] = record.Checkpoint{N: r.N, Data: data}
 	}
-	return found, nil
+	return mergeCheckpoints(found, journal.checkpoints), nil
 }
 
 // ToolCalls returns the run's tool calls, whole, in the order in which the

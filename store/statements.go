@@ -6,12 +6,11 @@ const (
 	insertRun = iota
 	insertBlock
 	insertAttachment
-	upsertCheckpoint
+	insertJournal
 	upsertToolCall
 	insertWait
 	markWaiting
 	upsertPayload
-	upsertSegment
 	deleteSegments
 	insertLog
 	upsertTrace
@@ -22,8 +21,13 @@ const (
 	statementCount
 )
 
-const segmentUpsert = `INSERT INTO segments (run_id, first_seq, last_seq, attempt, data) VALUES (?, ?, ?, ?, ?)
+const upsertSegment = `INSERT INTO segments (run_id, first_seq, last_seq, attempt, data) VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (run_id, first_seq) DO UPDATE SET last_seq = excluded.last_seq, attempt = excluded.attempt, data = excluded.data`
+
+const upsertCheckpoint = `INSERT INTO checkpoints (run_id, n, data) VALUES (?, ?, ?)
+	ON CONFLICT (run_id, n) DO UPDATE SET data = excluded.data`
+
+const takeJournal = `DELETE FROM journal RETURNING n, data`
 
 // stateUnderWay is the state of a run that is neither queued nor over.
 const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs.id AND answer = '') THEN 'waiting' ELSE 'running' END`
@@ -36,8 +40,7 @@ var statements = [statementCount]string{
 	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, status, run_id, data, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	insertAttachment: `INSERT INTO attachments (owner, block_id, n, name, mime, content) VALUES (?, ?, ?, ?, ?, ?)`,
-	upsertCheckpoint: `INSERT INTO checkpoints (run_id, n, data) VALUES (?, ?, ?)
-		ON CONFLICT (run_id, n) DO UPDATE SET data = excluded.data`,
+	insertJournal:    `INSERT INTO journal (data) VALUES (?)`,
 	upsertToolCall: `INSERT INTO tool_calls (run_id, idx, tool_use_id, name, state, attempt, input, output, model_output, is_error, payload,
 		started_at, duration_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (run_id, idx) DO UPDATE SET tool_use_id = excluded.tool_use_id, name = excluded.name, state = excluded.state,
@@ -52,9 +55,8 @@ var statements = [statementCount]string{
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (chat_id, payload_id) DO UPDATE SET run_id = CASE WHEN payloads.run_id = excluded.run_id THEN excluded.run_id END,
 		message_id = excluded.message_id, type = excluded.type, source = excluded.source, summary = excluded.summary, data = excluded.data`,
-	upsertSegment:     segmentUpsert,
 	deleteSegments:    `DELETE FROM segments WHERE run_id = ? AND attempt = ?`,
-	insertLog:         segmentUpsert,
+	insertLog:         upsertSegment,
 	upsertTrace:       `INSERT INTO traces (run_id, data) VALUES (?, ?) ON CONFLICT (run_id) DO UPDATE SET data = excluded.data`,
 	deleteCheckpoints: `DELETE FROM checkpoints WHERE run_id = ?`,
 	finishRun: `UPDATE runs SET state = ?, stop_reason = ?, input_tokens = ?, output_tokens = ?, total_tokens = ?, cost_nano = ?, error_code = ?,
@@ -68,7 +70,7 @@ var statements = [statementCount]string{
 
 // The questions of Commit.
 const (
-	selectRuns      = `SELECT id, owner, chat_id, state, attempt, last_seq, ended_at FROM runs WHERE id {among} ORDER BY id {lock}`
+	selectRuns      = `SELECT id, owner, chat_id, state, attempt, ended_at FROM runs WHERE id {among} ORDER BY id {lock}`
 	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
 	selectChat      = `SELECT id, owner, key FROM chats WHERE id = ? {lock}`
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`

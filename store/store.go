@@ -47,9 +47,10 @@ type Options struct {
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
-	db     database
-	logs   *slog.Logger
-	closed atomic.Bool
+	db      database
+	logs    *slog.Logger
+	journal journalSize
+	closed  atomic.Bool
 }
 
 // database is what differs between the databases.
@@ -110,6 +111,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("store: open: %w", translate(err))
 	}
 	s := &Store{db: db, logs: logs}
+	s.journal.rows.Store(journalRows)
 	if opts.NoMigrate {
 		return s, nil
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/chattray/chattray/schemas"
@@ -88,15 +87,8 @@ func giveAnswer(ctx context.Context, tx session, answer *record.Wait) error {
 	if !plainText(answer.RunID) {
 		return schemas.ErrNotFound
 	}
-	var run runState
-	among, err := json.Marshal([]string{answer.RunID})
-	if err != nil {
-		return err
-	}
 	// The run is locked, so that it neither ends nor adds a wait meanwhile.
-	err = tx.query(ctx, selectRuns, [][]any{{string(among)}}, func(row scanner) error {
-		return row.Scan(&run.id, &run.owner, &run.chat, &run.state, &run.attempt, &run.lastSeq, &run.endedAt)
-	})
+	run, err := lockRun(ctx, tx, answer.RunID)
 	if err != nil {
 		return err
 	}
@@ -111,7 +103,7 @@ func giveAnswer(ctx context.Context, tx session, answer *record.Wait) error {
 		return err
 	case !known:
 		return schemas.ErrNotFound
-	case run.state.Terminal():
+	case run == nil || run.over:
 		return nil // the answer that there is, or none
 	}
 	var edited, output any

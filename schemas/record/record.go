@@ -103,7 +103,8 @@ type UserMessage struct {
 }
 
 // Segment is a piece of a run's event log: events First..Last of one attempt,
-// encoded by services. Store compresses it.
+// encoded by services, so that the data of two neighbours, one behind the other,
+// is the data of both. Store joins and compresses it.
 type Segment struct {
 	First, Last int64
 	Data        []byte

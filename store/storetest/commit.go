@@ -17,13 +17,10 @@ func testWholeRun(f *fixture) {
 	id := w.RunID
 	f.mustCommit(&record.Write{RunID: id, Attempt: 1, Segment: &record.Segment{First: 1, Last: 3, Data: []byte("s1")}})
 	f.mustCommit(&record.Write{RunID: id, Attempt: 1, Checkpoint: &record.Checkpoint{N: 1, Data: json.RawMessage(`{"n":1}`)}})
-	run, err := f.store.Run(f.ctx, id)
-	must(f, err)
-	equal(f, "last event under way", run.LastSeq, 3)
 	end := f.finish(w, "a")
 	f.mustCommit(end)
 
-	run, err = f.store.Run(f.ctx, id)
+	run, err := f.store.Run(f.ctx, id)
 	must(f, err)
 	want := w.Begin.Run
 	want.State, want.LastSeq, want.EndedAt, want.StopReason, want.Usage = schemas.RunCompleted, 9, end.Finish.EndedAt, schemas.EndTurn, end.Finish.Usage
@@ -44,18 +41,15 @@ func testWholeRun(f *fixture) {
 	equal(f, "chat", []any{chat.UpdatedAt, chat.ActiveRunID}, []any{end.Finish.EndedAt, ""})
 }
 
-// A server action begins and ends at once; a run may also begin with its first
-// events.
+// A server action begins and ends at once.
 func testWholeRunOneWrite(f *fixture) {
 	w := f.begin("click")
 	w.Attempt, w.RunID = 0, ""
-	w.Segment = &record.Segment{First: 1, Last: 2, Data: []byte("both")}
 	w.Finish = f.finish(w, "done").Finish
-	w.Finish.Log = nil
 	f.mustCommit(w)
 	run, err := f.store.Run(f.ctx, w.Begin.Run.ID)
 	must(f, err)
-	equal(f, "run", []any{run.State, run.LastSeq}, []any{schemas.RunCompleted, int64(2)})
+	equal(f, "run", []any{run.State, run.LastSeq}, []any{schemas.RunCompleted, w.Finish.Log.Last})
 	equal(f, "messages", f.messages(run.ConversationID, false), []string{"click", "done"})
 
 	first := f.begin("one", in(run.ConversationID))
@@ -116,7 +110,7 @@ func testFences(f *fixture) {
 	fails(f, "the current attempt", good.Err, nil)
 
 	end := f.finish(w, "answer")
-	end.Attempt, end.Finish.Log = 2, nil
+	end.Attempt, end.Finish.Log = 2, good.Segment
 	after := &record.Write{RunID: id, Attempt: 2, Segment: &record.Segment{First: 1_000_003, Last: 1_000_003, Data: []byte("z")}}
 	f.commit(end, after)
 	fails(f, "finish", end.Err, nil)

@@ -2,42 +2,124 @@ package storetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
 
-func testSegments(f *fixture) {
+func testSegments(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	f.mustCommit(f.begin("what a new store does first"))
 	w := f.begin("q")
 	f.mustCommit(w)
 	id := w.RunID
-	s := []record.Segment{
-		{First: 1, Last: 4, Data: []byte(long("compresses well ", 10_000))},
-		{First: 5, Last: 5, Data: []byte("tiny\x00\xff")},
-		{First: 1_000_001, Last: 1_000_007, Data: []byte(long("attempt 2 ", 300))},
+	segment := func(first, last int64, data string) record.Segment {
+		return record.Segment{First: first, Last: last, Data: []byte(data)}
 	}
-	f.mustCommit(&record.Write{RunID: id, Attempt: 1, Segment: &record.Segment{First: 1, Last: 2, Data: []byte("shorter, replaced")}})
-	f.mustCommit(&record.Write{RunID: id, Attempt: 1, Segment: &s[0]}, &record.Write{RunID: id, Attempt: 1, Segment: &s[1]})
-	must(f, f.store.Claim(f.ctx, id, 2))
-	f.mustCommit(&record.Write{RunID: id, Attempt: 2, Segment: &s[2]})
-	for after, want := range map[int64][]record.Segment{0: s, 3: s, 4: s[1:], 5: s[2:], 1_000_006: s[2:], 1_000_007: {}} {
+	read := func(what string, after int64, want ...record.Segment) {
+		t.Helper()
 		got, err := f.store.Segments(f.ctx, id, after)
 		must(f, err)
-		equal(f, "segments", got, want)
+		equal(f, fmt.Sprintf("%s, after %d", what, after), got, append([]record.Segment{}, want...))
 	}
+	one, two := segment(1, 4, long("compresses well ", 10_000)), segment(5, 5, "tiny\x00\xff")
+	apart, second := segment(9, 9, "not a neighbour"), segment(1_000_001, 1_000_007, long("attempt 2 ", 300))
+	f.mustCommit(&record.Write{RunID: id, Attempt: 1, Segment: &record.Segment{First: 1, Last: 2, Data: []byte("shorter, replaced")}})
+	f.mustCommit(&record.Write{RunID: id, Attempt: 1, Segment: &one}, &record.Write{RunID: id, Attempt: 1, Segment: &two})
+	f.mustCommit(&record.Write{RunID: id, Attempt: 1, Segment: &apart})
+	read("as written", 0, one, two, apart)
+	read("as written", 3, one, two, apart)
+	read("as written", 4, two, apart)
+	read("as written", 9)
+
+	// A claim joins what the attempt before has written.
+	joined := segment(1, 5, string(one.Data)+string(two.Data))
+	must(f, f.store.Claim(f.ctx, id, 2))
+	f.mustCommit(&record.Write{RunID: id, Attempt: 2, Segment: &second})
+	for _, after := range []int64{0, 3, 4} {
+		read("claimed", after, joined, apart, second)
+	}
+	read("claimed", 5, apart, second)
+	read("claimed", 1_000_006, second)
+	read("claimed", 1_000_007)
+
 	end := f.finish(w, "a")
 	end.Attempt = 2
 	end.Finish.Log = &record.Segment{First: 1_000_001, Last: 1_000_009, Data: []byte("all of attempt 2")}
 	f.mustCommit(end)
-	got, err := f.store.Segments(f.ctx, id, 0)
-	must(f, err)
-	equal(f, "log", got, []record.Segment{s[0], s[1], *end.Finish.Log})
+	read("ended", 0, joined, apart, *end.Finish.Log)
 	run, err := f.store.Run(f.ctx, id)
 	must(f, err)
 	equal(f, "last event", run.LastSeq, 1_000_009)
+}
+
+// What runs under way write outlasts the store, and is tidied by the next one's
+// first commit, by the commit that lets it grow too far, and by nothing twice.
+func testJournal(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	under, over := f.begin("goes on"), f.begin("ends")
+	f.mustCommit(under, over)
+	var want []byte
+	var through int64
+	write := func(size int) {
+		t.Helper()
+		data := []byte(long("x", size))
+		want = append(want, data...)
+		through++
+		s := record.Segment{First: through, Last: through, Data: data}
+		c := record.Checkpoint{N: int(through), Data: json.RawMessage(`{}`)}
+		f.mustCommit(
+			&record.Write{RunID: under.RunID, Attempt: 1, Segment: &s, Checkpoint: &c},
+			&record.Write{RunID: over.RunID, Attempt: 1, Segment: &s, Checkpoint: &c},
+		)
+	}
+	check := func(what string) {
+		t.Helper()
+		segments, err := f.store.Segments(f.ctx, under.RunID, 0)
+		must(f, err)
+		var got []byte
+		last := int64(0)
+		for _, s := range segments {
+			if s.First != last+1 {
+				t.Errorf("%s: a segment begins at %d after %d", what, s.First, last)
+			}
+			last = s.Last
+			got = append(got, s.Data...)
+		}
+		if last != through || string(got) != string(want) {
+			t.Errorf("%s: got %d bytes to %d, want %d to %d", what, len(got), last, len(want), through)
+		}
+		checkpoints, err := f.store.Checkpoints(f.ctx, under.RunID)
+		must(f, err)
+		equal(f, what+": checkpoints", len(checkpoints), int(through))
+	}
+	write(10)
+	write(20)
+	check("written")
+	f.store = open(t, url) // as after a kill
+	check("found by the next store")
+	write(30)
+	check("tidied by its first commit")
+	for range 40 {
+		write(300_000)
+	}
+	check("grown")
+	f.mustCommit(f.finish(under, "a"), f.finish(over, "a"))
+	f.store = open(t, url)
+	f.mustCommit(f.begin("tidies"))
+	for _, w := range []*record.Write{under, over} {
+		segments, err := f.store.Segments(f.ctx, w.RunID, 0)
+		must(f, err)
+		equal(f, "log", len(segments), 1)
+		checkpoints, err := f.store.Checkpoints(f.ctx, w.RunID)
+		must(f, err)
+		equal(f, "checkpoints of a run that has ended", len(checkpoints), 0)
+	}
 }
 
 func testCheckpoints(f *fixture) {

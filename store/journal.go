@@ -1,0 +1,308 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Limits of the journal.
+const (
+	// journalRows and journalBytes are how much is written to the journal
+	// before it is tidied.
+	journalRows, journalBytes = 512, 8 << 20
+	// journalRow is from where on the entries of a commit go on in another row.
+	journalRow = 4 << 20
+)
+
+// errJournal is in the tree of every error of decodeEntries.
+var errJournal = errors.New("a row of the journal cannot be read")
+
+// The journal holds what runs under way write and what only counts until they
+// end: the events since the last commit, and the checkpoints. All runs of a
+// commit share a row, so that a commit is one write at the end of one table.
+// When it has grown, it is tidied: what belongs to a run that has not ended
+// moves to segments and checkpoints, the rest goes. A claim tidies it too, so
+// that it never holds more than one attempt of a run.
+
+// journalSize is what was written since the journal was last tidied. A store
+// that is new to its database takes it for grown.
+type journalSize struct{ rows, bytes atomic.Int64 }
+
+// written adds what a commit has written, after it was tidied or not.
+func (j *journalSize) written(bytes int, tidied bool) {
+	if tidied {
+		j.rows.Store(0)
+		j.bytes.Store(0)
+		return
+	}
+	j.rows.Add(1)
+	j.bytes.Add(int64(bytes))
+}
+
+func (j *journalSize) grown() bool {
+	return j.rows.Load() >= journalRows || j.bytes.Load() >= journalBytes
+}
+
+// entry is what one write of a run adds to the journal.
+type entry struct {
+	run        string
+	attempt    int
+	segment    *record.Segment
+	checkpoint *record.Checkpoint
+}
+
+// The parts that an entry may have.
+const (
+	entrySegment = 1 << iota
+	entryCheckpoint
+)
+
+// appendEntry encodes an entry behind dst.
+func appendEntry(dst []byte, e entry) []byte {
+	parts := byte(0)
+	if e.segment != nil {
+		parts |= entrySegment
+	}
+	if e.checkpoint != nil {
+		parts |= entryCheckpoint
+	}
+	dst = append(dst, parts)
+	dst = appendBytes(dst, e.run)
+	dst = binary.AppendVarint(dst, int64(e.attempt))
+	if s := e.segment; s != nil {
+		dst = binary.AppendVarint(dst, s.First)
+		dst = binary.AppendVarint(dst, s.Last)
+		dst = appendBytes(dst, s.Data)
+	}
+	if c := e.checkpoint; c != nil {
+		dst = binary.AppendVarint(dst, int64(c.N))
+		dst = appendBytes(dst, c.Data)
+	}
+	return dst
+}
+
+func appendBytes[T ~string | ~[]byte](dst []byte, b T) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// decodeEntries is the inverse of appendEntry for the entries of a row. They
+// share data's memory.
+func decodeEntries(data []byte) ([]entry, error) {
+	d := entryDecoder{rest: data}
+	var entries []entry
+	for len(d.rest) > 0 {
+		parts := d.rest[0]
+		d.rest = d.rest[1:]
+		e := entry{run: string(d.bytes()), attempt: int(d.varint())}
+		if parts&entrySegment != 0 {
+			e.segment = &record.Segment{First: d.varint(), Last: d.varint(), Data: d.bytes()}
+		}
+		if parts&entryCheckpoint != 0 {
+			e.checkpoint = &record.Checkpoint{N: int(d.varint()), Data: json.RawMessage(d.bytes())}
+		}
+		if d.bad {
+			return entries, fmt.Errorf("entry %d is cut off: %w", len(entries), errJournal)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// entryDecoder reads varints and bytes; bad is set where the data ends early.
+type entryDecoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *entryDecoder) varint() int64 {
+	v, n := binary.Varint(d.rest)
+	if n <= 0 {
+		d.bad, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *entryDecoder) bytes() []byte {
+	size, n := binary.Uvarint(d.rest)
+	if n <= 0 || size > uint64(len(d.rest)-n) {
+		d.bad, d.rest = true, nil
+		return nil
+	}
+	b := d.rest[n : n+int(size) : n+int(size)] //nolint:gosec // checked above
+	d.rest = d.rest[n+int(size):]              //nolint:gosec // as above
+	return b
+}
+
+// note adds an entry to the row that the batch is going to write.
+func (b *batch) note(run *runState, w *record.Write) {
+	if w.Segment == nil && w.Checkpoint == nil {
+		return
+	}
+	b.journal = appendEntry(b.journal, entry{run.id, run.attempt, w.Segment, w.Checkpoint})
+	if len(b.journal) >= journalRow {
+		b.endRow()
+	}
+}
+
+func (b *batch) endRow() {
+	if len(b.journal) == 0 {
+		return
+	}
+	b.add(insertJournal, b.journal)
+	b.noted += len(b.journal)
+	b.journal = nil
+}
+
+// runEntries is what the journal holds of one run.
+type runEntries struct {
+	attempt     int
+	segments    []record.Segment
+	checkpoints []record.Checkpoint
+}
+
+// add takes an entry that was written after those that are there. A commit
+// whose outcome got lost was made again, with as much or more in it: what is
+// newer counts.
+func (r *runEntries) add(e entry) {
+	r.attempt = e.attempt
+	if s := e.segment; s != nil {
+		for len(r.segments) > 0 && r.segments[len(r.segments)-1].First >= s.First {
+			r.segments = r.segments[:len(r.segments)-1]
+		}
+		r.segments = append(r.segments, *s)
+	}
+	if c := e.checkpoint; c != nil {
+		r.checkpoints = mergeCheckpoints(r.checkpoints, []record.Checkpoint{*c})
+	}
+}
+
+// joined returns the segments with neighbours made one.
+func (r *runEntries) joined() []record.Segment {
+	var list []record.Segment
+	for _, s := range r.segments {
+		if n := len(list); n > 0 && list[n-1].Last+1 == s.First {
+			list[n-1].Last, list[n-1].Data = s.Last, append(list[n-1].Data, s.Data...)
+			continue
+		}
+		s.Data = slices.Clone(s.Data)
+		list = append(list, s)
+	}
+	return list
+}
+
+// mergeCheckpoints puts newer ones to older ones, in order.
+func mergeCheckpoints(old, newer []record.Checkpoint) []record.Checkpoint {
+	for _, c := range newer {
+		old = slices.DeleteFunc(old, func(o record.Checkpoint) bool { return o.N == c.N })
+		old = append(old, c)
+	}
+	slices.SortStableFunc(old, func(a, b record.Checkpoint) int { return cmp.Compare(a.N, b.N) })
+	return old
+}
+
+// mergeSegments puts newer ones to older ones, in order, and leaves out those
+// whose events are in another one.
+func mergeSegments(old, newer []record.Segment) []record.Segment {
+	all := append(old, newer...)
+	slices.SortStableFunc(all, func(a, b record.Segment) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(b.Last, a.Last))
+	})
+	var through int64
+	return slices.DeleteFunc(all, func(s record.Segment) bool {
+		covered := s.Last <= through
+		through = max(through, s.Last)
+		return covered
+	})
+}
+
+// readJournal returns what the journal holds of the run, if that has not ended.
+func (s *Store) readJournal(ctx context.Context, id string) (runEntries, error) {
+	var rows []struct{ Data []byte }
+	var found runEntries
+	err := s.read(ctx).Raw("SELECT data FROM journal WHERE EXISTS (SELECT 1 FROM runs WHERE id = ? AND "+openStates+") ORDER BY n", id).
+		Scan(&rows).Error
+	for _, row := range rows {
+		entries, broken := decodeEntries(row.Data)
+		err = errors.Join(err, broken)
+		for _, e := range entries {
+			if e.run == id {
+				found.add(e)
+			}
+		}
+	}
+	return found, err
+}
+
+// tidy empties the journal. A row that cannot be read is logged and goes: it
+// must not stand in the way of all writes.
+func (s *Store) tidy(ctx context.Context, tx session) error {
+	type journalRow struct {
+		n    int64
+		data []byte
+	}
+	var rows []journalRow
+	err := tx.query(ctx, takeJournal, [][]any{nil}, func(row scanner) error {
+		var r journalRow
+		if err := row.Scan(&r.n, &r.data); err != nil {
+			return err
+		}
+		rows = append(rows, r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(rows, func(a, b journalRow) int { return cmp.Compare(a.n, b.n) })
+	byRun := make(map[string]*runEntries)
+	for _, row := range rows {
+		entries, err := decodeEntries(row.data)
+		if err != nil {
+			s.logs.Error("the journal", "row", row.n, "error", err)
+		}
+		for _, e := range entries {
+			if byRun[e.run] == nil {
+				byRun[e.run] = new(runEntries)
+			}
+			byRun[e.run].add(e)
+		}
+	}
+	return move(ctx, tx, byRun)
+}
+
+// move stores what belongs to runs that have not ended.
+func move(ctx context.Context, tx session, byRun map[string]*runEntries) error {
+	if len(byRun) == 0 {
+		return nil
+	}
+	var segments, checkpoints [][]any
+	err := lockRuns(ctx, tx, slices.Collect(maps.Keys(byRun)), func(run *runState) {
+		if run.over {
+			return
+		}
+		r := byRun[run.id]
+		for _, s := range r.joined() {
+			segments = append(segments, []any{run.id, s.First, s.Last, int64(r.attempt), pack(s.Data)})
+		}
+		for _, c := range r.checkpoints {
+			checkpoints = append(checkpoints, []any{run.id, int64(c.N), plain(c.Data)})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := tx.each(ctx, upsertSegment, segments); err != nil {
+		return err
+	}
+	return tx.each(ctx, upsertCheckpoint, checkpoints)
+}
