@@ -47,8 +47,9 @@ func (rec *recorder) at(index int) *call {
 }
 
 // toolStart writes down that a call begins, with the reply that asked for it,
-// and shows the call. A reply is on disk before its first tool is shown; each
-// tool waits for its own write, see wrap.
+// and shows the call. A reply is on disk before its first tool is shown. Of a
+// call that may be run again no more has to be known; any other waits for its
+// own write, see wrap.
 func (rec *recorder) toolStart(e turn.ToolStart) {
 	rec.flushFilterBlock()
 	c := rec.at(e.Index)
@@ -58,8 +59,16 @@ func (rec *recorder) toolStart(e turn.ToolStart) {
 		rec.begin(e)
 		return
 	}
-	row, first := c.ToolCall, rec.checkpoint != nil
-	w := rec.write(&record.Write{ToolCall: &row})
+	var w *entry
+	first := rec.checkpoint != nil
+	if row := c.ToolCall; !rec.idempotent(e.Name) {
+		w = rec.write(&record.Write{ToolCall: &row})
+		rec.mu.Lock()
+		rec.started[e.Index] = w
+		rec.mu.Unlock()
+	} else if first {
+		w = rec.write(&record.Write{})
+	}
 	if first {
 		if err := w.wait(rec.run.ctx); err != nil {
 			rec.fail(err)
@@ -67,9 +76,11 @@ func (rec *recorder) toolStart(e turn.ToolStart) {
 		}
 	}
 	rec.begin(e)
-	rec.mu.Lock()
-	defer rec.mu.Unlock()
-	rec.started[e.Index] = w
+}
+
+// idempotent says whether the tool may be run again.
+func (rec *recorder) idempotent(name string) bool {
+	return slices.ContainsFunc(rec.offered, func(t turn.Tool) bool { return t.Name == name && t.Idempotent })
 }
 
 // begin shows that a call begins.
@@ -89,9 +100,9 @@ func (rec *recorder) fail(err error) {
 	}
 }
 
-// wrap gives tools the user, the chat and the page, and lets one begin only when
-// it is on disk that it does. A call that an earlier attempt began and that may
-// not be run twice is answered as interrupted.
+// wrap gives tools the user, the chat and the page, and lets one that may not be
+// run again begin only when it is on disk that it does. A call of that kind that an earlier attempt
+// began is answered as interrupted.
 func (rec *recorder) wrap(tools []turn.Tool) []turn.Tool {
 	rec.offered = tools
 	wrapped := make([]turn.Tool, len(tools))
@@ -104,12 +115,14 @@ func (rec *recorder) wrap(tools []turn.Tool) []turn.Tool {
 			if !t.Idempotent && rec.interrupted[c.Index] {
 				return turn.Result{Text: interruptedText, IsError: true}, nil
 			}
-			rec.mu.Lock()
-			w := rec.started[c.Index]
-			rec.mu.Unlock()
-			if err := c.Waiting(func() error { return w.wait(ctx) }); err != nil {
-				rec.run.stop(err) // the attempt cannot go on without this write
-				return turn.Result{}, err
+			if !t.Idempotent {
+				rec.mu.Lock()
+				w := rec.started[c.Index]
+				rec.mu.Unlock()
+				if err := c.Waiting(func() error { return w.wait(ctx) }); err != nil {
+					rec.run.stop(err) // the attempt cannot go on without this write
+					return turn.Result{}, err
+				}
 			}
 			rec.identify(c)
 			rec.threads(c)

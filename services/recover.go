@@ -148,6 +148,7 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 		}
 	}
 	p.log, p.events = events, standingEvents(events)
+	p.addStarted()
 	p.compare()
 	return p, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -61,6 +62,22 @@ func attemptStatus(e *runlog.Event) (s schemas.StatusEvent) {
 		return schemas.StatusEvent{}
 	}
 	return s
+}
+
+// addStarted adds the calls that were shown but have no row before their
+// outcome, as they may be run again.
+func (p *prior) addStarted() {
+	for i := range p.events {
+		var e schemas.ToolStartEvent
+		if p.events[i].Kind != runlog.ToolStart || json.Unmarshal(p.events[i].Data, &e) != nil {
+			continue
+		}
+		if _, known := p.calls[e.Index]; !known {
+			p.calls[e.Index] = record.ToolCall{
+				Index: e.Index, ToolUseID: e.ToolUseID, Name: e.Tool, Input: e.Input, State: record.ToolStarted, StartedAt: time.UnixMilli(p.events[i].Time),
+			}
+		}
+	}
 }
 
 // compare finds the last stored event up to which the log and the finished
