@@ -3,7 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -11,6 +13,7 @@ import (
 const (
 	packedPlain = 0
 	packedZstd  = 1
+	packedS2    = 2
 )
 
 // Limits of packing.
@@ -37,13 +40,26 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// pack returns data as it is stored.
+// pack returns data as it is stored: compressed, at several times the speed of
+// zstd.
 func pack[T ~string | ~[]byte](data T) []byte {
 	if len(data) < packFrom {
 		return plain(data)
 	}
+	packed := append(make([]byte, 0, 1+s2.MaxEncodedLen(len(data))), packedS2)
+	if n := len(s2.Encode(packed[1:cap(packed)], []byte(data))); n < len(data) {
+		return slices.Clone(packed[:1+n])
+	}
+	return plain(data)
+}
+
+// packLog is pack for logs, of which there is most: a third smaller.
+func packLog(data []byte) []byte {
+	if len(data) < packFrom {
+		return plain(data)
+	}
 	packed := append(make([]byte, 0, len(data)/2), packedZstd)
-	if packed = encoder.EncodeAll([]byte(data), packed); len(packed) <= len(data) {
+	if packed = encoder.EncodeAll(data, packed); len(packed) <= len(data) {
 		return packed
 	}
 	return plain(data)
@@ -63,6 +79,16 @@ func unpack(packed []byte) ([]byte, error) {
 		return packed[1:], nil
 	case packed[0] == packedZstd:
 		data, err := decoder.DecodeAll(packed[1:], nil)
+		if err != nil {
+			return nil, fmt.Errorf("unpack: %w", err)
+		}
+		return data, nil
+	case packed[0] == packedS2:
+		size, err := s2.DecodedLen(packed[1:])
+		if err != nil || size > maxUnpacked {
+			return nil, errors.Join(errors.New("unpack: the data is broken"), err)
+		}
+		data, err := s2.Decode(make([]byte, size), packed[1:])
 		if err != nil {
 			return nil, fmt.Errorf("unpack: %w", err)
 		}

@@ -275,7 +275,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	b.add(deleteSegments, run.id, int64(run.attempt))
 	last := int64(0)
 	if f.Log != nil {
-		b.add(insertLog, run.id, f.Log.First, f.Log.Last, int64(run.attempt), pack(f.Log.Data))
+		b.add(insertLog, run.id, f.Log.First, f.Log.Last, int64(run.attempt), packLog(f.Log.Data))
 		last = f.Log.Last
 	}
 	if f.Trace != nil {

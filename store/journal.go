@@ -292,7 +292,7 @@ func move(ctx context.Context, tx session, byRun map[string]*runEntries) error {
 		}
 		r := byRun[run.id]
 		for _, s := range r.joined() {
-			segments = append(segments, []any{run.id, s.First, s.Last, int64(r.attempt), pack(s.Data)})
+			segments = append(segments, []any{run.id, s.First, s.Last, int64(r.attempt), packLog(s.Data)})
 		}
 		for _, c := range r.checkpoints {
 			checkpoints = append(checkpoints, []any{run.id, int64(c.N), plain(c.Data)})
