@@ -177,11 +177,20 @@ func (b *batch) loadRuns() error {
 
 // lockRuns locks those of the runs that there are, and calls found for each.
 func lockRuns(ctx context.Context, tx session, ids []string, found func(*runState)) error {
-	among, err := json.Marshal(ids)
-	if err != nil {
-		return err
+	statement, among := selectRun, ""
+	switch len(ids) {
+	case 0:
+		return nil
+	case 1:
+		among = ids[0]
+	default:
+		list, err := json.Marshal(ids)
+		if err != nil {
+			return err
+		}
+		statement, among = selectRuns, string(list)
 	}
-	return tx.query(ctx, selectRuns, [][]any{{string(among)}}, func(row scanner) error {
+	return tx.query(ctx, statement, [][]any{{among}}, func(row scanner) error {
 		r := new(runState)
 		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.endedAt); err != nil {
 			return err

@@ -70,7 +70,9 @@ var statements = [statementCount]string{
 
 // The questions of Commit.
 const (
-	selectRuns      = `SELECT id, owner, chat_id, state, attempt, ended_at FROM runs WHERE id {among} ORDER BY id {lock}`
+	runStates       = `SELECT id, owner, chat_id, state, attempt, ended_at FROM runs WHERE id `
+	selectRuns      = runStates + `{among} ORDER BY id {lock}`
+	selectRun       = runStates + `= ? {lock}`
 	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
 	selectChat      = `SELECT id, owner, key FROM chats WHERE id = ? {lock}`
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
