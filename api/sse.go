@@ -6,11 +6,11 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"github.com/r3labs/sse/v2"
 
 	"github.com/chattray/chattray/schemas/runlog"
@@ -38,12 +38,17 @@ var errWrite = errors.New("the client does not read")
 type feed struct {
 	server *sse.Server
 	id     string
+	// ctx is the one that seq follows with; it ends when the client cannot be
+	// written to.
+	ctx    context.Context //nolint:containedctx // lives as long as the request
+	cancel context.CancelCauseFunc
 	seq    iter.Seq2[[]runlog.Event, error]
 	frame  frames
 	out    *streamWriter
 	buf    []byte
 	last   int64
 	done   chan struct{}
+	ends   []func() // what close calls
 }
 
 // frames appends an event's frame in a dialect; nothing where it has none.
@@ -61,26 +66,30 @@ func newEvents() *sse.Server {
 
 var feeds atomic.Int64
 
-// serveEvents writes the events of seq as server-sent events until seq ends,
-// ctx ends or the client cannot be written to; then it cancels ctx, which is the
-// one that seq follows with.
-func (s *server) serveEvents(ctx context.Context, cancel context.CancelCauseFunc, c echo.Context, seq iter.Seq2[[]runlog.Event, error], after int64, frame frames) {
-	out := &streamWriter{
-		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: cancel,
-		written: make(chan struct{}, 1),
-	}
-	f := &feed{
-		server: s.events, id: strconv.FormatInt(feeds.Add(1), 36), seq: seq, last: after, frame: frame, out: out, done: make(chan struct{}),
-	}
-	stream := s.events.CreateStream(f.id)
-	stream.OnSubscribe = func(string, *sse.Subscriber) { f.pump(ctx) }
-	stream.OnUnsubscribe = func(id string, _ *sse.Subscriber) { s.events.RemoveStream(id) }
-	// The library takes the stream's name from the query and would read the
-	// cursor, which is ours, from the header.
-	inner := &http.Request{Method: http.MethodGet, URL: &url.URL{RawQuery: "stream=" + f.id}, Header: http.Header{}}
-	s.events.ServeHTTP(out, inner.WithContext(ctx))
-	cancel(nil)
+// serve writes the events of seq as server-sent events until seq ends, ctx ends
+// or the client cannot be written to.
+func (f *feed) serve() {
+	f.server.ServeHTTP(f.out, f.subscription())
+	f.cancel(nil)
 	<-f.done
+}
+
+// subscription makes the library's stream and the request for it. The library
+// takes the stream's name from the query and would read the cursor, which is
+// ours, from the header.
+func (f *feed) subscription() *http.Request {
+	stream := f.server.CreateStream(f.id)
+	stream.OnSubscribe = func(string, *sse.Subscriber) { f.pump(f.ctx) }
+	stream.OnUnsubscribe = func(id string, _ *sse.Subscriber) { f.server.RemoveStream(id) }
+	inner := &http.Request{Method: http.MethodGet, URL: &url.URL{RawQuery: "stream=" + f.id}, Header: http.Header{}}
+	return inner.WithContext(f.ctx)
+}
+
+// close lets go of all that the feed holds.
+func (f *feed) close() {
+	for _, end := range slices.Backward(f.ends) {
+		end()
+	}
 }
 
 // pump publishes what the sequence yields; the library calls it once the
@@ -157,7 +166,7 @@ func (f *feed) publish(ctx context.Context, e *sse.Event) bool {
 // checked, the request cancelled when a write fails. Of the library's
 // flushes the first, of the bare header, is left out: an event follows.
 type streamWriter struct {
-	response *echo.Response
+	response http.ResponseWriter
 	wire     *http.ResponseController
 	wait     time.Duration
 	fail     context.CancelCauseFunc

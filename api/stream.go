@@ -129,41 +129,64 @@ func cursor(c echo.Context) int64 {
 	return n
 }
 
-// follow answers with the events of a run after the cursor.
+// follow answers with the events of a run after the cursor. What it needs is
+// got ready apart, so that its stack stays small for as long as the answer
+// streams.
 func (s *server) follow(c echo.Context, run string, after int64) error {
-	ctx, user := caller(c)
-	release, err := s.streams.acquire(user.ID)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if end := expiry(c); !end.IsZero() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadline(ctx, end)
-		defer stop()
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	seq, err := s.Streams.Follow(ctx, user, run, after, s.KeepAlive)
+	f, err := s.newFeed(c, run, after)
 	if errors.Is(err, runlog.ErrEnded) {
 		return c.NoContent(http.StatusNoContent)
 	}
 	if err != nil {
 		return err
 	}
+	defer f.close()
+	f.serve()
+	return nil
+}
+
+// newFeed makes the feed of a run for the user who asks, and the headers of the
+// answer.
+func (s *server) newFeed(c echo.Context, run string, after int64) (made *feed, err error) {
+	ctx, user := caller(c)
+	f := &feed{server: s.events, id: strconv.FormatInt(feeds.Add(1), 36), last: after, done: make(chan struct{})}
+	defer func() {
+		if made == nil {
+			f.close()
+		}
+	}()
+	release, err := s.streams.acquire(user.ID)
+	if err != nil {
+		return nil, err
+	}
+	f.ends = append(f.ends, release)
+	if end := expiry(c); !end.IsZero() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadline(ctx, end)
+		f.ends = append(f.ends, stop)
+	}
+	f.ctx, f.cancel = context.WithCancelCause(ctx)
+	f.ends = append(f.ends, func() { f.cancel(nil) })
+	if f.seq, err = s.Streams.Follow(f.ctx, user, run, after, s.KeepAlive); err != nil {
+		return nil, err
+	}
 	h := c.Response().Header()
 	h.Set("X-Run-Id", run)
 	h.Set("Content-Location", "/api/chat/runs/"+run+"/stream")
 	if s.OpenStreams != nil {
 		s.OpenStreams(1)
-		defer s.OpenStreams(-1)
+		f.ends = append(f.ends, func() { s.OpenStreams(-1) })
 	}
 	dialect := chatFrame
 	if c.QueryParam("dialect") == "messages" {
 		dialect = messagesFrame
 	}
-	s.serveEvents(ctx, cancel, c, seq, after, dialect(s.diagnosticsOf(c, run)))
-	return nil
+	f.frame = dialect(s.diagnosticsOf(c, run))
+	f.out = &streamWriter{
+		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: f.cancel,
+		written: make(chan struct{}, 1),
+	}
+	return f, nil
 }
 
 // diagnosticsOf returns what reads the diagnostics of the run, or nil for a
