@@ -30,6 +30,8 @@ type blockCall struct {
 	held   string // content that is not shown yet
 	target runlog.Target
 	given  string // the block_id of the arguments when it was opened
+	kind   string // the block's type, "" before it is known
+	shown  bool   // the page has the block already
 	draft  *Draft // nil before it is opened
 	closed bool   // nothing more is shown
 
@@ -37,7 +39,7 @@ type blockCall struct {
 }
 
 // blockArguments takes a piece of the arguments of a call (4-documents.md,
-// "Writing documents with the model").
+// "Writing documents with the model"). The block ends with its content.
 func (rec *recorder) blockArguments(index int, name, fragment string) {
 	if rec.silent || rec.run.runs.Drafts == nil {
 		return
@@ -52,18 +54,20 @@ func (rec *recorder) blockArguments(index int, name, fragment string) {
 	}
 	c.name = cmp.Or(c.name, name)
 	c.held += c.args.feed(fragment)
-	if c.closed || c.held == "" || !c.offered() || c.name == editBlock && c.args.head["block_id"] == nil {
+	if c.closed || !c.offered() || c.name == editBlock && c.args.head["block_id"] == nil {
 		return
 	}
-	if c.draft == nil {
-		if !c.first() {
-			return
-		}
+	switch {
+	case c.held == "":
+	case c.draft != nil:
+		c.show(c.held)
+		c.held = ""
+	case c.first():
 		c.open()
-		return
 	}
-	c.show(c.held)
-	c.held = ""
+	if c.args.ended && c.draft != nil { // blocks are filled one at a time
+		c.end("completed")
+	}
 }
 
 // offered says whether the call writes a block and will run.
@@ -74,7 +78,25 @@ func (c *blockCall) offered() bool {
 
 // first says whether enough has come for the first piece: of CSV the header row.
 func (c *blockCall) first() bool {
-	return argText(c.args.head, "type") != schemas.BlockCSV || c.args.ended || strings.Contains(c.held, "\n")
+	if c.kind == "" {
+		c.look()
+	}
+	return c.kind != schemas.BlockCSV || c.args.ended || strings.Contains(c.held, "\n")
+}
+
+// look finds out about the block: the one that the arguments name, or one that an
+// earlier attempt of the run has added.
+func (c *blockCall) look() {
+	ctx, done := c.rec.storing()
+	defer done()
+	b, err := c.rec.run.runs.Drafts.Block(ctx, c.rec.run.owner, c.id())
+	c.shown = err == nil
+	c.kind = cmp.Or(argText(c.args.head, "type"), b.Type, schemas.BlockMarkdown)
+}
+
+// id is the block's: given, or made of run and call.
+func (c *blockCall) id() string {
+	return cmp.Or(argText(c.args.head, "block_id"), turn.BlockID(c.rec.run.id, c.index, c.name, 0))
 }
 
 // argText returns a property that is a string.
@@ -92,7 +114,7 @@ func (c *blockCall) open() {
 	document := turn.DocumentID(one.req.Context, one.conversationID)
 	c.given = argText(head, "block_id")
 	w := record.BlockWrite{Only: c.given != "", NewBlock: record.NewBlock{
-		ID: cmp.Or(c.given, turn.BlockID(one.id, c.index, c.name, 0)), Type: argText(head, "type"), Content: c.held,
+		ID: c.id(), Type: argText(head, "type"), Content: c.held,
 	}}
 	if meta := head["meta"]; len(meta) > 0 && string(meta) != "null" && c.name == writeBlock {
 		w.Meta = meta
@@ -102,7 +124,6 @@ func (c *blockCall) open() {
 	}
 	ctx, done := c.rec.storing()
 	defer done()
-	_, unknown := one.runs.Drafts.Block(ctx, one.owner, w.ID)
 	draft, b, err := one.runs.Drafts.Draft(ctx, one.owner, document, w)
 	if document == "" || err != nil { // the tool will say so
 		c.closed = true
@@ -110,13 +131,19 @@ func (c *blockCall) open() {
 	}
 	c.draft = draft
 	c.target = runlog.Target{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
-	c.levels(unknown == nil, blockHeader(&b))
-	c.emit(runlog.BlockContent, c.held)
+	c.levels(blockHeader(&b))
+	if header, _, ok := strings.Cut(c.held, "\n"); ok && b.Type == schemas.BlockCSV {
+		c.emit(runlog.BlockContent, header+"\n")
+		c.held = c.held[len(header)+1:]
+	}
+	if c.held != "" {
+		c.emit(runlog.BlockContent, c.held)
+	}
 	c.held = ""
 }
 
 // levels opens the block's own thread and shows what comes before its content.
-func (c *blockCall) levels(shown bool, header string) {
+func (c *blockCall) levels(header string) {
 	l := &c.rec.levels
 	if l.block == 0 {
 		l.openBlock("llm")
@@ -125,7 +152,7 @@ func (c *blockCall) levels(shown bool, header string) {
 	c.rec.emitData(runlog.ThreadStart, c.thread, l.block, 0, runlog.Level{Label: c.name})
 	c.rec.emitData(runlog.BlockStart, c.thread, c.block, 0, runlog.Level{Type: "document", Ref: c.target.BlockIDs})
 	c.rec.emitData(runlog.MessageStart, c.thread, c.block, c.message, runlog.Level{Type: c.target.Type, Ref: c.target.BlockIDs})
-	if shown {
+	if c.shown {
 		c.emit(runlog.BlockReset, "")
 	}
 	if header != "" {
