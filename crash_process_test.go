@@ -162,7 +162,7 @@ type testDatabase struct {
 func testDatabases() []testDatabase {
 	list := []testDatabase{{"sqlite", func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chat.db") }}}
 	if server := postgresURL(); server != "" {
-		list = append(list, testDatabase{"postgres", func(t testing.TB) string { return freshPostgres(t, server) }})
+		list = append(list, testDatabase{"postgres", func(t testing.TB) string { return freshPostgres(t, server, "template1") }})
 	}
 	return list
 }
@@ -181,8 +181,9 @@ func postgresURL() string {
 	return u.String()
 }
 
-// freshPostgres makes a database on the server.
-func freshPostgres(t testing.TB, server string) string {
+// freshPostgres makes a database on the server, a copy of another one that
+// nobody uses.
+func freshPostgres(t testing.TB, server, template string) string {
 	t.Helper()
 	name := "chattray_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	admin := func(ctx context.Context, statement string) {
@@ -195,7 +196,7 @@ func freshPostgres(t testing.TB, server string) string {
 			t.Fatal(err)
 		}
 	}
-	admin(t.Context(), "CREATE DATABASE "+name)
+	admin(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template)
 	t.Cleanup(func() { admin(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
 	u, err := url.Parse(server)
 	if err != nil {

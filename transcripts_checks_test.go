@@ -83,13 +83,19 @@ func (s *stage) checkSecrets(x *exchange, body []byte) {
 		s.t.Fatal(err)
 	}
 	all.Write(body)
+	s.checkHidden(x.step, all.Bytes())
+}
+
+// checkHidden looks in an answer for what the user may not see.
+func (s *stage) checkHidden(st step, all []byte) {
+	s.t.Helper()
 	never := []string{canaryKey, canarySecret, canaryDSN, upstreamCanary, toolCanary, "chat.db", ".go:"}
-	if !slices.Contains(x.step.roles, "admin") {
+	if !slices.Contains(st.roles, "admin") {
 		never = append(never, "## IDENTITY", "## GUIDELINES", `"diagnostics"`)
 	}
 	for _, secret := range never {
-		if bytes.Contains(all.Bytes(), []byte(secret)) {
-			s.t.Errorf("%s %s as %s: the answer has %q in it:\n%s", x.step.verb, x.step.arg, x.step.user, secret, all.String())
+		if bytes.Contains(all, []byte(secret)) {
+			s.t.Errorf("%s %s as %s: the answer has %q in it:\n%s", st.verb, st.arg, st.user, secret, all)
 		}
 	}
 }

@@ -52,9 +52,27 @@ func (s *stage) do(st step) string {
 		s.stop()
 		s.start()
 		return ""
+	case "SOCKET":
+		s.wires[st.name] = s.openWire(st)
+		return ""
+	case "model":
+		s.says(s.aliases.real(st.body))
+		return ""
+	case "send":
+		s.sendWire(s.wires[st.arg], st.body)
+		synctest.Wait()
+		return ""
 	case "read":
+		if w := s.wires[st.arg]; w != nil {
+			return s.readWire(w)
+		}
 		return s.read(s.opened(st.arg))
 	case "close":
+		if w := s.wires[st.arg]; w != nil {
+			_ = w.conn.CloseNow() // it may be closed
+			synctest.Wait()
+			return ""
+		}
 		s.opened(st.arg).cancel()
 		synctest.Wait()
 		return ""

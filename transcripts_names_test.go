@@ -22,19 +22,21 @@ const uuidPattern = `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{1
 
 var (
 	idField     = regexp.MustCompile(`"(\w+)": ?"(` + uuidPattern + `|[0-9a-f]{8}|[0-9a-f]{24})"`)
+	blockField  = regexp.MustCompile(`"(?:block_ids?|ref)": ?"([^"]+)"`)
+	generated   = regexp.MustCompile(`^(?:` + uuidPattern + `|[0-9a-f]{24})$`)
 	runHead     = regexp.MustCompile(`(?m)^X-Run-Id: (` + uuidPattern + `)$`)
 	timeText    = regexp.MustCompile(`2000-01-0\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z`)
 	rowTime     = regexp.MustCompile(`("(?:created|updated)_at": ?)"[^"]*"`)
 	estimate    = regexp.MustCompile(`("(?:input|total)_tokens": ?)\d{4,}`)
 	promptField = regexp.MustCompile(`("system_prompt": ?)("(?:[^"\\]|\\.)*")`)
-	nameText    = regexp.MustCompile(`\b(RUN|MSG|CHAT|PAY|REQ|ASK)\d+\b`)
+	nameText    = regexp.MustCompile(`\b(RUN|MSG|CHAT|PAY|REQ|ASK|BLOCK|DOC|TICKET)\d+\b`)
 	section     = regexp.MustCompile(`(?m)^## ([A-Z ]+)$`)
 )
 
 // kinds says by which field an id gets which name.
 var kinds = map[string]string{
 	"run_id": "RUN", "active_run_id": "RUN", "id": "MSG", "message_id": "MSG", "user_message_id": "MSG",
-	"chat_id": "CHAT", "payload_id": "PAY", "request_id": "REQ", "approval_id": "ASK",
+	"chat_id": "CHAT", "payload_id": "PAY", "request_id": "REQ", "approval_id": "ASK", "document_id": "DOC", "ticket": "TICKET",
 }
 
 // plain returns text with the names in it.
@@ -45,6 +47,13 @@ func (n *aliases) plain(text string) string {
 	for _, m := range idField.FindAllStringSubmatch(text, -1) {
 		if kind := kinds[m[1]]; kind != "" {
 			n.name(kind, m[2])
+		}
+	}
+	for _, m := range blockField.FindAllStringSubmatch(text, -1) {
+		for id := range strings.SplitSeq(m[1], ",") {
+			if generated.MatchString(id) {
+				n.name("BLOCK", id)
+			}
 		}
 	}
 	pairs := make([]string, 0, 2*len(n.of))

@@ -19,7 +19,7 @@ const randomRuns = 100
 // come back, and ends by itself, by an error or by a cancel. Both dialects come to
 // the same text and every level is closed (spec 004). A failure names its seed.
 func TestRandomRuns(t *testing.T) {
-	database := sampleDatabase(t)
+	database := testDatabases()[0].sampled(t)
 	runs := uint64(randomRuns)
 	if testing.Short() {
 		runs /= 5
@@ -28,8 +28,8 @@ func TestRandomRuns(t *testing.T) {
 		t.Run(fmt.Sprintf("seed_%d", seed), func(t *testing.T) {
 			t.Parallel()
 			archive, steps := madeUp(rand.New(rand.NewPCG(seed, 4)))
-			dir := stageDir(t, archive, database)
-			synctest.Test(t, func(t *testing.T) { playMadeUp(t, dir, archive, steps) })
+			url, pages := database(t), pagesDir(t, archive)
+			synctest.Test(t, func(t *testing.T) { playMadeUp(t, url, pages, archive, steps) })
 			if t.Failed() {
 				t.Logf("the run:\n%s\n%s", txtar.Format(archive), steps)
 			}
@@ -38,12 +38,12 @@ func TestRandomRuns(t *testing.T) {
 }
 
 // playMadeUp is play for a run whose answers are not known before.
-func playMadeUp(t *testing.T, dir string, archive *txtar.Archive, transcript string) {
+func playMadeUp(t *testing.T, url, pages string, archive *txtar.Archive, transcript string) {
 	steps, err := parseSteps(transcript)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStage(t, dir, archive)
+	s := newStage(t, url, pages, archive)
 	s.start()
 	for _, step := range steps {
 		if step.verb == "read" && s.open[step.arg] == nil {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,7 +37,6 @@ const (
 // stage is the service that a transcript talks to, with what stands around it.
 type stage struct {
 	t        *testing.T
-	dir      string
 	environ  []string
 	config   Config
 	contract apitest.Contract
@@ -52,27 +52,52 @@ type stage struct {
 	cancel  context.CancelFunc
 	stopped chan error
 	open    map[string]*exchange
+	wires   map[string]*wire
 	runs    []seenRun
 }
 
-// sampleDatabase makes a database with the sample data and returns its file. It
-// also starts what the store starts once for the whole process, the packing of
-// large values: its channels must belong to no bubble.
-func sampleDatabase(t *testing.T) []byte {
+// sampled makes a database with the sample data; copied makes a copy of it whose
+// url has a canary in it. It also starts what the store starts once for the whole
+// process, the packing of large values: its channels must belong to no bubble.
+func (d testDatabase) sampled(t *testing.T) (copied func(t *testing.T) string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "sample.db")
-	data, err := store.Open(t.Context(), "sqlite:"+path, store.Options{})
+	original := d.fresh(t)
+	data, err := store.Open(t.Context(), original, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(addSample(t.Context(), data, slog.New(slog.DiscardHandler)), data.Close()); err != nil {
 		t.Fatal(err)
 	}
-	file, err := os.ReadFile(path)
+	startPacking(t)
+	if d.name == "postgres" {
+		u, err := url.Parse(original)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(t *testing.T) string {
+			return freshPostgres(t, postgresURL(), strings.TrimPrefix(u.Path, "/")) + "&application_name=" + canaryDSN
+		}
+	}
+	file, err := os.ReadFile(strings.TrimPrefix(original, "sqlite:"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data, err = store.Open(t.Context(), "sqlite:"+path, store.Options{}); err != nil {
+	return func(t *testing.T) string {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), canaryDSN+".db")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "sqlite:" + path
+	}
+}
+
+// startPacking packs a large value.
+func startPacking(t *testing.T) {
+	t.Helper()
+	data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "large.db"), store.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	large := &record.Write{RunID: "large", Begin: &record.Begin{Run: record.Run{
@@ -81,36 +106,31 @@ func sampleDatabase(t *testing.T) []byte {
 	if err := errors.Join(data.Commit(t.Context(), []*record.Write{large}), large.Err, data.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return file
 }
 
-// stageDir returns a folder with the database and the page files.
-func stageDir(t *testing.T, archive *txtar.Archive, database []byte) string {
+// pagesDir returns a folder with the page files.
+func pagesDir(t *testing.T, archive *txtar.Archive) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), canaryDSN)
-	files := map[string][]byte{"chat.db": database}
+	dir := t.TempDir()
 	for _, f := range archive.Files {
-		if strings.HasPrefix(f.Name, "pages/") {
-			files[f.Name] = f.Data
+		name, ok := strings.CutPrefix(f.Name, "pages/")
+		if !ok {
+			continue
 		}
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "pages"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), f.Data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return dir
 }
 
-func newStage(t *testing.T, dir string, archive *txtar.Archive) *stage {
+// newStage is a stage over a database and a folder of pages.
+func newStage(t *testing.T, database, pages string, archive *txtar.Archive) *stage {
 	t.Helper()
 	s := &stage{
-		t: t, dir: dir, contract: apitest.Load(t, "openapi.yaml"), aliases: newAliases(), up: upstream.NewMemory(), open: map[string]*exchange{},
+		t: t, contract: apitest.Load(t, "openapi.yaml"), aliases: newAliases(), up: upstream.NewMemory(), open: map[string]*exchange{}, wires: map[string]*wire{},
 		environ: []string{
-			"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(dir, "chat.db"), "CHATTRAY_PAGES=" + filepath.Join(dir, "pages"),
+			"CHATTRAY_DATABASE_URL=" + database, "CHATTRAY_PAGES=" + pages,
 			"CHATTRAY_OPENAI_BASE_URL=http://upstream.test/v1", "CHATTRAY_OPENAI_API_KEY=" + canaryKey,
 			"CHATTRAY_JWT_SECRET=" + canarySecret, "CHATTRAY_LOG_FORMAT=json",
 		},
@@ -120,12 +140,7 @@ func newStage(t *testing.T, dir string, archive *txtar.Archive) *stage {
 		case "settings":
 			s.environ = append(s.environ, strings.Fields(string(f.Data))...)
 		case "upstream":
-			replies, err := parseUpstream(string(f.Data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.up.Push(replies...)
-			s.replies = len(replies)
+			s.says(string(f.Data))
 		}
 	}
 	var err error
@@ -133,6 +148,17 @@ func newStage(t *testing.T, dir string, archive *txtar.Archive) *stage {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// says gives the model's server more replies.
+func (s *stage) says(text string) {
+	s.t.Helper()
+	replies, err := parseUpstream(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.up.Push(replies...)
+	s.replies += len(replies)
 }
 
 // start starts the service.
@@ -174,6 +200,11 @@ func (s *stage) stop() {
 func (s *stage) leave() {
 	for _, x := range s.open {
 		x.cancel()
+	}
+	for _, w := range s.wires {
+		if w.conn != nil {
+			_ = w.conn.CloseNow() // it may be closed
+		}
 	}
 	synctest.Wait()
 }

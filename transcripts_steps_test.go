@@ -19,18 +19,22 @@ type step struct {
 }
 
 var (
-	methodLine = regexp.MustCompile(`^(?:&([a-z]+) )?(GET|POST|PUT|PATCH|DELETE) (/\S*)$`)
+	methodLine = regexp.MustCompile(`^(?:&([a-z]+) )?(GET|POST|PUT|PATCH|DELETE|SOCKET) (/\S*)$`)
 	headLine   = regexp.MustCompile(`^([A-Z][A-Za-z-]*): (.*)$`)
-	wordLine   = regexp.MustCompile(`^(read|close|pass|upstream|restart)(?: (\S+))?$`)
+	wordLine   = regexp.MustCompile(`^(read|send|model|close|pass|upstream|restart)(?: (\S+))?$`)
 )
 
 // parseSteps reads the lines that begin with ">". A step is
 //
 //	> POST /api/chat/stream    a request, with headers and body in the lines under
 //	> &a POST …                the same in the background, under a name of letters
+//	> &a SOCKET /api/ws        a websocket, under a name
+//	> send a                   a frame over it, in the lines under
 //	> read a                   what it has answered since the last read
 //	> close a                  its client goes away
 //	> pass 20s                 time passes
+//	> model                    what the model's server answers besides, in the lines
+//	                           under as in the part upstream
 //	> upstream                 what the model was asked since the last time
 //	> restart                  the service is stopped and started again
 //
@@ -50,6 +54,9 @@ func parseSteps(transcript string) ([]step, error) {
 		}
 		if m := wordLine.FindStringSubmatch(said); m != nil {
 			steps = append(steps, step{verb: m[1], arg: m[2], lines: []string{line}})
+			if m[1] == "send" || m[1] == "model" { // more lines follow
+				steps[last+1].user = "una"
+			}
 			continue
 		}
 		if strings.HasPrefix(said, "# ") {
