@@ -21,7 +21,7 @@ func newAliases() *aliases {
 const uuidPattern = `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
 
 var (
-	idField     = regexp.MustCompile(`"(\w+)": ?"(` + uuidPattern + `|[0-9a-f]{8}|[0-9a-f]{24})"`)
+	idField     = regexp.MustCompile(`"(\w+)": ?"(` + uuidPattern + `|[0-9a-f]{8}|[0-9a-f]{24}|[A-Z2-7]{26})"`)
 	blockField  = regexp.MustCompile(`"(?:block_ids?|ref)": ?"([^"]+)"`)
 	generated   = regexp.MustCompile(`^(?:` + uuidPattern + `|[0-9a-f]{24})$`)
 	runHead     = regexp.MustCompile(`(?m)^X-Run-Id: (` + uuidPattern + `)$`)

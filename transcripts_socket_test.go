@@ -17,14 +17,13 @@ import (
 
 // wire is a websocket of a transcript, with the frames that have come.
 type wire struct {
-	step   step
-	conn   *websocket.Conn
-	status int // of the answer that opened it, or did not
-	shown  int // frames that the transcript has
+	step  step
+	conn  *websocket.Conn // nil when it was refused
+	shown int             // frames that the transcript has
 
 	mu     sync.Mutex
 	frames [][]byte
-	over   string // how it was closed, "" while it is open
+	over   string // how it was refused or closed, "" while it is open
 }
 
 // openWire opens a websocket; what comes is read in the background.
@@ -41,9 +40,9 @@ func (s *stage) openWire(st step) *wire {
 	if answer == nil {
 		s.t.Fatal(err)
 	}
-	w := &wire{step: st, conn: conn, status: answer.StatusCode}
+	w := &wire{step: st, conn: conn}
 	if err != nil {
-		w.over = http.StatusText(answer.StatusCode)
+		w.over = fmt.Sprint(answer.StatusCode, " ", http.StatusText(answer.StatusCode))
 		return w
 	}
 	conn.SetReadLimit(s.config.Limits.LargeBody)

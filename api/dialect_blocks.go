@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -18,6 +19,9 @@ type blocksDialect struct {
 	answer runlog.Target
 	joiner runlog.Joiner
 	open   bool // the answer's block has content
+	// begun are the ends of the blocks that tools have begun: an attempt may be
+	// cut off before it ends them.
+	begun []schemas.Chunk
 }
 
 // chunks returns what an event shows, in order.
@@ -49,7 +53,7 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	case runlog.ToolProgress:
 		return progressChunk(e)
 	case runlog.BlockReset, runlog.BlockHeader, runlog.BlockContent, runlog.BlockDone:
-		return []schemas.Chunk{blockChunk(e)}
+		return []schemas.Chunk{d.block(e)}
 	case runlog.Completed, runlog.Failed, runlog.Cancelled:
 		return d.end(e)
 	}
@@ -117,23 +121,29 @@ func progressChunk(e *runlog.Event) []schemas.Chunk {
 	return []schemas.Chunk{{Type: schemas.ChunkStatus, BlockIDs: p.BlockID, DocumentID: p.DocumentID, Content: &t.Message}}
 }
 
-// blockChunk is a piece of a block that a tool writes.
-func blockChunk(e *runlog.Event) schemas.Chunk {
+// block is a piece of a block that a tool writes.
+func (d *blocksDialect) block(e *runlog.Event) schemas.Chunk {
 	var t runlog.Target
 	_ = json.Unmarshal(e.Data, &t)
 	c := schemas.Chunk{Type: t.Type, BlockIDs: t.BlockIDs, DocumentID: t.DocumentID, Content: &e.Text}
+	same := func(b schemas.Chunk) bool { return b.BlockIDs == c.BlockIDs }
 	switch e.Kind { //nolint:exhaustive // the kinds of blocks
 	case runlog.BlockReset:
 		c.Type, c.Content = schemas.ChunkReset, nil
 	case runlog.BlockDone:
 		c.End = true
+		d.begun = slices.DeleteFunc(d.begun, same)
+	default:
+		if !slices.ContainsFunc(d.begun, same) {
+			d.begun = append(d.begun, schemas.Chunk{Type: t.Type, BlockIDs: t.BlockIDs, DocumentID: t.DocumentID, Content: new(""), End: true})
+		}
 	}
 	return c
 }
 
-// end ends the answer's block and the run.
+// end ends the blocks that are open, and the run.
 func (d *blocksDialect) end(e *runlog.Event) []schemas.Chunk {
-	var list []schemas.Chunk
+	list := slices.Clone(d.begun)
 	var s struct {
 		Message string `json:"message"`
 		Code    schemas.Code

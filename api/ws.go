@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/runlog"
 )
 
 // The limits of a websocket (4-documents.md, "GET /api/ws"). A frame is at most
@@ -28,7 +26,7 @@ const (
 	socketIdle   = 15 * time.Minute
 	framesSecond = 20  // that a client may send in the long run
 	framesAtOnce = 100 // and at once
-	maxChats     = 32  // that one socket watches
+	maxChats     = 32  // that one socket watches; idle ones make room
 	maxFollowed  = 64  // runs of a chat that wait to be shown
 )
 
@@ -96,19 +94,6 @@ type socket struct {
 type closing struct {
 	code   websocket.StatusCode
 	reason string
-}
-
-// watched is a chat that a socket watches, with the runs that are to be shown.
-type watched struct {
-	runs    []followed // the first one is being shown
-	running bool
-	left    bool // it is watched no longer than they last
-}
-
-type followed struct {
-	id    string
-	after int64
-	over  bool // its last chunks are on their way
 }
 
 // getSocket speaks the websocket of spec 000 until one side ends it.
@@ -276,116 +261,4 @@ func (k *socket) fail(ctx context.Context, err error, blocks string) {
 		text += "; " + strings.TrimPrefix(f.Pointer+" "+f.Detail, " ")
 	}
 	k.send(ctx, &schemas.Chunk{Type: schemas.ChunkError, Content: &text, Code: seen.Code, BlockIDs: blocks, End: true})
-}
-
-// listen makes the socket watch a chat.
-func (k *socket) listen(chat string) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.chats[chat] == nil {
-		if len(k.chats) >= maxChats {
-			return schemas.NewError(schemas.CodeTooManyStreams, "this socket watches too many chats; stop one first")
-		}
-		k.chats[chat] = &watched{}
-	}
-	k.chats[chat].left = false
-	k.server.sockets.join(k, chat)
-	return nil
-}
-
-// unlisten ends that; what is under way is still shown to its end.
-func (k *socket) unlisten(chat string) {
-	k.server.sockets.leave(k, chat)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if w := k.chats[chat]; w != nil {
-		if w.left = true; !w.running {
-			delete(k.chats, chat)
-		}
-	}
-}
-
-// watch shows a run behind those of its chat that are under way.
-func (k *socket) watch(chat, run string, after int64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	w := k.chats[chat]
-	if w == nil || k.ended || len(w.runs) >= maxFollowed || slices.ContainsFunc(w.runs, func(f followed) bool { return f.id == run && !f.over }) {
-		return
-	}
-	w.runs = append(w.runs, followed{id: run, after: after})
-	if !w.running {
-		w.running = true
-		k.work.Go(func() { k.follow(chat) })
-	}
-}
-
-// showAll shows the runs of a chat in their order, until there is none left.
-func (k *socket) showAll(ctx context.Context, chat string) {
-	for {
-		k.mu.Lock()
-		w := k.chats[chat]
-		if len(w.runs) == 0 || ctx.Err() != nil {
-			if w.running = false; w.left {
-				delete(k.chats, chat)
-			}
-			k.mu.Unlock()
-			return
-		}
-		next := w.runs[0]
-		k.mu.Unlock()
-		k.show(ctx, chat, next)
-		k.mu.Lock()
-		w.runs = w.runs[1:]
-		k.mu.Unlock()
-	}
-}
-
-// show sends the chunks of a run, those of its past first.
-func (k *socket) show(ctx context.Context, chat string, f followed) {
-	seq, err := k.server.Streams.Follow(ctx, k.user, f.id, 0, 0)
-	if err != nil {
-		k.fail(ctx, err, "")
-		return
-	}
-	dialect := blocksDialect{after: f.after}
-	for events, err := range seq {
-		switch {
-		case errors.Is(err, runlog.ErrInterrupted):
-			k.end(websocket.StatusServiceRestart, "the answer goes on later; resume")
-			return
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			k.fail(ctx, err, "")
-			return
-		}
-		for i := range events {
-			if events[i].Kind.Terminal() { // a client may ask for it again as soon as it has it
-				k.mu.Lock()
-				k.chats[chat].runs[0].over = true
-				k.mu.Unlock()
-			}
-			if !k.sendAll(ctx, &dialect, &events[i]) {
-				return
-			}
-		}
-	}
-}
-
-// sendAll sends what an event shows. That a run has ended is said again to a
-// client that has seen it.
-func (k *socket) sendAll(ctx context.Context, d *blocksDialect, e *runlog.Event) bool {
-	list := d.chunks(e)
-	if list == nil && e.Kind.Terminal() {
-		list = d.end(e)
-		list = list[len(list)-1:]
-		list[0].Seq = e.Seq
-	}
-	for i := range list {
-		if !k.send(ctx, &list[i]) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,0 +1,153 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// watched is a chat that a socket watches, with the runs that are to be shown.
+type watched struct {
+	runs    []followed // the first one is being shown
+	running bool
+	left    bool      // it is watched no longer than they last
+	since   time.Time // nothing has happened in it
+}
+
+type followed struct {
+	id    string
+	after int64
+	over  bool // its last chunks are on their way
+}
+
+// listen makes the socket watch a chat.
+func (k *socket) listen(chat string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.chats[chat] == nil {
+		if len(k.chats) >= maxChats {
+			k.dropIdle()
+		}
+		if len(k.chats) >= maxChats {
+			return schemas.NewError(schemas.CodeTooManyStreams, "this socket watches too many chats; stop one first")
+		}
+		k.chats[chat] = &watched{}
+	}
+	k.chats[chat].left, k.chats[chat].since = false, time.Now()
+	k.server.sockets.join(k, chat)
+	return nil
+}
+
+// dropIdle ends the watching of chats in which nothing has happened for long.
+func (k *socket) dropIdle() {
+	for chat, w := range k.chats {
+		if !w.running && time.Since(w.since) >= socketIdle {
+			k.server.sockets.leave(k, chat)
+			delete(k.chats, chat)
+		}
+	}
+}
+
+// unlisten ends that; what is under way is still shown to its end.
+func (k *socket) unlisten(chat string) {
+	k.server.sockets.leave(k, chat)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w := k.chats[chat]; w != nil {
+		if w.left = true; !w.running {
+			delete(k.chats, chat)
+		}
+	}
+}
+
+// watch shows a run behind those of its chat that are under way.
+func (k *socket) watch(chat, run string, after int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	w := k.chats[chat]
+	if w == nil || k.ended || len(w.runs) >= maxFollowed || slices.ContainsFunc(w.runs, func(f followed) bool { return f.id == run && !f.over }) {
+		return
+	}
+	w.runs = append(w.runs, followed{id: run, after: after})
+	if !w.running {
+		w.running = true
+		k.work.Go(func() { k.follow(chat) })
+	}
+}
+
+// showAll shows the runs of a chat in their order, until there is none left.
+func (k *socket) showAll(ctx context.Context, chat string) {
+	for {
+		k.mu.Lock()
+		w := k.chats[chat]
+		if len(w.runs) == 0 || ctx.Err() != nil {
+			w.running, w.since = false, time.Now()
+			if w.left {
+				delete(k.chats, chat)
+			}
+			k.mu.Unlock()
+			return
+		}
+		next := w.runs[0]
+		k.mu.Unlock()
+		k.show(ctx, chat, next)
+		k.mu.Lock()
+		w.runs = w.runs[1:]
+		k.mu.Unlock()
+	}
+}
+
+// show sends the chunks of a run, those of its past first.
+func (k *socket) show(ctx context.Context, chat string, f followed) {
+	seq, err := k.server.Streams.Follow(ctx, k.user, f.id, 0, 0)
+	if err != nil {
+		k.fail(ctx, err, "")
+		return
+	}
+	dialect := blocksDialect{after: f.after}
+	for events, err := range seq {
+		switch {
+		case errors.Is(err, runlog.ErrInterrupted):
+			k.end(websocket.StatusServiceRestart, "the answer goes on later; resume")
+			return
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			k.fail(ctx, err, "")
+			return
+		}
+		for i := range events {
+			if events[i].Kind.Terminal() { // a client may ask for it again as soon as it has it
+				k.mu.Lock()
+				k.chats[chat].runs[0].over = true
+				k.mu.Unlock()
+			}
+			if !k.sendAll(ctx, &dialect, &events[i]) {
+				return
+			}
+		}
+	}
+}
+
+// sendAll sends what an event shows. That a run has ended is said again to a
+// client that has seen it.
+func (k *socket) sendAll(ctx context.Context, d *blocksDialect, e *runlog.Event) bool {
+	list := d.chunks(e)
+	if list == nil && e.Kind.Terminal() {
+		list = d.end(e)
+		list = list[len(list)-1:]
+		list[0].Seq = e.Seq
+	}
+	for i := range list {
+		if !k.send(ctx, &list[i]) {
+			return false
+		}
+	}
+	return true
+}
