@@ -83,6 +83,7 @@ func (s *service) answer(ctx context.Context, c Config, listener net.Listener, l
 	s.runs.Shutdown(drain)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
+	s.sockets.Shutdown(last)
 	err := server.Shutdown(last)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()

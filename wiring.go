@@ -25,6 +25,7 @@ type service struct {
 	store   *store.Store
 	runs    *services.Runs
 	mcp     *mcpParts
+	sockets *api.Sockets
 	handler http.Handler
 }
 
@@ -42,7 +43,7 @@ type seams struct {
 // build opens the database and puts the parts together; it takes up no runs. The
 // MCP servers' connections last until s.mcp.stop.
 func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slog.Logger) (_ *service, err error) {
-	s := &service{}
+	s := &service{sockets: api.NewSockets()}
 	defer func() {
 		if err != nil && s.store != nil {
 			err = errors.Join(err, s.store.Close())
@@ -115,7 +116,7 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
 		Documents: services.NewDocuments(s.store), Usage: s.runs, Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
-		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams,
+		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
 			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute,

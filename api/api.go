@@ -65,6 +65,9 @@ type Options struct {
 	// KeepAlive is the silence after which a stream sends a comment; 0 is
 	// DefaultKeepAlive.
 	KeepAlive time.Duration
+	// Sockets are the websockets that are open; nil is a set of its own. Whoever
+	// gives them ends them with Shutdown.
+	Sockets *Sockets
 	// WriteWait bounds one write to a stream's client; 0 is DefaultWriteWait.
 	WriteWait time.Duration
 	// Diagnostics says who may see the trace of a run in complete; nil is
@@ -89,7 +92,6 @@ type server struct {
 	rate    *rateLimit
 	streams *streamCount
 	events  *sse.Server
-	sockets *sockets
 	tickets *tickets
 }
 
@@ -100,6 +102,9 @@ func New(o Options) http.Handler {
 	o.Limits.Message = cmp.Or(o.Limits.Message, DefaultMessage)
 	o.KeepAlive = cmp.Or(o.KeepAlive, DefaultKeepAlive)
 	o.WriteWait = cmp.Or(o.WriteWait, DefaultWriteWait)
+	if o.Sockets == nil {
+		o.Sockets = NewSockets()
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -109,7 +114,6 @@ func New(o Options) http.Handler {
 		rate:    newRateLimit(o.Limits.RequestsPerMinute, time.Now),
 		streams: newStreamCount(o.Limits.StreamsPerUser),
 		events:  newEvents(),
-		sockets: newSockets(),
 		tickets: newTickets(time.Now),
 	}
 	e := echo.New()

@@ -100,7 +100,7 @@ func (s *server) start(c echo.Context) (string, error) {
 	}
 	run, err := s.Streams.Start(ctx, user, &req, o)
 	if err == nil {
-		s.sockets.started(user, run.ChatID, run.RunID)
+		s.Sockets.started(user, run.ChatID, run.RunID)
 	}
 	return run.RunID, err
 }

@@ -30,47 +30,6 @@ const (
 	maxFollowed  = 64  // runs of a chat that wait to be shown
 )
 
-// sockets knows which websockets watch which chat of which user. It is safe for
-// concurrent use.
-type sockets struct {
-	mu       sync.Mutex
-	watching map[[2]string]map[*socket]bool
-}
-
-func newSockets() *sockets { return &sockets{watching: map[[2]string]map[*socket]bool{}} }
-
-func (l *sockets) join(k *socket, chat string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	key := [2]string{k.user.ID, chat}
-	if l.watching[key] == nil {
-		l.watching[key] = map[*socket]bool{}
-	}
-	l.watching[key][k] = true
-}
-
-func (l *sockets) leave(k *socket, chat string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	key := [2]string{k.user.ID, chat}
-	if delete(l.watching[key], k); len(l.watching[key]) == 0 {
-		delete(l.watching, key)
-	}
-}
-
-// started shows a run to everybody who watches its chat.
-func (l *sockets) started(user schemas.User, chat, run string) {
-	l.mu.Lock()
-	var list []*socket
-	for k := range l.watching[[2]string{user.ID, chat}] {
-		list = append(list, k)
-	}
-	l.mu.Unlock()
-	for _, k := range list {
-		k.watch(chat, run, 0)
-	}
-}
-
 // socket is one websocket: one goroutine reads events, one keeps it alive, and
 // one for each chat with a run under way sends its chunks. All are joined.
 type socket struct {
@@ -111,6 +70,11 @@ func (s *server) getSocket(c echo.Context) error {
 		return err
 	}
 	defer release()
+	opened, err := s.Sockets.begin()
+	if err != nil {
+		return err
+	}
+	defer opened()
 	conn, err := websocket.Accept(c.Response(), r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the origin is checked above
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "accept a websocket", "error", err)
@@ -128,6 +92,8 @@ func (s *server) getSocket(c echo.Context) error {
 		ending: make(chan closing, 1), chats: map[string]*watched{},
 	}
 	k.follow = func(chat string) { k.showAll(ctx, chat) }
+	s.Sockets.open(k)
+	defer s.Sockets.closed(k)
 	k.serve(ctx)
 	return nil
 }
@@ -149,7 +115,7 @@ func (k *socket) serve(ctx context.Context) {
 	kept := make(chan struct{})
 	go func() { defer close(kept); k.keep(ctx) }()
 	k.read(ctx)
-	k.end(websocket.StatusNormalClosure, "")
+	k.end(websocket.StatusProtocolError, "") // nobody sees it but a client that breaks the protocol
 	<-kept
 	k.mu.Lock()
 	k.ended = true
@@ -159,7 +125,7 @@ func (k *socket) serve(ctx context.Context) {
 	}
 	k.mu.Unlock()
 	for _, chat := range chats {
-		k.server.sockets.leave(k, chat)
+		k.server.Sockets.leave(k, chat)
 	}
 	k.cancel()
 	k.work.Wait()

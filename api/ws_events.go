@@ -93,7 +93,7 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	if err != nil {
 		return err
 	}
-	k.server.sockets.started(k.user, chat, run.RunID)
+	k.server.Sockets.started(k.user, chat, run.RunID)
 	return nil
 }
 

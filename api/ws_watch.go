@@ -40,7 +40,7 @@ func (k *socket) listen(chat string) error {
 		k.chats[chat] = &watched{}
 	}
 	k.chats[chat].left, k.chats[chat].since = false, time.Now()
-	k.server.sockets.join(k, chat)
+	k.server.Sockets.join(k, chat)
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (k *socket) listen(chat string) error {
 func (k *socket) dropIdle() {
 	for chat, w := range k.chats {
 		if !w.running && time.Since(w.since) >= socketIdle {
-			k.server.sockets.leave(k, chat)
+			k.server.Sockets.leave(k, chat)
 			delete(k.chats, chat)
 		}
 	}
@@ -56,7 +56,7 @@ func (k *socket) dropIdle() {
 
 // unlisten ends that; what is under way is still shown to its end.
 func (k *socket) unlisten(chat string) {
-	k.server.sockets.leave(k, chat)
+	k.server.Sockets.leave(k, chat)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if w := k.chats[chat]; w != nil {
@@ -114,7 +114,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 	for events, err := range seq {
 		switch {
 		case errors.Is(err, runlog.ErrInterrupted):
-			k.end(websocket.StatusServiceRestart, "the answer goes on later; resume")
+			k.end(websocket.StatusServiceRestart, restarts)
 			return
 		case ctx.Err() != nil:
 			return
