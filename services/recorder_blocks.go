@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -19,6 +20,9 @@ const (
 	writeBlock = "write_block"
 	editBlock  = "edit_block"
 )
+
+// blockChunk bounds what one chunk has of a block's content, in bytes.
+const blockChunk = 32 << 10
 
 // blockCall is a call that writes a block, while the model writes the call: its
 // content goes into the block and into the log as it comes.
@@ -133,12 +137,10 @@ func (c *blockCall) open() {
 	c.target = runlog.Target{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
 	c.levels(blockHeader(&b))
 	if header, _, ok := strings.Cut(c.held, "\n"); ok && b.Type == schemas.BlockCSV {
-		c.emit(runlog.BlockContent, header+"\n")
+		c.content(header + "\n")
 		c.held = c.held[len(header)+1:]
 	}
-	if c.held != "" {
-		c.emit(runlog.BlockContent, c.held)
-	}
+	c.content(c.held)
 	c.held = ""
 }
 
@@ -188,12 +190,25 @@ func (c *blockCall) emit(kind runlog.Kind, text string) {
 	c.rec.emit(runlog.Event{Kind: kind, Thread: c.thread, Block: c.block, Message: c.message, Text: text, Data: encode(c.target)})
 }
 
+// content shows a piece of the content in chunks that are small, whatever the
+// model's server sends at once.
+func (c *blockCall) content(text string) {
+	for text != "" {
+		n := min(len(text), blockChunk)
+		for n < len(text) && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		c.emit(runlog.BlockContent, text[:n])
+		text = text[n:]
+	}
+}
+
 // show adds a piece to the block. Once the user has settled the block, nothing
 // more is shown.
 func (c *blockCall) show(piece string) {
 	ctx, done := c.rec.storing()
 	defer done()
-	c.emit(runlog.BlockContent, piece)
+	c.content(piece)
 	if errors.Is(c.draft.Write(ctx, piece), schemas.ErrNotFound) {
 		c.end("partial")
 	}

@@ -64,7 +64,7 @@ const (
 	DefaultAttempts   = 3
 	DefaultLine       = 8 << 20
 	DefaultReply      = 8 << 20
-	DefaultArguments  = 1 << 20
+	DefaultArguments  = 8 << 20 // a block of a document comes in them
 	DefaultCalls      = 128
 )
 
