@@ -87,13 +87,12 @@ func (d *blocksDialect) kind() string {
 // stand.
 func (d *blocksDialect) begin(e *runlog.Event) []schemas.Chunk {
 	s := statusOf(e)
-	if e.Kind == runlog.Started {
+	if d.run == "" { // a process that was killed may have lost what came before the attempt
 		_ = json.Unmarshal([]byte(e.Text), &d.answer) // our own
 		d.run = s.RunID
 		d.ids = &schemas.Chunk{RunID: s.RunID, ChatID: s.ChatID, ConversationID: s.ConversationID, MessageID: d.answer.MessageID}
-		return statusChunk(s.Message)
 	}
-	if !d.open {
+	if e.Kind == runlog.Started || !d.open && d.after == 0 {
 		return statusChunk(s.Message)
 	}
 	d.open, d.joiner = false, runlog.Joiner{}

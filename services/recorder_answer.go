@@ -16,6 +16,7 @@ import (
 // (4-documents.md, mode chat with a document_id). The zero value is of an answer
 // that goes to the chat alone.
 type answerDraft struct {
+	target   runlog.Target
 	document string
 	blocks   []string
 	joiner   runlog.Joiner
@@ -29,6 +30,12 @@ func (rec *recorder) target(ctx context.Context) runlog.Target {
 	one := rec.run
 	document, blocks := turn.Answer(one.req.Context)
 	t := runlog.Target{DocumentID: document, MessageID: one.messageID}
+	if document == "" && one.runs.Drafts != nil { // what is said in the chat is for no block of a document
+		blocks = slices.DeleteFunc(blocks, func(id string) bool {
+			b, err := one.runs.Drafts.Block(ctx, one.owner, id)
+			return err == nil && b.DocumentID != ""
+		})
+	}
 	if len(blocks) == 0 {
 		blocks = []string{one.messageID}
 		if document != "" {
@@ -42,6 +49,7 @@ func (rec *recorder) target(ctx context.Context) runlog.Target {
 			t.Type = b.Type
 		}
 	}
+	rec.answer.target = t
 	return t
 }
 

@@ -183,10 +183,10 @@ func (rec *recorder) announce(p *prior) {
 	}
 	rec.silent = false
 	one, text := rec.run, rec.visible.String()
-	rec.emitData(runlog.Attempt, 0, 0, 0, schemas.StatusEvent{
+	rec.emit(runlog.Event{Kind: runlog.Attempt, Text: string(encode(rec.answer.target)), Data: encode(schemas.StatusEvent{
 		Type: schemas.TypeStatus, Message: "Resuming...", RunID: one.id, ConversationID: one.conversationID, ChatID: one.chatKey,
 		UserMessageID: one.userMessageID, Attempt: one.attempt, KeptThrough: &p.kept, Text: &text,
-	})
+	})})
 	rec.levels.closePrior(p.open())
 	rec.stand(text)
 }

@@ -29,7 +29,7 @@ type Kind uint8
 const (
 	Started       Kind = iota + 1 // schemas.StatusEvent with the run's ids; Text: Target of the answer as JSON
 	Status                        // schemas.StatusEvent
-	Attempt                       // schemas.StatusEvent with attempt, kept_through and text
+	Attempt                       // schemas.StatusEvent with attempt, kept_through and text; Text: as of Started
 	ThreadStart                   // Level
 	BlockStart                    // Level
 	MessageStart                  // Level
