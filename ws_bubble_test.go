@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"runtime"
@@ -100,56 +101,60 @@ func closed(conn *websocket.Conn) (code websocket.StatusCode, frames []string) {
 
 const stopFrame = `{"name":"stop","chat_id":"none"}`
 
-// TestSocketsLeaveNothing has hostile clients one after the other. Each gets what
-// it should, somebody else is served meanwhile, and afterwards there are as many
-// goroutines as before.
-func TestSocketsLeaveNothing(t *testing.T) {
-	large := bytes.Repeat([]byte("x"), 10<<20)
-	writes := func(kind websocket.MessageType, frame []byte, times int) func(s *stage) websocket.StatusCode {
-		return func(s *stage) websocket.StatusCode {
-			conn := s.dialled("una", time.Hour, websocket.DialOptions{})
-			go func() {
-				for range times {
-					if conn.Write(context.Background(), kind, frame) != nil {
-						return // it is closed
-					}
+// writes attacks with frames of a well-behaved client.
+func writes(kind websocket.MessageType, frame []byte, times int) func(s *stage) websocket.StatusCode {
+	return func(s *stage) websocket.StatusCode {
+		conn := s.dialled("una", time.Hour, websocket.DialOptions{})
+		go func() {
+			for range times {
+				if conn.Write(context.Background(), kind, frame) != nil {
+					return // it is closed
 				}
-			}()
-			code, _ := closed(conn)
-			return code
-		}
+			}
+		}()
+		code, _ := closed(conn)
+		return code
 	}
-	bytesOf := func(frame string, answers bool) func(s *stage) websocket.StatusCode {
-		return func(s *stage) websocket.StatusCode {
-			conn := s.raw("una")
-			defer conn.Close()
-			if _, err := conn.Write([]byte(frame)); err != nil || !answers {
-				return -1
-			}
-			head := make([]byte, 4)
-			if _, err := conn.Read(head[:2]); err != nil || head[0] != 0x88 {
-				return -1
-			}
-			n, err := conn.Read(head[2:])
-			if err != nil || n < 2 {
-				return -1
-			}
-			return websocket.StatusCode(int(head[2])<<8 | int(head[3]))
+}
+
+// sends attacks with bytes, and reads the code of the answer if there is one.
+func sends(frame string, answers bool) func(s *stage) websocket.StatusCode {
+	return func(s *stage) websocket.StatusCode {
+		conn := s.raw("una")
+		defer conn.Close()
+		if _, err := conn.Write([]byte(frame)); err != nil || !answers {
+			return -1
 		}
+		head := make([]byte, 4) // of a frame that closes, with its code
+		if _, err := io.ReadFull(conn, head[:2]); err != nil || head[0] != 0x88 {
+			return -1
+		}
+		if _, err := io.ReadFull(conn, head[2:]); err != nil {
+			return -1
+		}
+		return websocket.StatusCode(int(head[2])<<8 | int(head[3]))
 	}
-	tests := []struct {
-		name   string
-		attack func(s *stage) websocket.StatusCode
-		want   websocket.StatusCode // -1 is a connection that is cut
-	}{
+}
+
+// hostile is a client and how its socket ends; -1 is a connection that is cut.
+type hostile struct {
+	name   string
+	attack func(s *stage) websocket.StatusCode
+	want   websocket.StatusCode
+}
+
+// hostiles are all kinds of clients that a socket must survive.
+func hostiles() []hostile {
+	large := bytes.Repeat([]byte("x"), 10<<20)
+	return []hostile{
 		{"a frame of 10 MiB", writes(websocket.MessageText, large, 1), websocket.StatusMessageTooBig},
 		{"a binary frame of 10 MiB", writes(websocket.MessageBinary, large, 1), websocket.StatusMessageTooBig},
 		{"1,000 frames", writes(websocket.MessageText, []byte(stopFrame), 1000), websocket.StatusPolicyViolation},
 		{"1,000 binary frames", writes(websocket.MessageBinary, []byte("x"), 1000), websocket.StatusPolicyViolation},
-		{"a frame without a mask", bytesOf("\x81\x02{}", true), websocket.StatusProtocolError},
-		{"reserved bits", bytesOf("\xf1\x82\x00\x00\x00\x00{}", true), websocket.StatusProtocolError},
-		{"an end in mid-frame", bytesOf("\x81\xfe\x10\x00\x00\x00\x00\x00{", false), -1},
-		{"an end in mid-message", bytesOf("\x01\x81\x00\x00\x00\x00{", false), -1},
+		{"a frame without a mask", sends("\x81\x02{}", true), websocket.StatusProtocolError},
+		{"reserved bits", sends("\xf1\x82\x00\x00\x00\x00{}", true), websocket.StatusProtocolError},
+		{"an end in mid-frame", sends("\x81\xfe\x10\x00\x00\x00\x00\x00{", false), -1},
+		{"an end in mid-message", sends("\x01\x81\x00\x00\x00\x00{", false), -1},
 		{"never a pong", func(s *stage) websocket.StatusCode {
 			code, _ := closed(s.dialled("una", time.Hour, websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool { return false }}))
 			return code
@@ -173,9 +178,15 @@ func TestSocketsLeaveNothing(t *testing.T) {
 			return -1
 		}, -1},
 	}
+}
+
+// TestSocketsLeaveNothing has hostile clients one after the other. Each gets what
+// it should, somebody else is served meanwhile, and afterwards there are as many
+// goroutines as before.
+func TestSocketsLeaveNothing(t *testing.T) {
 	onStage(t, "", func(s *stage) {
 		before := s.bubble()
-		for _, tt := range tests {
+		for _, tt := range hostiles() {
 			witness := s.wireOf("eve")
 			if got := tt.attack(s); got != tt.want {
 				s.t.Errorf("%s: closed with %d, want %d", tt.name, got, tt.want)

@@ -126,7 +126,7 @@ func (d *blocksDialect) block(e *runlog.Event) schemas.Chunk {
 	_ = json.Unmarshal(e.Data, &t)
 	c := schemas.Chunk{Type: t.Type, BlockIDs: t.BlockIDs, DocumentID: t.DocumentID, Content: &e.Text}
 	same := func(b schemas.Chunk) bool { return b.BlockIDs == c.BlockIDs }
-	switch e.Kind { //nolint:exhaustive // the kinds of blocks
+	switch e.Kind {
 	case runlog.BlockReset:
 		c.Type, c.Content = schemas.ChunkReset, nil
 	case runlog.BlockDone:
