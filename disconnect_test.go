@@ -84,7 +84,7 @@ func TestDisconnect(t *testing.T) {
 			t.Run(up.name+" "+mode, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, testDatabases()[0].fresh(t))
-				w.serveHere(nil)
+				w.serveHere(seams{})
 				gate := make(chan struct{})
 				k := w.gated("chat", "reject", gate)
 				k.body["on_disconnect"] = mode
@@ -145,7 +145,7 @@ func checkHungUp(t *testing.T, k *talk, run string) {
 func TestDisconnectBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testDatabases()[0].fresh(t))
-	w.serveHere(nil)
+	w.serveHere(seams{})
 	for n := range 30 {
 		k := w.gated(fmt.Sprintf("chat-%d", n), "reject", make(chan struct{}))
 		k.body["on_disconnect"] = "cancel"
@@ -172,7 +172,7 @@ func TestDisconnectBeforeTheAnswer(t *testing.T) {
 func TestDisconnectOfOneReader(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testDatabases()[0].fresh(t))
-	w.serveHere(nil)
+	w.serveHere(seams{})
 	gate := make(chan struct{})
 	k := w.gated("chat", "reject", gate)
 	k.body["on_disconnect"] = "cancel"

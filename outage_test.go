@@ -36,7 +36,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 }
 
 // serveHere starts the service of the world in this process.
-func (w *world) serveHere(change func(*services.RunsOptions)) {
+func (w *world) serveHere(with seams) {
 	w.t.Helper()
 	var environ []string
 	for _, s := range w.settings {
@@ -52,7 +52,7 @@ func (w *world) serveHere(change func(*services.RunsOptions)) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s, err := build(ctx, c, seams{runs: change}, watch, log)
+	s, err := build(ctx, c, with, watch, log)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -84,10 +84,10 @@ func onFragile(t *testing.T, hold time.Duration, test func(t *testing.T, w *worl
 			url, o := d.fragile(t)
 			w := newWorld(t, url)
 			w.settings = append(w.settings, "DRAIN=5s")
-			w.serveHere(func(r *services.RunsOptions) {
+			w.serveHere(seams{runs: func(r *services.RunsOptions) {
 				r.Hold = hold
 				o.options(r)
-			})
+			}})
 			test(t, w, o)
 		})
 	}

@@ -42,7 +42,7 @@ func TestResume(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, d.fresh(t))
-			w.serveHere(nil)
+			w.serveHere(seams{})
 			var runs sync.WaitGroup
 			for n := range resumeRuns {
 				runs.Go(func() {
@@ -188,7 +188,7 @@ func (r reading) compare(log []sseFrame) error {
 func TestResumePastTheLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testDatabases()[0].fresh(t))
-	w.serveHere(nil)
+	w.serveHere(seams{})
 	gate := make(chan struct{})
 	k := w.gated("chat", "reject", gate)
 	done := k.going(t)
