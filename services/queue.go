@@ -21,6 +21,16 @@ func (r *Runs) seize(one *run) bool {
 	return true
 }
 
+// rest notes whether the run does nothing but wait for its user or for the page.
+// A service that stops does not wait for such a run.
+func (r *Runs) rest(one *run, resting bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one.resting = resting; resting && r.draining {
+		one.stop(errShutdown)
+	}
+}
+
 // wake ends a queued run that has been cancelled now and not when its turn
 // comes: as attempt 0, for it never began.
 func (r *Runs) wake(one *run) {

@@ -79,6 +79,7 @@ type recorder struct {
 	offered []turn.Tool // the run's tools as they are, for threads
 
 	decided map[int]bool // calls whose wait gave their outcome
+	resting bool         // what Runs knows of it, see rest
 
 	blocks map[int]*blockCall // calls that write blocks, by index
 	answer answerDraft
@@ -190,6 +191,7 @@ func (rec *recorder) handle(event turn.Event) {
 		rec.stop = e.StopReason
 	case turn.Cancelled:
 	}
+	rec.rest()
 }
 
 // modelText shows what the filter lets through of a piece of the model's text.

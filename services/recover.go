@@ -98,6 +98,10 @@ func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
 		p.broken = err
 	}
 	one.attempt, one.prior = attempt, p
+	p.spared = rec.Spared
+	if rec.State == schemas.RunWaiting {
+		p.spared++
+	}
 	r.enlist(one, attempt)
 	one.spent.restore(p.spent)
 	r.goWork(one)

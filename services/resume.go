@@ -29,6 +29,8 @@ type prior struct {
 	action bool
 	cancel bool
 	spent  []record.ModelUsage
+	// spared is how many of the attempts before this one only waited at their end.
+	spared int
 	// broken says why it cannot be read.
 	broken error
 
@@ -159,7 +161,7 @@ func (r *Runs) resume(one *run, rec *recorder) (end outcome, over bool) {
 		end = outcome{schemas.RunCancelled, errUserCancel}
 	case cause != nil:
 		end = r.stopped(one, cause)
-	case one.attempt > MaxAttempts:
+	case one.attempt-p.spared > MaxAttempts, one.attempt > maxAttemptsEver:
 		end = outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted several times and was given up")}
 	case p.action:
 		end = outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInterrupted, "the service was interrupted while the action ran; it is not known whether it took effect")}

@@ -32,7 +32,8 @@ type run struct {
 	prior          *prior // what earlier attempts left; nil in the first
 	spent          *ledger
 
-	seized bool // queued no more: somebody starts it, see seize
+	seized  bool // queued no more: somebody starts it, see seize
+	resting bool // it does nothing but wait, see rest
 
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
 	ctx     context.Context

@@ -61,8 +61,11 @@ func (noMetrics) StoreBatch(int, time.Duration)  {}
 const (
 	DefaultRunTimeout  = 15 * time.Minute
 	DefaultRunsPerUser = 8
-	// MaxAttempts is how often a run is taken up before it ends as interrupted.
+	// MaxAttempts is how often a run is taken up before it ends as interrupted. An
+	// attempt that ends while the run waits does not count.
 	MaxAttempts = 3
+	// maxAttemptsEver bounds those too, so that numbers of levels fit.
+	maxAttemptsEver = 4000
 
 	cancelWait      = 900 * time.Millisecond
 	recoverAtOnce   = 64
@@ -350,13 +353,16 @@ func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index
 
 // Shutdown refuses new runs, lets those under way finish until ctx ends, then
 // interrupts the rest: their events are stored, and the next start takes them
-// up. It returns when no goroutine of Runs is left.
+// up. A run that only waits for its user or for the page is interrupted at once. It returns when no goroutine of Runs is left.
 func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true
 	for _, one := range r.live {
 		if one.attempt == 0 && !one.seized {
 			one.log.close() // queued; the next start takes it up
+		}
+		if one.resting {
+			one.stop(errShutdown)
 		}
 	}
 	r.mu.Unlock()

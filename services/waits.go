@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -149,6 +150,15 @@ func (rec *recorder) toolAnswered(e turn.ToolAnswered) {
 		})
 	}
 	rec.levels.closeWait(e.Index, "completed")
+}
+
+// rest tells whether the run does nothing but wait, when that may have changed.
+func (rec *recorder) rest() {
+	resting := rec.run.limit.waits > 0 && !slices.ContainsFunc(rec.calls, func(c *call) bool { return c != nil && c.State == record.ToolStarted })
+	if resting != rec.resting {
+		rec.resting = resting
+		rec.run.runs.rest(rec.run, resting)
+	}
 }
 
 // await waits for the answer to a call: the one that is stored, or the one that

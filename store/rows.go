@@ -43,6 +43,7 @@ type runRow struct {
 	OwnerRoles      string
 	State           schemas.RunState
 	Attempt         int
+	Spared          int
 	Request         []byte
 	UserMessageID   string
 	MessageID       string
@@ -68,7 +69,7 @@ func (r *runRow) run() (record.Run, error) {
 	}
 	run := record.Run{
 		ID: r.ID, ConversationID: r.ChatID, ChatKey: r.ChatKey, Owner: schemas.User{ID: r.Owner, Name: r.OwnerName}, State: r.State,
-		Attempt: r.Attempt, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: r.LastSeq,
+		Attempt: r.Attempt, Spared: r.Spared, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: r.LastSeq,
 		CreatedAt: moment(r.CreatedAt), EndedAt: moment(r.EndedAt), StopReason: r.StopReason,
 		Usage:    schemas.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, TotalTokens: r.TotalTokens, CostUSD: r.CostNano},
 		BodyHash: r.BodyHash, CancelRequested: r.CancelRequested,

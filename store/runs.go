@@ -62,7 +62,8 @@ func (s *Store) Unfinished(ctx context.Context) ([]record.Run, error) {
 	return found, nil
 }
 
-// Claim makes attempt the run's current one and the state running. The run must
+// Claim makes attempt the run's current one and the state running, or waiting
+// while a call waits; the attempt before is spared if it was waiting. The run must
 // be in no terminal state and at attempt-1, else it is record.ErrFenced. A
 // queued run can be claimed only while no other run of its chat is running or
 // waiting, else it is record.ErrBusy; its user message then moves behind what

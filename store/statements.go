@@ -92,7 +92,7 @@ const (
 
 // What makes a run the current attempt's.
 const (
-	claimRun        = `UPDATE runs SET attempt = ?, state = ` + stateUnderWay + ` WHERE id = ?`
+	claimRun        = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
 	moveUserMessage = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?
 		AND status <> 'superseded'`
 )

@@ -34,6 +34,8 @@ type Run struct {
 	Owner          schemas.User // who asked, with the roles of then
 	State          schemas.RunState
 	Attempt        int // 0 while queued and never started
+	// Spared is how many attempts ended while the run was waiting.
+	Spared         int
 	Request        json.RawMessage
 	UserMessageID  string
 	MessageID      string // of the answer, chosen at the start

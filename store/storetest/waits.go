@@ -64,6 +64,7 @@ func testWaitsRecovered(f *fixture) {
 	f.mustCommit(w, f.wait(w, 0, record.WaitApproval))
 	must(f, f.store.Claim(f.ctx, w.RunID, 2))
 	equal(f, "state of the next attempt", f.state(w), schemas.RunWaiting)
+	f.spared(w, 1)
 	late := f.wait(w, 1, record.WaitApproval)
 	f.commit(late)
 	fails(f, "a wait of the attempt before", late.Err, record.ErrFenced)
@@ -76,6 +77,15 @@ func testWaitsRecovered(f *fixture) {
 	must(f, err)
 	must(f, f.store.Claim(f.ctx, w.RunID, 3))
 	equal(f, "state of the attempt after the answer", f.state(w), schemas.RunRunning)
+	f.spared(w, 1)
+}
+
+// spared checks how many attempts of the run only waited.
+func (f *fixture) spared(run *record.Write, want int) {
+	f.Helper()
+	got, err := f.store.Run(f.ctx, run.RunID)
+	must(f, err)
+	equal(f, "attempts spared", got.Spared, want)
 }
 
 func testWaitsEnded(f *fixture) {
