@@ -46,7 +46,7 @@ func newMCP(c Config, registry *tools.Registry, data *store.Store, log *slog.Log
 			return nil, err
 		}
 		servers = append(servers, mcp.Server{
-			Name: s.Name, Command: s.Command, Args: s.Args, Env: env, URL: s.URL, Headers: s.Headers, Global: s.Global, Timeout: s.Timeout,
+			Name: s.Name, Command: s.Command, Args: s.Args, Env: env, URL: s.URL, Headers: s.Headers, Global: s.Global, Confirm: s.Confirm, Timeout: s.Timeout,
 		})
 	}
 	clients, err := mcp.New(mcp.Options{Servers: servers, Registry: registry, Pins: data, Version: release, Logger: log})

@@ -246,12 +246,15 @@ mcp_servers:
     args: [-y, some server, '', 7]
     env: {TOKEN: "x-${KEY}", OTHER_file: ` + file + `}
     global: true
+    confirm: true
     timeout: 2m
   - name: remote-2
     url: https://mcp.example/mcp
     headers: {Authorization: "Bearer ${KEY}", X-Team_file: ` + file + `}
     pages: [reports, streams]
+    confirm: [erase, close]
     disabled: true
+  - {name: third, command: x, confirm: false}
 `}.load(t)
 	if err != nil {
 		t.Fatal(err)
@@ -259,12 +262,13 @@ mcp_servers:
 	want := []MCPServerConfig{
 		{
 			Name: "files", Command: "npx", Args: []string{"-y", "some server", "", "7"}, Env: map[string]string{"TOKEN": "x-k1", "OTHER": "from-a-file"},
-			Global: true, Timeout: 2 * time.Minute,
+			Global: true, Confirm: []string{"*"}, Timeout: 2 * time.Minute,
 		},
 		{
 			Name: "remote-2", URL: "https://mcp.example/mcp", Headers: map[string]string{"Authorization": "Bearer k1", "X-Team": "from-a-file"},
-			Pages: []string{"reports", "streams"}, Disabled: true,
+			Pages: []string{"reports", "streams"}, Confirm: []string{"erase", "close"}, Disabled: true,
 		},
+		{Name: "third", Command: "x", Confirm: []string{}},
 	}
 	if d := cmp.Diff(want, c.MCPServers); d != "" {
 		t.Errorf("servers (-want +got):\n%s", d)
@@ -292,6 +296,7 @@ mcp_servers:
   - {name: i, command: x, global: true, pages: [p], timeout: soon}
   - {name: j, command: x, args: x}
   - x
+  - {name: k, command: x, confirm: erase}
 `}.load(t)
 	if err == nil {
 		t.Fatal("the settings were taken")
@@ -301,7 +306,7 @@ mcp_servers:
 		"entry 4: colour: is not known; headers go with url", "entry 5: args and env go with command", "entry 6: url: must be a URL",
 		`entry 7: headers: Authorization: the settings have no secret "NO"`, "entry 8: headers: Mcp-Session-Id: is no name that may be set",
 		"entry 9: env: A B: is no name", "entry 10: timeout: must be a time", "pages have no effect beside global", "entry 11: args: must be a list",
-		"entry 12: must be an object",
+		"entry 12: must be an object", "entry 13: confirm: must be true, false or a list of tools",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q", want)

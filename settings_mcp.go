@@ -27,6 +27,10 @@ type MCPServerConfig struct {
 	// files name them.
 	Pages  []string
 	Global bool
+	// Confirm names the tools that need the user's approval: all of them with
+	// tools.GroupAll, none when empty, and when nil those that the server calls
+	// destructive.
+	Confirm []string
 	// Timeout bounds a call; 0 is Timeouts.Tool.
 	Timeout  time.Duration
 	Disabled bool
@@ -106,6 +110,9 @@ func (s *MCPServerConfig) set(key string, raw any, secrets map[string]string) (e
 	case "pages":
 		s.Pages, err = texts(raw)
 		return err
+	case "confirm":
+		s.Confirm, err = confirmations(raw)
+		return err
 	case "env":
 		s.Env, err = secretMap(raw, secrets, envName)
 		return err
@@ -134,6 +141,26 @@ func (s *MCPServerConfig) set(key string, raw any, secrets map[string]string) (e
 		err = errors.New("is not known")
 	}
 	return err
+}
+
+// confirmations takes true, false, or the names of tools.
+func confirmations(raw any) ([]string, error) {
+	if _, several := raw.([]any); several {
+		return plainTexts(raw)
+	}
+	text, err := scalarText(raw)
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseSwitch(text)
+	switch {
+	case err != nil:
+		return nil, errors.New("must be true, false or a list of tools")
+	case all:
+		return []string{tools.GroupAll}, nil
+	default:
+		return []string{}, nil
+	}
 }
 
 // plainTexts is a list of YAML whose items stay as they are, empty ones too.

@@ -31,6 +31,7 @@ type definition struct {
 	description string // bounded
 	schema      json.RawMessage
 	idempotent  bool
+	destructive bool
 	hash        string
 }
 
@@ -53,7 +54,9 @@ func (c *client) refresh(ctx context.Context, l *link) error {
 	if err != nil {
 		c.log.ErrorContext(ctx, "the definitions of an MCP server's tools cannot be compared; its tools are off", "error", err)
 	}
-	if maps.EqualFunc(trusted, c.offered, func(a, b definition) bool { return a.hash == b.hash && a.idempotent == b.idempotent }) {
+	if maps.EqualFunc(trusted, c.offered, func(a, b definition) bool {
+		return a.hash == b.hash && a.idempotent == b.idempotent && a.destructive == b.destructive
+	}) {
 		return nil
 	}
 	c.mu.Lock()
@@ -109,6 +112,7 @@ func define(t *sdk.Tool) (definition, error) {
 	}
 	if a := t.Annotations; a != nil {
 		d.idempotent = a.ReadOnlyHint || a.IdempotentHint
+		d.destructive = !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint
 	}
 	switch {
 	case t.Name == "" || len(t.Name) > maxToolName || plainText(t.Name, maxToolName) != t.Name || strings.ContainsAny(t.Name, "\n\t"):
@@ -153,6 +157,11 @@ func (c *client) trusted(ctx context.Context, listed map[string]definition) (map
 // make makes tools of definitions, in the order of the server's names. What
 // cannot be made is left out.
 func (c *client) make(trusted map[string]definition) []turn.Tool {
+	for _, name := range c.Confirm {
+		if _, known := trusted[name]; !known && name != tools.GroupAll {
+			c.report(context.Background(), name, "confirm", "the settings want approval of a tool that the MCP server does not offer")
+		}
+	}
 	var made []turn.Tool
 	taken := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(trusted)) {
@@ -183,11 +192,20 @@ func (c *client) tool(d definition) turn.Tool {
 	t := tools.NewRaw(modelName(c.Name, d.name), description, d.schema,
 		func(ctx context.Context, call *tools.Call) (tools.Result, error) { return c.call(ctx, d, call) },
 		tools.PayloadType(TypeResult), tools.Timeout(c.Timeout))
-	t.Global, t.Idempotent = c.Global, d.idempotent
+	t.Global, t.Idempotent, t.Confirm = c.Global, d.idempotent, c.confirms(d)
 	if t.Run != nil && refers(d.schema) {
 		t.Check = nil
 	}
 	return t
+}
+
+// confirms says whether calls of the tool wait for the user's approval. What the
+// operator says counts more than what the server does.
+func (c *client) confirms(d definition) bool {
+	if c.Confirm == nil {
+		return d.destructive
+	}
+	return slices.Contains(c.Confirm, tools.GroupAll) || slices.Contains(c.Confirm, d.name)
 }
 
 // refers says whether a schema may refer to a schema.

@@ -59,6 +59,10 @@ type Server struct {
 	Headers map[string]string
 	// Global offers its tools on every page.
 	Global bool
+	// Confirm names the tools whose calls wait for the user's approval, as the
+	// server names them; tools.GroupAll is all of them, an empty list none. Nil is
+	// those that the server calls destructive.
+	Confirm []string
 	// Timeout bounds one call; 0 is the loop's default.
 	Timeout time.Duration
 }

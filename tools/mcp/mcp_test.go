@@ -50,6 +50,43 @@ func TestTools(t *testing.T) {
 	})
 }
 
+func TestConfirm(t *testing.T) {
+	all := []string{"greet", "erase", "erase_not", "store", "steps"}
+	for _, tt := range []struct {
+		name          string
+		confirm, asks []string
+	}{
+		{"what the server calls destructive", nil, []string{"erase"}},
+		{"all", []string{tools.GroupAll}, all},
+		{"none", []string{}, nil},
+		{"those named and no others", []string{"steps", "store"}, []string{"store", "steps"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := local(t, "srv")
+			server.Confirm = tt.confirm
+			w := newWorld(t, nil, server)
+			var asks []string
+			for _, name := range all {
+				if w.tool("srv__" + name).Confirm {
+					asks = append(asks, name)
+				}
+			}
+			if d := cmp.Diff(tt.asks, asks); d != "" {
+				t.Errorf("tools that ask (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestConfirmOfNoTool(t *testing.T) {
+	server := local(t, "srv")
+	server.Confirm = []string{"misspelt", "greet"}
+	w := newWorld(t, nil, server)
+	if line := w.await("the settings want approval of a tool"); !strings.Contains(line, "misspelt") {
+		t.Errorf("the log says %q", line)
+	}
+}
+
 func TestResults(t *testing.T) {
 	tests := []struct{ name, tool, text, payload string }{
 		{"structured content", "table", `{"rows":[1,2]}`, `{"server":"srv","tool":"table","structured":{"rows":[1,2]}}`},

@@ -47,6 +47,12 @@ func newServer() *sdk.Server {
 	}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return said("Hello " + argument(r, "name"))
 	})
+	for name, hints := range map[string]*sdk.ToolAnnotations{
+		"erase": {DestructiveHint: new(true)}, "erase_not": {DestructiveHint: new(true), ReadOnlyHint: true}, "store": {DestructiveHint: new(false), IdempotentHint: true},
+	} {
+		s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(anyObject), Annotations: hints},
+			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("done") })
+	}
 	add("steps", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for i := range 3 {
 			if err := r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
