@@ -18,7 +18,7 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 	rec.endBlocks(levelStatus[end.state])
 	rec.levels.closeBlock(levelStatus[end.state])
 	rec.usage = one.spent.total()
-	d := rec.diagnostics()
+	d := rec.diagnostics(end.state)
 	fin := &record.Finish{
 		State: end.state, StopReason: rec.stop, Usage: rec.usage, Spent: one.spent.of(d.Model), EndedAt: r.now(), Trace: encode(d),
 	}

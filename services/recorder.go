@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -57,6 +58,8 @@ type recorder struct {
 	dropped  []string
 	raw      strings.Builder // the model's text as it was
 	spoke    bool            // the reply under way has had text
+	calling  time.Time       // when the model's call under way began; zero is none
+	said     int             // where in raw its text begins
 	cut      *turn.CutValue
 	cutNote  string        // the warning about cut
 	usage    schemas.Usage // set at the end
@@ -156,6 +159,7 @@ func (rec *recorder) handle(event turn.Event) {
 		if rec.raw.Len() > 0 {
 			rec.raw.WriteString("\n\n")
 		}
+		rec.calling, rec.said = rec.run.runs.now(), rec.raw.Len()
 		if e.Iteration > 0 {
 			rec.status(thinkingStatus)
 		}
@@ -240,6 +244,7 @@ func (rec *recorder) put(kind runlog.Kind, text string) {
 // reply ends a reply: what the filter still holds, the payloads of its text,
 // the calls it asks for. It becomes a checkpoint with the next write.
 func (rec *recorder) reply(e turn.Reply) {
+	rec.calling = time.Time{}
 	if !rec.spoke && e.Text != "" {
 		rec.modelText(e.Text)
 	}

@@ -10,8 +10,10 @@ import (
 )
 
 // diagnostics is the trace as it is stored: the messages of an iteration are
-// left out where they follow from those before it; expandTrace adds them.
-func (rec *recorder) diagnostics() schemas.Diagnostics {
+// left out where they follow from those before it; expandTrace adds them. A call
+// of the model that the run's end broke off is the last iteration, with that end
+// for its stop reason.
+func (rec *recorder) diagnostics(state schemas.RunState) schemas.Diagnostics {
 	d := schemas.Diagnostics{Context: rec.run.req.Context, RawResponse: rec.raw.String(), Tools: []string{}, Messages: []schemas.TraceMessage{}, Iterations: []schemas.TraceIteration{}}
 	if d.Context == nil {
 		d.Context = schemas.Object{}
@@ -32,7 +34,7 @@ func (rec *recorder) diagnostics() schemas.Diagnostics {
 	}
 	for _, s := range rec.steps {
 		it := schemas.TraceIteration{
-			Model: s.Reply.Model, Reply: s.Reply.Text, StopReason: string(s.Reply.StopReason), Usage: s.Reply.Usage,
+			Model: s.Reply.Model, Reply: s.Reply.Text, StopReason: traceStop(&s.Reply), Usage: s.Reply.Usage,
 			StartedAt: s.Reply.StartedAt, DurationMS: s.Reply.Duration.Milliseconds(),
 		}
 		for i, c := range s.Reply.ToolCalls {
@@ -40,7 +42,23 @@ func (rec *recorder) diagnostics() schemas.Diagnostics {
 		}
 		d.Iterations = append(d.Iterations, it)
 	}
+	if !rec.calling.IsZero() { // broken off
+		d.Iterations = append(d.Iterations, schemas.TraceIteration{
+			Reply: rec.raw.String()[rec.said:], StopReason: levelStatus[state], StartedAt: rec.calling,
+			DurationMS: rec.run.runs.now().Sub(rec.calling).Milliseconds(),
+		})
+	}
 	return d
+}
+
+// callsTools is the stop reason of a reply that asks for tools, in the trace.
+const callsTools = "tool_calls"
+
+func traceStop(reply *turn.Reply) string {
+	if reply.StopReason == schemas.EndTurn && len(reply.ToolCalls) > 0 {
+		return callsTools
+	}
+	return string(reply.StopReason)
 }
 
 // model is the one that wrote the last reply, else the one asked for.

@@ -117,7 +117,7 @@ func (r researchTools) searchArticles(ctx context.Context, call *Call, in articl
 			b.WriteString(" To search everywhere, pass 0 as stream_id and report_id.")
 		}
 	} else {
-		fmt.Fprintf(&b, "%d articles match %q%s:\n", len(articles), in.Query, where)
+		fmt.Fprintf(&b, "%s %q%s:\n", counted(len(articles), "article matches", "articles match"), in.Query, where)
 		writeArticles(&b, articles)
 	}
 	return WithPayload(b.String(), TypeArticleResults, data)
@@ -167,7 +167,7 @@ func (r researchTools) listReports(ctx context.Context, call *Call, in reportLis
 	if total == 0 {
 		fmt.Fprintf(&b, "There are no reports%s.", place(stream, 0))
 	} else {
-		fmt.Fprintf(&b, "%d reports%s, newest first; these are the first %d:\n", total, place(stream, 0), len(reports))
+		fmt.Fprintf(&b, "%s%s, newest first; these are the first %d:\n", counted(total, "report", "reports"), place(stream, 0), len(reports))
 		writeReports(&b, reports)
 	}
 	return WithPayload(b.String(), TypeReportList, data)
@@ -238,7 +238,7 @@ func (r researchTools) getStream(ctx context.Context, call *Call, in streamID) (
 	if stream.Instructions != "" {
 		b.WriteString("Instructions: " + cut(stream.Instructions, maxStreamText) + "\n")
 	}
-	fmt.Fprintf(&b, "\n%d reports, newest first:\n", len(reports))
+	fmt.Fprintf(&b, "\n%s, newest first:\n", counted(len(reports), "report", "reports"))
 	writeReports(&b, reports)
 	return WithPayload(b.String(), TypeStreamDetails, struct {
 		Stream  schemas.Stream   `json:"stream"`

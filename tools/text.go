@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,6 +36,14 @@ func byline(authors []string) string {
 	default:
 		return strings.Join(authors, ", ")
 	}
+}
+
+// counted is a number of things, one or several.
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + several
 }
 
 // or returns s, or instead when s is empty.

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"embed"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -114,12 +115,7 @@ func cutShort(*scene, []string) reply {
 // back.
 func toolError(s *scene, _ []string) reply {
 	if s.rounds > 0 {
-		var b strings.Builder
-		b.WriteString("The tool refused, as it should, and the conversation goes on. It said:\n")
-		for _, r := range s.results {
-			fmt.Fprintf(&b, "\n> **%s**: %s\n", r.name, quoted(r.text))
-		}
-		return reply{text: b.String(), chips: []string{"help"}}
+		return reply{text: toolSaid("The tool refused, as it should, and the conversation goes on. It said:", s.results), chips: []string{"help"}}
 	}
 	if len(s.Tools) == 0 {
 		return reply{text: "No tools are offered here, so none can fail."}
@@ -135,6 +131,33 @@ func toolError(s *scene, _ []string) reply {
 		text:  "I will call a tool with arguments that it cannot take.",
 		calls: []call{{name, `{"no_such_argument": true}`}},
 	}
+}
+
+// callTool calls the tool that the user names, with the user's own arguments, and
+// shows what came back.
+func callTool(s *scene, _ []string) reply {
+	name, arguments, _ := strings.Cut(s.ask[len("call "):], " ")
+	arguments = or(strings.TrimSpace(arguments), "{}")
+	switch {
+	case s.rounds > 0:
+		return reply{text: toolSaid("That is what came back:", s.results), chips: []string{"help"}}
+	case !s.offered(name):
+		return reply{text: "No tool " + name + " is offered here."}
+	case !json.Valid([]byte(arguments)):
+		return reply{text: "What follows the name must be JSON, as in `call list_streams {}`."}
+	default:
+		return reply{text: "I call it as you say.", calls: []call{{name, arguments}}}
+	}
+}
+
+// toolSaid quotes what tools gave.
+func toolSaid(head string, results []result) string {
+	var b strings.Builder
+	b.WriteString(head + "\n")
+	for _, r := range results {
+		fmt.Fprintf(&b, "\n> **%s**: %s\n", r.name, quoted(r.text))
+	}
+	return b.String()
 }
 
 // useAllIterations looks things up until it is no longer allowed to.

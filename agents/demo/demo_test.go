@@ -93,6 +93,7 @@ func TestCommands(t *testing.T) {
 		{ask: "error", code: schemas.CodeUpstreamUnavailable},
 		{ask: "error late", contains: "breaks off", code: schemas.CodeUpstreamTruncated},
 		{ask: "tool error", contains: "No tools", stop: schemas.EndTurn},
+		{ask: "call nothing {}", contains: "No tool nothing is offered", stop: schemas.EndTurn},
 		{ask: "  \n", contains: "did not get a question", stop: schemas.EndTurn},
 		{ask: "什么是黄金?", contains: "search_articles", stop: schemas.EndTurn},
 		{ask: "Bonjour", contains: "Hello", stop: schemas.EndTurn},

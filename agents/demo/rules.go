@@ -36,6 +36,7 @@ var rules = compile([]rule{
 	{`^error late$`, nil, failLate},
 	{`^max tokens$`, nil, cutShort},
 	{`^tool error$`, nil, toolError},
+	{`(?s)^call [a-z0-9_-]+(?:\s+\{.*)?$`, nil, callTool},
 	{`^max iterations$`, nil, useAllIterations},
 	{`^markdown$`, nil, page("markdown.md")},
 	{`^hostile$`, nil, page("hostile.md")},

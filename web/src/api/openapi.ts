@@ -1435,6 +1435,7 @@ export interface components {
             model?: string;
             messages: components["schemas"]["TraceMessage"][];
             reply: string;
+            /** @description Of a reply that asks for tools `tool_calls`; of one that the end of the run broke off `error` or `cancelled` */
             stop_reason: string;
             usage: components["schemas"]["Usage"];
             /** Format: date-time */
