@@ -94,8 +94,6 @@ type world struct {
 	kills map[string]int    // by phase
 	hooks map[string]func() // by phase
 
-	strange int // questions that the model did not know
-
 	hits  map[string][]int // calls of tools by key, when
 	asked map[string][]ask // calls of the model by question
 }
@@ -309,6 +307,15 @@ func (w *world) asksOf(question string) []ask {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.asked[question])
+}
+
+// checkScripted fails a test in which the model was asked for what no script
+// has: a question in a wrong history, or results that do not fit it.
+func (w *world) checkScripted() {
+	w.t.Helper()
+	for _, r := range w.model.Unscripted() {
+		w.t.Errorf("nothing is scripted for %s", toJSON(r.Messages[min(1, len(r.Messages)):]))
+	}
 }
 
 // modelTurn is one reply of the model: text, then calls.

@@ -209,8 +209,8 @@ func spelled(raw json.RawMessage) string {
 // checkUpstream says whether the model's server was asked as often as the
 // transcript has replies, with the key, and nobody is left waiting for it.
 func (s *stage) checkUpstream() {
-	if got := s.up.Calls(); got != s.replies || s.up.Unscripted() > 0 {
-		s.t.Errorf("the model's server was asked %d times, %d of them without a reply; it has %d replies", got, s.up.Unscripted(), s.replies)
+	if got := s.up.Calls(); got != s.replies || len(s.up.Unscripted()) > 0 {
+		s.t.Errorf("the model's server was asked %d times, %d of them without a reply; it has %d replies", got, len(s.up.Unscripted()), s.replies)
 	}
 	if s.up.Running() != 0 {
 		s.t.Errorf("%d replies of the model's server are still under way", s.up.Running())

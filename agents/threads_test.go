@@ -260,8 +260,8 @@ func TestAnyClosesTheLosersConnection(t *testing.T) {
 			return turn.Result{Text: won.Text}, err
 		})
 		lines := runThreads(t.Context(), agents.New(server, agents.Options{}), request(either))
-		if !slices.Contains(lines, "complete 0 1: Here.") || up.Unscripted() > 0 {
-			t.Errorf("got %q, %d requests without a reply", only(lines, "complete", "error"), up.Unscripted())
+		if !slices.Contains(lines, "complete 0 1: Here.") || len(up.Unscripted()) > 0 {
+			t.Errorf("got %q, %d requests without a reply", only(lines, "complete", "error"), len(up.Unscripted()))
 		}
 		if left != time.Second {
 			t.Errorf("the loser's connection was closed after %s, want 1s", left)

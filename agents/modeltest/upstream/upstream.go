@@ -124,8 +124,8 @@ type Server struct {
 	queue    []Reply
 	rules    []*rule
 	requests []Request
-	missing  int // requests that nothing was for
-	left     int // clients that went away in the middle
+	missing  []Request // that nothing was for
+	left     int       // clients that went away in the middle
 	running  int
 }
 
@@ -186,11 +186,11 @@ func (s *Server) Calls() int {
 	return len(s.requests)
 }
 
-// Unscripted counts the requests that nothing was for.
-func (s *Server) Unscripted() int {
+// Unscripted returns the requests that nothing was for.
+func (s *Server) Unscripted() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.missing
+	return slices.Clone(s.missing)
 }
 
 // Disconnects counts the clients that went away before the end of their reply,
@@ -252,7 +252,7 @@ func (s *Server) take(req Request) Reply {
 			return reply
 		}
 	}
-	s.missing++
+	s.missing = append(s.missing, req)
 	return Status(http.StatusNotImplemented, `{"error":{"message":"nothing is scripted for this request"}}`)
 }
 
