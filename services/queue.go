@@ -45,50 +45,93 @@ func (r *Runs) claim(ctx context.Context, one *run) {
 	defer r.work.Done()
 	err := r.Store.Claim(ctx, one.id, 1)
 	r.mu.Lock()
-	if err == nil {
+	switch {
+	case err == nil:
 		one.attempt = 1
-	} else {
+	case errors.Is(err, record.ErrBusy):
 		one.seized = false
 	}
 	r.mu.Unlock()
 	switch {
 	case err == nil:
 		r.goWork(one)
-	case errors.Is(err, record.ErrBusy), errors.Is(err, record.ErrFenced):
-		if context.Cause(one.ctx) != nil { // cancelled meanwhile
+	case errors.Is(err, record.ErrBusy):
+		switch {
+		case context.Cause(one.ctx) != nil: // cancelled meanwhile
 			r.wake(one)
+		case !r.worksOn(one.conversationID): // another process does
+			r.stall(one.conversationID)
 		}
-	default:
+	case errors.Is(err, record.ErrFenced):
+		r.Logger.Warn("a run goes on elsewhere", "run_id", one.id)
+		r.lose(one)
+	default: // it may have been claimed all the same
 		r.Logger.Error("start a queued run", "run_id", one.id, "error", err)
-		r.stall(one.conversationID)
+		r.lose(one)
+		r.orphan(one.id, nil)
 	}
 }
 
-// next starts the oldest queued run of a chat, if none is under way.
+// lose forgets a seized run that is not to start here. Its readers come back to
+// where it goes on.
+func (r *Runs) lose(one *run) {
+	r.forget(one)
+	one.stop(nil)
+	one.log.close()
+	if one.release != nil {
+		one.release()
+	}
+	close(one.done)
+}
+
+// next starts the oldest queued run of a chat, if none is under way. Runs that
+// are queued here and not in the store have been begun by another process.
 func (r *Runs) next(conversationID int64) {
-	if !r.hasQueued(conversationID) {
+	queued := r.queuedOf(conversationID)
+	if len(queued) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commitWait)
 	defer cancel()
 	rec, err := r.Store.NextQueued(ctx, conversationID)
-	if err != nil {
-		if !errors.Is(err, schemas.ErrNotFound) {
-			r.Logger.Error("find a queued run", "conversation_id", conversationID, "error", err)
-			r.stall(conversationID)
+	switch {
+	case errors.Is(err, schemas.ErrNotFound):
+		for _, one := range queued {
+			if r.seize(one) {
+				r.Logger.Warn("a run goes on elsewhere", "run_id", one.id)
+				r.lose(one)
+				r.work.Done()
+			}
 		}
-		return
-	}
-	if one := r.find(rec.ID); one != nil && r.seize(one) {
-		r.claim(ctx, one)
+	case err != nil:
+		r.Logger.Error("find a queued run", "conversation_id", conversationID, "error", err)
+		r.stall(conversationID)
+	default:
+		if one := r.find(rec.ID); one != nil && r.seize(one) {
+			r.claim(ctx, one)
+		}
 	}
 }
 
-func (r *Runs) hasQueued(conversationID int64) bool {
+// queuedOf returns the runs of a chat that wait for their turn.
+func (r *Runs) queuedOf(conversationID int64) []*run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []*run
+	for _, one := range r.live {
+		if one.conversationID == conversationID && one.attempt == 0 && !one.seized {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// worksOn says whether a run of the chat is under way here.
+func (r *Runs) worksOn(conversationID int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range r.live {
-		if one.conversationID == conversationID && one.attempt == 0 && !one.seized {
+		if one.conversationID == conversationID && one.attempt > 0 {
 			return true
 		}
 	}
