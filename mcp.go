@@ -147,7 +147,8 @@ func acceptMCPTools(ctx context.Context, c Config, args []string, stdout io.Writ
 	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
 		accepted, err := data.AcceptMCPTools(ctx, server, tool)
 		if errors.Is(err, schemas.ErrNotFound) {
-			return fmt.Errorf("the server %s has no changed tool %s; see chattray mcp list", server, tool)
+			what := strings.TrimSpace("changed tool " + tool)
+			return fmt.Errorf("the server %s has no %s; see chattray mcp list", server, what)
 		}
 		if err != nil {
 			return err

@@ -173,6 +173,9 @@ func TestChangedForeignToolIsOffUntilAccepted(t *testing.T) {
 	if _, err := command(t, environ, "mcp", "accept", "scales", "measure"); err == nil || !strings.Contains(err.Error(), "has no changed tool measure") {
 		t.Errorf("error is %v", err)
 	}
+	if _, err := command(t, environ, "mcp", "accept", "nobody"); err == nil || !strings.Contains(err.Error(), "the server nobody has no changed tool; see") {
+		t.Errorf("error is %v", err)
+	}
 	if out, err := command(t, environ, "mcp", "accept", "scales"); err != nil || !strings.Contains(out, "accepted scales weigh") {
 		t.Errorf("accept says %v\n%s", err, out)
 	}
