@@ -77,3 +77,31 @@ test('tables, images and charts of all kinds load nothing and run nothing', asyn
   assert.deepEqual(page.bad, [])
   await page.context().close()
 })
+
+test('a chart takes the colours of the theme, whoever changes it', async () => {
+  const made = await call(server.url, 'POST', '/api/documents', { title: 'Colours' })
+  await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } } })
+  const page = await chromium.open(`${server.url}/#/document/${made.id}`)
+  await page.locator('.ct-chart canvas').waitFor()
+  const picture = () => page.locator('.ct-chart canvas').evaluate((canvas) => canvas.toDataURL()).catch(() => '')
+  const choose = async (theme) => {
+    await page.button('More options').click()
+    await page.getByRole('menuitemradio', { name: theme }).click()
+  }
+  let light = ''
+  await until('the chart stands still', async () => {
+    const before = light
+    light = await picture()
+    return light !== '' && light === before
+  })
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await until('the system is dark, and the chart is another', async () => ![light, ''].includes(await picture()))
+  await choose('Theme: light')
+  await until('the theme is light, and the chart is as it was', async () => (await picture()) === light)
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
+  await choose('Theme: dark')
+  await until('also with less motion', async () => ![light, ''].includes(await picture()))
+  await page.shot('chart-dark')
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})

@@ -17,4 +17,5 @@ export { emptyRun, payloadsOf, reduceChatEvent, reduceRun, textOf, type ActiveTo
 export { partsOfContent, sectionsOf, type ApprovalView, type Part, type Section, type ThreadView, type ToolView } from './state/view'
 export { applyDelta, emptyFold, fold, MAX_DEPTH, Refused, type DeltaAction, type Fold, type Folded } from './state/delta'
 export { defaultLabels, type Labels } from './labels'
+export { useLabels } from './state/ui'
 export type * from './api/types'

@@ -1,4 +1,7 @@
-/** Every word that the tray shows. Give your own with `<ChatTray labels={{…}}>`; what is left out is English. */
+/**
+ * Every word that the package shows. Give your own to ChatProvider, or to one ChatTray or DocumentPane; what is left out is
+ * English. What a model, a tool or the service writes is shown as it comes; `failure` may put your words in its place.
+ */
 export const defaultLabels = {
   title: 'Assistant',
   open: 'Open the chat',
@@ -29,6 +32,7 @@ export const defaultLabels = {
   composer: 'Message',
   send: 'Send',
   stop: 'Stop',
+  stopTitle: 'Stop (Esc)',
   attach: 'Attach files',
   detach: 'Remove',
   attachTooLarge: 'is too large.',
@@ -38,6 +42,10 @@ export const defaultLabels = {
   you: 'You',
   assistant: 'Assistant',
   thinking: 'Thinking…',
+  resuming: 'Resuming…',
+  waitingForUser: (tool: string) => `Waiting for your approval of ${tool}…`,
+  waitingForPage: (tool: string) => `Waiting for ${tool} on the page…`,
+  runningTool: (tool: string) => `Running ${tool}…`,
   reasoning: 'Reasoning',
   reasoningLive: 'Reasoning…',
   copy: 'Copy',
@@ -78,15 +86,31 @@ export const defaultLabels = {
   reconnecting: 'Connection lost. Reconnecting…',
   reconnectNow: 'Try now',
   errorTitle: 'Something went wrong',
+  failure: (_code: string, message: string) => message,
+  unreachable: 'The service cannot be reached.',
   dismiss: 'Dismiss',
   accept: 'Accept',
   reject: 'Reject',
   accepted: 'Accepted',
   rejected: 'Rejected',
-  openPayload: 'Open',
   closePanel: 'Close panel',
   back: 'Back',
   copyJson: 'Copy as JSON',
+  traceModel: 'Model',
+  traceTools: 'Tools',
+  traceLimits: 'Limits',
+  traceLimitsOf: (tokens: number, iterations: number, temperature: number) => `${tokens} tokens, ${iterations} iterations, temperature ${temperature}`,
+  traceIterations: (n: number) => `Iterations (${n})`,
+  traceNoReply: 'no reply',
+  traceStop: (reason: string) => reason,
+  traceError: 'error',
+  tracePrompt: 'System prompt',
+  traceMessages: (n: number) => `Messages (${n})`,
+  traceRole: (role: string) => role,
+  traceContext: 'Context',
+  traceRaw: 'Raw reply',
+  milliseconds: (n: number) => `${n} ms`,
+  seconds: (n: number) => `${n} s`,
   usage: (input: number, output: number) => `${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`,
   actionUnknown: (action: string) => `This page cannot do “${action}”.`,
   announceBusy: 'The assistant is answering.',
@@ -103,6 +127,92 @@ export const defaultLabels = {
   deny: 'Deny',
   approved: 'Allowed',
   denied: 'Not allowed',
+  table: 'Table',
+  tableFirst: (rows: number) => `The first ${rows} rows.`,
+  image: 'Image',
+  imageNone: 'This is no image.',
+  media: (type: string) => type,
+  chart: 'Chart',
+  chartLoading: 'Loading the chart…',
+  chartWriting: 'Drawing when the data is complete…',
+  chartFailed: 'The chart could not be drawn.',
+  chartEmpty: 'The chart has no data.',
+  chartData: 'Data',
+  docEmpty: 'This document is empty. Ask the assistant to write it, or add a block.',
+  docPending: (n: number) => (n === 1 ? '1 change waits for you' : `${n} changes wait for you`),
+  docFailed: 'The document could not be read.',
+  docStale: 'The document has changed meanwhile; this is how it is now.',
+  docTitle: 'Title',
+  docRename: 'Rename the document',
+  revert: 'Revert',
+  revertAll: 'Revert all',
+  acceptAll: 'Accept all',
+  blockName: (type: string) => `${type} block`,
+  blockWriting: 'Writing',
+  blockNew: 'New',
+  blockChanged: 'Changed',
+  blockDeleted: 'To be deleted',
+  blockMoved: 'To be moved',
+  viewDiff: 'Diff',
+  viewNew: 'New',
+  viewCurrent: 'Current',
+  blockEdit: 'Edit the block',
+  blockUp: 'Move the block up',
+  blockRemove: 'Delete the block',
+  blockContent: 'Content',
+  blockAdd: 'Add a block',
+  cardPubMed: 'PubMed results',
+  cardArticles: 'Articles',
+  cardArticle: 'PubMed article',
+  cardWeb: 'Web results',
+  cardPage: 'Web page',
+  cardReports: 'Reports',
+  cardReport: 'Report',
+  cardStreams: 'Research streams',
+  cardStream: 'Research stream',
+  cardSchema: 'Schema proposal',
+  cardQuery: 'Query suggestion',
+  cardSuggestions: 'Stream suggestions',
+  cardValidation: 'Validation',
+  cardCategories: 'Categories',
+  cardColumn: 'Column suggestion',
+  foundOf: (shown: number, total: number) => `${shown} of ${total}`,
+  abstract: 'Abstract',
+  andOthers: (names: string) => `${names} et al.`,
+  beginning: 'beginning',
+  reportNumber: (id: number) => `Report ${id}`,
+  streamNumber: (id: number) => `Stream ${id}`,
+  articleCount: (n: number) => `${n} articles`,
+  schema: 'Schema',
+  validity: (status: string) => status,
 }
 
 export type Labels = typeof defaultLabels
+
+/** What went wrong, in words: of the service by its code, of the page's own code as that says it. */
+export function problemWords(labels: Labels, error: unknown): string {
+  if (!(error instanceof Error) || error.message === '') return labels.errorTitle
+  return 'code' in error && typeof error.code === 'string' ? failureWords(labels, error.code, error.message) : error.message
+}
+
+/** A failure of the service, or one of ours: `network` and `page`. */
+export function failureWords(labels: Labels, code: string, message: string): string {
+  return code === 'network' ? labels.unreachable : code === 'page' ? labels.errorTitle : labels.failure(code, message)
+}
+
+const statuses: [RegExp, (labels: Labels, tool: string) => string][] = [
+  [/^Thinking\.\.\.$/, (labels) => labels.thinking],
+  [/^Resuming\.\.\.$/, (labels) => labels.resuming],
+  [/^Running (.+)\.\.\.$/, (labels, tool) => labels.runningTool(tool)],
+  [/^Waiting for your approval of (.+)\.\.\.$/, (labels, tool) => labels.waitingForUser(tool)],
+  [/^Waiting for (.+) on the page\.\.\.$/, (labels, tool) => labels.waitingForPage(tool)],
+]
+
+/** The service's status line; those that its contract names have labels. */
+export function statusWords(labels: Labels, status: string): string {
+  for (const [expression, words] of statuses) {
+    const match = expression.exec(status)
+    if (match) return words(labels, match[1] ?? '')
+  }
+  return status
+}

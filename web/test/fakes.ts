@@ -22,8 +22,9 @@ export function fakeApi(answer: (call: Call) => Response | Promise<Response> | u
     fetch: async (url, init) => {
       const call = { method: init?.method ?? 'GET', path: String(url), headers: init?.headers as Record<string, string>, body: init?.body ? JSON.parse(String(init.body)) : undefined }
       calls.push(call)
-      if (call.path === '/api/me') return json({ user_id: 'u', name: 'u', roles: [] })
-      return (await answer(call)) ?? json({ detail: 'there is nothing here', code: 'not_found', status: 404 }, 404)
+      const given = await answer(call)
+      if (!given && call.path === '/api/me') return json({ user_id: 'u', name: 'u', roles: [] })
+      return given ?? json({ detail: 'there is nothing here', code: 'not_found', status: 404 }, 404)
     },
   })
   return { api, calls }

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import type { CustomPayload, SuggestedAction, User } from '../api/types'
-import { defaultLabels, type Labels } from '../labels'
+import type { Labels } from '../labels'
 import { payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { useChatState, useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
-import { TrayContextProvider, type TrayContext } from '../state/ui'
+import { LabelsProvider, TrayContextProvider, useLabels, type TrayContext } from '../state/ui'
 import { Composer } from './Composer'
 import { HistoryPanel } from './HistoryPanel'
 import { ChatIcon, SparkIcon } from './icons'
@@ -31,6 +31,7 @@ export interface ChatTrayProps {
   theme?: TrayTheme
   /** Whether the tray begins open; a docked one always does. */
   defaultOpen?: boolean
+  /** Words that differ from those of the ChatProvider. */
   labels?: Partial<Labels>
   starters?: Starter[]
   /** Handlers of this page; they go before registered ones. */
@@ -58,11 +59,15 @@ type Side = { kind: 'payload'; id: string; payload: CustomPayload } | { kind: 'd
 const DEFAULT_WIDTH = 420
 
 /** The chat tray with everything around it. It needs a ChatProvider above it. */
-export function ChatTray(props: ChatTrayProps) {
+export function ChatTray({ labels, ...props }: ChatTrayProps) {
+  return <LabelsProvider labels={labels}><Tray {...props} /></LabelsProvider>
+}
+
+function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   const { storageKey = 'default', payloadHandlers, onClientAction, onComplete, onApplyToDocument } = props
   const store = useChatStore()
   const state = useChatState()
-  const labels = useMemo(() => ({ ...defaultLabels, ...props.labels }), [props.labels])
+  const labels = useLabels()
   const [layout, setLayout] = useKept<TrayLayout>(`chattray:${storageKey}:layout`, props.layout ?? 'tray', ['tray', 'sidebar', 'full'])
   const [theme, setTheme] = useKept<TrayTheme>(`chattray:${storageKey}:theme`, props.theme ?? 'auto', ['auto', 'light', 'dark'])
   const [open, setOpen] = useKept<'yes' | 'no'>(`chattray:${storageKey}:open`, (props.defaultOpen ?? layout !== 'tray') ? 'yes' : 'no', ['yes', 'no'])
@@ -102,9 +107,9 @@ export function ChatTray(props: ChatTrayProps) {
   }, [store, onClientAction, show, labels])
 
   const tray = useMemo<TrayContext>(() => ({
-    labels, handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, announce,
+    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, announce,
     openDiagnostics: (message) => setSide({ kind: 'diagnostics', message }), applyToDocument: onApplyToDocument,
-  }), [labels, payloadHandlers, handlerOf, me, openPayload, announce, onApplyToDocument])
+  }), [payloadHandlers, handlerOf, me, openPayload, announce, onApplyToDocument])
 
   const shown = open === 'yes'
   const payload = side?.kind === 'payload' ? (currentPayload(state.messages, side.id) ?? side.payload) : null

@@ -76,7 +76,7 @@ export function Composer({ busy, conversationId, storageKey, inputRef }: {
           }}
         />
         {busy ? (
-          <button type="button" className="ct-send" data-stop aria-label={labels.stop} title={`${labels.stop} (Esc)`} onClick={() => void store.stop()}><StopIcon /></button>
+          <button type="button" className="ct-send" data-stop aria-label={labels.stop} title={labels.stopTitle} onClick={() => void store.stop()}><StopIcon /></button>
         ) : (
           <button type="submit" className="ct-send" aria-label={labels.send} title={labels.send} disabled={text.trim() === ''}><SendIcon /></button>
         )}

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { Chat } from '../api/types'
 import { isAbort } from '../api/errors'
 import { useChatStore } from '../state/context'
+import { problemWords } from '../labels'
 import { useLabels } from '../state/ui'
 import { BackIcon, EditIcon, SearchIcon, TrashIcon } from './icons'
 import { IconButton } from './Message'
@@ -100,7 +101,7 @@ function ChatRow({ chat, current, onOpen, onRename, onDelete }: {
   const [mode, setMode] = useState<'show' | 'rename' | 'delete'>('show')
   const [title, setTitle] = useState(chat.title)
   const [problem, setProblem] = useState('')
-  const act = (doing: Promise<void>) => void doing.then(() => setMode('show'), (error: unknown) => setProblem(error instanceof Error ? error.message : ''))
+  const act = (doing: Promise<void>) => void doing.then(() => setMode('show'), (error: unknown) => setProblem(problemWords(labels, error)))
   const leave = (e: React.KeyboardEvent) => {
     if (e.key !== 'Escape') return
     e.stopPropagation()

@@ -1,9 +1,11 @@
 import { memo, useMemo, useState } from 'react'
 import type { CustomPayload, SuggestedAction } from '../api/types'
+import { failureWords, statusWords } from '../labels'
 import { CopyButton } from '../markdown/Markdown'
 import { useChatStore } from '../state/context'
 import { LOCAL_ID, type GeneralChatMessage } from '../state/state'
 import { useLabels, useTray } from '../state/ui'
+import { headerOf } from '../payloads/registry'
 import { openable, partsOfContent, sectionsOf } from '../state/view'
 import { payloadsOf, type RunView } from '../state/run'
 import { BugIcon, CheckIcon, CloseIcon, DocIcon, DownIcon, EditIcon, FileIcon, PanelIcon, RetryIcon, UpIcon, WarnIcon } from './icons'
@@ -90,7 +92,7 @@ function Answer({ message, last, busy, onAction }: MessageProps) {
   if (live && empty) {
     return (
       <article className="ct-message" data-role="assistant" aria-label={labels.assistant}>
-        <div className="ct-bubble ct-thinking"><Dots />{view?.status ?? labels.thinking}</div>
+        <div className="ct-bubble ct-thinking"><Dots />{statusWords(labels, view?.status ?? labels.thinking)}</div>
       </article>
     )
   }
@@ -102,7 +104,7 @@ function Answer({ message, last, busy, onAction }: MessageProps) {
           {empty && <p className="ct-muted">{labels.incomplete}</p>}
           {!live && <Notes message={message} />}
           <PayloadButtons payloads={payloads} />
-          {live && <div className="ct-live"><Dots />{view?.status && <span>{view.status}</span>}</div>}
+          {live && <div className="ct-live"><Dots />{view?.status && <span>{statusWords(labels, view.status)}</span>}</div>}
         </div>
       )}
       {message.status === 'error' && <ErrorNote message={message} last={last} busy={busy} />}
@@ -142,7 +144,7 @@ function ErrorNote({ message, last, busy }: { message: GeneralChatMessage; last:
   return (
     <div className="ct-note" data-tone="error">
       <WarnIcon />
-      <div><strong>{labels.errorTitle}</strong><span>{message.error?.message}</span></div>
+      <div><strong>{labels.errorTitle}</strong><span>{message.error && failureWords(labels, message.error.code, message.error.message)}</span></div>
       {last && <button type="button" className="ct-button ct-small" disabled={busy} onClick={() => void store.retry()}><RetryIcon />{labels.retry}</button>}
     </div>
   )
@@ -150,14 +152,15 @@ function ErrorNote({ message, last, busy }: { message: GeneralChatMessage; last:
 
 function PayloadButtons({ payloads }: { payloads: CustomPayload[] }) {
   const tray = useTray()
+  const labels = useLabels()
   if (payloads.length === 0) return null
   return (
     <div className="ct-payloads">
       {payloads.map((p, i) => (
         <button type="button" className="ct-payload" key={p.payload_id ?? i} onClick={() => tray.openPayload(p)} title={p.summary}>
           <PanelIcon />
-          <span>{p.summary || tray.handlerOf(p.type)?.renderOptions?.headerTitle || p.type}</span>
-          {p.outcome && <em data-outcome={p.outcome}>{p.outcome === 'accepted' ? <CheckIcon /> : <CloseIcon />}{p.outcome === 'accepted' ? tray.labels.accepted : tray.labels.rejected}</em>}
+          <span>{p.summary || headerOf(tray.handlerOf(p.type), labels) || p.type}</span>
+          {p.outcome && <em data-outcome={p.outcome}>{p.outcome === 'accepted' ? <CheckIcon /> : <CloseIcon />}{p.outcome === 'accepted' ? labels.accepted : labels.rejected}</em>}
         </button>
       ))}
     </div>
@@ -190,7 +193,7 @@ function Suggestions({ message, busy, onAction }: Omit<MessageProps, 'last'>) {
 
 function AnswerTools({ message, last, busy }: { message: GeneralChatMessage; last: boolean; busy: boolean }) {
   const tray = useTray()
-  const { labels } = tray
+  const labels = useLabels()
   const store = useChatStore()
   const [asking, setAsking] = useState(false)
   const [applied, setApplied] = useState(false)
@@ -222,6 +225,7 @@ function AnswerTools({ message, last, busy }: { message: GeneralChatMessage; las
 
 function FeedbackForm({ message, done }: { message: GeneralChatMessage; done: () => void }) {
   const tray = useTray()
+  const labels = useLabels()
   const store = useChatStore()
   const [comment, setComment] = useState(message.feedback?.comment ?? '')
   return (
@@ -229,12 +233,12 @@ function FeedbackForm({ message, done }: { message: GeneralChatMessage; done: ()
       className="ct-feedback"
       onSubmit={(e) => {
         e.preventDefault()
-        void store.feedback(message.id, 'down', comment.trim()).then(() => tray.announce(tray.labels.feedbackThanks), () => undefined)
+        void store.feedback(message.id, 'down', comment.trim()).then(() => tray.announce(labels.feedbackThanks), () => undefined)
         done()
       }}
     >
-      <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={tray.labels.feedbackComment} aria-label={tray.labels.feedbackComment} autoFocus />
-      <button type="submit" className="ct-button">{tray.labels.send}</button>
+      <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={labels.feedbackComment} aria-label={labels.feedbackComment} autoFocus />
+      <button type="submit" className="ct-button">{labels.send}</button>
     </form>
   )
 }

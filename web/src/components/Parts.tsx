@@ -1,4 +1,5 @@
 import { memo, useState } from 'react'
+import { failureWords, problemWords } from '../labels'
 import { Markdown } from '../markdown/Markdown'
 import { useLabels } from '../state/ui'
 import { useChatStore } from '../state/context'
@@ -38,8 +39,13 @@ function PartView({ part, runId, streaming }: { part: Part; runId?: string; stre
     case 'approval':
       return <Approval approval={part.approval} runId={runId} />
     case 'error':
-      return <p className="ct-note" data-tone="error">{part.message}</p>
+      return <Failed code={part.code} message={part.message} />
   }
+}
+
+function Failed({ code, message }: { code: string; message: string }) {
+  const labels = useLabels()
+  return <p className="ct-note" data-tone="error">{failureWords(labels, code, message)}</p>
 }
 
 /** The model's reasoning: open while it streams, folded when it is done. */
@@ -92,7 +98,7 @@ function Approval({ approval, runId }: { approval: ApprovalView; runId?: string 
   const [state, setState] = useState<{ sent?: boolean; problem?: string }>({})
   const answer = (approved: boolean) => {
     setState({ sent: true })
-    store.api.answerApproval(runId ?? '', approval.id, approved).catch((error: unknown) => setState({ problem: error instanceof Error ? error.message : labels.errorTitle }))
+    store.api.answerApproval(runId ?? '', approval.id, approved).catch((error: unknown) => setState({ problem: problemWords(labels, error) }))
   }
   const waits = approval.approved === undefined
   return (
@@ -113,10 +119,11 @@ function Approval({ approval, runId }: { approval: ApprovalView; runId?: string 
 
 /** Images that the service sends as data are shown; what has an address is a link. */
 function Media({ type, props }: { type: string; props: Record<string, unknown> }) {
+  const labels = useLabels()
   const data = typeof props.content === 'string' ? props.content : typeof props.data === 'string' ? props.data : ''
   const mime = typeof props.mime === 'string' && /^image\/(png|jpeg|gif|webp)$/.test(props.mime) ? props.mime : ''
   const url = typeof props.url === 'string' ? props.url : ''
-  const name = typeof props.alt === 'string' ? props.alt : typeof props.name === 'string' ? props.name : type
+  const name = typeof props.alt === 'string' ? props.alt : typeof props.name === 'string' ? props.name : labels.media(type)
   if (type === 'image' && mime && /^[A-Za-z0-9+/=\s]+$/.test(data)) return <img className="ct-media" src={`data:${mime};base64,${data}`} alt={name} />
   return url ? <Markdown text={`[${name.replace(/[[\]]/g, '')}](<${url.replace(/[<>]/g, '')}>)`} /> : <p className="ct-muted">{name}</p>
 }

@@ -1,7 +1,8 @@
 import { Component, useEffect, useRef, useState, type ReactNode } from 'react'
 import type { CustomPayload, Diagnostics } from '../api/types'
-import { ApiError } from '../api/errors'
+import { problemWords } from '../labels'
 import { copyText } from '../markdown/Markdown'
+import { headerOf } from '../payloads/registry'
 import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
 import { useLabels, useTray } from '../state/ui'
@@ -36,7 +37,8 @@ export function SidePanel({ title, width, onClose, footer, children }: { title: 
 
 /** Shows a payload with the page's handler, else the registered one, else as JSON. */
 export function PayloadPanel({ payload, onClose }: { payload: CustomPayload; onClose: () => void }) {
-  const { labels, handlerOf, announce } = useTray()
+  const { handlerOf, announce } = useTray()
+  const labels = useLabels()
   const store = useChatStore()
   const [problem, setProblem] = useState('')
   const handler = handlerOf(payload.type)
@@ -47,7 +49,7 @@ export function PayloadPanel({ payload, onClose }: { payload: CustomPayload; onC
       announce(outcome === 'accepted' ? labels.accepted : labels.rejected)
       onClose()
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : labels.errorTitle)
+      setProblem(problemWords(labels, error))
     }
   }
   const decides = handler !== undefined && !handler.ownButtons && (handler.onAccept !== undefined || handler.onReject !== undefined)
@@ -59,7 +61,7 @@ export function PayloadPanel({ payload, onClose }: { payload: CustomPayload; onC
     </>
   ) : decides && payload.outcome ? <span className="ct-outcome" data-outcome={payload.outcome}>{payload.outcome === 'accepted' ? labels.accepted : labels.rejected}</span> : undefined
   return (
-    <SidePanel title={handler?.renderOptions?.headerTitle ?? payload.summary ?? payload.type} width={handler?.renderOptions?.panelWidth} onClose={onClose} footer={footer}>
+    <SidePanel title={headerOf(handler, labels) || payload.summary || payload.type} width={handler?.renderOptions?.panelWidth} onClose={onClose} footer={footer}>
       <CardBoundary key={payload.payload_id ?? payload.type} fallback={<JsonCard value={payload.data} />}>
         {handler
           ? <Card render={() => handler.render(payload.data, {
@@ -104,7 +106,7 @@ export function DiagnosticsPanel({ message, onClose }: { message: GeneralChatMes
     let here = true
     store.api.getDiagnostics(message.run_id ?? '').then(
       (d) => here && setTrace(d),
-      (error: unknown) => here && setProblem(error instanceof ApiError ? error.message : labels.errorTitle),
+      (error: unknown) => here && setProblem(problemWords(labels, error)),
     )
     return () => {
       here = false
@@ -123,29 +125,30 @@ export function DiagnosticsPanel({ message, onClose }: { message: GeneralChatMes
 }
 
 function Trace({ trace }: { trace: Diagnostics }) {
+  const labels = useLabels()
   const iterations = trace.iterations ?? []
   return (
     <div className="ct-trace">
       <dl>
-        <dt>Model</dt><dd>{trace.model}</dd>
-        <dt>Tools</dt><dd>{trace.tools?.join(', ') || '–'}</dd>
-        <dt>Limits</dt><dd>{trace.max_tokens} tokens, {trace.max_iterations} iterations, temperature {trace.temperature}</dd>
+        <dt>{labels.traceModel}</dt><dd>{trace.model}</dd>
+        <dt>{labels.traceTools}</dt><dd>{trace.tools?.join(', ') || '–'}</dd>
+        <dt>{labels.traceLimits}</dt><dd>{labels.traceLimitsOf(trace.max_tokens, trace.max_iterations, trace.temperature)}</dd>
       </dl>
-      <details open><summary>Iterations ({iterations.length})</summary>
+      <details open><summary>{labels.traceIterations(iterations.length)}</summary>
         {iterations.map((it, i) => (
           <div className="ct-iteration" key={i}>
-            <h4>{i + 1}. {it.stop_reason ?? 'no reply'}<small>{it.duration_ms !== undefined && ` ${it.duration_ms} ms`}{it.usage && ` · ${it.usage.input_tokens} in, ${it.usage.output_tokens} out`}</small></h4>
+            <h4>{i + 1}. {it.stop_reason ? labels.traceStop(it.stop_reason) : labels.traceNoReply} <small>{[it.duration_ms !== undefined && labels.milliseconds(it.duration_ms), it.usage && labels.usage(it.usage.input_tokens, it.usage.output_tokens)].filter(Boolean).join(' · ')}</small></h4>
             {it.reply && <pre dir="auto" tabIndex={0}>{it.reply}</pre>}
             {it.tool_calls?.map((call, n) => (
-              <details key={n}><summary>{call.tool_name} <small>{call.duration_ms ?? 0} ms{call.is_error ? ' · error' : ''}</small></summary><JsonCard value={call} /></details>
+              <details key={n}><summary>{call.tool_name} <small>{labels.milliseconds(call.duration_ms ?? 0)}{call.is_error && ` · ${labels.traceError}`}</small></summary><JsonCard value={call} /></details>
             ))}
           </div>
         ))}
       </details>
-      <details><summary>System prompt</summary><pre dir="auto" tabIndex={0}>{trace.system_prompt}</pre></details>
-      <details><summary>Messages ({trace.messages?.length ?? 0})</summary>{trace.messages?.map((m, i) => <div className="ct-iteration" key={i}><h4>{m.role}</h4><pre dir="auto" tabIndex={0}>{m.content}</pre></div>)}</details>
-      <details><summary>Context</summary><JsonCard value={trace.context ?? {}} /></details>
-      <details><summary>Raw reply</summary><pre dir="auto" tabIndex={0}>{trace.raw_llm_response}</pre></details>
+      <details><summary>{labels.tracePrompt}</summary><pre dir="auto" tabIndex={0}>{trace.system_prompt}</pre></details>
+      <details><summary>{labels.traceMessages(trace.messages?.length ?? 0)}</summary>{trace.messages?.map((m, i) => <div className="ct-iteration" key={i}><h4>{labels.traceRole(m.role)}</h4><pre dir="auto" tabIndex={0}>{m.content}</pre></div>)}</details>
+      <details><summary>{labels.traceContext}</summary><JsonCard value={trace.context ?? {}} /></details>
+      <details><summary>{labels.traceRaw}</summary><pre dir="auto" tabIndex={0}>{trace.raw_llm_response}</pre></details>
     </div>
   )
 }

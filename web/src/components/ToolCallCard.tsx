@@ -1,5 +1,6 @@
 import { memo, useId, useState } from 'react'
 import type { ToolCall } from '../api/types'
+import type { Labels } from '../labels'
 import { useChatStore } from '../state/context'
 import { useLabels } from '../state/ui'
 import type { ToolView } from '../state/view'
@@ -26,7 +27,7 @@ export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpe
         <span className="ct-tool-icon">{live ? <span className="ct-spinner" /> : tool.isError ? <WarnIcon /> : <ToolIcon />}</span>
         <span className="ct-tool-name">{tool.name}</span>
         <span className="ct-tool-note">{live && tool.message ? tool.message : hint(tool)}</span>
-        <span className="ct-tool-status">{status}{tool.durationMs && !live && !tool.isError ? ` · ${duration(tool.durationMs)}` : ''}</span>
+        <span className="ct-tool-status">{status}{tool.durationMs && !live && !tool.isError ? ` · ${duration(tool.durationMs, labels)}` : ''}</span>
         <span className="ct-chevron" data-open={open}><ChevronIcon /></span>
       </button>
       {tool.status === 'running' && (
@@ -67,6 +68,6 @@ function hint(tool: ToolView): string {
   return first === undefined ? '' : String(first).slice(0, 80)
 }
 
-function duration(ms: number): string {
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`
+function duration(ms: number, labels: Labels): string {
+  return ms < 1000 ? labels.milliseconds(Math.round(ms)) : labels.seconds(Math.round(ms / 100) / 10)
 }

@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'react'
+import { failureWords } from '../labels'
 import { useChatStore } from '../state/context'
 import type { ChatState } from '../state/state'
 import { useLabels } from '../state/ui'
@@ -110,7 +111,7 @@ export function Banner({ state, notice, onDismissNotice }: { state: ChatState; n
       )}
       {state.error && !inPlace && (
         <div className="ct-note" data-tone="error" role="alert">
-          <WarnIcon /><div><strong>{labels.errorTitle}</strong><span>{state.error.message}</span></div>
+          <WarnIcon /><div><strong>{labels.errorTitle}</strong><span>{failureWords(labels, state.error.code, state.error.message)}</span></div>
           {state.messages.length > 0 && <button type="button" className="ct-button ct-small" onClick={() => void store.retry()}><RetryIcon />{labels.retry}</button>}
           <IconButton label={labels.dismiss} onClick={() => store.dismissError()}><CloseIcon /></IconButton>
         </div>

@@ -1,9 +1,10 @@
 import Papa from 'papaparse'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState, type RefObject } from 'react'
 import { parse, View, type Loader } from 'vega'
 import { expressionInterpreter } from 'vega-interpreter'
 import { compile, type TopLevelSpec } from 'vega-lite'
 import type { Props } from '../api/types'
+import { useLabels } from '../state/ui'
 
 /** Rows that are drawn. */
 const MAX_ROWS = 20_000
@@ -14,8 +15,10 @@ const loader: Loader = { load: refuse, sanitize: refuse, http: refuse, file: ref
 
 /** A chart from a Vega-Lite specification without data, and CSV. Expressions are interpreted, never compiled. */
 export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
+  const labels = useLabels()
   const box = useRef<HTMLDivElement>(null)
-  const [problem, setProblem] = useState('')
+  const colours = useColours(box)
+  const [problem, setProblem] = useState<'' | 'chartFailed' | 'chartEmpty'>('')
   useEffect(() => {
     const element = box.current
     if (!element) return
@@ -26,25 +29,41 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
       await view.runAsync()
       if (gone) view.finalize()
     }
-    draw().then(() => setProblem(''), (error: unknown) => setProblem(error instanceof Error ? error.message : 'The chart could not be drawn.'))
+    draw().then(() => setProblem(''), (error: unknown) => setProblem(error instanceof NoData ? 'chartEmpty' : 'chartFailed'))
     return () => {
       gone = true
       view?.finalize()
       element.replaceChildren()
     }
-  }, [csv, spec])
-  const described = typeof spec.description === 'string' ? spec.description : typeof spec.title === 'string' ? spec.title : 'Chart'
+  }, [csv, spec, colours])
+  const described = typeof spec.description === 'string' ? spec.description : typeof spec.title === 'string' ? spec.title : labels.chart
   return (
     <>
       <div ref={box} className="ct-chart-box" role="img" aria-label={described} hidden={problem !== ''} />
-      {problem && <p className="ct-note" data-tone="error">{problem}</p>}
+      {problem && <p className="ct-note" data-tone="error">{labels[problem]}</p>}
     </>
   )
 }
 
+class NoData extends Error {}
+
+/** Changes with the colours of the page, whatever changed them: the theme, the system, or the host's own styles. */
+function useColours(box: RefObject<HTMLElement | null>): string {
+  const [colours, setColours] = useState('')
+  useEffect(() => {
+    const element = box.current
+    if (!element) return
+    const look = () => setColours(getComputedStyle(element).color)
+    // The styles give the box a transition of its colour, so that every change of it ends in this event.
+    element.addEventListener('transitionend', look)
+    return () => element.removeEventListener('transitionend', look)
+  }, [box])
+  return colours
+}
+
 function vegaOf(csv: string, spec: Props, element: HTMLElement) {
-  const { data: values, errors } = Papa.parse<Props>(csv.trim(), { header: true, dynamicTyping: true, skipEmptyLines: true, preview: MAX_ROWS })
-  if (values.length === 0) throw new Error(errors[0]?.message ?? 'The chart has no data.')
+  const { data: values } = Papa.parse<Props>(csv.trim(), { header: true, dynamicTyping: true, skipEmptyLines: true, preview: MAX_ROWS })
+  if (values.length === 0) throw new NoData()
   const { data: _, datasets: __, usermeta: ___, $schema: ____, ...rest } = spec
   const style = getComputedStyle(element)
   const [text, line] = [style.color, style.getPropertyValue('--ct-chart-line') || '#8884']

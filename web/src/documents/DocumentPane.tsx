@@ -3,6 +3,8 @@ import { memo, useMemo, useState, type ReactNode } from 'react'
 import type { Block } from '../api/documents'
 import { CheckIcon, CloseIcon, EditIcon, PlusIcon, TrashIcon } from '../components/icons'
 import { IconButton } from '../components/Message'
+import type { Labels } from '../labels'
+import { LabelsProvider, useLabels } from '../state/ui'
 import { BlockContent } from './BlockContent'
 import type { DocumentState, LiveBlock } from './useDocument'
 
@@ -11,14 +13,21 @@ export interface DocumentPaneProps {
   /** Shown above the blocks, beside the buttons for all. */
   toolbar?: ReactNode
   theme?: 'auto' | 'light' | 'dark'
+  /** Words that differ from those of the ChatProvider. */
+  labels?: Partial<Labels>
   dir?: 'ltr' | 'rtl'
 }
 
 /** A document with what the model proposes: current beside new, accept and revert for each block and for all. */
-export function DocumentPane({ state, toolbar, theme = 'auto', dir }: DocumentPaneProps) {
+export function DocumentPane({ labels, ...props }: DocumentPaneProps) {
+  return <LabelsProvider labels={labels}><Pane {...props} /></LabelsProvider>
+}
+
+function Pane({ state, toolbar, theme = 'auto', dir }: Omit<DocumentPaneProps, 'labels'>) {
+  const labels = useLabels()
   const { document, blocks, pending, problem } = state
   if (!document) {
-    return <div className="ct-root">{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : <p className="ct-muted ct-center">{state.loading ? 'Loading…' : ''}</p>}</div>
+    return <div className="ct-root">{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : <p className="ct-muted ct-center">{state.loading ? labels.loading : ''}</p>}</div>
   }
   return (
     <div className="ct-root ct-doc" data-theme={theme} dir={dir}>
@@ -29,12 +38,12 @@ export function DocumentPane({ state, toolbar, theme = 'auto', dir }: DocumentPa
       {problem && <p className="ct-note" data-tone="error" role="alert">{problem}</p>}
       {pending > 0 && (
         <div className="ct-doc-pending" role="status">
-          <span>{pending === 1 ? '1 change waits for you' : `${pending} changes wait for you`}</span>
-          <button type="button" className="ct-button ct-small" onClick={() => void state.revertAll()}>Revert all</button>
-          <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.acceptAll()}>Accept all</button>
+          <span>{labels.docPending(pending)}</span>
+          <button type="button" className="ct-button ct-small" onClick={() => void state.revertAll()}>{labels.revertAll}</button>
+          <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.acceptAll()}>{labels.acceptAll}</button>
         </div>
       )}
-      {blocks.length === 0 && <p className="ct-muted ct-center">This document is empty. Ask the assistant to write it, or add a block.</p>}
+      {blocks.length === 0 && <p className="ct-muted ct-center">{labels.docEmpty}</p>}
       {blocks.map((block, i) => <BlockView key={block.id} block={block} state={state} previous={i === 0 ? null : (blocks[i - 2]?.id ?? '')} />)}
       <AddBlock state={state} />
     </div>
@@ -42,6 +51,7 @@ export function DocumentPane({ state, toolbar, theme = 'auto', dir }: DocumentPa
 }
 
 function Title({ state }: { state: DocumentState }) {
+  const labels = useLabels()
   const [editing, setEditing] = useState<string | null>(null)
   const document = state.document!
   if (editing !== null) {
@@ -51,48 +61,51 @@ function Title({ state }: { state: DocumentState }) {
         if (editing.trim()) void state.rename(editing.trim())
         setEditing(null)
       }}>
-        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label="Title" onChange={(e) => setEditing(e.target.value)} onBlur={() => setEditing(null)} onKeyDown={(e) => e.key === 'Escape' && setEditing(null)} />
+        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label={labels.docTitle} onChange={(e) => setEditing(e.target.value)} onBlur={() => setEditing(null)} onKeyDown={(e) => e.key === 'Escape' && setEditing(null)} />
       </form>
     )
   }
   return (
     <h2 className="ct-doc-title" dir="auto">
       {document.new_title && document.new_title !== document.title ? <span className="ct-diff"><del>{document.title}</del> <ins>{document.new_title}</ins></span> : document.title}
-      <IconButton label="Rename the document" onClick={() => setEditing(document.title)}><EditIcon /></IconButton>
+      <IconButton label={labels.docRename} onClick={() => setEditing(document.title)}><EditIcon /></IconButton>
     </h2>
   )
 }
 
-const words: Record<Block['state'], string> = { clean: '', pending_new: 'New', pending_edit: 'Changed', pending_delete: 'To be deleted', pending_move: 'To be moved' }
+const words: Record<Block['state'], (labels: Labels) => string> = {
+  clean: () => '', pending_new: (l) => l.blockNew, pending_edit: (l) => l.blockChanged, pending_delete: (l) => l.blockDeleted, pending_move: (l) => l.blockMoved,
+}
 
 const BlockView = memo(function BlockView({ block, state, previous }: { block: LiveBlock; state: DocumentState; previous: string | null }) {
+  const labels = useLabels()
   const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
   const [editing, setEditing] = useState(false)
   const both = block.current !== undefined && block.new !== undefined
   const shown = block.writing || (both && !diffable(block) && view === 'diff') ? 'new' : view
   return (
-    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} aria-label={`${block.type} block`}>
+    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} aria-label={labels.blockName(block.type)}>
       <div className="ct-block-bar">
-        {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> Writing</span> : words[block.state] && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state]}</span>}
+        {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> {labels.blockWriting}</span> : block.state !== 'clean' && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state](labels)}</span>}
         {both && !block.writing && (
           <span className="ct-segmented">
-            {diffable(block) && <button type="button" aria-pressed={shown === 'diff'} onClick={() => setView('diff')}>Diff</button>}
-            <button type="button" aria-pressed={shown === 'new'} onClick={() => setView('new')}>New</button>
-            <button type="button" aria-pressed={shown === 'current'} onClick={() => setView('current')}>Current</button>
+            {diffable(block) && <button type="button" aria-pressed={shown === 'diff'} onClick={() => setView('diff')}>{labels.viewDiff}</button>}
+            <button type="button" aria-pressed={shown === 'new'} onClick={() => setView('new')}>{labels.viewNew}</button>
+            <button type="button" aria-pressed={shown === 'current'} onClick={() => setView('current')}>{labels.viewCurrent}</button>
           </span>
         )}
         <span className="ct-spacer" />
         {block.state !== 'clean' && !block.writing && (
           <>
-            <button type="button" className="ct-button ct-small" onClick={() => void state.revert(block)}><CloseIcon />Revert</button>
-            <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.accept(block)}><CheckIcon />Accept</button>
+            <button type="button" className="ct-button ct-small" onClick={() => void state.revert(block)}><CloseIcon />{labels.revert}</button>
+            <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.accept(block)}><CheckIcon />{labels.accept}</button>
           </>
         )}
         {block.state === 'clean' && (
           <span className="ct-block-tools">
-            {editable(block) && <IconButton label="Edit the block" onClick={() => setEditing(true)}><EditIcon /></IconButton>}
-            {previous !== null && <IconButton label="Move the block up" onClick={() => void state.move(block, previous)}>↑</IconButton>}
-            <IconButton label="Delete the block" onClick={() => void state.remove(block)}><TrashIcon /></IconButton>
+            {editable(block) && <IconButton label={labels.blockEdit} onClick={() => setEditing(true)}><EditIcon /></IconButton>}
+            {previous !== null && <IconButton label={labels.blockUp} onClick={() => void state.move(block, previous)}>↑</IconButton>}
+            <IconButton label={labels.blockRemove} onClick={() => void state.remove(block)}><TrashIcon /></IconButton>
           </span>
         )}
       </div>
@@ -134,24 +147,26 @@ function WordDiff({ before, after }: { before: string; after: string }) {
 const DIFF_LIMIT = 200_000
 
 function EditBlock({ block, done }: { block: Block; done: (content: string | null) => void }) {
+  const labels = useLabels()
   const [content, setContent] = useState(block.current ?? '')
   return (
     <form className="ct-block-edit" onSubmit={(e) => {
       e.preventDefault()
       done(content)
     }}>
-      <textarea className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label="Content" autoFocus dir="auto" onChange={(e) => setContent(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && done(null)} />
+      <textarea className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => setContent(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && done(null)} />
       <div className="ct-row">
-        <button type="submit" className="ct-button ct-small" data-style="primary">Save</button>
-        <button type="button" className="ct-button ct-small" onClick={() => done(null)}>Cancel</button>
+        <button type="submit" className="ct-button ct-small" data-style="primary">{labels.save}</button>
+        <button type="button" className="ct-button ct-small" onClick={() => done(null)}>{labels.cancel}</button>
       </div>
     </form>
   )
 }
 
 function AddBlock({ state }: { state: DocumentState }) {
+  const labels = useLabels()
   const [open, setOpen] = useState(false)
-  if (!open) return <button type="button" className="ct-button ct-small ct-doc-add" onClick={() => setOpen(true)}><PlusIcon />Add a block</button>
+  if (!open) return <button type="button" className="ct-button ct-small ct-doc-add" onClick={() => setOpen(true)}><PlusIcon />{labels.blockAdd}</button>
   return (
     <section className="ct-block">
       <EditBlock block={{ id: '', type: 'md', state: 'clean', position: '', revision: 0 }} done={(content) => {

@@ -1,6 +1,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
 import type { Block, DocumentRecord } from '../api/documents'
+import { problemWords } from '../labels'
+import { useLabels } from '../state/ui'
 import { useChatState, useChatStore } from '../state/context'
 import { text, type RunView } from '../state/run'
 import { writesDocument } from '../state/view'
@@ -35,6 +37,9 @@ export function useDocument(id: string | null): DocumentState {
   const store = useChatStore()
   const { run, isLoading } = useChatState()
   const api = store.api.documents
+  const labels = useLabels()
+  const latest = useRef(labels)
+  latest.current = labels
   const [document, setDocument] = useState<DocumentRecord | null>(null)
   const [problem, setProblem] = useState('')
   const [loading, setLoading] = useState(false)
@@ -51,7 +56,7 @@ export function useDocument(id: string | null): DocumentState {
         setProblem('')
       }
     } catch (error) {
-      if (wanted.current === id) setProblem(error instanceof ApiError ? error.message : 'The document could not be read.')
+      if (wanted.current === id) setProblem(error instanceof ApiError ? problemWords(latest.current, error) : latest.current.docFailed)
     } finally {
       setLoading(false)
     }
@@ -75,7 +80,7 @@ export function useDocument(id: string | null): DocumentState {
       setProblem('')
     } catch (error) {
       const stale = error instanceof ApiError && error.status === 412
-      setProblem(stale ? 'The document has changed meanwhile; this is how it is now.' : error instanceof Error ? error.message : '')
+      setProblem(stale ? latest.current.docStale : problemWords(latest.current, error))
     }
     const kept = wanted.current
     if (kept) await api.get(kept).then((read) => wanted.current === kept && setDocument(read), () => undefined)

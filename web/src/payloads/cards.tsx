@@ -1,25 +1,27 @@
 import type { ReactNode } from 'react'
 import type { Article, Report, Stream } from '../api/types'
+import type { Labels } from '../labels'
+import { useLabels } from '../state/ui'
 import { Markdown, safeUrl } from '../markdown/Markdown'
 import { registerPayloadHandler } from './registry'
 
 /** Cards of the payload types that the service brings along. Nothing is registered before you ask for it. */
 export function registerBundledPayloads(): void {
-  registerPayloadHandler<Articles>('pubmed_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: 'PubMed results' } })
-  registerPayloadHandler<Articles>('article_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: 'Articles' } })
-  registerPayloadHandler<PubMedArticle>('pubmed_article', { render: (d) => <PubMedCard data={d} />, renderOptions: { panelWidth: '640px', headerTitle: 'PubMed article' } })
-  registerPayloadHandler<{ query: string; results: WebResult[] }>('web_search_results', { render: (d) => <WebResults data={d} />, renderOptions: { panelWidth: '560px', headerTitle: 'Web results' } })
-  registerPayloadHandler<{ url: string; title?: string; content: string; truncated?: boolean }>('webpage_content', { render: (d) => <WebPage data={d} />, renderOptions: { panelWidth: '680px', headerTitle: 'Web page' } })
-  registerPayloadHandler<{ reports: Report[] }>('report_list', { render: (d) => <Reports reports={d.reports} />, renderOptions: { panelWidth: '520px', headerTitle: 'Reports' } })
-  registerPayloadHandler<{ report: Report }>('report_summary', { render: (d) => <ReportCard report={d.report} />, renderOptions: { panelWidth: '640px', headerTitle: 'Report' } })
-  registerPayloadHandler<{ streams: Stream[] }>('stream_list', { render: (d) => <Streams streams={d.streams} />, renderOptions: { panelWidth: '520px', headerTitle: 'Research streams' } })
-  registerPayloadHandler<{ stream: Stream; reports?: Report[] }>('stream_details', { render: (d) => <StreamCard data={d} />, renderOptions: { panelWidth: '560px', headerTitle: 'Research stream' } })
-  registerPayloadHandler<SchemaProposal>('schema_proposal', { render: (d) => <SchemaProposalCard data={d} />, renderOptions: { panelWidth: '520px', headerTitle: 'Schema proposal' } })
-  registerPayloadHandler<{ query: string; source?: string; explanation?: string }>('query_suggestion', { render: (d) => <QueryCard data={d} />, renderOptions: { panelWidth: '480px', headerTitle: 'Query suggestion' } })
-  registerPayloadHandler<{ suggestions: StreamSuggestion[] }>('stream_suggestions', { render: (d) => <Suggestions data={d} />, renderOptions: { panelWidth: '520px', headerTitle: 'Stream suggestions' } })
-  registerPayloadHandler<{ results: Validation[]; summary?: string }>('validation_results', { render: (d) => <Validations data={d} />, renderOptions: { panelWidth: '480px', headerTitle: 'Validation' } })
-  registerPayloadHandler<{ categories: Category[] }>('presentation_categories', { render: (d) => <Categories data={d} />, renderOptions: { panelWidth: '460px', headerTitle: 'Categories' } })
-  registerPayloadHandler<Column>('ai_column_suggestion', { render: (d) => <ColumnCard data={d} />, renderOptions: { panelWidth: '440px', headerTitle: 'Column suggestion' } })
+  registerPayloadHandler<Articles>('pubmed_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: (l) => l.cardPubMed } })
+  registerPayloadHandler<Articles>('article_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: (l) => l.cardArticles } })
+  registerPayloadHandler<PubMedArticle>('pubmed_article', { render: (d) => <PubMedCard data={d} />, renderOptions: { panelWidth: '640px', headerTitle: (l) => l.cardArticle } })
+  registerPayloadHandler<{ query: string; results: WebResult[] }>('web_search_results', { render: (d) => <WebResults data={d} />, renderOptions: { panelWidth: '560px', headerTitle: (l) => l.cardWeb } })
+  registerPayloadHandler<{ url: string; title?: string; content: string; truncated?: boolean }>('webpage_content', { render: (d) => <WebPage data={d} />, renderOptions: { panelWidth: '680px', headerTitle: (l) => l.cardPage } })
+  registerPayloadHandler<{ reports: Report[] }>('report_list', { render: (d) => <Reports reports={d.reports} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardReports } })
+  registerPayloadHandler<{ report: Report }>('report_summary', { render: (d) => <ReportCard report={d.report} />, renderOptions: { panelWidth: '640px', headerTitle: (l) => l.cardReport } })
+  registerPayloadHandler<{ streams: Stream[] }>('stream_list', { render: (d) => <Streams streams={d.streams} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardStreams } })
+  registerPayloadHandler<{ stream: Stream; reports?: Report[] }>('stream_details', { render: (d) => <StreamCard data={d} />, renderOptions: { panelWidth: '560px', headerTitle: (l) => l.cardStream } })
+  registerPayloadHandler<SchemaProposal>('schema_proposal', { render: (d) => <SchemaProposalCard data={d} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardSchema } })
+  registerPayloadHandler<{ query: string; source?: string; explanation?: string }>('query_suggestion', { render: (d) => <QueryCard data={d} />, renderOptions: { panelWidth: '480px', headerTitle: (l) => l.cardQuery } })
+  registerPayloadHandler<{ suggestions: StreamSuggestion[] }>('stream_suggestions', { render: (d) => <Suggestions data={d} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardSuggestions } })
+  registerPayloadHandler<{ results: Validation[]; summary?: string }>('validation_results', { render: (d) => <Validations data={d} />, renderOptions: { panelWidth: '480px', headerTitle: (l) => l.cardValidation } })
+  registerPayloadHandler<{ categories: Category[] }>('presentation_categories', { render: (d) => <Categories data={d} />, renderOptions: { panelWidth: '460px', headerTitle: (l) => l.cardCategories } })
+  registerPayloadHandler<Column>('ai_column_suggestion', { render: (d) => <ColumnCard data={d} />, renderOptions: { panelWidth: '440px', headerTitle: (l) => l.cardColumn } })
 }
 
 interface Articles { query: string; total: number; articles: Partial<Article>[] }
@@ -41,26 +43,28 @@ function List({ lead, children }: { lead?: ReactNode; children: ReactNode }) {
 }
 
 function ArticleList({ data }: { data: Articles }) {
+  const labels = useLabels()
   return (
-    <List lead={<>{data.articles.length} of {data.total} for <strong>{data.query}</strong></>}>
+    <List lead={<>{labels.foundOf(data.articles.length, data.total)} · <strong>{data.query}</strong></>}>
       {data.articles.map((a, i) => <ArticleCard key={a.article_id ?? a.pmid ?? i} article={a} />)}
     </List>
   )
 }
 
 export function ArticleCard({ article: a }: { article: Partial<Article> }) {
+  const labels = useLabels()
   const url = a.url ?? (a.pmid ? `https://pubmed.ncbi.nlm.nih.gov/${a.pmid}/` : a.doi ? `https://doi.org/${a.doi}` : '')
   return (
     <div className="ct-card">
       <h3>{url ? <Link url={url}>{a.title}</Link> : a.title}</h3>
-      <p className="ct-card-meta">{[authors(a.authors), a.journal, a.year || '', a.pmid && `PMID ${a.pmid}`].filter(Boolean).join(' · ')} {a.category && <span className="ct-tag">{a.category}</span>}</p>
-      {a.abstract && <details><summary>Abstract</summary><p>{a.abstract}</p></details>}
+      <p className="ct-card-meta">{[authors(a.authors, labels), a.journal, a.year || '', a.pmid && `PMID ${a.pmid}`].filter(Boolean).join(' · ')} {a.category && <span className="ct-tag">{a.category}</span>}</p>
+      {a.abstract && <details><summary>{labels.abstract}</summary><p>{a.abstract}</p></details>}
     </div>
   )
 }
 
-function authors(list: string[] = []): string {
-  return list.length > 3 ? `${list.slice(0, 3).join(', ')} et al.` : list.join(', ')
+function authors(list: string[] = [], labels: Labels): string {
+  return list.length > 3 ? labels.andOthers(list.slice(0, 3).join(', ')) : list.join(', ')
 }
 
 function PubMedCard({ data: a }: { data: PubMedArticle }) {
@@ -83,7 +87,8 @@ function WebResults({ data }: { data: { query: string; results: WebResult[] } })
 }
 
 function WebPage({ data }: { data: { url: string; title?: string; content: string; truncated?: boolean } }) {
-  return <><p className="ct-panel-lead"><Link url={data.url}>{data.title || data.url}</Link>{data.truncated && ' (beginning)'}</p><Markdown text={data.content} /></>
+  const labels = useLabels()
+  return <><p className="ct-panel-lead"><Link url={data.url}>{data.title || data.url}</Link>{data.truncated && ` (${labels.beginning})`}</p><Markdown text={data.content} /></>
 }
 
 function Reports({ reports }: { reports: Report[] }) {
@@ -91,7 +96,8 @@ function Reports({ reports }: { reports: Report[] }) {
 }
 
 function ReportHead({ report: r }: { report: Report }) {
-  return <div className="ct-card"><h3>{r.title}</h3><p className="ct-card-meta">Report {r.report_id} · {day(r.published_at)} · {r.article_count} articles</p><Markdown text={r.summary} /></div>
+  const labels = useLabels()
+  return <div className="ct-card"><h3>{r.title}</h3><p className="ct-card-meta">{labels.reportNumber(r.report_id)} · {day(r.published_at)} · {labels.articleCount(r.article_count)}</p><Markdown text={r.summary} /></div>
 }
 
 function ReportCard({ report }: { report: Report }) {
@@ -99,13 +105,15 @@ function ReportCard({ report }: { report: Report }) {
 }
 
 function Streams({ streams }: { streams: Stream[] }) {
-  return <List>{streams.map((s) => <div className="ct-card" key={s.stream_id}><h3>{s.name}</h3><p className="ct-card-meta">Stream {s.stream_id}</p><p>{s.purpose}</p></div>)}</List>
+  const labels = useLabels()
+  return <List>{streams.map((s) => <div className="ct-card" key={s.stream_id}><h3>{s.name}</h3><p className="ct-card-meta">{labels.streamNumber(s.stream_id)}</p><p>{s.purpose}</p></div>)}</List>
 }
 
 function StreamCard({ data: { stream, reports } }: { data: { stream: Stream; reports?: Report[] } }) {
+  const labels = useLabels()
   return (
     <List>
-      <div className="ct-card"><h3>{stream.name}</h3><p>{stream.purpose}</p><details><summary>Schema</summary><pre className="ct-json" tabIndex={0}>{JSON.stringify(stream.schema, null, 2)}</pre></details></div>
+      <div className="ct-card"><h3>{stream.name}</h3><p>{stream.purpose}</p><details><summary>{labels.schema}</summary><pre className="ct-json" tabIndex={0}>{JSON.stringify(stream.schema, null, 2)}</pre></details></div>
       {reports?.map((r) => <ReportHead key={r.report_id} report={r} />)}
     </List>
   )
@@ -154,11 +162,13 @@ function Suggestions({ data }: { data: { suggestions: StreamSuggestion[] } }) {
 }
 
 function Validations({ data }: { data: { results: Validation[]; summary?: string } }) {
-  return <List lead={data.summary}>{data.results.map((r, i) => <div className="ct-card" key={i}><span className="ct-tag" data-tone={r.status}>{r.status}</span> <code>{r.item}</code>{r.message && <p>{r.message}</p>}</div>)}</List>
+  const labels = useLabels()
+  return <List lead={data.summary}>{data.results.map((r, i) => <div className="ct-card" key={i}><span className="ct-tag" data-tone={r.status}>{labels.validity(r.status)}</span> <code>{r.item}</code>{r.message && <p>{r.message}</p>}</div>)}</List>
 }
 
 function Categories({ data }: { data: { categories: Category[] } }) {
-  return <List>{data.categories.map((c, i) => <div className="ct-card" key={i}><h3>{c.name}</h3>{c.description && <p>{c.description}</p>}<p className="ct-card-meta">{(c.article_ids?.length ?? 0) + (c.pmids?.length ?? 0)} articles</p></div>)}</List>
+  const labels = useLabels()
+  return <List>{data.categories.map((c, i) => <div className="ct-card" key={i}><h3>{c.name}</h3>{c.description && <p>{c.description}</p>}<p className="ct-card-meta">{labels.articleCount((c.article_ids?.length ?? 0) + (c.pmids?.length ?? 0))}</p></div>)}</List>
 }
 
 function ColumnCard({ data }: { data: Column }) {

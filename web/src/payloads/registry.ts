@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import type { CustomPayload } from '../api/types'
+import type { Labels } from '../labels'
 
 /** What a card may do with its payload (spec 002). */
 export interface PayloadCallbacks {
@@ -19,7 +20,7 @@ export interface PayloadHandler<T = any> {
   renderOptions?: {
     /** Any CSS width. */
     panelWidth?: string
-    headerTitle?: string
+    headerTitle?: string | ((labels: Labels) => string)
   }
   /** Given by pages that act on a decision; the panel then has buttons, unless the card has its own (`ownButtons`). */
   onAccept?: (data: T, payload: CustomPayload) => void | Promise<void>
@@ -37,6 +38,12 @@ export function registerPayloadHandler<T = any>(type: string, handler: PayloadHa
   return () => {
     if (registry.get(type) === handler) registry.delete(type)
   }
+}
+
+/** The title over a handler's cards; empty when it has none. */
+export function headerOf(handler: PayloadHandler | undefined, labels: Labels): string {
+  const title = handler?.renderOptions?.headerTitle
+  return typeof title === 'function' ? title(labels) : (title ?? '')
 }
 
 /** The page's handler, else the registered one. */

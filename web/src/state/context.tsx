@@ -1,9 +1,11 @@
 import { createContext, useContext, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react'
 import { createChatApi, type ChatApi, type ChatApiOptions } from '../api/client'
 import type { CustomPayload, PageContext } from '../api/types'
+import type { Labels } from '../labels'
 import { payloadsOf, textOf, type ActiveTool } from './run'
 import { ChatStore, type SendOptions } from './store'
 import type { ChatState, GeneralChatMessage } from './state'
+import { LabelsProvider } from './ui'
 
 const StoreContext = createContext<ChatStore | null>(null)
 
@@ -17,10 +19,12 @@ export interface ChatProviderProps extends ChatApiOptions {
   storageKey?: string
   /** The model that is asked; the service's default when absent. */
   model?: string
+  /** Words for every tray and document below; see defaultLabels. */
+  labels?: Partial<Labels>
 }
 
 /** Holds one conversation for the tray and for the page around it. */
-export function ChatProvider({ children, api, context, storageKey = 'default', model, ...options }: ChatProviderProps) {
+export function ChatProvider({ children, api, context, storageKey = 'default', model, labels, ...options }: ChatProviderProps) {
   const [latest] = useState(() => ({ options, model }))
   latest.options = options
   latest.model = model
@@ -42,7 +46,7 @@ export function ChatProvider({ children, api, context, storageKey = 'default', m
       store.disconnect()
     }
   }, [store])
-  return <StoreContext.Provider value={store}>{children}</StoreContext.Provider>
+  return <StoreContext.Provider value={store}><LabelsProvider labels={labels}>{children}</LabelsProvider></StoreContext.Provider>
 }
 
 /** The store of the nearest ChatProvider. */

@@ -1,4 +1,4 @@
-import { createContext, useContext, type ReactNode } from 'react'
+import { createContext, useContext, useMemo, type ReactNode } from 'react'
 import { defaultLabels, type Labels } from '../labels'
 import type { CustomPayload, User } from '../api/types'
 import type { PayloadHandler, PayloadHandlers } from '../payloads/registry'
@@ -6,7 +6,6 @@ import type { GeneralChatMessage } from './state'
 
 /** What the parts of one tray share. */
 export interface TrayContext {
-  labels: Labels
   handlers: PayloadHandlers
   handlerOf: (type: string) => PayloadHandler | undefined
   me: User | null
@@ -18,7 +17,7 @@ export interface TrayContext {
 }
 
 const Context = createContext<TrayContext>({
-  labels: defaultLabels, handlers: {}, handlerOf: () => undefined, me: null, openPayload: () => undefined, openDiagnostics: () => undefined, announce: () => undefined,
+  handlers: {}, handlerOf: () => undefined, me: null, openPayload: () => undefined, openDiagnostics: () => undefined, announce: () => undefined,
 })
 
 export function TrayContextProvider({ value, children }: { value: TrayContext; children: ReactNode }) {
@@ -29,6 +28,16 @@ export function useTray(): TrayContext {
   return useContext(Context)
 }
 
+const Words = createContext<Labels>(defaultLabels)
+
+/** Gives words to what is below it; those left out are as above it. */
+export function LabelsProvider({ labels, children }: { labels?: Partial<Labels>; children: ReactNode }) {
+  const above = useContext(Words)
+  const all = useMemo(() => (labels ? { ...above, ...labels } : above), [above, labels])
+  return <Words.Provider value={all}>{children}</Words.Provider>
+}
+
+/** The words of the nearest ChatTray, DocumentPane or ChatProvider. */
 export function useLabels(): Labels {
-  return useContext(Context).labels
+  return useContext(Words)
 }

@@ -43,7 +43,7 @@ export type Part =
   | { kind: 'tool'; key: string; tool: ToolView }
   | { kind: 'threads'; key: string; threads: ThreadView[]; order: { thread: string; part: Part }[] }
   | { kind: 'media'; key: string; type: string; props: Record<string, unknown> }
-  | { kind: 'error'; key: string; message: string }
+  | { kind: 'error'; key: string; code: string; message: string }
   | { kind: 'approval'; key: string; approval: ApprovalView }
 
 /** A section is a block: a call of the model, or a phase of tools (spec 004). */
@@ -132,7 +132,7 @@ function partOf(m: Folded, tools: Map<string, ToolView>, shown: Set<string>, ove
       return { kind: 'approval', key: `approval:${id}`, approval: { id, tool: text(m.props.name), input: m.props.input, message: text(m.props.message), expiresAt: text(m.props.expires_at), approved } }
     }
     case 'error':
-      return { kind: 'error', key, message: text(m.props.message) }
+      return { kind: 'error', key, code: text(m.props.code), message: text(m.props.message) }
     default:
       return null
   }
