@@ -78,7 +78,7 @@ var said = map[string]string{
 	"search_articles": saidArticles, "list_reports": saidReports, "get_report": saidReport,
 	"list_streams": saidStreams, "get_stream": saidStream, "search_pubmed": saidArticles,
 	"get_pubmed_article": "A title\nPMID: 33283989", "web_search": "The web search found 0 results.",
-	"fetch_webpage": "# A page", "get_payload": "Payload 0123abcd of type report_list",
+	"fetch_webpage": "# A page", "get_payload": "Payload 0123abcd of type report_list", "open_article": "An open title",
 	"plan_document": saidPlan, "write_block": "Written.", "read_document": saidDocument,
 	"delete_block": "Marked.", "move_block": "Moved.", "edit_block": "Edited.",
 }
@@ -179,6 +179,7 @@ func TestAnswers(t *testing.T) {
 		{ask: "PMID 33283989", calls: []string{`get_pubmed_article {"pmid":"33283989"}`}, says: []string{"> **get_pubmed_article**: A title"}},
 		{ask: "search the web for gold price", calls: []string{`web_search {"query":"gold price"}`}, says: []string{"0 results"}},
 		{ask: "Read https://example.com/a_b?c=d.", calls: []string{`fetch_webpage {"url":"https://example.com/a_b?c=d"}`}, says: []string{"# A page"}},
+		{ask: "open article 8", calls: []string{`open_article {"article_id":8}`}, says: []string{"An open title"}},
 		{ask: "show payload 0123abcd", calls: []string{`get_payload {"payload_id":"0123abcd"}`}, says: []string{"report_list"}},
 		{
 			ask: "hello", without: []string{"get_stream", "list_streams", "write_block"},

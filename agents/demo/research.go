@@ -299,6 +299,11 @@ func showPayload(s *scene, m []string) reply {
 	return s.relay("get_payload", "another page", "I get it.", object{"payload_id": m[1]})
 }
 
+// openArticle has the page open one of its articles.
+func openArticle(s *scene, m []string) reply {
+	return s.relay("open_article", "a report's tab Articles", "I ask the page to open it.", object{"article_id": number(m[1])})
+}
+
 // relay calls one tool and quotes what it said.
 func (s *scene) relay(tool, where, text string, args object) reply {
 	if !s.offered(tool) {

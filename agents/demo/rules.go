@@ -63,6 +63,9 @@ var rules = compile([]rule{
 	// Client actions.
 	{`^(?:close(?: the)?(?: chat| tray)?|bye|goodbye|that'?s all|done)\W*$`, nil, closeChat},
 
+	// Tools of the page.
+	{`^(?:please )?open article (\d{1,9})\b`, nil, openArticle},
+
 	// Looking things up.
 	{`https?://\S+`, nil, fetchPage},
 	{`\bsearch (?:the )?(?:web|internet|online)\b|\bweb search\b|\bon the (?:web|internet)\b`, nil, searchWeb},

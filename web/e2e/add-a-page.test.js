@@ -7,33 +7,14 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build, preview } from 'vite'
-import { browser, call, service, until } from './world.js'
+import { browser, call, listening, model, service, until } from './world.js'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 
 /** A model that calls the tool, and writes a note when it is asked for one. */
-function scripted() {
-  return createServer(async (request, response) => {
-    let body = ''
-    for await (const piece of request) body += piece
-    const { messages } = JSON.parse(body)
-    const said = messages.at(-1)
-    const delta = said.role === 'tool' ? { content: `These are open: ${JSON.parse(said.content.match(/\{.*\}/s)[0]).orders.map((o) => o.customer).join(', ')}.` }
-      : /note/i.test(said.content) ? { content: 'Here is a note.\n\nORDER_NOTE: {"order_id": 2, "note": "Call before delivery"}' }
-        : { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'find_orders', arguments: '{"state":"open"}' } }] }
-    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    const send = (choice) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`)
-    send({ delta })
-    send({ delta: {}, finish_reason: delta.tool_calls ? 'tool_calls' : 'stop' })
-    response.end('data: [DONE]\n\n')
-  })
-}
-
-async function listening(server) {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return server.address().port
-}
+const scripted = () => model((said) => (said.role === 'tool' ? { content: `These are open: ${JSON.parse(said.content.match(/\{.*\}/s)[0]).orders.map((o) => o.customer).join(', ')}.` }
+  : /note/i.test(said.content) ? { content: 'Here is a note.\n\nORDER_NOTE: {"order_id": 2, "note": "Call before delivery"}' }
+    : { call: ['find_orders', { state: 'open' }] }))
 
 /** A port that nobody uses. */
 async function freePort() {
@@ -63,11 +44,11 @@ test('docs/add-a-page.md: its steps give a page with a tool and a payload', asyn
   symlinkSync(web, join(modules, '@chattray/react'))
   for (const name of ['react', 'react-dom', 'vite', '@vitejs/plugin-react']) symlinkSync(join(web, 'node_modules', name), join(modules, name))
 
-  const model = scripted()
+  const upstream = scripted()
   const orders = spawn(process.execPath, ['orders.mjs'], { cwd: work, stdio: 'inherit' })
   const chromium = await browser()
   const server = await service({
-    CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(model)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted', CHATTRAY_PAGES: join(work, 'pages'),
+    CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted', CHATTRAY_PAGES: join(work, 'pages'),
   })
   let shown
   try {
@@ -95,8 +76,8 @@ test('docs/add-a-page.md: its steps give a page with a tool and a payload', asyn
     await chromium.close()
     await server.kill()
     orders.kill()
-    model.closeAllConnections()
-    model.close()
+    upstream.closeAllConnections()
+    upstream.close()
     await shown?.close()
     await until('the stand-in has ended', async () => orders.exitCode !== null || orders.signalCode !== null)
   }

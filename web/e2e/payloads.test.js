@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { browser, call, service } from './world.js'
+import { browser, call, service, tab, until } from './world.js'
 
 let server, chromium, page
 before(async () => {
@@ -126,4 +126,50 @@ test('diagnostics are for the admin only', async () => {
   } finally {
     await guarded.kill()
   }
+})
+
+test('the page’s own tool is called, does its work on the page, and the model reads the outcome', async () => {
+  await page.goto(`${server.url}/#/reports/1/articles`)
+  const id = Number((await call(server.url, 'GET', '/api/reports/1')).articles[1].article_id)
+  const { title } = (await call(server.url, 'GET', '/api/reports/1')).articles[1]
+  await page.getByRole('button', { name: title }).waitFor()
+  await page.ask(`open article ${id}`)
+  await page.settled()
+  assert.equal(await page.getByRole('button', { name: title }).first().getAttribute('aria-pressed'), 'true')
+  assert.ok((await page.answers.last().textContent()).includes(title))
+  await page.locator('.ct-tool[data-tool=open_article][data-status=completed]').waitFor()
+  await page.ask('open article 99999')
+  await page.settled()
+  await page.locator('.ct-tool[data-tool=open_article][data-status=error]').waitFor()
+  assert.match(await page.answers.last().textContent(), /This report has no article 99999/)
+})
+
+test('a call that waits when the page is loaded is taken up, by one of two tabs', async () => {
+  const place = `${server.url}/#/reports/1/articles`
+  await page.goto(place)
+  await page.ask('hello')
+  await page.settled()
+  await page.goto('about:blank')
+  const { conversation_id: chat } = (await call(server.url, 'GET', '/api/chats')).items[0]
+  const { articles: [, article] } = await call(server.url, 'GET', '/api/reports/1')
+  const elsewhere = new AbortController()
+  const started = await fetch(`${server.url}/api/chat/stream`, {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, signal: elsewhere.signal, body: JSON.stringify({
+      message: `open article ${article.article_id}`, conversation_id: chat, context: { current_page: 'reports' }, on_disconnect: 'continue',
+      client_tools: [{ name: 'open_article', description: 'Opens an article.', input_schema: { type: 'object' } }],
+    }),
+  })
+  const run = started.headers.get('X-Run-Id')
+  await until('the run waits', async () => (await call(server.url, 'GET', `/api/chat/runs/${run}`)).state === 'waiting')
+  elsewhere.abort()
+  const outcomes = []
+  page.context().on('request', (request) => request.url().endsWith('/tool_results') && outcomes.push(request.postData()))
+  const tabs = await Promise.all([tab(page.context(), place), tab(page.context(), place)])
+  for (const one of tabs) {
+    await one.locator('.ct-tool[data-tool=open_article][data-status=completed]').waitFor()
+    await one.settled()
+    assert.ok((await one.answers.last().textContent()).includes(article.title))
+    assert.deepEqual(one.bad, [])
+  }
+  assert.equal(outcomes.length, 1, 'one tab ran it')
 })

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
+import { createServer as createHttpServer } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -74,6 +75,27 @@ export async function line(url) {
       server.close()
     },
   }
+}
+
+/** A model behind the usual interface: reply gives what it says to the last message, or the tool that it calls. */
+export function model(reply) {
+  return createHttpServer(async (request, response) => {
+    let body = ''
+    for await (const piece of request) body += piece
+    const { content, call: called } = reply(JSON.parse(body).messages.at(-1))
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    const send = (choice) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`)
+    send({ delta: called ? { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: called[0], arguments: JSON.stringify(called[1]) } }] } : { content } })
+    send({ delta: {}, finish_reason: called ? 'tool_calls' : 'stop' })
+    response.end('data: [DONE]\n\n')
+  })
+}
+
+/** Has a server listen, and gives its port. */
+export async function listening(server) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server.address().port
 }
 
 /** Starts Chromium. Pages of a context note everything that must not happen: errors, and requests to elsewhere. */

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'react'
-import { Markdown, payloadHandlerFor, useChatContext, type Article, type Category, type ChatApi, type Column, type PayloadHandlers, type Report } from '../../src'
+import { Markdown, payloadHandlerFor, useChatContext, useClientTool, type Article, type Category, type ChatApi, type Column, type PayloadHandlers, type Report } from '../../src'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go, href } from '../route'
@@ -55,7 +55,7 @@ function ReportPage({ api, id, tab, setTray }: { api: ChatApi; id: number; tab: 
         ...(article && { current_article: { article_id: article.article_id, pmid: article.pmid, title: article.title } }),
       },
       starters: tab === 'articles'
-        ? [{ label: 'Categorize the articles' }, { label: 'Add a column for study design' }, { label: 'Find articles about safety' }]
+        ? [{ label: 'Categorize the articles' }, { label: 'Add a column for study design' }, { label: `Open article ${report?.articles?.[0]?.article_id ?? 1}` }, { label: 'Find articles about safety' }]
         : [{ label: `Summarize report ${id}` }, { label: 'What does this report say?' }, { label: 'List the reports' }],
       payloadHandlers: tab === 'articles' ? handlers : undefined,
     })
@@ -95,6 +95,7 @@ function Articles({ report, categories, columns, chosen, onChoose, onUngroup }: 
     : [{ name: '', articles }]
   return (
     <>
+      <OpenArticle articles={articles} onChoose={onChoose} />
       {categories && <p className="ct-row app-grouped"><span>Grouped as the assistant proposed.</span><button type="button" className="ct-button ct-small" onClick={onUngroup}>Ungroup</button></p>}
       {groups.map((group) => (
         <section key={group.name}>
@@ -104,6 +105,21 @@ function Articles({ report, categories, columns, chosen, onChoose, onUngroup }: 
       ))}
     </>
   )
+}
+
+/** Lets the model open an article in the table, as a click does. */
+function OpenArticle({ articles, onChoose }: { articles: Article[]; onChoose: (article: Article) => void }) {
+  useClientTool<{ article_id: number }>({
+    name: 'open_article', description: 'Opens an article of the report on the user’s screen and gives its abstract.',
+    input_schema: { type: 'object', properties: { article_id: { type: 'integer', description: 'As in the report.' } }, required: ['article_id'] },
+    handler: ({ article_id: id }) => {
+      const article = articles.find((a) => a.article_id === id)
+      if (!article) throw new Error(`This report has no article ${id}; it has ${articles.map((a) => a.article_id).join(', ')}.`)
+      onChoose(article)
+      return { title: article.title, year: article.year, abstract: article.abstract ?? '' }
+    },
+  })
+  return null
 }
 
 function ArticleTable({ articles, columns, chosen, onChoose }: { articles: Article[]; columns: Column[]; chosen: Article | null; onChoose: (article: Article | null) => void }) {

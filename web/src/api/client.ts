@@ -38,6 +38,8 @@ export interface ChatApi {
   cancelRun(runId: string): Promise<Run>
   /** Allows or denies a call that waits for the user. */
   answerApproval(runId: string, approvalId: string, approved: boolean): Promise<Run>
+  /** Gives the outcome of a tool of the page. The first one counts; the same one may be sent again. */
+  postToolResult(runId: string, toolUseId: string, output: unknown, isError?: boolean): Promise<Run>
   getRun(runId: string): Promise<Run>
   getDiagnostics(runId: string): Promise<Diagnostics>
   getToolCall(runId: string, index: number): Promise<ToolCall>
@@ -105,6 +107,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     sendMessage: (request, signal) => json('POST', '/api/chat', request, signal),
     cancelRun: (run) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/cancel`),
     answerApproval: (run, approval, approved) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/approvals/${encodeURIComponent(approval)}`, { approved }),
+    postToolResult: (run, id, output, isError = false) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/tool_results`, { tool_use_id: id, output, ...(isError && { is_error: true }) }),
     getRun: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}`),
     getDiagnostics: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}/diagnostics`),
     getToolCall: (run, index) => get(`/api/chat/runs/${encodeURIComponent(run)}/tools/${index}`),

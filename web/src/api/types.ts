@@ -31,6 +31,7 @@ export type ReportList = Schemas['ReportList']
 export type Article = Schemas['Article']
 export type Problem = Schemas['Problem']
 export type Attachment = Schemas['Attachment']
+export type ClientToolSpec = Schemas['ClientTool']
 export type Code = Schemas['Code']
 
 /** What the page shows; unknown keys are kept and given to the prompt. */

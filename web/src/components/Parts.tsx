@@ -91,6 +91,9 @@ function Threads({ part, runId, streaming }: { part: Extract<Part, { kind: 'thre
   )
 }
 
+/** What the service asks when a tool has no words of its own; the title says it already. */
+const usual = (tool: string) => `The assistant wants to run ${tool}. Approve it?`
+
 /** A call that waits until the user allows or denies it. */
 function Approval({ approval, runId }: { approval: ApprovalView; runId?: string }) {
   const labels = useLabels()
@@ -104,7 +107,7 @@ function Approval({ approval, runId }: { approval: ApprovalView; runId?: string 
   return (
     <div className="ct-approval" data-waits={waits} role="group" aria-label={labels.approvalTitle}>
       <p><ShieldIcon /><strong>{waits ? labels.approvalTitle : approval.approved ? labels.approved : labels.denied}</strong> <code>{approval.tool}</code></p>
-      {approval.message && <p>{approval.message}</p>}
+      {approval.message && approval.message !== usual(approval.tool) && <p>{approval.message}</p>}
       <pre dir="ltr" tabIndex={0}>{JSON.stringify(approval.input ?? {}, null, 2)}</pre>
       {state.problem && <p className="ct-composer-problem" role="alert">{state.problem}</p>}
       {waits && (

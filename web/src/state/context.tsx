@@ -1,8 +1,9 @@
-import { createContext, useContext, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode } from 'react'
+import { createContext, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
 import { createChatApi, type ChatApi, type ChatApiOptions } from '../api/client'
 import type { CustomPayload, PageContext } from '../api/types'
 import type { Labels } from '../labels'
 import { payloadsOf, textOf, type ActiveTool } from './run'
+import type { ClientTool } from './clientTools'
 import { ChatStore, type SendOptions } from './store'
 import type { ChatState, GeneralChatMessage } from './state'
 import { LabelsProvider } from './ui'
@@ -19,12 +20,14 @@ export interface ChatProviderProps extends ChatApiOptions {
   storageKey?: string
   /** The model that is asked; the service's default when absent. */
   model?: string
+  /** Tools that the page runs for the model; see useClientTool. */
+  clientTools?: readonly ClientTool[]
   /** Words for every tray and document below; see defaultLabels. */
   labels?: Partial<Labels>
 }
 
 /** Holds one conversation for the tray and for the page around it. */
-export function ChatProvider({ children, api, context, storageKey = 'default', model, labels, ...options }: ChatProviderProps) {
+export function ChatProvider({ children, api, context, storageKey = 'default', model, labels, clientTools, ...options }: ChatProviderProps) {
   const [latest] = useState(() => ({ options, model }))
   latest.options = options
   latest.model = model
@@ -46,7 +49,7 @@ export function ChatProvider({ children, api, context, storageKey = 'default', m
       store.disconnect()
     }
   }, [store])
-  return <StoreContext.Provider value={store}><LabelsProvider labels={labels}>{children}</LabelsProvider></StoreContext.Provider>
+  return <StoreContext.Provider value={store}><LabelsProvider labels={labels}>{clientTools?.map((tool) => <Offered key={tool.name} tool={tool} />)}{children}</LabelsProvider></StoreContext.Provider>
 }
 
 /** The store of the nearest ChatProvider. */
@@ -54,6 +57,25 @@ export function useChatStore(): ChatStore {
   const store = useContext(StoreContext)
   if (!store) throw new Error('There is no ChatProvider above this component.')
   return store
+}
+
+/**
+ * Offers a tool to the model while the component is there: the model calls it, the page runs the handler, the model reads
+ * the outcome. The handler may change at every render. A page that is reloaded before it has answered is asked again.
+ */
+export function useClientTool<I = any>(tool: ClientTool<I>): void {
+  const store = useChatStore()
+  const latest = useRef(tool)
+  useEffect(() => {
+    latest.current = tool
+  })
+  const spec = JSON.stringify([tool.name, tool.description, tool.input_schema])
+  useEffect(() => store.clientTools.register({ ...latest.current, handler: (input, call) => latest.current.handler(input as I, call) }), [store, spec])
+}
+
+function Offered({ tool }: { tool: ClientTool }) {
+  useClientTool(tool)
+  return null
 }
 
 /** The whole state, and a render for each change of it. */

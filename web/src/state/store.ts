@@ -1,7 +1,8 @@
 import { ApiError, isAbort } from '../api/errors'
 import type { ChatApi } from '../api/client'
-import type { Attachment, ChatRequest, PageContext, SuggestedAction } from '../api/types'
+import type { Attachment, ChatRequest, MessageFrame, PageContext, SuggestedAction } from '../api/types'
 import { newKey } from '../api/client'
+import { ClientTools } from './clientTools'
 import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type GeneralChatMessage } from './state'
 
 /** Limits of a store. */
@@ -37,6 +38,8 @@ export interface StoreOptions {
  */
 export class ChatStore {
   readonly api: ChatApi
+  /** The tools that the page runs for the model. */
+  readonly clientTools: ClientTools
   private readonly options: StoreOptions
   private state: ChatState = emptyState
   private shown: ChatState = emptyState
@@ -51,6 +54,7 @@ export class ChatStore {
   constructor(options: StoreOptions) {
     this.options = options
     this.api = options.api
+    this.clientTools = new ClientTools(options.api, options.storageKey ?? '')
     this.channel = options.storageKey && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(`chattray:${options.storageKey}`) : null
   }
 
@@ -83,6 +87,7 @@ export class ChatStore {
   disconnect(): void {
     this.reader?.abort()
     this.reader = null
+    this.clientTools.leave()
   }
 
   dispatch(event: ChatEvent): void {
@@ -134,6 +139,7 @@ export class ChatStore {
     if (this.state.isLoading) return
     this.lastRequest = { message, options }
     const { conversationId } = this.state
+    const tools = this.clientTools.specs()
     this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : this.mine(message, options), replaces: options.editMessageId ?? options.regenerateMessageId })
     const request: ChatRequest = {
       message, context: this.context, interaction_type: options.interactionType ?? 'text_input',
@@ -142,6 +148,7 @@ export class ChatStore {
       ...(options.editMessageId && { edit_message_id: options.editMessageId }),
       ...(options.regenerateMessageId && { regenerate_message_id: options.regenerateMessageId }),
       ...(options.attachments?.length && { attachments: options.attachments }),
+      ...(tools.length > 0 && { client_tools: tools }),
       ...(this.options.model?.() && { model: this.options.model() }),
     }
     await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: (link) => this.dispatch({ type: 'link', link }) }), options.editMessageId)
@@ -165,6 +172,7 @@ export class ChatStore {
       for await (const { data } of open(reader.signal)) {
         if (reader.signal.aborted) return
         this.dispatch({ type: 'frame', frame: data })
+        this.serve(data)
         const { run, conversationId } = this.state
         if (!told && run?.runId && conversationId !== null) {
           told = true
@@ -177,6 +185,14 @@ export class ChatStore {
     } finally {
       if (this.reader === reader) this.reader = null
     }
+  }
+
+  /** Has the page's tools do what a frame asks for, or lets go of what is answered. */
+  private serve(frame: MessageFrame): void {
+    const { run } = this.state
+    if (!run) this.clientTools.leave()
+    else if (frame.type === 'client_tool_call' && frame.props) this.clientTools.take(run.runId, frame.props)
+    else if (frame.type === 'tool_result' && typeof frame.props?.id === 'string') this.clientTools.drop(run.runId, frame.props.id)
   }
 
   /** The run ended without our seeing its end: what is kept tells. */

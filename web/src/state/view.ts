@@ -148,6 +148,9 @@ function collectTools(run: RunView): Map<string, ToolView> {
         key: id, index: -1, name: text(m.props.name), input: parsed(text(m.props.arguments)), output: '', isError: false,
         status: run.outcome ? 'cancelled' : 'preparing', progress: 0, stage: '', message: '',
       })
+    } else if (m.type === 'client_tool_call') {
+      const asked = tools.get(id)
+      if (asked && !run.outcome) tools.set(id, { ...asked, input: m.props.input, status: 'running' })
     } else if (m.type === 'tool_result') {
       const done = m.props.status === 'completed' || m.props.status === 'error'
       tools.set(id, {

@@ -1,0 +1,210 @@
+import type { ChatApi } from '../api/client'
+import { ApiError } from '../api/errors'
+import type { ClientToolSpec, Props } from '../api/types'
+
+/** Limits of the tools that a page runs. */
+export const CLIENT_TOOL_LIMITS = {
+  /** How long a page may take to register the tool of a call, in milliseconds. */
+  absent: 3_000,
+  /** Characters of an error that the model reads. */
+  error: 2_000,
+  /** Times that the service is asked again while it is away, and the waits between, in milliseconds. */
+  attempts: 12,
+  firstWait: 250,
+  longestWait: 10_000,
+  /** Answered calls that the browser remembers. */
+  remembered: 64,
+}
+
+/** What a handler knows about its call. */
+export interface ClientToolCall {
+  runId: string
+  toolUseId: string
+  /** Aborted when the outcome is no longer wanted: the run has ended, or another chat was opened. */
+  signal: AbortSignal
+}
+
+/** A tool that the page runs for the model. */
+export interface ClientTool<I = any> extends ClientToolSpec {
+  /** Gives the outcome: any JSON, of which the model reads a string as it is. What it throws, the model reads as an error. */
+  handler: (input: I, call: ClientToolCall) => unknown
+}
+
+interface Call {
+  runId: string
+  id: string
+  name: string
+  input: unknown
+}
+
+interface Outcome {
+  output: unknown
+  is_error?: true
+}
+
+/**
+ * Runs the page's tools. A call is answered once: it is taken under a lock that all tabs share, and only while the run
+ * still waits for it. A page that is left before its answer leaves the call open, for the next one.
+ */
+export class ClientTools {
+  private readonly api: ChatApi
+  private readonly name: string
+  private readonly tools = new Map<string, ClientTool>()
+  private readonly changed = new EventTarget()
+  private readonly calls = new Map<string, AbortController>()
+
+  /** The name tells this browser's chats apart; without one nothing is remembered. */
+  constructor(api: ChatApi, name: string) {
+    this.api = api
+    this.name = name
+  }
+
+  /** Offers a tool from the next message on, until the function returned is called. */
+  register(tool: ClientTool): () => void {
+    this.tools.set(tool.name, tool)
+    this.changed.dispatchEvent(new Event('change'))
+    return () => {
+      if (this.tools.get(tool.name) === tool) this.tools.delete(tool.name)
+    }
+  }
+
+  /** What a request says about the tools. */
+  specs(): ClientToolSpec[] {
+    return [...this.tools.values()].map(({ name, description, input_schema }) => ({ name, description, input_schema }))
+  }
+
+  /** Takes a call that the service asks for, also one that was asked for before. */
+  take(runId: string, props: Props): void {
+    const { id, name, input } = props
+    if (typeof id !== 'string' || typeof name !== 'string' || this.calls.has(keyOf(runId, id))) return
+    const leave = new AbortController()
+    this.calls.set(keyOf(runId, id), leave)
+    void this.run({ runId, id, name, input }, leave.signal).catch((error: unknown) => leave.signal.aborted || console.error(error))
+  }
+
+  /** Lets go of a call that has its outcome. */
+  drop(runId: string, id: string): void {
+    this.calls.get(keyOf(runId, id))?.abort()
+  }
+
+  /** Lets go of all calls; they are taken again when their run is followed again. */
+  leave(): void {
+    for (const call of this.calls.values()) call.abort()
+    this.calls.clear()
+  }
+
+  private async run(call: Call, signal: AbortSignal): Promise<void> {
+    if (!this.tools.has(call.name)) await this.registered(call.name, signal)
+    await locked(`chattray:tool:${keyOf(call.runId, call.id)}`, signal, async () => {
+      if (signal.aborted || this.isAnswered(call) || !(await this.waits(call, signal))) return
+      const outcome = await this.outcomeOf(call, signal)
+      if (signal.aborted) return
+      await this.send(call, outcome, signal)
+      this.remember(call)
+    })
+  }
+
+  private async waits(call: Call, signal: AbortSignal): Promise<boolean> {
+    const run = await insist(signal, () => this.api.getRun(call.runId))
+    return run.state === 'waiting' && !signal.aborted
+  }
+
+  /** Waits a moment for a tool whose component is not there yet. */
+  private registered(name: string, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        this.changed.removeEventListener('change', look)
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const look = () => this.tools.has(name) && end()
+      const timer = setTimeout(end, CLIENT_TOOL_LIMITS.absent)
+      this.changed.addEventListener('change', look)
+      signal.addEventListener('abort', end)
+    })
+  }
+
+  private async outcomeOf(call: Call, signal: AbortSignal): Promise<Outcome> {
+    const tool = this.tools.get(call.name)
+    if (!tool) return failed(`The page that is open has no tool ${call.name}.`)
+    try {
+      const output = (await tool.handler(call.input, { runId: call.runId, toolUseId: call.id, signal })) ?? null
+      return JSON.stringify(output) === undefined ? failed(`The tool ${call.name} gave what is no JSON.`) : { output }
+    } catch (error) {
+      return failed(error instanceof Error && error.message ? error.message : `The tool ${call.name} failed.`)
+    }
+  }
+
+  /** Sends an outcome. What the service refuses is told to the model; that the call is over is no fault. */
+  private async send(call: Call, outcome: Outcome, signal: AbortSignal): Promise<void> {
+    try {
+      await insist(signal, () => this.api.postToolResult(call.runId, call.id, outcome.output, outcome.is_error))
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (error.status === 404 || error.status === 409) return
+      if (error.retryable || outcome.is_error) throw error
+      await this.send(call, failed(`The result could not be sent: ${error.message}`), signal)
+    }
+  }
+
+  private isAnswered(call: Call): boolean {
+    return this.remembered().includes(keyOf(call.runId, call.id))
+  }
+
+  private remember(call: Call): void {
+    if (!this.name) return
+    try {
+      localStorage.setItem(`chattray:${this.name}:answered`, JSON.stringify([...this.remembered(), keyOf(call.runId, call.id)].slice(-CLIENT_TOOL_LIMITS.remembered)))
+    } catch {
+      // without storage the run's state has to do
+    }
+  }
+
+  private remembered(): unknown[] {
+    try {
+      const kept: unknown = this.name ? JSON.parse(localStorage.getItem(`chattray:${this.name}:answered`) ?? '[]') : []
+      return Array.isArray(kept) ? kept : []
+    } catch {
+      return []
+    }
+  }
+}
+
+const keyOf = (runId: string, id: string) => `${runId}:${id}`
+
+const failed = (message: string): Outcome => ({ output: message.slice(0, CLIENT_TOOL_LIMITS.error), is_error: true })
+
+/** Does something while no other tab does it. Pages without TLS have no locks; there the service takes the first outcome. */
+async function locked(name: string, signal: AbortSignal, act: () => Promise<void>): Promise<void> {
+  if (typeof navigator === 'undefined' || !navigator.locks) return act()
+  try {
+    await navigator.locks.request(name, { signal }, act)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+/** Asks again while the service is away. */
+async function insist<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.retryable || signal.aborted || attempt >= CLIENT_TOOL_LIMITS.attempts) throw error
+      await pause(Math.min(CLIENT_TOOL_LIMITS.firstWait * 2 ** attempt, CLIENT_TOOL_LIMITS.longestWait), signal)
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+  })
+}
