@@ -1,4 +1,4 @@
-import { memo, useMemo, useState } from 'react'
+import { memo, useEffect, useMemo, useRef, useState } from 'react'
 import type { CustomPayload, SuggestedAction } from '../api/types'
 import { failureWords, statusWords } from '../labels'
 import { CopyButton } from '../markdown/Markdown'
@@ -89,6 +89,7 @@ function Answer({ message, last, busy, onAction }: MessageProps) {
   const parts = useMemo(() => (sections ? [] : partsOfContent(message.content, message.tool_history)), [sections, message.content, message.tool_history])
   const payloads = useMemo(() => (live && view ? payloadsOf(view) : (message.payloads ?? [])).filter(openable), [live, view, message.payloads])
   const empty = !sections && parts.length === 0
+  const box = useRecalled(message, live)
   if (live && empty) {
     return (
       <article className="ct-message" data-role="assistant" aria-label={labels.assistant}>
@@ -97,7 +98,7 @@ function Answer({ message, last, busy, onAction }: MessageProps) {
     )
   }
   return (
-    <article className="ct-message" data-role="assistant" data-status={live ? 'streaming' : message.status} aria-label={labels.assistant} aria-busy={live || undefined}>
+    <article ref={box} className="ct-message" data-role="assistant" data-status={live ? 'streaming' : message.status} aria-label={labels.assistant} aria-busy={live || undefined}>
       {!(empty && message.status === 'error') && (
         <div className="ct-bubble">
           {sections ? <Sections sections={sections} runId={message.run_id} streaming={live} /> : <Parts parts={parts} runId={message.run_id} streaming={false} />}
@@ -112,6 +113,24 @@ function Answer({ message, last, busy, onAction }: MessageProps) {
       {!live && <AnswerTools message={message} last={last} busy={busy} />}
     </article>
   )
+}
+
+/** Has an answer's run read again once the answer is in sight. */
+function useRecalled(message: GeneralChatMessage, live: boolean) {
+  const box = useRef<HTMLElement>(null)
+  const store = useChatStore()
+  const wanted = !live && !message.view && message.run_id !== undefined
+  useEffect(() => {
+    if (!wanted || !box.current) return
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return
+      seen.disconnect()
+      store.recall(message)
+    })
+    seen.observe(box.current)
+    return () => seen.disconnect()
+  }, [store, message, wanted])
+  return box
 }
 
 /** The status of the answer that is being written; no message of the service has it. */

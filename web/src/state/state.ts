@@ -5,7 +5,7 @@ import { sectionsOf } from './view'
 /** A message as the tray shows it: what the service keeps, and for answers of this visit the run that made it. */
 export interface GeneralChatMessage extends Omit<Message, 'conversation_id'> {
   conversation_id?: number
-  /** The run as it was seen, with reasoning and threads; absent on messages that were loaded. */
+  /** The run with its reasoning and threads; of a message that was loaded it comes later, and only if it has such. */
   view?: RunView
 }
 
@@ -52,6 +52,7 @@ export type ChatEvent =
   | { type: 'failed'; failure: Failure }
   | { type: 'settled' }
   | { type: 'dismiss' }
+  | { type: 'recalled'; messageId: string; view: RunView }
   | { type: 'renamed'; title: string }
   | { type: 'feedback'; messageId: string; feedback: Feedback }
   | { type: 'resolved'; payloadId: string; outcome: 'accepted' | 'rejected' }
@@ -83,6 +84,8 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, run: null, isLoading: false, link: 'idle' }
     case 'dismiss':
       return { ...state, error: null }
+    case 'recalled':
+      return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, view: event.view } : m)) }
     case 'renamed':
       return { ...state, title: event.title }
     case 'feedback':

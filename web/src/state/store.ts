@@ -3,6 +3,8 @@ import type { ChatApi } from '../api/client'
 import type { Attachment, ChatRequest, MessageFrame, PageContext, SuggestedAction } from '../api/types'
 import { newKey } from '../api/client'
 import { ClientTools } from './clientTools'
+import { emptyRun, reduceRun } from './run'
+import { showsMore } from './view'
 import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type GeneralChatMessage } from './state'
 
 /** Limits of a store. */
@@ -12,6 +14,8 @@ export const STORE_LIMITS = {
   /** Shortest and longest time between two renders of a stream, in milliseconds. */
   shortestFrame: 16,
   longestFrame: 400,
+  /** Frames of a kept run that are read for its reasoning and threads. */
+  recalledFrames: 20_000,
 }
 
 export interface SendOptions {
@@ -49,6 +53,9 @@ export class ChatStore {
   private flushing: ReturnType<typeof setTimeout> | number | null = null
   private cost = 0
   private readonly channel: BroadcastChannel | null
+  private recalling = Promise.resolve()
+  private recalls = new AbortController()
+  private readonly recalled = new Set<string>()
   private lastRequest: { message: string; options: SendOptions } | null = null
 
   constructor(options: StoreOptions) {
@@ -88,6 +95,9 @@ export class ChatStore {
     this.reader?.abort()
     this.reader = null
     this.clientTools.leave()
+    this.recalls.abort()
+    this.recalls = new AbortController()
+    this.recalled.clear()
   }
 
   dispatch(event: ChatEvent): void {
@@ -277,6 +287,34 @@ export class ChatStore {
     const known = this.state.messages.at(-1)?.id
     if (!chat || this.state.isLoading || this.state.conversationId !== conversationId) return
     if (chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
+  }
+
+  /** Reads the run of an answer that was loaded again, so that its reasoning and threads are shown; one run at a time. */
+  recall(message: GeneralChatMessage): void {
+    if (!message.run_id || message.view || this.recalled.has(message.id)) return
+    this.recalled.add(message.id)
+    const { signal } = this.recalls
+    this.recalling = this.recalling.then(() => (signal.aborted ? undefined : this.reread(message, message.run_id!, signal))).catch(() => undefined)
+  }
+
+  private async reread(message: GeneralChatMessage, runId: string, left: AbortSignal): Promise<void> {
+    const reader = new AbortController()
+    const leave = () => reader.abort()
+    left.addEventListener('abort', leave)
+    // Without tools there is reasoning only before the text, and then no need to read what may be a very long answer.
+    const plain = !message.tool_history?.length
+    let run = emptyRun
+    let frames = 0
+    try {
+      for await (const { data } of this.api.followRun(runId, reader.signal)) {
+        run = reduceRun(run, data)
+        if (++frames > STORE_LIMITS.recalledFrames || (plain && data.type === 'text' && !showsMore(run))) return
+      }
+    } finally {
+      left.removeEventListener('abort', leave)
+      reader.abort()
+    }
+    if (!left.aborted && run.outcome && showsMore(run)) this.dispatch({ type: 'recalled', messageId: message.id, view: run })
   }
 
   async loadOlder(): Promise<void> {

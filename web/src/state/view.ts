@@ -88,6 +88,11 @@ function complexThreads(run: RunView): Set<string> {
   return new Set(run.fold.messages.filter((m) => m.thread !== '' && (m.type === 'text' || m.type === 'thinking')).map((m) => m.thread))
 }
 
+/** Whether a run has more to show than the text and the calls that are kept of it. */
+export function showsMore(run: RunView): boolean {
+  return run.fold.messages.some((m) => m.type === 'thinking') || complexThreads(run).size > 0
+}
+
 function addToThread(section: Section, run: RunView, m: Folded, part: Part): void {
   let group = section.parts.find((p) => p.kind === 'threads')
   if (!group) {

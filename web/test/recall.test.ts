@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest'
+import { ChatStore } from '../src'
+import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
+
+const kept = (id: string, run: string, more: object = {}) => ({ id, conversation_id: 7, role: 'assistant', type: 'md', content: 'Forty-two.', status: 'complete', created_at: '', run_id: run, ...more })
+const thought = () => {
+  const frames = answerFrames('Forty-two.')
+  return [...frames.slice(0, 2), frame('thinking', { content: 'A number.' }, { message_id: 'M0', block_id: 'B1', delta: true }), event('message_end', { message_id: 'M0', status: 'completed' }), ...frames.slice(2).map((f, i) => ({ ...f, chunk_id: `C${900_000 + i}` }))]
+}
+
+/** A store whose chat has an answer of each of these runs. */
+async function opened(runs: Record<string, unknown[] | null>, more: object = {}) {
+  const messages = Object.keys(runs).map((run) => kept(`m-${run}`, run, more))
+  const { api, calls } = fakeApi(({ path }) => {
+    const run = /runs\/([^/]+)\/stream/.exec(path)?.[1]
+    if (run) return runs[run] ? sse(runs[run]!) : json({ detail: 'there is nothing under this id', code: 'not_found' }, 404)
+    return path.startsWith('/api/chats/7') ? json({ conversation_id: 7, chat_id: 'c', title: 't', messages }) : undefined
+  })
+  const store = new ChatStore({ api })
+  await store.open(7)
+  for (const message of store.getSnapshot().messages) {
+    store.recall(message)
+    store.recall(message)
+  }
+  await expect.poll(() => calls.filter((c) => c.path.includes('/stream')).length).toBe(messages.length)
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  return { store, calls, views: () => store.getSnapshot().messages.map((m) => m.view?.fold.messages.map((f) => f.type)) }
+}
+
+it('gives loaded answers their reasoning back, and leaves those that have none as they are', async () => {
+  const { views } = await opened({ gone: null, plain: answerFrames('Forty-two.'), thought: thought() })
+  expect(views()).toEqual([undefined, undefined, ['thinking', 'text']])
+})
+
+it('reads an answer without tools only up to its text', async () => {
+  let pulled = 0
+  const long = function* () {
+    yield* answerFrames('x').slice(0, 3)
+    for (let i = 0; i < 10_000; i++) yield frame('text', { content: 'x' }, { message_id: 'M1', delta: true })
+  }
+  const frames = long()
+  const { api } = fakeApi(({ path }) => (path.startsWith('/api/chats/7') ? json({ conversation_id: 7, chat_id: 'c', title: 't', messages: [kept('m', 'r')] }) : undefined))
+  api.followRun = async function* () {
+    for (const data of frames) {
+      pulled++
+      yield { id: '', data }
+    }
+  }
+  const store = new ChatStore({ api })
+  await store.open(7)
+  store.recall(store.getSnapshot().messages[0]!)
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(pulled).toBe(3)
+})
+
+it('reads no more when another chat is opened', async () => {
+  const { api, calls } = fakeApi(({ path }) => (path.startsWith('/api/chats/7') ? json({ conversation_id: 7, chat_id: 'c', title: 't', messages: [kept('m', 'r')] }) : undefined))
+  const store = new ChatStore({ api })
+  await store.open(7)
+  const [message] = store.getSnapshot().messages
+  store.recall(message!)
+  store.newChat()
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(calls.filter((c) => c.path.includes('/stream'))).toEqual([])
+})
