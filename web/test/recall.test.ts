@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { ChatStore } from '../src'
+import { ChatStore, emptyRun, reduceRun, sectionsOf } from '../src'
 import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
 
 const kept = (id: string, run: string, more: object = {}) => ({ id, conversation_id: 7, role: 'assistant', type: 'md', content: 'Forty-two.', status: 'complete', created_at: '', run_id: run, ...more })
@@ -62,4 +62,16 @@ it('reads no more when another chat is opened', async () => {
   store.newChat()
   await new Promise((resolve) => setTimeout(resolve, 5))
   expect(calls.filter((c) => c.path.includes('/stream'))).toEqual([])
+})
+
+it('lays threads with blocks of their own out side by side, in the block they were opened in', () => {
+  const inside = (thread: string, block: string) => [
+    event('block_start', { block_id: block, type: 'llm' }, { block_id: block, thread_id: thread }), frame('text', { content: `of ${block}` }, { message_id: `M${block}`, block_id: block, thread_id: thread, delta: true }),
+  ]
+  const open = (thread: string) => event('thread_start', { thread_id: thread, label: thread }, { block_id: 'B1', thread_id: thread })
+  const frames = [event('block_start', { block_id: 'B1', type: 'tool' }), open('T1'), open('T2'), ...inside('T1', 'B2'), ...inside('T2', 'B3'), ...inside('T1', 'B4')]
+  const sections = sectionsOf(frames.reduce(reduceRun, emptyRun))
+  expect(sections.map((s) => s.parts.map((p) => p.kind))).toEqual([['threads']])
+  const [part] = sections[0]!.parts
+  expect(part?.kind === 'threads' && part.threads.map((t) => t.parts.map((p) => p.kind === 'text' && p.text))).toEqual([['of B2', 'of B4'], ['of B3']])
 })

@@ -9,6 +9,8 @@ export interface Level {
   /** The global id of what a block writes, such as a document's block. */
   ref: string
   thread: string
+  /** The block that a thread was opened in. */
+  block: string
   status: string
 }
 
@@ -88,7 +90,7 @@ function reduceEvent(run: RunView, frame: MessageFrame): RunView {
 }
 
 function level(id: string, data: Props, frame: MessageFrame): Level {
-  return { id, type: text(data.type), label: text(data.label), ref: text(data.ref), thread: frame.thread_id ?? '', status: '' }
+  return { id, type: text(data.type), label: text(data.label), ref: text(data.ref), thread: frame.thread_id ?? '', block: frame.block_id ?? '', status: '' }
 }
 
 function ended(levels: readonly Level[], id: string, data: Props): readonly Level[] {

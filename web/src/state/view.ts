@@ -1,5 +1,5 @@
 import type { CustomPayload, ToolCall } from '../api/types'
-import type { Folded } from './delta'
+import { MAX_DEPTH, type Folded } from './delta'
 import { text, type RunView } from './run'
 
 /** A tool call as a card shows it. */
@@ -60,10 +60,13 @@ export function sectionsOf(run: RunView): Section[] {
   const sections: Section[] = []
   const shown = new Set<string>()
   const section = (m: Folded): Section => {
+    const block = outermost(run, m)
+    const key = block || 'main'
+    const inner = m.thread !== '' ? sections.find((s) => s.key === key) : undefined
+    if (inner) return inner
     const last = sections.at(-1)
-    const key = m.block || 'main'
     if (last && last.key === key) return last
-    const made: Section = { key: sections.some((s) => s.key === key) ? `${key}:${sections.length}` : key, type: run.blocks.find((b) => b.id === m.block)?.type ?? '', parts: [] }
+    const made: Section = { key: sections.some((s) => s.key === key) ? `${key}:${sections.length}` : key, type: run.blocks.find((b) => b.id === block)?.type ?? '', parts: [] }
     sections.push(made)
     return made
   }
@@ -81,6 +84,16 @@ export function sectionsOf(run: RunView): Section[] {
 export function writesDocument(run: RunView, m: Folded): boolean {
   const block = run.blocks.find((b) => b.id === m.block)
   return block !== undefined && block.ref !== '' && block.type !== 'llm' && block.type !== 'tool' && block.type !== 'mcp'
+}
+
+/** The block of the main stream that a message stands in: threads have blocks of their own within it. */
+function outermost(run: RunView, m: Folded): string {
+  let { block, thread } = m
+  for (let depth = 0; thread !== '' && depth < MAX_DEPTH; depth++) {
+    block = run.threads.find((t) => t.id === thread)?.block || block
+    thread = run.blocks.find((b) => b.id === block)?.thread ?? ''
+  }
+  return block
 }
 
 /** Threads that hold more than a call and its payload. */
