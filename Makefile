@@ -44,7 +44,7 @@ web: web/node_modules
 	cd web && npm run generate && npm run build
 
 web/node_modules: web/package.json web/package-lock.json
-	cd web && npm install --no-save --ignore-scripts
+	cd web && npm ci --ignore-scripts
 	touch $@
 
 # Lint, types, and that the committed page is the one that is built now.
@@ -53,9 +53,9 @@ web-check: web/node_modules
 	@before=$$(git status --porcelain web | sha256sum); $(MAKE) --no-print-directory web; \
 	[ "$$before" = "$$(git status --porcelain web | sha256sum)" ] || { git status --short web; echo "web/dist or the types are out of date: make web" >&2; exit 1; }
 
-# Components and reducers, then the page in Chromium against the service.
+# Components and reducers on both versions of React, then the page in Chromium against the service.
 web-test: web/node_modules
-	cd web && npm test && npm run e2e
+	cd web && npm test && npm run test:react18 && npm run e2e
 
 check: tidy vet lint test-go generated web-check vuln
 

@@ -155,7 +155,7 @@ export async function tab(context, url) {
 /** Calls the service as a user. */
 export async function call(base, method, path, body, token) {
   const response = await fetch(base + path, {
-    method, headers: { ...(body && { 'Content-Type': 'application/json' }), ...(token && { Authorization: `Bearer ${token}` }) }, body: body && JSON.stringify(body),
+    method, headers: { ...(body && { 'Content-Type': 'application/json' }), ...(token && { Authorization: `Bearer ${token}` }) }, ...(body && { body: JSON.stringify(body) }),
   })
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
   return response.status === 204 ? null : response.json()

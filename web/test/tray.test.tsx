@@ -1,5 +1,6 @@
 import { render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
+import { version } from 'react'
 import { describe, expect, it, vi } from 'vitest'
 import { ChatProvider, ChatTray, registerPayloadHandler, useChatContext, useGeneralChat, type ChatTrayProps } from '../src'
 import { answerFrames, event, fakeApi, frame, json, sse, type Call } from './fakes'
@@ -15,6 +16,10 @@ const ask = async (user: ReturnType<typeof userEvent.setup>, text: string) => {
 }
 const settled = () => screen.findByRole('button', { name: 'Send' })
 const answers = (payload: object, text = 'The answer.') => ({ path }: Call) => (path.startsWith('/api/chat/stream') ? sse(answerFrames(text, payload)) : undefined)
+
+it('runs on the React that is meant', () => {
+  expect(version.split('.')[0]).toBe(process.env.REACT_MAJOR ?? '19')
+})
 
 describe('ChatTray', () => {
   it('begins with a welcome and starters, in the words it is given', async () => {
