@@ -55,10 +55,10 @@ func TestQueueWithALostAnswer(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			w, s := newWorld(t, d.fresh(t)), new(unsureStore)
-			w.serveHere(func(o *services.RunsOptions) {
+			w.serveHere(seams{runs: func(o *services.RunsOptions) {
 				s.Store, _ = o.Store.(*store.Store)
 				o.Store = s
-			})
+			}})
 			w.waitsBehind(t, func() {})
 			if !s.lost.Load() {
 				t.Error("no run was begun from the queue")
@@ -74,8 +74,8 @@ func TestQueueTakenOver(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, d.fresh(t))
-			w.serveHere(nil)
-			w.waitsBehind(t, func() { w.serveHere(nil) })
+			w.serveHere(seams{})
+			w.waitsBehind(t, func() { w.serveHere(seams{}) })
 			if status, err := w.call(t.Context(), http.MethodGet, "/readyz", nil); err != nil || status != http.StatusOK {
 				t.Errorf("the second process: status %d, %v", status, err)
 			}
