@@ -55,11 +55,11 @@ func readTable(t testing.TB) (table, func() *payloads.Filter) {
 			t.Fatal(err)
 		}
 		fits := pt.Check
-		pt.Check = func(data json.RawMessage) error { // the reason's wording follows a map's order
-			if fits(data) != nil {
-				return errors.New("misfit")
+		pt.Check = func(data json.RawMessage) (any, error) { // the reason's wording follows a map's order
+			if _, err := fits(data); err != nil {
+				return nil, errors.New("misfit")
 			}
-			return nil
+			return nil, nil
 		}
 		types = append(types, pt)
 	}

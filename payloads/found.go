@@ -121,7 +121,7 @@ func (f *Filter) takePayload(m *marker, raw, data []byte) {
 		f.drop(raw, "The answer has more than %d payloads; a %s was left out.", MaxPayloads, m.label())
 		return
 	}
-	if err := m.payload.Check(data); err != nil {
+	if _, err := m.payload.Check(data); err != nil {
 		f.drop(raw, "A %s in the answer did not fit its schema and was left out: %s", m.label(), oneLine(err.Error(), maxReason))
 		return
 	}

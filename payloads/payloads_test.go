@@ -213,10 +213,11 @@ func TestFitAndSummary(t *testing.T) {
 				t.Fatal(err)
 			}
 			pt := mustType(t, r, tt.payload)
-			if err := pt.Check(raw); err != nil {
+			decoded, err := pt.Check(raw)
+			if err != nil {
 				t.Errorf("got %v, want %s to fit", err, raw)
 			}
-			if got := pt.Summarize(raw); got != tt.want {
+			if got := pt.Summarize(decoded); got != tt.want {
 				t.Errorf("got summary %q, want %q", got, tt.want)
 			}
 		})
@@ -239,12 +240,13 @@ func TestMisfit(t *testing.T) {
 		{"no suggestions", "stream_suggestions", `{"suggestions": []}`},
 		{"category without articles", "presentation_categories", `{"categories": [{"name": "A"}]}`},
 		{"enum without options", "ai_column_suggestion", `{"name": "N", "description": "d", "type": "enum", "prompt": "p"}`},
+		{"two values", "validation_results", `{"results": []} {"results": []}`},
 		{"unknown status", "validation_results", `{"results": [{"item": "a", "status": "fine"}]}`},
 	}
 	r := newRegistry(t)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := mustType(t, r, tt.payload).Check(json.RawMessage(tt.data)); err == nil {
+			if _, err := mustType(t, r, tt.payload).Check(json.RawMessage(tt.data)); err == nil {
 				t.Errorf("got no error, want %s not to fit %s", tt.data, tt.payload)
 			}
 		})
@@ -322,7 +324,8 @@ func TestSummaryOfDeclaredType(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := pt.Summarize(json.RawMessage(tt.data)); got != tt.want {
+			decoded, _ := pt.Check(json.RawMessage(tt.data))
+			if got := pt.Summarize(decoded); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"text/template"
@@ -60,12 +61,12 @@ func NewType(def turn.PayloadDef) (turn.PayloadType, error) {
 		Source:       def.Source,
 		Marker:       def.Marker,
 		Instructions: def.Instructions,
-		Check: func(data json.RawMessage) error {
-			var v any
-			if err := json.Unmarshal(data, &v); err != nil {
-				return err
+		Check: func(data json.RawMessage) (any, error) {
+			v, err := decode(data)
+			if err != nil {
+				return nil, err
 			}
-			return resolved.Validate(v)
+			return v, resolved.Validate(v)
 		},
 		Summarize: summary,
 	}, nil
@@ -122,11 +123,11 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Resolved, bool, error) {
 	return resolved, s.Type == "array", nil
 }
 
-// compileSummary returns a function that writes one line about data.
-func compileSummary(name, text string) (func(json.RawMessage) string, error) {
+// compileSummary returns a function that writes one line about decoded data.
+func compileSummary(name, text string) (func(any) string, error) {
 	plain := strings.ReplaceAll(name, "_", " ")
 	if text == "" {
-		return func(json.RawMessage) string { return plain }, nil
+		return func(any) string { return plain }, nil
 	}
 	if err := checkSize("summary", text, maxTemplate); err != nil {
 		return nil, err
@@ -135,11 +136,7 @@ func compileSummary(name, text string) (func(json.RawMessage) string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("summary: %w", err)
 	}
-	return func(data json.RawMessage) string {
-		v, err := decode(data)
-		if err != nil {
-			return plain
-		}
+	return func(v any) string {
 		var out limitedBuffer
 		if err := t.Execute(&out, v); err != nil && !errors.Is(err, errFull) {
 			return plain
@@ -182,6 +179,9 @@ func decode(data json.RawMessage) (any, error) {
 	var v any
 	if err := d.Decode(&v); err != nil {
 		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
 	}
 	return numbers(v), nil
 }

@@ -73,7 +73,7 @@ type ToolCall struct {
 	ToolName   string          `json:"tool_name"`
 	Input      json.RawMessage `json:"input"`
 	Output     string          `json:"output"`
-	IsError    bool            `json:"is_error,omitempty"`
+	IsError    bool            `json:"is_error"`
 	ToolUseID  string          `json:"tool_use_id,omitempty"`
 	DurationMS int64           `json:"duration_ms"`
 }

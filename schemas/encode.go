@@ -30,9 +30,7 @@ func (c *ToolCall) AppendJSON(dst []byte) []byte {
 	dst = appendRaw(dst, c.Input)
 	dst = appendKey(dst, "output")
 	dst = AppendString(dst, c.Output)
-	if c.IsError {
-		dst = append(dst, `,"is_error":true`...)
-	}
+	dst = strconv.AppendBool(append(dst, `,"is_error":`...), c.IsError)
 	dst = appendField(dst, "tool_use_id", c.ToolUseID)
 	dst = append(dst, `,"duration_ms":`...)
 	return append(strconv.AppendInt(dst, c.DurationMS, 10), '}')

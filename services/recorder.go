@@ -314,22 +314,23 @@ func (rec *recorder) payloadType(name string) turn.PayloadType {
 	return turn.PayloadType{Name: name}
 }
 
-// fits says why a payload cannot be shown, and puts its data on one line.
-func (rec *recorder) fits(p *turn.Payload, t turn.PayloadType) error {
+// decoded puts a payload's data on one line and returns what its type decodes of
+// it, or why it cannot be shown.
+func decoded(p *turn.Payload, t turn.PayloadType) (any, error) {
 	if len(p.Data) > maxPayloadData {
-		return errPayloadSize
+		return nil, errPayloadSize
 	}
 	if bytes.ContainsAny(p.Data, "\n\r") || t.Check == nil {
 		var line bytes.Buffer
 		if err := json.Compact(&line, p.Data); err != nil {
-			return err
+			return nil, err
 		}
 		p.Data = line.Bytes()
 	}
 	if t.Check != nil {
 		return t.Check(p.Data)
 	}
-	return nil
+	return nil, nil
 }
 
 // name gives a payload its id and summary. The id depends on the run and the
@@ -337,7 +338,8 @@ func (rec *recorder) fits(p *turn.Payload, t turn.PayloadType) error {
 // payload that does not fit its type.
 func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload {
 	t := rec.payloadType(p.Type)
-	if err := rec.fits(&p, t); err != nil {
+	data, err := decoded(&p, t)
+	if err != nil {
 		rec.warn("A payload of type " + p.Type + " did not fit its schema and was left out.")
 		rec.dropped = append(rec.dropped, p.Type+": "+string(p.Data[:min(len(p.Data), maxPayloadData)]))
 		return nil
@@ -353,7 +355,7 @@ func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload 
 	}
 	rec.take(named.PayloadID)
 	if t.Summarize != nil {
-		named.Summary = t.Summarize(p.Data)
+		named.Summary = t.Summarize(data)
 	}
 	if named.Summary == "" {
 		named.Summary = strings.ReplaceAll(p.Type, "_", " ")

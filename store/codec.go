@@ -27,10 +27,18 @@ const (
 )
 
 var (
-	encoder = must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(packers),
-		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)))
+	encoder = newEncoder()
 	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(packers), zstd.WithDecoderMaxMemory(maxUnpacked)))
 )
+
+// newEncoder returns an encoder that has made its parts, which it does when it is
+// first used: a test that is the first one would own them.
+func newEncoder() *zstd.Encoder {
+	e := must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(packers),
+		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)))
+	e.EncodeAll([]byte{0}, nil)
+	return e
+}
 
 // must returns what constant options make.
 func must[T any](v T, err error) T {

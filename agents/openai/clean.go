@@ -32,6 +32,10 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set("Api-Key", t.key)
 		}
 	}
+	req, err := putTools(req)
+	if err != nil {
+		return nil, err
+	}
 	var sent *sentBody
 	if req.Body != nil && req.ContentLength > 0 {
 		sent = &sentBody{ReadCloser: req.Body, again: req.GetBody}

@@ -74,15 +74,8 @@ func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatComplet
 	for _, msg := range req.Messages {
 		out.Messages = append(out.Messages, message(msg))
 	}
-	for _, t := range req.Tools {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		out.Tools = append(out.Tools, goopenai.Tool{
-			Type:     goopenai.ToolTypeFunction,
-			Function: &goopenai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
-		})
+	if len(req.Tools) > 0 {
+		out.Tools = standIn
 	}
 	if len(req.Tools) > 0 && q.reasoningOff {
 		out.ReasoningEffort = goopenai.ReasoningEffortNone

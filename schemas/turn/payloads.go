@@ -23,10 +23,10 @@ type PayloadType struct {
 	Marker string
 	// Instructions tell the model when and how to write it.
 	Instructions string
-	// Check says why data does not fit Schema.
-	Check func(data json.RawMessage) error
-	// Summarize returns one line about data that fits Schema.
-	Summarize func(data json.RawMessage) string
+	// Check decodes data, or says why it does not fit Schema.
+	Check func(data json.RawMessage) (any, error)
+	// Summarize returns one line about what Check decoded.
+	Summarize func(decoded any) string
 }
 
 // PayloadDef is a payload type as a page file declares it. Summary is a Go

@@ -90,7 +90,7 @@ func testCustomPayloadHistory(f *fixture) {
 	m, err := f.store.Message(f.ctx, f.owner, w.Begin.Run.ConversationID, w.Begin.Run.MessageID)
 	must(f, err)
 	equal(f, "custom payload", m.CustomPayload, &schemas.CustomPayload{
-		Type: "tool_history", Data: json.RawMessage(`[{"tool_name":"t","input":{},"output":"o","duration_ms":0}]`),
+		Type: "tool_history", Data: json.RawMessage(`[{"tool_name":"t","input":{},"output":"o","is_error":false,"duration_ms":0}]`),
 	})
 }
 

@@ -141,7 +141,7 @@ describe('the state', () => {
 })
 
 it('lays markers out once each, and drops those without a call', () => {
-  const history: ChatResponsePayload['tool_history'] = [{ tool_name: 't', input: {}, output: 'o', duration_ms: 1 }]
+  const history: ChatResponsePayload['tool_history'] = [{ tool_name: 't', input: {}, output: 'o', is_error: false, duration_ms: 1 }]
   const parts = partsOfContent('a [[tool:0]] b [[tool:0]] c [[tool:9]] d', history)
   expect(parts.map((p) => (p.kind === 'text' ? p.text.trim() : p.kind))).toEqual(['a', 'tool', 'b', 'c', 'd'])
 })

@@ -1365,7 +1365,7 @@ export interface components {
             input: unknown;
             /** @description What the tool said; cut at 16,000 characters, whole at `/api/chat/runs/{run_id}/tools/{index}` */
             output: string;
-            is_error?: boolean;
+            is_error: boolean;
             tool_use_id?: string;
             /** Format: int64 */
             duration_ms: number;
