@@ -10,8 +10,9 @@ import (
 // How much garbage may lie around: a small heap is collected rarely, a large one
 // often, so that holding many streams does not double what they need.
 const (
-	garbageRoom  = 64 << 20 // bytes that may always be garbage
-	leastPercent = 10       // of the live heap, for a large one
+	garbageRoom  = 64 << 20 // bytes that may be garbage beside a small heap
+	roomShare    = 8        // a byte of room less for so many live ones
+	leastPercent = 10       // of what is live, where that is a lot
 	mostPercent  = 400
 	tuneEvery    = time.Second
 )
@@ -27,7 +28,8 @@ func tuneMemory(ctx context.Context) {
 	defer debug.SetGCPercent(set)
 	tick := time.NewTicker(tuneEvery)
 	defer tick.Stop()
-	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	// What the collector takes its percentage of.
+	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	for now := mostPercent; ; {
 		select {
 		case <-tick.C:
@@ -35,7 +37,11 @@ func tuneMemory(ctx context.Context) {
 			return
 		}
 		runtimemetrics.Read(sample)
-		if next := heapPercent(sample[0].Value.Uint64()); next != now {
+		live := uint64(0)
+		for _, s := range sample {
+			live += s.Value.Uint64()
+		}
+		if next := heapPercent(live); next != now {
 			debug.SetGCPercent(next)
 			now = next
 		}
@@ -44,8 +50,9 @@ func tuneMemory(ctx context.Context) {
 
 const defaultPercent = 100
 
-// heapPercent is the target for a live heap of that many bytes, in steps of 5.
+// heapPercent is the target for that many live bytes, in steps of 5.
 func heapPercent(live uint64) int {
-	percent := int(garbageRoom * 100 / max(live, 1<<20)) //nolint:gosec // at most 6400
+	room := garbageRoom - min(live/roomShare, garbageRoom)
+	percent := int(room * 100 / max(live, 1<<20)) //nolint:gosec // at most 6400
 	return min(max(percent/5*5, leastPercent), mostPercent)
 }

@@ -216,9 +216,7 @@ type watched struct {
 // Run passes the events of the loop on and watches them go by.
 func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		ctx, span := w.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
-			attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
-			attribute.String("gen_ai.request.model", req.Model)))
+		ctx, span := w.start(ctx, req.Model)
 		defer span.End()
 		s := &sighting{telemetry: w.telemetry, req: &req}
 		for event, err := range w.next.Run(ctx, req) {
@@ -231,6 +229,13 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 			}
 		}
 	}
+}
+
+// start begins the span of a run.
+func (t *telemetry) start(ctx context.Context, model string) (context.Context, trace.Span) {
+	return t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
+		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
+		attribute.String("gen_ai.request.model", model)))
 }
 
 // sighting is what is known of one run of the loop.

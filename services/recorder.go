@@ -140,6 +140,9 @@ func (rec *recorder) emitData(kind runlog.Kind, thread, block, message uint32, v
 
 // encode is JSON of a value of ours, which cannot fail.
 func encode(v any) json.RawMessage {
+	if v, ok := v.(interface{ AppendJSON(dst []byte) []byte }); ok {
+		return v.AppendJSON(nil)
+	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return json.RawMessage("null")
@@ -151,8 +154,17 @@ func (rec *recorder) status(message string) {
 	rec.emitData(runlog.Status, 0, 0, 0, schemas.StatusEvent{Type: schemas.TypeStatus, Message: message})
 }
 
-// handle takes one event of the loop.
+// handle takes one event of the loop. A piece of text, on top of whose stack a
+// reply streams, takes the short way.
 func (rec *recorder) handle(event turn.Event) {
+	if e, ok := event.(turn.TextDelta); ok {
+		rec.modelText(e.Text)
+		return
+	}
+	rec.handleOther(event)
+}
+
+func (rec *recorder) handleOther(event turn.Event) {
 	switch e := event.(type) {
 	case turn.CallStart:
 		rec.spoke = false
@@ -167,8 +179,6 @@ func (rec *recorder) handle(event turn.Event) {
 	case turn.Thinking:
 		rec.levels.write("thinking")
 		rec.emit(runlog.Event{Kind: runlog.Thinking, Block: rec.levels.block, Message: rec.levels.text, Text: e.Text})
-	case turn.TextDelta:
-		rec.modelText(e.Text)
 	case turn.FullText:
 		rec.modelText(e.Text)
 	case turn.ToolArguments:

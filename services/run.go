@@ -144,15 +144,10 @@ func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
 		}
 	}()
 	target := rec.target(one.ctx)
-	if one.prior != nil {
-		if end, over := r.resume(one, rec); over {
-			return end
-		}
-	} else {
-		rec.emit(runlog.Event{Kind: runlog.Started, Text: string(encode(target)), Data: encode(schemas.StatusEvent{
-			Type: schemas.TypeStatus, Message: thinkingStatus, RunID: one.id, ConversationID: one.conversationID,
-			ChatID: one.chatKey, UserMessageID: one.userMessageID,
-		})})
+	if one.prior == nil {
+		rec.begun(target)
+	} else if end, over := r.resume(one, rec); over {
+		return end
 	}
 	if cause := context.Cause(one.ctx); cause != nil {
 		return r.stopped(one, cause)
@@ -166,6 +161,15 @@ func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
 		return r.act(one, rec)
 	}
 	return r.converse(one, rec, brief)
+}
+
+// begun says in the log that the run begins.
+func (rec *recorder) begun(target runlog.Target) {
+	one := rec.run
+	rec.emit(runlog.Event{Kind: runlog.Started, Text: string(encode(target)), Data: encode(schemas.StatusEvent{
+		Type: schemas.TypeStatus, Message: thinkingStatus, RunID: one.id, ConversationID: one.conversationID,
+		ChatID: one.chatKey, UserMessageID: one.userMessageID,
+	})})
 }
 
 // converse has the conversation with the model.

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/chattray/chattray/schemas"
 )
 
 // AttemptSpan is the distance between the first sequence numbers of two
@@ -103,6 +105,31 @@ type Level struct {
 	// Tool and ToolUseID name the call that a message of type tool_call shows.
 	Tool      string `json:"tool,omitempty"`
 	ToolUseID string `json:"tool_use_id,omitempty"`
+}
+
+// AppendJSON appends what json.Marshal would give, on a stack that has little
+// room left: levels start while text streams.
+func (l Level) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	dst = appendMember(dst, `"type":`, l.Type)
+	dst = appendMember(dst, `"label":`, l.Label)
+	dst = appendMember(dst, `"ref":`, l.Ref)
+	dst = appendMember(dst, `"status":`, l.Status)
+	dst = appendMember(dst, `"tool":`, l.Tool)
+	dst = appendMember(dst, `"tool_use_id":`, l.ToolUseID)
+	return append(dst, '}')
+}
+
+// appendMember appends a member that is not empty, and a comma if it is not the
+// first one.
+func appendMember(dst []byte, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return schemas.AppendString(append(dst, name...), value)
 }
 
 // Call is the data of a call's first ToolArguments event.
