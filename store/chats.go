@@ -144,7 +144,9 @@ func (s *Store) RenameChat(ctx context.Context, owner string, id int64, title st
 // DeleteChat deletes the owner's chat with all that belongs to it. What its runs
 // write afterwards is fenced.
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
-	return s.fault("delete chat", s.change(ctx, "DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
+	err := s.change(ctx, "DELETE FROM chats WHERE owner = ? AND id = ?", owner, id)
+	s.journal.rows.Store(journalRows) // what it holds of the chat goes with the next commit
+	return s.fault("delete chat", err)
 }
 
 // change runs a statement that has to find its row.
