@@ -135,12 +135,13 @@ func (d *entryDecoder) varint() int64 {
 
 func (d *entryDecoder) bytes() []byte {
 	size, n := binary.Uvarint(d.rest)
-	if n <= 0 || size > uint64(len(d.rest)-n) {
+	d.rest = d.rest[max(n, 0):]
+	if n <= 0 || size > uint64(len(d.rest)) {
 		d.bad, d.rest = true, nil
 		return nil
 	}
-	b := d.rest[n : n+int(size) : n+int(size)] //nolint:gosec // checked above
-	d.rest = d.rest[n+int(size):]              //nolint:gosec // as above
+	b := d.rest[:size:size]
+	d.rest = d.rest[size:]
 	return b
 }
 

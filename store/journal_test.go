@@ -1,0 +1,62 @@
+package store_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+)
+
+// A row of the journal gives back what it was made of; one that is cut off gives
+// the entries before the cut, and says so.
+func TestJournalRow(t *testing.T) {
+	want := []store.Entry{
+		{Run: "a", Attempt: 1, Segment: &record.Segment{First: 1, Last: 3, Data: []byte("one\x00two")}},
+		{Run: "b", Attempt: 3, Checkpoint: &record.Checkpoint{N: 7, Data: json.RawMessage(`{"reply":{}}`)}},
+		{
+			Run: "c", Attempt: 2, Segment: &record.Segment{First: 1_000_001, Last: 1_000_001, Data: make([]byte, 300)},
+			Checkpoint: &record.Checkpoint{N: 1, Data: json.RawMessage(`1`)},
+		},
+	}
+	row := store.EncodeEntries(want)
+	got, err := store.DecodeEntries(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("differs (-want +got):\n%s", diff)
+	}
+	ends := map[int]int{0: 0}
+	for n := range want {
+		ends[len(store.EncodeEntries(want[:n+1]))] = n + 1
+	}
+	whole := 0
+	for cut := range row {
+		n, clean := ends[cut]
+		whole = max(whole, n)
+		got, err := store.DecodeEntries(row[:cut])
+		if (err == nil) != clean {
+			t.Errorf("cut at %d: error %v", cut, err)
+		}
+		if diff := cmp.Diff(want[:whole], got); diff != "" {
+			t.Errorf("cut at %d (-want +got):\n%s", cut, diff)
+		}
+	}
+}
+
+func FuzzJournalRow(f *testing.F) {
+	f.Add(store.EncodeEntries([]store.Entry{{Run: "a", Attempt: 1, Segment: &record.Segment{First: 1, Last: 3, Data: []byte("x")}}}))
+	f.Fuzz(func(t *testing.T, row []byte) {
+		entries, err := store.DecodeEntries(row)
+		if err != nil {
+			return
+		}
+		again, err := store.DecodeEntries(store.EncodeEntries(entries))
+		if diff := cmp.Diff(entries, again); diff != "" || err != nil {
+			t.Errorf("%v, differs (-first +second):\n%s", err, diff)
+		}
+	})
+}
