@@ -10,9 +10,8 @@ import (
 // How much garbage may lie around: a small heap is collected rarely, a large one
 // often, so that holding many streams does not double what they need.
 const (
-	garbageRoom  = 64 << 20 // bytes that may be garbage beside a small heap
-	roomShare    = 8        // a byte of room less for so many live ones
-	leastPercent = 10       // of what is live, where that is a lot
+	garbageRoom  = 64 << 20 // bytes that may always be garbage
+	leastPercent = 15       // of what is live, where that is a lot
 	mostPercent  = 400
 	tuneEvery    = time.Second
 )
@@ -52,7 +51,6 @@ const defaultPercent = 100
 
 // heapPercent is the target for that many live bytes, in steps of 5.
 func heapPercent(live uint64) int {
-	room := garbageRoom - min(live/roomShare, garbageRoom)
-	percent := int(room * 100 / max(live, 1<<20)) //nolint:gosec // at most 6400
+	percent := int(garbageRoom * 100 / max(live, 1<<20)) //nolint:gosec // at most 6400
 	return min(max(percent/5*5, leastPercent), mostPercent)
 }

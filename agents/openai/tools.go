@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -37,6 +36,9 @@ var (
 // emptySchema is that of a tool without arguments.
 const emptySchema = `{"type":"object","properties":{}}`
 
+// toolFrame is about what stands around the words of a tool.
+const toolFrame = 128
+
 type toolsKey struct{}
 
 // withTools lets the round tripper know the tools of the call.
@@ -63,7 +65,11 @@ func putTools(req *http.Request) (*http.Request, error) {
 	if !found {
 		return nil, errors.New("the request has no place for tools")
 	}
-	body = append(appendTools(slices.Clone(head), tools), tail...)
+	size := len(body)
+	for _, t := range tools {
+		size += len(t.Name) + len(t.Description) + len(t.Schema) + toolFrame
+	}
+	body = append(appendTools(append(make([]byte, 0, size), head...), tools), tail...)
 	whole := *req
 	whole.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	whole.Body, _ = whole.GetBody()
