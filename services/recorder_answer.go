@@ -1,6 +1,7 @@
 package services
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -25,22 +26,69 @@ type answerDraft struct {
 	drafts   []*Draft
 }
 
-// target finds out where the answer of a run goes.
+// reserve makes the first block that the client has chosen for an answer in the
+// chat the id of that answer's message (spec 000: block ids are persisted).
+func (r *Runs) reserve(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) error {
+	document, blocks := turn.Answer(req.Context)
+	if document != "" {
+		return nil
+	}
+	for _, id := range blocks {
+		if in, err := r.inDocument(ctx, user, id); err != nil {
+			return err
+		} else if !in {
+			b.Run.MessageID, b.Reserve = id, true
+			return nil
+		}
+	}
+	return nil
+}
+
+// inDocument says whether the block is one of a document: what is said in the
+// chat does not go there.
+func (r *Runs) inDocument(ctx context.Context, user schemas.User, id string) (bool, error) {
+	if r.Drafts == nil {
+		return false, nil
+	}
+	b, err := r.Drafts.Block(ctx, user, id)
+	if errors.Is(err, schemas.ErrNotFound) {
+		err = nil
+	}
+	return b.DocumentID != "", err
+}
+
+// resent returns the run under way that the very same request has begun, as a
+// client sends it that does not know whether it has arrived; nil for none.
+func (r *Runs) resent(user schemas.User, b *record.Begin) *run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.live {
+		if one.messageID == b.Run.MessageID && one.owner.ID == user.ID && bytes.Equal(encode(one.req), b.Run.Request) {
+			return one
+		}
+	}
+	return nil
+}
+
+// target finds out where the answer of a run goes. In the chat the block whose id
+// its message has comes first.
 func (rec *recorder) target(ctx context.Context) runlog.Target {
 	one := rec.run
 	document, blocks := turn.Answer(one.req.Context)
 	t := runlog.Target{DocumentID: document, MessageID: one.messageID}
-	if document == "" && one.runs.Drafts != nil { // what is said in the chat is for no block of a document
-		blocks = slices.DeleteFunc(blocks, func(id string) bool {
-			b, err := one.runs.Drafts.Block(ctx, one.owner, id)
-			return err == nil && b.DocumentID != ""
-		})
+	if document == "" {
+		if i := slices.Index(blocks, one.messageID); i >= 0 {
+			blocks = slices.DeleteFunc(blocks[i+1:], func(id string) bool {
+				in, err := one.runs.inDocument(ctx, one.owner, id)
+				return in || err != nil
+			})
+		} else {
+			blocks = nil
+		}
+		blocks = append([]string{one.messageID}, blocks...)
 	}
 	if len(blocks) == 0 {
-		blocks = []string{one.messageID}
-		if document != "" {
-			blocks[0] = turn.BlockID(one.id, 0, "answer", 0)
-		}
+		blocks = []string{turn.BlockID(one.id, 0, "answer", 0)}
 	}
 	t.BlockIDs = strings.Join(blocks, ",")
 	if document != "" && one.runs.Drafts != nil {

@@ -66,6 +66,11 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			}
 		case errors.Is(err, record.ErrDuplicate):
 			return r.repeated(ctx, user, o)
+		case errors.Is(err, schemas.ErrTaken):
+			if again := r.resent(user, begin); again != nil {
+				return r.Run(ctx, user, again.id)
+			}
+			return schemas.Run{}, err
 		case errors.Is(err, record.ErrUnavailable):
 			r.orphan(begin.Run.ID, nil) // it may have been stored
 			return schemas.Run{}, unavailable(err)
@@ -209,7 +214,7 @@ func (r *Runs) begin(ctx context.Context, user schemas.User, req *schemas.ChatRe
 	if err := r.question(ctx, user, req, b); err != nil {
 		return nil, err
 	}
-	return b, nil
+	return b, r.reserve(ctx, user, req, b)
 }
 
 // allowed refuses a model, an action or attachments that the service does not

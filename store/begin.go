@@ -25,6 +25,9 @@ func (b *batch) loadChats() error {
 	if err := b.loadKeys(); err != nil {
 		return err
 	}
+	if err := b.loadTaken(); err != nil {
+		return err
+	}
 	if err := b.findChats(); err != nil {
 		return err
 	}
@@ -94,6 +97,45 @@ func (b *batch) loadKeys() error {
 		}
 	}
 	return err
+}
+
+// loadTaken refuses ids of answers that are in use.
+func (b *batch) loadTaken() error {
+	var rows [][]any
+	b.begins(func(_ *outcome, g *record.Begin) {
+		if g.Reserve {
+			rows = append(rows, []any{g.Run.Owner.ID, g.Run.MessageID})
+		}
+	})
+	if len(rows) == 0 {
+		return nil
+	}
+	taken := make(map[ownedKey]bool)
+	err := b.tx.query(b.ctx, selectBlock, rows, func(row scanner) error {
+		var k ownedKey
+		err := row.Scan(&k.owner, &k.key)
+		taken[k] = true
+		return err
+	})
+	b.begins(func(o *outcome, g *record.Begin) {
+		if k := (ownedKey{g.Run.Owner.ID, g.Run.MessageID}); g.Reserve && taken[k] {
+			o.err = schemas.ErrTaken
+		} else if g.Reserve {
+			taken[k] = true
+		}
+	})
+	return err
+}
+
+// reserve takes the id of the answer for the run.
+func (b *batch) reserve(g *record.Begin) error {
+	err := errRace
+	queried := b.tx.query(b.ctx, reserveBlock, [][]any{{g.Run.Owner.ID, g.Run.MessageID, g.Run.ID, micros(g.Run.CreatedAt)}}, func(row scanner) error {
+		var id string
+		err = row.Scan(&id)
+		return err
+	})
+	return cmp.Or(queried, err)
 }
 
 func validIdentifiers(g *record.Begin) bool {
@@ -232,6 +274,11 @@ func (b *batch) begin(i int, w *record.Write) error {
 	}
 	if g.Supersede != "" {
 		if err := b.supersede(o, g); err != nil || o.err != nil {
+			return err
+		}
+	}
+	if g.Reserve {
+		if err := b.reserve(g); err != nil {
 			return err
 		}
 	}

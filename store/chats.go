@@ -144,20 +144,29 @@ func (s *Store) RenameChat(ctx context.Context, owner string, id int64, title st
 // DeleteChat deletes the owner's chat with all that belongs to it. What its runs
 // write afterwards is fenced.
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
-	err := s.change(ctx, "DELETE FROM chats WHERE owner = ? AND id = ?", owner, id)
+	err := s.db.write(ctx, func(tx *gorm.DB) error {
+		err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved+
+			" AND id IN (SELECT message_id FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting'))", owner, id).Error
+		if err != nil {
+			return err
+		}
+		return found(tx.Exec("DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
+	})
 	s.journal.rows.Store(journalRows) // what it holds of the chat goes with the next commit
 	return s.fault("delete chat", err)
 }
 
 // change runs a statement that has to find its row.
 func (s *Store) change(ctx context.Context, statement string, args ...any) error {
-	return s.db.write(ctx, func(tx *gorm.DB) error {
-		done := tx.Exec(statement, args...)
-		if done.Error == nil && done.RowsAffected == 0 {
-			return schemas.ErrNotFound
-		}
-		return done.Error
-	})
+	return s.db.write(ctx, func(tx *gorm.DB) error { return found(tx.Exec(statement, args...)) })
+}
+
+// found is the error of a statement that has to find its row.
+func found(done *gorm.DB) error {
+	if done.Error == nil && done.RowsAffected == 0 {
+		return schemas.ErrNotFound
+	}
+	return done.Error
 }
 
 // Summary returns the summary of the chat's older turns; without one it is

@@ -13,7 +13,7 @@ import (
 
 // Commit applies every write in one transaction and sets its Err: nil, or
 // record.ErrFenced, record.ErrBusy, record.ErrDuplicate, schemas.ErrNotFound,
-// or what the database has against it. A write with an Err leaves nothing
+// schemas.ErrTaken, or what the database has against it. A write with an Err leaves nothing
 // behind and does not hold back the others; the parts of a Begin that was
 // queued are left out, as its run has not begun.
 //
@@ -282,6 +282,7 @@ func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 // finish ends the run.
 func (b *batch) finish(run *runState, f *record.Finish) error {
 	b.add(deleteSegments, run.id, int64(run.attempt))
+	b.add(releaseBlock, run.owner, run.id)
 	last := int64(0)
 	if f.Log != nil {
 		b.add(insertLog, run.id, f.Log.First, f.Log.Last, int64(run.attempt), packLog(f.Log.Data))

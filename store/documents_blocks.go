@@ -134,7 +134,7 @@ func (s *Store) Block(ctx context.Context, owner, id string) (schemas.Block, err
 func oneBlock(tx *gorm.DB, owner, id string) (schemas.Block, error) {
 	var r documentBlockRow
 	err := tx.Raw(`SELECT `+documentBlockColumns+`, c.key FROM blocks b LEFT JOIN chats c ON c.id = b.chat_id
-		WHERE b.owner = ? AND b.id = ? AND (b.document_id IS NOT NULL OR b.status <> 'superseded')`, owner, id).Row().
+		WHERE b.owner = ? AND b.id = ? AND (b.document_id IS NOT NULL OR b.chat_id IS NOT NULL AND b.status <> 'superseded')`, owner, id).Row().
 		Scan(&r.ID, &r.DocumentID, &r.Role, &r.Type, &r.Current, &r.New, &r.Meta, &r.NewMeta, &r.State, &r.Position, &r.NewPosition,
 			&r.Revision, &r.ChatKey)
 	if err != nil {

@@ -107,4 +107,4 @@ func again(err error) bool {
 }
 
 // errRace means that another process was quicker.
-var errRace = errors.New("another process made the same chat")
+var errRace = errors.New("another process was quicker")

@@ -4,6 +4,7 @@ package store
 // comes first, and a finished log takes the place of its segments.
 const (
 	insertRun = iota
+	releaseBlock
 	insertBlock
 	insertAttachment
 	insertJournal
@@ -32,11 +33,15 @@ const takeJournal = `DELETE FROM journal RETURNING n, data`
 // stateUnderWay is the state of a run that is neither queued nor over.
 const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs.id AND answer = '') THEN 'waiting' ELSE 'running' END`
 
+// reserved is true of a block that only holds the id of an answer under way.
+const reserved = `chat_id IS NULL AND document_id IS NULL`
+
 const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AND state IN ('running', 'waiting')`
 
 var statements = [statementCount]string{
 	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
 		created_at, idempotency_key, body_hash, cancel_requested) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	releaseBlock: `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
 	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, status, run_id, data, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	insertAttachment: `INSERT INTO attachments (owner, block_id, n, name, mime, content) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -78,6 +83,9 @@ const (
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
 	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
+	selectBlock  = `SELECT owner, id FROM blocks WHERE owner = ? AND id = ?`
+	reserveBlock = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
+		ON CONFLICT (owner, id) DO NOTHING RETURNING id`
 	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY id`
 	selectMessage  = `SELECT seq FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
 )

@@ -85,6 +85,10 @@ type Begin struct {
 	UserMessage *UserMessage
 	// Supersede marks this message and all after it as superseded; "" none.
 	Supersede string
+	// Reserve keeps Run.MessageID, which the client has chosen, for the answer
+	// from now on; an id that the owner uses already is schemas.ErrTaken. It is
+	// free again when the run ends without a message.
+	Reserve bool
 	// Queue allows the run to wait behind one under way; it is then stored as
 	// queued. Without it Err is ErrBusy and BusyRun is set.
 	Queue bool

@@ -49,6 +49,8 @@ var sharedTests = map[string]func(f *fixture){
 	"begin repeated":                           testBeginRepeated,
 	"begin with attachments":                   testBeginAttachments,
 	"begin refuses identifiers with NUL":       testBeginIdentifiers,
+	"begin keeps the answer's id":              testReserve,
+	"an id that no answer got is free again":   testReserveFreed,
 	"edit and regenerate supersede":            testSupersede,
 	"supersede of what is not there":           testSupersedeUnknown,
 	"a run from begin to finish":               testWholeRun,

@@ -1786,7 +1786,7 @@ export interface components {
             model?: string;
             /** @enum {string} */
             mode?: "chat" | "agent";
-            /** @description Where the answer goes; also several, comma separated */
+            /** @description Where the answer goes; also several, comma separated. In a chat the first is the id of the answer and may be used once */
             block_id?: string;
             block_ids?: string;
             document_id?: string;
