@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -18,7 +19,8 @@ type blocksDialect struct {
 	ids    *schemas.Chunk // that the next chunk carries
 	answer runlog.Target
 	joiner runlog.Joiner
-	open   bool // the answer's block has content
+	held   string // content that is not shown yet
+	open   bool   // the answer's block has content
 	// begun are the ends of the blocks that tools have begun: an attempt may be
 	// cut off before it ends them.
 	begun []schemas.Chunk
@@ -41,11 +43,13 @@ func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
 	return list
 }
 
+// of gives an event at most one chunk of the answer's content: a client that is
+// cut off behind it comes back with that event's number.
 func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
-	if chunk := d.text(e); chunk != nil {
-		return []schemas.Chunk{*chunk}
+	if list := d.text(e); list != nil {
+		return list
 	}
-	switch e.Kind { //nolint:exhaustive // the others have no chunk
+	switch e.Kind { //nolint:exhaustive // the others have no chunk of their own
 	case runlog.Started, runlog.Attempt:
 		return d.begin(e)
 	case runlog.Status:
@@ -57,11 +61,14 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	case runlog.Completed, runlog.Failed, runlog.Cancelled:
 		return d.end(e)
 	}
+	if d.open {
+		return d.rest("")
+	}
 	return nil
 }
 
 // text is a piece of the answer, nil of any other event.
-func (d *blocksDialect) text(e *runlog.Event) *schemas.Chunk {
+func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 	text := d.joiner.Text(e)
 	if e.Kind == runlog.Standing {
 		d.joiner = runlog.Joiner{}
@@ -69,11 +76,44 @@ func (d *blocksDialect) text(e *runlog.Event) *schemas.Chunk {
 		d.joiner.Text(&runlog.Event{Kind: runlog.Marker})
 		text = e.Text
 	}
+	switch {
+	case text == "":
+		return nil
+	case d.open:
+		return d.rest(text)
+	}
+	if d.held += text; d.kind() == schemas.BlockCSV && !strings.Contains(d.held, "\n") {
+		return nil
+	}
+	return d.first()
+}
+
+// first begins the block with what comes before its content, of a table with the
+// header row, as a chunk of its own; the rest is held.
+func (d *blocksDialect) first() []schemas.Chunk {
+	d.open = true
+	header := d.answer.Header
+	if d.kind() == schemas.BlockCSV {
+		n := strings.Index(d.held, "\n") + 1
+		header, d.held = d.held[:n], d.held[n:]
+	}
+	if header == "" {
+		return d.rest("")
+	}
+	return []schemas.Chunk{d.content(header)}
+}
+
+// rest is what is held, and text behind it.
+func (d *blocksDialect) rest(text string) []schemas.Chunk {
+	text, d.held = d.held+text, ""
 	if text == "" {
 		return nil
 	}
-	d.open = true
-	return &schemas.Chunk{Type: d.kind(), BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: &text}
+	return []schemas.Chunk{d.content(text)}
+}
+
+func (d *blocksDialect) content(text string) schemas.Chunk {
+	return schemas.Chunk{Type: d.kind(), BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: &text}
 }
 
 func (d *blocksDialect) kind() string {
@@ -92,10 +132,11 @@ func (d *blocksDialect) begin(e *runlog.Event) []schemas.Chunk {
 		d.run = s.RunID
 		d.ids = &schemas.Chunk{RunID: s.RunID, ChatID: s.ChatID, ConversationID: s.ConversationID, MessageID: d.answer.MessageID}
 	}
-	if e.Kind == runlog.Started || !d.open && d.after == 0 {
+	shown := d.open || d.after > 0
+	d.open, d.held, d.joiner = false, "", runlog.Joiner{}
+	if e.Kind == runlog.Started || !shown {
 		return statusChunk(s.Message)
 	}
-	d.open, d.joiner = false, runlog.Joiner{}
 	return []schemas.Chunk{{Type: schemas.ChunkReset, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID}}
 }
 
@@ -147,8 +188,10 @@ func (d *blocksDialect) end(e *runlog.Event) []schemas.Chunk {
 		Message string `json:"message"`
 		Code    schemas.Code
 	}
-	if d.open {
-		list = append(list, schemas.Chunk{Type: d.kind(), BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: new(""), End: true})
+	if d.open = d.open || d.held != ""; d.open {
+		list = append(list, d.rest("")...)
+		list = append(list, d.content(""))
+		list[len(list)-1].End = true
 	}
 	end := schemas.Chunk{Type: schemas.ChunkRunEnd, RunID: d.run, Status: schemas.RunCompleted}
 	switch e.Kind { //nolint:exhaustive // the terminal kinds

@@ -94,7 +94,7 @@ func (rec *recorder) target(ctx context.Context) runlog.Target {
 	if document != "" && one.runs.Drafts != nil {
 		rec.answer.document, rec.answer.blocks = document, blocks
 		if b, err := one.runs.Drafts.Block(ctx, one.owner, blocks[0]); err == nil && b.Type != schemas.BlockMarkdown {
-			t.Type = b.Type
+			t.Type, t.Header = b.Type, blockHeader(&b)
 		}
 	}
 	rec.answer.target = t

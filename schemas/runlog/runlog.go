@@ -148,6 +148,8 @@ type Target struct {
 	Type string `json:"type,omitempty"`
 	// MessageID is the id of the chat's message that keeps the answer.
 	MessageID string `json:"message_id,omitempty"`
+	// Header comes before an answer that goes into a chart or an image.
+	Header string `json:"header,omitempty"`
 }
 
 // Joiner joins the text of an answer without its tool markers: what a marker
