@@ -130,7 +130,17 @@ func streamLarge(t *testing.T, kind, text string) {
 			t.Errorf("the document has %d bytes of type %s", len(*b.New), b.Type)
 		}
 	}
-	checkLargeSSE(t, string(d.must("GET", "/api/chat/runs/"+run+"/stream?dialect=messages", nil).body), kind, text)
+	stream := "/api/chat/runs/" + run + "/stream?dialect="
+	checkLargeSSE(t, string(d.must("GET", stream+"messages", nil).body), kind, text)
+	for path, most := range map[string]int{stream + "messages": 3 * len(text), stream + "chat": frameBound, "/api/chats/1": frameBound} {
+		if got := len(d.must("GET", path, nil).body); got > most { // once as arguments, once as content
+			t.Errorf("GET %s has %d bytes, want at most %d", path, got, most)
+		}
+	}
+	call := read[struct{ Input struct{ Content string } }](t, d.must("GET", "/api/chat/runs/"+run+"/tools/0", nil))
+	if call.Input.Content != text {
+		t.Errorf("the call's input has %d bytes, want %d", len(call.Input.Content), len(text))
+	}
 }
 
 // checkLargeSSE reads the block out of a stream: the messages of the block's type

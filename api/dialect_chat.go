@@ -19,7 +19,10 @@ func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
 		dst = append(dst, `{"type":"text_delta","text":`...)
 		dst = schemas.AppendString(dst, e.Text)
 		return append(dst, "}\n\n"...)
-	case runlog.Started, runlog.Status, runlog.Attempt, runlog.ToolStart, runlog.ToolProgress, runlog.ToolComplete,
+	case runlog.ToolStart:
+		dst = append(appendID(dst, e.Seq), schemas.CutStrings(e.Data)...)
+		return append(dst, "\n\n"...)
+	case runlog.Started, runlog.Status, runlog.Attempt, runlog.ToolProgress, runlog.ToolComplete,
 		runlog.ApprovalRequest, runlog.ApprovalResolved, runlog.ClientToolCall, runlog.Failed, runlog.Cancelled:
 		dst = append(appendID(dst, e.Seq), e.Data...)
 		return append(dst, "\n\n"...)

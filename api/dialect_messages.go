@@ -170,7 +170,7 @@ func levelProps(e *runlog.Event) json.RawMessage {
 func appendTool(dst []byte, e *runlog.Event) []byte {
 	if e.Kind == runlog.ToolStart || e.Kind == runlog.ThreadToolStart {
 		var t schemas.ToolStartEvent
-		_ = json.Unmarshal(e.Data, &t)
+		_ = json.Unmarshal(schemas.CutStrings(e.Data), &t)
 		return appendFrame(dst, e, "tool_result", props(propFields{
 			"name": t.Tool, "id": t.ToolUseID, "index": t.Index, "input": t.Input, "status": "running", "progress": 0,
 		}))

@@ -388,7 +388,7 @@ func (rec *recorder) history() []schemas.ToolCall {
 			continue
 		}
 		list = append(list, schemas.ToolCall{
-			ToolName: c.Name, Input: c.Input, Output: CutOutput(c.Output), IsError: c.IsError,
+			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError,
 			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
 		})
 	}

@@ -2,38 +2,14 @@ package services
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 )
-
-// HistoryOutput is how many characters of a tool's output a history on the wire
-// holds; the whole is at GET /api/chat/runs/{run_id}/tools/{index}.
-const HistoryOutput = 16_000
-
-// CutOutput returns output as a history on the wire holds it: at most
-// HistoryOutput characters, and a note where something was cut off.
-func CutOutput(output string) string {
-	if len(output) <= HistoryOutput {
-		return output
-	}
-	n := utf8.RuneCountInString(output)
-	if n <= HistoryOutput {
-		return output
-	}
-	at := 0
-	for range HistoryOutput {
-		_, size := utf8.DecodeRuneInString(output[at:])
-		at += size
-	}
-	return output[:at] + fmt.Sprintf("\n[the first %d of %d characters]", HistoryOutput, n)
-}
 
 // at returns the call of that index, making room for it.
 func (rec *recorder) at(index int) *call {
@@ -230,7 +206,7 @@ func (rec *recorder) completed(c *call) {
 	thread, block, message := rec.levels.tool(c.Index)
 	if !rec.silent {
 		rec.emit(runlog.Event{
-			Kind: runlog.ToolComplete, Thread: thread, Block: block, Message: message, Text: CutOutput(c.Output),
+			Kind: runlog.ToolComplete, Thread: thread, Block: block, Message: message, Text: schemas.CutText(c.Output),
 			Data: encode(schemas.ToolCompleteEvent{
 				Type: schemas.TypeToolComplete, Tool: c.Name, Index: c.Index, ToolUseID: c.ToolUseID, IsError: c.IsError,
 			}),

@@ -106,7 +106,7 @@ func (t *thread) handle(event turn.Event) {
 	case turn.ToolComplete:
 		id, block, message := t.tool(e.Index)
 		rec.emit(runlog.Event{
-			Kind: runlog.ThreadToolComplete, Thread: id, Block: block, Message: message, Text: CutOutput(e.Result.Text),
+			Kind: runlog.ThreadToolComplete, Thread: id, Block: block, Message: message, Text: schemas.CutText(e.Result.Text),
 			Data: encode(schemas.ToolCompleteEvent{
 				Type: schemas.TypeToolComplete, Tool: e.Name, Index: e.Index, ToolUseID: e.ID, IsError: e.Result.IsError,
 			}),

@@ -2,19 +2,13 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"gorm.io/gorm"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
-
-// ToolHistoryOutput is how many characters of a tool's output a message shows;
-// ToolCalls has them all.
-const ToolHistoryOutput = 16_000
 
 // Messages returns a page of the chat's messages in order of time, from the
 // newest back, and the cursor of the page before it, "" when there is none.
@@ -131,29 +125,10 @@ func history(calls []record.ToolCall) []schemas.ToolCall {
 	var shown []schemas.ToolCall
 	for _, c := range calls {
 		shown = append(shown, schemas.ToolCall{
-			ToolName: c.Name, Input: c.Input, Output: cut(c.Output), IsError: c.IsError, ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
+			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError, ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
 		})
 	}
 	return shown
-}
-
-// cut shortens a tool's output and says so.
-func cut(output string) string {
-	if len(output) <= ToolHistoryOutput {
-		return output
-	}
-	length := utf8.RuneCountInString(output)
-	if length <= ToolHistoryOutput {
-		return output
-	}
-	end, n := 0, 0
-	for end = range output {
-		if n == ToolHistoryOutput {
-			break
-		}
-		n++
-	}
-	return fmt.Sprintf("%s\n[the first %d of %d characters]", output[:end], ToolHistoryOutput, length)
 }
 
 // Files returns the attachments of a user's message with their content.

@@ -1162,7 +1162,7 @@ export interface components {
              */
             type: "tool_start";
             tool: string;
-            /** @description The arguments as the model wrote them */
+            /** @description The arguments as the model wrote them; of its strings 16,000 characters each, whole at `/api/chat/runs/{run_id}/tools/{index}` */
             input: unknown;
             tool_use_id: string;
             /** @description Counts tools over the run */
@@ -1361,7 +1361,7 @@ export interface components {
         /** @description An entry of `tool_history`, in the order in which the model asked */
         ToolCall: {
             tool_name: string;
-            /** @description The arguments */
+            /** @description The arguments; of its strings 16,000 characters each, whole at `/api/chat/runs/{run_id}/tools/{index}` */
             input: unknown;
             /** @description What the tool said; cut at 16,000 characters, whole at `/api/chat/runs/{run_id}/tools/{index}` */
             output: string;

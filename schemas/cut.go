@@ -1,0 +1,74 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+// MaxToolText is how many characters of a tool's output, and of each string of
+// its input, events and histories hold; the whole is at
+// GET /api/chat/runs/{run_id}/tools/{index}.
+const MaxToolText = 16_000
+
+// CutText returns at most MaxToolText characters of the text, and a note where
+// something was cut off.
+func CutText(text string) string {
+	if len(text) <= MaxToolText {
+		return text
+	}
+	n := utf8.RuneCountInString(text)
+	if n <= MaxToolText {
+		return text
+	}
+	at := 0
+	for range MaxToolText {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		at += size
+	}
+	return text[:at] + fmt.Sprintf("\n[the first %d of %d characters]", MaxToolText, n)
+}
+
+// CutStrings returns the JSON with each string as CutText does it; all else of it
+// stays as it is, and what is short is returned itself.
+func CutStrings(raw json.RawMessage) json.RawMessage {
+	if len(raw) <= MaxToolText {
+		return raw
+	}
+	var out json.RawMessage
+	copied := 0
+	for at := 0; at < len(raw); {
+		begin := bytes.IndexByte(raw[at:], '"')
+		if begin < 0 {
+			break
+		}
+		begin += at
+		at = stringEnd(raw, begin)
+		var text string
+		if at-begin <= MaxToolText || json.Unmarshal(raw[begin:at], &text) != nil {
+			continue
+		}
+		if short := CutText(text); short != text {
+			out = AppendString(append(out, raw[copied:begin]...), short)
+			copied = at
+		}
+	}
+	if copied == 0 {
+		return raw
+	}
+	return append(out, raw[copied:]...)
+}
+
+// stringEnd returns where the string that begins at begin has ended.
+func stringEnd(raw []byte, begin int) int {
+	for i := begin + 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(raw)
+}
