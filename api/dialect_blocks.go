@@ -61,7 +61,8 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	case runlog.Completed, runlog.Failed, runlog.Cancelled:
 		return d.end(e)
 	}
-	if d.open {
+	if d.open || e.Kind == runlog.BlockEnd && e.Thread == 0 && d.held != "" { // no header row comes any more
+		d.open = true
 		return d.rest("")
 	}
 	return nil
