@@ -39,8 +39,8 @@ var kinds = map[string]string{
 	"chat_id": "CHAT", "payload_id": "PAY", "request_id": "REQ", "approval_id": "ASK", "document_id": "DOC", "ticket": "TICKET",
 }
 
-// plain returns text with the names in it.
-func (n *aliases) plain(text string) string {
+// named returns text with names in the place of ids.
+func (n *aliases) named(text string) string {
 	for _, m := range runHead.FindAllStringSubmatch(text, -1) {
 		n.name("RUN", m[1])
 	}
@@ -60,8 +60,12 @@ func (n *aliases) plain(text string) string {
 	for value, name := range n.of {
 		pairs = append(pairs, value, name)
 	}
-	text = strings.NewReplacer(pairs...).Replace(text)
-	text = promptField.ReplaceAllStringFunc(text, func(field string) string {
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// plain returns text with names in the place of all that differs from run to run.
+func (n *aliases) plain(text string) string {
+	text = promptField.ReplaceAllStringFunc(n.named(text), func(field string) string {
 		m := promptField.FindStringSubmatch(field)
 		var prompt string
 		if json.Unmarshal([]byte(m[2]), &prompt) != nil || prompt == "" {

@@ -24,6 +24,7 @@ import (
 	"github.com/chattray/chattray/api/apitest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services"
 	"github.com/chattray/chattray/store"
 )
 
@@ -43,8 +44,9 @@ type stage struct {
 	aliases  *aliases
 
 	up      *upstream.Server
-	replies int // that the transcript has
-	asked   int // requests that it has shown
+	replies int                         // that the transcript has
+	asked   int                         // requests that it has shown
+	options func(*services.RunsOptions) // may be nil
 
 	log     lockedBuffer
 	wire    *memoryWire
@@ -170,7 +172,7 @@ func (s *stage) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	service, err := build(ctx, s.config, seams{tools: labTools(), models: s.up.Transport()}, watch, log)
+	service, err := build(ctx, s.config, seams{tools: labTools(), models: s.up.Transport(), runs: s.options}, watch, log)
 	if err != nil {
 		s.t.Fatal(err)
 	}
