@@ -43,6 +43,7 @@ test('a tool that needs the user’s word waits for it, over a reload, and runs 
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.ask('Remove order 7')
   await question(page).getByText('remove_order', { exact: true }).waitFor()
+  await page.locator('.ct-tool[data-tool=remove_order][data-status=waiting]').waitFor()
   await page.shot('approval')
   assert.deepEqual(removed, [])
   await page.reload()

@@ -52,6 +52,19 @@ test('a document is planned, filled while one looks, accepted and reverted block
   await page.context().close()
 })
 
+test('a document that the assistant makes is shown, where there was none', async () => {
+  const page = await chromium.open(`${server.url}/#/document`)
+  for (const { id } of (await call(server.url, 'GET', '/api/documents')).items) await call(server.url, 'DELETE', `/api/documents/${id}`)
+  await page.reload()
+  await page.hasText('There is no document yet.')
+  await page.ask('Create a research report about gold')
+  await page.locator('.ct-block[data-writing] .ct-md').first().waitFor({ timeout: 20_000 })
+  await page.settled(60_000)
+  await until('all blocks are there', async () => (await states(page)).join() === Array(6).fill('pending_new').join())
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
 test('tables, images and charts of all kinds load nothing and run nothing', async () => {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Kinds' })
   const add = (block) => call(server.url, 'POST', `/api/documents/${made.id}/blocks`, block)

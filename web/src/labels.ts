@@ -65,6 +65,7 @@ export const defaultLabels = {
   older: 'Earlier messages',
   loading: 'Loading…',
   toolPreparing: 'Preparing',
+  toolWaiting: 'Waiting for you',
   toolRunning: 'Running',
   toolDone: 'Done',
   toolFailed: 'Failed',

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { DocumentPane, useDocument, type ChatApi, type TrayTheme } from '../../src'
+import { DocumentPane, useChatState, useDocument, type ChatApi, type TrayTheme } from '../../src'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go } from '../route'
@@ -11,10 +11,17 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   const state = useDocument(id)
   const [problem, setProblem] = useState('')
   const { reload } = state
+  // A run that begins without a document makes one.
+  const { run } = useChatState()
+  const done = run?.fold.messages.filter((m) => m.type === 'tool_result' && m.closed).length ?? 0
+  const { reload: reloadList } = list
+  useEffect(() => {
+    if (!id && done > 0) reloadList()
+  }, [id, done, reloadList])
   useEffect(() => {
     setTray({
       context: { current_page: 'document', ...(id && { document_id: id }) },
-      starters: id ? [{ label: 'Create a research report about gold' }, { label: 'Shorten the summary' }, { label: 'Read the document' }] : [],
+      starters: [{ label: 'Create a research report about gold' }, ...(id ? [{ label: 'Shorten the summary' }, { label: 'Read the document' }] : [])],
       openPayloads: 'decisions',
       onApplyToDocument: id ? async (message) => {
         await api.documents.apply(message.id, { document_id: id })
@@ -65,7 +72,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
         </div>
       </div>
       {gone && <p className="ct-note" data-tone="error">{gone}</p>}
-      {!id && list.data && <p className="ct-muted ct-center">There is no document yet. Make one, and ask the assistant to write it.</p>}
+      {!id && list.data && <p className="ct-muted ct-center">There is no document yet. Make one, or ask the assistant to write one.</p>}
       {id && (
         <div className="app-paper">
           <DocumentPane state={state} theme={theme} toolbar={<><button type="button" className="ct-button ct-small" onClick={() => void save()}>Export</button><button type="button" className="ct-button ct-small" onClick={remove}>Delete</button></>} />

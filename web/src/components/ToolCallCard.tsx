@@ -19,12 +19,13 @@ export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpe
   const labels = useLabels()
   const [open, setOpen] = useState(defaultOpen)
   const body = useId()
-  const live = tool.status === 'running' || tool.status === 'preparing'
-  const status = { preparing: labels.toolPreparing, running: labels.toolRunning, completed: labels.toolDone, error: labels.toolFailed, cancelled: labels.toolCancelled }[tool.status]
+  const busy = tool.status === 'running' || tool.status === 'preparing'
+  const live = busy || tool.status === 'waiting'
+  const status = { preparing: labels.toolPreparing, waiting: labels.toolWaiting, running: labels.toolRunning, completed: labels.toolDone, error: labels.toolFailed, cancelled: labels.toolCancelled }[tool.status]
   return (
     <div className="ct-tool" data-status={tool.status} data-tool={tool.name}>
       <button type="button" className="ct-tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
-        <span className="ct-tool-icon">{live ? <span className="ct-spinner" /> : tool.isError ? <WarnIcon /> : <ToolIcon />}</span>
+        <span className="ct-tool-icon">{busy ? <span className="ct-spinner" /> : tool.isError ? <WarnIcon /> : <ToolIcon />}</span>
         <span className="ct-tool-name">{tool.name}</span>
         <span className="ct-tool-note">{live && tool.message ? tool.message : hint(tool)}</span>
         <span className="ct-tool-status">{status}{tool.durationMs && !live && !tool.isError ? ` · ${duration(tool.durationMs, labels)}` : ''}</span>

@@ -11,7 +11,7 @@ export interface ToolView {
   input: unknown
   output: string
   isError: boolean
-  status: 'preparing' | 'running' | 'completed' | 'error' | 'cancelled'
+  status: 'preparing' | 'waiting' | 'running' | 'completed' | 'error' | 'cancelled'
   progress: number
   stage: string
   message: string
@@ -169,6 +169,9 @@ function collectTools(run: RunView): Map<string, ToolView> {
     } else if (m.type === 'client_tool_call') {
       const asked = tools.get(id)
       if (asked && !run.outcome) tools.set(id, { ...asked, input: m.props.input, status: 'running' })
+    } else if (m.type === 'approval') {
+      const asked = tools.get(id)
+      if (asked && !run.outcome && typeof m.props.approved !== 'boolean') tools.set(id, { ...asked, input: m.props.input, status: 'waiting' })
     } else if (m.type === 'tool_result') {
       const done = m.props.status === 'completed' || m.props.status === 'error'
       tools.set(id, {
