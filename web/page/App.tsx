@@ -42,6 +42,11 @@ export function App() {
 
 const nav = [['streams', 'Streams'], ['reports', 'Reports'], ['edit', 'Edit stream'], ['document', 'Document'], ['playground', 'Playground']] as const
 
+/** On a narrow screen the page's own link is not always among those in sight. */
+function show(link: HTMLElement | null): void {
+  link?.scrollIntoView?.({ block: 'nearest', inline: 'center' })
+}
+
 function Shell({ api, user }: { api: ChatApi; user: User }) {
   const route = useRoute()
   const [tray, setTray] = useState<PageTray>({ context: {}, starters: [] })
@@ -52,7 +57,7 @@ function Shell({ api, user }: { api: ChatApi; user: User }) {
       <header className="app-bar">
         <a className="app-brand" href={href('streams')}><img src="/assets/icon.svg" alt="" width="24" height="24" />chattray</a>
         <nav aria-label="Pages">
-          {nav.map(([name, label]) => <a key={name} href={href(name)} aria-current={page === name ? 'page' : undefined}>{label}</a>)}
+          {nav.map(([name, label]) => <a key={name} href={href(name)} aria-current={page === name ? 'page' : undefined} ref={page === name ? show : undefined}>{label}</a>)}
         </nav>
         <span className="app-user" title={user.user_id}>{user.name}</span>
       </header>

@@ -65,7 +65,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
         <div className="ct-row">
           {list.data && list.data.items.length > 0 && (
             <select className="ct-input app-pick-document" aria-label="Document" value={id ?? ''} onChange={(e) => go('document', e.target.value)}>
-              {list.data.items.map((d) => <option value={d.id} key={d.id}>{d.title}</option>)}
+              {list.data.items.map((d) => <option value={d.id} key={d.id}>{(d.id === id && state.document?.title) || d.title}</option>)}
             </select>
           )}
           <button type="button" className="ct-button" data-style="primary" onClick={make}>New document</button>

@@ -39,8 +39,10 @@ function Pane({ state, toolbar, theme = 'auto', dir }: Omit<DocumentPaneProps, '
       {pending > 0 && (
         <div className="ct-doc-pending" role="status">
           <span>{labels.docPending(pending)}</span>
-          <button type="button" className="ct-button ct-small" onClick={() => void state.revertAll()}>{labels.revertAll}</button>
-          <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.acceptAll()}>{labels.acceptAll}</button>
+          <span className="ct-doc-decide">
+            <button type="button" className="ct-button ct-small" onClick={() => void state.revertAll()}>{labels.revertAll}</button>
+            <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.acceptAll()}>{labels.acceptAll}</button>
+          </span>
         </div>
       )}
       {blocks.length === 0 && <p className="ct-muted ct-center">{labels.docEmpty}</p>}
@@ -96,10 +98,10 @@ const BlockView = memo(function BlockView({ block, state, previous }: { block: L
         )}
         <span className="ct-spacer" />
         {block.state !== 'clean' && !block.writing && (
-          <>
+          <span className="ct-doc-decide">
             <button type="button" className="ct-button ct-small" onClick={() => void state.revert(block)}><CloseIcon />{labels.revert}</button>
             <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.accept(block)}><CheckIcon />{labels.accept}</button>
-          </>
+          </span>
         )}
         {block.state === 'clean' && (
           <span className="ct-block-tools">
