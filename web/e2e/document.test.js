@@ -33,7 +33,7 @@ test('a document is planned, filled while one looks, accepted and reverted block
   await until('one is gone', async () => (await states(page)).length === 5)
   await page.button('Accept all').click()
   await until('all are accepted', async () => (await states(page)).every((s) => s === 'clean'))
-  await page.getByText('Research report: gold').first().waitFor()
+  await page.locator('.ct-doc-title').getByText('Research report: gold').waitFor()
 
   await page.ask('Shorten the summary')
   await page.settled()
