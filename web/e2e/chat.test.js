@@ -152,7 +152,9 @@ test('an answer is judged and copied', async () => {
   await page.locator('[aria-pressed=true][aria-label="Good answer"]').waitFor()
   await page.button('Bad answer').click()
   await page.getByLabel(/What was wrong/).fill('too short')
+  const stored = page.waitForResponse((r) => r.url().endsWith('/feedback') && r.request().postData()?.includes('too short'))
   await page.keyboard.press('Enter')
+  await stored
   await page.locator('[aria-pressed=true][aria-label="Bad answer"]').waitFor()
   await page.reload()
   await page.locator('[aria-pressed=true][aria-label="Bad answer"]').waitFor()

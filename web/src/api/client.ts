@@ -23,7 +23,14 @@ export interface StreamOptions {
 }
 
 /** How one request is sent: everything goes through it, so that a fake can stand in its place. */
-export type Send = (method: string, path: string, body?: unknown, init?: { signal?: AbortSignal; headers?: Record<string, string> }) => Promise<Response>
+export type Send = (method: string, path: string, body?: unknown, init?: SendOptions) => Promise<Response>
+
+export interface SendOptions {
+  signal?: AbortSignal
+  headers?: Record<string, string>
+  /** The request outlives the page; its body is small. */
+  keepalive?: boolean
+}
 
 /** The service's REST and streams. Every method throws ApiError when the service refuses or cannot be reached. */
 export interface ChatApi {
@@ -65,12 +72,14 @@ export interface ChatApi {
 /** Makes the client of a service. */
 export function createChatApi(options: ChatApiOptions = {}): ChatApi {
   const send = createSend(options)
-  const json = async <T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> => {
-    const response = await send(method, path, body, { signal })
+  const json = async <T>(method: string, path: string, body?: unknown, init?: SendOptions): Promise<T> => {
+    const response = await send(method, path, body, init)
     if (!response.ok) throw await problemOf(response)
     return (response.status === 204 ? undefined : await response.json()) as T
   }
-  const get = <T>(path: string, signal?: AbortSignal) => json<T>('GET', path, undefined, signal)
+  const get = <T>(path: string, signal?: AbortSignal) => json<T>('GET', path, undefined, { signal })
+  // What the user has decided reaches the service even when the page goes at once.
+  const decide = <T>(method: string, path: string, body?: unknown) => json<T>(method, path, body, { keepalive: true })
 
   async function* stream<T>(dialect: string, request: ChatRequest, signal: AbortSignal, o: StreamOptions, ends: (data: T) => boolean) {
     const key = { 'Idempotency-Key': newKey() }
@@ -104,20 +113,20 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
         onConnection: o.onConnection,
       })
     },
-    sendMessage: (request, signal) => json('POST', '/api/chat', request, signal),
-    cancelRun: (run) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/cancel`),
-    answerApproval: (run, approval, approved) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/approvals/${encodeURIComponent(approval)}`, { approved }),
+    sendMessage: (request, signal) => json('POST', '/api/chat', request, { signal }),
+    cancelRun: (run) => decide('POST', `/api/chat/runs/${encodeURIComponent(run)}/cancel`),
+    answerApproval: (run, approval, approved) => decide('POST', `/api/chat/runs/${encodeURIComponent(run)}/approvals/${encodeURIComponent(approval)}`, { approved }),
     postToolResult: (run, id, output, isError = false) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/tool_results`, { tool_use_id: id, output, ...(isError && { is_error: true }) }),
     getRun: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}`),
     getDiagnostics: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}/diagnostics`),
     getToolCall: (run, index) => get(`/api/chat/runs/${encodeURIComponent(run)}/tools/${index}`),
     listChats: (query = {}, signal) => get(`/api/chats${queryOf(query)}`, signal),
     getChat: (id, query = {}, signal) => get(`/api/chats/${id}${queryOf(query)}`, signal),
-    renameChat: (id, title) => json('PATCH', `/api/chats/${id}`, { title }),
-    deleteChat: (id) => json('DELETE', `/api/chats/${id}`),
+    renameChat: (id, title) => decide('PATCH', `/api/chats/${id}`, { title }),
+    deleteChat: (id) => decide('DELETE', `/api/chats/${id}`),
     getPayload: (id, payload) => get(`/api/chats/${id}/payloads/${encodeURIComponent(payload)}`),
-    resolvePayload: (id, payload, outcome) => json('POST', `/api/chats/${id}/payloads/${encodeURIComponent(payload)}/resolve`, { outcome }),
-    postFeedback: (id, message, feedback) => json('POST', `/api/chats/${id}/messages/${encodeURIComponent(message)}/feedback`, feedback),
+    resolvePayload: (id, payload, outcome) => decide('POST', `/api/chats/${id}/payloads/${encodeURIComponent(payload)}/resolve`, { outcome }),
+    postFeedback: (id, message, feedback) => decide('POST', `/api/chats/${id}/messages/${encodeURIComponent(message)}/feedback`, feedback),
     listPages: () => get('/api/pages'),
     getPage: (page) => get(`/api/pages/${encodeURIComponent(page)}`),
     listTools: (place = {}) => get(`/api/tools${queryOf(place)}`),
@@ -147,7 +156,7 @@ function createSend(options: ChatApiOptions): Send {
     if (body !== undefined) headers['Content-Type'] = 'application/json'
     const call = options.fetch ?? globalThis.fetch.bind(globalThis)
     try {
-      return await call(base + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal: init.signal })
+      return await call(base + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal: init.signal, keepalive: init.keepalive })
     } catch (error) {
       if (error instanceof TypeError) throw new ApiError('The service cannot be reached.', 0, 'network')
       throw error
