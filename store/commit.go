@@ -25,18 +25,20 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	if len(writes) == 0 {
 		return nil
 	}
+	if s.journal.grown() {
+		if err := s.tidy(ctx); err != nil {
+			return s.fault("tidy the journal", err)
+		}
+	}
 	var b *batch
-	tidied := s.journal.grown()
 	err := s.db.batch(ctx, func(tx session) error {
 		b = newBatch(ctx, tx, writes)
-		if err := b.apply(); err != nil || !tidied {
-			return err
-		}
-		return s.tidy(ctx, tx)
+		return b.apply()
 	})
 	switch {
 	case err == nil:
-		s.journal.written(b.noted, tidied)
+		s.journal.rows.Add(1)
+		s.journal.bytes.Add(int64(b.noted))
 		b.report()
 		return nil
 	case s.closed.Load() || away(err) || ctx.Err() != nil:

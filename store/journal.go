@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -29,24 +28,13 @@ var errJournal = errors.New("a row of the journal cannot be read")
 // The journal holds what runs under way write and what only counts until they
 // end: the events since the last commit, and the checkpoints. All runs of a
 // commit share a row, so that a commit is one write at the end of one table.
-// When it has grown, it is tidied: what belongs to a run that has not ended
-// moves to segments and checkpoints, the rest goes. A claim tidies it too, so
-// that it never holds more than one attempt of a run.
+// When it has grown, it is tidied: what the log of an ended run does not hold
+// moves to segments and checkpoints, the rest goes. It is tidied before a claim,
+// too: what an earlier attempt has written is then where it stays.
 
 // journalSize is what was written since the journal was last tidied. A store
 // that is new to its database takes it for grown.
 type journalSize struct{ rows, bytes atomic.Int64 }
-
-// written adds what a commit has written, after it was tidied or not.
-func (j *journalSize) written(bytes int, tidied bool) {
-	if tidied {
-		j.rows.Store(0)
-		j.bytes.Store(0)
-		return
-	}
-	j.rows.Add(1)
-	j.bytes.Add(int64(bytes))
-}
 
 func (j *journalSize) grown() bool {
 	return j.rows.Load() >= journalRows || j.bytes.Load() >= journalBytes
@@ -165,9 +153,8 @@ func (b *batch) endRow() {
 	b.journal = nil
 }
 
-// runEntries is what the journal holds of one run.
+// runEntries is what the journal holds of one run, or of one attempt of it.
 type runEntries struct {
-	attempt     int
 	segments    []record.Segment
 	checkpoints []record.Checkpoint
 }
@@ -176,7 +163,6 @@ type runEntries struct {
 // whose outcome got lost was made again, with as much or more in it: what is
 // newer counts.
 func (r *runEntries) add(e entry) {
-	r.attempt = e.attempt
 	if s := e.segment; s != nil {
 		for len(r.segments) > 0 && r.segments[len(r.segments)-1].First >= s.First {
 			r.segments = r.segments[:len(r.segments)-1]
@@ -245,9 +231,34 @@ func (s *Store) readJournal(ctx context.Context, id string) (runEntries, error) 
 	return found, err
 }
 
-// tidy empties the journal. A row that cannot be read is logged and goes: it
-// must not stand in the way of all writes.
-func (s *Store) tidy(ctx context.Context, tx session) error {
+// attemptKey is an attempt of a run.
+type attemptKey struct {
+	run     string
+	attempt int
+}
+
+// tidy empties the journal, in a transaction of its own: it waits for runs while
+// it holds rows of the journal, and nobody does so the other way round. A row
+// that cannot be read is logged and goes: it must not stand in the way of all
+// writes.
+func (s *Store) tidy(ctx context.Context) error {
+	s.journal.rows.Store(0)
+	s.journal.bytes.Store(0)
+	err := s.db.batch(ctx, func(tx session) error {
+		found, err := s.takeJournal(ctx, tx)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		return move(ctx, tx, found)
+	})
+	if err != nil {
+		s.journal.rows.Store(journalRows)
+	}
+	return err
+}
+
+// takeJournal deletes the rows of the journal and returns what was in them.
+func (s *Store) takeJournal(ctx context.Context, tx session) (map[attemptKey]*runEntries, error) {
 	type journalRow struct {
 		n    int64
 		data []byte
@@ -261,46 +272,49 @@ func (s *Store) tidy(ctx context.Context, tx session) error {
 		rows = append(rows, r)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	slices.SortFunc(rows, func(a, b journalRow) int { return cmp.Compare(a.n, b.n) })
-	byRun := make(map[string]*runEntries)
+	found := make(map[attemptKey]*runEntries)
 	for _, row := range rows {
-		entries, err := decodeEntries(row.data)
-		if err != nil {
-			s.logs.Error("the journal", "row", row.n, "error", err)
+		entries, broken := decodeEntries(row.data)
+		if broken != nil {
+			s.logs.Error("the journal", "row", row.n, "error", broken)
 		}
 		for _, e := range entries {
-			if byRun[e.run] == nil {
-				byRun[e.run] = new(runEntries)
+			key := attemptKey{e.run, e.attempt}
+			if found[key] == nil {
+				found[key] = new(runEntries)
 			}
-			byRun[e.run].add(e)
+			found[key].add(e)
 		}
 	}
-	return move(ctx, tx, byRun)
+	return found, err
 }
 
-// move stores what belongs to runs that have not ended.
-func move(ctx context.Context, tx session, byRun map[string]*runEntries) error {
-	if len(byRun) == 0 {
-		return nil
+// move stores what belongs to runs that have not ended, and the events of those
+// attempts that were not the last one of a run that has.
+func move(ctx context.Context, tx session, found map[attemptKey]*runEntries) error {
+	ids := make([]string, 0, len(found))
+	for key := range found {
+		ids = append(ids, key.run)
+	}
+	runs := make(map[string]*runState)
+	if err := lockRuns(ctx, tx, ids, func(run *runState) { runs[run.id] = run }); err != nil {
+		return err
 	}
 	var segments, checkpoints [][]any
-	err := lockRuns(ctx, tx, slices.Collect(maps.Keys(byRun)), func(run *runState) {
-		if run.over {
-			return
+	for key, entries := range found {
+		run := runs[key.run]
+		if run == nil || run.over && run.attempt == key.attempt {
+			continue
 		}
-		r := byRun[run.id]
-		for _, s := range r.joined() {
-			segments = append(segments, []any{run.id, s.First, s.Last, int64(r.attempt), packLog(s.Data)})
+		for _, s := range entries.joined() {
+			segments = append(segments, []any{run.id, s.First, s.Last, int64(key.attempt), packLog(s.Data)})
 		}
-		for _, c := range r.checkpoints {
-			checkpoints = append(checkpoints, []any{run.id, int64(c.N), plain(c.Data)})
+		for _, c := range entries.checkpoints {
+			if !run.over {
+				checkpoints = append(checkpoints, []any{run.id, int64(c.N), plain(c.Data)})
+			}
 		}
-	})
-	if err != nil {
-		return err
 	}
 	if err := tx.each(ctx, upsertSegment, segments); err != nil {
 		return err

@@ -69,12 +69,12 @@ func (s *Store) Unfinished(ctx context.Context) ([]record.Run, error) {
 // waiting, else it is record.ErrBusy; its user message then moves behind what
 // was answered in the meantime.
 func (s *Store) Claim(ctx context.Context, id string, attempt int) error {
-	return s.fault("claim", s.db.batch(ctx, func(tx session) error {
-		if err := claim(ctx, tx, id, attempt); err != nil || attempt == 1 {
-			return err
+	if attempt > 1 {
+		if err := s.tidy(ctx); err != nil {
+			return s.fault("tidy the journal", err)
 		}
-		return s.tidy(ctx, tx)
-	}))
+	}
+	return s.fault("claim", s.db.batch(ctx, func(tx session) error { return claim(ctx, tx, id, attempt) }))
 }
 
 func claim(ctx context.Context, tx session, id string, attempt int) error {

@@ -18,6 +18,7 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
   const labels = useLabels()
   const box = useRef<HTMLDivElement>(null)
   const colours = useColours(box)
+  const described = typeof spec.description === 'string' ? spec.description : typeof spec.title === 'string' ? spec.title : labels.chart
   const [problem, setProblem] = useState<'' | 'chartFailed' | 'chartEmpty'>('')
   useEffect(() => {
     const element = box.current
@@ -25,7 +26,7 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
     let view: View | null = null
     let gone = false
     const draw = async () => {
-      view = new View(parse(vegaOf(csv, spec, element), {}, { ast: true }), { expr: expressionInterpreter, loader, renderer: 'canvas', container: element, hover: true, tooltip: () => undefined })
+      view = new View(parse({ ...vegaOf(csv, spec, element), description: described }, {}, { ast: true }), { expr: expressionInterpreter, loader, renderer: 'canvas', container: element, hover: true, tooltip: () => undefined })
       await view.runAsync()
       if (gone) view.finalize()
     }
@@ -35,8 +36,7 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
       view?.finalize()
       element.replaceChildren()
     }
-  }, [csv, spec, colours])
-  const described = typeof spec.description === 'string' ? spec.description : typeof spec.title === 'string' ? spec.title : labels.chart
+  }, [csv, spec, colours, described])
   return (
     <>
       <div ref={box} className="ct-chart-box" role="img" aria-label={described} hidden={problem !== ''} />
