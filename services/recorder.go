@@ -1,13 +1,9 @@
 package services
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -314,66 +310,6 @@ func (rec *recorder) warn(text string) {
 	}
 }
 
-// payloadType returns the type of that name, or one without checks.
-func (rec *recorder) payloadType(name string) turn.PayloadType {
-	for i := range rec.brief.types {
-		if rec.brief.types[i].Name == name {
-			return rec.brief.types[i]
-		}
-	}
-	return turn.PayloadType{Name: name}
-}
-
-// decoded puts a payload's data on one line and returns what its type decodes of
-// it, or why it cannot be shown.
-func decoded(p *turn.Payload, t turn.PayloadType) (any, error) {
-	if len(p.Data) > maxPayloadData {
-		return nil, errPayloadSize
-	}
-	if bytes.ContainsAny(p.Data, "\n\r") || t.Check == nil {
-		var line bytes.Buffer
-		if err := json.Compact(&line, p.Data); err != nil {
-			return nil, err
-		}
-		p.Data = line.Bytes()
-	}
-	if t.Check != nil {
-		return t.Check(p.Data)
-	}
-	return nil, nil
-}
-
-// name gives a payload its id and summary. The id depends on the run and the
-// payload's number alone, so that a recovered run names it the same. Nil is a
-// payload that does not fit its type.
-func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload {
-	t := rec.payloadType(p.Type)
-	data, err := decoded(&p, t)
-	if err != nil {
-		rec.warn("A payload of type " + p.Type + " did not fit its schema and was left out.")
-		rec.dropped = append(rec.dropped, p.Type+": "+string(p.Data[:min(len(p.Data), maxPayloadData)]))
-		return nil
-	}
-	if len(rec.payloads) >= maxPayloads {
-		rec.warn("Some payloads were left out: there were too many.")
-		return nil
-	}
-	named := schemas.CustomPayload{Type: p.Type, Data: p.Data, Source: source}
-	for salt := 0; named.PayloadID == "" || rec.taken[named.PayloadID]; salt++ {
-		sum := sha256.Sum256([]byte(rec.run.id + "/" + strconv.Itoa(len(rec.payloads)) + "/" + strconv.Itoa(salt)))
-		named.PayloadID = hex.EncodeToString(sum[:4])
-	}
-	rec.take(named.PayloadID)
-	if t.Summarize != nil {
-		named.Summary = t.Summarize(data)
-	}
-	if named.Summary == "" {
-		named.Summary = strings.ReplaceAll(p.Type, "_", " ")
-	}
-	rec.payloads = append(rec.payloads, named)
-	return &named
-}
-
 // message is the visible text without the white space around it.
 func (rec *recorder) message() string { return strings.TrimSpace(rec.visible.String()) }
 
@@ -393,12 +329,4 @@ func (rec *recorder) history() []schemas.ToolCall {
 		})
 	}
 	return list
-}
-
-// take marks a payload id as in use.
-func (rec *recorder) take(id string) {
-	if rec.taken == nil {
-		rec.taken = make(map[string]bool)
-	}
-	rec.taken[id] = true
 }

@@ -26,8 +26,8 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 		return nil
 	}
 	if s.journal.grown() {
-		if err := s.tidy(ctx); err != nil {
-			return s.fault("tidy the journal", err)
+		if err := s.tidy(ctx); err != nil { // what is written now does not wait for it
+			s.logs.Warn("tidy the journal", "error", translate(err))
 		}
 	}
 	var b *batch
