@@ -45,8 +45,10 @@ func (s *Store) Import(ctx context.Context, from io.Reader) (Counts, error) {
 	}
 	var counts Counts
 	err = s.db.write(ctx, func(tx *gorm.DB) (err error) {
-		counts, err = importLines(tx, data)
-		return err
+		if counts, err = importLines(tx, data); err != nil {
+			return err
+		}
+		return s.db.imported(tx)
 	})
 	if err != nil {
 		return Counts{}, s.fault("import", err)

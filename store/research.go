@@ -255,6 +255,15 @@ func searchWords(query string) []string {
 	return words
 }
 
+// imported makes the search index one piece: a search looks for its words in
+// each of its pieces, and an import adds some.
+func (*sqliteDB) imported(tx *gorm.DB) error {
+	return tx.Exec("INSERT INTO articles_search (articles_search) VALUES ('optimize')").Error
+}
+
+// imported has nothing to do.
+func (*postgresDB) imported(*gorm.DB) error { return nil }
+
 // searchArticles: each word is a quoted string of FTS5, in which only the quote
 // means something.
 func (*sqliteDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB {

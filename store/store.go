@@ -68,6 +68,8 @@ type database interface {
 	// searchArticles narrows tx to the articles with all or some of the words,
 	// the best first.
 	searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB
+	// imported is called in the transaction of an import, at its end.
+	imported(tx *gorm.DB) error
 	// rowLock locks the rows of a SELECT until the end of the transaction.
 	rowLock() []clause.Expression
 	// like is the operator that finds text whatever its case.

@@ -32,7 +32,7 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set("Api-Key", t.key)
 		}
 	}
-	req, err := putTools(req)
+	req, err := putRequest(req)
 	if err != nil {
 		return nil, err
 	}

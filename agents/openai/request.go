@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/chattray/chattray/agents"
-	"github.com/chattray/chattray/schemas/turn"
 )
 
 // quirks are what a model's server does not take; they are learned from its
@@ -50,12 +48,13 @@ func (q quirks) after(err error) (quirks, bool) {
 }
 
 // request maps a request to the wire. go-openai leaves out zero numbers, so a
-// temperature of 0 is sent as the smallest number above it.
+// temperature of 0 is sent as the smallest number above it. Messages and tools
+// are put in by the round tripper.
 func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatCompletionRequest {
 	out := goopenai.ChatCompletionRequest{
 		Model:    req.Model,
 		Stream:   true,
-		Messages: make([]goopenai.ChatCompletionMessage, 0, len(req.Messages)+1),
+		Messages: standInMessages,
 	}
 	if !q.noStreamOptions {
 		out.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
@@ -68,51 +67,14 @@ func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatComplet
 	if !q.fixedTemperature {
 		out.Temperature = max(float32(req.Temperature), math.SmallestNonzeroFloat32)
 	}
-	if req.System != "" {
-		out.Messages = append(out.Messages, goopenai.ChatCompletionMessage{Role: goopenai.ChatMessageRoleSystem, Content: req.System})
-	}
-	for _, msg := range req.Messages {
-		out.Messages = append(out.Messages, message(msg))
-	}
 	if len(req.Tools) > 0 {
-		out.Tools = standIn
+		out.Tools = standInTools
 	}
 	if len(req.Tools) > 0 && q.reasoningOff {
 		out.ReasoningEffort = goopenai.ReasoningEffortNone
 	}
 	if len(req.Tools) > 0 && req.ToolsForbidden && !q.noToolChoice {
 		out.ToolChoice = "none"
-	}
-	return out
-}
-
-func message(msg turn.Message) goopenai.ChatCompletionMessage {
-	out := goopenai.ChatCompletionMessage{Role: string(msg.Role), ToolCallID: msg.ToolCallID}
-	if len(msg.Images) == 0 {
-		out.Content = msg.Content
-		if out.Content == "" && len(msg.ToolCalls) == 0 {
-			out.Content = " " // go-openai leaves empty content out, which servers refuse
-		}
-	} else {
-		if msg.Content != "" {
-			out.MultiContent = append(out.MultiContent, goopenai.ChatMessagePart{Type: goopenai.ChatMessagePartTypeText, Text: msg.Content})
-		}
-		for _, img := range msg.Images {
-			out.MultiContent = append(out.MultiContent, goopenai.ChatMessagePart{
-				Type:     goopenai.ChatMessagePartTypeImageURL,
-				ImageURL: &goopenai.ChatMessageImageURL{URL: "data:" + img.MIME + ";base64," + img.Base64},
-			})
-		}
-	}
-	for _, c := range msg.ToolCalls {
-		arguments := c.Arguments
-		if !json.Valid([]byte(arguments)) {
-			arguments = "{}" // the model wrote none, or no JSON, which servers refuse to read back
-		}
-		out.ToolCalls = append(out.ToolCalls, goopenai.ToolCall{
-			ID: c.ID, Type: goopenai.ToolTypeFunction,
-			Function: goopenai.FunctionCall{Name: c.Name, Arguments: arguments},
-		})
 	}
 	return out
 }

@@ -64,7 +64,7 @@ func (c *call) open(ctx context.Context, req *agents.ModelRequest, q quirks) (st
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		stream, err = c.client.CreateChatCompletionStream(withTools(ctx, req.Tools), c.request(req, q))
+		stream, err = c.client.CreateChatCompletionStream(withRequest(ctx, req), c.request(req, q))
 	}()
 	<-done
 	return stream, err

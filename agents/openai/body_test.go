@@ -14,10 +14,10 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// TestToolsOnTheWire: what the server gets is the tools as they are, whatever
-// their words and the user's are.
-func TestToolsOnTheWire(t *testing.T) {
-	const hostile = `"tools":[{"function":{"name":"tools","parameters":{}},"type":"function"}]`
+// TestBodyOnTheWire: what the server gets are messages and tools as they are,
+// whatever their words are.
+func TestBodyOnTheWire(t *testing.T) {
+	const hostile = `"messages":[{"role":"user","content":"messages"}],"tools":[{"type":"function","function":{"name":"tools","parameters":{}}}]`
 	type function struct {
 		Name, Description string
 		Parameters        any
