@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -45,20 +44,9 @@ const emptySchema = `{"type":"object","properties":{}}`
 // memberFrame is about what stands around the words of a message or tool.
 const memberFrame = 128
 
-type requestKey struct{}
-
-// withRequest lets the round tripper know what the call is to say.
-func withRequest(ctx context.Context, req *agents.ModelRequest) context.Context {
-	return context.WithValue(ctx, requestKey{}, req)
-}
-
-// putRequest returns the request with the messages and tools of the call in the
-// places of what stands for them.
-func putRequest(req *http.Request) (*http.Request, error) {
-	said, _ := req.Context().Value(requestKey{}).(*agents.ModelRequest)
-	if said == nil || req.Body == nil {
-		return req, nil
-	}
+// putRequest returns the request with the messages and tools of what is to be
+// said in the places of what stands for them.
+func putRequest(req *http.Request, said *agents.ModelRequest) (*http.Request, error) {
 	defer req.Body.Close() // it is in memory
 	body, err := io.ReadAll(req.Body)
 	if err != nil {

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -56,13 +55,10 @@ func (u *usage) tokens() schemas.Usage {
 	return schemas.Usage{InputTokens: in, OutputTokens: out, TotalTokens: max(count(u.Total), in+out)}
 }
 
-// completion says whether body is a whole completion and writes it on one line.
-func completion(body []byte, line *bytes.Buffer) bool {
+// completion says whether body is a whole completion.
+func completion(body []byte) bool {
 	var c chunk
-	if json.Unmarshal(body, &c) != nil || len(c.Choices) == 0 || c.Choices[0].Message == nil {
-		return false
-	}
-	return json.Compact(line, body) == nil
+	return json.Unmarshal(body, &c) == nil && len(c.Choices) > 0 && c.Choices[0].Message != nil
 }
 
 // written returns the text and the reasoning of a content, which is a string or

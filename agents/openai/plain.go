@@ -6,26 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// A chunk that holds a piece of text and nothing else is plain. Nearly every
-// chunk is; they are recognized without decoding and given on in short form.
-const (
-	shortHead = `{"choices":[{"delta":{"content":"`
-	shortTail = `"}}]}`
-)
-
-func appendShort(dst, content []byte) []byte {
-	dst = append(dst, "data: "+shortHead...)
-	dst = append(dst, content...)
-	return append(dst, shortTail+"\n"...)
-}
-
-// shortText returns the text of a chunk in short form.
-func shortText(chunk []byte) (string, bool) {
-	if len(chunk) < len(shortHead)+len(shortTail) || string(chunk[:len(shortHead)]) != shortHead ||
-		string(chunk[len(chunk)-len(shortTail):]) != shortTail {
-		return "", false
-	}
-	content := chunk[len(shortHead) : len(chunk)-len(shortTail)]
+// textOf returns the text of a plain chunk. False is a string that cannot be
+// decoded.
+func textOf(quoted []byte) (string, bool) {
+	content := quoted[1 : len(quoted)-1]
 	simple := true
 	for _, b := range content {
 		if b < ' ' || b == '"' || b == '\\' {
@@ -37,27 +21,28 @@ func shortText(chunk []byte) (string, bool) {
 		return string(content), true
 	}
 	var s string
-	err := json.Unmarshal(chunk[len(shortHead)-1:len(chunk)-len(shortTail)+1], &s)
+	err := json.Unmarshal(quoted, &s)
 	return storable(s), err == nil
 }
 
-// memo remembers what stood around the text of the last plain chunk. The chunks
-// of a stream differ in nothing else as a rule; then a comparison of bytes is
-// proof that a chunk is plain too.
+// memo recognizes chunks that hold a piece of text and nothing else, which are
+// called plain, without decoding them; nearly every chunk is one. It remembers
+// what stood around the text of the last one: the chunks of a stream differ in
+// nothing else as a rule, and then a comparison of bytes is proof.
 type memo struct{ head, tail []byte }
 
 // maxMemo is the most that a memo remembers, in bytes.
 const maxMemo = 2 << 10
 
-// match returns the text of a chunk, still escaped, that differs from the
-// remembered one in its text only.
+// match returns the text, as it stands in the chunk with its quotes, of one that
+// differs from the remembered one in its text only.
 func (m *memo) match(chunk []byte) ([]byte, bool) {
 	if len(m.head) == 0 || len(chunk) < len(m.head)+len(m.tail) ||
 		!bytes.HasPrefix(chunk, m.head) || !bytes.HasSuffix(chunk, m.tail) {
 		return nil, false
 	}
-	content := chunk[len(m.head) : len(chunk)-len(m.tail)]
-	return content, closed(content)
+	start, end := len(m.head), len(chunk)-len(m.tail)
+	return chunk[start-1 : end+1], closed(chunk[start:end])
 }
 
 // closed says whether content, between quotes, is one JSON string: no quote in
@@ -79,7 +64,7 @@ func closed(content []byte) bool {
 	return true
 }
 
-// learn returns the text of a plain chunk, still escaped, and remembers what
+// learn returns the text of a plain chunk, as match does, and remembers what
 // stands around it.
 func (m *memo) learn(chunk []byte) ([]byte, bool) {
 	s := skimmer{b: chunk}
@@ -90,7 +75,7 @@ func (m *memo) learn(chunk []byte) ([]byte, bool) {
 		m.head = append(m.head[:0], chunk[:s.start]...)
 		m.tail = append(m.tail[:0], chunk[s.end:]...)
 	}
-	return chunk[s.start:s.end], true
+	return chunk[s.start-1 : s.end+1], true
 }
 
 // skimmer walks over a chunk; what it accepts is plain if it is valid JSON. It knows the keys that a plain

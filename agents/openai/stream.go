@@ -32,42 +32,49 @@ func (c *call) run(ctx context.Context, req *agents.ModelRequest, q quirks) erro
 	ctx, c.watch = watched(ctx, &c.cfg)
 	defer c.watch.stop()
 	c.tools.limits = c.cfg.Limits
-	stream, err := c.open(ctx, req, q)
+	r, err := c.open(ctx, req, q)
 	if err != nil {
 		return reason(ctx, err)
 	}
-	defer stream.Close() // there is nothing to lose
+	defer r.Close() // there is nothing to lose
 	for !c.gone {
-		line, err := stream.RecvRaw()
+		object, text, err := r.next()
 		if err == nil {
 			err = ctx.Err() // what is buffered is not shown after a cancel
 		}
 		if err != nil {
 			return c.end(reason(ctx, err))
 		}
-		if text, ok := shortText(line); ok {
-			err = c.give(agents.Delta{Text: text}, len(text))
-		} else {
-			err = c.chunk(line)
-		}
-		if err != nil {
+		if err := c.take(object, text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// take takes a chunk.
+func (c *call) take(object, text []byte) error {
+	if text != nil {
+		if text, ok := textOf(text); ok {
+			return c.give(agents.Delta{Text: text}, len(text))
+		}
+	}
+	return c.chunk(object)
+}
+
 // open makes the request. It does so on a goroutine of its own, so that the deep
 // stack that it takes is given back and not kept for as long as the reply
-// streams.
-func (c *call) open(ctx context.Context, req *agents.ModelRequest, q quirks) (stream *goopenai.ChatCompletionStream, err error) {
-	done := make(chan struct{})
+// streams. Of go-openai's stream nothing is left: the round tripper has given its
+// body to a reader.
+func (c *call) open(ctx context.Context, req *agents.ModelRequest, q quirks) (*reader, error) {
+	x := &exchange{said: req, watch: c.watch}
+	done := make(chan error)
 	go func() {
-		defer close(done)
-		stream, err = c.client.CreateChatCompletionStream(withRequest(ctx, req), c.request(req, q))
+		_, err := c.client.CreateChatCompletionStream(context.WithValue(ctx, exchangeKey{}, x), c.request(req, q))
+		done <- err
 	}()
-	<-done
-	return stream, err
+	err := <-done
+	return x.reader, err
 }
 
 // reason returns why a call failed: what our own timers say, if it was they.

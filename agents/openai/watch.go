@@ -36,8 +36,6 @@ type watch struct {
 	cause error // of the phase
 }
 
-type watchKey struct{}
-
 // watched returns ctx with a watch over the call that it is for. The watch is
 // to be stopped.
 func watched(ctx context.Context, cfg *Config) (context.Context, *watch) {
@@ -50,7 +48,7 @@ func watched(ctx context.Context, cfg *Config) (context.Context, *watch) {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { w.connect.Stop() },
 	})
-	return context.WithValue(ctx, watchKey{}, w), w
+	return ctx, w
 }
 
 func (w *watch) fired() {
