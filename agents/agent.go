@@ -96,8 +96,6 @@ func (a *Agent) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event,
 type loop struct {
 	*Agent
 	req   turn.Request
-	specs []ToolSpec
-	tools map[string]*turn.Tool
 	limit int // calls that may ask for tools
 	// inThread says that the loop runs in a thread, in which there are none.
 	inThread bool
@@ -117,19 +115,21 @@ func newLoop(a *Agent, req turn.Request, yield func(turn.Event, error) bool) *lo
 	l := &loop{
 		Agent: a, req: req, yield: yield,
 		limit:    min(cmp.Or(max(req.MaxIterations, 0), DefaultMaxIterations), MaxIterations),
-		tools:    make(map[string]*turn.Tool, len(req.Tools)),
 		messages: append([]turn.Message(nil), req.Messages...),
 		ids:      map[string]bool{},
 	}
 	l.req.ToolOutput = cmp.Or(max(req.ToolOutput, 0), DefaultToolOutput)
-	for i := range req.Tools {
-		t := &req.Tools[i]
-		if l.tools[t.Name] == nil {
-			l.tools[t.Name] = t
-			l.specs = append(l.specs, ToolSpec{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
+	return l
+}
+
+// tool returns the tool of that name, or nil.
+func (l *loop) tool(name string) *turn.Tool {
+	for i := range l.req.Tools {
+		if l.req.Tools[i].Name == name {
+			return &l.req.Tools[i]
 		}
 	}
-	return l
+	return nil
 }
 
 // step does iteration n, what an earlier attempt finished of it left out, and

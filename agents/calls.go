@@ -112,15 +112,15 @@ func (l *loop) runTools(ctx context.Context, reply turn.Reply, results []*turn.R
 
 // prepare finds the call's tool and input, or why it cannot run.
 func (l *loop) prepare(c turn.ToolCall, index, position int, bell chan struct{}) *call {
-	out := &call{ToolCall: c, index: index, position: position, tool: l.tools[c.Name]}
+	out := &call{ToolCall: c, index: index, position: position, tool: l.tool(c.Name)}
 	out.progress.init(bell)
 	var err error
 	out.input, err = input(c.Arguments)
 	switch {
 	case out.tool == nil:
-		names := make([]string, len(l.specs))
-		for i, s := range l.specs {
-			names[i] = s.Name
+		names := make([]string, len(l.req.Tools))
+		for i := range l.req.Tools {
+			names[i] = l.req.Tools[i].Name
 		}
 		out.fault = fmt.Sprintf("there is no tool named %q; the tools are: %s", c.Name, cmp.Or(strings.Join(names, ", "), "none"))
 	case err != nil:
@@ -153,7 +153,7 @@ func (b *batch) ready() bool {
 	if b.gone || len(b.queue) == 0 {
 		return false
 	}
-	if b.queue[0].awaits() {
+	if b.awaits(b.queue[0]) {
 		return true
 	}
 	if b.alone || len(b.running) >= b.opts.Parallel {
@@ -168,7 +168,7 @@ func (c *call) serial() bool { return c.tool != nil && c.tool.Serial }
 // wait.
 func (b *batch) next(ctx context.Context) {
 	c := b.queue[0]
-	if c.awaits() {
+	if b.awaits(c) {
 		b.wait(ctx, c)
 		return
 	}
@@ -223,7 +223,7 @@ func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Re
 			return b.converse(ctx, c, label, req)
 		}
 	}
-	result, err := c.tool.Run(ctx, asked)
+	result, err := b.runTool(ctx, c.tool, asked)
 	if err == nil {
 		return clean(result), false
 	}
@@ -238,6 +238,13 @@ func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Re
 	}
 	b.opts.Logger.WarnContext(ctx, "tool failed", "tool", c.Name, "tool_use_id", c.ID, "error", err)
 	return failure("the tool failed; the reason has been logged and is not known here"), false
+}
+
+func (l *loop) runTool(ctx context.Context, t *turn.Tool, asked *turn.Call) (turn.Result, error) {
+	if l.req.RunTool != nil {
+		return l.req.RunTool(ctx, t, asked)
+	}
+	return t.Run(ctx, asked)
 }
 
 func failure(text string) turn.Result { return clean(turn.Result{Text: text, IsError: true}) }

@@ -279,7 +279,7 @@ func TestFallbackIsAModel(t *testing.T) {
 	text := agents.ModelRequest{Model: "a", Messages: []turn.Message{{Role: turn.User, Content: "Hello, who are you?"}}}
 	calls := agents.ModelRequest{
 		Model: "a", Messages: []turn.Message{{Role: turn.User, Content: "Search PubMed for CRISPR"}},
-		Tools: []agents.ToolSpec{{Name: "search_pubmed", Schema: []byte(`{"type":"object","properties":{"query":{"type":"string"}}}`)}},
+		Tools: []turn.Tool{{Name: "search_pubmed", InputSchema: []byte(`{"type":"object","properties":{"query":{"type":"string"}}}`)}},
 	}
 	modeltest.Contract(t, newModel, text, calls)
 }

@@ -75,7 +75,7 @@ func estimate(req ModelRequest) int {
 		}
 	}
 	for _, t := range req.Tools {
-		chars += len(t.Name) + utf8.RuneCountInString(t.Description) + len(t.Schema)
+		chars += len(t.Name) + utf8.RuneCountInString(t.Description) + len(t.InputSchema)
 	}
 	return tokens(chars) + images*imageTokens
 }

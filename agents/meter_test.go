@@ -20,7 +20,7 @@ func TestMetered(t *testing.T) {
 			{Role: turn.User, Content: "é", Images: []turn.Image{{}}}, // 1,000 for the image
 			{Role: turn.Assistant, Content: "four", ToolCalls: []turn.ToolCall{{Name: "ab", Arguments: "{}"}}},
 		},
-		Tools: []agents.ToolSpec{{Name: "ab", Description: "four", Schema: []byte("{}")}},
+		Tools: []turn.Tool{{Name: "ab", Description: "four", InputSchema: []byte("{}")}},
 	}
 	const prompt = 1_000 + 10 + 1 + 1 + 2
 	estimated := func(output int) []turn.ModelCall {

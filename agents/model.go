@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 
 	"github.com/chattray/chattray/schemas"
@@ -32,20 +31,14 @@ type ModelRequest struct {
 	// System is the system prompt; empty for none.
 	System   string
 	Messages []turn.Message
-	Tools    []ToolSpec
+	// Tools are those that the model may call; it reads their names,
+	// descriptions and schemas.
+	Tools []turn.Tool
 	// ToolsForbidden says that Tools are defined but none may be called.
 	ToolsForbidden bool
 	Temperature    float64
 	// MaxTokens bounds the reply; 0 leaves it to the server.
 	MaxTokens int
-}
-
-// ToolSpec is a tool as a model gets to know it. Schema is the JSON schema of
-// its arguments.
-type ToolSpec struct {
-	Name        string
-	Description string
-	Schema      json.RawMessage
 }
 
 // Delta is a piece of a reply. Any of its fields may be set.

@@ -57,7 +57,7 @@ func (l *loop) request(final bool) ModelRequest {
 	}
 	return ModelRequest{
 		Model: l.req.Model, System: l.req.System, Messages: messages,
-		Tools: l.specs, ToolsForbidden: final,
+		Tools: l.req.Tools, ToolsForbidden: final,
 		Temperature: l.req.Temperature, MaxTokens: l.req.MaxTokens,
 	}
 }

@@ -24,8 +24,8 @@ type answered struct {
 
 // awaits says whether the call has to wait before it begins. Arguments that do
 // not fit are told to the model at once; nobody is asked about them.
-func (c *call) awaits() bool {
-	if c.tool == nil || c.tool.Await == nil || !c.asked.IsZero() || c.fault != "" {
+func (b *batch) awaits(c *call) bool {
+	if c.tool == nil || !c.tool.Confirm && !c.tool.Client || b.req.Await == nil || !c.asked.IsZero() || c.fault != "" {
 		return false
 	}
 	if c.fault = misfit(c.tool, c.input); c.fault != "" {
@@ -62,7 +62,7 @@ func (b *batch) wait(ctx context.Context, c *call) {
 			}
 			b.answers <- a
 		}()
-		a.verdict, a.err = c.tool.Await(ctx, &turn.Call{ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input)})
+		a.verdict, a.err = b.req.Await(ctx, &turn.Call{ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input)})
 	}()
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,10 +36,27 @@ func runWaits(ctx context.Context, a *agents.Agent, req turn.Request) (lines []s
 	return lines
 }
 
+// awaited is a tool with what its calls wait for, nil for nothing.
+type awaited struct {
+	turn.Tool
+	await func(ctx context.Context) (turn.Verdict, error)
+}
+
 // behind is the tool behind a wait of d that ends with the verdict.
-func behind(t turn.Tool, d time.Duration, v turn.Verdict) turn.Tool {
-	t.Await = func(ctx context.Context, _ *turn.Call) (turn.Verdict, error) { return v, wait(ctx, d) }
-	return t
+func behind(t turn.Tool, d time.Duration, v turn.Verdict) awaited {
+	return awaited{t, func(ctx context.Context) (turn.Verdict, error) { return v, wait(ctx, d) }}
+}
+
+func requestAwaiting(tools ...awaited) turn.Request {
+	req := request()
+	for _, t := range tools {
+		t.Confirm = t.await != nil
+		req.Tools = append(req.Tools, t.Tool)
+	}
+	req.Await = func(ctx context.Context, c *turn.Call) (turn.Verdict, error) {
+		return tools[slices.IndexFunc(tools, func(t awaited) bool { return t.Name == c.Name })].await(ctx)
+	}
+	return req
 }
 
 func TestAwait(t *testing.T) {
@@ -46,13 +64,12 @@ func TestAwait(t *testing.T) {
 	no := turn.Verdict{Result: &turn.Result{Text: "denied", IsError: true}}
 	misfit := behind(echo, time.Hour, yes)
 	misfit.Check = func(json.RawMessage) error { return errors.New("it does not fit") }
-	broken, panics := sleeper("broken", 0), sleeper("panics", 0)
-	broken.Await = func(context.Context, *turn.Call) (turn.Verdict, error) { return yes, errors.New("no database") }
-	panics.Await = func(context.Context, *turn.Call) (turn.Verdict, error) { panic("await") }
+	broken := awaited{sleeper("broken", 0), func(context.Context) (turn.Verdict, error) { return yes, errors.New("no database") }}
+	panics := awaited{sleeper("panics", 0), func(context.Context) (turn.Verdict, error) { panic("await") }}
 	inVain := "complete 0 1 error: the tool was not run: what it had to wait for did not come"
 	for _, tt := range []struct {
 		name string
-		tool turn.Tool
+		tool awaited
 		took time.Duration
 		want []string
 	}{
@@ -79,7 +96,7 @@ func TestAwait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := modeltest.NewScript(modeltest.Ask("", ask("1", tt.tool.Name, `{"a":1}`)), modeltest.Say("ok"))
 				begun := time.Now()
-				lines := runWaits(t.Context(), agents.New(m, agents.Options{}), request(tt.tool))
+				lines := runWaits(t.Context(), agents.New(m, agents.Options{}), requestAwaiting(tt.tool))
 				check(t, only(lines, "waiting", "answered", "start", "complete"), tt.want...)
 				if took := time.Since(begun); took != tt.took {
 					t.Errorf("took %v, want %v", took, tt.took)
@@ -98,7 +115,7 @@ func TestAwaitHoldsNobodyUp(t *testing.T) {
 		serial.Serial = true
 		late := behind(sleeper("late", time.Second), time.Minute, yes)
 		m := modeltest.NewScript(modeltest.Ask("", ask("1", "late", ""), ask("2", "serial", ""), ask("3", "a", ""), ask("4", "b", "")), modeltest.Say("ok"))
-		lines := runWaits(t.Context(), agents.New(m, agents.Options{Parallel: 1}), request(late, serial, sleeper("a", time.Second), sleeper("b", time.Second)))
+		lines := runWaits(t.Context(), agents.New(m, agents.Options{Parallel: 1}), requestAwaiting(late, serial, awaited{Tool: sleeper("a", time.Second)}, awaited{Tool: sleeper("b", time.Second)}))
 		check(t, only(lines, "waiting", "answered", "start", "complete"),
 			"waiting 0 1 late {}", "waiting 1 2 serial {}", "start 2 3 a {}", "complete 2 3: took 1s", "start 3 4 b {}",
 			"answered 1 2 approved=true result=false", "complete 3 4: took 1s", "start 1 2 serial {}", "complete 1 2: took 1s",
@@ -112,7 +129,7 @@ func TestCancelWhileAwaiting(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { cancel(errUser) })
 		m := modeltest.NewScript(modeltest.Ask("", ask("1", "t", "")), modeltest.Say("ok"))
 		begun := time.Now()
-		lines := runWaits(ctx, agents.New(m, agents.Options{}), request(behind(sleeper("t", time.Second), time.Hour, turn.Verdict{})))
+		lines := runWaits(ctx, agents.New(m, agents.Options{}), requestAwaiting(behind(sleeper("t", time.Second), time.Hour, turn.Verdict{})))
 		check(t, only(lines, "waiting", "answered", "start", "complete", "cancelled"), "waiting 0 1 t {}", "cancelled the user cancelled")
 		if took := time.Since(begun); took != time.Minute {
 			t.Errorf("took %v, want a minute", took)

@@ -25,7 +25,7 @@ func (rec *recorder) at(index int) *call {
 // toolStart writes down that a call begins, with the reply that asked for it,
 // and shows the call. A reply is on disk before its first tool is shown. Of a
 // call that may be run again no more has to be known; any other waits for its
-// own write, see wrap.
+// own write, see runTool.
 func (rec *recorder) toolStart(e turn.ToolStart) {
 	rec.flushFilterBlock()
 	c := rec.at(e.Index)
@@ -76,37 +76,26 @@ func (rec *recorder) fail(err error) {
 	}
 }
 
-// wrap gives tools the user, the chat and the page, and lets one that may not be
-// run again begin only when it is on disk that it does. A call of that kind that an earlier attempt
-// began is answered as interrupted.
-func (rec *recorder) wrap(tools []turn.Tool) []turn.Tool {
-	rec.offered = tools
-	wrapped := make([]turn.Tool, len(tools))
-	for i, t := range tools {
-		wrapped[i] = t
-		if t.Confirm || t.Client {
-			wrapped[i].Await = rec.await
-		}
-		wrapped[i].Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {
-			if !t.Idempotent && rec.interrupted[c.Index] {
-				return turn.Result{Text: interruptedText, IsError: true}, nil
-			}
-			if !t.Idempotent {
-				rec.mu.Lock()
-				w := rec.started[c.Index]
-				rec.mu.Unlock()
-				if err := c.Waiting(func() error { return w.wait(ctx) }); err != nil {
-					rec.run.stop(err) // the attempt cannot go on without this write
-					return turn.Result{}, err
-				}
-			}
-			rec.identify(c)
-			rec.threads(c)
-			result, err := t.Run(ctx, c)
-			return rec.noted(c, result), err
+// runTool gives a call the user, the chat and the page, and lets one that may
+// not be run again begin only when it is on disk that it does. A call of that
+// kind that an earlier attempt began is answered as interrupted.
+func (rec *recorder) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn.Result, error) {
+	if !t.Idempotent && rec.interrupted[c.Index] {
+		return turn.Result{Text: interruptedText, IsError: true}, nil
+	}
+	if !t.Idempotent {
+		rec.mu.Lock()
+		w := rec.started[c.Index]
+		rec.mu.Unlock()
+		if err := c.Waiting(func() error { return w.wait(ctx) }); err != nil {
+			rec.run.stop(err) // the attempt cannot go on without this write
+			return turn.Result{}, err
 		}
 	}
-	return wrapped
+	rec.identify(c)
+	rec.threads(c)
+	result, err := t.Run(ctx, c)
+	return rec.noted(c, result), err
 }
 
 // interruptedText is what the model reads of a call whose outcome is unknown.

@@ -175,7 +175,8 @@ func (rec *recorder) begun(target runlog.Target) {
 // converse has the conversation with the model.
 func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
 	brief.request.Steps = rec.steps
-	brief.request.Tools = rec.wrap(brief.request.Tools)
+	brief.request.RunTool, brief.request.Await = rec.runTool, rec.await
+	rec.offered = brief.request.Tools
 	for event, err := range r.Agent.Run(one.ctx, brief.request) {
 		if err != nil {
 			return r.stopped(one, err)

@@ -183,7 +183,7 @@ func usage(req agents.ModelRequest, written int) schemas.Usage {
 		}
 	}
 	for _, t := range req.Tools {
-		read += len(t.Name) + len(t.Description) + len(t.Schema)
+		read += len(t.Name) + len(t.Description) + len(t.InputSchema)
 	}
 	u := schemas.Usage{InputTokens: read/charsPerToken + 1, OutputTokens: written/charsPerToken + 1}
 	u.TotalTokens = u.InputTokens + u.OutputTokens

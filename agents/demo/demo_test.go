@@ -191,7 +191,7 @@ func TestDeltasAreSmallAndWhole(t *testing.T) {
 
 func TestToolsForbidden(t *testing.T) {
 	req := ask("max iterations")
-	req.Tools = []agents.ToolSpec{{Name: "list_reports"}}
+	req.Tools = []turn.Tool{{Name: "list_reports"}}
 	h := listen(t.Context(), t, demo.New(0), req)
 	if len(h.calls) != 1 {
 		t.Fatalf("calls are %v, want one", h.calls)
@@ -208,7 +208,7 @@ func TestToolsForbidden(t *testing.T) {
 
 func TestCallIDsDiffer(t *testing.T) {
 	req := ask("compare stream 1 and stream 2")
-	req.Tools = []agents.ToolSpec{{Name: "get_stream"}}
+	req.Tools = []turn.Tool{{Name: "get_stream"}}
 	var got []string
 	for _, c := range listen(t.Context(), t, demo.New(0), req).calls {
 		got = append(got, c.ID+" "+c.Arguments)
@@ -231,7 +231,7 @@ func TestCondensing(t *testing.T) {
 
 func TestWiderSearch(t *testing.T) {
 	req := ask("Find articles about NDM-1 in unicorns")
-	req.Tools = []agents.ToolSpec{{Name: "search_articles"}}
+	req.Tools = []turn.Tool{{Name: "search_articles"}}
 	for _, answer := range []string{saidNone, saidArticles} {
 		h := listen(t.Context(), t, demo.New(0), req)
 		if len(h.calls) != 1 {

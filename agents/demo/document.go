@@ -169,7 +169,7 @@ func (s *scene) meta(m object) any {
 			Type any `json:"type"`
 		} `json:"properties"`
 	}
-	if json.Unmarshal(s.spec("write_block").Schema, &schema) == nil && schema.Properties["meta"].Type == "string" {
+	if json.Unmarshal(s.spec("write_block").InputSchema, &schema) == nil && schema.Properties["meta"].Type == "string" {
 		return toJSON(m)
 	}
 	return m

@@ -93,7 +93,7 @@ func paragraph(text string) string {
 // called is looked at in one place, answer.
 func (s *scene) offered(names ...string) bool {
 	for _, name := range names {
-		if !slices.ContainsFunc(s.Tools, func(t agents.ToolSpec) bool { return t.Name == name }) {
+		if !slices.ContainsFunc(s.Tools, func(t turn.Tool) bool { return t.Name == name }) {
 			return false
 		}
 	}
@@ -101,13 +101,13 @@ func (s *scene) offered(names ...string) bool {
 }
 
 // spec returns the tool of that name.
-func (s *scene) spec(name string) agents.ToolSpec {
+func (s *scene) spec(name string) turn.Tool {
 	for _, t := range s.Tools {
 		if t.Name == name {
 			return t
 		}
 	}
-	return agents.ToolSpec{}
+	return turn.Tool{}
 }
 
 // mayWrite says whether the page allows the payload behind marker, maySuggest

@@ -47,7 +47,7 @@ func Contract(t *testing.T, newModel func(t *testing.T) agents.Model, text, call
 			t.Errorf("%d calls, stop %s; want at least one and end_turn", len(r.Calls), r.Stop)
 		}
 		for _, c := range r.Calls {
-			if !slices.ContainsFunc(calls.Tools, func(s agents.ToolSpec) bool { return s.Name == c.Name }) {
+			if !slices.ContainsFunc(calls.Tools, func(s turn.Tool) bool { return s.Name == c.Name }) {
 				t.Errorf("call of %q, which is not offered", c.Name)
 			}
 			if c.Arguments != "" && !json.Valid([]byte(c.Arguments)) {
@@ -114,7 +114,7 @@ func Contract(t *testing.T, newModel func(t *testing.T) agents.Model, text, call
 		req := turn.Request{Model: calls.Model, System: calls.System, Messages: calls.Messages}
 		for _, s := range calls.Tools {
 			req.Tools = append(req.Tools, turn.Tool{
-				Name: s.Name, Description: s.Description, InputSchema: s.Schema,
+				Name: s.Name, Description: s.Description, InputSchema: s.InputSchema,
 				Run: func(context.Context, *turn.Call) (turn.Result, error) { return turn.Result{Text: "nothing found"}, nil },
 			})
 		}

@@ -23,7 +23,7 @@ func full() agents.ModelRequest {
 			{Role: turn.Assistant, Content: "Looking.", ToolCalls: []turn.ToolCall{{ID: "a", Name: "f", Arguments: `{"x":1}`}, {ID: "b", Name: "f", Arguments: `{"x`}, {ID: "c", Name: "f"}}},
 			{Role: turn.ToolRole, Content: "found", ToolCallID: "a"},
 		},
-		Tools: []agents.ToolSpec{{Name: "f", Description: "finds", Schema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}},
+		Tools: []turn.Tool{{Name: "f", Description: "finds", InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}},
 	}
 }
 

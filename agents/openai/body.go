@@ -61,7 +61,7 @@ func putRequest(req *http.Request, said *agents.ModelRequest) (*http.Request, er
 		size += messageSize(&said.Messages[i])
 	}
 	for i := range said.Tools {
-		size += len(said.Tools[i].Name) + len(said.Tools[i].Description) + len(said.Tools[i].Schema) + memberFrame
+		size += len(said.Tools[i].Name) + len(said.Tools[i].Description) + len(said.Tools[i].InputSchema) + memberFrame
 	}
 	whole := appendMessages(append(make([]byte, 0, size), head...), said)
 	if len(said.Tools) > 0 {
@@ -159,9 +159,10 @@ func appendParts(dst []byte, m *turn.Message) []byte {
 }
 
 // appendTools appends the member tools of a request.
-func appendTools(dst []byte, tools []agents.ToolSpec) []byte {
+func appendTools(dst []byte, tools []turn.Tool) []byte {
 	dst = append(dst, `"tools":[`...)
-	for i, t := range tools {
+	for i := range tools {
+		t := &tools[i]
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -172,10 +173,10 @@ func appendTools(dst []byte, tools []agents.ToolSpec) []byte {
 			dst = schemas.AppendString(dst, t.Description)
 		}
 		dst = append(dst, `,"parameters":`...)
-		if len(t.Schema) == 0 {
+		if len(t.InputSchema) == 0 {
 			dst = append(dst, emptySchema...)
 		}
-		dst = append(dst, t.Schema...)
+		dst = append(dst, t.InputSchema...)
 		dst = append(dst, "}}"...)
 	}
 	return append(dst, ']')

@@ -46,8 +46,8 @@ func TestBodyOnTheWire(t *testing.T) {
 	}
 	for d, err := range m.Stream(t.Context(), agents.ModelRequest{
 		Model: "m", System: hostile, Messages: []turn.Message{{Role: turn.User, Content: hostile}},
-		Tools: []agents.ToolSpec{
-			{Name: "plain", Description: "Says \"<b>\" \u2028\n" + hostile, Schema: json.RawMessage("{\"type\":\"object\",\n\"properties\":{\"a\":{\"const\":\"]}\"}}}")},
+		Tools: []turn.Tool{
+			{Name: "plain", Description: "Says \"<b>\" \u2028\n" + hostile, InputSchema: json.RawMessage("{\"type\":\"object\",\n\"properties\":{\"a\":{\"const\":\"]}\"}}}")},
 			{Name: "bare"},
 		},
 	}) {

@@ -123,7 +123,7 @@ func TestReasoningModels(t *testing.T) {
 		up.On(upstream.Any, upstream.Text("ok"))
 		m := dial(t, modeltest.Dial{BaseURL: up.URL(), Transport: up.Transport()})
 		got := modeltest.Read(t.Context(), m, agents.ModelRequest{
-			Model: model, Temperature: 0.3, MaxTokens: 50, Tools: []agents.ToolSpec{{Name: "f"}},
+			Model: model, Temperature: 0.3, MaxTokens: 50, Tools: []turn.Tool{{Name: "f"}},
 		})
 		if got.Err != nil || got.Text != "ok" {
 			t.Errorf("%s: %q, %v; want ok", model, got.Text, got.Err)
@@ -266,7 +266,7 @@ func TestContract(t *testing.T) {
 	text := agents.ModelRequest{Model: "test", Messages: []turn.Message{{Role: turn.User, Content: "say"}}}
 	calls := agents.ModelRequest{
 		Model: "test", Messages: []turn.Message{{Role: turn.User, Content: "look"}},
-		Tools: []agents.ToolSpec{{Name: "f"}},
+		Tools: []turn.Tool{{Name: "f"}},
 	}
 	forbidden := func(r upstream.Request) bool { return string(r.ToolChoice) == `"none"` }
 	modeltest.Contract(t, func(t *testing.T) agents.Model {

@@ -57,7 +57,7 @@ type Reply struct {
 	Synthetic bool `json:"synthetic,omitempty"`
 }
 
-// ToolWaiting says that a call is about to wait; Tool.Await runs after the yield
+// ToolWaiting says that a call is about to wait; Request.Await runs after the yield
 // returns. Input is valid JSON that fits the tool's schema.
 type ToolWaiting struct {
 	Index int

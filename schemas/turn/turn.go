@@ -53,7 +53,13 @@ type Request struct {
 	MaxTokens, MaxIterations int
 	System                   string
 	Messages                 []Message
-	Tools                    []Tool
+	// Tools have different names.
+	Tools []Tool
+	// RunTool, when set, runs a tool in the place of the tool's own Run. Await,
+	// when set, is what calls of tools with Confirm or Client wait for before
+	// they begin, outside of their timeout and of the limit of parallel calls.
+	RunTool func(ctx context.Context, t *Tool, call *Call) (Result, error)
+	Await   func(ctx context.Context, call *Call) (Verdict, error)
 	// Steps is what earlier attempts finished; the loop goes on after it.
 	Steps []Step
 	// ToolOutput is the number of characters of a tool's output that the
@@ -68,7 +74,7 @@ type Step struct {
 	Results []*Result
 }
 
-// Tool is a function that a model may call. It is made by tools, wrapped by
+// Tool is a function that a model may call. It is made by tools, offered by
 // services, run by agents. It is safe for concurrent use.
 type Tool struct {
 	Name        string
@@ -96,9 +102,6 @@ type Tool struct {
 	// Roles, when not empty, are those that may use the tool.
 	Roles []string
 	Run   func(ctx context.Context, call *Call) (Result, error)
-	// Await, when set, is what a call waits for before it begins, outside of its
-	// timeout and of the limit of parallel calls. It is set by services.
-	Await func(ctx context.Context, call *Call) (Verdict, error)
 }
 
 // Verdict is what a call waited for.
@@ -119,14 +122,14 @@ type Call struct {
 	Name  string
 	Input json.RawMessage
 
-	// User, ConversationID, RunID and Context are set by services' wrapper.
+	// User, ConversationID, RunID and Context are set by services.
 	User           schemas.User
 	ConversationID int64
 	RunID          string
 	Context        schemas.Object
 
-	// Offered are the tools that a thread of the call may use, set by services'
-	// wrapper: those of the page that may run again and need nobody's approval.
+	// Offered are the tools that a thread of the call may use, set by services:
+	// those of the page that may run again and need nobody's approval.
 	Offered []Tool
 	// Loop has a conversation in a thread; nil where there are no threads. Use
 	// Converse.
