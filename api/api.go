@@ -118,7 +118,7 @@ func New(o Options) http.Handler {
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
-	e.Use(s.observe, s.recovered, s.cors(), harden)
+	e.Use(s.observe, s.recovered, harden, s.cors())
 	for _, r := range s.routes() {
 		e.Add(r.method, r.path, s.guard(r))
 		if r.method == http.MethodGet && !r.stream {

@@ -37,17 +37,33 @@ type streams interface {
 	Live(user schemas.User, chat string) []string
 }
 
-// postStream starts a run and answers with its events.
+// postStream starts a run and answers with its events. Nothing is started for a
+// user who may not open another stream. A cursor is of a run that an
+// Idempotency-Key found; one that has no events yet is read from its start.
 func (s *server) postStream(c echo.Context) error {
 	if err := checkDialect(c); err != nil {
 		return err
 	}
-	var run string
-	err := apart(func() (err error) { run, err = s.start(c); return err })
+	release, err := s.openStream(c)
 	if err != nil {
 		return err
 	}
-	return s.follow(c, run, cursor(c))
+	defer release()
+	var run schemas.Run
+	if err := apart(func() (err error) { run, err = s.start(c); return err }); err != nil {
+		return err
+	}
+	after := cursor(c)
+	if run.LastSequence == 0 {
+		after = 0
+	}
+	return s.follow(c, run.RunID, after)
+}
+
+// openStream counts a stream of the caller's until release is called.
+func (s *server) openStream(c echo.Context) (release func(), err error) {
+	_, user := caller(c)
+	return s.streams.acquire(user.ID)
 }
 
 // apart calls do on a goroutine of its own and waits for it, so that the deep
@@ -77,32 +93,37 @@ func (s *server) getStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	release, err := s.openStream(c)
+	if err != nil {
+		return err
+	}
+	defer release()
 	return s.follow(c, run, cursor(c))
 }
 
-// start decodes the request, starts its run and returns the run's id.
-func (s *server) start(c echo.Context) (string, error) {
+// start decodes the request and starts its run.
+func (s *server) start(c echo.Context) (schemas.Run, error) {
 	ctx, user := caller(c)
 	req, raw, err := decode[schemas.ChatRequest](s, c)
 	if err != nil {
-		return "", err
+		return schemas.Run{}, err
 	}
 	o := record.StartOptions{IdempotencyKey: c.Request().Header.Get("Idempotency-Key")}
 	if o.IdempotencyKey != "" {
 		if len(o.IdempotencyKey) > maxKey {
-			return "", schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
+			return schemas.Run{}, schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
 		}
 		sum := sha256.Sum256(raw)
 		o.BodyHash = hex.EncodeToString(sum[:])
 	}
 	if err := s.rate.allow(user.ID); err != nil {
-		return "", err
+		return schemas.Run{}, err
 	}
 	run, err := s.Streams.Start(ctx, user, &req, o)
 	if err == nil {
 		s.Sockets.started(user, run.ChatID, run.RunID)
 	}
-	return run.RunID, err
+	return run, err
 }
 
 // checkDialect refuses a dialect that does not exist.
@@ -116,14 +137,14 @@ func checkDialect(c echo.Context) error {
 }
 
 // cursor is the number after which to read: the header beats the query, and
-// what is no number is the start.
+// what is no number is the start. A number too large to be one is behind all.
 func cursor(c echo.Context) int64 {
 	text := c.Request().Header.Get("Last-Event-ID")
 	if text == "" {
 		text = c.QueryParam("after")
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
+	if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 {
 		return 0
 	}
 	return n
@@ -155,11 +176,6 @@ func (s *server) newFeed(c echo.Context, run string, after int64) (made *feed, e
 			f.close()
 		}
 	}()
-	release, err := s.streams.acquire(user.ID)
-	if err != nil {
-		return nil, err
-	}
-	f.ends = append(f.ends, release)
 	if end := expiry(c); !end.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadline(ctx, end)
@@ -212,10 +228,11 @@ func (s *server) diagnosticsOf(c echo.Context, run string) func() json.RawMessag
 // postChat starts a run and answers when it has ended: with the payload of
 // complete, or with a problem.
 func (s *server) postChat(c echo.Context) error {
-	run, err := s.start(c)
+	started, err := s.start(c)
 	if err != nil {
 		return err
 	}
+	run := started.RunID
 	c.Response().Header().Set("X-Run-Id", run)
 	ctx, user := caller(c)
 	seq, err := s.Streams.Follow(ctx, user, run, 0, 0)

@@ -16,7 +16,8 @@ export interface paths {
          *     `data: <JSON>` and a blank line; silence is filled with comments. In the dialect `chat` the JSON is a ChatEvent:
          *     the first is a `status` that carries the ids, exactly one of `complete`, `error` and `cancelled` is the last. In
          *     the dialect `messages` it is a MessageFrame: the first is `stream_start`, the last `stream_end`. The user's message is kept
-         *     before the first event is sent. Going away does not cancel, unless `on_disconnect` says so.
+         *     before the first event is sent. Going away does not cancel, unless `on_disconnect` says so. Sent again with the
+         *     same `Idempotency-Key` it goes on with the run behind `Last-Event-ID`; a new run is read from its start.
          */
         post: operations["postStream"];
         delete?: never;
@@ -1080,7 +1081,8 @@ export interface components {
              */
             on_disconnect?: "continue" | "cancel";
             /**
-             * @description What to do while the chat works on another message: 409, wait, or cancel it first
+             * @description What to do while the chat works on another message: 409, wait behind it, or cancel first what it works on and
+             *     what waits
              * @default reject
              * @enum {string}
              */
@@ -2126,6 +2128,8 @@ export interface operations {
                  * @example 5f2c1c9e
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The sequence number of the last event that was seen of the run of this `Idempotency-Key` */
+                "Last-Event-ID"?: string;
             };
             path?: never;
             cookie?: never;
@@ -2133,6 +2137,14 @@ export interface operations {
         requestBody: components["requestBodies"]["Chat"];
         responses: {
             200: components["responses"]["Events"];
+            /** @description The run of the `Idempotency-Key` has ended, and there is nothing after the cursor */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
