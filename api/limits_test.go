@@ -175,6 +175,9 @@ func TestCORS(t *testing.T) {
 			if got.status != http.StatusNoContent || got.header.Get("Access-Control-Allow-Origin") != tt.want {
 				t.Errorf("preflight gives %d %q, want 204 %q", got.status, got.header.Get("Access-Control-Allow-Origin"), tt.want)
 			}
+			if h := got.header.Get("X-Content-Type-Options"); h != "nosniff" {
+				t.Errorf("preflight has X-Content-Type-Options %q", h)
+			}
 			got, _ = send(t, ts.URL, "GET", "/api/me", "", "Authorization", "-", "Origin", tt.origin)
 			if got.status != 401 || got.header.Get("Access-Control-Allow-Origin") != tt.want {
 				t.Errorf("a refused request gives %d %q, want 401 %q", got.status, got.header.Get("Access-Control-Allow-Origin"), tt.want)

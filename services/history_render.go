@@ -21,6 +21,10 @@ const (
 	maxNoteAction = 1_000
 )
 
+// unansweredNote stands beside a question whose run was cancelled before it had
+// an answer, so that the model does not answer it together with the next one.
+const unansweredNote = "the user stopped this before it was answered"
+
 // historyTurn is an earlier message as the model gets it.
 type historyTurn struct {
 	id     string
@@ -44,7 +48,7 @@ func (t *historyTurn) message() turn.Message {
 // out. The files of the newest ones are shown again.
 func (h *historian) render(ctx context.Context, in historyInput, list []pastMessage) []historyTurn {
 	turns := make([]historyTurn, 0, len(list))
-	files, images := 0, 0
+	files, images, answered := 0, 0, false
 	for _, past := range slices.Backward(list) {
 		m := past.Message
 		t := historyTurn{id: m.ID, place: past.place, role: turn.Assistant}
@@ -60,11 +64,15 @@ func (h *historian) render(ctx context.Context, in historyInput, list []pastMess
 			} else if len(m.Attachments) > 0 {
 				msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
 			}
+			if !answered && m.RunID != "" {
+				msg.Content = withNotes(msg.Content, []string{unansweredNote})
+			}
 			t.text, t.images = msg.Content, msg.Images
 		}
 		if t.text != "" || len(t.images) > 0 {
 			turns = append(turns, t)
 		}
+		answered = m.Role != "user"
 	}
 	slices.Reverse(turns)
 	return turns
