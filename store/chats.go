@@ -34,7 +34,7 @@ func pageLimit(limit, standard, most int) int {
 
 // Chats returns a page of the owner's chats, the one with the latest run first.
 // The query's text is looked for in titles and in messages that were not
-// replaced, whatever its case (on SQLite: the case of a to z).
+// replaced, whatever its case.
 func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error) {
 	limit := pageLimit(q.Limit, DefaultChats, MaxChats)
 	tx := s.read(ctx).Where("owner = ?", owner)
@@ -47,10 +47,9 @@ func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (sc
 		tx = tx.Where("(updated_at, id) < (?, ?)", at, id)
 	}
 	if text := strings.TrimSpace(clean(q.Text)); text != "" {
-		like := s.db.like() + ` ? ESCAPE '\'`
-		pattern := "%" + escapeLike.Replace(text) + "%"
-		tx = tx.Where("(title "+like+" OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id AND blocks.chat_id IS NOT NULL"+
-			" AND blocks.status <> 'superseded' AND blocks.current "+like+"))", pattern, pattern)
+		pattern := "%" + escapeLike.Replace(strings.ToLower(text)) + "%"
+		tx = tx.Where("("+s.db.contains("title")+" OR EXISTS (SELECT 1 FROM blocks WHERE blocks.chat_id = chats.id AND blocks.chat_id IS NOT NULL"+
+			" AND blocks.status <> 'superseded' AND "+s.db.contains("blocks.current")+"))", pattern, pattern)
 	}
 	var rows []chatRow
 	if err := tx.Order("updated_at DESC, id DESC").Limit(limit + 1).Find(&rows).Error; err != nil {

@@ -60,9 +60,7 @@ func openPostgres(ctx context.Context, url string, conns int) (*postgresDB, erro
 
 func (d *postgresDB) read() *gorm.DB { return d.gorm }
 
-func (d *postgresDB) like() string { return "ILIKE" }
-
-func (d *postgresDB) ping(ctx context.Context) error { return d.pool.PingContext(ctx) }
+func (d *postgresDB) contains(column string) string { return column + ` ILIKE ? ESCAPE '\'` }
 
 func (d *postgresDB) close() error { return d.pool.Close() }
 

@@ -95,9 +95,9 @@ func sqliteDSN(path, cache string) string {
 
 func (d *sqliteDB) read() *gorm.DB { return d.reads }
 
-func (d *sqliteDB) like() string { return "LIKE" }
-
-func (d *sqliteDB) ping(ctx context.Context) error { return d.readers.PingContext(ctx) }
+func (d *sqliteDB) contains(column string) string {
+	return lowerText + "(" + column + `) LIKE ? ESCAPE '\'`
+}
 
 // close waits for the transaction under way.
 func (d *sqliteDB) close() error {

@@ -62,7 +62,6 @@ type database interface {
 	// batch runs fn in a transaction on the fast path; fn may be run again
 	// when the database asks for it.
 	batch(ctx context.Context, fn func(tx session) error) error
-	ping(ctx context.Context) error
 	migrate(ctx context.Context, logs *slog.Logger) error
 	migrations(ctx context.Context) ([]Migration, error)
 	// searchArticles narrows tx to the articles with all or some of the words,
@@ -72,8 +71,9 @@ type database interface {
 	imported(tx *gorm.DB) error
 	// rowLock locks the rows of a SELECT until the end of the transaction.
 	rowLock() []clause.Expression
-	// like is the operator that finds text whatever its case.
-	like() string
+	// contains is the condition that a column's text matches a LIKE pattern in
+	// lower case, whatever its own case; \ escapes.
+	contains(column string) string
 	close() error
 }
 
@@ -132,8 +132,14 @@ func (s *Store) Close() error {
 	return s.db.close()
 }
 
-// Ping says whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return s.fault("ping", s.db.ping(ctx)) }
+// Ping says whether the database answers and takes writes. It changes nothing.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.fault("ping", s.db.batch(ctx, func(tx session) error { return tx.each(ctx, deleteNothing, [][]any{nil}) }))
+}
+
+// deleteNothing is refused by a database that has become read-only; no run has
+// this id.
+const deleteNothing = "DELETE FROM runs WHERE id = ''"
 
 // Empty says whether there are no research data yet.
 func (s *Store) Empty(ctx context.Context) (bool, error) {

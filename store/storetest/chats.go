@@ -51,6 +51,7 @@ func testChatSearch(f *fixture) {
 		{"sickle cell", []int64{titled}},
 		{"crispr", []int64{said}},
 		{"  Ünïcode ", []int64{said}},
+		{"üNÏCODE", []int64{said}},
 		{"%", []int64{titled}},
 		{"0%_d", []int64{titled}},
 		{"_", []int64{titled}},

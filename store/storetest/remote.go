@@ -16,6 +16,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
 )
 
 // RunRemote holds Postgres against what can happen on the way to a server.
@@ -24,6 +25,7 @@ func RunRemote(t *testing.T, fresh func(t testing.TB) string) {
 		"server out of reach":      testOutOfReach,
 		"connections ended":        testConnectionsEnded,
 		"outcome of a commit lost": testLostCommit,
+		"server read-only":         testReadOnly,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,6 +113,17 @@ func testLostCommit(t *testing.T, url string) {
 	must(t, err)
 	equal(t, "payloads and tool calls", []int{len(m.Payloads), len(m.ToolHistory)}, []int{1, 1})
 	equal(t, "state", w.Begin.State, schemas.RunRunning)
+}
+
+// testReadOnly asks a server that answers and takes no writes.
+func testReadOnly(t *testing.T, url string) {
+	g := newFixture(t, open(t, url)).turn("q", "a")
+	s, err := store.Open(t.Context(), url+"&default_transaction_read_only=on", store.Options{NoMigrate: true})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	fails(t, "ping", s.Ping(t.Context()), record.ErrUnavailable)
+	_, err = s.Run(t.Context(), g.Run.ID)
+	must(t, err)
 }
 
 // wire is a way to a server that can be cut.
