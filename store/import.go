@@ -68,8 +68,9 @@ func importLines(tx *gorm.DB, data []byte) (Counts, error) {
 			continue
 		}
 		err := importLine(tx, line, &counts)
-		if invalid, ok := errors.AsType[*schemas.Error](err); ok {
-			return counts, schemas.NewError(invalid.Code, fmt.Sprintf("line %d: %s", n, invalid.Message)).Because(err)
+		if invalid, ok := errors.AsType[*schemas.Error](err); ok { // made by invalidLine, for this line
+			invalid.Message = fmt.Sprintf("line %d: %s", n, invalid.Message)
+			return counts, err
 		}
 		if err != nil {
 			return counts, fmt.Errorf("line %d: %w", n, err)

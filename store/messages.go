@@ -156,12 +156,12 @@ func (s *Store) Files(ctx context.Context, owner string, id int64, messageID str
 	return files, nil
 }
 
-// SetFeedback keeps the user's judgement of a message, in place of an earlier
+// SetFeedback keeps the user's judgement of an answer, in place of an earlier
 // one.
 func (s *Store) SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
 	data, err := encodeJSON(schemas.Feedback{Rating: clean(f.Rating), Comment: clean(f.Comment)})
 	if err == nil {
-		err = s.change(ctx, "UPDATE blocks SET feedback = ? WHERE owner = ? AND id = ? AND chat_id = ?", string(data), owner, messageID, id)
+		err = s.change(ctx, "UPDATE blocks SET feedback = ? WHERE owner = ? AND id = ? AND chat_id = ? AND role = 'assistant'", string(data), owner, messageID, id)
 	}
 	if err != nil {
 		return schemas.Message{}, s.fault("set feedback", err)

@@ -102,6 +102,8 @@ func testFeedback(f *fixture) {
 	equal(f, "feedback", m.Feedback, &schemas.Feedback{Rating: "down", Comment: "wrong <b>"})
 	_, err = f.store.SetFeedback(f.ctx, f.owner, chat, g.Run.MessageID, schemas.Feedback{Rating: "up"})
 	must(f, err)
+	_, err = f.store.SetFeedback(f.ctx, f.owner, chat, g.Run.UserMessageID, schemas.Feedback{Rating: "up"})
+	fails(f, "feedback on the user's own message", err, schemas.ErrNotFound)
 	all, _, err := f.store.Messages(f.ctx, f.owner, chat, record.MessageQuery{})
 	must(f, err)
 	equal(f, "feedback in the chat", []*schemas.Feedback{all[0].Feedback, all[1].Feedback}, []*schemas.Feedback{nil, {Rating: "up"}})
