@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
+
+	"github.com/chattray/chattray/agents/demo"
 )
 
 // sources are what a test says of the settings.
@@ -273,6 +275,9 @@ func TestConfigDemo(t *testing.T) {
 		}
 		if got := c.Demo(); got != tt.want {
 			t.Errorf("with %q Demo() is %t, want %t", tt.environ, got, tt.want)
+		}
+		if got := defaultModel(c); (got == demo.Name) != tt.want || !tt.want && got != c.Model {
+			t.Errorf("with %q the default model is %q", tt.environ, got)
 		}
 	}
 }

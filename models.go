@@ -65,6 +65,14 @@ func (s serversByModel) Stream(ctx context.Context, req agents.ModelRequest) ite
 	return server.Stream(ctx, req)
 }
 
+// defaultModel is the one that answers where a request names none.
+func defaultModel(c Config) string {
+	if c.Demo() {
+		return demo.Name
+	}
+	return c.Model
+}
+
 func modelNames(c Config) []string {
 	names := make([]string, 0, len(c.Models))
 	for _, m := range c.Models {

@@ -90,7 +90,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
 			return payloads.NewFilter(types, actions)
 		},
-		Frame: api.AppendChatFrame, Model: c.Model, Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
+		Frame: api.AppendChatFrame, Model: defaultModel(c), Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
 		Prices: prices(c), Windows: windows(c), Budget: services.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
 		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, ApprovalTimeout: c.Timeouts.Approval,
 		MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
