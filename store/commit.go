@@ -323,8 +323,12 @@ func (b *batch) message(owner string, chat int64, m *schemas.Message, run string
 	if err != nil {
 		return fmt.Errorf("message: %w", err)
 	}
-	b.add(insertBlock, owner, m.ID, chat, clean(m.Role), clean(cmp.Or(m.Type, blockMarkdown)), clean(m.Content), string(m.Status), run, data,
-		micros(m.CreatedAt))
+	answers := run
+	if m.Role == "user" {
+		answers = ""
+	}
+	b.add(insertBlock, owner, m.ID, chat, clean(m.Role), clean(cmp.Or(m.Type, blockMarkdown)), clean(m.Content), answers, string(m.Status), run,
+		data, micros(m.CreatedAt))
 	for n, f := range files {
 		b.add(insertAttachment, owner, m.ID, int64(n), clean(f.Name), clean(f.MIME), pack(f.Content))
 	}

@@ -42,8 +42,11 @@ var statements = [statementCount]string{
 	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
 		created_at, idempotency_key, body_hash, cancel_requested) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	releaseBlock: `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
+	// The answer to a question that was replaced while it was under way is
+	// replaced as well.
 	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, status, run_id, data, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, CASE WHEN EXISTS (SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner
+		AND asked.id = runs.user_message_id WHERE runs.id = ? AND asked.status = 'superseded') THEN 'superseded' ELSE ? END, ?, ?, ?)`,
 	insertAttachment: `INSERT INTO attachments (owner, block_id, n, name, mime, content) VALUES (?, ?, ?, ?, ?, ?)`,
 	insertJournal:    `INSERT INTO journal (data) VALUES (?)`,
 	upsertToolCall: `INSERT INTO tool_calls (run_id, idx, tool_use_id, name, state, attempt, input, output, model_output, is_error, payload,
