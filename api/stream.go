@@ -137,14 +137,14 @@ func checkDialect(c echo.Context) error {
 }
 
 // cursor is the number after which to read: the header beats the query, and
-// what is no number is the start. A number too large to be one is behind all.
+// what is no number is the start.
 func cursor(c echo.Context) int64 {
 	text := c.Request().Header.Get("Last-Event-ID")
 	if text == "" {
 		text = c.QueryParam("after")
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 {
+	if err != nil || n < 0 {
 		return 0
 	}
 	return n
