@@ -86,6 +86,7 @@ type levelEvent struct {
 		MessageID string `json:"message_id"`
 		Status    string `json:"status"`
 		Type      string `json:"type"`
+		Ref       string `json:"ref"`
 	} `json:"data"`
 }
 
@@ -98,8 +99,8 @@ func eventOf(f schemas.MessageFrame) (e levelEvent) {
 
 var levelOf = regexp.MustCompile(`^(stream|thread|block|message)_(start|end)$`)
 
-// checkNesting checks that every start has exactly one end, properly nested
-// within its thread, that ids are never used twice, and that every frame lies
+// checkNesting checks that every start names what it stands for and has exactly
+// one end, properly nested within its thread, that ids are never used twice, and that every frame lies
 // inside the levels that it names.
 func checkNesting(t *testing.T, frames []schemas.MessageFrame) {
 	t.Helper()
@@ -143,6 +144,9 @@ func (n *nesting) take(f schemas.MessageFrame) error {
 	level, end := m[1], m[2] == "end"
 	if end && e.Data.Status == "" {
 		return fmt.Errorf("%s has no status", e.Event)
+	}
+	if !end && e.Data.Ref == "" {
+		return fmt.Errorf("%s has no ref", e.Event)
 	}
 	switch level {
 	case "stream":

@@ -136,7 +136,7 @@ func startProps(e *runlog.Event) json.RawMessage {
 	s := statusOf(e)
 	if e.Kind == runlog.Started {
 		return eventProps("stream_start", propFields{
-			"run_id": s.RunID, "conversation_id": s.ConversationID, "chat_id": s.ChatID, "user_message_id": s.UserMessageID,
+			"ref": s.RunID, "run_id": s.RunID, "conversation_id": s.ConversationID, "chat_id": s.ChatID, "user_message_id": s.UserMessageID,
 		})
 	}
 	return eventProps("attempt", propFields{"attempt": s.Attempt, "kept_through": s.KeptThrough, "run_id": s.RunID})

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ func (l *levels) next(counter *uint32) uint32 {
 type stream struct {
 	all *levels
 	own uint32 // its thread, 0 is the main stream
+	by  string // the call that opened the thread
 
 	block uint32 // open block, 0 none
 	kind  string
@@ -51,11 +53,18 @@ type openCall struct {
 	threads         map[int]*thread // that the running call has opened
 }
 
+// ref is the global id behind what has none of its own: the answer's message,
+// which is a block of the chat, or the call that a thread belongs to.
+func (s *stream) ref() string { return cmp.Or(s.by, s.all.rec.run.messageID) }
+
+// blockLabels name the blocks of the built-in loop for people.
+var blockLabels = map[string]string{"llm": "Answer", "tool": "Tools", "mcp": "MCP tools"}
+
 // openBlock begins a block, ending the one before.
 func (s *stream) openBlock(kind string) {
 	s.closeBlock("completed")
 	s.block, s.kind = s.all.next(&s.all.blocks), kind
-	s.all.rec.emitData(runlog.BlockStart, s.own, s.block, 0, runlog.Level{Type: kind})
+	s.all.rec.emitData(runlog.BlockStart, s.own, s.block, 0, runlog.Level{Type: kind, Label: blockLabels[kind], Ref: s.ref()})
 }
 
 // closeBlock ends the open block with everything in it.
@@ -96,6 +105,7 @@ func (s *stream) endText(status string) {
 
 func (s *stream) startMessage(thread uint32, level runlog.Level) uint32 {
 	m := s.all.next(&s.all.msgs)
+	level.Ref = cmp.Or(level.Ref, level.ToolUseID, s.ref())
 	s.all.rec.emitData(runlog.MessageStart, thread, s.block, m, level)
 	return m
 }
@@ -173,7 +183,7 @@ func (s *stream) openCall(index int, id, name string, parallel bool) *openCall {
 	c := &openCall{index: index, thread: s.own, name: name, id: id}
 	if parallel {
 		c.thread = s.all.next(&s.all.thread)
-		s.all.rec.emitData(runlog.ThreadStart, c.thread, s.block, 0, runlog.Level{Label: name})
+		s.all.rec.emitData(runlog.ThreadStart, c.thread, s.block, 0, runlog.Level{Label: name, Ref: id})
 	}
 	if s.tools == nil {
 		s.tools = make(map[int]*openCall)

@@ -151,8 +151,8 @@ func (c *blockCall) levels(header string) {
 		l.openBlock("llm")
 	}
 	c.thread, c.block, c.message = l.next(&l.thread), l.next(&l.blocks), l.next(&l.msgs)
-	c.rec.emitData(runlog.ThreadStart, c.thread, l.block, 0, runlog.Level{Label: c.name})
-	c.rec.emitData(runlog.BlockStart, c.thread, c.block, 0, runlog.Level{Type: "document", Ref: c.target.BlockIDs})
+	c.rec.emitData(runlog.ThreadStart, c.thread, l.block, 0, runlog.Level{Label: c.name, Ref: c.target.BlockIDs})
+	c.rec.emitData(runlog.BlockStart, c.thread, c.block, 0, runlog.Level{Type: "document", Label: "Document", Ref: c.target.BlockIDs})
 	c.rec.emitData(runlog.MessageStart, c.thread, c.block, c.message, runlog.Level{Type: c.target.Type, Ref: c.target.BlockIDs})
 	if c.shown {
 		c.emit(runlog.BlockReset, "")

@@ -52,12 +52,12 @@ func threadStatus(err error) string {
 
 // openThread opens a thread of the call inside the block that the call is in.
 func (s *stream) openThread(c *openCall, n int, label string) {
-	t := &thread{stream: stream{all: s.all, own: s.all.next(&s.all.thread)}}
+	t := &thread{stream: stream{all: s.all, own: s.all.next(&s.all.thread), by: c.id}}
 	if c.threads == nil {
 		c.threads = make(map[int]*thread)
 	}
 	c.threads[n] = t
-	s.all.rec.emitData(runlog.ThreadStart, t.own, s.block, 0, runlog.Level{Label: label, Tool: c.name, ToolUseID: c.id})
+	s.all.rec.emitData(runlog.ThreadStart, t.own, s.block, 0, runlog.Level{Label: label, Ref: c.id, Tool: c.name, ToolUseID: c.id})
 }
 
 // closeThread ends a thread of the call with what is open in it.

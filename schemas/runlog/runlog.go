@@ -98,7 +98,8 @@ type Level struct {
 	// Type is llm, tool or mcp for a block, the message type for a message.
 	Type  string `json:"type,omitempty"`
 	Label string `json:"label,omitempty"`
-	// Ref is the global id: a message's, a block's, a payload's.
+	// Ref is the global id that starts carry: of the answer's message, a block of a
+	// document, a payload, a call.
 	Ref string `json:"ref,omitempty"`
 	// Status is set at the end: completed, partial, error or cancelled.
 	Status string `json:"status,omitempty"`
