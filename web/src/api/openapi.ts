@@ -2461,7 +2461,7 @@ export interface operations {
                  */
                 cursor?: components["parameters"]["Cursor"];
                 /**
-                 * @description Words to look for in titles and messages
+                 * @description Text to look for in titles and messages, whatever its case
                  * @example sickle
                  */
                 q?: string;

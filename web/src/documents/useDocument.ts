@@ -107,7 +107,7 @@ const documentTools = new Set(['plan_document', 'write_block', 'edit_block', 'de
 /** Changes whenever a run has done something that the document has to be read again for. */
 function stepsOf(run: RunView): string {
   const done = run.fold.messages.filter((m) => m.type === 'tool_result' && m.props.status !== 'running' && documentTools.has(text(m.props.name))).length
-  const opened = run.blocks.filter((b) => b.ref !== '').length
+  const opened = run.blocks.filter((b) => b.type === 'document').length
   return done + opened === 0 ? '' : `${run.runId}:${done}:${opened}`
 }
 
