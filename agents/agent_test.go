@@ -307,8 +307,8 @@ func TestRunLogsWhatTheModelMustNotSee(t *testing.T) {
 			t.Errorf("log does not contain %q:\n%s", secret, log.String())
 		}
 	}
-	if !strings.Contains(log.String(), "agent_test.go") {
-		t.Errorf("log has no stack:\n%s", log.String())
+	if !strings.Contains(log.String(), "at=agent_test.go:") || strings.Contains(log.String(), "goroutine ") {
+		t.Errorf("log does not name the place of the panic, or has a stack:\n%s", log.String())
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -199,7 +199,7 @@ func (b *batch) next(ctx context.Context) {
 		result, void := failure("the tool failed unexpectedly"), false
 		defer func() {
 			if p := recover(); p != nil {
-				b.opts.Logger.ErrorContext(ctx, "tool panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", p, "stack", string(debug.Stack()))
+				b.opts.Logger.ErrorContext(ctx, "tool panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", p, "at", concurrent.PanicPlace())
 			}
 			clock.stop()
 			cancel(nil)

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -58,7 +58,7 @@ func (b *batch) wait(ctx context.Context, c *call) {
 		a := answered{call: c, err: errAwaitPanicked}
 		defer func() {
 			if p := recover(); p != nil {
-				b.opts.Logger.ErrorContext(ctx, "waiting panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				b.opts.Logger.ErrorContext(ctx, "waiting panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
 			}
 			b.answers <- a
 		}()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -15,11 +14,11 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 )
 
 const (
 	maxPanicText  = 200 // bytes of a panic's value in the log
-	panicFrames   = 16  // frames looked through for the place of a panic
 	preflightWait = 600 // seconds for which a browser keeps a preflight's answer
 )
 
@@ -77,26 +76,10 @@ func (s *server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 				panic(v)
 			default:
 				text := fmt.Sprint(v)
-				err = fmt.Errorf("panic at %s: %.*s", panicPlace(), maxPanicText, text)
+				err = fmt.Errorf("panic at %s: %.*s", concurrent.PanicPlace(), maxPanicText, text)
 			}
 		}()
 		return next(c)
-	}
-}
-
-// panicPlace returns file and line of the code that panicked; it is called by
-// the deferred function that recovers.
-func panicPlace() string {
-	var pcs [panicFrames]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
-	for {
-		f, more := frames.Next()
-		if !strings.HasPrefix(f.Function, "runtime.") {
-			return fmt.Sprintf("%s:%d", f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
-		}
-		if !more {
-			return "an unknown place"
-		}
 	}
 }
 

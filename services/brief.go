@@ -3,12 +3,12 @@ package services
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"unique"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -40,7 +40,7 @@ func (r *Runs) briefApart(ctx context.Context, one *run) (b *briefing, err error
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				err = fmt.Errorf("panic at %s: %v", concurrent.PanicPlace(), p)
 			}
 		}()
 		b, err = r.brief(ctx, one)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
@@ -139,7 +139,7 @@ func (r *Runs) attempt(one *run) (reached schemas.RunState) {
 func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.Logger.Error("a run panicked", "run_id", one.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.Logger.Error("a run panicked", "run_id", one.id, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
 			end = outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
 		}
 	}()

@@ -12,8 +12,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 )
 
@@ -51,16 +49,6 @@ type Result[T any] struct {
 	Value T
 	Err   error
 }
-
-// PanicError is a panic in a branch.
-type PanicError struct {
-	Value any
-	// Stack is for logs alone.
-	Stack []byte
-}
-
-// Error says what the panic said.
-func (e *PanicError) Error() string { return fmt.Sprintf("concurrent: a branch panicked: %v", e.Value) }
 
 // All runs every branch and returns their results in the order of the branches.
 // A branch that fails stops no other. When ctx is cancelled no more branches
@@ -164,7 +152,7 @@ func run[T any](ctx context.Context, o Options, branches []Branch[T], take func(
 func try[T any](ctx context.Context, branch Branch[T]) (r Result[T]) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = Result[T]{Err: &PanicError{Value: p, Stack: debug.Stack()}}
+			r = Result[T]{Err: &PanicError{Value: p, Place: PanicPlace()}}
 		}
 	}()
 	r.Value, r.Err = branch(ctx)

@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 )
@@ -125,7 +125,7 @@ func (h *Handler) handler(request context.Context, user schemas.User, t turn.Too
 func (h *Handler) run(ctx context.Context, t turn.Tool, call *turn.Call) (_ tools.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			h.Logger.ErrorContext(ctx, "tool panicked", "tool", t.Name, "panic", p, "stack", string(debug.Stack()))
+			h.Logger.ErrorContext(ctx, "tool panicked", "tool", t.Name, "panic", p, "at", concurrent.PanicPlace())
 			err = schemas.NewError(schemas.CodeInternal, "the tool failed unexpectedly")
 		}
 	}()
