@@ -20,6 +20,7 @@ import (
 const (
 	bodyWait  = 30 * time.Second // for the whole body to come in
 	maxNoBody = 64 << 10         // bytes of a body that nobody wants
+	maxUnread = 32 << 20         // bytes of a refused body that are thrown away
 )
 
 // rawBody is where guard leaves the body for decode.
@@ -27,7 +28,9 @@ const rawBody = "body"
 
 // takeBody checks the type and size of the body and reads it. The reading has a
 // deadline; after a body that was not read to its end the deadline stays, so
-// that the server does not wait for the rest either.
+// that the server does not wait for the rest either. What is left of a refused
+// body is thrown away: many clients look for the answer only when they have
+// sent all, and to close on them before would take it from them.
 func (s *server) takeBody(c echo.Context, kind body) error {
 	r, limit := c.Request(), int64(maxNoBody)
 	switch kind {
@@ -45,6 +48,9 @@ func (s *server) takeBody(c echo.Context, kind body) error {
 	err := s.readBody(c, kind, limit)
 	if err != nil {
 		c.Response().Header().Set(echo.HeaderConnection, "close")
+		if r.Header.Get("Expect") == "" { // such a client waits for the answer
+			_, _ = io.CopyN(io.Discard, r.Body, maxUnread)
+		}
 		return err
 	}
 	_ = wire.SetReadDeadline(time.Time{})

@@ -21,6 +21,7 @@ func TestGoodBodies(t *testing.T) {
 		{"click", `{"message":"","interaction_type":"action_executed","action_metadata":{"action_identifier":"apply_schema","action_data":[1]}}`},
 		{"longest message", `{"message":"` + strings.Repeat("é", 100_000) + `"}`},
 		{"image", `{"message":"hi","attachments":[{"name":"a","mime":"image/png","content":"aGk="}]}`},
+		{"YAML as some browsers call it", `{"message":"hi","attachments":[{"name":"a","mime":"application/x-yaml","content":"a: b"}]}`},
 		{"2 MiB file", `{"message":"hi","attachments":[{"name":"a","mime":"text/plain; charset=utf-8","content":"` + strings.Repeat("a", 2<<20) + `"}]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

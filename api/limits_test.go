@@ -151,6 +151,34 @@ func TestBodyThatDoesNotEnd(t *testing.T) {
 	}
 }
 
+// TestRefusedBodyOfAClientThatOnlySends shows that a client which sends its
+// whole body before it reads gets the answer, and that one which waits for
+// "100 Continue" is not asked to send.
+func TestRefusedBodyOfAClientThatOnlySends(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	const size = 9 << 20
+	for _, tt := range []struct{ name, head, body string }{
+		{"sends", "", strings.Repeat("x", size)},
+		{"waits", "Expect: 100-continue\r\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", ts.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			head := fmt.Sprintf("POST /api/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n", size, tt.head)
+			if _, err := io.WriteString(conn, head+tt.body); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(conn)
+			if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 413 ") {
+				t.Errorf("got %.100q, %v", got, err)
+			}
+		})
+	}
+}
+
 // hastyWriter lets every read deadline be at once.
 type hastyWriter struct{ http.ResponseWriter }
 

@@ -102,20 +102,9 @@ func attachmentRules(sl validator.StructLevel) {
 		if _, err := base64.StdEncoding.DecodeString(a.Content); err != nil {
 			sl.ReportError(a.Content, "content", "Content", "base64", "")
 		}
-	case !isText(kind):
+	case !schemas.TextMedia(kind):
 		sl.ReportError(a.MIME, "mime", "MIME", "mediatype", "")
 	}
-}
-
-// isText says whether a media type is text for a model.
-func isText(kind string) bool {
-	switch kind {
-	case "application/json", "application/xml", "application/yaml", "application/toml", "application/javascript",
-		"application/x-ndjson", "application/sql":
-		return true
-	}
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") ||
-		strings.HasSuffix(kind, "+yaml")
 }
 
 // check returns what is not allowed in the struct that v points to.

@@ -1,6 +1,10 @@
 package schemas
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // InteractionType says how the user made a message (spec 003, request).
 type InteractionType string
@@ -56,4 +60,18 @@ type Attachment struct {
 	Name    string `json:"name" validate:"required,max=255"`
 	MIME    string `json:"mime" validate:"required,max=100"`
 	Content string `json:"content" validate:"required"`
+}
+
+// textMedia are the media types beside text/* that are text.
+var textMedia = []string{
+	"application/json", "application/x-ndjson", "application/jsonl", "application/xml", "application/yaml", "application/x-yaml",
+	"application/toml", "application/sql", "application/javascript", "application/x-javascript", "application/typescript",
+	"application/x-sh", "application/csv", "application/x-tex", "application/x-bibtex", "application/x-research-info-systems",
+}
+
+// TextMedia says whether a media type, in lower case and without parameters, is
+// text that a model can read.
+func TextMedia(kind string) bool {
+	structured := strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
+	return strings.HasPrefix(kind, "text/") || slices.Contains(textMedia, kind) || structured && !strings.HasPrefix(kind, "image/")
 }

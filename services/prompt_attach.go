@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"mime"
-	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
@@ -18,14 +17,6 @@ const (
 	maxAttachmentTexts = 512 << 10 // bytes of all text files of a message
 	maxAttachmentImage = 5 << 20   // bytes of one image
 )
-
-// attachmentTexts are the media types beside text/* that are text.
-var attachmentTexts = []string{
-	"application/json", "application/ld+json", "application/x-ndjson", "application/jsonl", "application/xml",
-	"application/yaml", "application/x-yaml", "application/toml", "application/sql", "application/javascript",
-	"application/x-javascript", "application/typescript", "application/x-sh", "application/csv",
-	"application/x-tex", "application/x-bibtex", "application/x-research-info-systems",
-}
 
 // attach adds the files to the message: texts as named data behind its content,
 // images beside it. A file that is neither, is too large or cannot be read is an
@@ -48,7 +39,7 @@ func attach(msg *turn.Message, files []schemas.Attachment) error {
 			return wrongAttachment(at+"/mime", "is no media type")
 		}
 		switch {
-		case isTextType(kind):
+		case schemas.TextMedia(kind):
 			if texts += len(f.Content); len(f.Content) > maxAttachmentText || texts > maxAttachmentTexts {
 				return wrongAttachment(at+"/content", fmt.Sprintf("text files may have %d bytes each and %d together", maxAttachmentText, maxAttachmentTexts))
 			}
@@ -67,11 +58,6 @@ func attach(msg *turn.Message, files []schemas.Attachment) error {
 	msg.Content = strings.TrimLeft(msg.Content+strings.TrimSuffix(text.String(), "\n"), "\n")
 	msg.Images = append(msg.Images, images...)
 	return nil
-}
-
-func isTextType(kind string) bool {
-	return strings.HasPrefix(kind, "text/") || slices.Contains(attachmentTexts, kind) ||
-		!strings.HasPrefix(kind, "image/") && (strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml"))
 }
 
 func attachedImage(at, kind, content string) (turn.Image, error) {
