@@ -60,6 +60,7 @@ type historyStore interface {
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
 	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
+	Waiting(ctx context.Context, conversationID int64) ([]string, error)
 	Summary(ctx context.Context, owner string, id int64) (record.Summary, error)
 	SetSummary(ctx context.Context, owner string, id int64, s record.Summary) error
 }
@@ -209,7 +210,36 @@ func (h *historian) read(ctx context.Context, in historyInput) (historyRead, err
 	}
 	slices.Reverse(newestFirst)
 	r.split(newestFirst, in.UserMessageID)
-	return r, nil
+	return r, h.leaveWaiting(ctx, in, &r)
+}
+
+// leaveWaiting takes out the questions that wait for their turn. They stand
+// before the one to answer, which moved behind them when its own turn came.
+func (h *historian) leaveWaiting(ctx context.Context, in historyInput, r *historyRead) error {
+	if !r.unanswered() {
+		return nil
+	}
+	waiting, err := h.store.Waiting(ctx, in.ConversationID)
+	r.list = slices.DeleteFunc(r.list, func(m pastMessage) bool {
+		waits := m.Role == "user" && slices.Contains(waiting, m.RunID)
+		if waits {
+			r.pending = min(r.pending, m.place)
+		}
+		return waits
+	})
+	return err
+}
+
+// unanswered says whether a question has no answer behind it.
+func (r *historyRead) unanswered() bool {
+	asked := false
+	for _, m := range r.list {
+		if asked && m.Role == "user" {
+			return true
+		}
+		asked = m.Role == "user"
+	}
+	return asked
 }
 
 // pastMessage is a message with its place in what was read.

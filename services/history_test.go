@@ -23,6 +23,7 @@ type storedChat struct {
 	messages []schemas.Message
 	files    map[string][]schemas.Attachment
 	summary  record.Summary
+	waiting  []string
 	pageSize int
 	reads    int
 	err      error
@@ -74,6 +75,8 @@ func (c *storedChat) Files(_ context.Context, _ string, _ int64, id string) ([]s
 	}
 	return nil, schemas.ErrNotFound
 }
+
+func (c *storedChat) Waiting(context.Context, int64) ([]string, error) { return c.waiting, nil }
 
 func (c *storedChat) Summary(context.Context, string, int64) (record.Summary, error) {
 	c.reads++
@@ -252,6 +255,28 @@ func TestHistoryPutsQueuedQuestionsInOrder(t *testing.T) {
 		if diff := cmp.Diff(want, conversation(list)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", id, diff)
 		}
+	}
+}
+
+// A question whose turn has come stands behind those that still wait; one that
+// was stopped before its answer is noted as such.
+func TestHistoryLeavesWaitingQuestionsOut(t *testing.T) {
+	c := &storedChat{waiting: []string{"r3"}}
+	for _, m := range []schemas.Message{
+		{ID: "u1", Role: "user", Content: "stopped", RunID: "r1"},
+		{ID: "u3", Role: "user", Content: "waits", RunID: "r3"},
+		{ID: "u2", Role: "user", Content: "now", RunID: "r2"},
+	} {
+		m.Status = schemas.MessageComplete
+		c.messages = append(c.messages, m)
+	}
+	list, err := services.NewHistorian(c, services.HistoryOptions{}).Messages(t.Context(), services.HistoryInput{Owner: alice, UserMessageID: "u2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "user: stopped\n\n<note>\n- the user stopped this before it was answered\n</note>\n\nnow\n"
+	if diff := cmp.Diff(want, conversation(list)); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
 	}
 }
 

@@ -25,6 +25,8 @@ type runStore interface {
 	Unfinished(ctx context.Context) ([]record.Run, error)
 	// NextQueued returns the oldest queued run of a chat.
 	NextQueued(ctx context.Context, conversationID int64) (record.Run, error)
+	// Waiting returns the ids of a chat's queued runs.
+	Waiting(ctx context.Context, conversationID int64) ([]string, error)
 	// Claim makes attempt the current one and the state running, or waiting; the
 	// attempt before is spared if it was waiting. The run must be in no terminal state and at attempt-1, else record.ErrFenced. A queued
 	// run can be claimed only while no other run of its chat is running or

@@ -37,6 +37,13 @@ func (s *Store) NextQueued(ctx context.Context, conversationID int64) (record.Ru
 		Order("runs.created_at, runs.id"), "next queued run")
 }
 
+// Waiting returns the ids of the chat's queued runs, oldest first.
+func (s *Store) Waiting(ctx context.Context, conversationID int64) ([]string, error) {
+	var ids []string
+	err := s.read(ctx).Raw("SELECT id FROM runs WHERE chat_id = ? AND state = 'queued' AND "+openStates+" ORDER BY created_at, id", conversationID).Scan(&ids).Error
+	return ids, s.fault("waiting runs", err)
+}
+
 func (s *Store) oneRun(query *gorm.DB, operation string) (record.Run, error) {
 	var row runRow
 	if err := query.Take(&row).Error; err != nil {

@@ -93,6 +93,7 @@ func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx co
 		"run by key":     func(ctx context.Context) error { _, err := s.RunByKey(ctx, owner, "k"); return err },
 		"unfinished":     func(ctx context.Context) error { _, err := s.Unfinished(ctx); return err },
 		"next queued":    func(ctx context.Context) error { _, err := s.NextQueued(ctx, id); return err },
+		"waiting":        func(ctx context.Context) error { _, err := s.Waiting(ctx, id); return err },
 		"claim":          func(ctx context.Context) error { return s.Claim(ctx, run, 2) },
 		"request cancel": func(ctx context.Context) error { return s.RequestCancel(ctx, run) },
 		"segments":       func(ctx context.Context) error { _, err := s.Segments(ctx, run, 0); return err },

@@ -246,6 +246,9 @@ func testQueueAndClaim(f *fixture) {
 	next, err := f.store.NextQueued(f.ctx, chat)
 	must(f, err)
 	equal(f, "next", []any{next.ID, next.Attempt, next.State}, []any{second.RunID, 0, schemas.RunQueued})
+	waiting, err := f.store.Waiting(f.ctx, chat)
+	must(f, err)
+	equal(f, "waiting", waiting, []string{second.RunID, third.RunID})
 	fails(f, "claim while another runs", f.store.Claim(f.ctx, second.RunID, 1), record.ErrBusy)
 	early := &record.Write{RunID: second.RunID, Attempt: 1, Segment: &record.Segment{First: 1, Last: 1}}
 	f.commit(early)
@@ -259,6 +262,10 @@ func testQueueAndClaim(f *fixture) {
 	fails(f, "claim of the third", f.store.Claim(f.ctx, third.RunID, 1), record.ErrBusy)
 	equal(f, "after the claim", f.messages(chat, false), []string{"q1", "q3", "a1", "q2"})
 	f.mustCommit(f.finish(second, "a2"))
+
+	waiting, err = f.store.Waiting(f.ctx, chat)
+	must(f, err)
+	equal(f, "still waiting", waiting, []string{third.RunID})
 
 	// A queued run may end without having begun.
 	next, err = f.store.NextQueued(f.ctx, chat)
