@@ -152,9 +152,10 @@ type Runs struct {
 	live     map[string]*run
 	perUser  map[string]int
 	draining bool
-	doomed   map[string]bool     // runs cancelled before they were known here
-	orphans  map[string][]*entry // runs given up while the database was away, with what it did not take
-	stalled  map[int64]bool      // chats whose queue could not be looked at
+	doomed   map[string]bool          // runs cancelled before they were known here
+	orphans  map[string][]*entry      // runs given up while the database was away, with what it did not take
+	stalled  map[int64]bool           // chats whose queue could not be looked at
+	starting map[string]chan struct{} // Idempotency-Keys of requests that are being started
 	work     sync.WaitGroup
 	endLoops context.CancelFunc
 	loops    sync.WaitGroup
@@ -186,6 +187,7 @@ func NewRuns(o RunsOptions) *Runs {
 	r := &Runs{
 		RunsOptions: o, live: make(map[string]*run), perUser: make(map[string]int),
 		doomed: make(map[string]bool), orphans: make(map[string][]*entry), stalled: make(map[int64]bool),
+		starting: make(map[string]chan struct{}),
 	}
 	o.Prompt.Now = o.Now
 	r.prompts = newPrompter(o.Research, o.Prompt)

@@ -25,6 +25,11 @@ var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the s
 // of ctx.
 func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
 	if o.IdempotencyKey != "" {
+		done, err := r.alone(ctx, user.ID+"\x00"+o.IdempotencyKey)
+		if err != nil {
+			return schemas.Run{}, err
+		}
+		defer done()
 		if again, err := r.repeated(ctx, user, o); err == nil || !errors.Is(err, schemas.ErrNotFound) {
 			return again, err
 		}
@@ -76,6 +81,33 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			return schemas.Run{}, unavailable(err)
 		default:
 			return schemas.Run{}, err
+		}
+	}
+}
+
+// alone waits until no other request with the key is being started here; done
+// lets the next one in. So requests that come at once find the run of the first
+// and do not count as runs.
+func (r *Runs) alone(ctx context.Context, key string) (done func(), err error) {
+	for {
+		r.mu.Lock()
+		other := r.starting[key]
+		if other == nil {
+			mine := make(chan struct{})
+			r.starting[key] = mine
+			r.mu.Unlock()
+			return func() {
+				r.mu.Lock()
+				delete(r.starting, key)
+				r.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		r.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
 }
