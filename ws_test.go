@@ -227,8 +227,8 @@ func TestSocketsSeeTheSame(t *testing.T) {
 		t.Errorf("the second socket (-) and the one that came back (+) differ:\n%s", diff)
 	}
 	back.send(fmt.Sprintf(`{"name":"resume","run_id":%q,"after":%d}`, before[0].RunID, after[len(after)-1].Seq))
-	if again := back.next(); again.Type != schemas.ChunkRunEnd || again.Status != schemas.RunCompleted {
-		t.Errorf("past its end the run is %s", shown([]schemas.Chunk{again}))
+	if again := back.until(runEnd); len(again) != 2 || !again[0].End || *again[0].Content != "" || again[1].Status != schemas.RunCompleted {
+		t.Errorf("past its end the run is %s", shown(again))
 	}
 	up.Push(say("Over HTTP."))
 	d.must("POST", "/api/chat", map[string]any{"message": "Go on", "chat_id": "c1"})

@@ -26,10 +26,16 @@ type blocksDialect struct {
 	begun []schemas.Chunk
 }
 
-// chunks returns what an event shows, in order.
+// chunks returns what an event shows, in order. A client that has had some chunk
+// of a run's end, the content at least if there was any, may have been cut off
+// behind it: the ends come again, for they end nothing twice.
 func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
 	list := d.of(e)
-	if e.Seq <= d.after {
+	switch {
+	case e.Seq > d.after:
+	case e.Kind.Terminal():
+		list = slices.DeleteFunc(list, func(c schemas.Chunk) bool { return !c.End && c.Type != schemas.ChunkRunEnd })
+	default:
 		return nil
 	}
 	for i := range list {
@@ -182,15 +188,19 @@ func (d *blocksDialect) block(e *runlog.Event) schemas.Chunk {
 	return c
 }
 
-// end ends the blocks that are open, and the run.
+// end ends the blocks that are open, that of the answer also where the client is
+// waiting for it, and the run.
 func (d *blocksDialect) end(e *runlog.Event) []schemas.Chunk {
-	list := slices.Clone(d.begun)
+	var list []schemas.Chunk
 	var s struct {
 		Message string `json:"message"`
 		Code    schemas.Code
 	}
 	if d.open = d.open || d.held != ""; d.open {
-		list = append(list, d.rest("")...)
+		list = d.rest("") // first, see chunks
+	}
+	list = append(list, d.begun...)
+	if d.open || d.answer.Awaited && e.Kind != runlog.Failed { // of a failed run the error ends it
 		list = append(list, d.content(""))
 		list[len(list)-1].End = true
 	}

@@ -135,15 +135,9 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 	}
 }
 
-// sendAll sends what an event shows. That a run has ended is said again to a
-// client that has seen it.
+// sendAll sends what an event shows.
 func (k *socket) sendAll(ctx context.Context, d *blocksDialect, e *runlog.Event) bool {
 	list := d.chunks(e)
-	if list == nil && e.Kind.Terminal() {
-		list = d.end(e)
-		list = list[len(list)-1:]
-		list[0].Seq = e.Seq
-	}
 	for i := range list {
 		if !k.send(ctx, &list[i]) {
 			return false

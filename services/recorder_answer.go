@@ -75,9 +75,10 @@ func (r *Runs) resent(user schemas.User, b *record.Begin) *run {
 func (rec *recorder) target(ctx context.Context) runlog.Target {
 	one := rec.run
 	document, blocks := turn.Answer(one.req.Context)
-	t := runlog.Target{DocumentID: document, MessageID: one.messageID}
+	t := runlog.Target{DocumentID: document, MessageID: one.messageID, Awaited: document != "" && len(blocks) > 0}
 	if document == "" {
 		if i := slices.Index(blocks, one.messageID); i >= 0 {
+			t.Awaited = true
 			blocks = slices.DeleteFunc(blocks[i+1:], func(id string) bool {
 				in, err := one.runs.inDocument(ctx, one.owner, id)
 				return in || err != nil

@@ -151,6 +151,9 @@ type Target struct {
 	MessageID string `json:"message_id,omitempty"`
 	// Header comes before an answer that goes into a chart or an image.
 	Header string `json:"header,omitempty"`
+	// Awaited says that the client has chosen the blocks of the answer: it waits
+	// for their end, also where nothing comes.
+	Awaited bool `json:"awaited,omitempty"`
 }
 
 // Joiner joins the text of an answer without its tool markers: what a marker
