@@ -81,6 +81,7 @@ func (r *Runs) reviveAll(ctx context.Context) {
 		r.mu.Unlock()
 		r.next(chat)
 	}
+	r.lookAgain(ctx)
 }
 
 // reviveOne stores what the run's last attempt could not store, so that no

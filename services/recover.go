@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -13,14 +15,59 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
+// lateLook is how long after its beginning Recover's look is repeated.
+const lateLook = 10 * time.Second
+
+// recovery is what Recover has seen.
+type recovery struct {
+	began time.Time
+	seen  map[string]bool
+}
+
 // Recover takes up every run that an earlier process left: those under way go
 // on from their last checkpoint as a new attempt, queued ones wait for their
-// turn. It returns when all have been taken up.
+// turn. It returns when all have been taken up. It is looked once more a little
+// later: a database may still carry out what a process that was killed had told
+// it.
 func (r *Runs) Recover(ctx context.Context) error {
+	first := &recovery{began: r.now(), seen: make(map[string]bool)}
 	list, err := r.Store.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("find unfinished runs: %w", err)
 	}
+	for _, rec := range list {
+		first.seen[rec.ID] = true
+	}
+	r.takeUpAll(ctx, list)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recovery = first
+	return nil
+}
+
+// lookAgain takes up, once, the runs of the earlier process that were not there
+// yet when Recover looked.
+func (r *Runs) lookAgain(ctx context.Context) {
+	r.mu.Lock()
+	first := r.recovery
+	r.mu.Unlock()
+	if first == nil || r.now().Sub(first.began) < lateLook {
+		return
+	}
+	list, err := r.Store.Unfinished(ctx)
+	if err != nil {
+		r.Logger.Warn("look for unfinished runs again", "error", err)
+		return // the next tick tries again
+	}
+	late := slices.DeleteFunc(list, func(rec record.Run) bool { return first.seen[rec.ID] || !rec.CreatedAt.Before(first.began) })
+	r.takeUpAll(ctx, late)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recovery = nil
+}
+
+// takeUpAll takes up unfinished runs.
+func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 	var group sync.WaitGroup
 	places := make(chan struct{}, recoverAtOnce)
 	chats := make(map[int64]bool)
@@ -43,7 +90,6 @@ func (r *Runs) Recover(ctx context.Context) error {
 	for id := range chats {
 		r.next(id)
 	}
-	return nil
 }
 
 // known makes the run of a stored one. One whose request cannot be read is to be

@@ -156,6 +156,7 @@ type Runs struct {
 	orphans  map[string][]*entry      // runs given up while the database was away, with what it did not take
 	stalled  map[int64]bool           // chats whose queue could not be looked at
 	starting map[string]chan struct{} // Idempotency-Keys of requests that are being started
+	recovery *recovery                // nil once it has been looked again
 	work     sync.WaitGroup
 	endLoops context.CancelFunc
 	loops    sync.WaitGroup
