@@ -173,5 +173,12 @@ func definitionText(raw json.RawMessage) string {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return "?"
 	}
-	return fmt.Sprintf("%q with %q", d.Description, d.InputSchema)
+	text := fmt.Sprintf("%q with %q", d.Description, d.InputSchema)
+	if d.Destructive {
+		text += ", destructive"
+	}
+	if d.Idempotent {
+		text += ", idempotent"
+	}
+	return text
 }

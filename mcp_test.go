@@ -339,11 +339,11 @@ func TestMCPSettingsArePrintedWithoutSecrets(t *testing.T) {
 
 func TestDefinitionsAreShownOnOneLine(t *testing.T) {
 	var out strings.Builder
-	tools := []record.MCPTool{{Server: "s", Tool: "t", Definition: json.RawMessage(`{"description":"a\nb\u001b","input_schema":{"type":"object"}}`)}}
+	tools := []record.MCPTool{{Server: "s", Tool: "t", Definition: json.RawMessage(`{"description":"a\nb\u001b","input_schema":{"type":"object"},"destructive":true,"idempotent":true}`)}}
 	if err := writeAccepted(&out, tools); err != nil {
 		t.Fatal(err)
 	}
-	if want := `accepted s t: "a\nb\x1b" with "{\"type\":\"object\"}"` + "\n"; out.String() != want {
+	if want := `accepted s t: "a\nb\x1b" with "{\"type\":\"object\"}", destructive, idempotent` + "\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 	if got := definitionText(json.RawMessage("no JSON")); got != "?" {

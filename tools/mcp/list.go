@@ -30,15 +30,22 @@ type definition struct {
 	name        string
 	description string // bounded
 	schema      json.RawMessage
-	idempotent  bool
-	destructive bool
 	hash        string
+	hints
 }
 
 // Definition is a definition as it is remembered and shown to the operator.
 type Definition struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
+	hints
+}
+
+// hints are what of a tool's annotations has consequences here: whether its calls
+// wait for the user's approval, and whether they may be made again.
+type hints struct {
+	Destructive bool `json:"destructive,omitempty"`
+	Idempotent  bool `json:"idempotent,omitempty"`
 }
 
 // refresh asks for the list of tools and brings the registry up to date. The
@@ -54,9 +61,7 @@ func (c *client) refresh(ctx context.Context, l *link) error {
 	if err != nil {
 		c.log.ErrorContext(ctx, "the definitions of an MCP server's tools cannot be compared; its tools are off", "error", err)
 	}
-	if maps.EqualFunc(trusted, c.offered, func(a, b definition) bool {
-		return a.hash == b.hash && a.idempotent == b.idempotent && a.destructive == b.destructive
-	}) {
+	if maps.EqualFunc(trusted, c.offered, func(a, b definition) bool { return a.hash == b.hash }) {
 		return nil
 	}
 	c.mu.Lock()
@@ -96,23 +101,28 @@ func (c *client) list(ctx context.Context, session *sdk.ClientSession) (map[stri
 }
 
 // define takes over what a server says of a tool. The hash is of the whole: also
-// of what is cut off.
+// of what is cut off, and of hints where there are any.
 func define(t *sdk.Tool) (definition, error) {
 	schema, err := json.Marshal(t.InputSchema) // keys sorted, as it is a map
 	if err != nil {
 		return definition{}, err
 	}
-	whole, err := json.Marshal([]any{t.Name, t.Description, json.RawMessage(schema)})
+	var h hints
+	if a := t.Annotations; a != nil {
+		h.Idempotent = a.ReadOnlyHint || a.IdempotentHint
+		h.Destructive = !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint
+	}
+	parts := []any{t.Name, t.Description, json.RawMessage(schema)}
+	if h != (hints{}) {
+		parts = append(parts, h)
+	}
+	whole, err := json.Marshal(parts)
 	if err != nil {
 		return definition{}, err
 	}
 	sum := sha256.Sum256(whole)
 	d := definition{
-		name: t.Name, description: plainText(t.Description, MaxDescription), schema: schema, hash: hex.EncodeToString(sum[:]),
-	}
-	if a := t.Annotations; a != nil {
-		d.idempotent = a.ReadOnlyHint || a.IdempotentHint
-		d.destructive = !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint
+		name: t.Name, description: plainText(t.Description, MaxDescription), schema: schema, hash: hex.EncodeToString(sum[:]), hints: h,
 	}
 	switch {
 	case t.Name == "" || len(t.Name) > maxToolName || plainText(t.Name, maxToolName) != t.Name || strings.ContainsAny(t.Name, "\n\t"):
@@ -129,7 +139,7 @@ func (c *client) trusted(ctx context.Context, listed map[string]definition) (map
 	seen := make([]record.MCPTool, 0, len(listed))
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
 		d := listed[name]
-		text, err := json.Marshal(Definition{Description: d.description, InputSchema: d.schema})
+		text, err := json.Marshal(Definition{d.description, d.schema, d.hints})
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +202,7 @@ func (c *client) tool(d definition) turn.Tool {
 	t := tools.NewRaw(modelName(c.Name, d.name), description, d.schema,
 		func(ctx context.Context, call *tools.Call) (tools.Result, error) { return c.call(ctx, d, call) },
 		tools.PayloadType(TypeResult), tools.Timeout(c.Timeout))
-	t.Global, t.Idempotent, t.Confirm = c.Global, d.idempotent, c.confirms(d)
+	t.Global, t.Idempotent, t.Confirm = c.Global, d.Idempotent, c.confirms(d)
 	if t.Run != nil && refers(d.schema) {
 		t.Check = nil
 	}
@@ -203,7 +213,7 @@ func (c *client) tool(d definition) turn.Tool {
 // operator says counts more than what the server does.
 func (c *client) confirms(d definition) bool {
 	if c.Confirm == nil {
-		return d.destructive
+		return d.Destructive
 	}
 	return slices.Contains(c.Confirm, tools.GroupAll) || slices.Contains(c.Confirm, d.name)
 }

@@ -190,20 +190,28 @@ func TestListChanges(t *testing.T) {
 }
 
 func TestChangedToolIsOffUntilAccepted(t *testing.T) {
-	w := newWorld(t, func(o *mcp.Options) { o.Refresh = 20 * time.Millisecond }, local(t, "srv"))
-	old := w.tool("srv__fail")
-	w.text("srv__describe", `{"tool":"fail","description":"Does something else.","schema":"{\"type\":\"object\"}"}`)
-	w.until("the tool is off", func() bool { return !strings.Contains(w.names(), "srv__fail") })
-	if line := w.await("has changed and is off"); !strings.Contains(line, "chattray mcp accept srv fail") {
-		t.Errorf("the log says %q", line)
-	}
-	if _, err := old.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or is gone") {
-		t.Errorf("a turn that has the old definition: got %v", err)
-	}
-	w.memory.accept()
-	w.until("it is on again", func() bool { return strings.Contains(w.names(), "srv__fail") })
-	if got := w.tool("srv__fail"); got.Description != "Does something else." {
-		t.Errorf("it is described as %q", got.Description)
+	for _, tt := range []struct{ name, tool, description, after string }{
+		{"description", "fail", "Does something else.", "Does something else."},
+		{"no more called destructive", "erase", "", "The tool erase of the server srv."},
+		{"no more called idempotent", "store", "", "The tool store of the server srv."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, func(o *mcp.Options) { o.Refresh = 20 * time.Millisecond }, local(t, "srv"))
+			old := w.tool("srv__" + tt.tool)
+			w.text("srv__describe", `{"tool":"`+tt.tool+`","description":"`+tt.description+`","schema":"{\"type\":\"object\"}"}`)
+			w.until("the tool is off", func() bool { return !strings.Contains(w.names()+" ", "srv__"+tt.tool+" ") })
+			if line := w.await("has changed and is off"); !strings.Contains(line, "chattray mcp accept srv "+tt.tool) {
+				t.Errorf("the log says %q", line)
+			}
+			if _, err := old.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or is gone") {
+				t.Errorf("a turn that has the old definition: got %v", err)
+			}
+			w.memory.accept()
+			w.until("it is on again", func() bool { return strings.Contains(w.names()+" ", "srv__"+tt.tool+" ") })
+			if got := w.tool("srv__" + tt.tool); got.Description != tt.after {
+				t.Errorf("it is described as %q", got.Description)
+			}
+		})
 	}
 }
 
