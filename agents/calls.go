@@ -71,7 +71,11 @@ func (l *loop) runTools(ctx context.Context, reply turn.Reply, results []*turn.R
 	defer close(b.over)
 	for i, c := range reply.ToolCalls {
 		if results[i] == nil {
-			b.queue = append(b.queue, l.prepare(c, reply.FirstIndex+i, i, b.bell))
+			next := l.prepare(c, reply.FirstIndex+i, i, b.bell)
+			if reply.StopReason == schemas.MaxTokens && i == len(reply.ToolCalls)-1 && next.tool != nil && unfinished(c.Arguments) {
+				next.fault = cutOffText
+			}
+			b.queue = append(b.queue, next)
 		}
 	}
 	b.ended, b.answers = make(chan ended, len(b.queue)), make(chan answered, len(b.queue))
@@ -128,6 +132,13 @@ func (l *loop) prepare(c turn.ToolCall, index, position int, bell chan struct{})
 	}
 	return out
 }
+
+// cutOffText is what the model reads of a call that its limit of tokens cut off.
+const cutOffText = "the tool was not run: the reply reached its limit of tokens before the arguments were whole; call it again with less in them"
+
+// unfinished says whether arguments that were cut off are not whole: that there
+// are none does not mean then that none were to come.
+func unfinished(arguments string) bool { return !json.Valid([]byte(arguments)) }
 
 // input returns a call's arguments as one line of JSON. What is no object is
 // kept as text in an object, beside the error.

@@ -119,6 +119,28 @@ func TestToolFailuresAreResults(t *testing.T) {
 	}
 }
 
+// A call that the limit of tokens cuts off is not run, not even one that has no
+// arguments yet.
+func TestCallsThatAreCutOff(t *testing.T) {
+	const cut = " error: the tool was not run: the reply reached its limit of tokens before the arguments were whole; call it again with less in them"
+	for _, tt := range []struct{ name, arguments, input, want string }{
+		{"before the arguments", "", "{}", cut},
+		{"in them", `{"q`, `{"invalid_arguments":"{\"q"}`, cut},
+		{"behind them", `{"q":1}`, `{"q":1}`, `: got {"q":1}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			calls := []turn.ToolCall{ask("a", "echo", ""), ask("b", "echo", tt.arguments)}
+			m := modeltest.NewScript(modeltest.Then(modeltest.Raw(
+				agents.Delta{Call: &agents.CallFragment{Index: 0, ID: calls[0].ID, Name: "echo"}},
+				agents.Delta{Call: &agents.CallFragment{Index: 1, ID: calls[1].ID, Name: "echo", Arguments: tt.arguments}},
+			), modeltest.Stop(schemas.MaxTokens)), modeltest.Say("I see."))
+			lines := run(t.Context(), agents.New(m, agents.Options{}), request(echo))
+			check(t, only(lines, "complete 0"), "complete 0 a: got {}")
+			check(t, only(lines, "start 1", "complete 1"), "start 1 b echo "+tt.input, "complete 1 b"+tt.want)
+		})
+	}
+}
+
 func TestToolsRunInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, c := sleeper("a", 3*time.Second), sleeper("b", time.Second), sleeper("c", 2*time.Second)
