@@ -108,7 +108,9 @@ func (c *call) chunk(line []byte) error {
 		return fmt.Errorf("a chunk of the stream: %w", err)
 	}
 	if ch.Usage != nil {
-		c.usage = ch.Usage.tokens()
+		if used := ch.Usage.tokens(); used != (schemas.Usage{}) { // some servers end with one of zeros
+			c.usage = used
+		}
 	}
 	for i := range ch.Choices {
 		if ch.Choices[i].Index != 0 {
