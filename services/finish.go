@@ -47,6 +47,9 @@ var levelStatus = map[schemas.RunState]string{
 
 // terminal makes the last event of the run, and the message that is kept.
 func (rec *recorder) terminal(end outcome, fin *record.Finish) runlog.Event {
+	if end.state == schemas.RunCompleted {
+		rec.warnOfNothing()
+	}
 	m := &schemas.Message{
 		ID: rec.run.messageID, ConversationID: rec.run.conversationID, Role: "assistant", Type: "md", Content: rec.message(),
 		CreatedAt: fin.EndedAt, RunID: rec.run.id, Usage: &rec.usage,
@@ -74,6 +77,17 @@ func (rec *recorder) terminal(end outcome, fin *record.Finish) runlog.Event {
 		return runlog.Event{Kind: runlog.Failed, Data: encode(schemas.ErrorEvent{
 			Type: schemas.TypeError, Message: seen.Message, Code: seen.Code, Retryable: seen.Code.Retryable(), MessageID: keptID(fin),
 		})}
+	}
+}
+
+// warnOfNothing says in words that there is no answer, where the model gave none.
+func (rec *recorder) warnOfNothing() {
+	switch {
+	case rec.produced(), len(rec.payloads) > 0, rec.values != nil, rec.actions != nil, rec.run.req.InteractionType == schemas.ActionExecuted:
+	case rec.stop == schemas.MaxTokens:
+		rec.warn("The model reached its limit of tokens before it had written any answer.")
+	default:
+		rec.warn("The model ended without an answer.")
 	}
 }
 
