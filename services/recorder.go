@@ -86,6 +86,7 @@ type recorder struct {
 	mu      sync.Mutex
 	started map[int]*entry // the writes that say that a call begins, for the goroutines of the tools
 	edited  map[int]bool   // calls whose input the user has changed
+	drafts  map[int]string // blocks that calls have written while the model wrote them
 }
 
 // call is a tool call of the run.

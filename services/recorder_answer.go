@@ -167,7 +167,7 @@ func forMode(tools []turn.Tool, page schemas.Object) []turn.Tool {
 	if document, _ := turn.Answer(page); document == "" {
 		return tools
 	}
-	writing := []string{"plan_document", writeBlock, editBlock, "delete_block", "move_block"}
+	writing := []string{planDocument, writeBlock, editBlock, "delete_block", "move_block"}
 	return slices.DeleteFunc(slices.Clone(tools), func(t turn.Tool) bool { return slices.Contains(writing, t.Name) })
 }
 

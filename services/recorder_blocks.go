@@ -15,10 +15,12 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// The tools whose content is shown while the model writes the call.
+// The tools whose content is shown while the model writes the call, and the one
+// that takes such blocks away again.
 const (
-	writeBlock = "write_block"
-	editBlock  = "edit_block"
+	writeBlock   = "write_block"
+	editBlock    = "edit_block"
+	planDocument = "plan_document"
 )
 
 // blockChunk bounds what one chunk has of a block's content, in bytes.
@@ -38,6 +40,7 @@ type blockCall struct {
 	shown  bool   // the page has the block already
 	draft  *Draft // nil before it is opened
 	closed bool   // nothing more is shown
+	later  bool   // it is shown when it runs, see showPlanned
 
 	thread, block, message uint32
 }
@@ -53,12 +56,12 @@ func (rec *recorder) blockArguments(index int, name, fragment string) {
 		if rec.blocks == nil {
 			rec.blocks = make(map[int]*blockCall)
 		}
-		c = &blockCall{rec: rec, index: index}
+		c = &blockCall{rec: rec, index: index, later: rec.planning(index)}
 		rec.blocks[index] = c
 	}
 	c.name = cmp.Or(c.name, name)
 	c.held += c.args.feed(fragment)
-	if c.closed || !c.offered() || c.name == editBlock && c.args.head["block_id"] == nil {
+	if c.later || c.closed || !c.offered() || c.name == editBlock && c.args.head["block_id"] == nil {
 		return
 	}
 	switch {
@@ -70,6 +73,31 @@ func (rec *recorder) blockArguments(index int, name, fragment string) {
 		c.open()
 	}
 	if c.args.ended && c.draft != nil { // blocks are filled one at a time
+		c.end("completed")
+	}
+}
+
+// planning says whether the reply under way asks for a plan before the call: that
+// takes away what is written before it is carried out.
+func (rec *recorder) planning(index int) bool {
+	first := 0
+	if n := len(rec.steps); n > 0 {
+		first = rec.steps[n-1].Reply.FirstIndex + len(rec.steps[n-1].Reply.ToolCalls)
+	}
+	for i := first; i < index; i++ {
+		if c := rec.blocks[i]; c != nil && c.name == planDocument {
+			return true
+		}
+	}
+	return false
+}
+
+// showPlanned shows the block of a call that had to wait for a plan, now that it
+// runs.
+func (rec *recorder) showPlanned(index int) {
+	if c := rec.blocks[index]; c != nil && c.later {
+		c.later = false
+		rec.blockArguments(index, c.name, "")
 		c.end("completed")
 	}
 }
@@ -252,7 +280,7 @@ func (rec *recorder) wholeBlocks(e *turn.Reply) {
 			rec.blockArguments(index, call.Name, call.Arguments)
 		}
 		c := rec.blocks[index]
-		if c == nil {
+		if c == nil || c.later {
 			continue
 		}
 		c.end("completed")
@@ -267,6 +295,35 @@ func (rec *recorder) wholeBlocks(e *turn.Reply) {
 			rec.blocks[index].end("completed")
 		}
 	}
+}
+
+// withdrawnText is what the model reads of a block that the user did not want.
+const withdrawnText = "The block is not in the document: while you were writing it, the user has rejected or deleted it, or deleted the document. " +
+	"Do not write it again unless the user asks for it."
+
+// noteDraft notes the block that a call has been writing when it begins to run.
+func (rec *recorder) noteDraft(index int) {
+	if c := rec.blocks[index]; c != nil && c.draft != nil {
+		rec.mu.Lock()
+		defer rec.mu.Unlock()
+		if rec.drafts == nil {
+			rec.drafts = make(map[int]string)
+		}
+		rec.drafts[index] = c.target.BlockIDs
+	}
+}
+
+// withdrawn says whether the user has taken away the block that the call wrote:
+// the call is not to bring it back.
+func (rec *recorder) withdrawn(ctx context.Context, index int) bool {
+	rec.mu.Lock()
+	id := rec.drafts[index]
+	rec.mu.Unlock()
+	if id == "" {
+		return false
+	}
+	_, err := rec.run.runs.Drafts.Block(ctx, rec.run.owner, id)
+	return errors.Is(err, schemas.ErrNotFound)
 }
 
 // endBlocks ends what is still being written into blocks when a run ends.

@@ -31,6 +31,7 @@ func (rec *recorder) toolStart(e turn.ToolStart) {
 	c := rec.at(e.Index)
 	c.ToolUseID, c.Name, c.Input = e.ID, e.Name, e.Input
 	c.State, c.Attempt, c.StartedAt = record.ToolStarted, rec.run.attempt, rec.run.runs.now()
+	rec.noteDraft(e.Index)
 	if rec.decided[e.Index] { // it does not begin
 		rec.begin(e)
 		return
@@ -66,6 +67,7 @@ func (rec *recorder) begin(e turn.ToolStart) {
 	rec.emitData(runlog.ToolStart, thread, block, message, schemas.ToolStartEvent{
 		Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index,
 	})
+	rec.showPlanned(e.Index)
 }
 
 // fail notes the first error that ends the attempt; that the run is being
@@ -91,6 +93,9 @@ func (rec *recorder) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (t
 			rec.run.stop(err) // the attempt cannot go on without this write
 			return turn.Result{}, err
 		}
+	}
+	if rec.withdrawn(ctx, c.Index) {
+		return turn.Result{Text: withdrawnText, IsError: true}, nil
 	}
 	rec.identify(c)
 	rec.threads(c)
