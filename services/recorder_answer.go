@@ -28,15 +28,17 @@ type answerDraft struct {
 
 // reserve makes the first block that the client has chosen for an answer in the
 // chat the id of that answer's message (spec 000: block ids are persisted).
+// Blocks for an answer in a document must be of that document, or new.
 func (r *Runs) reserve(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) error {
 	document, blocks := turn.Answer(req.Context)
-	if document != "" {
-		return nil
-	}
 	for _, id := range blocks {
-		if in, err := r.inDocument(ctx, user, id); err != nil {
+		in, used, err := r.placeOf(ctx, user, id)
+		switch {
+		case err != nil:
 			return err
-		} else if !in {
+		case document != "" && used && in != document:
+			return schemas.ErrTaken
+		case document == "" && in == "":
 			b.Run.MessageID, b.Reserve = id, true
 			return nil
 		}
@@ -44,17 +46,17 @@ func (r *Runs) reserve(ctx context.Context, user schemas.User, req *schemas.Chat
 	return nil
 }
 
-// inDocument says whether the block is one of a document: what is said in the
-// chat does not go there.
-func (r *Runs) inDocument(ctx context.Context, user schemas.User, id string) (bool, error) {
+// placeOf returns the document that the block is in, "" of one in a chat or of
+// none, and whether there is such a block.
+func (r *Runs) placeOf(ctx context.Context, user schemas.User, id string) (document string, used bool, err error) {
 	if r.Drafts == nil {
-		return false, nil
+		return "", false, nil
 	}
 	b, err := r.Drafts.Block(ctx, user, id)
 	if errors.Is(err, schemas.ErrNotFound) {
-		err = nil
+		return "", false, nil
 	}
-	return b.DocumentID != "", err
+	return b.DocumentID, err == nil, err
 }
 
 // resent returns the run under way that the very same request has begun, as a
@@ -80,8 +82,8 @@ func (rec *recorder) target(ctx context.Context) runlog.Target {
 		if i := slices.Index(blocks, one.messageID); i >= 0 {
 			t.Awaited = true
 			blocks = slices.DeleteFunc(blocks[i+1:], func(id string) bool {
-				in, err := one.runs.inDocument(ctx, one.owner, id)
-				return in || err != nil
+				in, _, err := one.runs.placeOf(ctx, one.owner, id) // what is said in the chat does not go to a document
+				return in != "" || err != nil
 			})
 		} else {
 			blocks = nil
