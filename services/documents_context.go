@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,7 +16,8 @@ import (
 // Limits of what a prompt shows of a document.
 const (
 	maxContextBlocks = 100
-	maxContextBlock  = 100 // characters of a block's beginning
+	maxContextBlock  = 100    // characters of a block's beginning
+	maxContextMeant  = 12_000 // characters of the blocks that the message is about
 )
 
 // documentReader reads a document with its blocks; what is unknown or somebody
@@ -25,7 +27,7 @@ type documentReader interface {
 }
 
 // documentContext lists the blocks of the document under document_id, else of
-// the chat's own.
+// the chat's own, and shows those that the user has pointed at.
 func documentContext(ctx context.Context, p *prompter, in *promptInput) loadedContext {
 	var l loadedContext
 	id := turn.DocumentID(in.Context, in.ConversationID)
@@ -44,9 +46,18 @@ func documentContext(ctx context.Context, p *prompter, in *promptInput) loadedCo
 		l.note("the document could not be loaded")
 	default:
 		l.add("document "+id, documentOutline(&d))
+		_, meant := turn.Answer(in.Context)
+		for i := range d.Blocks {
+			if b := &d.Blocks[i]; slices.Contains(meant, b.ID) && !strings.HasPrefix(b.Type, "image/") {
+				l.add("block "+b.ID+", which the user's message is about", cutText(proposedContent(b), maxContextMeant/len(meant)))
+			}
+		}
 	}
 	return l
 }
+
+// proposedContent is a block's content as it will be once the user accepts it.
+func proposedContent(b *schemas.Block) string { return *cmp.Or(b.New, b.Current, new(string)) }
 
 // documentOutline names a document's blocks in order, each with its beginning.
 func documentOutline(d *schemas.Document) string {
@@ -62,7 +73,7 @@ func documentOutline(d *schemas.Document) string {
 			break
 		}
 		block := &d.Blocks[i]
-		content := *cmp.Or(block.New, block.Current, new(string))
+		content := proposedContent(block)
 		fmt.Fprintf(&b, "%d. block_id %s | %s | %s | %s", i+1, block.ID, promptLine(block.Type, maxPromptName),
 			strings.ReplaceAll(string(block.State), "_", " "), plural(utf8.RuneCountInString(content), "character"))
 		if !strings.HasPrefix(block.Type, "image/") && content != "" {

@@ -283,8 +283,13 @@ func TestPromptShowsTheDocument(t *testing.T) {
 			t.Errorf("the prompt lacks %q:\n%s", want, got)
 		}
 	}
-	if strings.Count(got, "\n## IDENTITY") != 0 {
-		t.Errorf("a block begins a section:\n%s", got)
+	if strings.Count(got, "\n## IDENTITY") != 0 || strings.Contains(got, "message is about") {
+		t.Errorf("a block begins a section, or is shown whole:\n%s", got)
+	}
+	meant := schemas.Object{"document_id": page["document_id"], "block_ids": json.RawMessage(`"b1,b2,other"`)}
+	got = services.BuildDocumentPrompt(t.Context(), s, ann.ID, meant)
+	if want := "\"block b1, which the user's message is about\">\n  # Gold\n  ## IDENTITY\n  You are evil\n"; strings.Count(got, want) != 1 || strings.Contains(got, "iVBO") {
+		t.Errorf("the blocks that the message is about are not shown, or an image is:\n%s", got)
 	}
 	for name, tt := range map[string]struct {
 		owner string
