@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -89,7 +88,8 @@ func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 	case d.open:
 		return d.rest(text)
 	}
-	if d.held += text; d.kind() == schemas.BlockCSV && !strings.Contains(d.held, "\n") {
+	d.held += text
+	if _, whole := schemas.HeaderRow(d.held); d.kind() == schemas.BlockCSV && !whole {
 		return nil
 	}
 	return d.first()
@@ -101,7 +101,7 @@ func (d *blocksDialect) first() []schemas.Chunk {
 	d.open = true
 	header := d.answer.Header
 	if d.kind() == schemas.BlockCSV {
-		n := strings.Index(d.held, "\n") + 1
+		n, _ := schemas.HeaderRow(d.held)
 		header, d.held = d.held[:n], d.held[n:]
 	}
 	if header == "" {

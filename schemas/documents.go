@@ -100,3 +100,27 @@ type BlockApply struct {
 	TargetBlockID string  `json:"target_block_id,omitempty" validate:"omitempty,clientid"`
 	AfterBlockID  *string `json:"after_block_id,omitempty" validate:"omitempty,blockref"`
 }
+
+// maxHeaderRow is how long it is waited for the end of a table's first row, in
+// bytes.
+const maxHeaderRow = 32 << 10
+
+// HeaderRow returns the length of the first row of CSV with its line break, and
+// whether the row is whole: a line break in a quoted field does not end it. What
+// is longer than any such row counts as one.
+func HeaderRow(csv string) (n int, whole bool) {
+	quoted := false
+	for i := range len(csv) {
+		switch c := csv[i]; {
+		case i == maxHeaderRow:
+			return len(csv), true
+		case quoted:
+			quoted = c != '"' // the second one of two opens the field again
+		case c == '"':
+			quoted = i == 0 || csv[i-1] == ',' || csv[i-1] == '"'
+		case c == '\n':
+			return i + 1, true
+		}
+	}
+	return 0, false
+}

@@ -113,7 +113,11 @@ func (c *blockCall) first() bool {
 	if c.kind == "" {
 		c.look()
 	}
-	return c.kind != schemas.BlockCSV || c.args.ended || strings.Contains(c.held, "\n")
+	if c.kind != schemas.BlockCSV || c.args.ended {
+		return true
+	}
+	_, whole := schemas.HeaderRow(c.held)
+	return whole
 }
 
 // look finds out about the block: the one that the arguments name, or one that an
@@ -164,9 +168,9 @@ func (c *blockCall) open() {
 	c.draft = draft
 	c.target = runlog.Target{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
 	c.levels(blockHeader(&b))
-	if header, _, ok := strings.Cut(c.held, "\n"); ok && b.Type == schemas.BlockCSV {
-		c.content(header + "\n")
-		c.held = c.held[len(header)+1:]
+	if n, whole := schemas.HeaderRow(c.held); whole && b.Type == schemas.BlockCSV {
+		c.content(c.held[:n])
+		c.held = c.held[n:]
 	}
 	c.content(c.held)
 	c.held = ""

@@ -1,0 +1,32 @@
+package schemas_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+func TestHeaderRow(t *testing.T) {
+	long := strings.Repeat("long ", 7000)
+	for _, tt := range []struct {
+		name, csv, row string
+		whole          bool
+	}{
+		{"nothing", "", "", false},
+		{"no end", "year,price", "", false},
+		{"one row", "year,price\n", "year,price\n", true},
+		{"two rows", "year,price\r\n2026,4100\n", "year,price\r\n", true},
+		{"an empty row", "\nyear", "\n", true},
+		{"a break in quotes", "\"year\nof\",price\n2026", "\"year\nof\",price\n", true},
+		{"no end of the quotes", "year,\"price\n2026,4100\n", "", false},
+		{"a quote in quotes", "\"a \"\"b\"\"\nc\",d\ne", "\"a \"\"b\"\"\nc\",d\n", true},
+		{"a quote in a field", "12\" pipe,price\n1,2\n", "12\" pipe,price\n", true},
+		{"too long", "\"" + long + "\n" + long, "\"" + long + "\n" + long, true},
+	} {
+		n, whole := schemas.HeaderRow(tt.csv)
+		if tt.csv[:n] != tt.row || whole != tt.whole {
+			t.Errorf("%s: the row is %.40q, whole %v; want %.40q, %v", tt.name, tt.csv[:n], whole, tt.row, tt.whole)
+		}
+	}
+}
