@@ -27,7 +27,8 @@ type answerDraft struct {
 }
 
 // reserve makes the first block that the client has chosen for an answer in the
-// chat the id of that answer's message (spec 000: block ids are persisted).
+// chat the id of that answer's message, and further ones other names of it (spec
+// 000: block ids are persisted).
 // Blocks for an answer in a document must be of that document, or new.
 func (r *Runs) reserve(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) error {
 	document, blocks := turn.Answer(req.Context)
@@ -38,9 +39,11 @@ func (r *Runs) reserve(ctx context.Context, user schemas.User, req *schemas.Chat
 			return err
 		case document != "" && used && in != document:
 			return schemas.ErrTaken
-		case document == "" && in == "":
+		case document != "" || in != "":
+		case b.Reserve:
+			b.Aliases = append(b.Aliases, id)
+		default:
 			b.Run.MessageID, b.Reserve = id, true
-			return nil
 		}
 	}
 	return nil

@@ -103,8 +103,8 @@ func (b *batch) loadKeys() error {
 func (b *batch) loadTaken() error {
 	var rows [][]any
 	b.begins(func(_ *outcome, g *record.Begin) {
-		if g.Reserve {
-			rows = append(rows, []any{g.Run.Owner.ID, g.Run.MessageID})
+		for _, id := range reserves(g) {
+			rows = append(rows, []any{g.Run.Owner.ID, id})
 		}
 	})
 	if len(rows) == 0 {
@@ -118,28 +118,47 @@ func (b *batch) loadTaken() error {
 		return err
 	})
 	b.begins(func(o *outcome, g *record.Begin) {
-		if k := (ownedKey{g.Run.Owner.ID, g.Run.MessageID}); g.Reserve && taken[k] {
+		ids := reserves(g)
+		if slices.ContainsFunc(ids, func(id string) bool { return taken[ownedKey{g.Run.Owner.ID, id}] }) {
 			o.err = schemas.ErrTaken
-		} else if g.Reserve {
-			taken[k] = true
+			return
+		}
+		for _, id := range ids {
+			taken[ownedKey{g.Run.Owner.ID, id}] = true
 		}
 	})
 	return err
 }
 
-// reserve takes the id of the answer for the run.
+// reserves returns the ids that the run takes for its answer.
+func reserves(g *record.Begin) []string {
+	if !g.Reserve {
+		return nil
+	}
+	return append([]string{g.Run.MessageID}, g.Aliases...)
+}
+
+// reserve takes the ids of the answer for the run.
 func (b *batch) reserve(g *record.Begin) error {
-	err := errRace
-	queried := b.tx.query(b.ctx, reserveBlock, [][]any{{g.Run.Owner.ID, g.Run.MessageID, g.Run.ID, micros(g.Run.CreatedAt)}}, func(row scanner) error {
-		var id string
-		err = row.Scan(&id)
-		return err
+	ids := reserves(g)
+	rows := make([][]any, len(ids))
+	for i, id := range ids {
+		rows[i] = []any{g.Run.Owner.ID, id, g.Run.ID, micros(g.Run.CreatedAt)}
+	}
+	reserved := 0
+	err := b.tx.query(b.ctx, reserveBlock, rows, func(row scanner) error {
+		reserved++
+		return row.Scan(new(string))
 	})
-	return cmp.Or(queried, err)
+	if err == nil && reserved < len(ids) {
+		err = errRace
+	}
+	return err
 }
 
 func validIdentifiers(g *record.Begin) bool {
 	ids := []string{g.Run.ID, g.Run.Owner.ID, g.Run.IdempotencyKey, g.Run.UserMessageID, g.Run.MessageID, g.ChatKey, g.Supersede}
+	ids = append(ids, g.Aliases...)
 	if g.UserMessage != nil {
 		ids = append(ids, g.UserMessage.ID)
 	}

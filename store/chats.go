@@ -145,7 +145,7 @@ func (s *Store) RenameChat(ctx context.Context, owner string, id int64, title st
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
 	err := s.db.write(ctx, func(tx *gorm.DB) error {
 		err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved+
-			" AND id IN (SELECT message_id FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting'))", owner, id).Error
+			" AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)", owner, id).Error
 		if err != nil {
 			return err
 		}

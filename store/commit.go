@@ -284,7 +284,11 @@ func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 // finish ends the run.
 func (b *batch) finish(run *runState, f *record.Finish) error {
 	b.add(deleteSegments, run.id, int64(run.attempt))
-	b.add(releaseBlock, run.owner, run.id)
+	if f.Message != nil {
+		b.add(releaseBlock, run.owner, run.id) // its other names stay
+	} else {
+		b.add(releaseBlocks, run.owner, run.id)
+	}
 	last := int64(0)
 	if f.Log != nil {
 		b.add(insertLog, run.id, f.Log.First, f.Log.Last, int64(run.attempt), packLog(f.Log.Data))

@@ -125,9 +125,19 @@ func metaText(meta json.RawMessage) *string {
 	return &text
 }
 
-// Block returns the owner's block, one of a document or a message of a chat.
+// Block returns the owner's block, one of a document or a message of a chat, the
+// latter also under the other names that the client gave it.
 func (s *Store) Block(ctx context.Context, owner, id string) (schemas.Block, error) {
 	b, err := oneBlock(s.read(ctx), owner, id)
+	if isMissing(err) {
+		var message string
+		err = s.read(ctx).Raw(`SELECT r.message_id FROM blocks b JOIN runs r ON r.id = b.run_id WHERE b.owner = ? AND b.id = ? AND b.chat_id IS NULL
+			AND b.document_id IS NULL`, owner, id).Row().Scan(&message)
+		if err == nil {
+			b, err = oneBlock(s.read(ctx), owner, message)
+			b.ID = id
+		}
+	}
 	return b, s.fault("block", err)
 }
 

@@ -5,6 +5,7 @@ package store
 const (
 	insertRun = iota
 	releaseBlock
+	releaseBlocks
 	insertBlock
 	insertAttachment
 	insertJournal
@@ -33,7 +34,8 @@ const takeJournal = `DELETE FROM journal RETURNING n, data`
 // stateUnderWay is the state of a run that is neither queued nor over.
 const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs.id AND answer = '') THEN 'waiting' ELSE 'running' END`
 
-// reserved is true of a block that only holds the id of an answer under way.
+// reserved is true of a block that only holds an id: of an answer under way, or
+// another one than that of the run's message.
 const reserved = `chat_id IS NULL AND document_id IS NULL`
 
 const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AND state IN ('running', 'waiting')`
@@ -41,7 +43,8 @@ const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AN
 var statements = [statementCount]string{
 	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
 		created_at, idempotency_key, body_hash, cancel_requested) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-	releaseBlock: `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
+	releaseBlock:  `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
+	releaseBlocks: `DELETE FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved,
 	// The answer to a question that was replaced while it was under way is
 	// replaced as well.
 	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, status, run_id, data, created_at)

@@ -89,6 +89,10 @@ type Begin struct {
 	// from now on; an id that the owner uses already is schemas.ErrTaken. It is
 	// free again when the run ends without a message.
 	Reserve bool
+	// Aliases are more ids that the client has chosen for the answer. They are
+	// kept as Reserve keeps the message's, and are other names of that message
+	// once there is one.
+	Aliases []string
 	// Queue allows the run to wait behind one under way; it is then stored as
 	// queued. Without it Err is ErrBusy and BusyRun is set.
 	Queue bool

@@ -54,6 +54,49 @@ func testReserve(f *fixture) {
 	fails(f, "the id of a document's block", taken.Err, schemas.ErrTaken)
 }
 
+// testReserveAliases has an answer with other names beside its message's id.
+func testReserveAliases(f *fixture) {
+	id, second, third := newID(), newID(), newID()
+	named := func(ids ...string) func(*record.Begin) {
+		return func(g *record.Begin) { g.Run.MessageID, g.Reserve, g.Aliases = ids[0], true, ids[1:] }
+	}
+	freed := f.begin("zero", named(id, second, third))
+	f.mustCommit(freed)
+	end := f.finish(freed, "")
+	end.Finish.Message, end.Finish.State = nil, schemas.RunCancelled
+	f.mustCommit(end)
+
+	run := f.begin("one", key("k"), named(id, second, third))
+	f.mustCommit(run)
+	f.mustCommit(run) // its outcome got lost
+	_, err := f.store.Block(f.ctx, f.owner, second)
+	fails(f, "another name before there is an answer", err, schemas.ErrNotFound)
+	for name, ids := range map[string][]string{"first": {second, newID()}, "further": {newID(), third}} {
+		taken := f.begin("two", named(ids...))
+		f.commit(taken)
+		fails(f, "another name as "+name, taken.Err, schemas.ErrTaken)
+	}
+	f.mustCommit(f.finish(run, "answer"))
+	chat := run.Begin.Run.ConversationID
+	equal(f, "messages", f.messages(chat, false), []string{"one", "answer"})
+	for _, name := range []string{id, second, third} {
+		b, err := f.store.Block(f.ctx, f.owner, name)
+		must(f, err)
+		if b.ID != name || b.Current == nil || *b.Current != "answer" || b.ChatID != "k" {
+			f.Errorf("under %s is %+v, want the answer in chat k", name, b)
+		}
+		settled, err := f.store.SettleBlock(f.ctx, f.owner, name, record.Accept, nil)
+		must(f, err)
+		if settled.Block.ID != name || settled.Gone {
+			f.Errorf("accepted under %s is %+v", name, settled)
+		}
+	}
+	_, err = f.store.Block(f.ctx, f.somebody().owner, second)
+	fails(f, "somebody else's name", err, schemas.ErrNotFound)
+	must(f, f.store.DeleteChat(f.ctx, f.owner, chat))
+	f.mustCommit(f.begin("three", named(third, second, id)))
+}
+
 func testReserveFreed(f *fixture) {
 	id := newID()
 	first := f.begin("one", answered(id))

@@ -51,6 +51,7 @@ var sharedTests = map[string]func(f *fixture){
 	"begin refuses identifiers with NUL":       testBeginIdentifiers,
 	"begin keeps the answer's id":              testReserve,
 	"an id that no answer got is free again":   testReserveFreed,
+	"an answer with several ids":               testReserveAliases,
 	"edit and regenerate supersede":            testSupersede,
 	"supersede of what is not there":           testSupersedeUnknown,
 	"a run from begin to finish":               testWholeRun,
