@@ -153,12 +153,13 @@ func (k *socket) interrupt(ctx context.Context, chat string, stop bool) error {
 	return nil
 }
 
-// resume shows a run from a number on, or those of a chat that are under way.
+// resume shows a run from a number on, and those that are under way in its chat
+// behind it: what the client has missed includes the answers to messages that
+// waited. Without a run it shows all that are under way.
 func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string) error {
 	if e.RunID == "" && e.After > 0 {
 		return schemas.NewError(schemas.CodeInvalid, "resume with after needs a run_id")
 	}
-	runs := []string{e.RunID}
 	if e.RunID != "" {
 		run, err := k.server.Runs.Run(ctx, k.user, e.RunID)
 		if err != nil {
@@ -174,14 +175,16 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 	if err := k.listen(chat); err != nil {
 		return err
 	}
-	if e.RunID == "" {
-		if runs = k.server.Streams.Live(k.user, chat); len(runs) == 0 {
-			text := "Nothing is under way."
-			k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
-		}
+	live := k.server.Streams.Live(k.user, chat)
+	if e.RunID != "" {
+		k.watch(chat, e.RunID, e.After)
+		live = live[slices.Index(live, e.RunID)+1:]
+	} else if len(live) == 0 {
+		text := "Nothing is under way."
+		k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
 	}
-	for _, id := range runs {
-		k.watch(chat, id, e.After)
+	for _, id := range live {
+		k.watch(chat, id, 0)
 	}
 	return nil
 }

@@ -66,12 +66,20 @@ func (k *socket) unlisten(chat string) {
 	}
 }
 
-// watch shows a run behind those of its chat that are under way.
+// watch shows a run behind those of its chat that are under way. One that waits
+// to be shown is shown from the later number on.
 func (k *socket) watch(chat, run string, after int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	w := k.chats[chat]
-	if w == nil || k.ended || len(w.runs) >= maxFollowed || slices.ContainsFunc(w.runs, func(f followed) bool { return f.id == run && !f.over }) {
+	if w == nil || k.ended {
+		return
+	}
+	if i := slices.IndexFunc(w.runs, func(f followed) bool { return f.id == run && !f.over }); i >= 0 {
+		w.runs[i].after = max(w.runs[i].after, after) // of the one being shown it has been read
+		return
+	}
+	if len(w.runs) >= maxFollowed {
 		return
 	}
 	w.runs = append(w.runs, followed{id: run, after: after})
