@@ -157,9 +157,7 @@ func (a *answerDraft) end(rec *recorder) {
 	ctx, done := rec.storing()
 	defer done()
 	for _, d := range a.drafts {
-		if err := d.Flush(ctx); err != nil {
-			rec.run.runs.Logger.Warn("store a piece of a block", "run_id", rec.run.id, "error", err)
-		}
+		rec.flush(ctx, d)
 	}
 }
 

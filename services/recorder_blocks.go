@@ -255,14 +255,20 @@ func (c *blockCall) end(status string) {
 	c.closed = true
 	ctx, done := c.rec.storing()
 	defer done()
-	if err := c.draft.Flush(ctx); err != nil {
-		c.rec.run.runs.Logger.Warn("store a piece of a block", "run_id", c.rec.run.id, "error", err)
-	}
+	c.rec.flush(ctx, c.draft)
 	c.emit(runlog.BlockDone, "")
 	rec, outer := c.rec, c.rec.levels.block
 	rec.emitData(runlog.MessageEnd, c.thread, c.block, c.message, runlog.Level{Status: status})
 	rec.emitData(runlog.BlockEnd, c.thread, c.block, 0, runlog.Level{Type: "document", Status: status})
 	rec.emitData(runlog.ThreadEnd, c.thread, outer, 0, runlog.Level{Status: status})
+}
+
+// flush stores what a draft holds. That the user has settled the block meanwhile
+// is no fault.
+func (rec *recorder) flush(ctx context.Context, d *Draft) {
+	if err := d.Flush(ctx); err != nil && !errors.Is(err, schemas.ErrNotFound) {
+		rec.run.runs.Logger.Warn("store a piece of a block", "run_id", rec.run.id, "error", err)
+	}
 }
 
 // storing is a context for what a draft stores: also of a run that is being
