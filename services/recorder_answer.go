@@ -123,9 +123,9 @@ func (a *answerDraft) add(rec *recorder, kind runlog.Kind, text string) {
 	}
 	ctx, done := rec.storing()
 	defer done()
-	a.drafts = slices.DeleteFunc(a.drafts, func(d *Draft) bool {
-		return errors.Is(d.Write(ctx, piece), schemas.ErrNotFound) // settled by the user
-	})
+	for _, d := range a.drafts {
+		_ = d.Write(ctx, piece) // end looks at what came of it
+	}
 }
 
 // open begins the blocks with all text that there is. A block that the page
@@ -149,7 +149,8 @@ func (a *answerDraft) open(rec *recorder) {
 	}
 }
 
-// end stores what is held.
+// end stores what is held. What a user has accepted in the middle is proposed
+// whole, so that the rest is not lost; what they have refused stays away.
 func (a *answerDraft) end(rec *recorder) {
 	if !a.opened && a.text.Len() > 0 {
 		a.open(rec)
@@ -158,6 +159,14 @@ func (a *answerDraft) end(rec *recorder) {
 	defer done()
 	for _, d := range a.drafts {
 		rec.flush(ctx, d)
+		whole := a.text.String()
+		if !errors.Is(d.err, schemas.ErrNotFound) || rec.refused(ctx, d.block, whole) {
+			continue
+		}
+		w := record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: d.block, Content: whole}}
+		if _, err := rec.run.runs.Drafts.Write(ctx, rec.run.owner, a.document, w); err != nil {
+			rec.run.runs.Logger.Warn("propose a block again", "run_id", rec.run.id, "error", err)
+		}
 	}
 }
 

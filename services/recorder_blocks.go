@@ -308,7 +308,7 @@ func (rec *recorder) wholeBlocks(e *turn.Reply) {
 }
 
 // withdrawnText is what the model reads of a block that the user did not want.
-const withdrawnText = "The block is not in the document: while you were writing it, the user has rejected or deleted it, or deleted the document. " +
+const withdrawnText = "What you wrote is not in the document: while you were writing it, the user rejected it, or deleted the block or the document. " +
 	"Do not write it again unless the user asks for it."
 
 // noteDraft notes the block that a call has been writing when it begins to run.
@@ -323,17 +323,30 @@ func (rec *recorder) noteDraft(index int) {
 	}
 }
 
-// withdrawn says whether the user has taken away the block that the call wrote:
-// the call is not to bring it back.
-func (rec *recorder) withdrawn(ctx context.Context, index int) bool {
+// withdrawn says whether the user has refused what the call wrote while the model
+// wrote it: the call is not to bring it back.
+func (rec *recorder) withdrawn(ctx context.Context, c *turn.Call) bool {
 	rec.mu.Lock()
-	id := rec.drafts[index]
+	id := rec.drafts[c.Index]
 	rec.mu.Unlock()
-	if id == "" {
+	var in struct {
+		Content string `json:"content"`
+	}
+	return id != "" && json.Unmarshal(c.Input, &in) == nil && rec.refused(ctx, id, in.Content)
+}
+
+// refused says whether the block is gone, or has nothing pending any more and
+// nothing of what was written: had the user accepted that in the middle, it would
+// be a beginning of the whole.
+func (rec *recorder) refused(ctx context.Context, id, whole string) bool {
+	b, err := rec.run.runs.Drafts.Block(ctx, rec.run.owner, id)
+	switch {
+	case errors.Is(err, schemas.ErrNotFound):
+		return true
+	case err != nil, b.New != nil, b.State == schemas.BlockPendingDelete:
 		return false
 	}
-	_, err := rec.run.runs.Drafts.Block(ctx, rec.run.owner, id)
-	return errors.Is(err, schemas.ErrNotFound)
+	return b.Current == nil || *b.Current == "" || !strings.HasPrefix(whole, *b.Current)
 }
 
 // endBlocks ends what is still being written into blocks when a run ends.

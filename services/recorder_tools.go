@@ -94,7 +94,7 @@ func (rec *recorder) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (t
 			return turn.Result{}, err
 		}
 	}
-	if rec.withdrawn(ctx, c.Index) {
+	if rec.withdrawn(ctx, c) {
 		return turn.Result{Text: withdrawnText, IsError: true}, nil
 	}
 	rec.identify(c)
