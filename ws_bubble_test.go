@@ -272,6 +272,29 @@ func TestSocketsOfSlowReaders(t *testing.T) {
 	})
 }
 
+// A client that says stop or pause and goes away at once, so that it cannot even be
+// answered, has said so.
+func TestSocketStopsAndGoes(t *testing.T) {
+	for _, name := range []string{"stop", "pause"} {
+		t.Run(name, func(t *testing.T) {
+			onStage(t, "say \"Half\"\nhang\n", func(s *stage) {
+				watching, going := s.wireOf("una"), s.raw("una")
+				s.sendWire(watching, `{"name":"message","message":{"content":"Go"},"chat_id":"chat"}`)
+				s.readWire(watching)
+				frame := `{"name":"` + name + `","chat_id":"chat"}`
+				_, err := going.Write(append([]byte{0x81, 0x80 | byte(len(frame)), 0, 0, 0, 0}, frame...)) // masked with zeros
+				if err := errors.Join(err, going.Close()); err != nil {
+					s.t.Fatal(err)
+				}
+				if got := s.readWire(watching); !strings.Contains(got, `"status":"cancelled"`) {
+					s.t.Errorf("the run goes on:\n%s", got)
+				}
+				_ = watching.conn.CloseNow()
+			})
+		})
+	}
+}
+
 // wireOf opens a websocket that is read in the background.
 func (s *stage) wireOf(user string) *wire {
 	s.t.Helper()

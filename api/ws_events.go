@@ -137,6 +137,7 @@ func (k *socket) interrupt(ctx context.Context, chat string, stop bool) error {
 	if stop {
 		defer k.unlisten(chat)
 	}
+	ctx = context.WithoutCancel(ctx)           // a client that goes away at once means it all the same
 	for i, id := range slices.Backward(live) { // those that wait first
 		if !stop {
 			if i > 0 {

@@ -267,19 +267,21 @@ func (r *Runs) view(rec record.Run) schemas.Run {
 }
 
 // Cancel ends a run of the user's; it is idempotent. The request is durable
-// before anything else happens, and the answer is the run's state once it has
-// ended, or after a second.
+// before anything else happens, also where the client does not wait for the
+// answer: that is the run's state once it has ended, or after a second.
 func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
-	rec, err := r.owned(ctx, user, id)
+	durable, done := context.WithTimeout(context.WithoutCancel(ctx), commitWait)
+	defer done()
+	rec, err := r.owned(durable, user, id)
 	if err != nil {
 		return schemas.Run{}, err
 	}
 	if !rec.State.Terminal() {
-		if err := r.Store.RequestCancel(ctx, id); err != nil {
+		if err := r.Store.RequestCancel(durable, id); err != nil {
 			return schemas.Run{}, err
 		}
 		r.cancel(ctx, id, errUserCancel)
-		if rec, err = r.owned(ctx, user, id); err != nil {
+		if rec, err = r.owned(durable, user, id); err != nil {
 			return schemas.Run{}, err
 		}
 		if rec.State.Terminal() {
