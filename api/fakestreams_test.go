@@ -73,3 +73,8 @@ func (f fakeStreams) Live(user schemas.User, chat string) []string {
 	f.call("Live %s %s", user.Name, chat)
 	return nil
 }
+
+func (f fakeStreams) Later(_ context.Context, user schemas.User, id string) ([]string, error) {
+	f.call("Later %s %s", user.Name, id)
+	return nil, nil
+}

@@ -47,6 +47,8 @@ func (l *longRun) Start(context.Context, schemas.User, *schemas.ChatRequest, rec
 
 func (l *longRun) Live(schemas.User, string) []string { return nil }
 
+func (l *longRun) Later(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
+
 func (l *longRun) Follow(ctx context.Context, _ schemas.User, _ string, after int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
 	if after >= int64(len(l.events)) {
 		return nil, runlog.ErrEnded

@@ -35,6 +35,9 @@ type streams interface {
 	// Live returns the runs of a chat of the user's that have not ended, the
 	// one under way first.
 	Live(user schemas.User, chat string) []string
+	// Later returns the runs that came after one of the user's in its chat, the
+	// oldest first.
+	Later(ctx context.Context, user schemas.User, id string) ([]string, error)
 }
 
 // postStream starts a run and answers with its events. Nothing is started for a

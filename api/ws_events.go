@@ -155,8 +155,9 @@ func (k *socket) interrupt(ctx context.Context, chat string, stop bool) error {
 }
 
 // resume shows a run from a number on, and those that are under way in its chat
-// behind it: what the client has missed includes the answers to messages that
-// waited. Without a run it shows all that are under way.
+// behind it; without a run, all that are under way. To a socket that comes back, it
+// also shows what has ended behind the run meanwhile: what the client has missed
+// includes the answers to messages that waited.
 func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string) error {
 	if e.RunID == "" && e.After > 0 {
 		return schemas.NewError(schemas.CodeInvalid, "resume with after needs a run_id")
@@ -173,18 +174,27 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 	} else if chat == "" {
 		return schemas.NewError(schemas.CodeInvalid, "resume needs a chat_id or a run_id")
 	}
+	back := e.After > 0 && !k.listens(chat)
 	if err := k.listen(chat); err != nil {
 		return err
 	}
-	live := k.server.Streams.Live(k.user, chat)
+	more := k.server.Streams.Live(k.user, chat)
 	if e.RunID != "" {
-		k.watch(chat, e.RunID, e.After)
-		live = live[slices.Index(live, e.RunID)+1:]
-	} else if len(live) == 0 {
+		more = more[slices.Index(more, e.RunID)+1:]
+	} else if len(more) == 0 {
 		text := "Nothing is under way."
 		k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
 	}
-	for _, id := range live {
+	if back {
+		var err error
+		if more, err = k.server.Streams.Later(ctx, k.user, e.RunID); err != nil {
+			return err
+		}
+	}
+	if e.RunID != "" {
+		k.watch(chat, e.RunID, e.After)
+	}
+	for _, id := range more {
 		k.watch(chat, id, 0)
 	}
 	return nil

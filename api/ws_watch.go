@@ -26,6 +26,13 @@ type followed struct {
 	over  bool // its last chunks are on their way
 }
 
+// listens says whether the socket watches a chat.
+func (k *socket) listens(chat string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.chats[chat] != nil
+}
+
 // listen makes the socket watch a chat.
 func (k *socket) listen(chat string) error {
 	k.mu.Lock()

@@ -266,6 +266,18 @@ func (r *Runs) view(rec record.Run) schemas.Run {
 	return v
 }
 
+// maxLater bounds what Later returns.
+const maxLater = 32
+
+// Later returns the ids of the runs that came after one of the user's in its
+// chat, also of those that have ended: the oldest first.
+func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]string, error) {
+	if _, err := r.owned(ctx, user, id); err != nil {
+		return nil, err
+	}
+	return r.Store.RunsAfter(ctx, id, maxLater)
+}
+
 // Cancel ends a run of the user's; it is idempotent. The request is durable
 // before anything else happens, also where the client does not wait for the
 // answer: that is the run's state once it has ended, or after a second.

@@ -23,6 +23,9 @@ type runStore interface {
 	RunByKey(ctx context.Context, owner, key string) (record.Run, error)
 	// Unfinished returns the runs in no terminal state, oldest first.
 	Unfinished(ctx context.Context) ([]record.Run, error)
+	// RunsAfter returns the ids of the runs after one in its chat, the oldest
+	// first, at most limit.
+	RunsAfter(ctx context.Context, id string, limit int) ([]string, error)
 	// NextQueued returns the oldest queued run of a chat.
 	NextQueued(ctx context.Context, conversationID int64) (record.Run, error)
 	// Waiting returns the ids of a chat's queued runs.

@@ -44,6 +44,18 @@ func (s *Store) Waiting(ctx context.Context, conversationID int64) ([]string, er
 	return ids, s.fault("waiting runs", err)
 }
 
+// RunsAfter returns the ids of the runs that came after the run in its chat, the
+// oldest first, at most limit; of an unknown run there are none.
+func (s *Store) RunsAfter(ctx context.Context, id string, limit int) ([]string, error) {
+	if !plainText(id) {
+		return nil, nil
+	}
+	var ids []string
+	err := s.read(ctx).Raw(`SELECT r.id FROM runs first JOIN runs r ON r.chat_id = first.chat_id
+		WHERE first.id = ? AND (r.created_at, r.id) > (first.created_at, first.id) ORDER BY r.created_at, r.id LIMIT ?`, id, limit).Scan(&ids).Error
+	return ids, s.fault("runs after a run", err)
+}
+
 func (s *Store) oneRun(query *gorm.DB, operation string) (record.Run, error) {
 	var row runRow
 	if err := query.Take(&row).Error; err != nil {

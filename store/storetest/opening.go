@@ -92,6 +92,7 @@ func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx co
 		"run":            func(ctx context.Context) error { _, err := s.Run(ctx, run); return err },
 		"run by key":     func(ctx context.Context) error { _, err := s.RunByKey(ctx, owner, "k"); return err },
 		"unfinished":     func(ctx context.Context) error { _, err := s.Unfinished(ctx); return err },
+		"runs after":     func(ctx context.Context) error { _, err := s.RunsAfter(ctx, run, 1); return err },
 		"next queued":    func(ctx context.Context) error { _, err := s.NextQueued(ctx, id); return err },
 		"waiting":        func(ctx context.Context) error { _, err := s.Waiting(ctx, id); return err },
 		"claim":          func(ctx context.Context) error { return s.Claim(ctx, run, 2) },

@@ -278,6 +278,23 @@ func testQueueAndClaim(f *fixture) {
 	ended, err := f.store.Run(f.ctx, third.RunID)
 	must(f, err)
 	equal(f, "message of a run that kept none", ended.MessageID, "")
+
+	f.mustCommit(f.begin("of another chat"))
+	for _, tt := range []struct {
+		of    string
+		limit int
+		want  []string
+	}{
+		{first.RunID, 9, []string{second.RunID, third.RunID}},
+		{first.RunID, 1, []string{second.RunID}},
+		{third.RunID, 9, nil},
+		{newID(), 9, nil},
+		{"no\x00id", 9, nil},
+	} {
+		later, err := f.store.RunsAfter(f.ctx, tt.of, tt.limit)
+		must(f, err)
+		equal(f, "runs after one", later, tt.want)
+	}
 }
 
 func testClaimRecovered(f *fixture) {
