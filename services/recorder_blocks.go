@@ -36,6 +36,7 @@ type blockCall struct {
 	held   string // content that is not shown yet
 	target runlog.Target
 	given  string // the block_id of the arguments when it was opened
+	early  int    // how many of the arguments were known then
 	kind   string // the block's type, "" before it is known
 	shown  bool   // the page has the block already
 	draft  *Draft // nil before it is opened
@@ -148,7 +149,7 @@ func argText(head map[string]json.RawMessage, key string) string {
 func (c *blockCall) open() {
 	one, head := c.rec.run, c.args.head
 	document := turn.DocumentID(one.req.Context, one.conversationID)
-	c.given = argText(head, "block_id")
+	c.given, c.early = argText(head, "block_id"), len(head)
 	w := record.BlockWrite{Only: c.given != "", NewBlock: record.NewBlock{
 		ID: c.id(), Type: argText(head, "type"), Content: c.held,
 	}}
@@ -278,8 +279,9 @@ func (rec *recorder) storing() (context.Context, context.CancelFunc) {
 }
 
 // wholeBlocks ends the blocks of a whole reply; those whose arguments did not
-// come in pieces are shown now. A block whose block_id came behind its content
-// takes that content from the block that was added for it.
+// come in pieces are shown now. A block of which more was said behind its content
+// is shown anew as what it is, and one that was added for want of its block_id or
+// in another place goes.
 func (rec *recorder) wholeBlocks(e *turn.Reply) {
 	if rec.silent {
 		return
@@ -294,17 +296,31 @@ func (rec *recorder) wholeBlocks(e *turn.Reply) {
 			continue
 		}
 		c.end("completed")
-		if id := argText(c.args.head, "block_id"); c.draft != nil && c.given == "" && id != "" && id != c.target.BlockIDs {
-			ctx, done := rec.storing()
-			if _, err := rec.run.runs.Drafts.Remove(ctx, rec.run.owner, c.target.DocumentID, c.target.BlockIDs); err != nil {
-				rec.run.runs.Logger.Warn("take a block back", "run_id", rec.run.id, "error", err)
-			}
-			done()
+		if c.draft != nil && len(c.args.head) > c.early && c.takeBack() {
 			delete(rec.blocks, index)
-			rec.blockArguments(index, call.Name, `{"block_id":`+string(encode(id))+`,`+strings.TrimPrefix(strings.TrimSpace(call.Arguments), "{"))
+			first := strings.TrimSuffix(string(encode(c.args.head)), "}")
+			rec.blockArguments(index, call.Name, first+`,`+strings.TrimPrefix(strings.TrimSpace(call.Arguments), "{"))
 			rec.blocks[index].end("completed")
 		}
 	}
+}
+
+// takeBack takes the block away that was added too early. False is that the user
+// has done so.
+func (c *blockCall) takeBack() bool {
+	if c.given != "" {
+		return true
+	}
+	rec := c.rec
+	ctx, done := rec.storing()
+	defer done()
+	if _, err := rec.run.runs.Drafts.Remove(ctx, rec.run.owner, c.target.DocumentID, c.target.BlockIDs); errors.Is(err, schemas.ErrNotFound) {
+		return false
+	} else if err != nil {
+		rec.run.runs.Logger.Warn("take a block back", "run_id", rec.run.id, "error", err)
+	}
+	rec.emitData(runlog.BlockReset, 0, 0, 0, c.target)
+	return true
 }
 
 // withdrawnText is what the model reads of a block that the user did not want.
