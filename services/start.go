@@ -330,7 +330,8 @@ func (r *Runs) chatOf(ctx context.Context, user schemas.User, req *schemas.ChatR
 	return chat.ConversationID, err
 }
 
-// regenerate finds the question of an answer: the user's message before it.
+// regenerate finds the question of an answer: the one that its run was for, and
+// of an answer that the client brought along the user's message before it.
 func (r *Runs) regenerate(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) error {
 	answer, err := r.Store.Message(ctx, user.ID, b.ConversationID, req.RegenerateMessageID)
 	if err != nil {
@@ -338,6 +339,12 @@ func (r *Runs) regenerate(ctx context.Context, user schemas.User, req *schemas.C
 	}
 	if answer.Role != "assistant" || answer.Status == schemas.MessageSuperseded {
 		return invalid("/regenerate_message_id", "is not a current message of the assistant's")
+	}
+	b.Supersede = answer.ID
+	if answer.RunID != "" {
+		run, err := r.Store.Run(ctx, answer.RunID)
+		b.Run.UserMessageID = run.UserMessageID
+		return err
 	}
 	list, err := r.allMessages(ctx, user.ID, b.ConversationID)
 	if err != nil {
@@ -349,7 +356,7 @@ func (r *Runs) regenerate(ctx context.Context, user schemas.User, req *schemas.C
 	if at < 0 {
 		return invalid("/regenerate_message_id", "has no question before it")
 	}
-	b.Supersede, b.Run.UserMessageID = answer.ID, list[at].ID
+	b.Run.UserMessageID = list[at].ID
 	return nil
 }
 
