@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -31,8 +32,27 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 	if err != nil {
 		return schemas.Chat{}, err
 	}
-	chat.Messages, chat.NextCursor, err = c.store.Messages(ctx, user.ID, id, q)
+	list, next, err := c.store.Messages(ctx, user.ID, id, q)
+	chat.Messages, chat.NextCursor = behindQuestions(list), next
 	return chat, err
+}
+
+// behindQuestions puts answers behind their questions: one that waits for its
+// turn, or was cancelled before it, is stored before the answer to the one
+// before it.
+func behindQuestions(list []schemas.Message) []schemas.Message {
+	ordered := make([]schemas.Message, 0, len(list))
+	for _, m := range list {
+		at := len(ordered)
+		if m.Role != "user" && m.RunID != "" {
+			asked := func(q schemas.Message) bool { return q.Role == "user" && q.RunID == m.RunID }
+			if q := slices.IndexFunc(ordered, asked); q >= 0 {
+				at = q + 1
+			}
+		}
+		ordered = slices.Insert(ordered, at, m)
+	}
+	return ordered
 }
 
 // Rename gives a chat a title.

@@ -249,7 +249,7 @@ export interface paths {
         };
         /**
          * A chat with its messages
-         * @description The newest messages, in order of time; `next_cursor` leads to those before them.
+         * @description The newest messages, in order of time with answers behind their questions; `next_cursor` leads to those before them.
          */
         get: operations["getChat"];
         put?: never;
