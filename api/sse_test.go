@@ -124,7 +124,7 @@ func dial(t *testing.T, addr string, window int) net.Conn {
 func TestReadersThatNeverRead(t *testing.T) {
 	const events, readers, stalled = 600, 100, 100
 	streams := newLongRun(events, 1000)
-	addr, open := serveStreams(t, streams, 2*time.Second)
+	addr, open := serveStreams(t, streams, 6*time.Second) // the others have to be done before it is over
 	before := runtime.NumGoroutine()
 	var idle []net.Conn
 	for range stalled {
@@ -154,7 +154,7 @@ func TestReadersThatNeverRead(t *testing.T) {
 	if n := streams.readers.Load(); n < stalled {
 		t.Errorf("%d followers are left while %d clients stall; the test does not stall them", n, stalled)
 	}
-	eventually(t, 15*time.Second, func() (string, bool) {
+	eventually(t, 30*time.Second, func() (string, bool) {
 		n, c, g := streams.readers.Load(), open.Load(), runtime.NumGoroutine()
 		return fmt.Sprintf("%d followers, %d connections, %d goroutines (%d before)", n, c, g, before), n == 0 && c == 0 && g <= before+2
 	})
