@@ -58,7 +58,7 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	case runlog.Started, runlog.Attempt:
 		return d.begin(e)
 	case runlog.Status:
-		return statusChunk(statusOf(e).Message)
+		return lineChunk(statusOf(e))
 	case runlog.ToolProgress:
 		return progressChunk(e)
 	case runlog.BlockReset, runlog.BlockHeader, runlog.BlockContent, runlog.BlockDone:
@@ -145,6 +145,19 @@ func (d *blocksDialect) begin(e *runlog.Event) []schemas.Chunk {
 		return statusChunk(s.Message)
 	}
 	return []schemas.Chunk{{Type: schemas.ChunkReset, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID}}
+}
+
+// lineChunk is a status line, with the approval that it asks for.
+func lineChunk(s status) []schemas.Chunk {
+	list := statusChunk(s.Message)
+	if len(list) > 0 && len(s.SuggestedActions) > 0 {
+		var asks struct {
+			ApprovalID string `json:"approval_id"`
+		}
+		_ = json.Unmarshal(s.SuggestedActions[0].Data, &asks) // our own
+		list[0].ApprovalID = asks.ApprovalID
+	}
+	return list
 }
 
 func statusChunk(message string) []schemas.Chunk {

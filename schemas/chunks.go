@@ -53,6 +53,8 @@ type Chunk struct {
 	// MessageID is the message of the chat that keeps the answer.
 	MessageID string   `json:"message_id,omitempty"`
 	Status    RunState `json:"status,omitempty"`
+	// ApprovalID is of a status: the call that waits for the user's approval.
+	ApprovalID string `json:"approval_id,omitempty"`
 	// Seq is the number of the run's event that the chunk shows; 0 of a chunk
 	// that is of no run.
 	Seq int64 `json:"seq,omitempty"`

@@ -820,10 +820,11 @@ export interface paths {
          *     does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a chat and the watching,
          *     `pause` the one under way; a message while an answer streams waits for its turn. `mode` `agent` offers the tools of
          *     documents; `chat` with a `document_id` writes the answer into that document. Several sockets may watch one chat;
-         *     `resume` joins in, or gives the chunks after `after` of the run `run_id`. The end of a block is a chunk with empty
-         *     content and `end`, the end of a run a chunk `run_end`. A frame that cannot be read is answered with an `error`
-         *     chunk; one over the limit of bodies closes with 1009, too many with 1008, an interrupted run with 1012. The socket
-         *     ends with its token, or after 15 quiet minutes. Its origin is that of the service or one of `cors_origins`.
+         *     `resume` joins in, or gives the chunks after `after` of the run `run_id` and what came behind it. The end of a block
+         *     is a chunk with empty content and `end`, the end of a run a chunk `run_end`. A frame that cannot be read is answered
+         *     with an `error` chunk; one over the limit of bodies closes with 1009, too many with 1008, an interrupted run with
+         *     1012. The socket ends with its token, or after 15 quiet minutes. Its origin is that of the service or one of
+         *     `cors_origins`.
          */
         get: operations["getSocket"];
         put?: never;
@@ -1807,7 +1808,8 @@ export interface components {
         };
         /**
          * @description What the server sends over the websocket (spec 000): a piece of a block, or `status`, `reset` (what came of the
-         *     block is void), `error` or `run_end`. The first chunk of a run carries the ids of run and chat.
+         *     block is void), `error` or `run_end`. The first chunk of a run carries the ids of run and chat. A `status` with an
+         *     `approval_id` asks for the user's approval of a call.
          */
         Chunk: {
             type: string;
@@ -1823,6 +1825,7 @@ export interface components {
             conversation_id?: number;
             message_id?: string;
             status?: components["schemas"]["RunState"];
+            approval_id?: string;
             /** Format: int64 */
             seq?: number;
         };
