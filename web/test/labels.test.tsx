@@ -1,4 +1,4 @@
-import { render, screen, waitFor } from '@testing-library/react'
+import { render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
@@ -162,6 +162,7 @@ describe('with every label replaced', () => {
     none(container)
     await user.keyboard('{Escape}')
     await user.click(screen.getAllByLabelText(of('blockRemove'))[0]!)
+    await user.click(within(screen.getByRole('group', { name: of('blockRemoveSure') })).getByText(of('remove')))
     await screen.findByText(of('docStale'))
     await user.click(screen.getByRole('button', { name: of('blockAdd') }))
     none(container)

@@ -1,7 +1,7 @@
-import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
 import type { CustomPayload, SuggestedAction, User } from '../api/types'
 import type { Labels } from '../labels'
-import { payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
+import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { useChatState, useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
 import { LabelsProvider, TrayContextProvider, useLabels, type TrayContext } from '../state/ui'
@@ -13,6 +13,7 @@ import { DiagnosticsPanel, PayloadPanel } from './SidePanel'
 import { Banner, TrayHeader } from './TrayHeader'
 import { useAnnouncements, useKept, useLatestPayload } from './trayHooks'
 import { useDrag } from './useDrag'
+import { mayType, useFocusKept } from './useFocusKept'
 
 export type TrayLayout = 'tray' | 'sidebar' | 'full'
 export type TrayTheme = 'auto' | 'light' | 'dark'
@@ -53,15 +54,20 @@ export interface ChatTrayProps {
   dir?: 'ltr' | 'rtl'
 }
 
-type Side = { kind: 'payload'; id: string; payload: CustomPayload } | { kind: 'diagnostics'; message: GeneralChatMessage } | null
+/** A panel that the user asked for takes the focus; one that opens by itself leaves it where it is. */
+type Side = { kind: 'payload'; id: string; payload: CustomPayload; asked: boolean } | { kind: 'diagnostics'; message: GeneralChatMessage } | null
 
 /** As in the styles, in pixels. */
 const DEFAULT_WIDTH = 420
 
-/** The chat tray with everything around it. It needs a ChatProvider above it. */
+/** The chat tray with everything around it. It needs a ChatProvider above it. A server renders its place only: what is shown is kept in the browser. */
 export function ChatTray({ labels, ...props }: ChatTrayProps) {
+  const here = useSyncExternalStore(never, () => true, () => false)
+  if (!here) return <div className={`ct-root ${props.className ?? ''}`} data-layout={props.layout ?? 'tray'} data-theme={props.theme ?? 'auto'} dir={props.dir} />
   return <LabelsProvider labels={labels}><Tray {...props} /></LabelsProvider>
 }
+
+const never = () => () => undefined
 
 function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   const { storageKey = 'default', payloadHandlers, onClientAction, onComplete, onApplyToDocument } = props
@@ -70,12 +76,14 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   const labels = useLabels()
   const [layout, setLayout] = useKept<TrayLayout>(`chattray:${storageKey}:layout`, props.layout ?? 'tray', ['tray', 'sidebar', 'full'])
   const [theme, setTheme] = useKept<TrayTheme>(`chattray:${storageKey}:theme`, props.theme ?? 'auto', ['auto', 'light', 'dark'])
-  const [open, setOpen] = useKept<'yes' | 'no'>(`chattray:${storageKey}:open`, (props.defaultOpen ?? layout !== 'tray') ? 'yes' : 'no', ['yes', 'no'])
+  const [begins] = useState<'yes' | 'no'>((props.defaultOpen ?? layout !== 'tray') ? 'yes' : 'no')
+  const [open, setOpen] = useKept<'yes' | 'no'>(`chattray:${storageKey}:open`, begins, ['yes', 'no'])
   const [view, setView] = useState<'chat' | 'history'>('chat')
   const [side, setSide] = useState<Side>(null)
   const [me, setMe] = useState<User | null>(null)
   const [notice, setNotice] = useState('')
   const { announcement, announce } = useAnnouncements(state, labels)
+  const root = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLElement>(null)
   const input = useRef<HTMLTextAreaElement>(null)
   const [width, setWidth] = useKept<string>(`chattray:${storageKey}:width`, '', null)
@@ -88,10 +96,16 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   const { onThemeChange } = props
   useEffect(() => onThemeChange?.(theme), [onThemeChange, theme])
 
-  const openPayload = useCallback((payload: CustomPayload) => setSide({ kind: 'payload', id: payload.payload_id ?? payload.type, payload }), [])
+  const openPayload = useCallback((payload: CustomPayload) => setSide({ kind: 'payload', id: payload.payload_id ?? payload.type, payload, asked: true }), [])
+  const offerPayload = (payload: CustomPayload) => {
+    setSide({ kind: 'payload', id: payload.payload_id ?? payload.type, payload, asked: false })
+    announce(labels.announcePanel(headerOf(handlerOf(payload.type), labels) || payload.summary || payload.type))
+  }
   const handlerOf = useCallback((type: string) => payloadHandlerFor(type, payloadHandlers), [payloadHandlers])
   useEffect(() => setSide(null), [state.conversationId])
-  useLatestPayload(state, props.openPayloads ?? 'all', handlerOf, openPayload)
+  useLatestPayload(state, props.openPayloads ?? 'all', handlerOf, offerPayload)
+  const back = useCallback(() => root.current?.querySelector<HTMLElement>('.ct-launcher, .ct-history') ?? (mayType() ? input.current : box.current), [])
+  useFocusKept(root, back)
   useCompleted(state.messages, state.isLoading, onComplete)
 
   const show = useCallback((on: boolean) => {
@@ -115,17 +129,19 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   const payload = side?.kind === 'payload' ? (currentPayload(state.messages, side.id) ?? side.payload) : null
   return (
     <TrayContextProvider value={tray}>
-      <div className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} dir={props.dir}>
+      <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} dir={props.dir}>
         <div className="ct-live-region" role="status" aria-live="polite">{announcement}</div>
         {!shown && <button type="button" className="ct-launcher" onClick={() => show(true)} aria-label={labels.open} title={labels.open}><ChatIcon /></button>}
         {shown && (
           <>
-            {payload && <PayloadPanel payload={payload} onClose={() => setSide(null)} />}
+            {payload && <PayloadPanel payload={payload} focus={side?.kind === 'payload' && side.asked} onClose={() => setSide(null)} />}
             {side?.kind === 'diagnostics' && <DiagnosticsPanel message={side.message} onClose={() => setSide(null)} />}
             <aside
-              ref={box} className="ct-tray" aria-label={labels.title} style={width ? { '--ct-width': `${width}px` } as React.CSSProperties : undefined}
+              ref={box} className="ct-tray" tabIndex={-1} aria-label={labels.title} style={width ? { '--ct-width': `${width}px` } as React.CSSProperties : undefined}
               onKeyDown={(e) => {
-                if (e.key === 'Escape' && state.isLoading && !e.defaultPrevented) void store.stop()
+                if (e.key !== 'Escape' || e.defaultPrevented) return
+                if (state.isLoading) void store.stop()
+                else setSide(null)
               }}
             >
               <div className="ct-resize" role="separator" aria-orientation="vertical" aria-label={labels.resize} tabIndex={0} {...drag} />
@@ -143,9 +159,9 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
                 <HistoryPanel current={state.conversationId} onClose={() => setView('chat')} />
               ) : (
                 <>
-                  <MessageList state={state} empty={props.welcome ?? <Welcome labels={labels} starters={props.starters ?? []} />} onAction={onAction} />
+                  <MessageList state={state} empty={props.welcome ? <div className="ct-own">{props.welcome}</div> : <Welcome labels={labels} starters={props.starters ?? []} />} onAction={onAction} />
                   <Banner state={state} notice={notice} onDismissNotice={() => setNotice('')} />
-                  <Composer busy={state.isLoading} conversationId={state.conversationId} storageKey={storageKey} inputRef={input} />
+                  <Composer busy={state.isLoading} opening={state.isOpening} unsent={state.unsent} conversationId={state.conversationId} storageKey={storageKey} inputRef={input} />
                 </>
               )}
             </aside>

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { Attachment } from '../api/types'
 import { useChatStore } from '../state/context'
+import type { Unsent } from '../state/state'
 import { useLabels } from '../state/ui'
 import { ClipIcon, CloseIcon, FileIcon, SendIcon, StopIcon } from './icons'
 
@@ -8,17 +9,21 @@ import { ClipIcon, CloseIcon, FileIcon, SendIcon, StopIcon } from './icons'
 export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024 }
 
 /** The input with its draft, which is kept for each conversation. */
-export function Composer({ busy, conversationId, storageKey, inputRef }: {
+export function Composer({ busy, opening, unsent, conversationId, storageKey, inputRef }: {
   busy: boolean
+  /** A chat is being fetched; nothing is sent before it is there. */
+  opening: boolean
+  /** A message that comes back because it could not be sent. */
+  unsent: Unsent | null
   conversationId: number | null
   storageKey: string
   inputRef: React.RefObject<HTMLTextAreaElement | null>
 }) {
   const labels = useLabels()
   const store = useChatStore()
-  const key = `chattray:${storageKey}:draft:${conversationId ?? 'new'}`
-  const [text, setText] = useDraft(key)
-  const { files, problem, add, remove, clear } = useFiles()
+  const key = `chattray:${storageKey}:draft:${conversationId ?? ''}`
+  const [text, setText] = useDraft(key, !opening)
+  const { files, problem, add, remove, clear, bring } = useFiles()
   const picker = useRef<HTMLInputElement>(null)
   useEffect(() => {
     const field = inputRef.current
@@ -26,9 +31,15 @@ export function Composer({ busy, conversationId, storageKey, inputRef }: {
     field.style.height = 'auto'
     field.style.height = `${Math.min(field.scrollHeight, MAX_HEIGHT)}px`
   }, [text, inputRef])
+  useEffect(() => {
+    const back = unsent && store.takeUnsent()
+    if (!back) return
+    setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
+    bring(back.attachments)
+  }, [unsent])
   const send = () => {
     const message = text.trim()
-    if (message === '' || busy) return
+    if (message === '' || busy || opening) return
     setText('')
     clear()
     void store.sendMessage(message, { attachments: files })
@@ -70,7 +81,7 @@ export function Composer({ busy, conversationId, storageKey, inputRef }: {
             }
           }}
           onKeyDown={(e) => {
-            if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return
+            if (e.key !== 'Enter' || e.shiftKey || composes(e)) return
             e.preventDefault()
             send()
           }}
@@ -78,7 +89,7 @@ export function Composer({ busy, conversationId, storageKey, inputRef }: {
         {busy ? (
           <button type="button" className="ct-send" data-stop aria-label={labels.stop} title={labels.stopTitle} onClick={() => void store.stop()}><StopIcon /></button>
         ) : (
-          <button type="submit" className="ct-send" aria-label={labels.send} title={labels.send} disabled={text.trim() === ''}><SendIcon /></button>
+          <button type="submit" className="ct-send" aria-label={labels.send} title={labels.send} disabled={opening || text.trim() === ''}><SendIcon /></button>
         )}
       </div>
     </form>
@@ -87,28 +98,53 @@ export function Composer({ busy, conversationId, storageKey, inputRef }: {
 
 const MAX_HEIGHT = 200
 
-/** Text that outlives a reload; each key has its own. */
-function useDraft(key: string): [string, (text: string) => void] {
-  const read = () => {
-    try {
-      return sessionStorage.getItem(key) ?? ''
-    } catch {
-      return ''
+/** Whether a key belongs to a word that is still being composed; Safari says so only by its code. */
+export function composes(e: React.KeyboardEvent): boolean {
+  return e.nativeEvent.isComposing || e.nativeEvent.keyCode === COMPOSING
+}
+
+const COMPOSING = 229
+
+/** Ends the key of a chat that has no number yet. */
+const NEW = ':draft:'
+
+/**
+ * Text that outlives a reload; each key has its own. Where a new chat gets its name, what is being typed stays; `named`
+ * tells that from another chat that is opened.
+ */
+function useDraft(key: string, named: boolean): [string, (text: string) => void] {
+  const [draft, setDraft] = useState(() => ({ key, text: readDraft(key) }))
+  const stays = named && draft.key.endsWith(NEW) && !key.endsWith(NEW)
+  const current = draft.key === key ? draft : { key, text: stays ? draft.text : readDraft(key) }
+  if (current !== draft) {
+    if (stays) {
+      keepDraft(draft.key, '')
+      keepDraft(key, current.text)
     }
+    setDraft(current)
   }
-  const [draft, setDraft] = useState(() => ({ key, text: read() }))
-  const current = draft.key === key ? draft : { key, text: read() }
-  if (current !== draft) setDraft(current)
   const set = useCallback((text: string) => {
     setDraft({ key, text })
-    try {
-      if (text === '') sessionStorage.removeItem(key)
-      else sessionStorage.setItem(key, text)
-    } catch {
-      // without storage a draft lives as long as the page
-    }
+    keepDraft(key, text)
   }, [key])
   return [current.text, set]
+}
+
+function readDraft(key: string): string {
+  try {
+    return sessionStorage.getItem(key) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function keepDraft(key: string, text: string): void {
+  try {
+    if (text === '') sessionStorage.removeItem(key)
+    else sessionStorage.setItem(key, text)
+  } catch {
+    // without storage a draft lives as long as the page
+  }
 }
 
 function useFiles() {
@@ -127,7 +163,8 @@ function useFiles() {
     }
   }
   const remove = (at: number) => setFiles((before) => before.filter((_, i) => i !== at))
-  return { files, problem, add, remove, clear: () => setFiles([]) }
+  const bring = (back: Attachment[]) => setFiles((now) => [...back, ...now].slice(0, ATTACHMENT_LIMITS.files))
+  return { files, problem, add, remove, bring, clear: () => setFiles([]) }
 }
 
 /** Reads a file as the service wants it: text as it is, images in base64. It rejects with "large" or "kind". */

@@ -6,6 +6,7 @@ import { problemWords } from '../labels'
 import { useLabels } from '../state/ui'
 import { BackIcon, EditIcon, SearchIcon, TrashIcon } from './icons'
 import { IconButton } from './Message'
+import { mayType } from './useFocusKept'
 
 /** The user's chats: search, open, rename, delete. */
 export function HistoryPanel({ current, onClose }: { current: number | null; onClose: () => void }) {
@@ -13,10 +14,11 @@ export function HistoryPanel({ current, onClose }: { current: number | null; onC
   const store = useChatStore()
   const [query, setQuery] = useState('')
   const { items, cursor, state, more, change } = useChats(query)
+  const box = useRef<HTMLElement>(null)
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => field.current?.focus(), [])
+  useEffect(() => (mayType() ? field : box).current?.focus(), [])
   return (
-    <section className="ct-history" aria-label={labels.history} onKeyDown={(e) => {
+    <section ref={box} className="ct-history" tabIndex={-1} aria-label={labels.history} onKeyDown={(e) => {
       if (e.key === 'Escape') {
         e.stopPropagation()
         onClose()
@@ -42,6 +44,7 @@ export function HistoryPanel({ current, onClose }: { current: number | null; onC
             }}
             onDelete={async () => {
               await store.remove(chat.conversation_id)
+              box.current?.focus()
               change((list) => list.filter((c) => c !== chat))
             }}
           />
@@ -101,6 +104,17 @@ function ChatRow({ chat, current, onOpen, onRename, onDelete }: {
   const [mode, setMode] = useState<'show' | 'rename' | 'delete'>('show')
   const [title, setTitle] = useState(chat.title)
   const [problem, setProblem] = useState('')
+  const row = useRef<HTMLLIElement>(null)
+  const was = useRef(mode)
+  useEffect(() => {
+    if (mode === 'show' && was.current !== 'show') row.current?.querySelector<HTMLElement>(`[data-act=${was.current}]`)?.focus()
+    was.current = mode
+  }, [mode])
+  const begin = (next: 'rename' | 'delete') => {
+    setTitle(chat.title)
+    setProblem('')
+    setMode(next)
+  }
   const act = (doing: Promise<void>) => void doing.then(() => setMode('show'), (error: unknown) => setProblem(problemWords(labels, error)))
   const leave = (e: React.KeyboardEvent) => {
     if (e.key !== 'Escape') return
@@ -109,34 +123,35 @@ function ChatRow({ chat, current, onOpen, onRename, onDelete }: {
   }
   if (mode === 'rename') {
     return (
-      <li className="ct-chat-row">
+      <li ref={row} className="ct-chat-row">
         <form onKeyDown={leave} onSubmit={(e) => {
           e.preventDefault()
           if (title.trim()) act(onRename(title.trim()))
         }}>
           <input className="ct-input" value={title} maxLength={200} autoFocus aria-label={labels.rename} onChange={(e) => setTitle(e.target.value)} />
           <button type="submit" className="ct-button ct-small" data-style="primary">{labels.save}</button>
+          <button type="button" className="ct-button ct-small" onClick={() => setMode('show')}>{labels.cancel}</button>
         </form>
         {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       </li>
     )
   }
   return (
-    <li className="ct-chat-row" data-current={current}>
+    <li ref={row} className="ct-chat-row" data-current={current}>
       <button type="button" className="ct-chat-open" onClick={onOpen} aria-current={current}>
         <span dir="auto">{chat.title || labels.untitled}</span>
         <small>{chat.active_run_id && <span className="ct-spinner" />}<time dateTime={chat.updated_at}>{when(chat.updated_at)}</time></small>
       </button>
       {mode === 'delete' ? (
-        <span className="ct-row" onKeyDown={leave}>
-          <span>{problem || labels.removeSure}</span>
+        <span className="ct-row ct-chat-sure" role="group" aria-label={labels.removeSure} onKeyDown={leave}>
+          <span role={problem ? 'alert' : undefined}>{problem || labels.removeSure}</span>
           <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => act(onDelete())}>{labels.remove}</button>
           <button type="button" className="ct-button ct-small" onClick={() => setMode('show')}>{labels.cancel}</button>
         </span>
       ) : (
         <span className="ct-chat-tools">
-          <IconButton label={`${labels.rename}: ${chat.title}`} onClick={() => setMode('rename')}><EditIcon /></IconButton>
-          <IconButton label={`${labels.remove}: ${chat.title}`} onClick={() => setMode('delete')}><TrashIcon /></IconButton>
+          <IconButton label={`${labels.rename}: ${chat.title}`} data-act="rename" onClick={() => begin('rename')}><EditIcon /></IconButton>
+          <IconButton label={`${labels.remove}: ${chat.title}`} data-act="delete" onClick={() => begin('delete')}><TrashIcon /></IconButton>
         </span>
       )}
     </li>

@@ -9,6 +9,7 @@ import { headerOf } from '../payloads/registry'
 import { openable, partsOfContent, sectionsOf } from '../state/view'
 import { payloadsOf, type RunView } from '../state/run'
 import { BugIcon, CheckIcon, CloseIcon, DocIcon, DownIcon, EditIcon, FileIcon, PanelIcon, RetryIcon, UpIcon, WarnIcon } from './icons'
+import { composes } from './Composer'
 import { Parts, Sections } from './Parts'
 
 export interface MessageProps {
@@ -63,7 +64,7 @@ function EditMessage({ message, done }: { message: GeneralChatMessage; done: () 
           if (e.key === 'Escape') {
             e.stopPropagation()
             done()
-          } else if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) {
+          } else if (e.key === 'Enter' && !e.shiftKey && !composes(e)) {
             e.preventDefault()
             send()
           }

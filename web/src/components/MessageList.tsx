@@ -10,7 +10,7 @@ import { liveMessage, MessageView } from './Message'
 export function MessageList({ state, empty, onAction }: { state: ChatState; empty: ReactNode; onAction: (action: SuggestedAction) => void }) {
   const labels = useLabels()
   const store = useChatStore()
-  const { scroller, content, stuck, jump } = useStickToEnd(state.conversationId, state.isOpening, state.messages.filter((m) => m.role === 'user').length)
+  const { scroller, content, stuck, jump } = useStickToEnd(state.conversationId, state.isOpening, state.messages.findLast((m) => m.role === 'user')?.id, state.messages[0]?.id)
   const busy = state.isLoading
   const shown = state.run ? [...state.messages, liveMessage(state.run)] : state.messages
   const nothing = state.messages.length === 0 && !state.run
@@ -32,8 +32,8 @@ export function MessageList({ state, empty, onAction }: { state: ChatState; empt
   )
 }
 
-/** Keeps a scroller at its end until the reader scrolls up; a new question brings it back. */
-function useStickToEnd(chat: number | null, opening: boolean, questions: number) {
+/** Keeps a scroller at its end until the reader scrolls up; a new question brings it back. What is put before the first message moves nothing. */
+function useStickToEnd(chat: number | null, opening: boolean, question: string | undefined, first: string | undefined) {
   const scroller = useRef<HTMLDivElement>(null)
   const content = useRef<HTMLDivElement>(null)
   const [stuck, setStuck] = useState(true)
@@ -47,7 +47,13 @@ function useStickToEnd(chat: number | null, opening: boolean, questions: number)
     setStuck(true)
     end()
   }, [end])
-  useLayoutEffect(jump, [chat, opening, questions, jump])
+  /** From the top of what is in sight to the end. */
+  const below = useRef(0)
+  useLayoutEffect(() => {
+    const box = scroller.current
+    if (box && !follow.current) box.scrollTop = box.scrollHeight - below.current
+  }, [first])
+  useLayoutEffect(jump, [chat, opening, question, jump])
   useEffect(() => {
     const box = scroller.current
     const inner = content.current
@@ -58,10 +64,12 @@ function useStickToEnd(chat: number | null, opening: boolean, questions: number)
       if (near) follow.current = true
       else if (box.scrollTop < height - 1) follow.current = false
       height = box.scrollTop
+      below.current = box.scrollHeight - box.scrollTop
       setStuck(near || follow.current)
     }
     const grown = new ResizeObserver(() => {
       if (follow.current) end()
+      below.current = box.scrollHeight - box.scrollTop
     })
     box.addEventListener('scroll', scrolled, { passive: true })
     grown.observe(inner)

@@ -1,4 +1,4 @@
-import { Component, useEffect, useRef, useState, type ReactNode } from 'react'
+import { Component, useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import type { CustomPayload, Diagnostics } from '../api/types'
 import { problemWords } from '../labels'
 import { copyText } from '../markdown/Markdown'
@@ -11,13 +11,13 @@ import { IconButton } from './Message'
 import { useDrag } from './useDrag'
 
 /** The panel beside the tray. Escape closes it; its edge drags. */
-export function SidePanel({ title, width, onClose, footer, children }: { title: string; width?: string; onClose: () => void; footer?: ReactNode; children: ReactNode }) {
+export function SidePanel({ title, width, focus = true, onClose, footer, children }: { title: string; width?: string; focus?: boolean; onClose: () => void; footer?: ReactNode; children: ReactNode }) {
   const labels = useLabels()
   const panel = useRef<HTMLElement>(null)
   const [size, setSize] = useState<number | null>(null)
   const drag = useDrag(panel, 'left', size ?? (Number.parseInt(width ?? '', 10) || 480), setSize)
   useEffect(() => setSize(null), [width])
-  useEffect(() => panel.current?.focus({ preventScroll: true }), [])
+  useFocusLent(panel, focus)
   return (
     <section
       ref={panel} className="ct-panel" aria-label={title} tabIndex={-1} style={{ '--ct-panel-width': size ? `${size}px` : (width ?? '480px') } as React.CSSProperties}
@@ -35,39 +35,64 @@ export function SidePanel({ title, width, onClose, footer, children }: { title: 
   )
 }
 
+/** Gives a panel the focus, when it is to have it, and gives it back to where it was when the panel goes. */
+function useFocusLent(panel: RefObject<HTMLElement | null>, focus: boolean): void {
+  useLayoutEffect(() => {
+    const element = panel.current
+    const before = document.activeElement
+    return () => {
+      if (before instanceof HTMLElement && element?.contains(document.activeElement)) before.focus({ preventScroll: true })
+    }
+  }, [panel])
+  useEffect(() => {
+    if (focus) panel.current?.focus({ preventScroll: true })
+  }, [panel, focus])
+}
+
 /** Shows a payload with the page's handler, else the registered one, else as JSON. */
-export function PayloadPanel({ payload, onClose }: { payload: CustomPayload; onClose: () => void }) {
+export function PayloadPanel({ payload, focus, onClose }: { payload: CustomPayload; focus?: boolean; onClose: () => void }) {
   const { handlerOf, announce } = useTray()
   const labels = useLabels()
   const store = useChatStore()
   const [problem, setProblem] = useState('')
+  const [deciding, setDeciding] = useState(false)
+  const decision = useRef<{ id?: string; done?: 'accepted' | 'rejected'; busy: boolean }>({ busy: false })
   const handler = handlerOf(payload.type)
   const decide = async (outcome: 'accepted' | 'rejected', data?: unknown) => {
+    const own = decision.current.id === payload.payload_id ? decision.current : (decision.current = { id: payload.payload_id, busy: false })
+    if (own.busy) return
+    own.busy = true
+    setDeciding(true)
     try {
-      await (outcome === 'accepted' ? handler?.onAccept : handler?.onReject)?.(data === undefined ? payload.data : data, payload)
+      // What the page has done already is not done twice when only keeping the decision failed.
+      if (own.done !== outcome) await (outcome === 'accepted' ? handler?.onAccept : handler?.onReject)?.(data === undefined ? payload.data : data, payload)
+      own.done = outcome
       if (payload.payload_id) await store.resolve(payload.payload_id, outcome)
       announce(outcome === 'accepted' ? labels.accepted : labels.rejected)
       onClose()
     } catch (error) {
       setProblem(problemWords(labels, error))
+    } finally {
+      own.busy = false
+      setDeciding(false)
     }
   }
   const decides = handler !== undefined && !handler.ownButtons && (handler.onAccept !== undefined || handler.onReject !== undefined)
   const footer = problem || (decides && !payload.outcome) ? (
     <>
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
-      {handler?.onReject && <button type="button" className="ct-button" onClick={() => void decide('rejected')}>{labels.reject}</button>}
-      {handler?.onAccept && <button type="button" className="ct-button" data-style="primary" onClick={() => void decide('accepted')}>{labels.accept}</button>}
+      {handler?.onReject && <button type="button" className="ct-button" disabled={deciding} onClick={() => void decide('rejected')}>{labels.reject}</button>}
+      {handler?.onAccept && <button type="button" className="ct-button" data-style="primary" disabled={deciding} onClick={() => void decide('accepted')}>{labels.accept}</button>}
     </>
   ) : decides && payload.outcome ? <span className="ct-outcome" data-outcome={payload.outcome}>{payload.outcome === 'accepted' ? labels.accepted : labels.rejected}</span> : undefined
   return (
-    <SidePanel title={headerOf(handler, labels) || payload.summary || payload.type} width={handler?.renderOptions?.panelWidth} onClose={onClose} footer={footer}>
+    <SidePanel title={headerOf(handler, labels) || payload.summary || payload.type} width={handler?.renderOptions?.panelWidth} focus={focus} onClose={onClose} footer={footer}>
       <CardBoundary key={payload.payload_id ?? payload.type} fallback={<JsonCard value={payload.data} />}>
         {handler
-          ? <Card render={() => handler.render(payload.data, {
+          ? <div className="ct-own"><Card render={() => handler.render(payload.data, {
             onAccept: (data) => void decide('accepted', data), onReject: (data) => void decide('rejected', data), outcome: payload.outcome, close: onClose,
             sendMessage: (message) => void store.sendMessage(message), payload,
-          })} />
+          })} /></div>
           : <JsonCard value={payload.data} />}
       </CardBoundary>
     </SidePanel>

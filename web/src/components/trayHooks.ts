@@ -1,30 +1,30 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { CustomPayload } from '../api/types'
-import type { Labels } from '../labels'
+import { statusWords, type Labels } from '../labels'
 import type { PayloadHandler } from '../payloads/registry'
 import { payloadsOf } from '../state/run'
 import type { ChatState } from '../state/state'
 import { openable } from '../state/view'
 
-/** A value that the browser keeps under a key; what is not among `allowed` is not taken. */
+/** What the user chose, which the browser keeps under a key; until then what the page says. What is not among `allowed` is not taken. */
 export function useKept<T extends string>(key: string, first: T, allowed: readonly T[] | null): [T, (value: T) => void] {
-  const [value, setValue] = useState<T>(() => {
+  const [chosen, setChosen] = useState<T | null>(() => {
     try {
       const kept = localStorage.getItem(key) as T | null
-      return kept !== null && (allowed === null || allowed.includes(kept)) ? kept : first
+      return kept !== null && (allowed === null || allowed.includes(kept)) ? kept : null
     } catch {
-      return first
+      return null
     }
   })
   const keep = useCallback((next: T) => {
-    setValue(next)
+    setChosen(next)
     try {
       localStorage.setItem(key, next)
     } catch {
       // without storage the choice lives as long as the page
     }
   }, [key])
-  return [value, keep]
+  return [chosen ?? first, keep]
 }
 
 /** What a screen reader is told: beginnings and ends, never every token. */
@@ -35,6 +35,10 @@ export function useAnnouncements(state: ChatState, labels: Labels) {
   useEffect(() => {
     if (tool) announce(labels.announceTool(tool))
   }, [tool, labels])
+  const waiting = state.run?.status?.startsWith('Waiting for') ? state.run.status : ''
+  useEffect(() => {
+    if (waiting) announce(statusWords(labels, waiting))
+  }, [waiting, labels])
   useEffect(() => {
     const last = state.messages.at(-1)
     if (state.isLoading && !busy.current) announce(labels.announceBusy)

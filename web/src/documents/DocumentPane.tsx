@@ -1,8 +1,9 @@
 import { diffWordsWithSpace } from 'diff'
-import { memo, useMemo, useState, type ReactNode } from 'react'
+import { memo, useCallback, useMemo, useRef, useState, type ReactNode } from 'react'
 import type { Block } from '../api/documents'
 import { CheckIcon, CloseIcon, EditIcon, PlusIcon, TrashIcon } from '../components/icons'
 import { IconButton } from '../components/Message'
+import { useFocusKept } from '../components/useFocusKept'
 import type { Labels } from '../labels'
 import { LabelsProvider, useLabels } from '../state/ui'
 import { BlockContent } from './BlockContent'
@@ -26,14 +27,20 @@ export function DocumentPane({ labels, ...props }: DocumentPaneProps) {
 function Pane({ state, toolbar, theme = 'auto', dir }: Omit<DocumentPaneProps, 'labels'>) {
   const labels = useLabels()
   const { document, blocks, pending, problem } = state
+  const pane = useRef<HTMLDivElement>(null)
+  const block = useRef<HTMLElement | null>(null)
+  const back = useCallback(() => (block.current?.isConnected ? block.current : pane.current), [])
+  useFocusKept(pane, back)
   if (!document) {
-    return <div className="ct-root">{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : <p className="ct-muted ct-center">{state.loading ? labels.loading : ''}</p>}</div>
+    return <div ref={pane} className="ct-root" data-theme={theme} dir={dir}>{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : <p className="ct-muted ct-center">{state.loading ? labels.loading : ''}</p>}</div>
   }
   return (
-    <div className="ct-root ct-doc" data-theme={theme} dir={dir}>
+    <div ref={pane} className="ct-root ct-doc" data-theme={theme} dir={dir} tabIndex={-1} onFocus={(e) => {
+      block.current = e.target.closest<HTMLElement>('.ct-block')
+    }}>
       <div className="ct-doc-bar">
         <Title state={state} />
-        {toolbar}
+        {toolbar && <div className="ct-own">{toolbar}</div>}
       </div>
       {problem && <p className="ct-note" data-tone="error" role="alert">{problem}</p>}
       {pending > 0 && (
@@ -56,14 +63,18 @@ function Title({ state }: { state: DocumentState }) {
   const labels = useLabels()
   const [editing, setEditing] = useState<string | null>(null)
   const document = state.document!
+  const save = () => {
+    const title = editing?.trim()
+    setEditing(null)
+    if (title && title !== document.title) void state.rename(title)
+  }
   if (editing !== null) {
     return (
       <form className="ct-doc-title" onSubmit={(e) => {
         e.preventDefault()
-        if (editing.trim()) void state.rename(editing.trim())
-        setEditing(null)
+        save()
       }}>
-        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label={labels.docTitle} onChange={(e) => setEditing(e.target.value)} onBlur={() => setEditing(null)} onKeyDown={(e) => e.key === 'Escape' && setEditing(null)} />
+        <input className="ct-input" value={editing} maxLength={200} autoFocus aria-label={labels.docTitle} onChange={(e) => setEditing(e.target.value)} onBlur={save} onKeyDown={(e) => e.key === 'Escape' && setEditing(null)} />
       </form>
     )
   }
@@ -83,10 +94,11 @@ const BlockView = memo(function BlockView({ block, state, previous }: { block: L
   const labels = useLabels()
   const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
   const [editing, setEditing] = useState(false)
+  const [removing, setRemoving] = useState(false)
   const both = block.current !== undefined && block.new !== undefined
   const shown = block.writing || (both && !diffable(block) && view === 'diff') ? 'new' : view
   return (
-    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} aria-label={labels.blockName(block.type)}>
+    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} tabIndex={-1} aria-label={labels.blockName(block.type)}>
       <div className="ct-block-bar">
         {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> {labels.blockWriting}</span> : block.state !== 'clean' && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state](labels)}</span>}
         {both && !block.writing && (
@@ -103,19 +115,23 @@ const BlockView = memo(function BlockView({ block, state, previous }: { block: L
             <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.accept(block)}><CheckIcon />{labels.accept}</button>
           </span>
         )}
-        {block.state === 'clean' && (
+        {removing && (
+          <span className="ct-row" role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => e.key === 'Escape' && setRemoving(false)}>
+            <span>{labels.blockRemoveSure}</span>
+            <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void state.remove(block).then(() => setRemoving(false))}>{labels.remove}</button>
+            <button type="button" className="ct-button ct-small" onClick={() => setRemoving(false)}>{labels.cancel}</button>
+          </span>
+        )}
+        {block.state === 'clean' && !removing && (
           <span className="ct-block-tools">
             {editable(block) && <IconButton label={labels.blockEdit} onClick={() => setEditing(true)}><EditIcon /></IconButton>}
             {previous !== null && <IconButton label={labels.blockUp} onClick={() => void state.move(block, previous)}>↑</IconButton>}
-            <IconButton label={labels.blockRemove} onClick={() => void state.remove(block)}><TrashIcon /></IconButton>
+            <IconButton label={labels.blockRemove} onClick={() => setRemoving(true)}><TrashIcon /></IconButton>
           </span>
         )}
       </div>
       {editing ? (
-        <EditBlock block={block} done={(content) => {
-          setEditing(false)
-          if (content !== null) void state.edit(block, content)
-        }} />
+        <EditBlock block={block} save={(content) => state.edit(block, content)} close={() => setEditing(false)} />
       ) : shown === 'diff' && both ? (
         <WordDiff before={block.current ?? ''} after={block.new ?? ''} />
       ) : (
@@ -148,18 +164,24 @@ function WordDiff({ before, after }: { before: string; after: string }) {
 /** Characters of both texts up to which words are compared. */
 const DIFF_LIMIT = 200_000
 
-function EditBlock({ block, done }: { block: Block; done: (content: string | null) => void }) {
+/** Stays open until its content is kept, so that nothing that was written is lost. */
+function EditBlock({ block, save, close }: { block: Block; save: (content: string) => Promise<boolean>; close: () => void }) {
   const labels = useLabels()
   const [content, setContent] = useState(block.current ?? '')
+  const [saving, setSaving] = useState(false)
   return (
     <form className="ct-block-edit" onSubmit={(e) => {
       e.preventDefault()
-      done(content)
+      setSaving(true)
+      void save(content).then((done) => {
+        setSaving(false)
+        if (done) close()
+      })
     }}>
-      <textarea className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => setContent(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && done(null)} />
+      <textarea className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => setContent(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && content === (block.current ?? '') && close()} />
       <div className="ct-row">
-        <button type="submit" className="ct-button ct-small" data-style="primary">{labels.save}</button>
-        <button type="button" className="ct-button ct-small" onClick={() => done(null)}>{labels.cancel}</button>
+        <button type="submit" className="ct-button ct-small" data-style="primary" disabled={saving}>{labels.save}</button>
+        <button type="button" className="ct-button ct-small" onClick={close}>{labels.cancel}</button>
       </div>
     </form>
   )
@@ -171,10 +193,7 @@ function AddBlock({ state }: { state: DocumentState }) {
   if (!open) return <button type="button" className="ct-button ct-small ct-doc-add" onClick={() => setOpen(true)}><PlusIcon />{labels.blockAdd}</button>
   return (
     <section className="ct-block">
-      <EditBlock block={{ id: '', type: 'md', state: 'clean', position: '', revision: 0 }} done={(content) => {
-        setOpen(false)
-        if (content) void state.add('md', content)
-      }} />
+      <EditBlock block={{ id: '', type: 'md', state: 'clean', position: '', revision: 0 }} save={(content) => (content ? state.add('md', content) : Promise.resolve(true))} close={() => setOpen(false)} />
     </section>
   )
 }

@@ -16,15 +16,16 @@ export interface DocumentState {
   problem: string
   loading: boolean
   reload: () => Promise<void>
-  accept: (block: Block) => Promise<void>
-  revert: (block: Block) => Promise<void>
-  acceptAll: () => Promise<void>
-  revertAll: () => Promise<void>
-  edit: (block: Block, content: string) => Promise<void>
-  remove: (block: Block) => Promise<void>
-  move: (block: Block, afterId: string) => Promise<void>
-  add: (type: string, content: string, afterId?: string) => Promise<void>
-  rename: (title: string) => Promise<void>
+  /** What follows tells whether it was done; why not is in `problem`. */
+  accept: (block: Block) => Promise<boolean>
+  revert: (block: Block) => Promise<boolean>
+  acceptAll: () => Promise<boolean>
+  revertAll: () => Promise<boolean>
+  edit: (block: Block, content: string) => Promise<boolean>
+  remove: (block: Block) => Promise<boolean>
+  move: (block: Block, afterId: string) => Promise<boolean>
+  add: (type: string, content: string, afterId?: string) => Promise<boolean>
+  rename: (title: string) => Promise<boolean>
 }
 
 export interface LiveBlock extends Block {
@@ -75,15 +76,18 @@ export function useDocument(id: string | null): DocumentState {
   }, [isLoading, reload])
 
   const act = useCallback(async (doing: () => Promise<unknown>) => {
+    let done = true
     try {
       await doing()
       setProblem('')
     } catch (error) {
+      done = false
       const stale = error instanceof ApiError && error.status === 412
       setProblem(stale ? latest.current.docStale : problemWords(latest.current, error))
     }
     const kept = wanted.current
     if (kept) await api.get(kept).then((read) => wanted.current === kept && setDocument(read), () => undefined)
+    return done
   }, [api])
 
   const blocks = useMemo(() => withLive(document, run), [document, run])

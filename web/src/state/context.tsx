@@ -1,4 +1,4 @@
-import { createContext, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
+import { createContext, useContext, useEffect, useInsertionEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
 import { createChatApi, type ChatApi, type ChatApiOptions } from '../api/client'
 import type { CustomPayload, PageContext } from '../api/types'
 import type { Labels } from '../labels'
@@ -16,7 +16,7 @@ export interface ChatProviderProps extends ChatApiOptions {
   api?: ChatApi
   /** What the page shows; sent with every message. */
   context?: PageContext
-  /** Name under which this browser remembers the open chat; "default" when absent, nothing is remembered when empty. */
+  /** Name under which this browser remembers the open chat; "default" when absent, nothing is remembered when empty. Another name is another conversation. */
   storageKey?: string
   /** The model that is asked; the service's default when absent. */
   model?: string
@@ -31,14 +31,27 @@ export function ChatProvider({ children, api, context, storageKey = 'default', m
   const [latest] = useState(() => ({ options, model }))
   latest.options = options
   latest.model = model
-  const [store] = useState(() => new ChatStore({
-    api: api ?? createChatApi({
-      baseUrl: options.baseUrl, getToken: () => latest.options.getToken?.(), headers: async () => (await latest.options.headers?.()) ?? {}, fetch: options.fetch,
+  const place = JSON.stringify([storageKey, options.baseUrl ?? ''])
+  const make = () => ({
+    place,
+    store: new ChatStore({
+      api: api ?? createChatApi({
+        baseUrl: options.baseUrl, getToken: () => latest.options.getToken?.(), headers: async () => (await latest.options.headers?.()) ?? {}, fetch: options.fetch,
+      }),
+      storageKey, model: () => latest.model,
     }),
-    storageKey, model: () => latest.model,
-  }))
+  })
+  const [held, setHeld] = useState(make)
+  let { store } = held
+  // Another user, or another service: another conversation.
+  if (held.place !== place) {
+    const next = make()
+    store = next.store
+    setHeld(next)
+  }
   const shown = JSON.stringify(context ?? null)
-  useEffect(() => {
+  // Before the effects of what is below, so that what those add is added to it.
+  useInsertionEffect(() => {
     if (shown !== 'null') store.setContext(JSON.parse(shown) as PageContext)
   }, [store, shown])
   useEffect(() => {

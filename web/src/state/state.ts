@@ -1,4 +1,4 @@
-import type { Chat, ChatEventFrame, CustomPayload, Feedback, Message, MessageFrame } from '../api/types'
+import type { Attachment, Chat, ChatEventFrame, CustomPayload, Feedback, Message, MessageFrame } from '../api/types'
 import { emptyRun, reduceChatEvent, reduceRun, textOf, payloadsOf, type Outcome, type RunView } from './run'
 import { sectionsOf } from './view'
 
@@ -13,6 +13,12 @@ export interface Failure {
   message: string
   code: string
   retryable: boolean
+}
+
+/** A message that the service did not take, for the user to send again. */
+export interface Unsent {
+  message: string
+  attachments: Attachment[]
 }
 
 export type Link = 'idle' | 'connecting' | 'live' | 'reconnecting'
@@ -31,12 +37,14 @@ export interface ChatState {
   isOpening: boolean
   link: Link
   error: Failure | null
+  /** Waits for the composer to take it back. */
+  unsent: Unsent | null
   /** Leads to messages before the first one. */
   olderCursor: string | null
 }
 
 export const emptyState: ChatState = {
-  conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, olderCursor: null,
+  conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, unsent: null, olderCursor: null,
 }
 
 export type ChatEvent =
@@ -50,6 +58,10 @@ export type ChatEvent =
   | { type: 'chat_event'; event: ChatEventFrame; seq: number }
   | { type: 'link'; link: Link }
   | { type: 'failed'; failure: Failure }
+  | { type: 'noted'; failure: Failure }
+  | { type: 'returned'; failure: Failure | null; unsent: Unsent | null }
+  | { type: 'taken' }
+  | { type: 'stopping' }
   | { type: 'settled' }
   | { type: 'dismiss' }
   | { type: 'recalled'; messageId: string; view: RunView }
@@ -80,6 +92,14 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, link: event.link }
     case 'failed':
       return { ...state, run: null, isLoading: false, isOpening: false, link: 'idle', error: event.failure }
+    case 'noted':
+      return { ...state, error: event.failure }
+    case 'returned':
+      return { ...state, error: event.failure, unsent: event.unsent }
+    case 'taken':
+      return { ...state, unsent: null }
+    case 'stopping':
+      return { ...state, run: state.run && { ...state.run, status: 'Stopping...' } }
     case 'settled':
       return { ...state, run: null, isLoading: false, link: 'idle' }
     case 'dismiss':

@@ -5,7 +5,7 @@ import { newKey } from '../api/client'
 import { ClientTools } from './clientTools'
 import { emptyRun, reduceRun } from './run'
 import { showsMore } from './view'
-import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type GeneralChatMessage } from './state'
+import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
 
 /** Limits of a store. */
 export const STORE_LIMITS = {
@@ -49,20 +49,24 @@ export class ChatStore {
   private shown: ChatState = emptyState
   private readonly listeners = new Set<() => void>()
   private context: PageContext = {}
+  private added: PageContext = {}
+  /** What is read now: a chat, or the stream of a run. */
   private reader: AbortController | null = null
   private flushing: ReturnType<typeof setTimeout> | number | null = null
   private cost = 0
-  private readonly channel: BroadcastChannel | null
+  private channel: BroadcastChannel | null = null
   private recalling = Promise.resolve()
   private recalls = new AbortController()
   private readonly recalled = new Set<string>()
-  private lastRequest: { message: string; options: SendOptions } | null = null
+  /** What was sent last, and whether it became a run. */
+  private asked: { message: string; options: SendOptions; begun: boolean } | null = null
+  /** Set when the user stops a run that has no name yet. */
+  private stopping = false
 
   constructor(options: StoreOptions) {
     this.options = options
     this.api = options.api
     this.clientTools = new ClientTools(options.api, options.storageKey ?? '')
-    this.channel = options.storageKey && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(`chattray:${options.storageKey}`) : null
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -82,10 +86,13 @@ export class ChatStore {
     const seen = () => {
       if (document.visibilityState === 'visible') void this.refresh()
     }
-    this.channel?.addEventListener('message', heard)
+    const channel = this.options.storageKey && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(`chattray:${this.options.storageKey}`) : null
+    this.channel = channel
+    channel?.addEventListener('message', heard)
     globalThis.document?.addEventListener('visibilitychange', seen)
     return () => {
-      this.channel?.removeEventListener('message', heard)
+      channel?.close()
+      if (this.channel === channel) this.channel = null
       globalThis.document?.removeEventListener('visibilitychange', seen)
     }
   }
@@ -132,27 +139,32 @@ export class ChatStore {
     this.cost = performance.now() - start
   }
 
+  /** Adds to what the page shows; a key that is undefined takes its addition back. */
   updateContext(change: PageContext): void {
-    this.context = { ...this.context, ...change }
+    this.added = defined({ ...this.added, ...change })
   }
 
+  /** Says what the page shows. What was added stays, but for the keys that have another value now. */
   setContext(context: PageContext): void {
+    const changed = Object.keys(context).filter((key) => JSON.stringify(context[key]) !== JSON.stringify(this.context[key]))
+    this.added = defined({ ...this.added, ...Object.fromEntries(changed.map((key) => [key, undefined])) })
     this.context = context
   }
 
   getContext(): PageContext {
-    return this.context
+    return { ...this.context, ...this.added }
   }
 
   /** Sends a message and follows the answer to its end. It never throws: what goes wrong is in the state. */
   async sendMessage(message: string, options: SendOptions = {}): Promise<void> {
+    if (this.state.isOpening) await this.opened()
     if (this.state.isLoading) return
-    this.lastRequest = { message, options }
+    this.asked = { message, options, begun: false }
     const { conversationId } = this.state
     const tools = this.clientTools.specs()
     this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : this.mine(message, options), replaces: options.editMessageId ?? options.regenerateMessageId })
     const request: ChatRequest = {
-      message, context: this.context, interaction_type: options.interactionType ?? 'text_input',
+      message, context: this.getContext(), interaction_type: options.interactionType ?? 'text_input',
       ...(conversationId !== null && { conversation_id: conversationId }),
       ...(options.action && { action_metadata: { action_identifier: options.action.action, action_data: options.action.data ?? {} } }),
       ...(options.editMessageId && { edit_message_id: options.editMessageId }),
@@ -177,6 +189,7 @@ export class ChatStore {
     this.reader?.abort()
     const reader = new AbortController()
     this.reader = reader
+    this.stopping = false
     let told = false
     try {
       for await (const { data } of open(reader.signal)) {
@@ -186,7 +199,9 @@ export class ChatStore {
         const { run, conversationId } = this.state
         if (!told && run?.runId && conversationId !== null) {
           told = true
+          if (this.asked) this.asked.begun = true
           this.channel?.postMessage({ conversationId, runId: run.runId, replaces })
+          if (this.stopping) void this.stop()
         }
       }
       if (!reader.signal.aborted && this.state.run) await this.catchUp()
@@ -217,22 +232,26 @@ export class ChatStore {
     if (isAbort(error)) return
     const problem = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
     if (!(error instanceof ApiError)) console.error(error)
-    if (problem.code === 'busy' && this.state.conversationId !== null) {
-      const id = this.state.conversationId
-      this.dispatch({ type: 'settled' })
-      await this.open(id)
-    }
-    this.dispatch({ type: 'failed', failure: { message: problem.message, code: problem.code, retryable: problem.retryable } })
+    const failure = { message: problem.message, code: problem.code, retryable: problem.retryable }
+    const { conversationId } = this.state
+    if (problem.code !== 'busy' || conversationId === null || !this.asked) return this.dispatch({ type: 'failed', failure })
+    // The chat is answered elsewhere: that answer is followed, and the user gets the message back.
+    await this.open(conversationId, failure)
   }
 
-  /** Cancels the run under way; the partial answer is kept. */
+  /** Cancels the run under way; the partial answer is kept. A run without a name yet is cancelled as soon as it has one. */
   async stop(): Promise<void> {
     const runId = this.state.run?.runId
     if (!this.state.isLoading) return
+    if (!runId && this.state.link === 'connecting' && !this.stopping) {
+      this.stopping = true
+      return this.dispatch({ type: 'stopping' })
+    }
     if (!runId) {
       this.reader?.abort()
+      const unsent = this.takeBack()
       this.dispatch({ type: 'settled' })
-      return
+      return this.dispatch({ type: 'returned', failure: null, unsent })
     }
     try {
       await this.api.cancelRun(runId)
@@ -243,34 +262,75 @@ export class ChatStore {
     }
   }
 
-  /** Sends again what failed: answers the last question again, or repeats a request that never arrived. */
+  /** Does again what failed: repeats a request that never became a run, or answers the last question again. */
   async retry(): Promise<void> {
+    const { asked } = this
+    const { conversationId } = this.state
+    if (asked && !asked.begun && this.state.error) {
+      this.takeBack()
+      return this.sendMessage(asked.message, asked.options)
+    }
+    if (conversationId !== null && !this.answered()) {
+      await this.open(conversationId)
+      if (this.state.error) return
+    }
     const last = this.state.messages.at(-1)
-    const asked = this.state.messages.findLast((m) => m.role === 'user')
-    if (last?.role === 'assistant' && !last.id.startsWith('answer:')) return this.sendMessage('', { regenerateMessageId: last.id })
-    if (asked && !asked.id.startsWith(LOCAL_ID)) return this.sendMessage(asked.content, { editMessageId: asked.id })
-    if (asked && this.lastRequest) return this.sendMessage(this.lastRequest.message, { ...this.lastRequest.options, editMessageId: undefined, ...this.forget(asked.id) })
+    if (last?.role === 'user' && !this.state.isLoading) return this.sendMessage(last.content, { editMessageId: last.id })
+    if (last?.status === 'error') return this.sendMessage('', { regenerateMessageId: last.id })
+    this.dismissError()
+    return this.loadOlder()
   }
 
-  private forget(id: string): object {
-    this.state = { ...this.state, messages: this.state.messages.filter((m) => m.id !== id) }
-    return {}
+  /** Whether the last message is an answer that the service keeps. */
+  private answered(): boolean {
+    const last = this.state.messages.at(-1)
+    return last?.role === 'assistant' && !last.id.startsWith('answer:')
   }
 
-  /** Opens a chat and goes on with its running answer, if there is one. */
-  async open(conversationId: number): Promise<void> {
+  /** Takes a message that never became a run out of the conversation. */
+  private takeBack(): Unsent | null {
+    const { asked } = this
+    if (!asked || asked.begun) return null
+    this.asked = null
+    this.state = { ...this.state, messages: this.state.messages.filter((m) => !m.id.startsWith(LOCAL_ID)) }
+    return asked.options.action || asked.message === '' ? null : { message: asked.message, attachments: asked.options.attachments ?? [] }
+  }
+
+  /** Opens a chat and goes on with its running answer, if there is one. A message to it that was not sent goes back to the composer. */
+  async open(conversationId: number, failure: Failure | null = null): Promise<void> {
     this.disconnect()
-    if (this.state.conversationId !== conversationId) this.state = { ...emptyState, conversationId }
+    const reader = new AbortController()
+    this.reader = reader
+    const unsent = this.takeBack()
+    const elsewhere = this.state.conversationId !== conversationId
+    if (elsewhere) this.state = { ...emptyState, conversationId }
     this.dispatch({ type: 'opening' })
     try {
-      const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize })
-      if (this.state.conversationId !== conversationId) return
+      const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal)
+      if (reader.signal.aborted) return
       this.dispatch({ type: 'opened', chat })
-      if (chat.active_run_id) await this.attach(chat.active_run_id)
+      const following = chat.active_run_id ? this.attach(chat.active_run_id) : undefined
+      const arrived = unsent?.message === chat.messages?.findLast((m) => m.role === 'user')?.content
+      if (failure || (unsent && !elsewhere && !arrived)) this.dispatch({ type: 'returned', failure, unsent: arrived ? null : unsent })
+      await following
     } catch (error) {
+      if (reader.signal.aborted) return
       if (error instanceof ApiError && error.status === 404) this.newChat()
       else await this.refused(error)
+    } finally {
+      if (this.reader === reader) this.reader = null
     }
+  }
+
+  /** Waits until the chat that is being opened is there. */
+  private opened(): Promise<void> {
+    return new Promise((resolve) => {
+      const leave = this.subscribe(() => {
+        if (this.state.isOpening) return
+        leave()
+        resolve()
+      })
+    })
   }
 
   /** Follows a run of the open chat from its beginning. */
@@ -285,6 +345,7 @@ export class ChatStore {
     if (conversationId === null || isLoading || isOpening) return
     const chat = await this.api.getChat(conversationId, { limit: 1 }).catch(() => null)
     const known = this.state.messages.at(-1)?.id
+    if (known?.startsWith(LOCAL_ID)) return
     if (!chat || this.state.isLoading || this.state.conversationId !== conversationId) return
     if (chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
   }
@@ -320,13 +381,18 @@ export class ChatStore {
   async loadOlder(): Promise<void> {
     const { conversationId, olderCursor } = this.state
     if (conversationId === null || !olderCursor) return
-    const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize, cursor: olderCursor })
-    if (this.state.olderCursor === olderCursor) this.dispatch({ type: 'older', chat })
+    try {
+      const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize, cursor: olderCursor })
+      if (this.state.conversationId === conversationId && this.state.olderCursor === olderCursor) this.dispatch({ type: 'older', chat })
+    } catch (error) {
+      const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
+      this.dispatch({ type: 'noted', failure: { message, code, retryable } })
+    }
   }
 
   newChat(): void {
     this.disconnect()
-    this.lastRequest = null
+    this.asked = null
     this.dispatch({ type: 'reset' })
     this.flush()
     this.remember()
@@ -334,6 +400,13 @@ export class ChatStore {
 
   dismissError(): void {
     this.dispatch({ type: 'dismiss' })
+  }
+
+  /** Gives a message that could not be sent back to the composer, once. */
+  takeUnsent(): Unsent | null {
+    const { unsent } = this.state
+    if (unsent) this.dispatch({ type: 'taken' })
+    return unsent
   }
 
   async feedback(messageId: string, rating: 'up' | 'down', comment?: string): Promise<void> {
@@ -358,33 +431,48 @@ export class ChatStore {
   }
 
   async remove(conversationId: number): Promise<void> {
-    await this.api.deleteChat(conversationId)
+    await this.api.deleteChat(conversationId).catch((error: unknown) => {
+      if (!(error instanceof ApiError && error.status === 404)) throw error
+    })
     if (conversationId === this.state.conversationId) this.newChat()
   }
 
-  /** Opens the chat that this tab had open. */
+  /** Takes up what disconnect let go of; else opens the chat that this tab had open, or in a new tab the last one. */
   async restore(): Promise<void> {
-    const id = Number(this.storage()?.getItem(this.itemKey()) ?? '')
-    if (Number.isInteger(id) && id > 0 && this.state.conversationId === null && !this.state.isLoading) await this.open(id)
+    if (this.reader) return
+    const { conversationId, isLoading, isOpening } = this.state
+    if (conversationId !== null) return isLoading || isOpening ? this.open(conversationId) : undefined
+    if (isLoading) return this.dispatch({ type: 'settled' })
+    const id = Number(this.remembered())
+    if (Number.isInteger(id) && id > 0) await this.open(id)
   }
 
+  /** Each tab has its chat; a new one begins with that of the tab that was used last. */
   private remember(): void {
-    const storage = this.storage()
-    if (!storage) return
-    const id = this.state.conversationId
-    if (id === null) storage.removeItem(this.itemKey())
-    else if (storage.getItem(this.itemKey()) !== String(id)) storage.setItem(this.itemKey(), String(id))
+    if (!this.options.storageKey) return
+    const id = String(this.state.conversationId ?? '')
+    try {
+      if (sessionStorage.getItem(this.itemKey()) === id) return
+      sessionStorage.setItem(this.itemKey(), id)
+      localStorage.setItem(this.itemKey(), id)
+    } catch {
+      // without storage a reload begins a new chat
+    }
+  }
+
+  private remembered(): string | null {
+    try {
+      return this.options.storageKey ? (sessionStorage.getItem(this.itemKey()) ?? localStorage.getItem(this.itemKey())) : null
+    } catch {
+      return null
+    }
   }
 
   private itemKey(): string {
     return `chattray:${this.options.storageKey}:conversation`
   }
+}
 
-  private storage(): Storage | null {
-    try {
-      return this.options.storageKey ? globalThis.localStorage : null
-    } catch {
-      return null
-    }
-  }
+function defined(context: PageContext): PageContext {
+  return Object.fromEntries(Object.entries(context).filter(([, value]) => value !== undefined))
 }
