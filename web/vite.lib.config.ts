@@ -14,7 +14,11 @@ export default defineConfig({
     lib: { entry: ['src/index.ts', 'src/styles.ts'], formats: ['es'], cssFileName: 'chattray' },
     rolldownOptions: {
       external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('\0'),
-      output: { preserveModules: true, preserveModulesRoot: 'src', entryFileNames: '[name].js' },
+      output: {
+        preserveModules: true, preserveModulesRoot: 'src', entryFileNames: '[name].js',
+        // Frameworks that render on a server are told which modules are for the browser.
+        banner: (chunk) => (/\.tsx$|\/use[A-Z]\w*\.ts$/.test(chunk.facadeModuleId ?? '') ? "'use client'" : ''),
+      },
     },
   },
 })

@@ -1,0 +1,12 @@
+// Finishes the package: its types name the files that they mean, as Node's own resolution wants it.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const lib = fileURLToPath(new URL('../lib', import.meta.url))
+for (const entry of readdirSync(lib, { recursive: true })) {
+  if (!entry.endsWith('.d.ts')) continue
+  const path = join(lib, entry)
+  const text = readFileSync(path, 'utf8')
+  writeFileSync(path, text.replace(/(\bfrom |\bimport\()(['"])(\.{1,2}\/[^'"]+)\2/g, '$1$2$3.js$2'))
+}
