@@ -145,6 +145,23 @@ test('chats are searched, opened, renamed and deleted', async () => {
   assert.deepEqual(items, [])
 })
 
+test('earlier messages come in above, and what is read stays where it is', async () => {
+  await page.hasText('How can I help?')
+  const conversation_history = Array.from({ length: 70 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: `Message ${i}. ${'More words. '.repeat(i % 7)}` }))
+  const { conversation_id } = await call(server.url, 'POST', '/api/chat', { message: 'Earlier and earlier', conversation_history })
+  await page.button('Chats').click()
+  await page.getByText('Message 0.').first().click()
+  await page.button('Earlier messages').waitFor()
+  await page.log.evaluate((e) => e.scrollTo(0, 0))
+  const first = page.getByText((await call(server.url, 'GET', `/api/chats/${conversation_id}?limit=50`)).messages[0].content.slice(0, 11)).first()
+  const place = async () => (await first.boundingBox()).y
+  const before = await place()
+  await page.button('Earlier messages').click()
+  await page.getByText('Message 1.').first().waitFor({ state: 'attached' })
+  const moved = Math.abs((await place()) - before)
+  assert.ok(moved < 60, `it moved by ${moved} pixels`)
+})
+
 test('an answer is judged and copied', async () => {
   await page.ask('hello')
   await page.settled()

@@ -91,6 +91,46 @@ test('tables, images and charts of all kinds load nothing and run nothing', asyn
   await page.context().close()
 })
 
+test('a block is deleted only on a second word, and what was written is not lost when it cannot be kept', async () => {
+  const made = await call(server.url, 'POST', '/api/documents', { title: 'Care' })
+  const block = await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'md', content: 'As it was.' })
+  const page = await chromium.open(`${server.url}/#/document/${made.id}`)
+  await page.button('Delete the block').click()
+  await page.button('Cancel').click()
+  await page.hasText('As it was.')
+  await page.button('Edit the block').click()
+  await call(server.url, 'PATCH', `/api/blocks/${block.id}`, { content: 'Changed elsewhere.' })
+  await page.getByLabel('Content').fill('My long thought.')
+  await page.button('Save').click()
+  await page.hasText('The document has changed meanwhile')
+  assert.equal(await page.getByLabel('Content').inputValue(), 'My long thought.')
+  await page.button('Save').click()
+  await page.locator('.ct-block').getByText('My long thought.').waitFor()
+  await page.button('Delete the block').click()
+  await page.getByRole('group', { name: 'Delete this block?' }).getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('This document is empty.').waitFor()
+  await page.button('Rename the document').click()
+  await page.getByLabel('Title').fill('With care')
+  await page.locator('.app-head').click()
+  await until('the title is kept', async () => (await call(server.url, 'GET', `/api/documents/${made.id}`)).title === 'With care')
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
+test('a chart takes the width that there is', async () => {
+  const made = await call(server.url, 'POST', '/api/documents', { title: 'Width' })
+  await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } } })
+  const page = await chromium.open(`${server.url}/#/document/${made.id}`, { viewport: { width: 740, height: 360 }, storage: {} })
+  const fits = () => page.locator('.ct-chart-box').evaluate((box) => Math.abs((box.querySelector('canvas')?.clientWidth ?? 0) - box.clientWidth) < 3)
+  await until('the chart fits', fits)
+  for (const [width, height] of [[360, 740], [740, 360]]) {
+    await page.setViewportSize({ width, height })
+    await until(`the chart fits ${width} pixels`, fits)
+  }
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
 test('a chart takes the colours of the theme, whoever changes it', async () => {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Colours' })
   await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } } })

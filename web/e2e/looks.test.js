@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import { browser, service } from './world.js'
+import { browser, call, service, until } from './world.js'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 let server, chromium
@@ -28,6 +28,8 @@ for (const scheme of ['light', 'dark']) {
         await page.shot(`${name}-${scheme}-${size}`)
         assert.deepEqual(await findings(page), [], name)
         assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false, `${name} is too wide`)
+        const wide = await page.locator('.ct-list, .ct-history, .ct-panel-body').evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.className))
+        assert.deepEqual(wide, [], `${name} scrolls sideways`)
       }
       if (size === 'narrow') {
         await look('page')
@@ -58,6 +60,18 @@ for (const scheme of ['light', 'dark']) {
       await page.button('Chats').click()
       await page.locator('.ct-chat-row').first().waitFor()
       await look('history')
+      const row = page.locator('.ct-chat-row').filter({ hasText: 'Propose a schema' }).first()
+      await row.hover()
+      await row.getByRole('button', { name: /^Rename/ }).click()
+      await page.getByRole('textbox', { name: 'Rename' }).fill('A title that is much longer than the row is wide, so that it has to be cut somewhere')
+      await look('rename')
+      await page.getByRole('textbox', { name: 'Rename' }).press('Enter')
+      await page.getByRole('button', { name: /^Delete: A title/ }).first().hover()
+      await look('renamed')
+      await page.getByRole('button', { name: /^Delete: A title/ }).first().click()
+      await page.getByRole('group', { name: 'Delete this chat?' }).waitFor()
+      await look('delete')
+      await page.button('Cancel').click()
       await page.button('Back').click()
       await page.button('More options').click()
       await look('menu')
@@ -115,8 +129,14 @@ test('everything can be done with the keyboard alone', async () => {
   await page.keyboard.press('Enter')
   await page.settled()
   await page.locator('.ct-panel').waitFor()
+  assert.equal(await focused(), 'Message', 'a panel that opens by itself leaves the focus where it is')
   await page.keyboard.press('Escape')
   assert.equal(await page.locator('.ct-panel').count(), 0)
+  await reach('10 reports', 'Shift+Tab')
+  await page.keyboard.press('Enter')
+  await until('the panel that was asked for has the focus', async () => (await focused()) === 'Reports')
+  await page.keyboard.press('Escape')
+  assert.match(await focused(), /^10 reports/, 'the focus is back where the panel was opened')
   await reach('list_reports', 'Shift+Tab')
   await page.keyboard.press('Enter')
   await page.hasText('10 reports, newest first')
@@ -128,9 +148,82 @@ test('everything can be done with the keyboard alone', async () => {
   await reach('Chats', 'Shift+Tab')
   await page.keyboard.press('Enter')
   assert.equal(await focused(), 'Search chats')
+  await reach('Rename')
+  const rename = await focused()
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Escape')
+  assert.equal(await focused(), rename)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  assert.equal(await focused(), 'Delete')
+  await page.keyboard.press('Enter')
+  await until('the list has the focus when the row is gone', async () => (await focused()) === 'Chats')
   await page.keyboard.press('Escape')
   await page.input.waitFor()
+  assert.equal(await focused(), 'Message')
+  await reach('Close the chat', 'Shift+Tab')
+  await page.keyboard.press('Enter')
+  assert.equal(await focused(), 'Open the chat')
+  await page.keyboard.press('Enter')
+  await until('the tray that was opened has the focus', async () => (await focused()) === 'Message')
   assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
+test('with forced colours one sees where the focus is, and what is chosen', async () => {
+  const page = await chromium.open(`${server.url}/#/streams`, { forcedColors: 'active' })
+  await page.hasText('How can I help?')
+  const outline = () => page.evaluate(() => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement.closest('.ct-composer') ?? document.activeElement)
+    return `${outlineStyle} ${outlineWidth}`
+  })
+  await page.input.focus()
+  assert.equal(await outline(), 'solid 2px', 'the composer')
+  for (let i = 0; i < 8; i++) {
+    await page.keyboard.press('Shift+Tab')
+    assert.equal(await outline(), 'solid 2px', await page.evaluate(() => document.activeElement.outerHTML))
+  }
+  await page.button('Chats').click()
+  assert.match(await page.locator('[aria-pressed=true]').evaluate((e) => getComputedStyle(e).outlineStyle), /solid/)
+  await page.shot('forced-colours')
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
+test('the styles of the page around end at the tray, whatever they say of elements', async () => {
+  const page = await chromium.open(`${server.url}/#/streams`, { bypassCSP: true })
+  await page.ask('markdown')
+  await page.settled()
+  await page.ask('List the research streams')
+  await page.settled()
+  await page.locator('.ct-panel').waitFor()
+  await page.mouse.move(2, 2)
+  await page.evaluate(() => document.activeElement.blur())
+  // Beside the page's own root, as in an application that has none.
+  await page.evaluate(() => document.body.append(document.querySelector('.app-body > .ct-root')))
+  await page.addStyleTag({ content: '.app { display: none !important } body > .ct-root { position: fixed !important; inset: 0 0 0 auto }' })
+  const look = () => page.locator('body > .ct-root, body > .ct-root *').evaluateAll((all) => all.map((e) => {
+    const style = getComputedStyle(e)
+    return { of: `${e.tagName}.${e.getAttribute('class')}`, values: Object.fromEntries([...style].filter((name) => !name.startsWith('--') && !/animation|transition/.test(name)).map((name) => [name, style.getPropertyValue(name)])) }
+  }))
+  await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finish())))
+  const before = await look()
+  await page.addStyleTag({ content: `
+    *, ::before, ::after { margin: 0; padding: 0; border: 0 solid red; box-sizing: content-box; letter-spacing: 1px }
+    body { font: italic 700 22px/2 serif; text-transform: uppercase; letter-spacing: 3px; word-spacing: 9px; color: fuchsia; text-align: center; text-shadow: 1px 1px red; white-space: nowrap }
+    div, section, header, aside, article { background: papayawhip; line-height: 3; position: relative; padding: 30px; overflow: visible }
+    button, [type='button'], [type='submit'] { background: hotpink; color: lime; border: 5px dashed; text-transform: uppercase; padding: 22px; min-width: 200px; float: left }
+    input, textarea, select, input[type='checkbox'] { width: 100%; border: 4px solid red; background: yellow; height: 80px }
+    a, a:link { color: red; text-decoration: overline } h1, h2, h3, h4 { font-size: 44px; margin: 40px; color: green } p { margin: 30px; font-size: 30px }
+    ul, ol { list-style: none; margin: 50px } li { float: left } table { border: 10px solid; width: 50% } td, th { padding: 40px; text-align: right }
+    pre, code { font-size: 30px; color: red; background: black } img, svg { display: block; width: 100px; height: 100px } svg * { fill: red; stroke: red }
+    form { display: inline; background: red } span, strong, em, small, time { color: orange; font-size: 30px } hr { height: 20px; background: red } details, summary { color: red }
+  ` })
+  const changed = (await look()).flatMap(({ of, values }, i) => Object.keys(values).filter((name) => values[name] !== before[i].values[name]).map((name) => `${of} ${name}: ${before[i].values[name]} > ${values[name]}`))
+  assert.deepEqual(changed.slice(0, 10), [])
+  await page.addStyleTag({ content: '.ct-bubble { background: rgb(1, 2, 3) } .ct-root { --ct-accent: rgb(4, 5, 6) } .ct-root .ct-send { border-radius: 3px }' })
+  assert.equal(await page.answers.first().locator('.ct-bubble').evaluate((e) => getComputedStyle(e).backgroundColor), 'rgb(1, 2, 3)', 'what names a class of the tray counts')
+  assert.equal(await page.locator('.ct-send').evaluate((e) => getComputedStyle(e).borderRadius), '3px')
   await page.context().close()
 })
 

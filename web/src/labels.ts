@@ -121,6 +121,8 @@ export const defaultLabels = {
   announceError: 'The answer failed.',
   announcePanel: (title: string) => `${title} opened beside the chat.`,
   announceTool: (tool: string) => `Running ${tool}.`,
+  footnotes: 'Footnotes',
+  footnoteBack: (n: number) => `Back to reference ${n}`,
   imageShow: (host: string) => `Show image from ${host}`,
   imageFailed: 'The image could not be shown.',
   applyToDocument: 'Add to document',

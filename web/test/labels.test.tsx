@@ -63,7 +63,7 @@ describe('with every label replaced', () => {
   })
 
   it('an answer with everything has none', async () => {
-    const text = 'α ![ι](https://1.2/3.png)\n\n```\nγ\n```\n\n| δ |\n|---|\n| 1 |'
+    const text = 'α ![ι](https://1.2/3.png)\n\n```\nγ\n```\n\n| δ |\n|---|\n| 1 |\n\nφ[^1]\n\n[^1]: ζ'
     const payload = {
       message: `[[tool:0]]\n\n${text}`, warnings: ['ν'], stop_reason: 'max_tokens', usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
       tool_history: [{ tool_name: 'τ', input: { a: 'ξ' }, output: '', tool_use_id: 't', duration_ms: 4 }],

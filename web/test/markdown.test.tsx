@@ -1,4 +1,5 @@
 import { render } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { partialTexts } from '../src/documents/partial'
@@ -34,6 +35,22 @@ describe('splitting', () => {
 })
 
 describe('Markdown', () => {
+  it('counts footnotes over the whole text, and leads to them and back without touching the page’s address', async () => {
+    const text = 'First[^a].\n\nSecond[^b], and again[^a].\n\n[^a]: Source one\n[^b]: Source two\n'
+    const { container } = render(<><Markdown text={text} /><Markdown text={text} /></>)
+    const second = container.querySelectorAll<HTMLElement>('.ct-md')[1]!
+    expect([...second.querySelectorAll('sup a')].map((a) => a.textContent)).toEqual(['1', '2', '1'])
+    expect(second.querySelectorAll('section')).toHaveLength(1)
+    expect([...second.querySelectorAll('section li')].map((li) => li.textContent?.trim().slice(0, 10))).toEqual(['Source one', 'Source two'])
+    location.hash = '#/route'
+    const user = userEvent.setup()
+    await user.click(second.querySelectorAll('sup a')[1]!)
+    expect(document.activeElement).toBe(second.querySelectorAll('section li')[1]!.querySelector('a'))
+    await user.click(document.activeElement!)
+    expect(document.activeElement).toBe(second.querySelectorAll('sup a')[1])
+    expect(location.hash).toBe('#/route')
+  })
+
   it('shows nothing of HTML, dead links and no image', () => {
     const { container } = render(<Markdown text={texts[1]!} />)
     expect(container.querySelectorAll('script, iframe, img, style, svg[onload]')).toHaveLength(0)

@@ -112,7 +112,7 @@ export function Banner({ state, notice, onDismissNotice }: { state: ChatState; n
       {state.error && !inPlace && (
         <div className="ct-note" data-tone="error" role="alert">
           <WarnIcon /><div><strong>{labels.errorTitle}</strong><span>{failureWords(labels, state.error.code, state.error.message)}</span></div>
-          {state.error.code !== 'busy' && (state.messages.length > 0 || state.conversationId !== null) && <button type="button" className="ct-button ct-small" onClick={() => void store.retry()}><RetryIcon />{labels.retry}</button>}
+          {!state.error.aside && (state.messages.length > 0 || state.conversationId !== null) && <button type="button" className="ct-button ct-small" onClick={() => void store.retry()}><RetryIcon />{labels.retry}</button>}
           <IconButton label={labels.dismiss} onClick={() => store.dismissError()}><CloseIcon /></IconButton>
         </div>
       )}

@@ -18,11 +18,12 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
   const labels = useLabels()
   const box = useRef<HTMLDivElement>(null)
   const colours = useColours(box)
+  const width = useWidth(box)
   const described = typeof spec.description === 'string' ? spec.description : typeof spec.title === 'string' ? spec.title : labels.chart
   const [problem, setProblem] = useState<'' | 'chartFailed' | 'chartEmpty'>('')
   useEffect(() => {
     const element = box.current
-    if (!element) return
+    if (!element || width === 0) return
     let view: View | null = null
     let gone = false
     const draw = async () => {
@@ -36,7 +37,7 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
       view?.finalize()
       element.replaceChildren()
     }
-  }, [csv, spec, colours, described])
+  }, [csv, spec, colours, described, width])
   return (
     <>
       <div ref={box} className="ct-chart-box" role="img" aria-label={described} hidden={problem !== ''} />
@@ -46,6 +47,21 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
 }
 
 class NoData extends Error {}
+
+/** The width that there is; a chart is drawn anew for another one. */
+function useWidth(box: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0)
+  useEffect(() => {
+    const element = box.current
+    if (!element) return
+    const look = () => element.clientWidth > 0 && setWidth(element.clientWidth)
+    look()
+    const sizes = new ResizeObserver(look)
+    sizes.observe(element)
+    return () => sizes.disconnect()
+  }, [box])
+  return width
+}
 
 /** Changes with the colours of the page, whatever changed them: the theme, the system, or the host's own styles. */
 function useColours(box: RefObject<HTMLElement | null>): string {

@@ -192,7 +192,7 @@ function AddBlock({ state }: { state: DocumentState }) {
   const [open, setOpen] = useState(false)
   if (!open) return <button type="button" className="ct-button ct-small ct-doc-add" onClick={() => setOpen(true)}><PlusIcon />{labels.blockAdd}</button>
   return (
-    <section className="ct-block">
+    <section className="ct-block" tabIndex={-1}>
       <EditBlock block={{ id: '', type: 'md', state: 'clean', position: '', revision: 0 }} save={(content) => (content ? state.add('md', content) : Promise.resolve(true))} close={() => setOpen(false)} />
     </section>
   )

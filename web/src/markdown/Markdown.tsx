@@ -1,11 +1,11 @@
-import { Component, memo, useMemo, useRef, useState, type ComponentProps, type ReactNode } from 'react'
+import { Component, memo, useMemo, useRef, useState, type ComponentProps, type MouseEvent, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
 import remarkGfm from 'remark-gfm'
 import remend from 'remend'
 import { CheckIcon, CopyIcon, ExternalIcon, ImageIcon } from '../components/icons'
 import { useLabels } from '../state/ui'
-import { definitionsOf, emptySplit, fencedCode, splitMarkdown, tooDeep } from './split'
+import { definitionsOf, emptySplit, fencedCode, hasFootnotes, splitMarkdown, tooDeep } from './split'
 
 /**
  * Text of a model as Markdown. There is no raw HTML, no link but http, https and mailto, and no image is fetched before
@@ -13,8 +13,11 @@ import { definitionsOf, emptySplit, fencedCode, splitMarkdown, tooDeep } from '.
  */
 export const Markdown = memo(function Markdown({ text, streaming = false }: { text: string; streaming?: boolean }) {
   const last = useRef(emptySplit)
-  const split = useMemo(() => (last.current = splitMarkdown(text, last.current)), [text])
-  const definitions = useMemo(() => (streaming ? '' : definitionsOf(text)), [text, streaming])
+  const parts = useMemo(() => (last.current = splitMarkdown(text, last.current)), [text])
+  // Footnotes count over the whole text, and stand at its end.
+  const whole = useMemo(() => !streaming && hasFootnotes(text), [text, streaming])
+  const split = whole ? { chunks: [text] } : parts
+  const definitions = useMemo(() => (streaming || whole ? '' : definitionsOf(text)), [text, streaming, whole])
   return (
     <div className="ct-md" dir="auto" data-long={split.chunks.length > GROUP || undefined}>
       {Array.from({ length: Math.ceil(split.chunks.length / GROUP) }, (_, group) => (
@@ -32,20 +35,27 @@ export const Markdown = memo(function Markdown({ text, streaming = false }: { te
 const GROUP = 24
 
 const Chunk = memo(function Chunk({ text, streaming, definitions }: { text: string; streaming: boolean; definitions: string }) {
+  const labels = useLabels()
   const code = fencedCode(text)
   if (code) return <CodeBlock language={code.language} code={code.code} />
   if (tooDeep(text)) return <pre className="ct-plain">{text}</pre>
   const source = streaming ? remend(text) : definitions ? `${text}\n\n${definitions}` : text
   return (
     <Boundary text={text}>
-      <ReactMarkdown remarkPlugins={plugins} rehypePlugins={rehypePlugins} components={components} urlTransform={safeUrl}>{source}</ReactMarkdown>
+      <ReactMarkdown
+        remarkPlugins={plugins} rehypePlugins={rehypePlugins} remarkRehypeOptions={{ clobberPrefix: '', footnoteLabel: labels.footnotes, footnoteBackLabel: (n) => labels.footnoteBack(n + 1) }}
+        components={components} urlTransform={safeUrl}
+      >{source}</ReactMarkdown>
     </Boundary>
   )
 })
 
+/** Begins the ids of a text, which are its own: those of the page stay apart. */
+const ID_PREFIX = 'ct-'
+
 const plugins: ComponentProps<typeof ReactMarkdown>['remarkPlugins'] = [[remarkGfm, { singleTilde: false }]]
 const rehypePlugins: ComponentProps<typeof ReactMarkdown>['rehypePlugins'] = [[rehypeSanitize, {
-  ...defaultSchema, clobberPrefix: 'ct-', protocols: { href: ['http', 'https', 'mailto'], src: ['http', 'https'] },
+  ...defaultSchema, clobberPrefix: ID_PREFIX, protocols: { href: ['http', 'https', 'mailto'], src: ['http', 'https'] },
 }]]
 
 /** The address if it may be followed, else an empty one. */
@@ -62,7 +72,11 @@ export function safeUrl(url: string): string {
 }
 
 const components: Components = {
-  a: ({ href, children }) => (href ? <a href={href} target={href.startsWith('#') ? undefined : '_blank'} rel="noopener noreferrer nofollow">{children}</a> : <span className="ct-dead-link">{children}</span>),
+  a: ({ href, id, children, 'aria-label': label }) => {
+    if (!href) return <span className="ct-dead-link">{children}</span>
+    if (href.startsWith('#')) return <a href={href} id={id} aria-label={label} onClick={follow}>{children}</a>
+    return <a href={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a>
+  },
   img: ({ src, alt }) => <RemoteImage src={typeof src === 'string' ? src : ''} alt={alt ?? ''} />,
   pre: ({ node }) => {
     const code = node?.children[0]
@@ -74,6 +88,17 @@ const components: Components = {
   },
   table: ({ children }) => <div className="ct-table" tabIndex={0} role="group"><table>{children}</table></div>,
   input: ({ checked, type }) => (type === 'checkbox' ? <input type="checkbox" checked={checked ?? false} disabled readOnly aria-label={checked ? '✓' : '–'} /> : null),
+}
+
+/** Goes to a footnote or back. The page's address stays as it is: it may be the page's route. */
+function follow(e: MouseEvent<HTMLAnchorElement>): void {
+  e.preventDefault()
+  const id = ID_PREFIX + decodeURIComponent(e.currentTarget.hash.slice(1))
+  const target = [...(e.currentTarget.closest('.ct-md')?.querySelectorAll<HTMLElement>('[id]') ?? [])].find((element) => element.id === id)
+  if (!target) return
+  target.scrollIntoView({ block: 'nearest' })
+  const link = target.matches('a') ? target : target.querySelector<HTMLElement>('a[href^="#"]')
+  link?.focus({ preventScroll: true })
 }
 
 /** An image of the model's choosing: a button until the reader asks for it. */
@@ -131,6 +156,7 @@ export async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
+    const before = document.activeElement
     const field = document.createElement('textarea')
     field.value = text
     field.className = 'ct-offscreen'
@@ -138,6 +164,7 @@ export async function copyText(text: string): Promise<boolean> {
     field.select()
     const done = document.execCommand('copy')
     field.remove()
+    if (before instanceof HTMLElement) before.focus({ preventScroll: true })
     return done
   }
 }

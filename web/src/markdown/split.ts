@@ -83,6 +83,11 @@ export function definitionsOf(text: string): string {
 
 const MAX_DEFINITIONS = 200
 
+/** Whether a text has notes at its end that it refers to. */
+export function hasFootnotes(text: string): boolean {
+  return /^ {0,3}\[\^[^\]\s]{1,200}\]:/m.test(text) && !tooDeep(text)
+}
+
 /** A chunk that is nothing but fenced code; parsing it as Markdown would cost its length at every token. */
 export function fencedCode(chunk: string): { language: string; code: string } | null {
   const head = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]{0,40})[^\n`]*\n/.exec(chunk)

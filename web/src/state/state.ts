@@ -13,6 +13,8 @@ export interface Failure {
   message: string
   code: string
   retryable: boolean
+  /** It does not concern the last question, so that there is nothing to try again. */
+  aside?: boolean
 }
 
 /** A message that the service did not take, for the user to send again. */
@@ -66,7 +68,7 @@ export type ChatEvent =
   | { type: 'dismiss' }
   | { type: 'recalled'; messageId: string; view: RunView }
   | { type: 'renamed'; title: string }
-  | { type: 'feedback'; messageId: string; feedback: Feedback }
+  | { type: 'feedback'; messageId: string; feedback: Feedback | undefined }
   | { type: 'resolved'; payloadId: string; outcome: 'accepted' | 'rejected' }
 
 /** The one reducer: live streams, replays and tests go through it. It is pure. */

@@ -236,7 +236,7 @@ export class ChatStore {
     const { conversationId } = this.state
     if (problem.code !== 'busy' || conversationId === null || !this.asked) return this.dispatch({ type: 'failed', failure })
     // The chat is answered elsewhere: that answer is followed, and the user gets the message back.
-    await this.open(conversationId, failure)
+    await this.open(conversationId, { ...failure, aside: true })
   }
 
   /** Cancels the run under way; the partial answer is kept. A run without a name yet is cancelled as soon as it has one. */
@@ -277,8 +277,6 @@ export class ChatStore {
     const last = this.state.messages.at(-1)
     if (last?.role === 'user' && !this.state.isLoading) return this.sendMessage(last.content, { editMessageId: last.id })
     if (last?.status === 'error') return this.sendMessage('', { regenerateMessageId: last.id })
-    this.dismissError()
-    return this.loadOlder()
   }
 
   /** Whether the last message is an answer that the service keeps. */
@@ -385,9 +383,14 @@ export class ChatStore {
       const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize, cursor: olderCursor })
       if (this.state.conversationId === conversationId && this.state.olderCursor === olderCursor) this.dispatch({ type: 'older', chat })
     } catch (error) {
-      const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
-      this.dispatch({ type: 'noted', failure: { message, code, retryable } })
+      this.note(error)
     }
+  }
+
+  /** Shows what went wrong beside the conversation. */
+  private note(error: unknown): void {
+    const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
+    this.dispatch({ type: 'noted', failure: { message, code, retryable, aside: true } })
   }
 
   newChat(): void {
@@ -413,8 +416,15 @@ export class ChatStore {
     const { conversationId } = this.state
     if (conversationId === null) return
     const feedback = { rating, ...(comment && { comment }) }
+    const before = this.state.messages.find((m) => m.id === messageId)?.feedback
     this.dispatch({ type: 'feedback', messageId, feedback })
-    await this.api.postFeedback(conversationId, messageId, feedback)
+    try {
+      await this.api.postFeedback(conversationId, messageId, feedback)
+    } catch (error) {
+      this.dispatch({ type: 'feedback', messageId, feedback: before })
+      this.note(error)
+      throw error
+    }
   }
 
   /** Keeps the decision about a payload, so that it does not come back. */
