@@ -153,6 +153,7 @@ describe('an approval', () => {
     await ask(user, 'x')
     const group = await screen.findByRole('group', { name: 'May I do this?' })
     expect(group.textContent).toContain('delete_all')
+    expect(screen.getAllByRole('status')[0]!.textContent).toBe('Waiting for your approval of delete_all…')
     await user.click(within(group).getByRole('button', { name: 'Approve' }))
     await screen.findByText('Done.')
     expect(calls.find((c) => c.path.includes('approvals'))).toMatchObject({ path: '/api/chat/runs/run-9/approvals/ap1', body: { approved: true } })

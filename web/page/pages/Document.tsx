@@ -38,8 +38,10 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
       (error: unknown) => setProblem(error instanceof Error ? error.message : ''),
     )
   }
+  const [removing, setRemoving] = useState<string | null>(null)
   const remove = () => {
     if (!id) return
+    setRemoving(null)
     api.documents.remove(id).then(
       () => {
         go('document')
@@ -75,7 +77,13 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
       {!id && list.data && <p className="ct-muted ct-center">There is no document yet. Make one, or ask the assistant to write one.</p>}
       {id && (
         <div className="app-paper">
-          <DocumentPane state={state} theme={theme} toolbar={<><button type="button" className="ct-button ct-small" onClick={() => void save()}>Export</button><button type="button" className="ct-button ct-small" onClick={remove}>Delete</button></>} />
+          <DocumentPane state={state} theme={theme} toolbar={removing === id ? (
+            <span className="ct-row" role="group" aria-label="Delete this document?">
+              <span>Delete this document?</span>
+              <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={remove}>Delete</button>
+              <button type="button" className="ct-button ct-small" onClick={() => setRemoving(null)}>Cancel</button>
+            </span>
+          ) : <><button type="button" className="ct-button ct-small" onClick={() => void save()}>Export</button><button type="button" className="ct-button ct-small" onClick={() => setRemoving(id)}>Delete</button></>} />
         </div>
       )}
     </>

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { CustomPayload } from '../api/types'
-import { statusWords, type Labels } from '../labels'
+import type { Labels } from '../labels'
 import type { PayloadHandler } from '../payloads/registry'
-import { payloadsOf } from '../state/run'
+import { payloadsOf, text } from '../state/run'
 import type { ChatState } from '../state/state'
 import { openable } from '../state/view'
 
@@ -35,10 +35,11 @@ export function useAnnouncements(state: ChatState, labels: Labels) {
   useEffect(() => {
     if (tool) announce(labels.announceTool(tool))
   }, [tool, labels])
-  const waiting = state.run?.status?.startsWith('Waiting for') ? state.run.status : ''
+  const asked = state.run?.fold.messages.findLast((m) => m.type === 'approval')
+  const waits = asked && typeof asked.props.approved !== 'boolean' ? text(asked.props.name) : ''
   useEffect(() => {
-    if (waiting) announce(statusWords(labels, waiting))
-  }, [waiting, labels])
+    if (waits) announce(labels.waitingForUser(waits))
+  }, [waits, labels])
   useEffect(() => {
     const last = state.messages.at(-1)
     if (state.isLoading && !busy.current) announce(labels.announceBusy)
