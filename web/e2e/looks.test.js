@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import { browser, call, service, until } from './world.js'
+import { browser, service, until } from './world.js'
 
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 let server, chromium

@@ -114,7 +114,7 @@ describe('with every label replaced', () => {
   ])]])('%s has none', async (_, answer) => {
     const { container, user } = show(({ method }) => (method === 'POST' ? answer() : undefined))
     await ask(user)
-    await screen.findByRole('button', { name: of('retry') })
+    await screen.findAllByText(/The service’s words/)
     none(container)
   })
 

@@ -1,4 +1,4 @@
-import { act, render, screen, waitFor, within } from '@testing-library/react'
+import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { StrictMode, useEffect, useState } from 'react'
 import { renderToString } from 'react-dom/server'
@@ -119,7 +119,49 @@ describe('what is typed', () => {
   })
 })
 
+describe('what is attached', () => {
+  const choose = (user: ReturnType<typeof userEvent.setup>, ...names: string[]) =>
+    user.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, names.map((name) => new File(['x'.repeat(4 * 1024 * 1024)], name, { type: 'text/plain' })))
+
+  it('is no more than a request may be', async () => {
+    const { user } = show(() => undefined)
+    await choose(user, 'a.txt', 'b.txt')
+    expect((await screen.findByRole('alert')).textContent).toBe('b.txt is too large.')
+    await user.click(screen.getByLabelText('Remove: a.txt'))
+    await choose(user, 'c.txt')
+    await screen.findByText('c.txt')
+  })
+
+  it('is a picture that is pasted, but not the picture of a text', async () => {
+    show(() => undefined)
+    const paste = (types: string[]) => fireEvent.paste(input(), { clipboardData: { files: [new File([new Uint8Array([1, 2])], 'x.png', { type: 'image/png' })], types } })
+    expect(paste(['text/plain', 'Files'])).toBe(true)
+    expect(screen.queryByText('x.png')).toBeNull()
+    expect(paste(['Files'])).toBe(false)
+    await screen.findByText('x.png')
+  })
+})
+
 describe('what failed', () => {
+  it.each([null, 7])('comes back to be changed when the service would refuse it again, in chat %s', async (id) => {
+    if (id) localStorage.setItem('chattray:k:conversation', String(id))
+    const { user, calls } = show(({ method, path }) => {
+      if (path.startsWith('/api/chats/7')) return chat([message('q1', 'user', 'one'), message('a1', 'assistant', 'First.')])
+      return method === 'POST' ? json({ detail: 'the body is larger than 8 MiB', code: 'too_large' }, 413) : undefined
+    }, {}, 'k')
+    if (id) await screen.findByText('First.')
+    await user.type(input(), 'too much')
+    await user.upload(document.querySelector<HTMLInputElement>('input[type=file]')!, new File(['# Notes'], 'notes.md', { type: 'text/markdown' }))
+    await screen.findByText('notes.md')
+    await user.type(input(), '{Enter}')
+    expect((await screen.findByRole('alert')).textContent).toContain('the body is larger')
+    expect(within(screen.getByRole('alert')).queryByRole('button', { name: 'Try again' })).toBeNull()
+    await waitFor(() => expect(input().value).toBe('too much'))
+    await screen.findByLabelText('Remove: notes.md')
+    expect(screen.queryAllByLabelText('You')).toHaveLength(id ? 1 : 0)
+    expect(posts(calls)).toHaveLength(1)
+  })
+
   it('is edited, not added, when an edit that was refused is tried again', async () => {
     let asked = 0
     const { user, calls } = show(({ method }) => (method !== 'POST' ? undefined : ++asked === 2 ? json({ detail: 'too many', code: 'too_many_requests' }, 429) : sse(answerFrames(`Answer ${asked}.`))))

@@ -5,8 +5,8 @@ import type { Unsent } from '../state/state'
 import { useLabels } from '../state/ui'
 import { ClipIcon, CloseIcon, FileIcon, SendIcon, StopIcon } from './icons'
 
-/** Limits of what is attached; the service has the last word. */
-export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024 }
+/** Limits of what is attached: of each file, and of all as they are sent. The service has the last word. */
+export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024, characters: 7.5 * 1024 * 1024 }
 
 /** The input with its draft, which is kept for each conversation. */
 export function Composer({ busy, opening, unsent, conversationId, storageKey, inputRef }: {
@@ -75,7 +75,8 @@ export function Composer({ busy, opening, unsent, conversationId, storageKey, in
           ref={inputRef} rows={1} value={text} dir="auto" placeholder={labels.placeholder} aria-label={labels.composer} enterKeyHint="send"
           onChange={(e) => setText(e.target.value)}
           onPaste={(e) => {
-            if (e.clipboardData.files.length > 0) {
+            // Of what comes as text too, such as cells of a table, the text is meant.
+            if (e.clipboardData.files.length > 0 && !e.clipboardData.types.includes('text/plain')) {
               e.preventDefault()
               add(e.clipboardData.files)
             }
@@ -151,13 +152,22 @@ function useFiles() {
   const labels = useLabels()
   const [files, setFiles] = useState<Attachment[]>([])
   const [problem, setProblem] = useState('')
+  const taken = useRef(0)
+  useEffect(() => {
+    taken.current = files.reduce((sum, file) => sum + file.content.length, 0)
+  }, [files])
   const add = (list: FileList) => {
     setProblem('')
     const chosen = [...list].slice(0, ATTACHMENT_LIMITS.files - files.length)
     if (chosen.length < list.length) setProblem(labels.attachTooMany)
     for (const file of chosen) {
       readFile(file).then(
-        (attachment) => setFiles((before) => [...before, attachment].slice(0, ATTACHMENT_LIMITS.files)),
+        (attachment) => {
+          taken.current += attachment.content.length
+          if (taken.current <= ATTACHMENT_LIMITS.characters) return setFiles((before) => [...before, attachment].slice(0, ATTACHMENT_LIMITS.files))
+          taken.current -= attachment.content.length
+          setProblem(`${file.name} ${labels.attachTooLarge}`)
+        },
         (reason: unknown) => setProblem(`${file.name} ${reason === 'large' ? labels.attachTooLarge : labels.attachUnsupported}`),
       )
     }

@@ -234,9 +234,14 @@ export class ChatStore {
     if (!(error instanceof ApiError)) console.error(error)
     const failure = { message: problem.message, code: problem.code, retryable: problem.retryable }
     const { conversationId } = this.state
-    if (problem.code !== 'busy' || conversationId === null || !this.asked) return this.dispatch({ type: 'failed', failure })
-    // The chat is answered elsewhere: that answer is followed, and the user gets the message back.
-    await this.open(conversationId, { ...failure, aside: true })
+    const changes = problem.code === 'busy' || REFUSED_FOR_GOOD.has(problem.status)
+    if (!this.asked || this.asked.begun || !changes) return this.dispatch({ type: 'failed', failure })
+    // The chat is answered elsewhere, and that answer is followed; or sending the same again helps nobody. The user gets the message back.
+    const noted = { ...failure, aside: true }
+    if (conversationId !== null) return this.open(conversationId, noted)
+    const unsent = this.takeBack()
+    this.dispatch({ type: 'settled' })
+    this.dispatch({ type: 'returned', failure: noted, unsent })
   }
 
   /** Cancels the run under way; the partial answer is kept. A run without a name yet is cancelled as soon as it has one. */
@@ -482,6 +487,9 @@ export class ChatStore {
     return `chattray:${this.options.storageKey}:conversation`
   }
 }
+
+/** Statuses of requests that the service would refuse again: malformed, too large, not allowed. */
+const REFUSED_FOR_GOOD = new Set([400, 413, 422])
 
 function defined(context: PageContext): PageContext {
   return Object.fromEntries(Object.entries(context).filter(([, value]) => value !== undefined))
