@@ -200,6 +200,17 @@ describe('what failed', () => {
     await user.click(screen.getByRole('button', { name: 'Earlier messages' }))
     await screen.findByText('one')
   })
+
+  it('comes back in a new chat when the chat was deleted elsewhere', async () => {
+    localStorage.setItem('chattray:k:conversation', '7')
+    let asked = 0
+    const { user } = show(({ method, path }) => (method === 'POST' || !path.startsWith('/api/chats/7') || ++asked > 1 ? undefined : chat([message('a1', 'assistant', 'First.')])), {}, 'k')
+    await screen.findByText('First.')
+    await user.type(input(), 'and then?{Enter}')
+    await screen.findByText('How can I help?')
+    await waitFor(() => expect(input().value).toBe('and then?'))
+    expect(screen.getByRole('alert').textContent).toContain('there is nothing here')
+  })
 })
 
 describe('stop', () => {
@@ -240,6 +251,17 @@ describe('a proposal', () => {
     go(json({ ...payload, outcome: 'accepted' }))
     await waitFor(() => expect(screen.queryByText('card')).toBeNull())
     expect(onAccept).toHaveBeenCalledTimes(1)
+  })
+
+  it('is shown as JSON when its card throws', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const broken = () => {
+      throw new Error('broken')
+    }
+    const { user } = show((call) => answer(call), { payloadHandlers: { thing: { render: broken, onAccept: () => undefined } } })
+    await user.type(input(), 'x{Enter}')
+    await screen.findByText('{}', { selector: '.ct-json' })
+    expect(screen.getByRole('button', { name: 'Accept' })).toBeTruthy()
   })
 
   it('is not accepted again by the page when only keeping the decision failed', async () => {

@@ -1,31 +1,18 @@
 import { ApiError, isAbort } from '../api/errors'
 import type { ChatApi } from '../api/client'
-import type { Attachment, ChatRequest, MessageFrame, PageContext, SuggestedAction } from '../api/types'
-import { newKey } from '../api/client'
+import type { MessageFrame, PageContext } from '../api/types'
 import { ClientTools } from './clientTools'
-import { emptyRun, reduceRun } from './run'
-import { showsMore } from './view'
+import { Memory } from './memory'
+import { Pace } from './pace'
+import { Recalls } from './recalls'
 import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
+import { questionOf, requestOf, type SendOptions } from './request'
+import { Surroundings } from './surroundings'
 
 /** Limits of a store. */
 export const STORE_LIMITS = {
   /** Messages fetched at a time. */
   pageSize: 50,
-  /** Shortest and longest time between two renders of a stream, in milliseconds. */
-  shortestFrame: 16,
-  longestFrame: 400,
-  /** Frames of a kept run that are read for its reasoning and threads. */
-  recalledFrames: 20_000,
-}
-
-export interface SendOptions {
-  interactionType?: 'text_input' | 'value_selected' | 'action_executed'
-  action?: SuggestedAction
-  attachments?: Attachment[]
-  /** A user message in whose place this one comes. */
-  editMessageId?: string
-  /** An assistant message that is answered again. */
-  regenerateMessageId?: string
 }
 
 export interface StoreOptions {
@@ -48,16 +35,13 @@ export class ChatStore {
   private state: ChatState = emptyState
   private shown: ChatState = emptyState
   private readonly listeners = new Set<() => void>()
-  private context: PageContext = {}
-  private added: PageContext = {}
+  private readonly surroundings = new Surroundings()
   /** What is read now: a chat, or the stream of a run. */
   private reader: AbortController | null = null
-  private flushing: ReturnType<typeof setTimeout> | number | null = null
-  private cost = 0
+  private readonly pace = new Pace(() => this.show())
   private channel: BroadcastChannel | null = null
-  private recalling = Promise.resolve()
-  private recalls = new AbortController()
-  private readonly recalled = new Set<string>()
+  private readonly recalls: Recalls
+  private readonly memory: Memory
   /** What was sent last, and whether it became a run. */
   private asked: { message: string; options: SendOptions; begun: boolean } | null = null
   /** Set when the user stops a run that has no name yet. */
@@ -67,6 +51,8 @@ export class ChatStore {
     this.options = options
     this.api = options.api
     this.clientTools = new ClientTools(options.api, options.storageKey ?? '')
+    this.recalls = new Recalls(options.api, (messageId, view) => this.dispatch({ type: 'recalled', messageId, view }))
+    this.memory = new Memory(options.storageKey ?? '')
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -102,9 +88,7 @@ export class ChatStore {
     this.reader?.abort()
     this.reader = null
     this.clientTools.leave()
-    this.recalls.abort()
-    this.recalls = new AbortController()
-    this.recalled.clear()
+    this.recalls.leave()
   }
 
   dispatch(event: ChatEvent): void {
@@ -112,47 +96,29 @@ export class ChatStore {
     this.state = reduce(this.state, event)
     if (this.state === before) return
     const urgent = event.type !== 'frame' && event.type !== 'chat_event'
-    if (urgent || !this.state.run) this.flush()
-    else this.flushSoon()
+    if (urgent || !this.state.run) this.pace.now()
+    else this.pace.soon()
   }
 
-  private flushSoon(): void {
-    if (this.flushing !== null) return
-    const wait = Math.min(Math.max(this.cost * 2, STORE_LIMITS.shortestFrame), STORE_LIMITS.longestFrame)
-    this.flushing = setTimeout(() => {
-      if (globalThis.document?.visibilityState === 'hidden' || typeof requestAnimationFrame === 'undefined') this.flush()
-      else this.flushing = requestAnimationFrame(() => this.flush())
-    }, wait - STORE_LIMITS.shortestFrame)
-  }
-
-  private flush(): void {
-    if (this.flushing !== null) {
-      clearTimeout(this.flushing)
-      if (typeof cancelAnimationFrame !== 'undefined') cancelAnimationFrame(this.flushing as number)
-      this.flushing = null
-    }
+  private show(): void {
     if (this.shown === this.state) return
     this.shown = this.state
-    this.remember()
-    const start = performance.now()
+    this.memory.keep(this.state.conversationId)
     for (const listener of this.listeners) listener()
-    this.cost = performance.now() - start
   }
 
   /** Adds to what the page shows; a key that is undefined takes its addition back. */
   updateContext(change: PageContext): void {
-    this.added = defined({ ...this.added, ...change })
+    this.surroundings.add(change)
   }
 
   /** Says what the page shows. What was added stays, but for the keys that have another value now. */
   setContext(context: PageContext): void {
-    const changed = Object.keys(context).filter((key) => JSON.stringify(context[key]) !== JSON.stringify(this.context[key]))
-    this.added = defined({ ...this.added, ...Object.fromEntries(changed.map((key) => [key, undefined])) })
-    this.context = context
+    this.surroundings.set(context)
   }
 
   getContext(): PageContext {
-    return { ...this.context, ...this.added }
+    return this.surroundings.get()
   }
 
   /** Sends a message and follows the answer to its end. It never throws: what goes wrong is in the state. */
@@ -162,26 +128,9 @@ export class ChatStore {
     this.asked = { message, options, begun: false }
     const { conversationId } = this.state
     const tools = this.clientTools.specs()
-    this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : this.mine(message, options), replaces: options.editMessageId ?? options.regenerateMessageId })
-    const request: ChatRequest = {
-      message, context: this.getContext(), interaction_type: options.interactionType ?? 'text_input',
-      ...(conversationId !== null && { conversation_id: conversationId }),
-      ...(options.action && { action_metadata: { action_identifier: options.action.action, action_data: options.action.data ?? {} } }),
-      ...(options.editMessageId && { edit_message_id: options.editMessageId }),
-      ...(options.regenerateMessageId && { regenerate_message_id: options.regenerateMessageId }),
-      ...(options.attachments?.length && { attachments: options.attachments }),
-      ...(tools.length > 0 && { client_tools: tools }),
-      ...(this.options.model?.() && { model: this.options.model() }),
-    }
+    this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options), replaces: options.editMessageId ?? options.regenerateMessageId })
+    const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.options.model?.() })
     await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: (link) => this.dispatch({ type: 'link', link }) }), options.editMessageId)
-  }
-
-  private mine(message: string, options: SendOptions): GeneralChatMessage {
-    return {
-      id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
-      ...(options.action && { action: { action_identifier: options.action.action, action_data: options.action.data } }),
-      ...(options.attachments?.length && { attachments: options.attachments.map((a) => ({ name: a.name, mime: a.mime, size: a.content.length })) }),
-    }
   }
 
   /** Reads a stream into the state until it ends. */
@@ -318,8 +267,9 @@ export class ChatStore {
       await following
     } catch (error) {
       if (reader.signal.aborted) return
-      if (error instanceof ApiError && error.status === 404) this.newChat()
-      else await this.refused(error)
+      if (!(error instanceof ApiError) || error.status !== 404) return await this.refused(error)
+      this.newChat()
+      if (unsent && !elsewhere) this.dispatch({ type: 'returned', failure, unsent })
     } finally {
       if (this.reader === reader) this.reader = null
     }
@@ -353,32 +303,9 @@ export class ChatStore {
     if (chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
   }
 
-  /** Reads the run of an answer that was loaded again, so that its reasoning and threads are shown; one run at a time. */
+  /** Reads the run of an answer that was loaded again, so that its reasoning and threads are shown. */
   recall(message: GeneralChatMessage): void {
-    if (!message.run_id || message.view || this.recalled.has(message.id)) return
-    this.recalled.add(message.id)
-    const { signal } = this.recalls
-    this.recalling = this.recalling.then(() => (signal.aborted ? undefined : this.reread(message, message.run_id!, signal))).catch(() => undefined)
-  }
-
-  private async reread(message: GeneralChatMessage, runId: string, left: AbortSignal): Promise<void> {
-    const reader = new AbortController()
-    const leave = () => reader.abort()
-    left.addEventListener('abort', leave)
-    // Without tools there is reasoning only before the text, and then no need to read what may be a very long answer.
-    const plain = !message.tool_history?.length
-    let run = emptyRun
-    let frames = 0
-    try {
-      for await (const { data } of this.api.followRun(runId, reader.signal)) {
-        run = reduceRun(run, data)
-        if (++frames > STORE_LIMITS.recalledFrames || (plain && data.type === 'text' && !showsMore(run))) return
-      }
-    } finally {
-      left.removeEventListener('abort', leave)
-      reader.abort()
-    }
-    if (!left.aborted && run.outcome && showsMore(run)) this.dispatch({ type: 'recalled', messageId: message.id, view: run })
+    this.recalls.recall(message)
   }
 
   async loadOlder(): Promise<void> {
@@ -402,8 +329,8 @@ export class ChatStore {
     this.disconnect()
     this.asked = null
     this.dispatch({ type: 'reset' })
-    this.flush()
-    this.remember()
+    this.pace.now()
+    this.memory.keep(this.state.conversationId)
   }
 
   dismissError(): void {
@@ -458,39 +385,10 @@ export class ChatStore {
     const { conversationId, isLoading, isOpening } = this.state
     if (conversationId !== null) return isLoading || isOpening ? this.open(conversationId) : undefined
     if (isLoading) return this.dispatch({ type: 'settled' })
-    const id = Number(this.remembered())
-    if (Number.isInteger(id) && id > 0) await this.open(id)
-  }
-
-  /** Each tab has its chat; a new one begins with that of the tab that was used last. */
-  private remember(): void {
-    if (!this.options.storageKey) return
-    const id = String(this.state.conversationId ?? '')
-    try {
-      if (sessionStorage.getItem(this.itemKey()) === id) return
-      sessionStorage.setItem(this.itemKey(), id)
-      localStorage.setItem(this.itemKey(), id)
-    } catch {
-      // without storage a reload begins a new chat
-    }
-  }
-
-  private remembered(): string | null {
-    try {
-      return this.options.storageKey ? (sessionStorage.getItem(this.itemKey()) ?? localStorage.getItem(this.itemKey())) : null
-    } catch {
-      return null
-    }
-  }
-
-  private itemKey(): string {
-    return `chattray:${this.options.storageKey}:conversation`
+    const id = this.memory.read()
+    if (id !== null) await this.open(id)
   }
 }
 
-/** Statuses of requests that the service would refuse again: malformed, too large, not allowed. */
-const REFUSED_FOR_GOOD = new Set([400, 413, 422])
-
-function defined(context: PageContext): PageContext {
-  return Object.fromEntries(Object.entries(context).filter(([, value]) => value !== undefined))
-}
+/** Statuses of requests that the service would refuse again: malformed, of what is gone, too large, not allowed. */
+const REFUSED_FOR_GOOD = new Set([400, 404, 413, 422])

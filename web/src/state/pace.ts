@@ -1,0 +1,33 @@
+/** Shortest and longest time between two renders of a stream, in milliseconds. */
+export const PACE = { shortest: 16, longest: 400 }
+
+/** Renders at the pace that the machine allows: at most once for each frame of the screen, and no more than half of the time. */
+export class Pace {
+  private readonly render: () => void
+  private waiting: ReturnType<typeof setTimeout> | number | null = null
+  private cost = 0
+
+  constructor(render: () => void) {
+    this.render = render
+  }
+
+  soon(): void {
+    if (this.waiting !== null) return
+    const wait = Math.min(Math.max(this.cost * 2, PACE.shortest), PACE.longest)
+    this.waiting = setTimeout(() => {
+      if (globalThis.document?.visibilityState === 'hidden' || typeof requestAnimationFrame === 'undefined') this.now()
+      else this.waiting = requestAnimationFrame(() => this.now())
+    }, wait - PACE.shortest)
+  }
+
+  now(): void {
+    if (this.waiting !== null) {
+      clearTimeout(this.waiting)
+      if (typeof cancelAnimationFrame !== 'undefined') cancelAnimationFrame(this.waiting as number)
+      this.waiting = null
+    }
+    const start = performance.now()
+    this.render()
+    this.cost = performance.now() - start
+  }
+}

@@ -1,0 +1,56 @@
+import type { ChatApi } from '../api/client'
+import { emptyRun, reduceRun, type RunView } from './run'
+import type { GeneralChatMessage } from './state'
+import { showsMore } from './view'
+
+/** Frames of a kept run that are read for its reasoning and threads. */
+const MAX_FRAMES = 20_000
+
+/** Reads the runs of answers that were loaded again, one at a time; each is read once. */
+export class Recalls {
+  private readonly api: ChatApi
+  private readonly found: (messageId: string, view: RunView) => void
+  private line = Promise.resolve()
+  private left = new AbortController()
+  private readonly asked = new Set<string>()
+
+  /** `found` is called with each run that has more to show than what is kept of it. */
+  constructor(api: ChatApi, found: (messageId: string, view: RunView) => void) {
+    this.api = api
+    this.found = found
+  }
+
+  recall(message: GeneralChatMessage): void {
+    if (!message.run_id || message.view || this.asked.has(message.id)) return
+    this.asked.add(message.id)
+    const { signal } = this.left
+    this.line = this.line.then(() => (signal.aborted ? undefined : this.read(message, message.run_id!, signal))).catch(() => undefined)
+  }
+
+  /** Lets go of all that is asked for. */
+  leave(): void {
+    this.left.abort()
+    this.left = new AbortController()
+    this.asked.clear()
+  }
+
+  private async read(message: GeneralChatMessage, runId: string, left: AbortSignal): Promise<void> {
+    const reader = new AbortController()
+    const leave = () => reader.abort()
+    left.addEventListener('abort', leave)
+    // Without tools there is reasoning only before the text, and then no need to read what may be a very long answer.
+    const plain = !message.tool_history?.length
+    let run = emptyRun
+    let frames = 0
+    try {
+      for await (const { data } of this.api.followRun(runId, reader.signal)) {
+        run = reduceRun(run, data)
+        if (++frames > MAX_FRAMES || (plain && data.type === 'text' && !showsMore(run))) return
+      }
+    } finally {
+      left.removeEventListener('abort', leave)
+      reader.abort()
+    }
+    if (!left.aborted && run.outcome && showsMore(run)) this.found(message.id, run)
+  }
+}

@@ -1,0 +1,37 @@
+import { newKey } from '../api/client'
+import type { Attachment, ChatRequest, ClientToolSpec, PageContext, SuggestedAction } from '../api/types'
+import { LOCAL_ID, type GeneralChatMessage } from './state'
+
+export interface SendOptions {
+  interactionType?: 'text_input' | 'value_selected' | 'action_executed'
+  action?: SuggestedAction
+  attachments?: Attachment[]
+  /** A user message in whose place this one comes. */
+  editMessageId?: string
+  /** An assistant message that is answered again. */
+  regenerateMessageId?: string
+}
+
+/** The request that sends a message from where the page is. */
+export function requestOf(message: string, options: SendOptions, from: { context: PageContext; conversationId: number | null; tools: ClientToolSpec[]; model?: string }): ChatRequest {
+  const { context, conversationId, tools, model } = from
+  return {
+    message, context, interaction_type: options.interactionType ?? 'text_input',
+    ...(conversationId !== null && { conversation_id: conversationId }),
+    ...(options.action && { action_metadata: { action_identifier: options.action.action, action_data: options.action.data ?? {} } }),
+    ...(options.editMessageId && { edit_message_id: options.editMessageId }),
+    ...(options.regenerateMessageId && { regenerate_message_id: options.regenerateMessageId }),
+    ...(options.attachments?.length && { attachments: options.attachments }),
+    ...(tools.length > 0 && { client_tools: tools }),
+    ...(model && { model }),
+  }
+}
+
+/** The user's message as it is shown until the service has named it. */
+export function questionOf(message: string, options: SendOptions): GeneralChatMessage {
+  return {
+    id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
+    ...(options.action && { action: { action_identifier: options.action.action, action_data: options.action.data } }),
+    ...(options.attachments?.length && { attachments: options.attachments.map((a) => ({ name: a.name, mime: a.mime, size: a.content.length })) }),
+  }
+}
