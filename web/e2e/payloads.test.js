@@ -39,6 +39,15 @@ test('a payload of a tool opens beside the tray, with the registered card', asyn
   assert.equal(await panel().count(), 0, 'what needs no decision does not pop up again')
 })
 
+test('the tray knows where it is before the page has its data', async () => {
+  await page.route('**/api/streams/2', () => undefined)
+  await page.goto(`${server.url}/#/edit/2/retrieval`)
+  const sent = page.waitForRequest((r) => r.method() === 'POST' && r.url().includes('/api/chat/stream'))
+  await page.ask('hello')
+  assert.deepEqual((await sent).postDataJSON().context, { current_page: 'edit_stream', active_tab: 'retrieval', stream_id: 2 })
+  await page.settled()
+})
+
 test('a proposal of the model goes to the page, which accepts it into the form; it is kept', async () => {
   const before = await topics().inputValue()
   await page.ask('Propose a schema with base editing')

@@ -11,6 +11,10 @@ export function EditStreamPage({ api, route, setTray }: { api: ChatApi; route: s
   const id = Number(route[1]) || 1
   const tab = route[2] === 'retrieval' ? 'retrieval' : 'semantic'
   const { data, problem, reload } = useLoaded(`stream:${id}`, () => api.getStream(id))
+  // The tray can be asked before the form is there.
+  useEffect(() => {
+    if (!data) setTray({ context: { current_page: 'edit_stream', active_tab: tab, stream_id: id }, starters: [] })
+  }, [data, tab, id, setTray])
   if (problem) return <p className="ct-note" data-tone="error">{problem}</p>
   if (!data) return <p className="ct-muted">Loading…</p>
   return <Editor key={id} api={api} stream={data} tab={tab} reload={reload} setTray={setTray} />

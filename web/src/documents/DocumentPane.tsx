@@ -116,7 +116,7 @@ const BlockView = memo(function BlockView({ block, state, previous }: { block: L
           </span>
         )}
         {removing && (
-          <span className="ct-row" role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => e.key === 'Escape' && setRemoving(false)}>
+          <span className="ct-row ct-block-sure" role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => e.key === 'Escape' && setRemoving(false)}>
             <span>{labels.blockRemoveSure}</span>
             <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void state.remove(block).then(() => setRemoving(false))}>{labels.remove}</button>
             <button type="button" className="ct-button ct-small" onClick={() => setRemoving(false)}>{labels.cancel}</button>
