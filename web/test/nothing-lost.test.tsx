@@ -264,6 +264,18 @@ describe('a proposal', () => {
     expect(screen.getByRole('button', { name: 'Accept' })).toBeTruthy()
   })
 
+  it('keeps the focus when its card takes away what had it', async () => {
+    function Card() {
+      const [done, setDone] = useState(false)
+      return done ? <p>done</p> : <button onClick={() => setDone(true)}>do it</button>
+    }
+    const { user } = show((call) => answer(call), { payloadHandlers: { thing: { render: () => <Card />, renderOptions: { headerTitle: 'Mine' } } } })
+    await user.type(input(), 'x{Enter}')
+    await user.click(await screen.findByText('do it'))
+    await screen.findByText('done')
+    await waitFor(() => expect(document.activeElement?.getAttribute('aria-label')).toBe('Mine'))
+  })
+
   it('is not accepted again by the page when only keeping the decision failed', async () => {
     let asked = 0
     const onAccept = vi.fn()

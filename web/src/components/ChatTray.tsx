@@ -104,7 +104,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   const handlerOf = useCallback((type: string) => payloadHandlerFor(type, payloadHandlers), [payloadHandlers])
   useEffect(() => setSide(null), [state.conversationId])
   useLatestPayload(state, props.openPayloads ?? 'all', handlerOf, offerPayload)
-  const back = useCallback(() => root.current?.querySelector<HTMLElement>('.ct-launcher, .ct-history') ?? (mayType() ? input.current : box.current), [])
+  const back = useCallback(() => root.current?.querySelector<HTMLElement>('.ct-launcher') ?? (mayType() ? input.current : null) ?? box.current, [])
   useFocusKept(root, back)
   useCompleted(state.messages, state.isLoading, onComplete)
 

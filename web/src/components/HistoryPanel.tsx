@@ -44,7 +44,6 @@ export function HistoryPanel({ current, onClose }: { current: number | null; onC
             }}
             onDelete={async () => {
               await store.remove(chat.conversation_id)
-              box.current?.focus()
               change((list) => list.filter((c) => c !== chat))
             }}
           />

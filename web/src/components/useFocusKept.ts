@@ -1,16 +1,21 @@
 import { useEffect, type RefObject } from 'react'
 
+/** Parts that have the focus when what had it in them is gone. */
+const PARTS = '.ct-panel, .ct-history, .ct-block'
+
 /**
  * Brings the focus back that fell out of a box together with the element that had it: a button that is done with, a
- * panel that was closed. `back` says where it goes.
+ * panel that was closed. It goes to the part that the element stood in, or where `back` says.
  */
-export function useFocusKept(box: RefObject<HTMLElement | null>, back: (last: HTMLElement) => HTMLElement | null | undefined): void {
+export function useFocusKept(box: RefObject<HTMLElement | null>, back: () => HTMLElement | null | undefined): void {
   useEffect(() => {
     const element = box.current
     if (!element) return
     let last: HTMLElement | null = null
+    let part: HTMLElement | null = null
     const focused = ({ target }: FocusEvent) => {
       last = target instanceof HTMLElement && element.contains(target) ? target : null
+      part = last?.closest<HTMLElement>(PARTS) ?? null
     }
     const pressed = ({ target }: PointerEvent) => {
       if (!element.contains(target as Node)) last = null
@@ -18,9 +23,9 @@ export function useFocusKept(box: RefObject<HTMLElement | null>, back: (last: HT
     const look = () => {
       const active = document.activeElement
       if (!last || (last.isConnected && !last.matches(':disabled')) || (active !== null && active !== document.body && active !== last)) return
-      const gone = last
       last = null
-      back(gone)?.focus({ preventScroll: true })
+      const to = part?.isConnected ? part : back()
+      to?.focus({ preventScroll: true })
     }
     const changes = new MutationObserver(look)
     document.addEventListener('focusin', focused)

@@ -28,16 +28,13 @@ function Pane({ state, toolbar, theme = 'auto', dir }: Omit<DocumentPaneProps, '
   const labels = useLabels()
   const { document, blocks, pending, problem } = state
   const pane = useRef<HTMLDivElement>(null)
-  const block = useRef<HTMLElement | null>(null)
-  const back = useCallback(() => (block.current?.isConnected ? block.current : pane.current), [])
+  const back = useCallback(() => pane.current, [])
   useFocusKept(pane, back)
   if (!document) {
     return <div ref={pane} className="ct-root" data-theme={theme} dir={dir}>{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : <p className="ct-muted ct-center">{state.loading ? labels.loading : ''}</p>}</div>
   }
   return (
-    <div ref={pane} className="ct-root ct-doc" data-theme={theme} dir={dir} tabIndex={-1} onFocus={(e) => {
-      block.current = e.target.closest<HTMLElement>('.ct-block')
-    }}>
+    <div ref={pane} className="ct-root ct-doc" data-theme={theme} dir={dir} tabIndex={-1}>
       <div className="ct-doc-bar">
         <Title state={state} />
         {toolbar && <div className="ct-own">{toolbar}</div>}
