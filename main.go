@@ -16,12 +16,24 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if err := run(ctx, os.Args[1:], os.Environ, os.Stdout); err != nil {
+	if err := run(untilSignal(), os.Args[1:], os.Environ, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "chattray:", err)
 		os.Exit(1)
 	}
+}
+
+// untilSignal returns a context that ends with the first signal to stop. By then
+// signals have their usual effect again: a second one ends the process at once.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx
 }
 
 // run is the whole program, for main and for tests: it runs the command that

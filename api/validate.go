@@ -124,9 +124,13 @@ func (s *server) check(v any) []schemas.FieldError {
 	return out
 }
 
-// pointerOf turns "ChatRequest.attachments[0].name" into "/attachments/0/name".
+// pointerOf turns "ChatRequest.attachments[0].name" into "/attachments/0/name",
+// and "ChatRequest.", the whole, into "".
 func pointerOf(namespace string) string {
 	_, path, _ := strings.Cut(namespace, ".")
+	if path == "" {
+		return ""
+	}
 	return "/" + strings.NewReplacer("].", "/", "[", "/", "]", "", ".", "/").Replace(path)
 }
 

@@ -8,7 +8,6 @@ package services
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"log/slog"
@@ -325,27 +324,6 @@ func (r *Runs) cancel(ctx context.Context, id string, cause error) {
 	case <-one.done:
 	case <-wait.Done():
 	}
-}
-
-// Diagnostics is the trace of an ended run of the user's.
-func (r *Runs) Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {
-	if one := r.find(id); one != nil && one.owner.ID == user.ID {
-		if d := one.trace.Load(); d != nil {
-			return expandTrace(*d), nil
-		}
-	}
-	if _, err := r.owned(ctx, user, id); err != nil {
-		return schemas.Diagnostics{}, err
-	}
-	raw, err := r.Store.Trace(ctx, id)
-	if err != nil {
-		return schemas.Diagnostics{}, err
-	}
-	var d schemas.Diagnostics
-	if err := json.Unmarshal(raw, &d); err != nil {
-		return schemas.Diagnostics{}, err
-	}
-	return expandTrace(d), nil
 }
 
 // ToolCall is a tool call of a run of the user's, its output whole.

@@ -2,6 +2,7 @@ package services
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -116,4 +117,25 @@ func expandTrace(d schemas.Diagnostics) schemas.Diagnostics {
 	}
 	d.Iterations = iterations
 	return d
+}
+
+// Diagnostics is the trace of an ended run of the user's.
+func (r *Runs) Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {
+	if one := r.find(id); one != nil && one.owner.ID == user.ID {
+		if d := one.trace.Load(); d != nil {
+			return expandTrace(*d), nil
+		}
+	}
+	if _, err := r.owned(ctx, user, id); err != nil {
+		return schemas.Diagnostics{}, err
+	}
+	raw, err := r.Store.Trace(ctx, id)
+	if err != nil {
+		return schemas.Diagnostics{}, err
+	}
+	var d schemas.Diagnostics
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return schemas.Diagnostics{}, err
+	}
+	return expandTrace(d), nil
 }
