@@ -192,6 +192,7 @@ func TestSocketsLeaveNothing(t *testing.T) {
 				s.t.Errorf("%s: closed with %d, want %d", tt.name, got, tt.want)
 			}
 			if tt.want != websocket.StatusNormalClosure { // else it has been idle as long itself
+				time.Sleep(time.Second) //nolint:forbidigo // the time of the bubble: away from the instant of a ping
 				s.sendWire(witness, stopFrame)
 				if got := s.readWire(witness); !strings.Contains(got, "Nothing is under way") {
 					s.t.Errorf("%s: somebody else gets %s", tt.name, got)
