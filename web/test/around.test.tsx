@@ -1,0 +1,131 @@
+import { render, screen, waitFor } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { StrictMode, useEffect, useState } from 'react'
+import { renderToString } from 'react-dom/server'
+import { describe, expect, it, vi } from 'vitest'
+import { ChatProvider, ChatStore, ChatTray, useChatContext } from '../src'
+import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
+import { type Answer, show, input, posts, settled, message, chat, slow, live } from './shown'
+
+describe('the page around', () => {
+  function Article({ pmid }: { pmid: string }) {
+    const { updateContext } = useChatContext()
+    useEffect(() => updateContext({ current_article: pmid, active_tab: 'articles' }), [pmid, updateContext])
+    return null
+  }
+
+  it('has what its parts add in the context, from the first message on and over changes of its own', async () => {
+    const { api, calls } = fakeApi(({ method }) => (method === 'POST' ? sse(answerFrames('x')) : undefined))
+    function Host() {
+      const [page, setPage] = useState('reports')
+      return <ChatProvider api={api} storageKey="" context={{ current_page: page, active_tab: 'summary' }}><button onClick={() => setPage('streams')}>go</button><Article pmid="1" /><ChatTray layout="sidebar" /></ChatProvider>
+    }
+    render(<StrictMode><Host /></StrictMode>)
+    const user = userEvent.setup()
+    await user.type(input(), 'one{Enter}')
+    await settled()
+    await user.click(screen.getByText('go'))
+    await user.type(input(), 'two{Enter}')
+    await waitFor(() => expect(posts(calls)).toHaveLength(2))
+    expect(posts(calls).map((b) => b.context)).toEqual([
+      { current_page: 'reports', active_tab: 'articles', current_article: '1' }, { current_page: 'streams', active_tab: 'articles', current_article: '1' },
+    ])
+  })
+
+  it('changes what a part has added: the later word counts, and undefined takes it back', () => {
+    const store = new ChatStore({ api: fakeApi(() => undefined).api })
+    store.setContext({ page: 'a', tab: 'x' })
+    store.updateContext({ tab: 'y', more: 1 })
+    expect(store.getContext()).toEqual({ page: 'a', tab: 'y', more: 1 })
+    store.setContext({ page: 'b', tab: 'x' })
+    expect(store.getContext()).toEqual({ page: 'b', tab: 'y', more: 1 })
+    store.setContext({ page: 'b', tab: 'z' })
+    expect(store.getContext()).toEqual({ page: 'b', tab: 'z', more: 1 })
+    store.updateContext({ tab: 'y', more: undefined })
+    store.updateContext({ tab: undefined })
+    expect(store.getContext()).toEqual({ page: 'b', tab: 'z' })
+  })
+
+  it('shows another conversation to another user', async () => {
+    const { api } = fakeApi(({ method }) => (method === 'POST' ? sse(answerFrames('For Ada only.')) : undefined))
+    const tray = (user: string) => <ChatProvider api={api} storageKey={user}><ChatTray layout="sidebar" /></ChatProvider>
+    const { rerender } = render(tray('ada'))
+    await userEvent.setup().type(input(), 'one{Enter}')
+    await screen.findByText('For Ada only.')
+    rerender(tray('grace'))
+    expect(screen.queryByText('For Ada only.')).toBeNull()
+  })
+
+  it('may change the theme until the user chooses one', async () => {
+    const { api } = fakeApi(() => undefined)
+    const tray = (theme: 'light' | 'dark') => <ChatProvider api={api} storageKey=""><ChatTray layout="sidebar" theme={theme} storageKey="theme" /></ChatProvider>
+    const { rerender, container } = render(tray('light'))
+    const theme = () => container.querySelector('.ct-root')!.getAttribute('data-theme')
+    rerender(tray('dark'))
+    expect(theme()).toBe('dark')
+    const user = userEvent.setup()
+    await user.click(screen.getByRole('button', { name: 'More options' }))
+    await user.click(screen.getByRole('menuitemradio', { name: 'Theme: dark' }))
+    rerender(tray('light'))
+    expect(theme()).toBe('dark')
+  })
+
+  it('is rendered by a server, which is left without anything open', () => {
+    const opened = vi.spyOn(globalThis, 'BroadcastChannel')
+    const html = renderToString(<ChatProvider context={{ current_page: 'x' }}><ChatTray layout="sidebar" defaultOpen /></ChatProvider>)
+    expect(html).toBe('<div class="ct-root " data-layout="sidebar" data-theme="auto"></div>')
+    expect(opened).not.toHaveBeenCalled()
+  })
+})
+
+describe('a tab', () => {
+  const chats: Answer = ({ path }) => {
+    const id = /^\/api\/chats\/(\d)/.exec(path)?.[1]
+    return id ? json({ conversation_id: Number(id), chat_id: id, title: id, messages: [message('a', 'assistant', `Chat ${id}.`)] }) : undefined
+  }
+
+  it('keeps its own chat, whatever another one opens', async () => {
+    sessionStorage.setItem('chattray:k:conversation', '1')
+    localStorage.setItem('chattray:k:conversation', '2')
+    show(chats, {}, 'k')
+    await screen.findByText('Chat 1.')
+  })
+
+  it('keeps that its chat is a new one', async () => {
+    sessionStorage.setItem('chattray:k:conversation', '')
+    localStorage.setItem('chattray:k:conversation', '2')
+    const { calls } = show(chats, {}, 'k')
+    await screen.findByText('How can I help?')
+    await waitFor(() => expect(calls.map((c) => c.path)).toEqual(['/api/me']))
+  })
+
+  it('takes its run up again where a component was taken away and put back', async () => {
+    const api = fakeApi(({ method, path }) => {
+      if (path.startsWith('/api/chats/7')) return chat([message('q1', 'user', 'one'), message('a1', 'assistant', 'Kept.')])
+      return method === 'POST' ? live('r').response : undefined
+    }).api
+    const store = new ChatStore({ api })
+    let leave = store.connect()
+    void store.sendMessage('one')
+    store.dispatch({ type: 'frame', frame: event('stream_start', { run_id: 'r', conversation_id: 7 }) })
+    expect(store.getSnapshot().isLoading).toBe(true)
+    leave()
+    store.disconnect()
+    leave = store.connect()
+    await store.restore()
+    expect(store.getSnapshot()).toMatchObject({ isLoading: false, messages: [{ id: 'q1' }, { id: 'a1' }] })
+    leave()
+  })
+
+  it('reads nothing more once it is left', async () => {
+    const { response, go } = slow()
+    const { api, calls } = fakeApi(({ path }) => (path.startsWith('/api/chats/7') ? response : undefined))
+    const store = new ChatStore({ api })
+    const opening = store.open(7)
+    await waitFor(() => expect(calls).toHaveLength(1))
+    store.disconnect()
+    go(chat([], { active_run_id: 'r' }))
+    await opening
+    expect(calls.map((c) => c.path)).toEqual(['/api/chats/7?limit=50'])
+  })
+})
