@@ -1,0 +1,218 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+func testDocumentPages(f *fixture) {
+	var want []string
+	for range 5 {
+		want = append(want, f.doc())
+	}
+	slices.Reverse(want)
+	f.write(want[0], newID(), "text")
+	f.somebody().doc()
+	for _, limit := range []int{1, 2, 5, 0} {
+		var got []string
+		q := record.DocumentQuery{Limit: limit}
+		for range 6 {
+			list, err := f.store.Documents(f.ctx, f.owner, q)
+			must(f, err)
+			for _, d := range list.Items {
+				got = append(got, d.ID)
+				equal(f, "revision", d.Revision, f.document(d.ID).Revision)
+			}
+			if q.Cursor = list.NextCursor; q.Cursor == "" {
+				break
+			}
+		}
+		equal(f, fmt.Sprint("documents at limit ", limit), got, want)
+	}
+	_, err := f.store.Documents(f.ctx, f.owner, record.DocumentQuery{Cursor: "x"})
+	failsWith(f, "bad cursor", err, schemas.CodeBadRequest)
+}
+
+func testDocumentIDs(f *fixture) {
+	id, block := newID(), newID()
+	d, err := f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: id, Title: "T\x00", CreatedAt: start})
+	must(f, err)
+	equal(f, "made", d, schemas.Document{ID: id, Title: "T", Revision: 1, Blocks: []schemas.Block{}})
+	equal(f, "read", f.document(id), d)
+	_, err = f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: id, Title: "T"})
+	fails(f, "id in use", err, schemas.ErrTaken)
+	_, err = f.store.AddBlock(f.ctx, f.owner, id, record.NewBlock{ID: block, Type: "md"}, nil)
+	must(f, err)
+	other := f.doc()
+	_, err = f.store.AddBlock(f.ctx, f.owner, other, record.NewBlock{ID: block, Type: "md"}, nil)
+	fails(f, "block's id in use", err, schemas.ErrTaken)
+	_, err = f.store.WriteBlock(f.ctx, f.owner, other, record.BlockWrite{NewBlock: record.NewBlock{ID: block}})
+	fails(f, "block of another document", err, schemas.ErrTaken)
+	_, err = f.store.WriteBlock(f.ctx, f.owner, other, record.BlockWrite{NewBlock: record.NewBlock{ID: newID()}, Only: true})
+	fails(f, "unknown block", err, schemas.ErrNotFound)
+	unknown := newID()
+	_, err = f.store.AddBlock(f.ctx, f.owner, other, record.NewBlock{ID: newID(), Type: "md", After: &unknown}, nil)
+	fails(f, "behind an unknown block", err, schemas.ErrNotFound)
+	_, err = f.store.AddBlock(f.ctx, f.owner, other, record.NewBlock{ID: newID(), Type: "md", After: &block}, nil)
+	fails(f, "behind a block of another document", err, schemas.ErrNotFound)
+	_, err = f.store.WriteBlock(f.ctx, f.owner, unknown, record.BlockWrite{NewBlock: record.NewBlock{ID: newID()}})
+	fails(f, "no document", err, schemas.ErrNotFound)
+
+	// The same ids of somebody else are other things.
+	bob := f.somebody()
+	_, err = bob.store.Document(f.ctx, bob.owner, id)
+	fails(f, "somebody else's document", err, schemas.ErrNotFound)
+	create := &record.NewDocument{ID: id, Title: "Bob's", CreatedAt: start}
+	for range 2 {
+		_, err = f.store.WriteBlock(f.ctx, bob.owner, id, record.BlockWrite{NewBlock: record.NewBlock{ID: block, Content: "b"}, Create: create})
+		must(f, err)
+	}
+	equal(f, "Bob's", shape(bob.document(id)), block[:1]+" new +b")
+	equal(f, "Ann's", f.document(id).Title, "T")
+}
+
+func testDocumentRename(f *fixture) {
+	id := f.doc(newID())
+	d, err := f.store.RenameDocument(f.ctx, f.owner, id, "New", record.Match{2})
+	must(f, err)
+	equal(f, "renamed", d, schemas.Document{ID: id, Title: "New", Revision: 3})
+	d, err = f.store.RenameDocument(f.ctx, f.owner, id, "New", nil)
+	must(f, err)
+	equal(f, "renamed again", d.Revision, 3)
+	_, err = f.store.RenameDocument(f.ctx, f.owner, id, "x", record.Match{2})
+	fails(f, "stale", err, schemas.ErrStale)
+	_, err = f.store.RenameDocument(f.ctx, f.somebody().owner, id, "x", nil)
+	fails(f, "foreign", err, schemas.ErrNotFound)
+	fails(f, "stale", f.store.DeleteDocument(f.ctx, f.owner, id, record.Match{2}), schemas.ErrStale)
+	fails(f, "foreign", f.store.DeleteDocument(f.ctx, f.somebody().owner, id, nil), schemas.ErrNotFound)
+	block := f.document(id).Blocks[0].ID
+	must(f, f.store.DeleteDocument(f.ctx, f.owner, id, record.Match{3}))
+	fails(f, "again", f.store.DeleteDocument(f.ctx, f.owner, id, nil), schemas.ErrNotFound)
+	_, err = f.store.Block(f.ctx, f.owner, block)
+	fails(f, "its block", err, schemas.ErrNotFound)
+}
+
+// plan is a plan of blocks with these ids.
+func plan(title string, ids ...string) record.Plan {
+	p := record.Plan{Title: title}
+	for _, id := range ids {
+		p.Blocks = append(p.Blocks, record.NewBlock{ID: id, Type: "md", Meta: json.RawMessage(`{"plan":{"heading":"H"}}`)})
+	}
+	return p
+}
+
+// untouched compares what a user sees of a document, revisions aside.
+func untouched(f *fixture, what string, got, want schemas.Document) {
+	f.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(schemas.Document{}, "Revision"), cmpopts.IgnoreFields(schemas.Block{}, "Revision")); diff != "" {
+		f.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func testPlanReverted(f *fixture) {
+	one, two, three := "1"+newID(), "2"+newID(), "3"+newID()
+	id := f.doc(one, two)
+	before := f.document(id)
+	planned, err := f.store.PlanDocument(f.ctx, f.owner, id, plan("Planned", three))
+	must(f, err)
+	equal(f, "planned", shape(planned), "1 delete, 2 delete, 3 new +")
+	equal(f, "title", []string{planned.Title, planned.NewTitle}, []string{"Title", "Planned"})
+	equal(f, "stored", f.document(id), planned)
+	f.write(id, three, "three")
+	equal(f, "filled", f.document(id).Blocks[2].Meta, nil)
+	reverted, err := f.store.SettleDocument(f.ctx, f.owner, id, record.Revert, nil)
+	must(f, err)
+	untouched(f, "the reverted plan differs from the document before", reverted, before)
+	if reverted.Revision <= planned.Revision {
+		f.Errorf("revision %d after %d", reverted.Revision, planned.Revision)
+	}
+
+	// What was pending of the old document went with the plan, and no more.
+	f.write(id, one, "edit")
+	f.write(id, "4"+newID(), "added")
+	_, err = f.store.ProposeMove(f.ctx, f.owner, id, two, &front)
+	must(f, err)
+	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("", three))
+	must(f, err)
+	equal(f, "planned over pending", shape(f.document(id)), "1 delete, 2 delete, 3 new +")
+	reverted, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Revert, nil)
+	must(f, err)
+	untouched(f, "the second reverted plan differs", reverted, before)
+}
+
+func testPlanAccepted(f *fixture) {
+	one, two, three := "1"+newID(), "2"+newID(), "3"+newID()
+	id := f.doc(one)
+	_, err := f.store.PlanDocument(f.ctx, f.owner, id, plan("Planned", two, three))
+	must(f, err)
+	f.write(id, three, "three")
+	accepted, err := f.store.SettleDocument(f.ctx, f.owner, id, record.Accept, nil)
+	must(f, err)
+	equal(f, "accepted", shape(accepted), "2 , 3 three")
+	equal(f, "title", []string{accepted.Title, accepted.NewTitle}, []string{"Planned", ""})
+	again, err := f.store.SettleDocument(f.ctx, f.owner, id, record.Accept, nil)
+	must(f, err)
+	equal(f, "accepted again", again, accepted)
+
+	// A plan may make its document, and take in one block at a time.
+	fresh := newID()
+	p := plan("Fresh", "5"+newID(), "6"+newID())
+	p.Create = &record.NewDocument{ID: fresh, Title: "Untitled", CreatedAt: start}
+	d, err := f.store.PlanDocument(f.ctx, f.owner, fresh, p)
+	must(f, err)
+	equal(f, "made by a plan", shape(d), "5 new +, 6 new +")
+	_, err = f.store.SettleBlock(f.ctx, f.owner, p.Blocks[1].ID, record.Accept, nil)
+	must(f, err)
+	equal(f, "one accepted", shape(f.document(fresh)), "5 new +, 6 ")
+}
+
+func testPlanRepeated(f *fixture) {
+	id := f.doc("1" + newID())
+	p := plan("Planned", "2"+newID(), "3"+newID())
+	first, err := f.store.PlanDocument(f.ctx, f.owner, id, p)
+	must(f, err)
+	second, err := f.store.PlanDocument(f.ctx, f.owner, id, p)
+	must(f, err)
+	equal(f, "repeated", second, first)
+	f.write(id, p.Blocks[0].ID, "filled")
+	third, err := f.store.PlanDocument(f.ctx, f.owner, id, p)
+	must(f, err)
+	equal(f, "repeated when filled", shape(third), "1 delete, 2 new +filled, 3 new +")
+	foreign := f.doc()
+	_, err = f.store.PlanDocument(f.ctx, f.owner, foreign, p)
+	fails(f, "ids of another document", err, schemas.ErrTaken)
+	equal(f, "and nothing planned", f.document(foreign).NewTitle, "")
+}
+
+func testWritesRepeated(f *fixture) {
+	id := f.doc("1" + newID())
+	x := "2" + newID()
+	w := record.BlockWrite{NewBlock: record.NewBlock{ID: x, Type: "csv", Content: "a,b", Meta: json.RawMessage(`{"m":1}`), After: &front}}
+	first, err := f.store.WriteBlock(f.ctx, f.owner, id, w)
+	must(f, err)
+	for name, between := range map[string]func(){
+		"at once":  func() {},
+		"accepted": func() { _, err := f.store.SettleBlock(f.ctx, f.owner, x, record.Accept, nil); must(f, err) },
+	} {
+		between()
+		before := f.document(id)
+		_, err := f.store.WriteBlock(f.ctx, f.owner, id, w)
+		must(f, err)
+		equal(f, "repeated "+name, f.document(id), before)
+	}
+	_, err = f.store.SettleBlock(f.ctx, f.owner, x, record.Accept, nil)
+	must(f, err)
+	w.Type = "md"
+	_, err = f.store.WriteBlock(f.ctx, f.owner, id, w)
+	failsWith(f, "another type", err, schemas.CodeInvalid)
+	equal(f, "type", first.Type, "csv")
+	_, err = f.store.WriteBlock(f.ctx, f.owner, id, record.BlockWrite{NewBlock: record.NewBlock{ID: "3" + newID()}, Match: record.Match{1}})
+	fails(f, "a block added at a stale revision", err, schemas.ErrStale)
+}
