@@ -210,7 +210,8 @@ func (h *historian) read(ctx context.Context, in historyInput) (historyRead, err
 	}
 	slices.Reverse(newestFirst)
 	r.split(newestFirst, in.UserMessageID)
-	return r, h.leaveWaiting(ctx, in, &r)
+	err := h.leaveWaiting(ctx, in, &r)
+	return r, err
 }
 
 // leaveWaiting takes out the questions that wait for their turn. They stand
