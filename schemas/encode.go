@@ -10,14 +10,14 @@ import (
 // JSON inside again: Data must be valid and on one line.
 func (p *CustomPayload) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
-	dst = appendField(dst, "payload_id", p.PayloadID)
-	dst = appendKey(dst, "type")
+	dst = AppendField(dst, "payload_id", p.PayloadID)
+	dst = AppendKey(dst, "type")
 	dst = AppendString(dst, p.Type)
-	dst = appendKey(dst, "data")
+	dst = AppendKey(dst, "data")
 	dst = appendRaw(dst, p.Data)
-	dst = appendField(dst, "summary", p.Summary)
-	dst = appendField(dst, "source", p.Source)
-	dst = appendField(dst, "outcome", p.Outcome)
+	dst = AppendField(dst, "summary", p.Summary)
+	dst = AppendField(dst, "source", p.Source)
+	dst = AppendField(dst, "outcome", p.Outcome)
 	return append(dst, '}')
 }
 
@@ -26,12 +26,12 @@ func (p *CustomPayload) AppendJSON(dst []byte) []byte {
 func (c *ToolCall) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"tool_name":`...)
 	dst = AppendString(dst, c.ToolName)
-	dst = appendKey(dst, "input")
+	dst = AppendKey(dst, "input")
 	dst = appendRaw(dst, c.Input)
-	dst = appendKey(dst, "output")
+	dst = AppendKey(dst, "output")
 	dst = AppendString(dst, c.Output)
 	dst = strconv.AppendBool(append(dst, `,"is_error":`...), c.IsError)
-	dst = appendField(dst, "tool_use_id", c.ToolUseID)
+	dst = AppendField(dst, "tool_use_id", c.ToolUseID)
 	dst = append(dst, `,"duration_ms":`...)
 	return append(strconv.AppendInt(dst, c.DurationMS, 10), '}')
 }
@@ -44,23 +44,24 @@ func (p *ChatResponsePayload) AppendJSON(dst []byte) []byte {
 	dst = appendMarshalled(dst, "suggested_values", len(p.SuggestedValues), p.SuggestedValues)
 	dst = appendMarshalled(dst, "suggested_actions", len(p.SuggestedActions), p.SuggestedActions)
 	if p.CustomPayload != nil {
-		dst = p.CustomPayload.AppendJSON(appendKey(dst, "custom_payload"))
+		dst = p.CustomPayload.AppendJSON(AppendKey(dst, "custom_payload"))
 	}
 	dst = appendList(dst, "payloads", p.Payloads, func(dst []byte, one *CustomPayload) []byte { return one.AppendJSON(dst) })
 	dst = appendList(dst, "tool_history", p.ToolHistory, func(dst []byte, one *ToolCall) []byte { return one.AppendJSON(dst) })
 	dst = append(dst, `,"conversation_id":`...)
 	dst = strconv.AppendInt(dst, p.ConversationID, 10)
-	dst = appendField(dst, "chat_id", p.ChatID)
-	dst = AppendString(appendKey(dst, "message_id"), p.MessageID)
-	dst = AppendString(appendKey(dst, "run_id"), p.RunID)
-	dst = AppendString(appendKey(dst, "stop_reason"), string(p.StopReason))
+	dst = AppendField(dst, "chat_id", p.ChatID)
+	dst = AppendString(AppendKey(dst, "message_id"), p.MessageID)
+	dst = AppendString(AppendKey(dst, "run_id"), p.RunID)
+	dst = AppendString(AppendKey(dst, "stop_reason"), string(p.StopReason))
 	dst = appendMarshalled(dst, "usage", 1, p.Usage)
 	dst = appendMarshalled(dst, "warnings", len(p.Warnings), p.Warnings)
 	return append(dst, '}')
 }
 
-// appendKey appends a key with what goes before it.
-func appendKey(dst []byte, key string) []byte {
+// AppendKey appends the key of an object's next member, with the comma if it is not
+// the first one. The key needs no escapes.
+func AppendKey(dst []byte, key string) []byte {
 	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
@@ -68,12 +69,12 @@ func appendKey(dst []byte, key string) []byte {
 	return append(dst, '"', ':')
 }
 
-// appendField appends a string, unless it is empty.
-func appendField(dst []byte, key, value string) []byte {
+// AppendField appends a member that is a string, unless that is empty.
+func AppendField(dst []byte, key, value string) []byte {
 	if value == "" {
 		return dst
 	}
-	return AppendString(appendKey(dst, key), value)
+	return AppendString(AppendKey(dst, key), value)
 }
 
 func appendRaw(dst []byte, raw json.RawMessage) []byte {
@@ -92,14 +93,14 @@ func appendMarshalled(dst []byte, key string, n int, v any) []byte {
 	if err != nil {
 		return dst
 	}
-	return append(appendKey(dst, key), raw...)
+	return append(AppendKey(dst, key), raw...)
 }
 
 func appendList[T any](dst []byte, key string, list []T, one func([]byte, *T) []byte) []byte {
 	if len(list) == 0 {
 		return dst
 	}
-	dst = append(appendKey(dst, key), '[')
+	dst = append(AppendKey(dst, key), '[')
 	for i := range list {
 		if i > 0 {
 			dst = append(dst, ',')

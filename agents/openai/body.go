@@ -71,9 +71,9 @@ func putRequest(req *http.Request, said *agents.ModelRequest) (*http.Request, er
 		whole = appendTools(append(whole, head...), said.Tools)
 	}
 	whole = append(whole, rest...)
+	sent := func() io.ReadCloser { return io.NopCloser(bytes.NewReader(whole)) }
 	out := *req
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(whole)), nil }
-	out.Body, _ = out.GetBody()
+	out.Body, out.GetBody = sent(), func() (io.ReadCloser, error) { return sent(), nil }
 	out.ContentLength = int64(len(whole))
 	return &out, nil
 }
@@ -107,37 +107,36 @@ func appendMessages(dst []byte, req *agents.ModelRequest) []byte {
 }
 
 func appendMessage(dst []byte, m *turn.Message) []byte {
-	dst = append(dst, `{"role":`...)
-	dst = schemas.AppendString(dst, string(m.Role))
+	dst = schemas.AppendField(append(dst, '{'), "role", string(m.Role))
 	switch {
 	case len(m.Images) > 0:
-		dst = append(dst, `,"content":`...)
-		dst = appendParts(dst, m)
+		dst = appendParts(schemas.AppendKey(dst, "content"), m)
 	case m.Content != "" || len(m.ToolCalls) == 0:
-		dst = append(dst, `,"content":`...)
-		dst = schemas.AppendString(dst, cmp.Or(m.Content, " ")) // some servers refuse what is empty
+		dst = schemas.AppendField(dst, "content", cmp.Or(m.Content, " ")) // some servers refuse what is empty
 	}
-	for i, c := range m.ToolCalls {
-		dst = append(dst, []string{`,"tool_calls":[`, `,`}[min(i, 1)]...)
+	if len(m.ToolCalls) > 0 {
+		dst = appendCalls(schemas.AppendKey(dst, "tool_calls"), m.ToolCalls)
+	}
+	dst = schemas.AppendField(dst, "tool_call_id", m.ToolCallID)
+	return append(dst, '}')
+}
+
+func appendCalls(dst []byte, calls []turn.ToolCall) []byte {
+	dst = append(dst, '[')
+	for i, c := range calls {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
 		arguments := c.Arguments
 		if !json.Valid([]byte(arguments)) {
 			arguments = "{}" // the model wrote none, or no JSON, which servers refuse to read back
 		}
-		dst = append(dst, `{"id":`...)
-		dst = schemas.AppendString(dst, c.ID)
-		dst = append(dst, `,"type":"function","function":{"name":`...)
-		dst = schemas.AppendString(dst, c.Name)
-		dst = append(dst, `,"arguments":`...)
-		dst = append(schemas.AppendString(dst, arguments), "}}"...)
+		dst = schemas.AppendString(append(dst, `{"id":`...), c.ID)
+		dst = schemas.AppendString(append(dst, `,"type":"function","function":{"name":`...), c.Name)
+		dst = schemas.AppendString(append(dst, `,"arguments":`...), arguments)
+		dst = append(dst, "}}"...)
 	}
-	if len(m.ToolCalls) > 0 {
-		dst = append(dst, ']')
-	}
-	if m.ToolCallID != "" {
-		dst = append(dst, `,"tool_call_id":`...)
-		dst = schemas.AppendString(dst, m.ToolCallID)
-	}
-	return append(dst, '}')
+	return append(dst, ']')
 }
 
 // appendParts appends the content of a message with images.
@@ -166,13 +165,9 @@ func appendTools(dst []byte, tools []turn.Tool) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"type":"function","function":{"name":`...)
-		dst = schemas.AppendString(dst, t.Name)
-		if t.Description != "" {
-			dst = append(dst, `,"description":`...)
-			dst = schemas.AppendString(dst, t.Description)
-		}
-		dst = append(dst, `,"parameters":`...)
+		dst = schemas.AppendString(append(dst, `{"type":"function","function":{"name":`...), t.Name)
+		dst = schemas.AppendField(dst, "description", t.Description)
+		dst = schemas.AppendKey(dst, "parameters")
 		if len(t.InputSchema) == 0 {
 			dst = append(dst, emptySchema...)
 		}

@@ -112,25 +112,13 @@ type Level struct {
 // room left: levels start while text streams.
 func (l Level) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
-	dst = appendMember(dst, `"type":`, l.Type)
-	dst = appendMember(dst, `"label":`, l.Label)
-	dst = appendMember(dst, `"ref":`, l.Ref)
-	dst = appendMember(dst, `"status":`, l.Status)
-	dst = appendMember(dst, `"tool":`, l.Tool)
-	dst = appendMember(dst, `"tool_use_id":`, l.ToolUseID)
+	dst = schemas.AppendField(dst, "type", l.Type)
+	dst = schemas.AppendField(dst, "label", l.Label)
+	dst = schemas.AppendField(dst, "ref", l.Ref)
+	dst = schemas.AppendField(dst, "status", l.Status)
+	dst = schemas.AppendField(dst, "tool", l.Tool)
+	dst = schemas.AppendField(dst, "tool_use_id", l.ToolUseID)
 	return append(dst, '}')
-}
-
-// appendMember appends a member that is not empty, and a comma if it is not the
-// first one.
-func appendMember(dst []byte, name, value string) []byte {
-	if value == "" {
-		return dst
-	}
-	if dst[len(dst)-1] != '{' {
-		dst = append(dst, ',')
-	}
-	return schemas.AppendString(append(dst, name...), value)
 }
 
 // Call is the data of a call's first ToolArguments event.
