@@ -25,7 +25,10 @@ func readFile(t *testing.T, name string) string {
 	return string(content)
 }
 
-// settingsMarkdown is the table of settings as README.md has it.
+// settingsPage is the page that lists every setting.
+const settingsPage = "docs/settings.md"
+
+// settingsMarkdown is the table of settings as settingsPage has it.
 func settingsMarkdown() string {
 	var b strings.Builder
 	b.WriteString("| key | environment | default | what |\n|---|---|---|---|\n")
@@ -39,23 +42,23 @@ func settingsMarkdown() string {
 	return b.String()
 }
 
-func TestReadmeHasTheSettings(t *testing.T) {
-	readme := readFile(t, "README.md")
+func TestSettingsPageHasTheSettings(t *testing.T) {
+	page := readFile(t, settingsPage)
 	table := regexp.MustCompile(`(?s)(<!-- settings: [^\n]* -->\n)(.*)(<!-- /settings -->)`)
-	found := table.FindStringSubmatch(readme)
+	found := table.FindStringSubmatch(page)
 	if found == nil {
-		t.Fatal("README.md has no place for the settings")
+		t.Fatal(settingsPage + " has no place for the settings")
 	}
 	want := settingsMarkdown()
 	if *update {
-		readme = strings.Replace(readme, found[0], found[1]+want+found[3], 1)
-		if err := os.WriteFile("README.md", []byte(readme), 0o600); err != nil {
+		page = strings.Replace(page, found[0], found[1]+want+found[3], 1)
+		if err := os.WriteFile(settingsPage, []byte(page), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if diff := cmp.Diff(want, found[2]); diff != "" {
-		t.Errorf("the table of settings (-code +README.md):\n%s", diff)
+		t.Errorf("the table of settings (-code +docs/settings.md):\n%s", diff)
 	}
 }
 
@@ -80,10 +83,10 @@ func TestReadmeNamesTheCommands(t *testing.T) {
 	commands(newRoot(&program{}))
 }
 
-func TestReadmeExampleFileIsGood(t *testing.T) {
-	block := regexp.MustCompile("(?s)```yaml\n(model:.*?)```").FindStringSubmatch(readFile(t, "README.md"))
+func TestSettingsPageExampleIsGood(t *testing.T) {
+	block := regexp.MustCompile("(?s)```yaml\n(model:.*?)```").FindStringSubmatch(readFile(t, settingsPage))
 	if block == nil {
-		t.Fatal("README.md has no example of a settings file")
+		t.Fatal(settingsPage + " has no example of a settings file")
 	}
 	key := tempFile(t, "key", "k")
 	c, _, err := sources{file: strings.ReplaceAll(block[1], "/run/secrets/openai", key)}.load(t)
