@@ -16,7 +16,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # What talks to a database.
 POSTGRES_TESTS := ./store/...
 
-.PHONY: run build test test-go test-postgres mcp-everything web web-check web-test check lint fmt tidy vet generated vuln bench clean
+.PHONY: run build setup test test-go test-postgres mcp-everything web web-check web-test check lint fmt tidy vet generated vuln bench clean
 
 run:
 	go run .
@@ -24,7 +24,11 @@ run:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/chattray .
 
-test: test-go test-postgres mcp-everything web-test
+test: setup test-go test-postgres mcp-everything web-test
+
+# Installs what the tests need, or says what is missing.
+setup:
+	.ci/setup
 
 test-go:
 	go test $(RACE) -shuffle=on -timeout 10m ./...
