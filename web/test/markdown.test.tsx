@@ -3,6 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { partialTexts } from '../src/documents/partial'
+import { misledFrom } from '../src/markdown/Link'
 import { Markdown, safeUrl } from '../src/markdown/Markdown'
 import { emptySplit, fencedCode, splitMarkdown } from '../src/markdown/split'
 
@@ -80,6 +81,36 @@ describe('Markdown', () => {
     ['https://example.com/a?b#c', true], ['http://example.com', true], ['mailto:a@example.com', true], ['/local', true], ['#part', true],
     ['javascript:alert(1)', false], [' JaVaScRiPt:alert(1)', false], ['data:text/html,x', false], ['vbscript:x', false], ['//elsewhere.example', true], ['java\nscript:alert(1)', false], ['blob:https://x', false], ['file:///etc/passwd', false],
   ])('address %j is safe: %s', (url, safe) => expect(safeUrl(url) !== '').toBe(safe))
+})
+
+describe('a link whose text looks like another address', () => {
+  it.each([
+    ['[https://bank.example](https://evil.example/x)'], ['[bank.example](https://evil.example)'], ['[www.bank.example/login?a=1](https://evil.example)'],
+    ['[**bank**.`example`](https://evil.example)'], ['[see bank.example, please](https://evil.example)'], ['[https://localhost](https://evil.example)'],
+    ['[bank\u200b.exam\u00adple](https://evil.example)'], ['[bank。example](https://evil.example)'], ['[ｂａｎｋ．example](https://evil.example)'],
+    ['[![bank.example](https://a.example/x.png)](https://evil.example)'], ['[help@bank.example](https://evil.example)'],
+    ['https://bank.example@evil.example/'], ['<https://bank.example:x@evil.example/>'], ['[bank.example][a]\n\n[a]: https://evil.example'],
+    ['[https://evil.example.bank.example](https://evil.example)'], ['[BANK.EXAMPLE:443](https://evil.example)'],
+  ])('%s shows its host', (text) => {
+    const { container } = render(<Markdown text={text} />)
+    expect(container.querySelector('.ct-link-host')?.textContent).toBe(' (evil.example)')
+  })
+
+  it.each([
+    ['[the bank](https://evil.example)'], ['https://evil.example/a/index.html?x=https'], ['www.evil.example/a.b'], ['[evil.example/](https://www.evil.example/a)'],
+    ['[https://EVIL.example.](https://evil.example)'], ['<someone@evil.example>'], ['[3.5 percent, e.g. 1.2](https://evil.example)'],
+    ['[evil.example:8443](https://evil.example:8443/)'], ['[part](#part)'],
+  ])('%s needs none', (text) => {
+    const { container } = render(<Markdown text={text} />)
+    expect(container.querySelector('a')).not.toBeNull()
+    expect(container.querySelector('.ct-link-host')).toBeNull()
+  })
+
+  it('is one too where it goes to mail, to this host, or to a name in other letters', () => {
+    expect(misledFrom('mailto:a@evil.example?subject=x', 'help@bank.example')).toBe('a@evil.example')
+    expect(misledFrom('/logout', 'https://bank.example')).toBe(location.host)
+    expect(misledFrom('https://b\u0430nk.example', 'https://b\u0430nk.example')).toMatch(/^xn--/)
+  })
 })
 
 describe('arguments that are still written', () => {

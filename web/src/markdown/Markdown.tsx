@@ -5,6 +5,7 @@ import remarkGfm from 'remark-gfm'
 import remend from 'remend'
 import { CheckIcon, CopyIcon, ExternalIcon, ImageIcon } from '../components/icons'
 import { useLabels } from '../state/ui'
+import { OutsideLink } from './Link'
 import { definitionsOf, emptySplit, fencedCode, hasFootnotes, splitMarkdown, tooDeep } from './split'
 
 /**
@@ -72,10 +73,10 @@ export function safeUrl(url: string): string {
 }
 
 const components: Components = {
-  a: ({ href, id, children, 'aria-label': label }) => {
+  a: ({ href, id, children, node, 'aria-label': label }) => {
     if (!href) return <span className="ct-dead-link">{children}</span>
     if (href.startsWith('#')) return <a href={href} id={id} aria-label={label} onClick={follow}>{children}</a>
-    return <a href={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a>
+    return <OutsideLink href={href} text={textOf(node)}>{children}</OutsideLink>
   },
   img: ({ src, alt }) => <RemoteImage src={typeof src === 'string' ? src : ''} alt={alt ?? ''} />,
   pre: ({ node }) => {
@@ -88,6 +89,15 @@ const components: Components = {
   },
   table: ({ children }) => <div className="ct-table" tabIndex={0} role="group"><table>{children}</table></div>,
   input: ({ checked, type }) => (type === 'checkbox' ? <input type="checkbox" checked={checked ?? false} disabled readOnly aria-label={checked ? '✓' : '–'} /> : null),
+}
+
+type Node = NonNullable<Parameters<Extract<Components['a'], (...args: never) => unknown>>[0]['node']>
+
+/** What a reader sees of an element as text, descriptions of images too. */
+function textOf(node: Node | Node['children'][number] | undefined): string {
+  if (node?.type === 'text') return node.value
+  if (node?.type !== 'element') return ''
+  return typeof node.properties.alt === 'string' ? node.properties.alt : node.children.map(textOf).join('')
 }
 
 /** Goes to a footnote or back. The page's address stays as it is: it may be the page's route. */
@@ -111,7 +121,7 @@ function RemoteImage({ src, alt }: { src: string; alt: string }) {
   return (
     <span className="ct-remote-image">
       <button type="button" className="ct-button ct-small" onClick={() => setShown('yes')}><ImageIcon />{alt ? `${alt} · ` : ''}{labels.imageShow(host)}</button>
-      {shown === 'failed' && <a href={src} target="_blank" rel="noopener noreferrer nofollow">{labels.imageFailed} <ExternalIcon /></a>}
+      {shown === 'failed' && <OutsideLink href={src} text={alt}>{labels.imageFailed} <ExternalIcon /></OutsideLink>}
     </span>
   )
 }

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import type { Article, Report, Stream } from '../api/types'
 import type { Labels } from '../labels'
 import { useLabels } from '../state/ui'
+import { OutsideLink } from '../markdown/Link'
 import { Markdown, safeUrl } from '../markdown/Markdown'
 import { registerPayloadHandler } from './registry'
 
@@ -33,9 +34,9 @@ interface Validation { item: string; status: 'valid' | 'warning' | 'invalid'; me
 export interface Category { name: string; description?: string; article_ids?: number[]; pmids?: string[] }
 export interface Column { name: string; description: string; type: string; prompt: string; options?: string[] }
 
-function Link({ url, children }: { url: string; children: ReactNode }) {
+function Link({ url, children = '' }: { url: string; children?: string }) {
   const safe = safeUrl(url)
-  return safe ? <a href={safe} target="_blank" rel="noopener noreferrer nofollow">{children}</a> : <>{children}</>
+  return safe ? <OutsideLink href={safe} text={children}>{children}</OutsideLink> : <>{children}</>
 }
 
 function List({ lead, children }: { lead?: ReactNode; children: ReactNode }) {
