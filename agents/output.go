@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -39,7 +40,7 @@ func (l *loop) modelText(r turn.Result) string {
 // clean bounds a tool's result and makes its text storable: UTF-8, no NUL.
 func clean(r turn.Result) turn.Result {
 	if len(r.Text) > maxResultText {
-		kept := head(r.Text, maxResultText)
+		kept := text.Bytes(r.Text, maxResultText)
 		r.Text = fmt.Sprintf("%s\n\n[the output was cut here, at %d of %d bytes]", kept, len(kept), len(r.Text))
 	}
 	r.Text = strings.ReplaceAll(strings.ToValidUTF8(r.Text, "\uFFFD"), "\x00", "\uFFFD")
@@ -66,32 +67,10 @@ func cut(s string, limit int) string {
 	}
 	room := limit - utf8.RuneCountInString(note(total))
 	if room <= 0 {
-		return s[:offset(s, limit)]
+		return s[:text.Offset(s, limit)]
 	}
 	front := room - room/3
-	return s[:offset(s, front)] + note(total-room) + s[offset(s, total-room+front):]
-}
-
-// offset returns the byte offset of character n of s.
-func offset(s string, n int) int {
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
-}
-
-// head returns at most limit bytes of s, cut between characters.
-func head(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
+	return s[:text.Offset(s, front)] + note(total-room) + s[text.Offset(s, total-room+front):]
 }
 
 // summarize makes reply the plain summary that stands in for the model's last
@@ -110,7 +89,7 @@ func (l *loop) summarize(reply *turn.Reply) {
 		b.WriteString(" This is what the tools gave:\n")
 	}
 	for _, o := range l.outcomes[max(0, len(l.outcomes)-summaryResults):] {
-		text := cut(strings.Join(strings.Fields(head(o.result.Text, maxSummaryInput)), " "), summaryText)
+		text := cut(strings.Join(strings.Fields(text.Bytes(o.result.Text, maxSummaryInput)), " "), summaryText)
 		if o.result.IsError {
 			text = "failed: " + text
 		}

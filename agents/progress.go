@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -41,7 +42,7 @@ func (p *progress) init(bell chan struct{}) {
 
 // report takes a step from the tool.
 func (p *progress) report(step turn.Progress) {
-	step.Stage, step.Message = head(step.Stage, maxProgressText), head(step.Message, maxProgressText)
+	step.Stage, step.Message = text.Bytes(step.Stage, maxProgressText), text.Bytes(step.Message, maxProgressText)
 	if len(step.Data) > maxProgressData || !json.Valid(step.Data) {
 		step.Data = nil
 	}

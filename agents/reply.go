@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -141,7 +142,7 @@ func (l *loop) fragment(w *writing, reply *turn.Reply, f *CallFragment) error {
 	}
 	call := &reply.ToolCalls[f.Index]
 	if call.Name == "" {
-		call.Name = head(f.Name, maxToolName)
+		call.Name = text.Bytes(f.Name, maxToolName)
 	}
 	w.arguments[f.Index].WriteString(f.Arguments)
 	l.emit(turn.ToolArguments{Index: index, ID: call.ID, Name: call.Name, Fragment: f.Arguments})

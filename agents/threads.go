@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -32,7 +33,7 @@ func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Re
 	if n > MaxThreads {
 		return turn.Conclusion{}, errManyThreads
 	}
-	label = head(label, maxThreadLabel)
+	label = text.Bytes(label, maxThreadLabel)
 	taken := make(chan struct{}, 1)
 	show := func(e turn.Event) bool {
 		select {

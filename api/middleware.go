@@ -15,6 +15,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 const (
@@ -32,7 +33,7 @@ func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		id := c.Request().Header.Get(echo.HeaderXRequestID)
-		if !isID(id) {
+		if !text.IsID(id) {
 			id = uuid.Must(uuid.NewV7()).String()
 		}
 		c.Response().Header().Set(echo.HeaderXRequestID, id)

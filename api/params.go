@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // The pages of lists.
@@ -25,7 +26,7 @@ const (
 // like one that is unknown.
 func id(c echo.Context, name string) (string, error) {
 	v := c.Param(name)
-	if !isID(v) {
+	if !text.IsID(v) {
 		return "", schemas.ErrNotFound
 	}
 	return v, nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"mime"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,16 +14,8 @@ import (
 	"github.com/go-playground/validator/v10"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
-
-// maxID is the length of an id that a client chooses (7-exact-answers, client
-// ids); ids made here are no longer.
-const maxID = 64
-
-var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-
-// isID says whether s has the form of an id.
-func isID(s string) bool { return len(s) <= maxID && idForm.MatchString(s) }
 
 // newValidator returns the rules of the validate tags in schemas, and those
 // between fields of a request.
@@ -39,9 +30,9 @@ func newValidator(maxMessage int) *validator.Validate {
 			panic(err) // a mistake in this function, seen by every test
 		}
 	}
-	must(v.RegisterValidation("clientid", func(fl validator.FieldLevel) bool { return isID(fl.Field().String()) }))
+	must(v.RegisterValidation("clientid", func(fl validator.FieldLevel) bool { return text.IsID(fl.Field().String()) }))
 	must(v.RegisterValidation("blockref", func(fl validator.FieldLevel) bool {
-		return fl.Field().String() == "" || isID(fl.Field().String())
+		return fl.Field().String() == "" || text.IsID(fl.Field().String())
 	}))
 	must(v.RegisterValidation("blocktype", func(fl validator.FieldLevel) bool { return blockTypeForm.MatchString(fl.Field().String()) }))
 	v.RegisterStructValidation(func(sl validator.StructLevel) { requestRules(sl, maxMessage) }, schemas.ChatRequest{})

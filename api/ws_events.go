@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -42,7 +43,7 @@ func targets(e *schemas.SocketEvent) ([]string, error) {
 		id = strings.TrimSpace(id)
 		switch {
 		case id == "", slices.Contains(list, id):
-		case !isID(id), len(list) == turn.MaxTargets:
+		case !text.IsID(id), len(list) == turn.MaxTargets:
 			return nil, fieldsError(schemas.CodeInvalid, "the event has values that are not allowed", []schemas.FieldError{
 				{Pointer: "/block_ids", Detail: "must be at most 16 ids of letters, digits, - and _, comma separated"},
 			})

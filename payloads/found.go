@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -122,7 +123,7 @@ func (f *Filter) takePayload(m *marker, raw, data []byte) {
 		return
 	}
 	if _, err := m.payload.Check(data); err != nil {
-		f.drop(raw, "A %s in the answer did not fit its schema and was left out: %s", m.label(), oneLine(err.Error(), maxReason))
+		f.drop(raw, "A %s in the answer did not fit its schema and was left out: %s", m.label(), text.Line(err.Error(), maxReason))
 		return
 	}
 	f.found.Payloads = append(f.found.Payloads, turn.Payload{Type: m.payload.Name, Data: data})

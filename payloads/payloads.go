@@ -12,7 +12,6 @@ import (
 	"embed"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -84,13 +83,4 @@ func (r *Registry) Globals() []turn.PayloadType {
 		}
 	}
 	return all
-}
-
-// oneLine returns s on one line, cut to at most limit characters.
-func oneLine(s string, limit int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > limit {
-		return strings.TrimSpace(string(runes[:limit-1])) + "…"
-	}
-	return s
 }

@@ -1,17 +1,16 @@
 package payloads
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"text/template"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -62,7 +61,7 @@ func NewType(def turn.PayloadDef) (turn.PayloadType, error) {
 		Marker:       def.Marker,
 		Instructions: def.Instructions,
 		Check: func(data json.RawMessage) (any, error) {
-			v, err := decode(data)
+			v, err := text.Decode(data)
 			if err != nil {
 				return nil, err
 			}
@@ -124,24 +123,24 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Resolved, bool, error) {
 }
 
 // compileSummary returns a function that writes one line about decoded data.
-func compileSummary(name, text string) (func(any) string, error) {
+func compileSummary(name, source string) (func(any) string, error) {
 	plain := strings.ReplaceAll(name, "_", " ")
-	if text == "" {
+	if source == "" {
 		return func(any) string { return plain }, nil
 	}
-	if err := checkSize("summary", text, maxTemplate); err != nil {
+	if err := checkSize("summary", source, maxTemplate); err != nil {
 		return nil, err
 	}
-	t, err := template.New(name).Funcs(template.FuncMap{"count": count}).Parse(text)
+	t, err := template.New(name).Funcs(template.FuncMap{"count": count}).Parse(source)
 	if err != nil {
 		return nil, fmt.Errorf("summary: %w", err)
 	}
 	return func(v any) string {
-		var out limitedBuffer
-		if err := t.Execute(&out, v); err != nil && !errors.Is(err, errFull) {
+		out := text.Buffer{Limit: maxTemplate}
+		if err := t.Execute(&out, v); err != nil && !errors.Is(err, text.ErrFull) {
 			return plain
 		}
-		line := oneLine(strings.ReplaceAll(out.String(), "<no value>", ""), maxSummary)
+		line := text.Line(strings.ReplaceAll(out.String(), "<no value>", ""), maxSummary)
 		if line == "" {
 			return plain
 		}
@@ -156,52 +155,4 @@ func count(items any, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", len(list), noun)
-}
-
-var errFull = errors.New("summary is full")
-
-// limitedBuffer stops a template that has written more than a summary holds.
-type limitedBuffer struct{ bytes.Buffer }
-
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	n, _ := b.Buffer.Write(p[:min(len(p), maxTemplate)])
-	if b.Len() > maxTemplate {
-		return n, errFull
-	}
-	return n, nil
-}
-
-// decode is json.Unmarshal with whole numbers as int64, so that a template
-// prints and compares them as such.
-func decode(data json.RawMessage) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the value")
-	}
-	return numbers(v), nil
-}
-
-func numbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n
-		}
-		f, _ := v.Float64()
-		return f
-	case []any:
-		for i := range v {
-			v[i] = numbers(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = numbers(v[k])
-		}
-	}
-	return v
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // MaxToolText is how many characters of a tool's output, and of each string of
@@ -14,20 +16,15 @@ const MaxToolText = 16_000
 
 // CutText returns at most MaxToolText characters of the text, and a note where
 // something was cut off.
-func CutText(text string) string {
-	if len(text) <= MaxToolText {
-		return text
+func CutText(s string) string {
+	if len(s) <= MaxToolText {
+		return s
 	}
-	n := utf8.RuneCountInString(text)
+	n := utf8.RuneCountInString(s)
 	if n <= MaxToolText {
-		return text
+		return s
 	}
-	at := 0
-	for range MaxToolText {
-		_, size := utf8.DecodeRuneInString(text[at:])
-		at += size
-	}
-	return text[:at] + fmt.Sprintf("\n[the first %d of %d characters]", MaxToolText, n)
+	return s[:text.Offset(s, MaxToolText)] + fmt.Sprintf("\n[the first %d of %d characters]", MaxToolText, n)
 }
 
 // CutStrings returns the JSON with each string as CutText does it; all else of it

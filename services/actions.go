@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -161,7 +162,7 @@ func (a *Actions) find(call ActionCall) (compiledAction, ActionCall, error) {
 		return action, call, wrongAction(actionDataPointer, "is no JSON")
 	}
 	if err := action.schema.Validate(v); err != nil {
-		return action, call, wrongAction(actionDataPointer, promptLine(err.Error(), maxPromptPurpose))
+		return action, call, wrongAction(actionDataPointer, text.Line(err.Error(), maxPromptPurpose))
 	}
 	if action.Check != nil {
 		return action, call, action.Check(call.Data)

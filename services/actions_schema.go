@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Limits of apply_schema.
@@ -112,7 +113,7 @@ func wrongPath(path string) string {
 }
 
 func wrongChange(path, detail string) error {
-	escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(promptLine(path, maxPromptName))
+	escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(text.Line(path, maxPromptName))
 	return wrongAction(actionDataPointer+"/changes/"+escaped, detail)
 }
 
@@ -224,7 +225,7 @@ func setInside(in any, keys []string, value any) (out, was any, err error) {
 	case []any:
 		i, err := strconv.Atoi(keys[0])
 		if err != nil || i < 0 || i > len(in) || strconv.Itoa(i) != keys[0] {
-			return nil, nil, fmt.Errorf("%q is no place in a list of %d", promptLine(keys[0], maxPromptName), len(in))
+			return nil, nil, fmt.Errorf("%q is no place in a list of %d", text.Line(keys[0], maxPromptName), len(in))
 		}
 		was = absent{}
 		if i == len(in) {
@@ -250,9 +251,9 @@ func setInside(in any, keys []string, value any) (out, was any, err error) {
 // changeLine says what became of a value; "" when it is as it was.
 func changeLine(path string, was, value any) string {
 	shown := func(v any) string {
-		return "`" + strings.ReplaceAll(cutRunes(plainJSON(v), maxSchemaShown), "`", "'") + "`"
+		return "`" + strings.ReplaceAll(text.Ellipsis(plainJSON(v), maxSchemaShown), "`", "'") + "`"
 	}
-	name := "`" + strings.ReplaceAll(promptLine(path, maxPromptName), "`", "'") + "`"
+	name := "`" + strings.ReplaceAll(text.Line(path, maxPromptName), "`", "'") + "`"
 	if _, none := was.(absent); none {
 		return fmt.Sprintf("- %s is %s (new)", name, shown(value))
 	}
@@ -263,9 +264,9 @@ func changeLine(path string, was, value any) string {
 }
 
 func appliedText(s *schemas.Stream, lines []string) string {
-	name := promptLine(s.Name, maxPromptName)
+	name := text.Line(s.Name, maxPromptName)
 	if len(lines) == 0 {
 		return fmt.Sprintf("The schema of the stream “%s” already had these values; nothing changed.", name)
 	}
-	return fmt.Sprintf("Updated the schema of the stream “%s” (%s):\n\n%s", name, plural(len(lines), "change"), strings.Join(lines, "\n"))
+	return fmt.Sprintf("Updated the schema of the stream “%s” (%s):\n\n%s", name, text.Plural(len(lines), "change"), strings.Join(lines, "\n"))
 }

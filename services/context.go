@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Limits of what a context builder loads, in characters where nothing else is
@@ -124,7 +125,7 @@ func missing(what string, id int64, err error) string {
 
 func reportText(r *schemas.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Title: %s\nPublished: %s\n", promptLine(r.Title, maxContextLine), r.PublishedAt.UTC().Format(time.DateOnly))
+	fmt.Fprintf(&b, "Title: %s\nPublished: %s\n", text.Line(r.Title, maxContextLine), r.PublishedAt.UTC().Format(time.DateOnly))
 	if r.Summary != "" {
 		fmt.Fprintf(&b, "Summary:\n%s\n", cutText(r.Summary, maxContextSummary))
 	}
@@ -142,7 +143,7 @@ func reportText(r *schemas.Report) string {
 }
 
 func writeArticle(b *strings.Builder, n int, a *schemas.Article) {
-	fmt.Fprintf(b, "%d. %s", n, promptLine(a.Title, maxContextLine))
+	fmt.Fprintf(b, "%d. %s", n, text.Line(a.Title, maxContextLine))
 	for _, part := range []string{authorLine(a.Authors), journalLine(a)} {
 		if part != "" {
 			fmt.Fprintf(b, " | %s", part)
@@ -150,29 +151,29 @@ func writeArticle(b *strings.Builder, n int, a *schemas.Article) {
 	}
 	fmt.Fprintf(b, " | article_id %d", a.ArticleID)
 	if a.PMID != "" {
-		fmt.Fprintf(b, " | PMID %s", promptLine(a.PMID, maxPromptName))
+		fmt.Fprintf(b, " | PMID %s", text.Line(a.PMID, maxPromptName))
 	}
 	if a.DOI != "" {
-		fmt.Fprintf(b, " | DOI %s", promptLine(a.DOI, maxPromptName))
+		fmt.Fprintf(b, " | DOI %s", text.Line(a.DOI, maxPromptName))
 	}
 	if a.Category != "" {
-		fmt.Fprintf(b, " | category %s", promptLine(a.Category, maxPromptName))
+		fmt.Fprintf(b, " | category %s", text.Line(a.Category, maxPromptName))
 	}
 	b.WriteByte('\n')
 	if a.Abstract != "" {
-		fmt.Fprintf(b, "   %s\n", promptLine(a.Abstract, maxContextAbstract))
+		fmt.Fprintf(b, "   %s\n", text.Line(a.Abstract, maxContextAbstract))
 	}
 }
 
 func authorLine(authors []string) string {
 	if len(authors) > maxContextAuthors {
-		return promptLine(strings.Join(authors[:maxContextAuthors], ", "), maxContextLine) + " et al."
+		return text.Line(strings.Join(authors[:maxContextAuthors], ", "), maxContextLine) + " et al."
 	}
-	return promptLine(strings.Join(authors, ", "), maxContextLine)
+	return text.Line(strings.Join(authors, ", "), maxContextLine)
 }
 
 func journalLine(a *schemas.Article) string {
-	line := promptLine(a.Journal, maxContextLine)
+	line := text.Line(a.Journal, maxContextLine)
 	if a.Year != 0 {
 		line = strings.TrimSpace(fmt.Sprintf("%s %d", line, a.Year))
 	}
@@ -181,7 +182,7 @@ func journalLine(a *schemas.Article) string {
 
 func streamText(s *schemas.Stream, withSchema bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Name: %s\nPurpose: %s\n", promptLine(s.Name, maxContextLine), cutText(s.Purpose, maxContextSummary))
+	fmt.Fprintf(&b, "Name: %s\nPurpose: %s\n", text.Line(s.Name, maxContextLine), cutText(s.Purpose, maxContextSummary))
 	if withSchema && len(s.Schema) > 0 {
 		fmt.Fprintf(&b, "Schema: %s\n", shortJSON(s.Schema, maxContextSchema))
 	}
@@ -211,7 +212,7 @@ func openContext(page schemas.Object) string {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, "\n  %s: %s", plainJSON(cutRunes(key, maxPromptName)), contextValue(page[key]))
+		fmt.Fprintf(&b, "\n  %s: %s", plainJSON(text.Ellipsis(key, maxPromptName)), contextValue(page[key]))
 	}
 	b.WriteString("\n}")
 	return b.String()
@@ -227,5 +228,5 @@ func contextValue(raw json.RawMessage) string {
 	if b.Len() <= maxContextValue {
 		return b.String()
 	}
-	return plainJSON(cutRunes(b.String(), maxContextValue) + fmt.Sprintf(" (cut; %d bytes in all)", b.Len()))
+	return plainJSON(text.Ellipsis(b.String(), maxContextValue) + fmt.Sprintf(" (cut; %d bytes in all)", b.Len()))
 }

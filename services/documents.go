@@ -14,7 +14,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Limits of documents beside those of the store.
@@ -219,7 +219,7 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 			return schemas.Document{}, err
 		}
 	}
-	return d.store.PlanDocument(ctx, user.ID, id, record.Plan{Title: cutRunes(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id)})
+	return d.store.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id)})
 }
 
 func (d *Documents) made(id string) *record.NewDocument {
@@ -266,7 +266,7 @@ var typeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+/-]{0,63}$`)
 func checkWrite(b *record.NewBlock) error {
 	b.Type = BlockType(b.Type)
 	switch {
-	case !turn.ClientID(b.ID):
+	case !text.IsID(b.ID):
 		return schemas.NewError(schemas.CodeInvalid, "a block_id must be 1 to 64 letters, digits, - or _")
 	case b.Type != "" && !typeForm.MatchString(b.Type):
 		return schemas.NewError(schemas.CodeInvalid, "a block's type must be a short name such as md, csv or image/png")

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -62,22 +63,22 @@ func proposedContent(b *schemas.Block) string { return *cmp.Or(b.New, b.Current,
 // documentOutline names a document's blocks in order, each with its beginning.
 func documentOutline(d *schemas.Document) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Title: %s\n", promptLine(d.Title, maxContextLine))
+	fmt.Fprintf(&b, "Title: %s\n", text.Line(d.Title, maxContextLine))
 	if d.NewTitle != "" {
-		fmt.Fprintf(&b, "New title, not yet accepted: %s\n", promptLine(d.NewTitle, maxContextLine))
+		fmt.Fprintf(&b, "New title, not yet accepted: %s\n", text.Line(d.NewTitle, maxContextLine))
 	}
 	fmt.Fprintf(&b, "Blocks: %d\n", len(d.Blocks))
 	for i := range d.Blocks {
 		if i == maxContextBlocks {
-			fmt.Fprintf(&b, "(%s not listed)\n", plural(len(d.Blocks)-i, "more block"))
+			fmt.Fprintf(&b, "(%s not listed)\n", text.Plural(len(d.Blocks)-i, "more block"))
 			break
 		}
 		block := &d.Blocks[i]
 		content := proposedContent(block)
-		fmt.Fprintf(&b, "%d. block_id %s | %s | %s | %s", i+1, block.ID, promptLine(block.Type, maxPromptName),
-			strings.ReplaceAll(string(block.State), "_", " "), plural(utf8.RuneCountInString(content), "character"))
+		fmt.Fprintf(&b, "%d. block_id %s | %s | %s | %s", i+1, block.ID, text.Line(block.Type, maxPromptName),
+			strings.ReplaceAll(string(block.State), "_", " "), text.Plural(utf8.RuneCountInString(content), "character"))
 		if !strings.HasPrefix(block.Type, "image/") && content != "" {
-			fmt.Fprintf(&b, " | %s", promptLine(content[:min(len(content), 8*maxContextBlock)], maxContextBlock))
+			fmt.Fprintf(&b, " | %s", text.Line(content[:min(len(content), 8*maxContextBlock)], maxContextBlock))
 		}
 		b.WriteByte('\n')
 	}

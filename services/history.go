@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -326,18 +327,17 @@ func (h *historian) compact(ctx context.Context, in historyInput, past historyRe
 	}
 	call, cancel := context.WithTimeout(ctx, h.CompactTimeout)
 	defer cancel()
-	text, err := in.Summarize(call, compactInput(past, turns[:from]))
-	text = strings.TrimSpace(text)
-	if err != nil || text == "" {
+	summary, err := in.Summarize(call, compactInput(past, turns[:from]))
+	summary = strings.TrimSpace(summary)
+	if err != nil || summary == "" {
 		h.logs.WarnContext(ctx, "older turns are cut, for no summary could be made", "conversation_id", in.ConversationID, "error", err)
 		return nil, "", false
 	}
-	text = cutRunes(text, maxSummaryText)
-	s := record.Summary{Text: text, Through: through, UpdatedAt: h.Now().UTC()}
+	s := record.Summary{Text: text.Ellipsis(summary, maxSummaryText), Through: through, UpdatedAt: h.Now().UTC()}
 	if err := h.store.SetSummary(ctx, in.Owner, in.ConversationID, s); err != nil {
 		h.logs.WarnContext(ctx, "a chat's summary could not be stored", "conversation_id", in.ConversationID, "error", err)
 	}
-	return turns[from:], text, true
+	return turns[from:], s.Text, true
 }
 
 // border returns the first place from `from` on where the turns can be parted so

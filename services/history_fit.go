@@ -7,6 +7,7 @@ import (
 
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -145,7 +146,7 @@ func (h historyHead) before(turns []historyTurn, current turn.Message) []turn.Me
 	case h.unread:
 		b.WriteString("(Older messages are left out.)")
 	case h.left > 0:
-		b.WriteString("(" + plural(h.left, "older message") + " left out.)")
+		b.WriteString("(" + text.Plural(h.left, "older message") + " left out.)")
 	}
 	if b.Len() > 0 {
 		out = append(out, turn.Message{Role: turn.User, Content: strings.TrimSpace(b.String())})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -105,7 +106,7 @@ func userText(m *schemas.Message) string {
 	if m.Action == nil {
 		return m.Content
 	}
-	note := fmt.Sprintf("the user clicked the action %s", promptLine(m.Action.ActionIdentifier, maxPromptName))
+	note := fmt.Sprintf("the user clicked the action %s", text.Line(m.Action.ActionIdentifier, maxPromptName))
 	if len(m.Action.ActionData) > 0 {
 		note += " with " + shortJSON(m.Action.ActionData, maxNoteAction)
 	}
@@ -115,7 +116,7 @@ func userText(m *schemas.Message) string {
 func fileNotes(files []schemas.AttachmentInfo) []string {
 	notes := make([]string, len(files))
 	for i, f := range files {
-		notes[i] = fmt.Sprintf("attached: %s (%s, %d bytes), not shown again", promptLine(f.Name, maxPromptName), promptLine(f.MIME, maxPromptName), f.Size)
+		notes[i] = fmt.Sprintf("attached: %s (%s, %d bytes), not shown again", text.Line(f.Name, maxPromptName), text.Line(f.MIME, maxPromptName), f.Size)
 	}
 	return notes
 }
@@ -128,11 +129,11 @@ var (
 // assistantText is an answer without markers, and with notes about what it had
 // beside its text: tool calls, payloads, how it ended.
 func assistantText(m *schemas.Message) string {
-	text := strings.TrimSpace(blankLines.ReplaceAllString(toolMarker.ReplaceAllString(m.Content, ""), "\n\n"))
+	answer := strings.TrimSpace(blankLines.ReplaceAllString(toolMarker.ReplaceAllString(m.Content, ""), "\n\n"))
 	var notes []string
 	for i, c := range m.ToolHistory {
 		if i == maxNoteTools {
-			notes = append(notes, plural(len(m.ToolHistory)-i, "more tool call"))
+			notes = append(notes, text.Plural(len(m.ToolHistory)-i, "more tool call"))
 			break
 		}
 		notes = append(notes, toolNote(&c))
@@ -142,9 +143,9 @@ func assistantText(m *schemas.Message) string {
 		payloads = []schemas.CustomPayload{*m.CustomPayload}
 	}
 	for _, p := range payloads[:min(len(payloads), maxNoteTools)] {
-		note := fmt.Sprintf("payload %s (%s): %s", promptLine(p.PayloadID, maxPromptName), promptLine(p.Type, maxPromptName), promptLine(p.Summary, maxManifestSummary))
+		note := fmt.Sprintf("payload %s (%s): %s", text.Line(p.PayloadID, maxPromptName), text.Line(p.Type, maxPromptName), text.Line(p.Summary, maxManifestSummary))
 		if p.Outcome != "" {
-			note += " [" + promptLine(p.Outcome, maxPromptName) + " by the user]"
+			note += " [" + text.Line(p.Outcome, maxPromptName) + " by the user]"
 		}
 		notes = append(notes, note)
 	}
@@ -156,12 +157,12 @@ func assistantText(m *schemas.Message) string {
 	case schemas.MessageError:
 		note := "this answer failed"
 		if m.Error != nil {
-			note += ": " + promptLine(m.Error.Message, maxNoteOutput) + " (" + string(m.Error.Code) + ")"
+			note += ": " + text.Line(m.Error.Message, maxNoteOutput) + " (" + string(m.Error.Code) + ")"
 		}
 		notes = append(notes, note)
 	case schemas.MessageComplete, schemas.MessageSuperseded:
 	}
-	return withNotes(text, notes)
+	return withNotes(answer, notes)
 }
 
 func toolNote(c *schemas.ToolCall) string {
@@ -169,7 +170,7 @@ func toolNote(c *schemas.ToolCall) string {
 	if c.IsError {
 		outcome = "failed with"
 	}
-	return fmt.Sprintf("tool %s %s %s: %s", promptLine(c.ToolName, maxPromptName), shortJSON(c.Input, maxNoteInput), outcome, promptLine(c.Output, maxNoteOutput))
+	return fmt.Sprintf("tool %s %s %s: %s", text.Line(c.ToolName, maxPromptName), shortJSON(c.Input, maxNoteInput), outcome, text.Line(c.Output, maxNoteOutput))
 }
 
 // withNotes adds notes behind a message's text, each on a line of its own.

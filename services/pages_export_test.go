@@ -19,9 +19,8 @@ type (
 const MaxHistoryMessages = maxHistoryMessages
 
 var (
-	Attach     = attach
-	WriteData  = writeData
-	PromptLine = promptLine
+	Attach    = attach
+	WriteData = writeData
 )
 
 func BuildPrompt(ctx context.Context, research ResearchStore, o PromptOptions, offer Offer, page schemas.Object, payloads []schemas.CustomPayload) string {

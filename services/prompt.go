@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -119,14 +120,14 @@ func (p *prompter) load(ctx context.Context, in promptInput) loadedContext {
 }
 
 func (p *prompter) writeIdentity(b *strings.Builder, o Offer) {
-	text := cmp.Or(o.Identity, p.Identity)
-	if text == "" {
-		text = "You are a helpful assistant in the chat of a web application."
+	identity := cmp.Or(o.Identity, p.Identity)
+	if identity == "" {
+		identity = "You are a helpful assistant in the chat of a web application."
 		if o.Page != "" {
-			text = fmt.Sprintf("You are a helpful assistant in the chat of a web application, on its page %q.", promptLine(o.Page, maxPromptName))
+			identity = fmt.Sprintf("You are a helpful assistant in the chat of a web application, on its page %q.", text.Line(o.Page, maxPromptName))
 		}
 	}
-	b.WriteString(strings.TrimSpace(text))
+	b.WriteString(strings.TrimSpace(identity))
 	fmt.Fprintf(b, "\nIt is %s.\n", p.Now().UTC().Format("Monday, 2 January 2006, 15:04 UTC"))
 }
 
@@ -135,7 +136,7 @@ func writeContext(b *strings.Builder, in promptInput, loaded loadedContext) {
 		{"Page", in.Offer.Page}, {"Tab", in.Offer.Tab}, {"Subtab", in.Offer.Subtab},
 	} {
 		if place.value != "" {
-			fmt.Fprintf(b, "%s: %s\n", place.label, promptLine(place.value, maxPromptName))
+			fmt.Fprintf(b, "%s: %s\n", place.label, text.Line(place.value, maxPromptName))
 		}
 	}
 	for _, d := range loaded.data {
@@ -165,8 +166,6 @@ type templateData struct {
 	Context           map[string]any
 }
 
-var errTemplateFull = errors.New("the template writes too much")
-
 // contextText executes the page's context template. What the page did not send
 // is empty; what is too long is cut.
 func (o *Offer) contextText(page schemas.Object) (string, error) {
@@ -182,24 +181,13 @@ func (o *Offer) contextText(page schemas.Object) (string, error) {
 	for _, key := range contextIdentity {
 		delete(data.Context, key)
 	}
-	var out cutBuffer
+	out := text.Buffer{Limit: 4 * maxContextTemplate}
 	err := o.ContextTemplate.Execute(&out, data)
-	if errors.Is(err, errTemplateFull) {
+	if errors.Is(err, text.ErrFull) {
 		err = nil
 	}
 	text := strings.ReplaceAll(strings.ToValidUTF8(out.String(), ""), "<no value>", "")
 	return cutText(text, maxContextTemplate), err
-}
-
-// cutBuffer stops a template that writes more than can be shown.
-type cutBuffer struct{ bytes.Buffer }
-
-func (b *cutBuffer) Write(p []byte) (int, error) {
-	n, _ := b.Buffer.Write(p[:min(len(p), 4*maxContextTemplate)])
-	if b.Len() >= 4*maxContextTemplate {
-		return n, errTemplateFull
-	}
-	return n, nil
 }
 
 func writeManifest(b *strings.Builder, in promptInput) {
@@ -213,13 +201,13 @@ func writeManifest(b *strings.Builder, in promptInput) {
 	}
 	b.WriteByte('\n')
 	if older := len(list) - maxManifest; older > 0 {
-		fmt.Fprintf(b, "(%s not listed)\n", plural(older, "older payload"))
+		fmt.Fprintf(b, "(%s not listed)\n", text.Plural(older, "older payload"))
 		list = list[older:]
 	}
 	for _, p := range list {
-		fmt.Fprintf(b, "- %s (%s): %s", promptLine(p.PayloadID, maxPromptName), promptLine(p.Type, maxPromptName), promptLine(p.Summary, maxManifestSummary))
+		fmt.Fprintf(b, "- %s (%s): %s", text.Line(p.PayloadID, maxPromptName), text.Line(p.Type, maxPromptName), text.Line(p.Summary, maxManifestSummary))
 		if p.Outcome != "" {
-			fmt.Fprintf(b, " [%s by the user]", promptLine(p.Outcome, maxPromptName))
+			fmt.Fprintf(b, " [%s by the user]", text.Line(p.Outcome, maxPromptName))
 		}
 		b.WriteByte('\n')
 	}
@@ -254,7 +242,7 @@ func writeCapabilities(b *strings.Builder, o Offer) {
 	if len(o.Actions) > 0 {
 		b.WriteString("### Actions you may suggest\n")
 		for _, a := range o.Actions[:min(len(o.Actions), maxPromptTools)] {
-			fmt.Fprintf(b, "- %s (%s): %s\n", a.Action, a.Handler, promptLine(a.Description, maxPromptPurpose))
+			fmt.Fprintf(b, "- %s (%s): %s\n", a.Action, a.Handler, text.Line(a.Description, maxPromptPurpose))
 		}
 	}
 }
@@ -264,7 +252,7 @@ func writePayloadType(b *strings.Builder, t turn.PayloadType) {
 	if t.Array {
 		value = "[…]"
 	}
-	fmt.Fprintf(b, "- %s: write %s %s. %s\n", t.Name, t.Marker, value, promptLine(t.Description, maxPromptPurpose))
+	fmt.Fprintf(b, "- %s: write %s %s. %s\n", t.Name, t.Marker, value, text.Line(t.Description, maxPromptPurpose))
 	if t.Instructions != "" {
 		writeIndented(b, cutText(strings.TrimSpace(t.Instructions), maxPromptPayload))
 	}

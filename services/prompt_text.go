@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Text from pages, tools, files and people goes into prompts as data. In a
@@ -20,9 +22,9 @@ const dataIndent = "  "
 //	<data name="report 1">
 //	  the text, indented
 //	</data>
-func writeData(b *strings.Builder, name, text string) {
-	fmt.Fprintf(b, "<data name=%q>\n", promptLine(name, maxPromptName))
-	writeIndented(b, text)
+func writeData(b *strings.Builder, name, data string) {
+	fmt.Fprintf(b, "<data name=%q>\n", text.Line(name, maxPromptName))
+	writeIndented(b, data)
 	b.WriteString("</data>\n")
 }
 
@@ -56,50 +58,13 @@ func writeIndented(b *strings.Builder, text string) {
 	}
 }
 
-// promptLine returns s on one line without control characters, cut to limit
-// characters.
-func promptLine(s string, limit int) string {
-	if len(s) <= limit && isPlainLine(s) {
-		return s
-	}
-	if len(s) > 8*limit { // what Fields need not see
-		s = strings.ToValidUTF8(s[:8*limit], "")
-	}
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	return cutRunes(s, limit)
-}
-
-// isPlainLine says whether s is ASCII words with single spaces between them.
-func isPlainLine(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' ') {
-			return false
-		}
-	}
-	return true
-}
-
-// cutRunes returns s cut to limit characters, the last one then being an
-// ellipsis.
-func cutRunes(s string, limit int) string {
-	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	at := 0
-	for range limit - 1 {
-		_, size := utf8.DecodeRuneInString(s[at:])
-		at += size
-	}
-	return strings.TrimRightFunc(s[:at], unicode.IsSpace) + "…"
-}
-
 // cutText returns s cut to limit characters with a note about its length.
 func cutText(s string, limit int) string {
 	n := utf8.RuneCountInString(s)
 	if n <= limit {
 		return s
 	}
-	return cutRunes(s, limit) + fmt.Sprintf("\n(cut; %d characters in all)", n)
+	return text.Ellipsis(s, limit) + fmt.Sprintf("\n(cut; %d characters in all)", n)
 }
 
 // firstSentence is the beginning of a description that says what it is for.
@@ -107,7 +72,7 @@ func firstSentence(s string, limit int) string {
 	if i := strings.Index(s, ". "); i > 0 {
 		s = s[:i+1]
 	}
-	return promptLine(s, limit)
+	return text.Line(s, limit)
 }
 
 // shortJSON is raw on one line, cut to limit characters.
@@ -116,7 +81,7 @@ func shortJSON(raw json.RawMessage, limit int) string {
 	if json.Compact(&b, raw) != nil {
 		return "null"
 	}
-	return promptLine(b.String(), limit)
+	return text.Line(b.String(), limit)
 }
 
 // plainJSON is v as JSON on one line, with < > & as they are.
@@ -128,12 +93,4 @@ func plainJSON(v any) string {
 		return "null"
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// plural is "1 article" or "3 articles".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Bounds of what a message about arguments repeats of them.
@@ -93,7 +94,7 @@ func (a *arguments) check(input json.RawMessage) error {
 	}
 	var wrong []schemas.FieldError
 	add := func(name, detail string) {
-		wrong = append(wrong, schemas.FieldError{Pointer: "/" + pointerEscape(name), Detail: cut(detail, maxShownProblem)})
+		wrong = append(wrong, schemas.FieldError{Pointer: "/" + pointerEscape(name), Detail: text.Ellipsis(detail, maxShownProblem)})
 	}
 	for _, name := range a.schema.Required {
 		if _, ok := args[name]; !ok {
@@ -238,7 +239,7 @@ func shown(v any) string {
 	case []any:
 		return "an array"
 	case string:
-		return "the string " + cut(jsonText(v), maxShownValue)
+		return "the string " + text.Ellipsis(jsonText(v), maxShownValue)
 	case float64:
 		return "the number " + jsonText(v)
 	default:

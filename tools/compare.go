@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -77,7 +78,7 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 	var last error
 	failed := 0
 	for i, r := range results {
-		answer := cut(strings.TrimSpace(r.Value.Text), maxModelAnswer)
+		answer := text.Ellipsis(strings.TrimSpace(r.Value.Text), maxModelAnswer)
 		if r.Err != nil {
 			last = r.Err
 			failed++

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -178,7 +179,7 @@ func (d documentTools) plan(ctx context.Context, call *Call, in planArguments) (
 	var b strings.Builder
 	fmt.Fprintf(&b, "The document %q is planned. Fill its blocks with write_block, one after the other:\n", oneLine(in.Title))
 	for i, p := range in.Blocks {
-		p.Heading, p.Brief = cut(oneLine(p.Heading), maxPlanText), cut(oneLine(p.Brief), maxPlanText)
+		p.Heading, p.Brief = text.Ellipsis(oneLine(p.Heading), maxPlanText), text.Ellipsis(oneLine(p.Brief), maxPlanText)
 		meta, err := json.Marshal(map[string]any{record.PlannedKey: map[string]string{"heading": p.Heading, "brief": p.Brief}})
 		if err != nil {
 			return Result{}, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 )
@@ -111,7 +112,7 @@ func TestDocumentToolsMayBeRepeated(t *testing.T) {
 		}
 	}
 	for id, n := range written {
-		if n != 2 || !turn.ClientID(id) {
+		if n != 2 || !text.IsID(id) {
 			t.Errorf("the id %s was made %d times", id, n)
 		}
 	}

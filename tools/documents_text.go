@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // maxBeginning is how many characters stand for a block.
@@ -60,12 +61,12 @@ func blockText(b *schemas.Block, limit int) string {
 	content := blockContent(b)
 	total := utf8.RuneCountInString(content)
 	if total > limit {
-		content = cut(content, limit) + fmt.Sprintf("\n(the first %s of %s characters; read_document with this block_id shows them all)", grouped(limit), grouped(total))
+		content = text.Ellipsis(content, limit) + fmt.Sprintf("\n(the first %s of %s characters; read_document with this block_id shows them all)", grouped(limit), grouped(total))
 	}
 	meta := ""
 	if m := cmp.Or(string(b.NewMeta), string(b.Meta)); m != "" && b.Type == schemas.BlockChart {
 		if heading, _ := plannedFor(b); heading == "" {
-			meta = "meta: " + cut(m, maxReadBlock) + "\n"
+			meta = "meta: " + text.Ellipsis(m, maxReadBlock) + "\n"
 		}
 	}
 	return fmt.Sprintf("block_id: %s (%s, %s)\n%s%s\n(end of the block)\n", b.ID, b.Type, stateWord(b.State), meta, strings.TrimRight(content, "\n"))
@@ -93,7 +94,7 @@ func documentText(d *schemas.Document, blocks []schemas.Block) string {
 // beginning is the first characters of a block on one line.
 func beginning(b *schemas.Block) string {
 	content := blockContent(b)
-	return cut(oneLine(content[:min(len(content), 8*maxBeginning)]), maxBeginning)
+	return text.Ellipsis(oneLine(content[:min(len(content), 8*maxBeginning)]), maxBeginning)
 }
 
 // grouped writes a number with its thousands apart.

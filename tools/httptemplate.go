@@ -9,6 +9,8 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // maxRendered bounds a URL or a body made by a template, in bytes.
@@ -102,21 +104,11 @@ func escapeNode(n parse.Node, seen func(string), escaper func() string) error {
 
 // render executes t over arguments.
 func render(t *template.Template, args map[string]any) (string, error) {
-	var b boundedBuilder
+	b := text.Buffer{Limit: maxRendered}
 	if err := t.Execute(&b, args); err != nil {
 		return "", err
 	}
 	return b.String(), nil
-}
-
-// boundedBuilder is a strings.Builder that takes at most maxRendered bytes.
-type boundedBuilder struct{ strings.Builder }
-
-func (b *boundedBuilder) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxRendered {
-		return 0, fmt.Errorf("more than %d bytes", maxRendered)
-	}
-	return b.Builder.Write(p)
 }
 
 // pathValue is a value within one segment of a path. Dots that a server could
@@ -163,34 +155,13 @@ func plainText(v any) string {
 
 // values decodes arguments for a template: integers stay integers.
 func values(input json.RawMessage) (map[string]any, error) {
-	args := map[string]any{}
-	d := json.NewDecoder(strings.NewReader(or(string(input), "{}")))
-	d.UseNumber()
-	if err := d.Decode(&args); err != nil {
+	v, err := text.Decode([]byte(or(string(input), "{}")))
+	if err != nil {
 		return nil, err
 	}
-	for k, v := range args {
-		args[k] = native(v)
+	args, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return nil, errors.New("the arguments must be an object")
 	}
 	return args, nil
-}
-
-func native(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n
-		}
-		f, _ := v.Float64()
-		return f
-	case []any:
-		for i := range v {
-			v[i] = native(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = native(v[k])
-		}
-	}
-	return v
 }

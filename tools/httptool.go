@@ -17,6 +17,7 @@ import (
 	"text/template"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools/outbound"
 )
@@ -177,15 +178,15 @@ func (h *httpTool) run(ctx context.Context, call *Call) (Result, error) {
 	if err != nil {
 		return Result{}, outbound.Explain(ctx, service, err)
 	}
-	text := strings.ToValidUTF8(h.secrets.Replace(string(body)), "\uFFFD")
+	answer := strings.ToValidUTF8(h.secrets.Replace(string(body)), "\uFFFD")
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		message := fmt.Sprintf("%s answered with status %d", service, resp.StatusCode)
-		if isText(resp) && strings.TrimSpace(text) != "" {
-			message += ": " + cut(oneLine(text), maxHTTPError)
+		if isText(resp) && strings.TrimSpace(answer) != "" {
+			message += ": " + text.Ellipsis(oneLine(answer), maxHTTPError)
 		}
 		return Result{Text: message, IsError: true}, nil
 	}
-	return h.result(text, resp)
+	return h.result(answer, resp)
 }
 
 // request renders the templates.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools/eutils"
 )
@@ -211,7 +212,7 @@ func searchText(data foundArticles, notes []string) string {
 		}
 		b.WriteString("\n" + a.URL + "\n")
 		if a.Abstract != "" {
-			b.WriteString("Abstract: " + cut(oneLine(a.Abstract), share) + "\n")
+			b.WriteString("Abstract: " + text.Ellipsis(oneLine(a.Abstract), share) + "\n")
 		}
 	}
 	return b.String()

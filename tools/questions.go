@@ -13,6 +13,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -109,7 +110,7 @@ func subQuestions(plan, question string) []string {
 	var list []string
 	seen := map[string]bool{}
 	for line := range strings.Lines(plan) {
-		line = cut(oneLine(listMark.ReplaceAllString(line, "")), maxSubQuestion)
+		line = text.Ellipsis(oneLine(listMark.ReplaceAllString(line, "")), maxSubQuestion)
 		if line == "" || seen[line] || len(list) == maxSubQuestions {
 			continue
 		}
@@ -117,7 +118,7 @@ func subQuestions(plan, question string) []string {
 		list = append(list, line)
 	}
 	if len(list) == 0 {
-		list = []string{cut(oneLine(question), maxSubQuestion)}
+		list = []string{text.Ellipsis(oneLine(question), maxSubQuestion)}
 	}
 	return list
 }
@@ -144,7 +145,7 @@ func investigate(ctx context.Context, call *Call, parts []string, search []turn.
 	findings := make([]finding, len(parts))
 	var last error
 	for i, r := range results {
-		findings[i] = finding{question: parts[i], answer: cut(strings.TrimSpace(r.Value.Text), maxFinding), sources: cited.add(r.Value.Payloads)}
+		findings[i] = finding{question: parts[i], answer: text.Ellipsis(strings.TrimSpace(r.Value.Text), maxFinding), sources: cited.add(r.Value.Payloads)}
 		if r.Err != nil {
 			last = r.Err
 			findings[i].answer = "(This part failed: " + schemas.Visible(r.Err).Message + ".)"
@@ -220,7 +221,7 @@ func (c *citations) add(payloads []turn.Payload) []int {
 
 // cite returns the number of a source, 0 when it is none or one too many.
 func (c *citations) cite(s source) int {
-	title := cut(oneLine(s.Title), sourceTitle)
+	title := text.Ellipsis(oneLine(s.Title), sourceTitle)
 	where := s.URL
 	switch {
 	case s.PMID != "":

@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -209,7 +210,7 @@ func (r researchTools) listStreams(ctx context.Context, _ *Call, _ struct{}) (Re
 	var b strings.Builder
 	fmt.Fprintf(&b, "There are %d research streams.\n", len(streams))
 	for i, s := range streams[:min(len(streams), maxListed)] {
-		fmt.Fprintf(&b, "\n%d. %s (stream %d)\n%s\n", i+1, s.Name, s.StreamID, cut(oneLine(s.Purpose), maxSnippet))
+		fmt.Fprintf(&b, "\n%d. %s (stream %d)\n%s\n", i+1, s.Name, s.StreamID, text.Ellipsis(oneLine(s.Purpose), maxSnippet))
 	}
 	return WithPayload(b.String()+left(len(streams)), TypeStreamList, struct {
 		Streams []schemas.Stream `json:"streams"`
@@ -233,10 +234,10 @@ func (r researchTools) getStream(ctx context.Context, call *Call, in streamID) (
 		return Result{}, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Stream %d: %s\nPurpose: %s\nSchema: %s\n", stream.StreamID, stream.Name, cut(or(stream.Purpose, "not given"), maxStreamText),
-		cut(or(string(stream.Schema), "none"), maxStreamText))
+	fmt.Fprintf(&b, "Stream %d: %s\nPurpose: %s\nSchema: %s\n", stream.StreamID, stream.Name, text.Ellipsis(or(stream.Purpose, "not given"), maxStreamText),
+		text.Ellipsis(or(string(stream.Schema), "none"), maxStreamText))
 	if stream.Instructions != "" {
-		b.WriteString("Instructions: " + cut(stream.Instructions, maxStreamText) + "\n")
+		b.WriteString("Instructions: " + text.Ellipsis(stream.Instructions, maxStreamText) + "\n")
 	}
 	fmt.Fprintf(&b, "\n%s, newest first:\n", counted(len(reports), "report", "reports"))
 	writeReports(&b, reports)
@@ -258,7 +259,7 @@ func writeArticles(b *strings.Builder, articles []schemas.Article) {
 		}
 		fmt.Fprintf(b, " (article %d, report %d)\n", a.ArticleID, a.ReportID)
 		if a.Abstract != "" {
-			b.WriteString(cut(oneLine(a.Abstract), share) + "\n")
+			b.WriteString(text.Ellipsis(oneLine(a.Abstract), share) + "\n")
 		}
 	}
 	b.WriteString(left(len(articles)))
@@ -269,7 +270,7 @@ func writeReports(b *strings.Builder, reports []schemas.Report) {
 	share := min(max(maxAbstracts/max(len(listed), 1), minAbstract), maxSummary)
 	for i, r := range listed {
 		fmt.Fprintf(b, "\n%d. %s (report %d, stream %d, %s, %d articles)\n%s\n", i+1, r.Title, r.ReportID, r.StreamID,
-			r.PublishedAt.Format("2006-01-02"), r.ArticleCount, cut(oneLine(r.Summary), share))
+			r.PublishedAt.Format("2006-01-02"), r.ArticleCount, text.Ellipsis(oneLine(r.Summary), share))
 	}
 	b.WriteString(left(len(reports)))
 }

@@ -3,24 +3,7 @@ package tools
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
-
-// cut shortens s to at most limit characters and says so with an ellipsis; it
-// never splits a character.
-func cut(s string, limit int) string {
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n == limit-1 {
-			return strings.TrimRight(s[:i], " \n") + "…"
-		}
-		n++
-	}
-	return s
-}
 
 // oneLine makes white space plain and single.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

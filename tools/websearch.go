@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools/outbound"
 )
@@ -125,7 +126,7 @@ func (s searx) search(ctx context.Context, call *Call, in webSearch) (Result, er
 		}
 		seen[r.URL] = true
 		data.Results = append(data.Results, webHit{
-			or(oneLine(r.Title), r.URL), r.URL, cut(oneLine(r.Content), maxSnippet), r.Engine, r.Published,
+			or(oneLine(r.Title), r.URL), r.URL, text.Ellipsis(oneLine(r.Content), maxSnippet), r.Engine, r.Published,
 		})
 	}
 	return WithPayload(hitsText(data, answer), TypeWebResults, data)
@@ -187,12 +188,12 @@ func hitsText(data webHits, answer searxAnswer) string {
 	}
 	for _, raw := range answer.Answers[:min(len(answer.Answers), 3)] {
 		if a := answerText(raw); a != "" {
-			b.WriteString("Answer: " + cut(oneLine(a), maxSnippet) + "\n")
+			b.WriteString("Answer: " + text.Ellipsis(oneLine(a), maxSnippet) + "\n")
 		}
 	}
 	for _, box := range answer.Infoboxes[:min(len(answer.Infoboxes), 3)] {
 		if box.Content != "" {
-			b.WriteString(oneLine(box.Name) + ": " + cut(oneLine(box.Content), maxSnippet) + "\n")
+			b.WriteString(oneLine(box.Name) + ": " + text.Ellipsis(oneLine(box.Content), maxSnippet) + "\n")
 		}
 	}
 	for i, r := range data.Results {

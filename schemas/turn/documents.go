@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // ContextDocument is the key of a request's context that names the document
@@ -30,11 +31,11 @@ const MaxTargets = 16
 // to the chat; Blocks are ids that the client has chosen, if any.
 func Answer(page schemas.Object) (document string, blocks []string) {
 	for id := range strings.SplitSeq(page.String(ContextBlocks), ",") {
-		if id = strings.TrimSpace(id); ClientID(id) && len(blocks) < MaxTargets && !slices.Contains(blocks, id) {
+		if id = strings.TrimSpace(id); text.IsID(id) && len(blocks) < MaxTargets && !slices.Contains(blocks, id) {
 			blocks = append(blocks, id)
 		}
 	}
-	if id := page.String(ContextDocument); page.String(ContextMode) == "chat" && ClientID(id) {
+	if id := page.String(ContextDocument); page.String(ContextMode) == "chat" && text.IsID(id) {
 		document = id
 	}
 	return document, blocks
@@ -48,26 +49,10 @@ func DocumentID(page schemas.Object, conversationID int64) string {
 	case "", "null", `""`:
 		return "chat-" + strconv.FormatInt(conversationID, 10)
 	}
-	if id := page.String(ContextDocument); ClientID(id) {
+	if id := page.String(ContextDocument); text.IsID(id) {
 		return id
 	}
 	return ""
-}
-
-// maxClientID is the length of an id that a client chooses.
-const maxClientID = 64
-
-// ClientID says whether a client may choose this id: 1 to 64 letters, digits, -
-// and _.
-func ClientID(id string) bool {
-	for _, r := range []byte(id) {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
-		default:
-			return false
-		}
-	}
-	return id != "" && len(id) <= maxClientID
 }
 
 // BlockID is the id of the n-th block that a call adds to a document, the same

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 )
@@ -154,7 +155,7 @@ func failed(text string) *sdk.CallToolResult {
 // answer is a result's text, and its payload's data as structured content, which
 // older clients take only if it is an object.
 func answer(result tools.Result) *sdk.CallToolResult {
-	out := &sdk.CallToolResult{IsError: result.IsError, Content: []sdk.Content{&sdk.TextContent{Text: cutBytes(result.Text, MaxResult)}}}
+	out := &sdk.CallToolResult{IsError: result.IsError, Content: []sdk.Content{&sdk.TextContent{Text: text.Bytes(result.Text, MaxResult)}}}
 	if p := result.Payload; p != nil && len(p.Data) <= MaxResult && len(p.Data) > 0 && p.Data[0] == '{' {
 		out.StructuredContent = p.Data
 	}

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/tools"
 )
@@ -122,19 +123,11 @@ func (m *mapping) text(s string) {
 	}
 	if room := MaxResult - len(note) - len(between) - m.size; len(s) > room {
 		m.overflowed = true
-		m.parts = append(m.parts, cutBytes(s, max(room, 0)), note)
+		m.parts = append(m.parts, text.Bytes(s, max(room, 0)), note)
 		return
 	}
 	m.size += len(s) + len(between)
 	m.parts = append(m.parts, s)
-}
-
-// cutBytes shortens s to at most limit bytes without splitting a character.
-func cutBytes(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "")
 }
 
 func (m *mapping) note(format string, args ...any) { m.text("[" + fmt.Sprintf(format, args...) + "]") }
@@ -175,7 +168,7 @@ func (m *mapping) resource(r resource, kind string) {
 func (m *mapping) embedded(v *sdk.ResourceContents) {
 	r := resource{URI: v.URI, MIME: v.MIMEType, Size: int64(max(len(v.Text), len(v.Blob)))}
 	if v.Text != "" {
-		r.Text = cutBytes(strings.ToValidUTF8(v.Text, "\uFFFD"), max(0, min(maxResourceText, maxResourceTexts-m.textSize)))
+		r.Text = text.Bytes(strings.ToValidUTF8(v.Text, "\uFFFD"), max(0, min(maxResourceText, maxResourceTexts-m.textSize)))
 		m.textSize += len(r.Text)
 	}
 	m.resource(r, "resource")

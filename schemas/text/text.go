@@ -1,0 +1,93 @@
+// Package text has what several folders do to strings that come from outside:
+// shorten them, put them on one line, count things in words. It depends on the
+// standard library alone.
+package text
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Ellipsis returns s, cut to limit characters if it has more; the last one is
+// then an ellipsis. A character is never split.
+func Ellipsis(s string, limit int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return strings.TrimRightFunc(s[:Offset(s, limit-1)], unicode.IsSpace) + "…"
+}
+
+// Line returns s on one line, with single spaces and without control
+// characters, cut to limit characters as Ellipsis does.
+func Line(s string, limit int) string {
+	if len(s) <= limit && isPlainLine(s) {
+		return s
+	}
+	if longest := 8 * limit; len(s) > longest { // the rest cannot reach the line
+		s = strings.ToValidUTF8(s[:longest], "")
+	}
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return Ellipsis(s, limit)
+}
+
+// isPlainLine reports whether s is ASCII words with single spaces between them.
+func isPlainLine(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == ' ' && (i == 0 || i == len(s)-1 || s[i-1] == ' ') {
+			return false
+		}
+	}
+	return true
+}
+
+// Bytes returns at most the first limit bytes of s, without splitting a
+// character.
+func Bytes(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// Offset returns the byte offset of character n of s, or len(s) if s has fewer.
+func Offset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// Plural returns "1 article" or "3 articles".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// maxID is the length of an id that a client chooses.
+const maxID = 64
+
+// IDPattern is the regular expression of IsID, for JSON schemas.
+const IDPattern = `^[A-Za-z0-9_-]{1,64}$`
+
+// IsID reports whether a client may choose this id: 1 to 64 letters, digits, -
+// and _.
+func IsID(id string) bool {
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxID
+}

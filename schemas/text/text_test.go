@@ -1,0 +1,75 @@
+package text_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"text/template"
+	"unicode/utf8"
+
+	"github.com/chattray/chattray/schemas/text"
+)
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct{ name, got, want string }{
+		{"ellipsis of what fits", text.Ellipsis("héllo", 5), "héllo"},
+		{"ellipsis", text.Ellipsis("héllo wörld", 7), "héllo…"},
+		{"ellipsis after a space", text.Ellipsis("ab cdef", 4), "ab…"},
+		{"line of plain words", text.Line("two words", 20), "two words"},
+		{"line of white space", text.Line(" a\r\n\tb\x00  c ", 20), "a b c"},
+		{"long line", text.Line(strings.Repeat("ä ", 100), 5), "ä ä…"},
+		{"line of broken text", text.Line(strings.Repeat("a", 7)+"é"+strings.Repeat("b", 9), 1), "…"},
+		{"bytes", text.Bytes("aé", 2), "a"},
+		{"bytes of what fits", text.Bytes("aé", 3), "aé"},
+		{"bytes of none", text.Bytes("é", 1), ""},
+		{"one", text.Plural(1, "article"), "1 article"},
+		{"several", text.Plural(0, "article"), "0 articles"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, c.got, c.want)
+		}
+	}
+}
+
+func FuzzShorten(f *testing.F) {
+	f.Add("a b", 3)
+	f.Fuzz(func(t *testing.T, s string, limit int) {
+		limit = limit & 0xff
+		if got := text.Line(s, limit+1); utf8.RuneCountInString(got) > limit+1 || strings.ContainsAny(got, "\n\r\v\f\x00\u0085\u2028\u2029") {
+			t.Errorf("Line(%q, %d) = %q", s, limit+1, got)
+		}
+		if got := text.Bytes(s, limit); len(got) > limit || !strings.HasPrefix(s, got) || utf8.ValidString(s) && !utf8.ValidString(got) {
+			t.Errorf("Bytes(%q, %d) = %q", s, limit, got)
+		}
+	})
+}
+
+func TestIsID(t *testing.T) {
+	for id, want := range map[string]bool{
+		"a": true, "A-z_9": true, strings.Repeat("x", 64): true,
+		"": false, strings.Repeat("x", 65): false, "a b": false, "é": false, "a/b": false,
+	} {
+		if got := text.IsID(id); got != want {
+			t.Errorf("IsID(%q) = %v, want %v", id, got, want)
+		}
+	}
+}
+
+func TestBufferStopsATemplate(t *testing.T) {
+	b := &text.Buffer{Limit: 5}
+	err := template.Must(template.New("").Parse(`{{range .}}abc{{end}}`)).Execute(b, []int{1, 2, 3})
+	if !errors.Is(err, text.ErrFull) || b.String() != "abcab" {
+		t.Errorf("got %q, %v", b.String(), err)
+	}
+}
+
+func TestDecodeKeepsWholeNumbers(t *testing.T) {
+	got, err := text.Decode([]byte(`{"a":[1,2.5,9007199254740993]}`))
+	if want := map[string]any{"a": []any{int64(1), 2.5, int64(9007199254740993)}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %#v, %v", got, err)
+	}
+	if _, err := text.Decode([]byte(`{} {}`)); err == nil {
+		t.Error("a second value is accepted")
+	}
+}
