@@ -171,9 +171,11 @@ func appendTool(dst []byte, e *runlog.Event) []byte {
 	if e.Kind == runlog.ToolStart || e.Kind == runlog.ThreadToolStart {
 		var t schemas.ToolStartEvent
 		_ = json.Unmarshal(schemas.CutStrings(e.Data), &t)
-		return appendFrame(dst, e, "tool_result", props(propFields{
-			"name": t.Tool, "id": t.ToolUseID, "index": t.Index, "input": t.Input, "status": "running", "progress": 0,
-		}))
+		start := propFields{"name": t.Tool, "id": t.ToolUseID, "index": t.Index, "input": t.Input, "status": "running", "progress": 0}
+		if t.Title != "" {
+			start["title"] = t.Title
+		}
+		return appendFrame(dst, e, "tool_result", props(start))
 	}
 	var change propFields
 	if e.Kind == runlog.ToolProgress || e.Kind == runlog.ThreadToolProgress {
@@ -189,6 +191,9 @@ func appendTool(dst []byte, e *runlog.Event) []byte {
 		change = propFields{"output": e.Text, "is_error": t.IsError, "status": "completed", "progress": 1}
 		if t.IsError {
 			change["status"] = "error"
+		}
+		if t.Done != "" {
+			change["done"] = t.Done
 		}
 	}
 	dst = append(appendID(dst, e.Seq), `{"type":"tool_result","props":`...)

@@ -24,6 +24,9 @@ type ApprovalRequestEvent struct {
 	Input      json.RawMessage `json:"input"`
 	Message    string          `json:"message"`
 	ExpiresAt  time.Time       `json:"expires_at"`
+	// Title says for people what the call does, Description what the tool is.
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
 }
 
 // ApprovalResolvedEvent ends an ApprovalRequestEvent; an approval that expired

@@ -33,7 +33,9 @@ func (c *ToolCall) AppendJSON(dst []byte) []byte {
 	dst = strconv.AppendBool(append(dst, `,"is_error":`...), c.IsError)
 	dst = AppendField(dst, "tool_use_id", c.ToolUseID)
 	dst = append(dst, `,"duration_ms":`...)
-	return append(strconv.AppendInt(dst, c.DurationMS, 10), '}')
+	dst = strconv.AppendInt(dst, c.DurationMS, 10)
+	dst = AppendField(dst, "title", c.Title)
+	return append(AppendField(dst, "done", c.Done), '}')
 }
 
 // AppendJSON appends what json.Marshal would give, without diagnostics; the

@@ -47,6 +47,8 @@ type ToolStartEvent struct {
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
 	Index     int             `json:"index"`
+	// Title says for people what the call does.
+	Title string `json:"title,omitempty"`
 }
 
 // ToolProgressEvent is one step of a running tool; Progress is in 0..1 and
@@ -69,6 +71,9 @@ type ToolCompleteEvent struct {
 	Index     int    `json:"index"`
 	ToolUseID string `json:"tool_use_id,omitempty"`
 	IsError   bool   `json:"is_error,omitempty"`
+	// Done says for people what the call has done, in one form or, with a bar
+	// between them, in one for one call and one for {n} calls.
+	Done string `json:"done,omitempty"`
 }
 
 // CompleteEvent ends a run that has its answer.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // pageOfMessages is how many messages are read at once.
@@ -34,7 +35,24 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 	}
 	list, next, err := c.store.Messages(ctx, user.ID, id, q)
 	chat.Messages, chat.NextCursor = behindQuestions(list), next
+	c.addWords(chat.Messages, user)
 	return chat, err
+}
+
+// addWords says what the tools of kept calls are called now.
+func (c *Chats) addWords(messages []schemas.Message, user schemas.User) {
+	known := make(map[string]turn.Words)
+	for _, m := range messages {
+		for i := range m.ToolHistory {
+			call := &m.ToolHistory[i]
+			words, ok := known[call.ToolName]
+			if !ok {
+				words = c.runs.Pages.words(call.ToolName, user)
+				known[call.ToolName] = words
+			}
+			call.Title, call.Done = words.Title, words.Done
+		}
+	}
 }
 
 // behindQuestions puts answers behind their questions: one that waits for its
@@ -104,7 +122,9 @@ func (c *Chats) Resolve(ctx context.Context, user schemas.User, id int64, payloa
 
 // SetFeedback keeps the user's judgement of an answer.
 func (c *Chats) SetFeedback(ctx context.Context, user schemas.User, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
-	return c.store.SetFeedback(ctx, user.ID, id, messageID, f)
+	m, err := c.store.SetFeedback(ctx, user.ID, id, messageID, f)
+	c.addWords([]schemas.Message{m}, user)
+	return m, err
 }
 
 // allMessages returns the current messages of a chat in order of time.

@@ -58,6 +58,7 @@ func testTools() pageTools {
 	} {
 		tools = append(tools, turn.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)})
 	}
+	tools[3].Title = "Read a report"
 	return tools
 }
 
@@ -86,7 +87,7 @@ func testParts() services.PageParts {
 			if !strings.HasPrefix(def.URL, "https://") {
 				return turn.Tool{}, errors.New("url: no https")
 			}
-			return turn.Tool{Name: def.Name, Description: def.Description, InputSchema: def.InputSchema, PayloadType: def.PayloadType, Idempotent: def.Idempotent, Confirm: def.Confirm}, nil
+			return turn.Tool{Name: def.Name, Description: def.Description, Words: def.Words, InputSchema: def.InputSchema, PayloadType: def.PayloadType, Idempotent: def.Idempotent, Confirm: def.Confirm}, nil
 		},
 		MakePayloadType: func(def turn.PayloadDef) (turn.PayloadType, error) {
 			if len(def.Schema) == 0 {
@@ -201,6 +202,8 @@ payload_types:
 http_tools:
   - name: stock_level
     description: Says how many there are.
+    title: Look up the stock
+    done: Looked up the stock|Looked up {n} stocks
     input_schema: {type: object, properties: {sku: {type: string}}}
     url: https://stock.example/items/{{.sku}}
     headers: {Authorization: "Bearer ${stock_key}"}
@@ -244,6 +247,16 @@ func TestOwnPage(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"Authorization": "Bearer s3cret"}, headers); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+	words := turn.Words{Title: "Look up the stock", Done: "Looked up the stock|Looked up {n} stocks"}
+	if got := p.Words("stock_level", schemas.User{}); got != words {
+		t.Errorf("of a kept call of the page's tool people read %v, want %v", got, words)
+	}
+	if got := p.Words("get_report", schemas.User{}); got != (turn.Words{Title: "Read a report"}) {
+		t.Errorf("of a kept call of the registry's tool people read %v", got)
+	}
+	if got := p.Words("gone", schemas.User{}); got != (turn.Words{}) {
+		t.Errorf("a tool that is gone has words: %v", got)
 	}
 	page, ok := p.Page("inventory")
 	if !ok {

@@ -166,6 +166,8 @@ func (r *pageReader) httpTool(n *yaml.Node) pageTool {
 	r.object(n, "HTTP tool", map[string]func(*yaml.Node){
 		"name":         func(n *yaml.Node) { t.Name = r.text(n) },
 		"description":  func(n *yaml.Node) { t.Description = r.text(n) },
+		"title":        func(n *yaml.Node) { t.Title = r.text(n) },
+		"done":         func(n *yaml.Node) { t.Done = r.text(n) },
 		"input_schema": func(n *yaml.Node) { t.InputSchema = r.json(n) },
 		"method":       func(n *yaml.Node) { t.Method = strings.ToUpper(r.text(n)) },
 		"url":          func(n *yaml.Node) { t.URL = r.text(n) },

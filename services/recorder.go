@@ -326,7 +326,7 @@ func (rec *recorder) history() []schemas.ToolCall {
 		}
 		list = append(list, schemas.ToolCall{
 			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError,
-			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
+			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: rec.tool(c.Name).Title, Done: rec.tool(c.Name).Done,
 		})
 	}
 	return list

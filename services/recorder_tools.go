@@ -57,7 +57,7 @@ func (rec *recorder) toolStart(e turn.ToolStart) {
 
 // idempotent says whether the tool may be run again.
 func (rec *recorder) idempotent(name string) bool {
-	return slices.ContainsFunc(rec.offered, func(t turn.Tool) bool { return t.Name == name && t.Idempotent })
+	return rec.tool(name).Idempotent
 }
 
 // begin shows that a call begins.
@@ -65,7 +65,7 @@ func (rec *recorder) begin(e turn.ToolStart) {
 	rec.status("Running " + e.Name + "...")
 	thread, block, message := rec.levels.openTool(e, rec.parallel(e.Index))
 	rec.emitData(runlog.ToolStart, thread, block, message, schemas.ToolStartEvent{
-		Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index,
+		Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index, Title: rec.tool(e.Name).Title,
 	})
 	rec.showPlanned(e.Index)
 }
@@ -203,6 +203,7 @@ func (rec *recorder) completed(c *call) {
 			Kind: runlog.ToolComplete, Thread: thread, Block: block, Message: message, Text: schemas.CutText(c.Output),
 			Data: encode(schemas.ToolCompleteEvent{
 				Type: schemas.TypeToolComplete, Tool: c.Name, Index: c.Index, ToolUseID: c.ToolUseID, IsError: c.IsError,
+				Done: rec.tool(c.Name).Done,
 			}),
 		})
 	}

@@ -337,9 +337,10 @@ func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index
 	}
 	for _, c := range rows {
 		if c.Index == index {
+			words := r.Pages.words(c.Name, user)
 			return schemas.ToolCall{
 				ToolName: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError,
-				ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(),
+				ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: words.Title, Done: words.Done,
 			}, nil
 		}
 	}

@@ -95,7 +95,7 @@ func (t *thread) handle(event turn.Event) {
 	case turn.ToolStart:
 		id, block, message := t.openTool(e, t.several)
 		rec.emitData(runlog.ThreadToolStart, id, block, message, schemas.ToolStartEvent{
-			Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index,
+			Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index, Title: rec.tool(e.Name).Title,
 		})
 	case turn.ToolProgress:
 		id, block, message := t.tool(e.Index)
@@ -109,6 +109,7 @@ func (t *thread) handle(event turn.Event) {
 			Kind: runlog.ThreadToolComplete, Thread: id, Block: block, Message: message, Text: schemas.CutText(e.Result.Text),
 			Data: encode(schemas.ToolCompleteEvent{
 				Type: schemas.TypeToolComplete, Tool: e.Name, Index: e.Index, ToolUseID: e.ID, IsError: e.Result.IsError,
+				Done: rec.tool(e.Name).Done,
 			}),
 		})
 		t.closeTool(e.Index, e.Result.IsError, nil)

@@ -85,13 +85,16 @@ func (rec *recorder) toolWaiting(e turn.ToolWaiting) {
 }
 
 // ofPage says whether the tool is one that the page runs.
-func (rec *recorder) ofPage(name string) bool {
-	for i := range rec.offered {
-		if rec.offered[i].Name == name {
-			return rec.offered[i].Client
+func (rec *recorder) ofPage(name string) bool { return rec.tool(name).Client }
+
+// tool is the tool of that name; one that is not offered is empty.
+func (rec *recorder) tool(name string) turn.Tool {
+	for _, t := range rec.offered {
+		if t.Name == name {
+			return t
 		}
 	}
-	return false
+	return turn.Tool{}
 }
 
 // showWait shows a call that waits: the status line, and the call's message in
@@ -116,6 +119,7 @@ func (rec *recorder) showWait(e turn.ToolWaiting, w record.Wait) {
 	rec.emitData(runlog.ApprovalRequest, thread, block, message, schemas.ApprovalRequestEvent{
 		Type: schemas.TypeApprovalRequest, ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Input: e.Input,
 		Message: "The assistant wants to run " + e.Name + ". Approve it?", ExpiresAt: w.ExpiresAt,
+		Title: rec.tool(e.Name).Title, Description: schemas.CutText(rec.tool(e.Name).Description),
 	})
 }
 

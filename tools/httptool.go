@@ -61,7 +61,7 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	if (def.Payload == "") != (def.PayloadType == "") {
 		fail("payload", errors.New("payload and its type belong together"))
 	}
-	options := []Option{PayloadType(def.PayloadType)}
+	options := []Option{PayloadType(def.PayloadType), Words(def.Title, def.Done)}
 	if def.Idempotent {
 		options = append(options, Idempotent())
 	}

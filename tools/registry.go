@@ -68,6 +68,9 @@ func fault(t turn.Tool) error {
 	if t.Description == "" {
 		wrong = append(wrong, errors.New("it has no description"))
 	}
+	if err := t.Fault(); err != nil {
+		wrong = append(wrong, err)
+	}
 	if t.Timeout < 0 {
 		wrong = append(wrong, errors.New("its timeout is negative"))
 	}

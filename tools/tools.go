@@ -33,6 +33,12 @@ type definition struct {
 	refine []func(*jsonschema.Schema)
 }
 
+// Words says what people read of a call: title while it runs, done afterwards;
+// see turn.Words.
+func Words(title, done string) Option {
+	return func(d *definition) { d.tool.Words = turn.Words{Title: title, Done: done} }
+}
+
 // Global offers the tool on every page.
 func Global() Option { return func(d *definition) { d.tool.Global = true } }
 

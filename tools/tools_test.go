@@ -168,6 +168,10 @@ func TestNewRegistryReportsAllMistakes(t *testing.T) {
 			func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, nil }),
 		turn.Tool{Name: "bare", Description: "Does."},
 		tools.New("late", "Does.", find, tools.Timeout(-1)),
+		tools.New("wordy", "Does.", find, tools.Words(strings.Repeat("x", 81), "")),
+		tools.New("uncounted", "Does.", find, tools.Words("Does", "Did|Did many")),
+		tools.New("three", "Does.", find, tools.Words("Does", "Did|Did {n}|Did all")),
+		tools.New("half", "Does.", find, tools.Words("Does", "|Did {n}")),
 	)
 	if err == nil {
 		t.Fatal("got no error")
@@ -176,6 +180,7 @@ func TestNewRegistryReportsAllMistakes(t *testing.T) {
 		`"fine": there is another one`, `"": its name`, `"no spaces": its name`, "xxx\": its name", `"mute": it has no description`,
 		`"hollow": it has no function`, `"hollow_text": it has no function`, `"round": `, "cycle", `"scalar": the schema of its arguments is not of type object`,
 		`"raw": the schema`, `"garbage": `, `"bare": it has no function`, `"late": its timeout`,
+		`"wordy": its title`, `"uncounted": its done`, `"three": its done`, `"half": its done`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v\nwant %q in it", err, want)

@@ -49,6 +49,7 @@ type PayloadDef struct {
 type HTTPTool struct {
 	Name        string
 	Description string
+	Words
 	InputSchema json.RawMessage
 	Method      string
 	URL         string

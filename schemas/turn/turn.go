@@ -79,6 +79,8 @@ type Step struct {
 type Tool struct {
 	Name        string
 	Description string
+	// Words are what people read of a call in the place of the name.
+	Words
 	InputSchema json.RawMessage
 	// Check says why arguments do not fit InputSchema; nil checks nothing.
 	Check func(input json.RawMessage) error

@@ -1170,6 +1170,8 @@ export interface components {
             tool_use_id: string;
             /** @description Counts tools over the run */
             index: number;
+            /** @description What the call does, for people */
+            title?: string;
         };
         /** @description A step of a running tool */
         ToolProgressEvent: {
@@ -1201,6 +1203,8 @@ export interface components {
             index: number;
             tool_use_id?: string;
             is_error?: boolean;
+            /** @description What the call has done, for people; with a bar in it, a form for one call and one for `{n}` calls: `Read a report|Read {n} reports` */
+            done?: string;
         };
         /**
          * @description A call waits until the user approves or denies it; the run is `waiting`. After a recovery the same approval
@@ -1224,6 +1228,10 @@ export interface components {
              * @description When it counts as denied
              */
             expires_at: string;
+            /** @description What the call does, for people */
+            title?: string;
+            /** @description What the tool is, as the model reads it */
+            description?: string;
         };
         /** @description An approval has its end; `tool_start` follows, also for a call that is not run */
         ApprovalResolvedEvent: {
@@ -1372,6 +1380,10 @@ export interface components {
             tool_use_id?: string;
             /** Format: int64 */
             duration_ms: number;
+            /** @description What the call does, for people */
+            title?: string;
+            /** @description What the call has done, for people; with a bar in it, a form for one call and one for `{n}` calls: `Read a report|Read {n} reports` */
+            done?: string;
         };
         /** @description US dollars, rounded to millionths */
         USD: number;
