@@ -79,7 +79,7 @@ function Tray({ tray, setTheme }: { tray: PageTray; setTheme: (theme: TrayTheme)
   return (
     <ContextOf context={tray.context}>
       <ChatTray
-        layout="sidebar" storageKey="page" defaultOpen={window.innerWidth > 900} starters={tray.starters} payloadHandlers={tray.payloadHandlers} openPayloads={tray.openPayloads} onComplete={tray.onComplete}
+        layout="sidebar" defaultOpen={window.innerWidth > 900} starters={tray.starters} payloadHandlers={tray.payloadHandlers} openPayloads={tray.openPayloads} onComplete={tray.onComplete}
         onApplyToDocument={tray.onApplyToDocument} onThemeChange={setTheme} labels={{ title: 'Research assistant' }}
       />
     </ContextOf>

@@ -4,7 +4,7 @@ import { StrictMode, useEffect, useState } from 'react'
 import { renderToString } from 'react-dom/server'
 import { describe, expect, it, vi } from 'vitest'
 import { ChatProvider, ChatStore, ChatTray, useChatContext } from '../src'
-import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
+import { answerFrames, event, fakeApi, json, sse } from './fakes'
 import { type Answer, show, input, posts, settled, message, chat, slow, live } from './shown'
 
 describe('the page around', () => {

@@ -45,7 +45,7 @@ export function Playground({ route, theme }: { route: string[]; theme: TrayTheme
 
 function Replay({ recording, pace, theme }: { recording: Recording; pace: number; theme: TrayTheme }) {
   const api = useMemo(() => replayApi(recording, pace), [recording, pace])
-  return <ChatProvider api={api} storageKey=""><Start message={recording.message} /><ChatTray layout="sidebar" storageKey="playground" theme={theme} openPayloads="none" /></ChatProvider>
+  return <ChatProvider api={api} storageKey=""><Start message={recording.message} /><ChatTray layout="sidebar" theme={theme} openPayloads="none" /></ChatProvider>
 }
 
 function Start({ message }: { message: string }) {

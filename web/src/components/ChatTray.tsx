@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
-import type { CustomPayload, SuggestedAction, User } from '../api/types'
+import type { CustomPayload, SuggestedAction } from '../api/types'
 import type { Labels } from '../labels'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { useChatState, useChatStore } from '../state/context'
@@ -11,7 +11,7 @@ import { ChatIcon, SparkIcon } from './icons'
 import { MessageList } from './MessageList'
 import { DiagnosticsPanel, PayloadPanel } from './SidePanel'
 import { Banner, TrayHeader } from './TrayHeader'
-import { useAnnouncements, useKept, useLatestPayload } from './trayHooks'
+import { useAnnouncements, useKept, useLatestPayload, useMe } from './trayHooks'
 import { useDrag } from './useDrag'
 import { mayType, useFocusKept } from './useFocusKept'
 
@@ -46,7 +46,7 @@ export interface ChatTrayProps {
   /** Puts an answer into the page's document; without it there is no such button. */
   onApplyToDocument?: (message: GeneralChatMessage) => Promise<void>
   onThemeChange?: (theme: TrayTheme) => void
-  /** Name under which the browser keeps width, layout and drafts. */
+  /** Tells apart trays of one provider in what the browser keeps: width, layout, theme, open and drafts. */
   storageKey?: string
   /** Shown instead of the welcome. */
   welcome?: ReactNode
@@ -70,28 +70,25 @@ export function ChatTray({ labels, ...props }: ChatTrayProps) {
 const never = () => () => undefined
 
 function Tray(props: Omit<ChatTrayProps, 'labels'>) {
-  const { storageKey = 'default', payloadHandlers, onClientAction, onComplete, onApplyToDocument } = props
+  const { storageKey = '', payloadHandlers, onClientAction, onComplete, onApplyToDocument } = props
   const store = useChatStore()
   const state = useChatState()
+  const kept = store.keyOf(storageKey)
   const labels = useLabels()
-  const [layout, setLayout] = useKept<TrayLayout>(`chattray:${storageKey}:layout`, props.layout ?? 'tray', ['tray', 'sidebar', 'full'])
-  const [theme, setTheme] = useKept<TrayTheme>(`chattray:${storageKey}:theme`, props.theme ?? 'auto', ['auto', 'light', 'dark'])
+  const [layout, setLayout] = useKept<TrayLayout>(kept && `${kept}:layout`, props.layout ?? 'tray', ['tray', 'sidebar', 'full'])
+  const [theme, setTheme] = useKept<TrayTheme>(kept && `${kept}:theme`, props.theme ?? 'auto', ['auto', 'light', 'dark'])
   const [begins] = useState<'yes' | 'no'>((props.defaultOpen ?? layout !== 'tray') ? 'yes' : 'no')
-  const [open, setOpen] = useKept<'yes' | 'no'>(`chattray:${storageKey}:open`, begins, ['yes', 'no'])
+  const [open, setOpen] = useKept<'yes' | 'no'>(kept && `${kept}:open`, begins, ['yes', 'no'])
   const [view, setView] = useState<'chat' | 'history'>('chat')
   const [side, setSide] = useState<Side>(null)
-  const [me, setMe] = useState<User | null>(null)
+  const me = useMe(store, state.error?.code)
   const [notice, setNotice] = useState('')
   const { announcement, announce } = useAnnouncements(state, labels)
   const root = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLElement>(null)
   const input = useRef<HTMLTextAreaElement>(null)
-  const [width, setWidth] = useKept<string>(`chattray:${storageKey}:width`, '', null)
+  const [width, setWidth] = useKept<string>(kept && `${kept}:width`, '', null)
   const drag = useDrag(box, 'left', Number(width) || DEFAULT_WIDTH, (w) => setWidth(String(w)))
-
-  useEffect(() => {
-    store.api.getMe().then(setMe, () => setMe(null))
-  }, [store, state.error?.code === 'unauthorized'])
 
   const { onThemeChange } = props
   useEffect(() => onThemeChange?.(theme), [onThemeChange, theme])

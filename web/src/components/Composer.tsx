@@ -1,14 +1,15 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { Attachment } from '../api/types'
 import { useChatStore } from '../state/context'
+import { draftAfter, type DraftPlace } from '../state/drafts'
 import type { Unsent } from '../state/state'
-import { useLabels } from '../state/ui'
+import { useLabels, useTray } from '../state/ui'
 import { ClipIcon, CloseIcon, FileIcon, SendIcon, StopIcon } from './icons'
 
 /** Limits of what is attached: of each file, and of all as they are sent. The service has the last word. */
 export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024, characters: 7.5 * 1024 * 1024 }
 
-/** The input with its draft, which is kept for each conversation. */
+/** The input with its draft, which is kept for each user and conversation. */
 export function Composer({ busy, opening, unsent, conversationId, storageKey, inputRef }: {
   busy: boolean
   /** A chat is being fetched; nothing is sent before it is there. */
@@ -16,13 +17,14 @@ export function Composer({ busy, opening, unsent, conversationId, storageKey, in
   /** A message that comes back because it could not be sent. */
   unsent: Unsent | null
   conversationId: number | null
+  /** The tray's own name, among those of the provider. */
   storageKey: string
   inputRef: React.RefObject<HTMLTextAreaElement | null>
 }) {
   const labels = useLabels()
   const store = useChatStore()
-  const key = `chattray:${storageKey}:draft:${conversationId ?? ''}`
-  const [text, setText] = useDraft(key, !opening)
+  const { me } = useTray()
+  const [text, setText] = useDraft({ user: me?.user_id ?? '', tray: storageKey, chat: conversationId }, !opening)
   const { files, problem, add, remove, clear, bring } = useFiles()
   const picker = useRef<HTMLInputElement>(null)
   useEffect(() => {
@@ -106,46 +108,20 @@ export function composes(e: React.KeyboardEvent): boolean {
 
 const COMPOSING = 229
 
-/** Ends the key of a chat that has no number yet. */
-const NEW = ':draft:'
-
-/**
- * Text that outlives a reload; each key has its own. Where a new chat gets its name, what is being typed stays; `named`
- * tells that from another chat that is opened.
- */
-function useDraft(key: string, named: boolean): [string, (text: string) => void] {
-  const [draft, setDraft] = useState(() => ({ key, text: readDraft(key) }))
-  const stays = named && draft.key.endsWith(NEW) && !key.endsWith(NEW)
-  const current = draft.key === key ? draft : { key, text: stays ? draft.text : readDraft(key) }
-  if (current !== draft) {
-    if (stays) {
-      keepDraft(draft.key, '')
-      keepDraft(key, current.text)
-    }
-    setDraft(current)
+/** Text that outlives a reload; each user and chat has its own. */
+function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (text: string) => void] {
+  const { drafts } = useChatStore()
+  const [draft, setDraft] = useState(() => ({ drafts, user, tray, chat, text: drafts.read({ user, tray, chat }) }))
+  let { text } = draft
+  if (draft.drafts !== drafts || draft.user !== user || draft.tray !== tray || draft.chat !== chat) {
+    text = draft.drafts === drafts ? draftAfter(drafts, draft, draft.text, { user, tray, chat }, named) : drafts.read({ user, tray, chat })
+    setDraft({ drafts, user, tray, chat, text })
   }
-  const set = useCallback((text: string) => {
-    setDraft({ key, text })
-    keepDraft(key, text)
-  }, [key])
-  return [current.text, set]
-}
-
-function readDraft(key: string): string {
-  try {
-    return sessionStorage.getItem(key) ?? ''
-  } catch {
-    return ''
-  }
-}
-
-function keepDraft(key: string, text: string): void {
-  try {
-    if (text === '') sessionStorage.removeItem(key)
-    else sessionStorage.setItem(key, text)
-  } catch {
-    // without storage a draft lives as long as the page
-  }
+  const set = useCallback((next: string) => {
+    setDraft({ drafts, user, tray, chat, text: next })
+    drafts.keep({ user, tray, chat }, next)
+  }, [drafts, user, tray, chat])
+  return [text, set]
 }
 
 function useFiles() {

@@ -1,30 +1,55 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import type { CustomPayload } from '../api/types'
+import { ApiError } from '../api/errors'
+import type { CustomPayload, User } from '../api/types'
 import type { Labels } from '../labels'
 import type { PayloadHandler } from '../payloads/registry'
 import { payloadsOf, text } from '../state/run'
 import type { ChatState } from '../state/state'
+import type { ChatStore } from '../state/store'
 import { openable } from '../state/view'
 
-/** What the user chose, which the browser keeps under a key; until then what the page says. What is not among `allowed` is not taken. */
+/**
+ * What the user chose, which the browser keeps under a key, and not at all under an empty one; until then what the page says.
+ * What is not among `allowed` is not taken.
+ */
 export function useKept<T extends string>(key: string, first: T, allowed: readonly T[] | null): [T, (value: T) => void] {
-  const [chosen, setChosen] = useState<T | null>(() => {
-    try {
-      const kept = localStorage.getItem(key) as T | null
-      return kept !== null && (allowed === null || allowed.includes(kept)) ? kept : null
-    } catch {
-      return null
-    }
-  })
+  const [state, setState] = useState(() => ({ key, chosen: readKept(key, allowed) }))
+  const { chosen } = state.key === key ? state : { chosen: readKept(key, allowed) }
+  if (state.key !== key) setState({ key, chosen })
   const keep = useCallback((next: T) => {
-    setChosen(next)
+    setState({ key, chosen: next })
     try {
-      localStorage.setItem(key, next)
+      if (key) localStorage.setItem(key, next)
     } catch {
       // without storage the choice lives as long as the page
     }
   }, [key])
   return [chosen ?? first, keep]
+}
+
+function readKept<T extends string>(key: string, allowed: readonly T[] | null): T | null {
+  try {
+    const kept = key ? (localStorage.getItem(key) as T | null) : null
+    return kept !== null && (allowed === null || allowed.includes(kept)) ? kept : null
+  } catch {
+    return null
+  }
+}
+
+/** Who asks. The service is asked again when an error comes or goes; one that forgets the user is believed, one that is away is not. */
+export function useMe(store: ChatStore, error: string | undefined): User | null {
+  const [known, setKnown] = useState<{ store: ChatStore; me: User | null }>({ store, me: null })
+  useEffect(() => {
+    let here = true
+    store.api.getMe().then(
+      (me) => here && setKnown({ store, me }),
+      (problem: unknown) => here && problem instanceof ApiError && problem.status === 401 && setKnown({ store, me: null }),
+    )
+    return () => {
+      here = false
+    }
+  }, [store, error])
+  return known.store === store ? known.me : null
 }
 
 /** What a screen reader is told: beginnings and ends, never every token. */

@@ -33,13 +33,15 @@ export function ChatProvider({ children, api, context, storageKey = 'default', m
   latest.options = options
   latest.model = model
   const place = JSON.stringify([storageKey, options.baseUrl ?? ''])
+  // Numbers of chats are those of a service.
+  const name = storageKey && [storageKey, ...(options.baseUrl ? [options.baseUrl] : [])].join('@')
   const make = () => ({
     place,
     store: new ChatStore({
       api: api ?? createChatApi({
         baseUrl: options.baseUrl, getToken: () => latest.options.getToken?.(), headers: async () => (await latest.options.headers?.()) ?? {}, fetch: options.fetch,
       }),
-      storageKey, model: () => latest.model,
+      storageKey: name, model: () => latest.model,
     }),
   })
   const [held, setHeld] = useState(make)

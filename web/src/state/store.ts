@@ -2,6 +2,7 @@ import { ApiError, isAbort } from '../api/errors'
 import type { ChatApi } from '../api/client'
 import type { MessageFrame, PageContext } from '../api/types'
 import { ClientTools } from './clientTools'
+import { Drafts } from './drafts'
 import { Memory } from './memory'
 import { Pace } from './pace'
 import { Recalls } from './recalls'
@@ -31,6 +32,8 @@ export class ChatStore {
   readonly api: ChatApi
   /** The tools that the page runs for the model. */
   readonly clientTools: ClientTools
+  /** What is typed but not sent. */
+  readonly drafts: Drafts
   private readonly options: StoreOptions
   private state: ChatState = emptyState
   private shown: ChatState = emptyState
@@ -53,6 +56,13 @@ export class ChatStore {
     this.clientTools = new ClientTools(options.api, options.storageKey ?? '')
     this.recalls = new Recalls(options.api, (messageId, view) => this.dispatch({ type: 'recalled', messageId, view }))
     this.memory = new Memory(options.storageKey ?? '')
+    this.drafts = new Drafts(options.storageKey ?? '')
+  }
+
+  /** Begins the names under which the browser keeps what is of this store, or of one tray of it; empty when nothing is kept. */
+  keyOf(tray = ''): string {
+    const name = this.options.storageKey
+    return name ? ['chattray', name, ...(tray ? [tray] : [])].join(':') : ''
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {

@@ -1,0 +1,60 @@
+/** Texts that are typed but not sent, each for one user, one tray and one chat. They live as long as the store. */
+export class Drafts {
+  private readonly name: string
+  private readonly typed = new Map<string, string>()
+
+  /** Under a name they also outlive a reload of the tab, of a user who is known. */
+  constructor(name: string) {
+    this.name = name
+  }
+
+  read(place: DraftPlace): string {
+    const key = this.key(place)
+    const here = this.typed.get(placeKey(place))
+    if (here !== undefined || key === '') return here ?? ''
+    try {
+      return sessionStorage.getItem(key) ?? ''
+    } catch {
+      return ''
+    }
+  }
+
+  keep(place: DraftPlace, text: string): void {
+    this.typed.set(placeKey(place), text)
+    const key = this.key(place)
+    if (key === '') return
+    try {
+      if (text === '') sessionStorage.removeItem(key)
+      else sessionStorage.setItem(key, text)
+    } catch {
+      // without storage a draft lives as long as the page
+    }
+  }
+
+  private key(place: DraftPlace): string {
+    return this.name && place.user && `chattray:${this.name}:draft:${placeKey(place)}`
+  }
+}
+
+/** Whose draft it is and where: a user's id, empty while it is not known; the tray's own name; the chat, null for a new one. */
+export interface DraftPlace {
+  user: string
+  tray: string
+  chat: number | null
+}
+
+function placeKey({ user, tray, chat }: DraftPlace): string {
+  return JSON.stringify([user, tray, chat])
+}
+
+/**
+ * The text that is shown after a change of place. A new chat that gets its number, and a user who becomes known, keep what is
+ * typed; everything else has its own text. `named` tells a new chat that got its number from another chat that is opened.
+ */
+export function draftAfter(drafts: Drafts, before: DraftPlace, text: string, place: DraftPlace, named: boolean): string {
+  const stays = before.tray === place.tray && (before.user === place.user || before.user === '') && (before.chat === place.chat || (named && before.chat === null))
+  if (!stays || text === '') return drafts.read(place)
+  drafts.keep(before, '')
+  drafts.keep(place, text)
+  return text
+}

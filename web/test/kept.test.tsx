@@ -1,0 +1,105 @@
+import { render, screen, waitFor, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ChatProvider, ChatTray, createChatApi } from '../src'
+import { json } from './fakes'
+
+beforeEach(() => {
+  localStorage.clear()
+  sessionStorage.clear()
+})
+
+const nothing = json({ detail: 'there is nothing here', code: 'not_found', status: 404 }, 404)
+
+/** A client of a service that knows one user, or nobody yet. */
+function apiOf(user: string | Promise<string>) {
+  return createChatApi({
+    fetch: async (url) => {
+      if (!String(url).endsWith('/api/me')) return nothing.clone()
+      const id = await user
+      return id ? json({ user_id: id, name: id, roles: [] }) : json({ detail: 'who?', code: 'unauthorized', status: 401 }, 401)
+    },
+  })
+}
+
+const field = (title = 'Assistant') => within(screen.getByRole('complementary', { name: title })).getByLabelText<HTMLTextAreaElement>('Message')
+const known = () => new Promise((resolve) => setTimeout(resolve))
+
+describe('what the browser keeps', () => {
+  it('does not give a draft to the next user of the tab, though the host names no user', async () => {
+    const tray = (user: string) => <ChatProvider api={apiOf(user)}><ChatTray layout="sidebar" /></ChatProvider>
+    const ada = render(tray('ada'))
+    await known()
+    await userEvent.setup().type(field(), 'For nobody else.')
+    ada.unmount()
+    const grace = render(tray('grace'))
+    await known()
+    expect(field().value).toBe('')
+    grace.unmount()
+    render(tray('ada'))
+    await waitFor(() => expect(field().value).toBe('For nobody else.'))
+  })
+
+  it('keeps nothing of a user who is not known, and takes the text along when they are', async () => {
+    let tell: (user: string) => void = () => undefined
+    render(<ChatProvider api={apiOf(new Promise((resolve) => { tell = resolve }))}><ChatTray layout="sidebar" /></ChatProvider>)
+    await userEvent.setup().type(field(), 'Early')
+    expect(JSON.stringify(sessionStorage)).not.toContain('Early')
+    tell('ada')
+    await waitFor(() => expect(JSON.stringify(sessionStorage)).toContain('Early'))
+    expect(field().value).toBe('Early')
+  })
+
+  it.each([
+    ['names', { storageKey: 'one' }, { storageKey: 'two' }],
+    ['services', { baseUrl: 'https://a.example' }, { baseUrl: 'https://b.example' }],
+  ])('two trays with two providers of two %s share neither draft, layout, width nor open', async (_, one, two) => {
+    const page = (
+      <>
+        <ChatProvider api={apiOf('ada')} {...one}><ChatTray layout="sidebar" labels={{ title: 'One' }} /></ChatProvider>
+        <ChatProvider api={apiOf('ada')} {...two}><ChatTray layout="sidebar" labels={{ title: 'Two' }} /></ChatProvider>
+      </>
+    )
+    const user = userEvent.setup()
+    const first = render(page)
+    await known()
+    await user.type(field('One'), 'mine')
+    const tray = within(screen.getByRole('complementary', { name: 'One' }))
+    await user.click(tray.getByRole('button', { name: 'More options' }))
+    await user.click(tray.getByRole('menuitemradio', { name: 'Theme: dark' }))
+    tray.getByRole('separator').focus()
+    await user.keyboard('{ArrowLeft}')
+    await user.click(tray.getByRole('button', { name: 'Close the chat' }))
+    first.unmount()
+    render(page)
+    await known()
+    expect(screen.queryByRole('complementary', { name: 'One' })).toBeNull()
+    const other = screen.getByRole('complementary', { name: 'Two' })
+    expect(other.style.getPropertyValue('--ct-width')).toBe('')
+    expect(other.closest('.ct-root')!.getAttribute('data-theme')).toBe('auto')
+    expect(field('Two').value).toBe('')
+    await user.click(screen.getByRole('button', { name: 'Open the chat' }))
+    await waitFor(() => expect(field('One').value).toBe('mine'))
+    expect(screen.getByRole('complementary', { name: 'One' }).style.getPropertyValue('--ct-width')).not.toBe('')
+  })
+
+  it('reads what is kept under another name when the name changes', async () => {
+    localStorage.setItem('chattray:b:theme', 'dark')
+    const api = apiOf('ada')
+    const tray = (name: string) => <ChatProvider api={api} storageKey={name}><ChatTray layout="sidebar" /></ChatProvider>
+    const { rerender, container } = render(tray('a'))
+    rerender(tray('b'))
+    expect(container.querySelector('.ct-root')!.getAttribute('data-theme')).toBe('dark')
+  })
+
+  it('keeps nothing at all under an empty name, not even of a draft', async () => {
+    render(<ChatProvider api={apiOf('ada')} storageKey=""><ChatTray layout="sidebar" storageKey="own" /></ChatProvider>)
+    await known()
+    const user = userEvent.setup()
+    await user.type(field(), 'secret')
+    await user.click(screen.getByRole('button', { name: 'Close the chat' }))
+    expect([localStorage.length, sessionStorage.length]).toEqual([0, 0])
+    await user.click(screen.getByRole('button', { name: 'Open the chat' }))
+    expect(field().value).toBe('secret')
+  })
+})
