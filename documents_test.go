@@ -21,7 +21,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
 	"github.com/chattray/chattray/tools"
@@ -255,7 +255,7 @@ func TestLargeBlocksOverHTTP(t *testing.T) {
 // author is the demo model with the tools of the document page, over a store.
 type author struct {
 	*testing.T
-	documents *services.Documents
+	documents *documents.Documents
 	loop      *agents.Agent
 	tools     []turn.Tool
 	user      schemas.User
@@ -272,7 +272,7 @@ func newAuthor(t *testing.T) *author {
 	if _, err := data.Import(t.Context(), sample.Open()); err != nil {
 		t.Fatal(err)
 	}
-	a := &author{T: t, documents: services.NewDocuments(data), loop: agents.New(demo.New(0), agents.Options{}), user: schemas.User{ID: "ann"}}
+	a := &author{T: t, documents: documents.New(data, data, data), loop: agents.New(demo.New(0), agents.Options{}), user: schemas.User{ID: "ann"}}
 	list, err := tools.Builtin(tools.Config{Research: data, Documents: a.documents})
 	if err != nil {
 		t.Fatal(err)

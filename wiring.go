@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
 	"github.com/chattray/chattray/tools"
@@ -86,7 +87,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := services.RunsOptions{
-		Store: s.store, Research: s.store, Documents: s.store, Drafts: services.NewDocuments(s.store), Agent: watch.Watch(loop), Pages: pages, Actions: actions,
+		Store: s.store, Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: pages, Actions: actions,
 		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
 			return payloads.NewFilter(types, actions)
 		},
@@ -115,7 +116,7 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 	}
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
-		Documents: services.NewDocuments(s.store), Usage: s.runs, Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
+		Documents: documents.New(s.store, s.store, s.store), Usage: s.runs, Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
 		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
@@ -163,7 +164,7 @@ func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
 func toolRegistry(c Config, data *store.Store, more []turn.Tool) (*tools.Registry, error) {
 	list, err := tools.Builtin(tools.Config{
 		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
-		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: services.NewDocuments(data),
+		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: documents.New(data, data, data),
 		Models: modelNames(c),
 	})
 	if err != nil {

@@ -65,6 +65,12 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 // NewError returns an Error of that code and message.
 func NewError(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
+// Invalid returns an Error of code invalid for the part of a request that the
+// JSON pointer names.
+func Invalid(pointer, detail string) *Error {
+	return &Error{Code: CodeInvalid, Message: "the request is not valid", Fields: []FieldError{{Pointer: pointer, Detail: detail}}}
+}
+
 // ErrNotFound is the answer for an id that is unknown or somebody else's.
 var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")
 

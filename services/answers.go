@@ -45,7 +45,7 @@ func (r *Runs) Approve(ctx context.Context, user schemas.User, runID, approvalID
 	}
 	if len(a.Input) > 0 && string(a.Input) != "null" {
 		if !a.Approved {
-			return schemas.Run{}, invalid("/input", "goes with an approval only")
+			return schemas.Run{}, schemas.Invalid("/input", "goes with an approval only")
 		}
 		if answer.Edited, err = r.editedInput(run, w, a.Input); err != nil {
 			return schemas.Run{}, err
@@ -62,10 +62,10 @@ func (r *Runs) ToolResult(ctx context.Context, user schemas.User, runID string, 
 		return schemas.Run{}, err
 	}
 	if len(result.Output) == 0 {
-		return schemas.Run{}, invalid("/output", "is required")
+		return schemas.Run{}, schemas.Invalid("/output", "is required")
 	}
 	if len(result.Output) > maxClientOutput {
-		return schemas.Run{}, invalid("/output", "must have at most 256 KiB")
+		return schemas.Run{}, schemas.Invalid("/output", "must have at most 256 KiB")
 	}
 	answer := w
 	answer.Answer, answer.IsError = record.WaitResult, result.IsError
@@ -126,7 +126,7 @@ func (r *Runs) settle(ctx context.Context, user schemas.User, w, answer record.W
 func (r *Runs) editedInput(run record.Run, w record.Wait, input json.RawMessage) (json.RawMessage, error) {
 	edited := canonical(input)
 	if !bytes.HasPrefix(edited, []byte("{")) {
-		return nil, invalid("/input", "must be an object")
+		return nil, schemas.Invalid("/input", "must be an object")
 	}
 	if bytes.Equal(edited, canonical(w.Input)) {
 		return nil, nil
@@ -148,7 +148,7 @@ func (r *Runs) editedInput(run record.Run, w record.Wait, input json.RawMessage)
 	}
 	if check := offer.Tools[i].Check; check != nil {
 		if err := check(edited); err != nil {
-			return nil, invalid("/input", err.Error())
+			return nil, schemas.Invalid("/input", err.Error())
 		}
 	}
 	return edited, nil

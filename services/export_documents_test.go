@@ -2,22 +2,12 @@ package services
 
 import (
 	"context"
-	"time"
 
 	"github.com/chattray/chattray/schemas"
 )
 
 // What the black-box tests of documents see.
-type (
-	DocumentStore  = documentStore
-	DocumentReader = documentReader
-)
-
-// At sets the clock of documents.
-func (d *Documents) At(now func() time.Time) *Documents {
-	d.now = now
-	return d
-}
+type DocumentReader = documentReader
 
 func BuildDocumentPrompt(ctx context.Context, documents DocumentReader, owner string, page schemas.Object) string {
 	p := newPrompter(nil, PromptOptions{})

@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/documents"
 )
 
 // answerDraft is the text of an answer that goes into blocks of a document
@@ -23,7 +24,7 @@ type answerDraft struct {
 	joiner   runlog.Joiner
 	text     strings.Builder
 	opened   bool
-	drafts   []*Draft
+	drafts   []*documents.Draft
 }
 
 // reserve makes the first block that the client has chosen for an answer in the
@@ -160,10 +161,10 @@ func (a *answerDraft) end(rec *recorder) {
 	for _, d := range a.drafts {
 		rec.flush(ctx, d)
 		whole := a.text.String()
-		if !errors.Is(d.err, schemas.ErrNotFound) || rec.refused(ctx, d.block, whole) {
+		if !d.Settled() || rec.refused(ctx, d.Block(), whole) {
 			continue
 		}
-		w := record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: d.block, Content: whole}}
+		w := record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: d.Block(), Content: whole}}
 		if _, err := rec.run.runs.Drafts.Write(ctx, rec.run.owner, a.document, w); err != nil {
 			rec.run.runs.Logger.Warn("propose a block again", "run_id", rec.run.id, "error", err)
 		}

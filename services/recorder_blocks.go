@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/documents"
 )
 
 // The tools whose content is shown while the model writes the call, and the one
@@ -35,13 +36,13 @@ type blockCall struct {
 	args   argStream
 	held   string // content that is not shown yet
 	target runlog.Target
-	given  string // the block_id of the arguments when it was opened
-	early  int    // how many of the arguments were known then
-	kind   string // the block's type, "" before it is known
-	shown  bool   // the page has the block already
-	draft  *Draft // nil before it is opened
-	closed bool   // nothing more is shown
-	later  bool   // it is shown when it runs, see showPlanned
+	given  string           // the block_id of the arguments when it was opened
+	early  int              // how many of the arguments were known then
+	kind   string           // the block's type, "" before it is known
+	shown  bool             // the page has the block already
+	draft  *documents.Draft // nil before it is opened
+	closed bool             // nothing more is shown
+	later  bool             // it is shown when it runs, see showPlanned
 
 	thread, block, message uint32
 }
@@ -266,7 +267,7 @@ func (c *blockCall) end(status string) {
 
 // flush stores what a draft holds. That the user has settled the block meanwhile
 // is no fault.
-func (rec *recorder) flush(ctx context.Context, d *Draft) {
+func (rec *recorder) flush(ctx context.Context, d *documents.Draft) {
 	if err := d.Flush(ctx); err != nil && !errors.Is(err, schemas.ErrNotFound) {
 		rec.run.runs.Logger.Warn("store a piece of a block", "run_id", rec.run.id, "error", err)
 	}

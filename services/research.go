@@ -22,7 +22,7 @@ func (r *Research) UpdateStream(ctx context.Context, user schemas.User, id int64
 	if len(u.Schema) > 0 {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(u.Schema, &object) != nil {
-			return schemas.Stream{}, invalid("/schema", "must be an object")
+			return schemas.Stream{}, schemas.Invalid("/schema", "must be an object")
 		}
 	}
 	return r.researchStore.UpdateStream(ctx, id, func(s *schemas.Stream) error {

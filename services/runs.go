@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/documents"
 )
 
 // Agent has one bounded conversation between a model and tools.
@@ -98,7 +99,7 @@ type RunsOptions struct {
 	Documents documentReader
 	// Drafts is where blocks are written while the model writes; nil shows
 	// nothing of them before the tool has run.
-	Drafts  *Documents
+	Drafts  *documents.Documents
 	Agent   Agent
 	Pages   *Pages
 	Actions *Actions

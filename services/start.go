@@ -253,11 +253,11 @@ func (r *Runs) begin(ctx context.Context, user schemas.User, req *schemas.ChatRe
 // take.
 func (r *Runs) allowed(ctx context.Context, user schemas.User, req *schemas.ChatRequest) error {
 	if req.Model != "" && req.Model != r.Model && !slices.Contains(r.Models, req.Model) {
-		return invalid("/model", "this model is not offered")
+		return schemas.Invalid("/model", "this model is not offered")
 	}
 	if req.InteractionType == schemas.ActionExecuted {
 		if req.ActionMetadata == nil {
-			return invalid("/action_metadata", "is required with interaction_type action_executed")
+			return schemas.Invalid("/action_metadata", "is required with interaction_type action_executed")
 		}
 		if err := r.Actions.Allow(ctx, actionCall(req, user, req.ConversationID)); err != nil {
 			return err
@@ -269,18 +269,11 @@ func (r *Runs) allowed(ctx context.Context, user schemas.User, req *schemas.Chat
 	return attach(new(turn.Message), req.Attachments)
 }
 
-func invalid(pointer, detail string) error {
-	return &schemas.Error{
-		Code: schemas.CodeInvalid, Message: "the request is not valid",
-		Fields: []schemas.FieldError{{Pointer: pointer, Detail: detail}},
-	}
-}
-
 // question makes the user's message, or finds the one that is to be answered
 // again, and what it supersedes.
 func (r *Runs) question(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) error {
 	if req.EditMessageID != "" && req.RegenerateMessageID != "" {
-		return invalid("/regenerate_message_id", "edit_message_id and regenerate_message_id exclude each other")
+		return schemas.Invalid("/regenerate_message_id", "edit_message_id and regenerate_message_id exclude each other")
 	}
 	if req.EditMessageID != "" || req.RegenerateMessageID != "" {
 		id, err := r.chatOf(ctx, user, req)
@@ -296,7 +289,7 @@ func (r *Runs) question(ctx context.Context, user schemas.User, req *schemas.Cha
 			return err
 		}
 		if m.Role != "user" || m.Status == schemas.MessageSuperseded {
-			return invalid("/edit_message_id", "is not a current message of the user's")
+			return schemas.Invalid("/edit_message_id", "is not a current message of the user's")
 		}
 		b.Supersede = m.ID
 	}
@@ -324,7 +317,7 @@ func (r *Runs) chatOf(ctx context.Context, user schemas.User, req *schemas.ChatR
 		return req.ConversationID, nil
 	}
 	if req.ChatID == "" {
-		return 0, invalid("/conversation_id", "is required to edit or regenerate")
+		return 0, schemas.Invalid("/conversation_id", "is required to edit or regenerate")
 	}
 	chat, err := r.Store.ChatByKey(ctx, user.ID, req.ChatID)
 	return chat.ConversationID, err
@@ -338,7 +331,7 @@ func (r *Runs) regenerate(ctx context.Context, user schemas.User, req *schemas.C
 		return err
 	}
 	if answer.Role != "assistant" || answer.Status == schemas.MessageSuperseded {
-		return invalid("/regenerate_message_id", "is not a current message of the assistant's")
+		return schemas.Invalid("/regenerate_message_id", "is not a current message of the assistant's")
 	}
 	b.Supersede = answer.ID
 	if answer.RunID != "" {
@@ -354,7 +347,7 @@ func (r *Runs) regenerate(ctx context.Context, user schemas.User, req *schemas.C
 	for at--; at >= 0 && list[at].Role != "user"; at-- {
 	}
 	if at < 0 {
-		return invalid("/regenerate_message_id", "has no question before it")
+		return schemas.Invalid("/regenerate_message_id", "has no question before it")
 	}
 	b.Run.UserMessageID = list[at].ID
 	return nil

@@ -1,7 +1,8 @@
-package services
+package documents
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -39,6 +40,13 @@ func (d *Documents) Draft(ctx context.Context, user schemas.User, document strin
 	return &Draft{docs: d, owner: user.ID, document: document, block: w.ID, size: len(w.Content), storedAt: d.now()}, b, nil
 }
 
+// Block is the id of the block that the draft writes into.
+func (p *Draft) Block() string { return p.block }
+
+// Settled reports whether the user has settled or deleted the block since, so
+// that nothing more is stored.
+func (p *Draft) Settled() bool { return errors.Is(p.err, schemas.ErrNotFound) }
+
 // Write takes a piece, and stores what is held when it is time. After an error
 // it does nothing but return it again: schemas.ErrNotFound when the user has
 // settled or deleted the block meanwhile, too_large when it is full.
@@ -59,7 +67,7 @@ func (p *Draft) Flush(ctx context.Context) error {
 	if p.err != nil || p.held.Len() == 0 {
 		return p.err
 	}
-	err := p.docs.store.AppendBlock(ctx, p.owner, p.document, p.block, p.held.String())
+	err := p.docs.proposals.AppendBlock(ctx, p.owner, p.document, p.block, p.held.String())
 	if err == nil {
 		p.size += p.held.Len()
 		p.held.Reset()

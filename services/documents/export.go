@@ -1,4 +1,4 @@
-package services
+package documents
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 )
 
 // Export returns a document's title and its current content as Markdown: tables
-// as such, charts as their data, images linked (4-documents.md). What waits for
+// as such, charts as their data, images linked. What waits for
 // the user is left out.
 func (d *Documents) Export(ctx context.Context, user schemas.User, id string) (title, markdown string, err error) {
-	doc, err := d.store.Document(ctx, user.ID, id)
+	doc, err := d.records.Document(ctx, user.ID, id)
 	if err != nil {
 		return "", "", err
 	}

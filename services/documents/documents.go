@@ -1,4 +1,7 @@
-package services
+// Package documents owns what users and models do to documents and their blocks:
+// the user's own changes, proposals that wait for the user, drafts that are
+// stored while a model writes, and the export.
+package documents
 
 import (
 	"bytes"
@@ -28,16 +31,12 @@ const (
 // untitled is the title of a document that a model or a socket makes.
 const untitled = "Untitled document"
 
-// documentStore reads and changes documents and their blocks. Each call checks
-// the owner: what is unknown or somebody else's is schemas.ErrNotFound. A match
-// that does not hold is schemas.ErrStale, an id in use schemas.ErrTaken.
-type documentStore interface {
-	documentRecords
-	documentBlocks
-	documentProposals
-}
+// The store's parts that Documents needs. Each call checks the owner: what is
+// unknown or somebody else's is schemas.ErrNotFound. A match that does not hold
+// is schemas.ErrStale, an id in use schemas.ErrTaken.
 
-type documentRecords interface {
+// Records reads and changes documents.
+type Records interface {
 	Documents(ctx context.Context, owner string, q record.DocumentQuery) (schemas.DocumentList, error)
 	Document(ctx context.Context, owner, id string) (schemas.Document, error)
 	CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error)
@@ -46,7 +45,8 @@ type documentRecords interface {
 	SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error)
 }
 
-type documentBlocks interface {
+// Blocks reads blocks, and makes the user's own changes.
+type Blocks interface {
 	Block(ctx context.Context, owner, id string) (schemas.Block, error)
 	AddBlock(ctx context.Context, owner, document string, b record.NewBlock, match record.Match) (schemas.Block, error)
 	PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error)
@@ -54,7 +54,8 @@ type documentBlocks interface {
 	SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error)
 }
 
-type documentProposals interface {
+// Proposals makes what waits for the user.
+type Proposals interface {
 	PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error)
 	WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error)
 	AppendBlock(ctx context.Context, owner, document, id, piece string) error
@@ -62,7 +63,7 @@ type documentProposals interface {
 	ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error)
 }
 
-// Documents is the documents of users (4-documents.md). Every call is for the
+// Documents is the documents of users. Every call is for the
 // user it is given; what is somebody else's is schemas.ErrNotFound. What the
 // user does (Add, Patch, Delete) takes place at once; what a model does (Plan,
 // Write, Move, Remove) and what is applied from a chat waits until the user
@@ -82,21 +83,25 @@ type documentProposals interface {
 // All of it may be repeated without doing more; a block that is gone is
 // schemas.ErrNotFound. It is safe for concurrent use.
 type Documents struct {
-	store documentStore
-	now   func() time.Time
+	records   Records
+	blocks    Blocks
+	proposals Proposals
+	now       func() time.Time
 }
 
-// NewDocuments returns the documents of a store.
-func NewDocuments(store documentStore) *Documents { return &Documents{store, time.Now} }
+// New returns the documents of a store, which is all three parts.
+func New(records Records, blocks Blocks, proposals Proposals) *Documents {
+	return &Documents{records, blocks, proposals, time.Now}
+}
 
 // List returns a page of the user's documents, newest first, without blocks.
 func (d *Documents) List(ctx context.Context, user schemas.User, q record.DocumentQuery) (schemas.DocumentList, error) {
-	return d.store.Documents(ctx, user.ID, q)
+	return d.records.Documents(ctx, user.ID, q)
 }
 
 // Get returns a document with its blocks in order.
 func (d *Documents) Get(ctx context.Context, user schemas.User, id string) (schemas.Document, error) {
-	return d.store.Document(ctx, user.ID, id)
+	return d.records.Document(ctx, user.ID, id)
 }
 
 // Create makes a document without blocks.
@@ -105,7 +110,7 @@ func (d *Documents) Create(ctx context.Context, user schemas.User, c schemas.Doc
 	if err != nil {
 		return schemas.Document{}, err
 	}
-	return d.store.CreateDocument(ctx, user.ID, record.NewDocument{ID: id, Title: c.Title, CreatedAt: d.now()})
+	return d.records.CreateDocument(ctx, user.ID, record.NewDocument{ID: id, Title: c.Title, CreatedAt: d.now()})
 }
 
 // chosenID returns the client's id, or a new one.
@@ -120,23 +125,23 @@ func chosenID(id string) (string, error) {
 // Rename gives a document a title, in place of one that is pending too. The
 // answer is without blocks.
 func (d *Documents) Rename(ctx context.Context, user schemas.User, id, title string, match record.Match) (schemas.Document, error) {
-	return d.store.RenameDocument(ctx, user.ID, id, title, match)
+	return d.records.RenameDocument(ctx, user.ID, id, title, match)
 }
 
 // Delete deletes a document with its blocks.
 func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, match record.Match) error {
-	return d.store.DeleteDocument(ctx, user.ID, id, match)
+	return d.records.DeleteDocument(ctx, user.ID, id, match)
 }
 
 // SettleAll accepts or reverts all that is pending of a document, its title too,
 // in one transaction.
 func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
-	return d.store.SettleDocument(ctx, user.ID, id, decision, match)
+	return d.records.SettleDocument(ctx, user.ID, id, decision, match)
 }
 
 // Block returns a block: one of a document, or a message of a chat.
 func (d *Documents) Block(ctx context.Context, user schemas.User, id string) (schemas.Block, error) {
-	return d.store.Block(ctx, user.ID, id)
+	return d.blocks.Block(ctx, user.ID, id)
 }
 
 // Add adds a block of the user's. The match is the document's.
@@ -148,8 +153,8 @@ func (d *Documents) Add(ctx context.Context, user schemas.User, document string,
 	if err := checkMeta(c.Meta); err != nil {
 		return schemas.Block{}, err
 	}
-	return d.store.AddBlock(ctx, user.ID, document, record.NewBlock{
-		ID: id, Type: BlockType(c.Type), Content: c.Content, Meta: c.Meta, After: c.AfterBlockID,
+	return d.blocks.AddBlock(ctx, user.ID, document, record.NewBlock{
+		ID: id, Type: blockType(c.Type), Content: c.Content, Meta: c.Meta, After: c.AfterBlockID,
 	}, match)
 }
 
@@ -158,26 +163,26 @@ func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p s
 	if err := checkMeta(p.Meta); err != nil {
 		return schemas.Block{}, err
 	}
-	return d.store.PatchBlock(ctx, user.ID, id, p, match)
+	return d.blocks.PatchBlock(ctx, user.ID, id, p, match)
 }
 
 // DeleteBlock deletes a block of a document.
 func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error {
-	return d.store.DeleteBlock(ctx, user.ID, id, match)
+	return d.blocks.DeleteBlock(ctx, user.ID, id, match)
 }
 
 // Settle accepts or reverts what is pending of a block. With nothing pending, and
 // of a chat's block, the answer is the block as it is.
 func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
-	return d.store.SettleBlock(ctx, user.ID, id, decision, match)
+	return d.blocks.SettleBlock(ctx, user.ID, id, decision, match)
 }
 
 // Apply puts a chat's block into a document, without its tool markers: as the
-// new of the target, else as a pending block behind another one, by default at
+// new of the target, else as a pending block after another one, by default at
 // the end. The match is the target's, or the document's. The same block applied
 // again to a document is the same block there.
 func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a schemas.BlockApply, match record.Match) (schemas.Block, error) {
-	source, err := d.store.Block(ctx, user.ID, id)
+	source, err := d.blocks.Block(ctx, user.ID, id)
 	if err != nil {
 		return schemas.Block{}, err
 	}
@@ -195,7 +200,7 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 		sum := sha256.Sum256([]byte(id + "/" + a.DocumentID))
 		w.ID = hex.EncodeToString(sum[:12])
 	}
-	return d.store.WriteBlock(ctx, user.ID, a.DocumentID, w)
+	return d.proposals.WriteBlock(ctx, user.ID, a.DocumentID, w)
 }
 
 // markerLines are tool markers with the line breaks around them.
@@ -208,7 +213,7 @@ func withoutMarkers(text string) string {
 }
 
 // Plan proposes a new structure for a document, which is made when there is
-// none (7-exact-answers.md, "Documents"). Blocks have ids of the caller's; the
+// none. Blocks have ids of the caller's; the
 // same plan may be repeated.
 func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error) {
 	if len(blocks) > MaxPlanned {
@@ -219,7 +224,7 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 			return schemas.Document{}, err
 		}
 	}
-	return d.store.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id)})
+	return d.proposals.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id)})
 }
 
 func (d *Documents) made(id string) *record.NewDocument {
@@ -236,23 +241,23 @@ func (d *Documents) Write(ctx context.Context, user schemas.User, document strin
 	if !w.Only {
 		w.Create = d.made(document)
 	}
-	return d.store.WriteBlock(ctx, user.ID, document, w)
+	return d.proposals.WriteBlock(ctx, user.ID, document, w)
 }
 
-// Move proposes that a block of a document goes behind another one, to the front
+// Move proposes that a block of a document goes after another one, to the front
 // ("") or to the end (nil).
 func (d *Documents) Move(ctx context.Context, user schemas.User, document, id string, after *string) (schemas.Block, error) {
-	return d.store.ProposeMove(ctx, user.ID, document, id, after)
+	return d.proposals.ProposeMove(ctx, user.ID, document, id, after)
 }
 
 // Remove proposes that a block of a document goes.
 func (d *Documents) Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error) {
-	return d.store.ProposeDelete(ctx, user.ID, document, id)
+	return d.proposals.ProposeDelete(ctx, user.ID, document, id)
 }
 
-// BlockType returns the type under its own name (4-documents.md: the spec's
-// spelling is understood).
-func BlockType(name string) string {
+// blockType returns the type under its own name; the spelling interative_chart is
+// understood.
+func blockType(name string) string {
 	if name == "interative_chart" {
 		return schemas.BlockChart
 	}
@@ -264,7 +269,7 @@ var typeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+/-]{0,63}$`)
 
 // checkWrite refuses what a model or a socket may get wrong.
 func checkWrite(b *record.NewBlock) error {
-	b.Type = BlockType(b.Type)
+	b.Type = blockType(b.Type)
 	switch {
 	case !text.IsID(b.ID):
 		return schemas.NewError(schemas.CodeInvalid, "a block_id must be 1 to 64 letters, digits, - or _")
@@ -281,9 +286,9 @@ func checkMeta(meta json.RawMessage) error {
 	case meta == nil:
 		return nil
 	case len(meta) > maxBlockMeta:
-		return invalid("/meta", "must have at most 64 KiB")
+		return schemas.Invalid("/meta", "must have at most 64 KiB")
 	case json.Unmarshal(meta, &object) != nil || object == nil, bytes.Contains(meta, []byte(`\u0000`)):
-		return invalid("/meta", "must be an object")
+		return schemas.Invalid("/meta", "must be an object")
 	}
 	return nil
 }

@@ -1,0 +1,9 @@
+package documents
+
+import "time"
+
+// At sets the clock of documents.
+func (d *Documents) At(now func() time.Time) *Documents {
+	d.now = now
+	return d
+}
