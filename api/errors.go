@@ -39,6 +39,7 @@ var answers = map[schemas.Code]answer{
 	schemas.CodeCancelled:        {status: http.StatusConflict},
 	schemas.CodeConflict:         {status: http.StatusConflict},
 	schemas.CodePrecondition:     {status: http.StatusPreconditionFailed},
+	schemas.CodeKeyRequired:      {status: http.StatusPreconditionRequired},
 	schemas.CodeTooLarge:         {status: http.StatusRequestEntityTooLarge},
 	schemas.CodeUnsupportedMedia: {status: http.StatusUnsupportedMediaType},
 	schemas.CodeTooManyRuns:      {status: http.StatusTooManyRequests, retry: 5},

@@ -46,3 +46,26 @@ func NewStreams(limit int) func(user string) (func(), error) { return newStreamC
 
 // SendBuffer is the size of a socket's send buffer.
 const SendBuffer = sendBuffer
+
+// MaxUserTickets bounds the tickets of a user that are not used, and those that
+// are bound to a run.
+const MaxUserTickets = maxUserTickets
+
+// Tickets are the tickets of a service.
+type Tickets struct{ tickets *tickets }
+
+// NewTickets returns the tickets of a service with that clock.
+func NewTickets(now func() time.Time) Tickets { return Tickets{newTickets(now)} }
+
+// Issue makes a ticket of a user whose token ends then.
+func (t Tickets) Issue(user string, expires time.Time) (string, error) {
+	made, err := t.tickets.issue(identity{schemas.User{ID: user}, expires})
+	return made.Ticket, err
+}
+
+// Take says whether a ticket opens the run's stream, or a websocket where run is
+// "".
+func (t Tickets) Take(key, run string) bool {
+	_, ok := t.tickets.take(key, run)
+	return ok
+}

@@ -164,7 +164,7 @@ func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	ctx := c.Request().Context()
 	token, sent := bearer(c.Request().Header)
 	if key := c.QueryParam("ticket"); byTicket && !sent && key != "" {
-		id, ok := s.tickets.take(key)
+		id, ok := s.tickets.take(key, c.Param("run_id"))
 		if !ok {
 			return schemas.NewError(schemas.CodeUnauthorized, "the ticket does not hold; ask for another one")
 		}

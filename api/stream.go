@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -53,7 +55,11 @@ func (s *server) postStream(c echo.Context) error {
 	}
 	defer release()
 	var run schemas.Run
-	if err := apart(func() (err error) { run, err = s.start(c); return err }); err != nil {
+	err = apart(func() (err error) { run, err = s.start(c); return err })
+	if errors.Is(err, errNoKey) && onlyEvents(c.Request().Header) {
+		return refuseInEvents(c)
+	}
+	if err != nil {
 		return err
 	}
 	after := cursor(c)
@@ -104,9 +110,14 @@ func (s *server) getStream(c echo.Context) error {
 	return s.follow(c, run, cursor(c))
 }
 
-// start decodes the request and starts its run.
+// start decodes the request and starts its run. A request with a cursor goes on
+// with a run, so it has to name it by its key: without one it would start the
+// question again each time a client reconnects.
 func (s *server) start(c echo.Context) (schemas.Run, error) {
 	ctx, user := caller(c)
+	if cursorText(c) != "" && c.Request().Header.Get("Idempotency-Key") == "" {
+		return schemas.Run{}, errNoKey
+	}
 	req, raw, err := decode[schemas.ChatRequest](s, c)
 	if err != nil {
 		return schemas.Run{}, err
@@ -142,15 +153,41 @@ func checkDialect(c echo.Context) error {
 // cursor is the number after which to read: the header beats the query, and
 // what is no number is the start.
 func cursor(c echo.Context) int64 {
-	text := c.Request().Header.Get("Last-Event-ID")
-	if text == "" {
-		text = c.QueryParam("after")
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.ParseInt(cursorText(c), 10, 64)
 	if err != nil || n < 0 {
 		return 0
 	}
 	return n
+}
+
+func cursorText(c echo.Context) string {
+	return cmp.Or(c.Request().Header.Get("Last-Event-ID"), c.QueryParam("after"))
+}
+
+// errNoKey is the answer to a request that starts a run and has a cursor.
+var errNoKey = schemas.NewError(schemas.CodeKeyRequired,
+	"a POST with Last-Event-ID would start the question again: send its Idempotency-Key, or GET the run's stream")
+
+// onlyEvents says whether a client takes nothing but an event stream.
+func onlyEvents(h http.Header) bool {
+	return strings.EqualFold(strings.TrimSpace(h.Get(echo.HeaderAccept)), sseType)
+}
+
+const sseType = "text/event-stream"
+
+// refuseInEvents answers errNoKey as an event stream that ends. A client that
+// reconnects by itself tries any other answer again, forever.
+func refuseInEvents(c echo.Context) error {
+	data, err := json.Marshal(schemas.ErrorEvent{Type: schemas.TypeError, Message: errNoKey.Message, Code: errNoKey.Code})
+	if err != nil {
+		return err
+	}
+	frame := chatFrame(nil)
+	e := runlog.Event{Kind: runlog.Failed, Seq: max(cursor(c), 1), Time: time.Now().UnixMilli(), Data: data}
+	if e.Frame = AppendChatFrame(nil, &e); c.QueryParam("dialect") == "messages" {
+		frame = messagesFrame(nil)
+	}
+	return c.Blob(answers[errNoKey.Code].status, sseType, frame(nil, &e))
 }
 
 // follow answers with the events of a run after the cursor. What it needs is

@@ -13,29 +13,32 @@ import (
 
 // The limits of tickets.
 const (
-	ticketLife     = 30 * time.Second
+	ticketLife     = 30 * time.Second // until the first use
+	runTicketLife  = time.Hour        // of one that has opened a run's stream
 	maxTickets     = 10_000
 	maxUserTickets = 64
 )
 
-// tickets are the keys that open one websocket or one stream each, once, soon
-// after they were made (4-documents.md, "GET /api/ws"). It is safe for
-// concurrent use.
+// tickets are the keys that stand in for a token in a URL. Each opens one
+// websocket, once, or the stream of one run: the first run that it is used for,
+// and that one again, for an EventSource reconnects with the URL that it has. It
+// is safe for concurrent use.
 type tickets struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	valid map[string]ticket
-	users map[string]int
+	fresh ticketSet // not used yet
+	bound ticketSet // to their run
 }
 
 type ticket struct {
 	identity
 	until time.Time
+	run   string // "" of a fresh one
 }
 
 func newTickets(now func() time.Time) *tickets {
-	return &tickets{now: now, valid: map[string]ticket{}, users: map[string]int{}}
+	return &tickets{now: now, fresh: newTicketSet(), bound: newTicketSet()}
 }
 
 var errManyTickets = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too many tickets; wait a little", RetryAfter: int(ticketLife / time.Second)}
@@ -44,49 +47,103 @@ var errManyTickets = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: 
 func (t *tickets) issue(id identity) (schemas.Ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.valid) >= maxTickets || t.users[id.user.ID] >= maxUserTickets {
-		t.sweep()
+	if t.fresh.full(id.user.ID) {
+		t.fresh.sweep(t.now())
 	}
-	if len(t.valid) >= maxTickets || t.users[id.user.ID] >= maxUserTickets {
+	if t.fresh.full(id.user.ID) {
 		return schemas.Ticket{}, errManyTickets
 	}
-	key := rand.Text()
-	until := t.now().Add(ticketLife)
-	if !id.expires.IsZero() && id.expires.Before(until) {
-		until = id.expires
-	}
-	t.valid[key] = ticket{id, until}
-	t.users[id.user.ID]++
+	key, until := rand.Text(), t.end(id, ticketLife)
+	t.fresh.add(key, ticket{identity: id, until: until})
 	return schemas.Ticket{Ticket: key, ExpiresIn: int(until.Sub(t.now()).Seconds())}, nil
 }
 
+// end is the time at which a ticket ends that lasts no longer than the token.
+func (t *tickets) end(id identity, life time.Duration) time.Time {
+	until := t.now().Add(life)
+	if !id.expires.IsZero() && id.expires.Before(until) {
+		until = id.expires
+	}
+	return until
+}
+
+// take returns who brings a ticket for the run, or for a websocket where that is
+// "". A fresh one is used up by a websocket and bound by a run. Of the bound ones
+// those that end first make room.
+func (t *tickets) take(key, run string) (identity, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one, ok := t.bound.valid[key]; ok {
+		return one.identity, one.run == run && t.now().Before(one.until)
+	}
+	one, ok := t.fresh.valid[key]
+	if !ok {
+		return identity{}, false
+	}
+	t.fresh.drop(key)
+	if !t.now().Before(one.until) {
+		return identity{}, false
+	}
+	if run != "" {
+		if t.bound.full(one.user.ID) {
+			t.bound.sweep(t.now())
+		}
+		for t.bound.full(one.user.ID) {
+			t.bound.dropNext(one.user.ID)
+		}
+		t.bound.add(key, ticket{identity: one.identity, until: t.end(one.identity, runTicketLife), run: run})
+	}
+	return one.identity, true
+}
+
+// ticketSet is a bounded set of tickets.
+type ticketSet struct {
+	valid map[string]ticket
+	users map[string]int
+}
+
+func newTicketSet() ticketSet { return ticketSet{map[string]ticket{}, map[string]int{}} }
+
+// full says whether one more of the user's is too many.
+func (s *ticketSet) full(user string) bool {
+	return len(s.valid) >= maxTickets || s.users[user] >= maxUserTickets
+}
+
+func (s *ticketSet) add(key string, t ticket) {
+	s.valid[key] = t
+	s.users[t.user.ID]++
+}
+
+func (s *ticketSet) drop(key string) {
+	user := s.valid[key].user.ID
+	delete(s.valid, key)
+	if s.users[user]--; s.users[user] <= 0 {
+		delete(s.users, user)
+	}
+}
+
 // sweep forgets the tickets that are over.
-func (t *tickets) sweep() {
-	for key := range t.valid {
-		if !t.now().Before(t.valid[key].until) {
-			t.drop(key)
+func (s *ticketSet) sweep(now time.Time) {
+	for key, t := range s.valid {
+		if !now.Before(t.until) {
+			s.drop(key)
 		}
 	}
 }
 
-func (t *tickets) drop(key string) ticket {
-	one := t.valid[key]
-	delete(t.valid, key)
-	if t.users[one.user.ID]--; t.users[one.user.ID] <= 0 {
-		delete(t.users, one.user.ID)
+// dropNext forgets the ticket that ends first: of the user's, if the user has too
+// many, else of all.
+func (s *ticketSet) dropNext(user string) {
+	own, next := s.users[user] >= maxUserTickets, ""
+	for key, t := range s.valid {
+		if own && t.user.ID != user {
+			continue
+		}
+		if next == "" || t.until.Before(s.valid[next].until) {
+			next = key
+		}
 	}
-	return one
-}
-
-// take uses a ticket up.
-func (t *tickets) take(key string) (identity, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, known := t.valid[key]; !known {
-		return identity{}, false
-	}
-	one := t.drop(key)
-	return one.identity, t.now().Before(one.until)
+	s.drop(next)
 }
 
 func (s *server) postTicket(c echo.Context) error {

@@ -163,6 +163,7 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 	if e.RunID == "" && e.After > 0 {
 		return schemas.NewError(schemas.CodeInvalid, "resume with after needs a run_id")
 	}
+	back := e.After > 0
 	if e.RunID != "" {
 		run, err := k.server.Runs.Run(ctx, k.user, e.RunID)
 		if err != nil {
@@ -172,10 +173,13 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 			return schemas.ErrNotFound
 		}
 		chat = run.ChatID
+		if k.ahead(ctx, run, e.After) {
+			e.After = 0
+		}
 	} else if chat == "" {
 		return schemas.NewError(schemas.CodeInvalid, "resume needs a chat_id or a run_id")
 	}
-	back := e.After > 0 && !k.listens(chat)
+	back = back && !k.listens(chat)
 	if err := k.listen(chat); err != nil {
 		return err
 	}
@@ -199,4 +203,15 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 		k.watch(chat, id, 0)
 	}
 	return nil
+}
+
+// ahead says whether a number is of the future of a run under way here; such a
+// cursor reads from the start, as a stream's does. Of a run that waits to be taken
+// up the client may have seen more than is stored.
+func (k *socket) ahead(ctx context.Context, run schemas.Run, after int64) bool {
+	if after <= run.LastSequence || run.State.Terminal() || !slices.Contains(k.server.Streams.Live(k.user, run.ChatID), run.RunID) {
+		return false
+	}
+	now, err := k.server.Runs.Run(ctx, k.user, run.RunID)
+	return err == nil && after > now.LastSequence && !now.State.Terminal()
 }

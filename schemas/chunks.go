@@ -60,7 +60,7 @@ type Chunk struct {
 	Seq int64 `json:"seq,omitempty"`
 }
 
-// Ticket opens one websocket or one stream, once.
+// Ticket opens one websocket, once, or the stream of one run, again and again.
 type Ticket struct {
 	Ticket    string `json:"ticket"`
 	ExpiresIn int    `json:"expires_in"` // seconds

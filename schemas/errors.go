@@ -44,6 +44,9 @@ const (
 	CodeShuttingDown     Code = "shutting_down"
 	// CodePrecondition is the answer to an If-Match that no longer holds.
 	CodePrecondition Code = "precondition_failed"
+	// CodeKeyRequired is the answer to a request that goes on with a run without
+	// naming it.
+	CodeKeyRequired Code = "key_required"
 )
 
 // Error is what a client may see of a failure: a code and a sentence that leaks

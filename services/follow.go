@@ -19,7 +19,8 @@ const forever = 24 * time.Hour
 // far: of a queued run, or one who comes back and has missed nothing. The
 // sequence ends with runlog.ErrInterrupted when the run is to go on later; the
 // reader comes back with its cursor. It ends with an error when ctx does. A
-// cursor at or past the terminal event is runlog.ErrEnded.
+// cursor at or past the terminal event is runlog.ErrEnded; one past the newest
+// event of a run under way, as after a restored database, reads from the start.
 func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
 	if one := r.find(id); one != nil {
 		if one.owner.ID != user.ID {
@@ -27,6 +28,9 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 		}
 		if last, over := one.log.ended(); over && after >= last {
 			return nil, runlog.ErrEnded
+		}
+		if after > one.log.last() {
+			after = 0
 		}
 		return func(yield func([]runlog.Event, error) bool) { r.followLive(ctx, one, after, idle, yield) }, nil
 	}

@@ -17,7 +17,8 @@ export interface paths {
          *     the first is a `status` that carries the ids, exactly one of `complete`, `error` and `cancelled` is the last. In
          *     the dialect `messages` it is a MessageFrame: the first is `stream_start`, the last `stream_end`. The user's message is kept
          *     before the first event is sent. Going away does not cancel, unless `on_disconnect` says so. Sent again with the
-         *     same `Idempotency-Key` it goes on with the run behind `Last-Event-ID`; a new run is read from its start.
+         *     same `Idempotency-Key` it goes on with the run behind `Last-Event-ID`; a new run is read from its start. A request
+         *     with a cursor and without a key is refused with 428: it would start the question again each time a client reconnects.
          */
         post: operations["postStream"];
         delete?: never;
@@ -39,7 +40,7 @@ export interface paths {
          * Start a run and wait for its end
          * @description The same request as `POST /api/chat/stream`, answered with the payload of `complete` when the run ends. A run
          *     that failed is 502 (the model's service), 500 or 503 with the `code` of its `error` event and its `run_id`; one
-         *     that was cancelled is 409 `cancelled`.
+         *     that was cancelled is 409 `cancelled`. With `Last-Event-ID` it needs an `Idempotency-Key`, else it is refused with 428.
          */
         post: operations["postChat"];
         delete?: never;
@@ -81,8 +82,9 @@ export interface paths {
         /**
          * Follow or replay a run
          * @description Gives exactly the events after the cursor, then follows live. The cursor is the header `Last-Event-ID`, else
-         *     `after`; what is no number reads from the start. At or behind the terminal event the answer is 204, so that an
-         *     `EventSource` stops. The stream ends no later than its token does; come back with a fresh one.
+         *     `after`; what is no number, or past the newest event of a run under way, reads from the start. At or behind the
+         *     terminal event the answer is 204, so that an `EventSource` stops. The stream ends no later than its token does; come
+         *     back with a fresh one.
          */
         get: operations["getStream"];
         put?: never;
@@ -820,7 +822,8 @@ export interface paths {
          *     does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a chat and the watching,
          *     `pause` the one under way; a message while an answer streams waits for its turn. `mode` `agent` offers the tools of
          *     documents; `chat` with a `document_id` writes the answer into that document. Several sockets may watch one chat;
-         *     `resume` joins in, or gives the chunks after `after` of the run `run_id` and what came behind it. The end of a block
+         *     `resume` joins in, or gives the chunks after `after` of the run `run_id` and what came behind it; past the newest
+         *     event of a run under way it gives them from the start. The end of a block
          *     is a chunk with empty content and `end`, the end of a run a chunk `run_end`. A frame that cannot be read is answered
          *     with an `error` chunk; one over the limit of bodies closes with 1009, too many with 1008, an interrupted run with
          *     1012. The socket ends with its token, or after 15 quiet minutes. Its origin is that of the service or one of
@@ -846,7 +849,9 @@ export interface paths {
         put?: never;
         /**
          * A ticket for a websocket or a stream
-         * @description For clients that cannot send a header; it opens one connection with `?ticket=`, once, within 30 seconds.
+         * @description For clients that cannot send a header: `?ticket=` takes the place of the token. A ticket holds for 30 seconds. Within
+         *     them it opens one websocket, once, or the stream of one run. It opens that stream again for an hour, so that an
+         *     `EventSource` resumes with the URL that it has. It never outlives the token, nor the process that made it.
          */
         post: operations["postTicket"];
         delete?: never;
@@ -1714,7 +1719,7 @@ export interface components {
          * @description The machine-readable error code: in problems, in `error` events and in kept messages
          * @enum {string}
          */
-        Code: "rate_limited" | "upstream_auth" | "upstream_timeout" | "upstream_unavailable" | "upstream_truncated" | "upstream_error" | "context_too_long" | "content_filter" | "store_unavailable" | "interrupted" | "run_timeout" | "internal" | "bad_request" | "invalid" | "unauthorized" | "auth_unavailable" | "forbidden" | "not_found" | "method_not_allowed" | "busy" | "cancelled" | "conflict" | "too_large" | "unsupported_media_type" | "too_many_runs" | "too_many_streams" | "too_many_requests" | "budget" | "request_timeout" | "shutting_down" | "precondition_failed";
+        Code: "rate_limited" | "upstream_auth" | "upstream_timeout" | "upstream_unavailable" | "upstream_truncated" | "upstream_error" | "context_too_long" | "content_filter" | "store_unavailable" | "interrupted" | "run_timeout" | "internal" | "bad_request" | "invalid" | "unauthorized" | "auth_unavailable" | "forbidden" | "not_found" | "method_not_allowed" | "busy" | "cancelled" | "conflict" | "too_large" | "unsupported_media_type" | "too_many_runs" | "too_many_streams" | "too_many_requests" | "budget" | "request_timeout" | "shutting_down" | "precondition_failed" | "key_required";
         /** @description An ordered collection of blocks */
         Document: {
             id: string;
@@ -1988,6 +1993,27 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The request has a cursor and does not name its run by an `Idempotency-Key` */
+        KeyRequired: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "text/event-stream": string;
+            };
+        };
+        /** @description The request has a cursor and does not name its run by an `Idempotency-Key` */
+        PlainKeyRequired: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The body is too large */
         TooLarge: {
             headers: {
@@ -2063,7 +2089,7 @@ export interface components {
     };
     parameters: {
         /** @description A ticket in place of the token; see `POST /api/ws/ticket` */
-        Ticket: string;
+        TicketQuery: string;
         /**
          * @description How the events are written
          * @example chat
@@ -2104,7 +2130,7 @@ export interface components {
         Cursor: string;
     };
     requestBodies: {
-        Chat: {
+        ChatBody: {
             content: {
                 "application/json": components["schemas"]["ChatRequest"];
             };
@@ -2149,7 +2175,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: components["requestBodies"]["Chat"];
+        requestBody: components["requestBodies"]["ChatBody"];
         responses: {
             200: components["responses"]["Events"];
             /** @description The run of the `Idempotency-Key` has ended, and there is nothing after the cursor */
@@ -2168,6 +2194,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
+            428: components["responses"]["KeyRequired"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -2186,7 +2213,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: components["requestBodies"]["Chat"];
+        requestBody: components["requestBodies"]["ChatBody"];
         responses: {
             /** @description The answer */
             200: {
@@ -2207,6 +2234,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             422: components["responses"]["Invalid"];
+            428: components["responses"]["PlainKeyRequired"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             502: components["responses"]["Upstream"];
@@ -2245,7 +2273,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description A ticket in place of the token; see `POST /api/ws/ticket` */
-                ticket?: components["parameters"]["Ticket"];
+                ticket?: components["parameters"]["TicketQuery"];
                 /**
                  * @description How the events are written
                  * @example chat
@@ -3684,7 +3712,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description A ticket in place of the token; see `POST /api/ws/ticket` */
-                ticket?: components["parameters"]["Ticket"];
+                ticket?: components["parameters"]["TicketQuery"];
             };
             header?: never;
             path?: never;
