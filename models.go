@@ -11,7 +11,7 @@ import (
 	"github.com/chattray/chattray/agents/demo"
 	"github.com/chattray/chattray/agents/openai"
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/usage"
 )
 
 const openAIBase = "https://api.openai.com/v1"
@@ -93,11 +93,11 @@ func windows(c Config) map[string]int {
 }
 
 // prices are those of the models that have one.
-func prices(c Config) map[string]services.Price {
-	known := make(map[string]services.Price)
+func prices(c Config) map[string]usage.Price {
+	known := make(map[string]usage.Price)
 	for _, m := range c.Models {
 		if m.Price != (PriceConfig{}) {
-			known[m.Name] = services.Price{Input: schemas.Dollars(m.Price.Input), Output: schemas.Dollars(m.Price.Output)}
+			known[m.Name] = usage.Price{Input: schemas.Dollars(m.Price.Input), Output: schemas.Dollars(m.Price.Output)}
 		}
 	}
 	return known

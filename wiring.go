@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/usage"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
 	"github.com/chattray/chattray/tools"
@@ -92,7 +93,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 			return payloads.NewFilter(types, actions)
 		},
 		Frame: api.AppendChatFrame, Model: defaultModel(c), Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
-		Prices: prices(c), Windows: windows(c), Budget: services.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
+		Prices: prices(c), Windows: windows(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
 		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, ApprovalTimeout: c.Timeouts.Approval,
 		MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
 		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch,
@@ -116,7 +117,7 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 	}
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
-		Documents: documents.New(s.store, s.store, s.store), Usage: s.runs, Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
+		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
 		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,

@@ -74,6 +74,13 @@ func Invalid(pointer, detail string) *Error {
 	return &Error{Code: CodeInvalid, Message: "the request is not valid", Fields: []FieldError{{Pointer: pointer, Detail: detail}}}
 }
 
+// Unavailable is what a client sees of a database that cannot be reached.
+func Unavailable(cause error) error {
+	e := NewError(CodeStoreUnavailable, "the database cannot be reached; try again in a moment")
+	e.RetryAfter = 2
+	return e.Because(cause)
+}
+
 // ErrNotFound is the answer for an id that is unknown or somebody else's.
 var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")
 

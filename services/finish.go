@@ -17,10 +17,10 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 	}
 	rec.endBlocks(levelStatus[end.state])
 	rec.levels.closeBlock(levelStatus[end.state])
-	rec.usage = one.spent.total()
+	rec.usage = one.spent.Total()
 	d := rec.diagnostics(end.state)
 	fin := &record.Finish{
-		State: end.state, StopReason: rec.stop, Usage: rec.usage, Spent: one.spent.of(d.Model), EndedAt: r.now(), Trace: encode(d),
+		State: end.state, StopReason: rec.stop, Usage: rec.usage, Spent: one.spent.Of(d.Model), EndedAt: r.now(), Trace: encode(d),
 	}
 	event := rec.terminal(end, fin)
 	if end.err != nil && end.state == schemas.RunFailed {
@@ -29,7 +29,7 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 	w := &record.Write{Finish: fin}
 	fin.Log = &record.Segment{Data: one.log.seal(&event)}
 	fin.Log.First, fin.Log.Last = one.log.base+1, event.Seq
-	booked := r.budget.booking(one.owner.ID, fin)
+	booked := r.budgets.Ending(one.owner.ID, fin)
 	err := rec.write(w).wait(context.WithoutCancel(one.ctx))
 	booked(err)
 	if err != nil {

@@ -264,7 +264,7 @@ func (rec *recorder) reply(e turn.Reply) {
 	rec.wholeBlocks(&e)
 	rec.levels.closeBlock("completed")
 	rec.steps = append(rec.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
-	rec.checkpoint = &record.Checkpoint{N: len(rec.steps), Data: encode(checkpoint{Reply: &e, Spent: rec.run.spent.models()})}
+	rec.checkpoint = &record.Checkpoint{N: len(rec.steps), Data: encode(checkpoint{Reply: &e, Spent: rec.run.spent.Models()})}
 	if e.Model != "" {
 		rec.warn("The model " + rec.brief.request.Model + " did not answer; " + e.Model + " answered in its place.")
 	}

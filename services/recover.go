@@ -149,7 +149,7 @@ func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
 		p.spared++
 	}
 	r.enlist(one, attempt)
-	one.spent.restore(p.spent)
+	one.spent.Restore(p.spent)
 	r.goWork(one)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/usage"
 )
 
 // run is a run of this process: queued, under way, or ended with readers left.
@@ -30,7 +31,7 @@ type run struct {
 	req            *schemas.ChatRequest
 	log            *log
 	prior          *prior // what earlier attempts left; nil in the first
-	spent          *ledger
+	spent          *usage.Ledger
 
 	seized  bool // queued no more: somebody starts it, see seize
 	resting bool // it does nothing but wait, see rest
@@ -72,8 +73,8 @@ func (r *Runs) launch(b *record.Begin, req *schemas.ChatRequest, user schemas.Us
 // enlist makes the run known under its id, with the log of the attempt.
 func (r *Runs) enlist(one *run, attempt int) {
 	one.log = newLog(attempt, r.Frame, r.nowMilli)
-	one.spent = &ledger{prices: r.Prices}
-	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(r.base, one.spent.add))
+	one.spent = usage.NewLedger(r.Prices)
+	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(r.base, one.spent.Add))
 	one.done = make(chan struct{})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,7 +224,7 @@ func (r *Runs) giveUp(one *run, rec *recorder, err error) schemas.RunState {
 	switch {
 	case errors.Is(err, errShutdown):
 		w := &record.Write{}
-		if spent := one.spent.models(); len(spent) > 0 {
+		if spent := one.spent.Models(); len(spent) > 0 {
 			w.Checkpoint = &record.Checkpoint{N: len(rec.steps) + 1, Data: encode(checkpoint{Spent: spent})}
 		}
 		if err := rec.submit(w, false).wait(context.WithoutCancel(one.ctx)); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/usage"
 )
 
 // Agent has one bounded conversation between a model and tools.
@@ -87,7 +88,7 @@ type runsStore interface {
 	runStore
 	waitStore
 	chatStore
-	usageStore
+	usage.Store
 }
 
 // RunsOptions configures Runs. Store, Agent, Pages, Actions, NewFilter and Frame
@@ -120,9 +121,9 @@ type RunsOptions struct {
 	ToolOutput    int
 	// Prices and Windows are by model: what it costs, and how many tokens it
 	// takes. A model that is not in them has no price, or takes any number.
-	Prices  map[string]Price
+	Prices  map[string]usage.Price
 	Windows map[string]int
-	Budget  Budget
+	Budget  usage.Budget
 
 	RunTimeout time.Duration
 	// ApprovalTimeout is how long a call waits for the user or for the page.
@@ -142,7 +143,7 @@ type Runs struct {
 	journal *journal
 	prompts *prompter
 	history *historian
-	budget  *budget
+	budgets *usage.Budgets
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
 	base context.Context
@@ -194,7 +195,7 @@ func NewRuns(o RunsOptions) *Runs {
 	r.prompts = newPrompter(o.Research, o.Prompt)
 	r.prompts.documents = o.Documents
 	r.history = newHistorian(o.Store, o.History, o.Logger)
-	r.budget = newBudget(o.Budget, o.Store, r.now)
+	r.budgets = usage.NewBudgets(o.Budget, o.Store, r.now)
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.journal = newJournal(o, r.unstored)
 	loops, end := context.WithCancel(context.Background())

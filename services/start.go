@@ -35,7 +35,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		}
 	}
 	if req.InteractionType != schemas.ActionExecuted { // a click asks no model
-		if err := r.budget.check(ctx, user.ID); err != nil {
+		if err := r.budgets.Check(ctx, user.ID); err != nil {
 			return schemas.Run{}, err
 		}
 	}
@@ -78,7 +78,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			return schemas.Run{}, err
 		case errors.Is(err, record.ErrUnavailable):
 			r.orphan(begin.Run.ID, nil) // it may have been stored
-			return schemas.Run{}, unavailable(err)
+			return schemas.Run{}, schemas.Unavailable(err)
 		default:
 			return schemas.Run{}, err
 		}
@@ -127,13 +127,6 @@ func (r *Runs) queuedBehind(user schemas.User, b *record.Begin) int {
 		}
 	}
 	return n
-}
-
-// unavailable is what a client sees of a database that is away.
-func unavailable(cause error) error {
-	e := schemas.NewError(schemas.CodeStoreUnavailable, "the database cannot be reached; try again in a moment")
-	e.RetryAfter = 2
-	return e.Because(cause)
 }
 
 // repeated returns the run that an Idempotency-Key already started.

@@ -80,12 +80,6 @@ type chatStore interface {
 	SetSummary(ctx context.Context, owner string, id int64, s record.Summary) error
 }
 
-// usageStore reads what a user used from a day to a day, both included and
-// YYYY-MM-DD, in order of days and models.
-type usageStore interface {
-	Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error)
-}
-
 // researchStore reads and changes the research data; everybody may read it.
 type researchStore interface {
 	Streams(ctx context.Context) ([]schemas.Stream, error)

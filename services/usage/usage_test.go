@@ -1,4 +1,4 @@
-package services_test
+package usage_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/usage"
 )
 
 func modelCall(model string, input, output int) turn.ModelCall {
@@ -27,20 +27,20 @@ func usageOf(input, output int, cost schemas.USD) schemas.Usage {
 func TestCosts(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
-		price         services.Price
+		price         usage.Price
 		input, output int
 		want          schemas.USD
 	}{
-		{"no price", services.Price{}, 1_000, 1_000, 0},
-		{"a million of each", services.Price{Input: schemas.Dollars(0.4), Output: schemas.Dollars(1.6)}, 1_000_000, 1_000_000, 2 * schemas.Dollar},
-		{"a token", services.Price{Input: schemas.Dollars(0.15)}, 1, 0, 150},
-		{"a fraction of a billionth", services.Price{Input: schemas.Dollars(0.0375)}, 3, 0, 113}, // 112.5
-		{"nothing", services.Price{Input: schemas.Dollar}, 0, 0, 0},
-		{"a count that cannot be", services.Price{Input: schemas.Dollars(1e6), Output: schemas.Dollars(1e6)}, math.MaxInt, math.MaxInt, services.MaxCost},
-		{"a negative count", services.Price{Input: schemas.Dollar}, -5, 0, 0},
+		{"no price", usage.Price{}, 1_000, 1_000, 0},
+		{"a million of each", usage.Price{Input: schemas.Dollars(0.4), Output: schemas.Dollars(1.6)}, 1_000_000, 1_000_000, 2 * schemas.Dollar},
+		{"a token", usage.Price{Input: schemas.Dollars(0.15)}, 1, 0, 150},
+		{"a fraction of a billionth", usage.Price{Input: schemas.Dollars(0.0375)}, 3, 0, 113}, // 112.5
+		{"nothing", usage.Price{Input: schemas.Dollar}, 0, 0, 0},
+		{"a count that cannot be", usage.Price{Input: schemas.Dollars(1e6), Output: schemas.Dollars(1e6)}, math.MaxInt, math.MaxInt, usage.MaxCost},
+		{"a negative count", usage.Price{Input: schemas.Dollar}, -5, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := services.NewLedger(map[string]services.Price{"m": tt.price})
+			l := usage.NewLedger(map[string]usage.Price{"m": tt.price})
 			l.Add(modelCall("m", tt.input, tt.output))
 			if got := l.Total().CostUSD; got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
@@ -50,7 +50,7 @@ func TestCosts(t *testing.T) {
 }
 
 func TestLedger(t *testing.T) {
-	l := services.NewLedger(map[string]services.Price{"priced": {Input: schemas.Dollar, Output: 2 * schemas.Dollar}})
+	l := usage.NewLedger(map[string]usage.Price{"priced": {Input: schemas.Dollar, Output: 2 * schemas.Dollar}})
 	if got := l.Of("priced"); got != nil {
 		t.Errorf("a run without a call used %v", got)
 	}
@@ -78,7 +78,7 @@ func TestLedger(t *testing.T) {
 
 // usedStore knows what users have used, and counts how often it is asked.
 type usedStore struct {
-	services.RunsStore
+	usage.Store
 	mu     sync.Mutex
 	items  map[string][]schemas.UsageItem
 	asked  []string
@@ -108,7 +108,7 @@ func TestUsageReport(t *testing.T) {
 		{Date: "2026-11-21", Model: "b", Runs: 2, InputTokens: 20, OutputTokens: 2},
 	}}}
 	now := time.Date(2026, 11, 21, 23, 30, 0, 0, time.UTC)
-	runs := services.NewUsage(store, func() time.Time { return now })
+	reports := usage.NewReports(store, func() time.Time { return now })
 	bob, admin := schemas.User{ID: "bob"}, schemas.User{ID: "root", Roles: []string{"admin"}}
 	day := func(s string) time.Time {
 		d, err := time.Parse(time.DateOnly, s)
@@ -137,7 +137,7 @@ func TestUsageReport(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			store.asked = nil
-			got, err := runs.Usage(t.Context(), tt.user, tt.query)
+			got, err := reports.Usage(t.Context(), tt.user, tt.query)
 			if tt.code != "" {
 				if err == nil || schemas.Visible(err).Code != tt.code || len(store.asked) > 0 {
 					t.Errorf("got %v, asked %v; want %s", err, store.asked, tt.code)
@@ -152,7 +152,7 @@ func TestUsageReport(t *testing.T) {
 			}
 		})
 	}
-	got, err := runs.Usage(t.Context(), bob, record.UsageQuery{})
+	got, err := reports.Usage(t.Context(), bob, record.UsageQuery{})
 	want := schemas.UsageTotal{Runs: 3, InputTokens: 30, OutputTokens: 3, CostUSD: 5}
 	if err != nil || got.Total != want {
 		t.Errorf("the total is %+v (%v), want %+v", got.Total, err, want)

@@ -1,4 +1,4 @@
-package services_test
+package usage_test
 
 import (
 	"errors"
@@ -10,21 +10,20 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/usage"
 )
 
 // budgeting is a budget with a clock, over what is stored.
 type budgeting struct {
 	*testing.T
-	services.Budgeted
+	*usage.Budgets
 	store *usedStore
 	now   time.Time
 }
 
-func newBudgeting(t *testing.T, b services.Budget) *budgeting {
+func newBudgeting(t *testing.T, b usage.Budget) *budgeting {
 	f := &budgeting{T: t, store: &usedStore{items: map[string][]schemas.UsageItem{}}, now: time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC)}
-	f.Budgeted = services.NewBudgeted(b, f.store, func() time.Time { return f.now })
+	f.Budgets = usage.NewBudgets(b, f.store, func() time.Time { return f.now })
 	return f
 }
 
@@ -37,7 +36,7 @@ func (f *budgeting) end(tokens int) {
 
 func (f *budgeting) booking(tokens int) func(error) {
 	u := usageOf(tokens, 0, schemas.USD(tokens))
-	return f.Booking("bob", &record.Finish{EndedAt: f.now, Usage: u, Spent: []record.ModelUsage{{Model: "m", Runs: 1, Usage: u}}})
+	return f.Ending("bob", &record.Finish{EndedAt: f.now, Usage: u, Spent: []record.ModelUsage{{Model: "m", Runs: 1, Usage: u}}})
 }
 
 func (f *budgeting) add(tokens int) {
@@ -59,7 +58,7 @@ func (f *budgeting) expect(what string, refused bool, asked int) {
 }
 
 func TestBudget(t *testing.T) {
-	for name, b := range map[string]services.Budget{"tokens": {Tokens: 100}, "dollars": {USD: 100}, "both": {USD: 100, Tokens: 1_000}} {
+	for name, b := range map[string]usage.Budget{"tokens": {Tokens: 100}, "dollars": {USD: 100}, "both": {USD: 100, Tokens: 1_000}} {
 		t.Run(name, func(t *testing.T) {
 			f := newBudgeting(t, b)
 			f.add(40)
@@ -80,25 +79,25 @@ func TestBudget(t *testing.T) {
 }
 
 func TestBudgetSaysUntilWhen(t *testing.T) {
-	f := newBudgeting(t, services.Budget{Tokens: 1})
+	f := newBudgeting(t, usage.Budget{Tokens: 1})
 	f.add(1)
 	f.now = f.now.Add(time.Hour + 500*time.Millisecond)
 	seen := schemas.Visible(f.Check(t.Context(), "bob"))
-	want := &schemas.Error{Code: schemas.CodeBudget, Message: "the budget of today is used up; it begins anew at midnight UTC", RetryAfter: 3600}
+	want := &schemas.Error{Code: schemas.CodeBudget, Message: "the budget of today is used up; it starts again at midnight UTC", RetryAfter: 3600}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("refused with (-want +got):\n%s", diff)
 	}
 }
 
 func TestBudgetOff(t *testing.T) {
-	f := newBudgeting(t, services.Budget{})
+	f := newBudgeting(t, usage.Budget{})
 	f.add(1_000_000)
 	f.end(1_000_000)
 	f.expect("off", false, 0)
 }
 
 func TestBudgetWhileTheDatabaseIsAway(t *testing.T) {
-	f := newBudgeting(t, services.Budget{Tokens: 10})
+	f := newBudgeting(t, usage.Budget{Tokens: 10})
 	f.store.err = fmt.Errorf("reading: %w", record.ErrUnavailable)
 	if err := f.Check(t.Context(), "bob"); schemas.Visible(err).Code != schemas.CodeStoreUnavailable {
 		t.Errorf("got %v, want %s", err, schemas.CodeStoreUnavailable)
@@ -110,7 +109,7 @@ func TestBudgetWhileTheDatabaseIsAway(t *testing.T) {
 // TestBudgetReadsBesideEnds lets runs end while the use of today is read: none
 // is counted twice, none is forgotten.
 func TestBudgetReadsBesideEnds(t *testing.T) {
-	budget := services.Budget{Tokens: 100}
+	budget := usage.Budget{Tokens: 100}
 	t.Run("an end within the read", func(t *testing.T) {
 		f := newBudgeting(t, budget)
 		f.store.during = func() { f.store.during = nil; f.end(60) } // the read does not have it
@@ -159,57 +158,19 @@ func TestBudgetReadsBesideEnds(t *testing.T) {
 }
 
 func TestBudgetForgetsUsers(t *testing.T) {
-	f := newBudgeting(t, services.Budget{Tokens: 100})
+	f := newBudgeting(t, usage.Budget{Tokens: 100})
 	booked := f.booking(100)
-	for i := range services.MaxBudgetUsers + 10 {
+	for i := range usage.MaxBudgetUsers + 10 {
 		if err := f.Check(t.Context(), fmt.Sprint(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := f.Users(); n > services.MaxBudgetUsers {
-		t.Errorf("%d users are remembered, want at most %d", n, services.MaxBudgetUsers)
+	if n := f.Users(); n > usage.MaxBudgetUsers {
+		t.Errorf("%d users are remembered, want at most %d", n, usage.MaxBudgetUsers)
 	}
 	booked(nil)
 	f.add(100)
 	if err := f.Check(t.Context(), "bob"); err == nil {
 		t.Error("a user who was forgotten has no budget")
-	}
-}
-
-func TestRoomInAWindow(t *testing.T) {
-	system := turn.Request{Model: "m", System: "word word word word word word word word word word"} // 10 tokens, at most 25
-	for _, tt := range []struct {
-		name              string
-		window, maxTokens int
-		want              int
-	}{
-		{"unknown window", 0, 1_000, 0},
-		{"a large one is not counted", 100_000, 1_000, 99_000 - 25},
-		{"a small one is", 4_000, 1_000, 3_000 - 10},
-		{"one that leaves nothing", 1_000, 1_000, 1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := services.Room(tt.window, tt.maxTokens, 24_000, system); got != tt.want {
-				t.Errorf("got %d, want %d", got, tt.want)
-			}
-		})
-	}
-	tools := system
-	tools.Tools = []turn.Tool{{Name: "word", Description: "word", InputSchema: []byte("word")}}
-	if got, want := services.Room(4_000, 1_000, 24_000, tools), 3_000-10-3; got != want {
-		t.Errorf("with a tool: got %d, want %d", got, want)
-	}
-}
-
-func TestHistoryWithinAWindow(t *testing.T) {
-	h := services.NewHistorian(nil, services.HistoryOptions{Budget: 9_000})
-	for tokens, want := range map[int][2]int{0: {9_000, 3_000}, 10_000: {9_000, 3_000}, 6_000: {6_000, 2_000}, 1: {256, 85}} {
-		budget, keep := h.Within(tokens).Limits()
-		if got := [2]int{budget, keep}; got != want {
-			t.Errorf("within %d: got %v, want %v", tokens, got, want)
-		}
-	}
-	if budget, _ := h.Limits(); budget != 9_000 {
-		t.Errorf("the historian itself has %d", budget)
 	}
 }

@@ -1,4 +1,4 @@
-package services
+package usage
 
 import (
 	"context"
@@ -22,11 +22,11 @@ type Budget struct {
 // maxBudgetUsers bounds how many users' use of today is remembered.
 const maxBudgetUsers = 10_000
 
-// budget knows what users have used today. It reads it once for each user and
+// Budgets knows what users have used today. It reads it once for each user and
 // day and adds what their runs use. It is safe for concurrent use.
-type budget struct {
+type Budgets struct {
 	Budget
-	store usageStore
+	store Store
 	now   func() time.Time
 
 	mu    sync.Mutex
@@ -44,14 +44,15 @@ type allowance struct {
 	ending, changes int
 }
 
-func newBudget(b Budget, store usageStore, now func() time.Time) *budget {
-	return &budget{Budget: b, store: store, now: now, users: make(map[string]*allowance)}
+// NewBudgets returns the budgets of all users, which are the same for each.
+func NewBudgets(b Budget, store Store, now func() time.Time) *Budgets {
+	return &Budgets{Budget: b, store: store, now: now, users: make(map[string]*allowance)}
 }
 
-func (b *budget) off() bool { return b.USD <= 0 && b.Tokens <= 0 }
+func (b *Budgets) off() bool { return b.USD <= 0 && b.Tokens <= 0 }
 
-// check refuses a user whose budget of today is used up.
-func (b *budget) check(ctx context.Context, owner string) error {
+// Check refuses a user whose budget of today is used up.
+func (b *Budgets) Check(ctx context.Context, owner string) error {
 	if b.off() {
 		return nil
 	}
@@ -59,7 +60,7 @@ func (b *budget) check(ctx context.Context, owner string) error {
 	used, err := b.today(ctx, owner, now.Format(time.DateOnly))
 	if err != nil {
 		if errors.Is(err, record.ErrUnavailable) {
-			return unavailable(err)
+			return schemas.Unavailable(err)
 		}
 		return err
 	}
@@ -68,13 +69,13 @@ func (b *budget) check(ctx context.Context, owner string) error {
 	}
 	midnight := now.Truncate(24 * time.Hour).Add(24 * time.Hour)
 	return &schemas.Error{
-		Code: schemas.CodeBudget, Message: "the budget of today is used up; it begins anew at midnight UTC",
+		Code: schemas.CodeBudget, Message: "the budget of today is used up; it starts again at midnight UTC",
 		RetryAfter: int((midnight.Sub(now) + time.Second - 1) / time.Second),
 	}
 }
 
 // today returns what the owner has used.
-func (b *budget) today(ctx context.Context, owner, day string) (schemas.UsageTotal, error) {
+func (b *Budgets) today(ctx context.Context, owner, day string) (schemas.UsageTotal, error) {
 	b.mu.Lock()
 	a := b.of(owner, day)
 	known, used, quiet, changes := a.known, a.used, a.ending == 0, a.changes
@@ -86,7 +87,7 @@ func (b *budget) today(ctx context.Context, owner, day string) (schemas.UsageTot
 	if err != nil {
 		return used, err
 	}
-	used = sumUsage(items)
+	used = sum(items)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if quiet && a.day == day && a.changes == changes {
@@ -96,7 +97,7 @@ func (b *budget) today(ctx context.Context, owner, day string) (schemas.UsageTot
 }
 
 // of returns the owner's allowance of the day, a new one on a new day.
-func (b *budget) of(owner, day string) *allowance {
+func (b *Budgets) of(owner, day string) *allowance {
 	a := b.users[owner]
 	if a == nil {
 		if len(b.users) >= maxBudgetUsers {
@@ -112,7 +113,7 @@ func (b *budget) of(owner, day string) *allowance {
 }
 
 // forget makes room: what is known can be read again.
-func (b *budget) forget() {
+func (b *Budgets) forget() {
 	for owner, a := range b.users {
 		if a.ending == 0 {
 			delete(b.users, owner)
@@ -120,9 +121,9 @@ func (b *budget) forget() {
 	}
 }
 
-// booking is called before a run's end is stored; booked after it, with the
-// outcome.
-func (b *budget) booking(owner string, f *record.Finish) (booked func(err error)) {
+// Ending is called before a run's end is stored; booked after it, with the error
+// of storing it.
+func (b *Budgets) Ending(owner string, f *record.Finish) (booked func(err error)) {
 	if b.off() || len(f.Spent) == 0 {
 		return func(error) {}
 	}

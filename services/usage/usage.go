@@ -1,4 +1,6 @@
-package services
+// Package usage owns what runs use of models: what it costs, what a user has
+// used, and whether that is within a budget.
+package usage
 
 import (
 	"context"
@@ -11,10 +13,10 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// The days of a usage report.
+// The days of a report.
 const (
-	DefaultUsageDays = 30
-	MaxUsageDays     = 366
+	defaultDays = 30
+	maxDays     = 366
 )
 
 // Price is what a million tokens of a model cost. The zero value is no price.
@@ -45,16 +47,19 @@ func cost(tokens int, perMillion schemas.USD) schemas.USD {
 	return schemas.USD(min(whole, uint64(maxCost)))
 }
 
-// ledger adds up the calls of models that a run makes, by model. It is safe for
+// Ledger adds up the calls of models that a run makes, by model. It is safe for
 // concurrent use.
-type ledger struct {
+type Ledger struct {
 	prices map[string]Price
 	mu     sync.Mutex
-	used   []record.ModelUsage // in the order in which they were first called
+	used   []record.ModelUsage // in the order of first calls
 }
 
-// add books a call. It is the run's meter.
-func (l *ledger) add(c turn.ModelCall) {
+// NewLedger returns an empty ledger. A model without a price costs nothing.
+func NewLedger(prices map[string]Price) *Ledger { return &Ledger{prices: prices} }
+
+// Add books a call. It is the run's meter.
+func (l *Ledger) Add(c turn.ModelCall) {
 	c.Usage.CostUSD = l.prices[c.Model].cost(c.Usage)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,24 +72,24 @@ func (l *ledger) add(c turn.ModelCall) {
 	l.used = append(l.used, record.ModelUsage{Model: c.Model, Usage: c.Usage})
 }
 
-// restore begins with what earlier attempts have used.
-func (l *ledger) restore(used []record.ModelUsage) {
+// Restore begins with what earlier attempts have used.
+func (l *Ledger) Restore(used []record.ModelUsage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used = append(l.used, used...)
 }
 
-// models is what was used of each model; nil when none was.
-func (l *ledger) models() []record.ModelUsage {
+// Models is what was used of each model; nil when none was.
+func (l *Ledger) Models() []record.ModelUsage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]record.ModelUsage(nil), l.used...)
 }
 
-// of is models with the run counted for the one that answered; for the first,
+// Of is models with the run counted for the one that answered; for the first,
 // when that one was not called.
-func (l *ledger) of(answered string) []record.ModelUsage {
-	used := l.models()
+func (l *Ledger) Of(answered string) []record.ModelUsage {
+	used := l.Models()
 	counted := 0
 	for i := range used {
 		if used[i].Model == answered {
@@ -97,20 +102,35 @@ func (l *ledger) of(answered string) []record.ModelUsage {
 	return used
 }
 
-// total is what was used of all models.
-func (l *ledger) total() schemas.Usage {
+// Total is what was used of all models.
+func (l *Ledger) Total() schemas.Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var sum schemas.Usage
+	var total schemas.Usage
 	for _, m := range l.used {
-		sum = sum.Add(m.Usage)
+		total = total.Add(m.Usage)
 	}
-	return sum
+	return total
 }
+
+// Store reads what a user used from a day to a day, both included and
+// YYYY-MM-DD, in order of days and models.
+type Store interface {
+	Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error)
+}
+
+// Reports tells users what they used. It is safe for concurrent use.
+type Reports struct {
+	store Store
+	now   func() time.Time
+}
+
+// NewReports returns the reports over a store.
+func NewReports(store Store, now func() time.Time) *Reports { return &Reports{store, now} }
 
 // Usage is what a user used on the days of the query: the runs that ended on
 // them. Only admins may ask about others.
-func (r *Runs) Usage(ctx context.Context, user schemas.User, q record.UsageQuery) (schemas.UsageReport, error) {
+func (r *Reports) Usage(ctx context.Context, user schemas.User, q record.UsageQuery) (schemas.UsageReport, error) {
 	owner := user.ID
 	if q.User != "" && q.User != user.ID {
 		if !user.Admin() {
@@ -124,31 +144,31 @@ func (r *Runs) Usage(ctx context.Context, user schemas.User, q record.UsageQuery
 	}
 	from := q.From
 	if from.IsZero() {
-		from = to.AddDate(0, 0, 1-DefaultUsageDays)
+		from = to.AddDate(0, 0, 1-defaultDays)
 	}
 	from, to = from.UTC().Truncate(24*time.Hour), to.UTC().Truncate(24*time.Hour)
 	switch {
 	case from.After(to):
 		return schemas.UsageReport{}, schemas.NewError(schemas.CodeInvalid, "from is after to")
-	case to.Sub(from) >= MaxUsageDays*24*time.Hour:
+	case to.Sub(from) >= maxDays*24*time.Hour:
 		return schemas.UsageReport{}, schemas.NewError(schemas.CodeInvalid, "from and to are more than a year apart")
 	}
 	report := schemas.UsageReport{From: from.Format(time.DateOnly), To: to.Format(time.DateOnly)}
-	items, err := r.Store.Usage(ctx, owner, report.From, report.To)
+	items, err := r.store.Usage(ctx, owner, report.From, report.To)
 	if err != nil {
 		return schemas.UsageReport{}, err
 	}
-	report.Items, report.Total = items, sumUsage(items)
+	report.Items, report.Total = items, sum(items)
 	return report, nil
 }
 
-func sumUsage(items []schemas.UsageItem) schemas.UsageTotal {
-	var sum schemas.UsageTotal
+func sum(items []schemas.UsageItem) schemas.UsageTotal {
+	var total schemas.UsageTotal
 	for _, i := range items {
-		sum.Runs += i.Runs
-		sum.InputTokens += i.InputTokens
-		sum.OutputTokens += i.OutputTokens
-		sum.CostUSD += i.CostUSD
+		total.Runs += i.Runs
+		total.InputTokens += i.InputTokens
+		total.OutputTokens += i.OutputTokens
+		total.CostUSD += i.CostUSD
 	}
-	return sum
+	return total
 }
