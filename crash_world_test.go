@@ -31,6 +31,7 @@ http_tools:
     url: TOOLS/book
     body: '{"key": {{.key}}}'
     idempotent: false
+    confirm: false
   - name: order
     description: Books a place when the user agrees.
     input_schema: {type: object, required: [key], properties: {key: {type: string}}}
@@ -38,7 +39,6 @@ http_tools:
     url: TOOLS/book
     body: '{"key": {{.key}}}'
     idempotent: false
-    confirm: true
   - name: look
     description: Looks something up.
     input_schema: {type: object, required: [key], properties: {key: {type: string}}}

@@ -47,7 +47,9 @@ type call struct {
 	position int // in the reply
 	tool     *turn.Tool
 	input    json.RawMessage
-	fault    string       // why it cannot run
+	fault    string // why it cannot run
+	decided  bool   // reason is known
+	reason   schemas.ApprovalReason
 	asked    time.Time    // when it began to wait
 	outcome  *turn.Result // what the wait gave; it is not run
 	started  time.Time
@@ -84,7 +86,7 @@ func (l *loop) runTools(ctx context.Context, reply turn.Reply, results []*turn.R
 	slow := time.NewTimer(progressInterval)
 	defer slow.Stop()
 	for {
-		for ctx.Err() == nil && b.ready() {
+		for ctx.Err() == nil && b.ready(ctx) {
 			b.next(ctx)
 		}
 		switch {
@@ -160,14 +162,14 @@ func input(arguments string) (json.RawMessage, error) {
 }
 
 // ready says whether the next call may start now.
-func (b *batch) ready() bool {
+func (b *batch) ready(ctx context.Context) bool {
 	if b.gone || len(b.queue) == 0 {
 		return false
 	}
-	if b.awaits(b.queue[0]) {
+	if b.awaits(ctx, b.queue[0]) {
 		return true
 	}
-	if b.alone || len(b.running) >= b.opts.Parallel {
+	if ctx.Err() != nil || b.alone || len(b.running) >= b.opts.Parallel {
 		return false
 	}
 	return len(b.running) == 0 || !b.queue[0].serial()
@@ -179,7 +181,7 @@ func (c *call) serial() bool { return c.tool != nil && c.tool.Serial }
 // wait.
 func (b *batch) next(ctx context.Context) {
 	c := b.queue[0]
-	if b.awaits(c) {
+	if b.awaits(ctx, c) {
 		b.wait(ctx, c)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -24,14 +25,38 @@ type answered struct {
 
 // awaits says whether the call has to wait before it begins. Arguments that do
 // not fit are told to the model at once; nobody is asked about them.
-func (b *batch) awaits(c *call) bool {
-	if c.tool == nil || !c.tool.Confirm && !c.tool.Client || b.req.Await == nil || !c.asked.IsZero() || c.fault != "" {
+func (b *batch) awaits(ctx context.Context, c *call) bool {
+	if c.tool == nil || b.req.Await == nil || !c.asked.IsZero() || c.fault != "" {
 		return false
 	}
-	if c.fault = misfit(c.tool, c.input); c.fault != "" {
+	if !c.decided {
+		c.decided = true
+		b.decide(ctx, c)
+	}
+	if !c.tool.Client && c.reason == "" || c.fault != "" {
 		return false
 	}
-	return true
+	c.fault = misfit(c.tool, c.input)
+	return c.fault == ""
+}
+
+// decide finds out whether and why the user is asked about the call. A call of
+// which that cannot be known does not run.
+func (b *batch) decide(ctx context.Context, c *call) {
+	switch {
+	case c.tool.Client:
+	case b.req.Asks != nil:
+		var err error
+		c.reason, err = b.req.Asks(ctx, c.tool, &turn.Call{ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input)})
+		if err != nil {
+			if ctx.Err() == nil {
+				b.opts.Logger.WarnContext(ctx, "it is not known whether a call needs approval", "tool", c.Name, "tool_use_id", c.ID, "error", err)
+			}
+			c.fault = "the tool was not run: it could not be found out whether it needs the user's approval"
+		}
+	case c.tool.Confirm:
+		c.reason = schemas.ReasonToolConfirms
+	}
 }
 
 // misfit says why a tool cannot take the input; "" is that it can.
@@ -48,7 +73,7 @@ func misfit(t *turn.Tool, input json.RawMessage) string {
 // wait lets the call at the head of the queue wait, after its ToolWaiting has
 // been taken. Others go on meanwhile.
 func (b *batch) wait(ctx context.Context, c *call) {
-	if !b.emit(turn.ToolWaiting{Index: c.index, ID: c.ID, Name: c.Name, Input: c.input}) || ctx.Err() != nil {
+	if !b.emit(turn.ToolWaiting{Index: c.index, ID: c.ID, Name: c.Name, Input: c.input, Reason: c.reason}) || ctx.Err() != nil {
 		return
 	}
 	b.queue = b.queue[1:]

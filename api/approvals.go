@@ -61,7 +61,7 @@ func appendWait(dst []byte, e *runlog.Event) []byte {
 		_ = json.Unmarshal(e.Data, &a)
 		return appendFrame(dst, e, "approval", props(propFields{
 			"approval_id": a.ApprovalID, "name": a.Tool, "id": a.ToolUseID, "input": a.Input, "message": a.Message,
-			"expires_at": a.ExpiresAt, "status": "waiting",
+			"expires_at": a.ExpiresAt, "status": "waiting", "reason": a.Reason, "reason_text": a.ReasonText,
 		}))
 	case runlog.ApprovalResolved:
 		var a schemas.ApprovalResolvedEvent

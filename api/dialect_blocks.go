@@ -152,10 +152,11 @@ func lineChunk(s status) []schemas.Chunk {
 	list := statusChunk(s.Message)
 	if len(list) > 0 && len(s.SuggestedActions) > 0 {
 		var asks struct {
-			ApprovalID string `json:"approval_id"`
+			ApprovalID string                 `json:"approval_id"`
+			Reason     schemas.ApprovalReason `json:"reason"`
 		}
 		_ = json.Unmarshal(s.SuggestedActions[0].Data, &asks) // our own
-		list[0].ApprovalID = asks.ApprovalID
+		list[0].ApprovalID, list[0].Reason = asks.ApprovalID, asks.Reason
 	}
 	return list
 }

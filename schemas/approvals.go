@@ -27,6 +27,38 @@ type ApprovalRequestEvent struct {
 	// Title says for people what the call does, Description what the tool is.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
+	// Reason is why the user is asked, ReasonText says the same in a sentence.
+	Reason     ApprovalReason `json:"reason,omitempty"`
+	ReasonText string         `json:"reason_text,omitempty"`
+}
+
+// ApprovalReason is why a call needs the user's approval; "" is that it needs none.
+type ApprovalReason string
+
+// The reasons. Of several the last in this list counts.
+const (
+	// ReasonToolConfirms is of a tool that always asks.
+	ReasonToolConfirms ApprovalReason = "tool_confirms"
+	// ReasonAfterUntrusted is of a call that the model made after it had read
+	// text from outside.
+	ReasonAfterUntrusted ApprovalReason = "after_untrusted"
+	// ReasonUnseenURL is of such a call with a URL that the model put together
+	// itself: it may carry data out.
+	ReasonUnseenURL ApprovalReason = "unseen_url"
+)
+
+// Text is the reason as a sentence for the user.
+func (r ApprovalReason) Text() string {
+	switch r {
+	case ReasonToolConfirms:
+		return "This tool always asks first."
+	case ReasonAfterUntrusted:
+		return "The assistant has read text from outside, which may have told it to do this."
+	case ReasonUnseenURL:
+		return "The assistant has read text from outside and put this address together itself; it may carry data out."
+	default:
+		return ""
+	}
 }
 
 // ApprovalResolvedEvent ends an ApprovalRequestEvent; an approval that expired

@@ -55,6 +55,8 @@ type Chunk struct {
 	Status    RunState `json:"status,omitempty"`
 	// ApprovalID is of a status: the call that waits for the user's approval.
 	ApprovalID string `json:"approval_id,omitempty"`
+	// Reason says why the user is asked.
+	Reason ApprovalReason `json:"reason,omitempty"`
 	// Seq is the number of the run's event that the chunk shows; 0 of a chunk
 	// that is of no run.
 	Seq int64 `json:"seq,omitempty"`

@@ -1,10 +1,12 @@
 package services_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services"
 )
 
@@ -39,5 +41,43 @@ func TestPageToolsOfTheSettingsThatAreWrong(t *testing.T) {
 the settings: unknown tool "no_tool" for the page "reports"`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// An HTTP tool that may change something asks first, unless its file says that
+// it need not.
+func TestPageHTTPToolsConfirm(t *testing.T) {
+	for _, tt := range []struct {
+		name, lines string
+		want        bool
+	}{
+		{"get", "", false},
+		{"head", "method: HEAD", false},
+		{"get with confirm", "confirm: true", true},
+		{"post", "method: POST", true},
+		{"post by its body", "body: '{}'", true},
+		{"lower case", "method: post", true},
+		{"put", "method: PUT", true},
+		{"patch", "method: PATCH", true},
+		{"delete", "method: DELETE", true},
+		{"repeatable", "{method: PUT, idempotent: true}", true},
+		{"unasked", "{method: POST, confirm: false}", false},
+		{"asked", "{method: POST, confirm: true}", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lines := strings.NewReplacer("{", "", "}", "", ", ", "\n    ").Replace(tt.lines)
+			if strings.Contains(tt.lines, "body") {
+				lines = tt.lines
+			}
+			p := loadPages(t, map[string]string{"shop.yaml": "http_tools:\n  - name: place_order\n    description: Places one.\n    url: https://shop.example/orders\n    " + lines + "\ntools: [place_order]\n"})
+			o, err := p.Resolve("shop", "", "", schemas.User{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(o.Tools, func(t turn.Tool) bool { return t.Name == "place_order" })
+			if i < 0 || o.Tools[i].Confirm != tt.want {
+				t.Errorf("the tool %d asks: not %t", i, tt.want)
+			}
+		})
 	}
 }

@@ -162,7 +162,7 @@ func (r *pageReader) payloadType(n *yaml.Node) pagePayload {
 func (r *pageReader) httpTool(n *yaml.Node) pageTool {
 	t := pageTool{line: n.Line, headerLine: make(map[string]int)}
 	t.Headers = make(map[string]string)
-	idempotent := false
+	idempotent, confirm := false, false
 	r.object(n, "HTTP tool", map[string]func(*yaml.Node){
 		"name":         func(n *yaml.Node) { t.Name = r.text(n) },
 		"description":  func(n *yaml.Node) { t.Description = r.text(n) },
@@ -179,7 +179,7 @@ func (r *pageReader) httpTool(n *yaml.Node) pageTool {
 		},
 		"payload":      func(n *yaml.Node) { t.Payload = r.text(n) },
 		"payload_type": func(n *yaml.Node) { t.PayloadType = r.text(n) },
-		"confirm":      func(n *yaml.Node) { t.Confirm = r.bool(n) },
+		"confirm":      func(n *yaml.Node) { t.Confirm, confirm = r.bool(n), true },
 		"idempotent":   func(n *yaml.Node) { t.Idempotent, idempotent = r.bool(n), true },
 	})
 	if t.Method == "" {
@@ -190,6 +190,9 @@ func (r *pageReader) httpTool(n *yaml.Node) pageTool {
 	}
 	if !idempotent {
 		t.Idempotent = t.Method == "GET" //nolint:usestdlibvars // a word of the page file
+	}
+	if !confirm {
+		t.Confirm = t.Method != "GET" && t.Method != "HEAD" //nolint:usestdlibvars // words of the page file
 	}
 	return t
 }

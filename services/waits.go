@@ -68,7 +68,7 @@ func (rec *recorder) toolWaiting(e turn.ToolWaiting) {
 	one.limit.pause()
 	w := record.Wait{
 		RunID: one.id, Index: e.Index, Kind: record.WaitApproval, ID: approvalID(one.id, e.Index), ToolUseID: e.ID, Tool: e.Name,
-		Input: e.Input, CreatedAt: now, ExpiresAt: now.Add(one.runs.ApprovalTimeout),
+		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: now.Add(one.runs.ApprovalTimeout),
 	}
 	if rec.ofPage(e.Name) {
 		w.Kind = record.WaitClient
@@ -112,7 +112,7 @@ func (rec *recorder) showWait(e turn.ToolWaiting, w record.Wait) {
 	}
 	if w.Answer == "" {
 		rec.emitData(runlog.Status, 0, 0, 0, schemas.StatusEvent{
-			Type: schemas.TypeStatus, Message: "Waiting for your approval of " + e.Name + "...", SuggestedActions: approvalActions(w.ID),
+			Type: schemas.TypeStatus, Message: "Waiting for your approval of " + e.Name + "...", SuggestedActions: approvalActions(w),
 		})
 	}
 	thread, block, message := rec.levels.openWait(e, "approval", rec.parallel(e.Index))
@@ -120,17 +120,19 @@ func (rec *recorder) showWait(e turn.ToolWaiting, w record.Wait) {
 		Type: schemas.TypeApprovalRequest, ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Input: e.Input,
 		Message: "The assistant wants to run " + e.Name + ". Approve it?", ExpiresAt: w.ExpiresAt,
 		Title: rec.tool(e.Name).Title, Description: schemas.CutText(rec.tool(e.Name).Description),
+		Reason: w.Reason, ReasonText: w.Reason.Text(),
 	})
 }
 
 // approvalActions are the two answers, for the page to handle: data is what it
-// needs to know for the request that gives one.
-func approvalActions(id string) []schemas.SuggestedAction {
+// needs to know for the request that gives one, and why the user is asked.
+func approvalActions(w record.Wait) []schemas.SuggestedAction {
 	data := func(approved bool) json.RawMessage {
 		return encode(struct {
-			ApprovalID string `json:"approval_id"`
-			Approved   bool   `json:"approved"`
-		}{id, approved})
+			ApprovalID string                 `json:"approval_id"`
+			Approved   bool                   `json:"approved"`
+			Reason     schemas.ApprovalReason `json:"reason,omitempty"`
+		}{w.ID, approved, w.Reason})
 	}
 	return []schemas.SuggestedAction{
 		{Label: "Approve", Action: "approve", Handler: "client", Data: data(true), Style: "primary"},

@@ -231,7 +231,7 @@ func (b *batch) write(i int, w *record.Write) error {
 		}
 	}
 	if c := w.Wait; c != nil {
-		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, clean(c.ToolUseID), clean(c.Tool), pack(c.Input), micros(c.CreatedAt), micros(c.ExpiresAt))
+		b.add(insertWait, run.id, int64(c.Index), string(c.Kind), c.ID, clean(c.ToolUseID), clean(c.Tool), pack(c.Input), string(c.Reason), micros(c.CreatedAt), micros(c.ExpiresAt))
 		b.add(markWaiting, run.id)
 	}
 	for i := range w.Payloads {

@@ -57,8 +57,8 @@ var statements = [statementCount]string{
 		ON CONFLICT (run_id, idx) DO UPDATE SET tool_use_id = excluded.tool_use_id, name = excluded.name, state = excluded.state,
 		attempt = excluded.attempt, input = excluded.input, output = excluded.output, model_output = excluded.model_output,
 		is_error = excluded.is_error, payload = excluded.payload, started_at = excluded.started_at, duration_us = excluded.duration_us`,
-	insertWait: `INSERT INTO waits (run_id, idx, kind, id, tool_use_id, tool, input, created_at, expires_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, idx) DO NOTHING`,
+	insertWait: `INSERT INTO waits (run_id, idx, kind, id, tool_use_id, tool, input, reason, created_at, expires_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, idx) DO NOTHING`,
 	markWaiting: waitState,
 	// A payload may be written again by its run. An id that another run of the
 	// chat has used is refused: run_id cannot be NULL.

@@ -16,6 +16,7 @@ type waitRow struct {
 	ToolUseID  string
 	Tool       string
 	Input      []byte
+	Reason     schemas.ApprovalReason
 	CreatedAt  int64 `gorm:"autoCreateTime:false"`
 	ExpiresAt  int64
 	Answer     record.WaitAnswer
@@ -28,7 +29,7 @@ type waitRow struct {
 func (r *waitRow) wait() (record.Wait, error) {
 	var u unpacker
 	w := record.Wait{
-		RunID: r.RunID, Index: r.Idx, Kind: r.Kind, ID: r.ID, ToolUseID: r.ToolUseID, Tool: r.Tool, Input: u.bytes(r.Input),
+		RunID: r.RunID, Index: r.Idx, Kind: r.Kind, ID: r.ID, ToolUseID: r.ToolUseID, Tool: r.Tool, Input: u.bytes(r.Input), Reason: r.Reason,
 		CreatedAt: moment(r.CreatedAt), ExpiresAt: moment(r.ExpiresAt), Answer: r.Answer, AnsweredAt: moment(r.AnsweredAt), IsError: r.IsError,
 	}
 	if r.Edited != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/chattray/chattray/schemas"
 )
 
 // ErrEnded is the outcome of an answer to a call of a run that has ended.
@@ -41,6 +43,8 @@ type Wait struct {
 	ToolUseID string
 	Tool      string
 	Input     json.RawMessage
+	// Reason is why the user is asked; "" of a tool of the page.
+	Reason    schemas.ApprovalReason
 	CreatedAt time.Time
 	ExpiresAt time.Time
 

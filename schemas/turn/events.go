@@ -64,6 +64,8 @@ type ToolWaiting struct {
 	ID    string
 	Name  string
 	Input json.RawMessage
+	// Reason is why the user is asked; "" of a tool of the page.
+	Reason schemas.ApprovalReason
 }
 
 // ToolAnswered says that a call waits no longer; its ToolStart follows, also

@@ -58,7 +58,8 @@ type HTTPTool struct {
 	Payload     string
 	PayloadType string
 	Idempotent  bool
-	// Confirm makes each call wait for the user's approval.
+	// Confirm makes each call wait for the user's approval; in a page file that
+	// is the default of methods other than GET and HEAD.
 	Confirm bool
 }
 

@@ -56,10 +56,13 @@ type Request struct {
 	// Tools have different names.
 	Tools []Tool
 	// RunTool, when set, runs a tool in the place of the tool's own Run. Await,
-	// when set, is what calls of tools with Confirm or Client wait for before
-	// they begin, outside of their timeout and of the limit of parallel calls.
+	// when set, is what calls of Client tools, and calls that Asks gives a reason
+	// for, wait for before they begin, outside of their timeout and of the limit
+	// of parallel calls. Asks is called once for each call, when it is the next to
+	// begin; nil asks for tools with Confirm. Its error ends the loop.
 	RunTool func(ctx context.Context, t *Tool, call *Call) (Result, error)
 	Await   func(ctx context.Context, call *Call) (Verdict, error)
+	Asks    func(ctx context.Context, t *Tool, call *Call) (schemas.ApprovalReason, error)
 	// Steps is what earlier attempts finished; the loop goes on after it.
 	Steps []Step
 	// ToolOutput is the number of characters of a tool's output that the

@@ -10,8 +10,13 @@ import (
 // wait is a write that lets a call of the run wait.
 func (f *fixture) wait(run *record.Write, index int, kind record.WaitKind) *record.Write {
 	at := f.now()
+	reason := schemas.ReasonUnseenURL
+	if kind == record.WaitClient {
+		reason = ""
+	}
 	return &record.Write{RunID: run.RunID, Attempt: 1, Wait: &record.Wait{
-		RunID: run.RunID, Index: index, Kind: kind, ID: newID(), ToolUseID: "call_" + string(rune('a'+index)), Tool: "book",
+		Reason: reason,
+		RunID:  run.RunID, Index: index, Kind: kind, ID: newID(), ToolUseID: "call_" + string(rune('a'+index)), Tool: "book",
 		Input: []byte(`{"seat":"` + long("12A", 900) + `"}`), CreatedAt: at, ExpiresAt: at.Add(time.Minute),
 	}}
 }

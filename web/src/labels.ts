@@ -132,6 +132,9 @@ export const defaultLabels = {
   deny: 'Deny',
   approved: 'Allowed',
   denied: 'Not allowed',
+  approvalConfirms: 'This tool always asks first.',
+  approvalUntrusted: 'I have read text from outside, which may have told me to do this.',
+  approvalUnseenUrl: 'I have read text from outside and put this address together myself; it may carry data out.',
   table: 'Table',
   tableFirst: (rows: number) => `The first ${rows} rows.`,
   image: 'Image',
@@ -194,6 +197,20 @@ export const defaultLabels = {
 }
 
 export type Labels = typeof defaultLabels
+
+/** Why a call needs the user's leave, in words; empty for a code that is not known. */
+export function approvalReason(labels: Labels, code: string): string {
+  switch (code) {
+    case 'tool_confirms':
+      return labels.approvalConfirms
+    case 'after_untrusted':
+      return labels.approvalUntrusted
+    case 'unseen_url':
+      return labels.approvalUnseenUrl
+    default:
+      return ''
+  }
+}
 
 /** What went wrong, in words: of the service by its code, of the page's own code as that says it. */
 export function problemWords(labels: Labels, error: unknown): string {

@@ -134,7 +134,7 @@ describe('an approval', () => {
     let send: (frames: unknown[]) => void = () => undefined
     const begin = [
       event('stream_start', { run_id: 'run-9', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }),
-      frame('approval', { approval_id: 'ap1', name: 'delete_all', id: 't1', input: { really: true }, message: 'This cannot be undone.', expires_at: '2027-01-01T00:00:00Z' }, { message_id: 'M9', block_id: 'B1' }),
+      frame('approval', { approval_id: 'ap1', name: 'delete_all', id: 't1', input: { really: true }, message: 'This cannot be undone.', expires_at: '2027-01-01T00:00:00Z', reason: 'unseen_url' }, { message_id: 'M9', block_id: 'B1' }),
     ]
     const { user, calls } = show(({ path, method }) => {
       if (path.includes('/approvals/')) {
@@ -153,6 +153,7 @@ describe('an approval', () => {
     await ask(user, 'x')
     const group = await screen.findByRole('group', { name: 'May I do this?' })
     expect(group.textContent).toContain('delete_all')
+    expect(group.textContent).toContain('it may carry data out')
     expect(screen.getAllByRole('status')[0]!.textContent).toBe('Waiting for your approval of delete_all…')
     await user.click(within(group).getByRole('button', { name: 'Approve' }))
     await screen.findByText('Done.')

@@ -1237,7 +1237,17 @@ export interface components {
             title?: string;
             /** @description What the tool is, as the model reads it */
             description?: string;
+            reason?: components["schemas"]["ApprovalReason"];
+            /** @description The reason as a sentence */
+            reason_text?: string;
         };
+        /**
+         * @description Why the user is asked: the tool always asks; or the model has read text from outside and now calls a tool with
+         *     effects (every tool, where the setting `approve_after_untrusted` is `all`); or it has read such text and put a URL
+         *     together itself, which may carry data out.
+         * @enum {string}
+         */
+        ApprovalReason: "tool_confirms" | "after_untrusted" | "unseen_url";
         /** @description An approval has its end; `tool_start` follows, also for a call that is not run */
         ApprovalResolvedEvent: {
             /**
@@ -1843,6 +1853,7 @@ export interface components {
             message_id?: string;
             status?: components["schemas"]["RunState"];
             approval_id?: string;
+            reason?: components["schemas"]["ApprovalReason"];
             /** Format: int64 */
             seq?: number;
         };

@@ -1,5 +1,5 @@
 import { memo, useState } from 'react'
-import { failureWords, problemWords } from '../labels'
+import { approvalReason, failureWords, problemWords } from '../labels'
 import { Markdown } from '../markdown/Markdown'
 import { useLabels } from '../state/ui'
 import { useChatStore } from '../state/context'
@@ -104,10 +104,12 @@ function Approval({ approval, runId }: { approval: ApprovalView; runId?: string 
     store.api.answerApproval(runId ?? '', approval.id, approved).catch((error: unknown) => setState({ problem: problemWords(labels, error) }))
   }
   const waits = approval.approved === undefined
+  const why = approvalReason(labels, approval.reason)
   return (
     <div className="ct-approval" data-waits={waits} role="group" aria-label={labels.approvalTitle}>
       <p><ShieldIcon /><strong>{waits ? labels.approvalTitle : approval.approved ? labels.approved : labels.denied}</strong> <code>{approval.tool}</code></p>
       {approval.message && approval.message !== usual(approval.tool) && <p>{approval.message}</p>}
+      {waits && why && <p>{why}</p>}
       <pre dir="ltr" tabIndex={0}>{JSON.stringify(approval.input ?? {}, null, 2)}</pre>
       {state.problem && <p className="ct-composer-problem" role="alert">{state.problem}</p>}
       {waits && (

@@ -25,6 +25,8 @@ export interface ApprovalView {
   input: unknown
   message: string
   expiresAt: string
+  /** A code, see approvalReasons in the labels; empty in answers of before. */
+  reason: string
   /** Undefined while it waits. */
   approved?: boolean
 }
@@ -147,7 +149,7 @@ function partOf(m: Folded, tools: Map<string, ToolView>, shown: Set<string>, ove
       if (shown.has(`approval:${id}`)) return null
       shown.add(`approval:${id}`)
       const approved = typeof m.props.approved === 'boolean' ? m.props.approved : over ? false : undefined
-      return { kind: 'approval', key: `approval:${id}`, approval: { id, tool: text(m.props.name), input: m.props.input, message: text(m.props.message), expiresAt: text(m.props.expires_at), approved } }
+      return { kind: 'approval', key: `approval:${id}`, approval: { id, tool: text(m.props.name), input: m.props.input, message: text(m.props.message), expiresAt: text(m.props.expires_at), reason: text(m.props.reason), approved } }
     }
     case 'error':
       return { kind: 'error', key, code: text(m.props.code), message: text(m.props.message) }
