@@ -71,7 +71,7 @@ func BenchmarkHotPath(b *testing.B) {
 
 func hotPath(b *testing.B, dialect string) {
 	s := benchService(b, b.N)
-	request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/api/chat/stream?dialect="+dialect, strings.NewReader(`{"message":"go"}`))
+	request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "http://localhost/api/chat/stream?dialect="+dialect, strings.NewReader(`{"message":"go"}`))
 	request.Header.Set("Content-Type", "application/json")
 	client := &counter{header: http.Header{}}
 	b.ReportAllocs()

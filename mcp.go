@@ -54,7 +54,7 @@ func newMCP(c Config, registry *tools.Registry, data *store.Store, log *slog.Log
 		return nil, err
 	}
 	return &mcpParts{clients: clients, handler: mcp.NewHandler(mcp.HandlerOptions{
-		Tools: registry, Timeout: c.Timeouts.Tool, Body: c.Limits.Body, LocalOnly: !c.Authenticated(), Version: release, Logger: log,
+		Tools: registry, Timeout: c.Timeouts.Tool, Body: c.Limits.Body, Version: release, Logger: log,
 	})}, nil
 }
 

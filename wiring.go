@@ -115,10 +115,15 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 	if err != nil {
 		return nil, err
 	}
+	var local []string
+	if !c.Authenticated() {
+		local = []string{c.Addr}
+	}
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
 		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
-		KeepAlive: c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,
+		LocalHosts: local,
+		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
 			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute,

@@ -61,7 +61,11 @@ type Options struct {
 	OpenAPI []byte
 	// CORSOrigins are the origins whose pages may call; "*" is any.
 	CORSOrigins []string
-	Limits      Limits
+	// LocalHosts, when not nil, are the names under which a service without
+	// authentication is reached beside localhost and loopback addresses, with
+	// or without a port. Requests under any other are misdirected.
+	LocalHosts []string
+	Limits     Limits
 	// KeepAlive is the silence after which a stream sends a comment; 0 is
 	// DefaultKeepAlive.
 	KeepAlive time.Duration
@@ -93,6 +97,7 @@ type server struct {
 	streams *streamCount
 	events  *sse.Server
 	tickets *tickets
+	origins *http.CrossOriginProtection // nil lets every page call
 }
 
 // New returns the handler of every route. It is safe for concurrent use.
@@ -115,10 +120,11 @@ func New(o Options) http.Handler {
 		streams: newStreamCount(o.Limits.StreamsPerUser),
 		events:  newEvents(),
 		tickets: newTickets(time.Now),
+		origins: newOriginCheck(o.CORSOrigins),
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
-	e.Use(s.observe, s.recovered, harden, s.cors())
+	e.Use(s.observe, s.recovered, harden, s.guardOrigins, s.cors())
 	for _, r := range s.routes() {
 		e.Add(r.method, r.path, s.guard(r))
 		if r.method == http.MethodGet && !r.stream {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -21,9 +20,6 @@ func (s *server) postMCP(c echo.Context) error {
 	ctx, user := caller(c)
 	if s.MCP == nil {
 		return errNoRoute
-	}
-	if err := s.fromHere(c.Request()); err != nil {
-		return err
 	}
 	body, _ := c.Get(rawBody).([]byte)
 	if body = bytes.TrimSpace(body); !json.Valid(body) || body[0] != '{' {
@@ -49,24 +45,6 @@ func (s *server) postMCP(c echo.Context) error {
 	r.Header.Set(echo.HeaderAccept, "application/json, text/event-stream") // what the handler insists on
 	w := &promptWriter{ResponseWriter: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: cancel}
 	s.MCP(user).ServeHTTP(w, r)
-	return nil
-}
-
-// fromHere refuses what a page of an origin that may not call has sent, as the
-// protocol asks.
-func (s *server) fromHere(r *http.Request) error {
-	if slices.Contains(s.CORSOrigins, "*") {
-		return nil
-	}
-	check := http.NewCrossOriginProtection()
-	for _, origin := range s.CORSOrigins {
-		if err := check.AddTrustedOrigin(origin); err != nil {
-			return err // the settings let only origins through
-		}
-	}
-	if err := check.Check(r); err != nil {
-		return schemas.NewError(schemas.CodeForbidden, "pages of this origin may not call").Because(err)
-	}
 	return nil
 }
 

@@ -5,23 +5,19 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/labstack/echo/v4"
-	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/text"
 )
 
-const (
-	maxPanicText  = 200 // bytes of a panic's value in the log
-	preflightWait = 600 // seconds for which a browser keeps a preflight's answer
-)
+// maxPanicText bounds a panic's value in the log, in bytes.
+const maxPanicText = 200
 
 // pagePolicy is the Content-Security-Policy of the web page.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
@@ -84,26 +80,6 @@ func (s *server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// cors lets the pages of the configured origins call; without any it does
-// nothing. Origins are compared whole. Cookies play no part.
-func (s *server) cors() echo.MiddlewareFunc {
-	if len(s.CORSOrigins) == 0 {
-		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
-	}
-	anyone := slices.Contains(s.CORSOrigins, "*")
-	return middleware.CORSWithConfig(middleware.CORSConfig{
-		AllowOriginFunc: func(origin string) (bool, error) {
-			return anyone || slices.Contains(s.CORSOrigins, origin), nil
-		},
-		AllowMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
-		AllowHeaders: []string{
-			echo.HeaderAuthorization, echo.HeaderContentType, "Idempotency-Key", ifMatch, "Last-Event-ID", echo.HeaderXRequestID,
-		},
-		ExposeHeaders: []string{"Content-Location", etag, echo.HeaderRetryAfter, echo.HeaderXRequestID, "X-Run-Id"},
-		MaxAge:        preflightWait,
-	})
-}
-
 // harden sets the headers that every answer carries.
 func harden(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -119,6 +95,10 @@ func (s *server) guard(r route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !r.public {
 			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+			// A foreign page must not use up the limits of the user that all share.
+			if s.LocalHosts != nil && !s.mayCall(c.Request()) {
+				return errOrigin
+			}
 			if err := s.authenticate(c, r.ticket); err != nil {
 				return err
 			}

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,8 +59,8 @@ func (s *server) getSocket(c echo.Context) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return schemas.NewError(schemas.CodeBadRequest, "this is a websocket")
 	}
-	if !s.originAllowed(r) {
-		return schemas.NewError(schemas.CodeForbidden, "this origin may not connect")
+	if !s.mayCall(r) {
+		return errOrigin
 	}
 	release, err := s.streams.acquire(id.user.ID)
 	if err != nil {
@@ -96,17 +93,6 @@ func (s *server) getSocket(c echo.Context) error {
 	defer s.Sockets.closed(k)
 	k.serve(ctx)
 	return nil
-}
-
-// originAllowed lets clients without an origin through, pages of this host, and
-// those of the configured origins.
-func (s *server) originAllowed(r *http.Request) bool {
-	origin := r.Header.Get(echo.HeaderOrigin)
-	if origin == "" || slices.Contains(s.CORSOrigins, origin) || slices.Contains(s.CORSOrigins, "*") {
-		return true
-	}
-	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }
 
 // serve reads until the socket ends and returns when nothing of it is left.

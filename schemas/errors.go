@@ -47,6 +47,8 @@ const (
 	// CodeKeyRequired is the answer to a request that goes on with a run without
 	// naming it.
 	CodeKeyRequired Code = "key_required"
+	// CodeMisdirected is the answer under a name that is not the service's.
+	CodeMisdirected Code = "misdirected"
 )
 
 // Error is what a client may see of a failure: a code and a sentence that leaks

@@ -34,12 +34,8 @@ type HandlerOptions struct {
 	// DefaultCallTimeout.
 	Timeout time.Duration
 	// Body is the size of a request in bytes; 0 is MaxMessage.
-	Body int64
-	// LocalOnly refuses requests to a loopback address under another name, as a
-	// page can make them in a browser here. It is for a service without
-	// authentication.
-	LocalOnly bool
-	Version   string
+	Body    int64
+	Version string
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
@@ -58,7 +54,8 @@ type Handler struct {
 
 type serverKey struct{}
 
-// NewHandler returns a Handler.
+// NewHandler returns a Handler. Which hosts and origins a request may come from
+// is checked before it, for all routes alike.
 func NewHandler(o HandlerOptions) *Handler {
 	o.Timeout, o.Body = cmp.Or(o.Timeout, DefaultCallTimeout), cmp.Or(o.Body, MaxMessage)
 	if o.Logger == nil {
@@ -69,7 +66,7 @@ func NewHandler(o HandlerOptions) *Handler {
 		return s
 	}
 	return &Handler{o, sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{
-		Stateless: true, MaxRequestBodyBytes: o.Body, DisableLocalhostProtection: !o.LocalOnly, PropagateRequestCancellation: true,
+		Stateless: true, MaxRequestBodyBytes: o.Body, DisableLocalhostProtection: true, PropagateRequestCancellation: true,
 	})}
 }
 

@@ -210,7 +210,7 @@ func TestHandlerProgressAndCancel(t *testing.T) {
 
 func TestHandlerRefuses(t *testing.T) {
 	registry, _ := served(t)
-	server := httptest.NewServer(mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Body: 1000, LocalOnly: true}).For(schemas.User{}))
+	server := httptest.NewServer(mcp.NewHandler(mcp.HandlerOptions{Tools: registry, Body: 1000}).For(schemas.User{}))
 	t.Cleanup(server.Close)
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	tests := []struct {
@@ -221,7 +221,7 @@ func TestHandlerRefuses(t *testing.T) {
 		{"a stream of its own", http.MethodGet, "", "", http.StatusMethodNotAllowed},
 		{"a large body", http.MethodPost, "", list + strings.Repeat(" ", 1000), http.StatusRequestEntityTooLarge},
 		{"no JSON", http.MethodPost, "", "{", http.StatusBadRequest},
-		{"another name of this address", http.MethodPost, "rebound.example", list, http.StatusForbidden},
+		{"another name of this address", http.MethodPost, "tray.example", list, http.StatusOK}, // what names are right is settled before
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

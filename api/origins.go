@@ -1,0 +1,130 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// preflightWait is the time in seconds for which a browser keeps a preflight's
+// answer.
+const preflightWait = 600
+
+// cors lets the pages of the configured origins call; without any it does
+// nothing. Origins are compared whole. Cookies play no part.
+func (s *server) cors() echo.MiddlewareFunc {
+	if len(s.CORSOrigins) == 0 {
+		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+	}
+	anyone := slices.Contains(s.CORSOrigins, anyOrigin)
+	return middleware.CORSWithConfig(middleware.CORSConfig{
+		AllowOriginFunc: func(origin string) (bool, error) {
+			return anyone || slices.Contains(s.CORSOrigins, origin), nil
+		},
+		AllowMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+		AllowHeaders: []string{
+			echo.HeaderAuthorization, echo.HeaderContentType, "Idempotency-Key", ifMatch, "Last-Event-ID", echo.HeaderXRequestID,
+		},
+		ExposeHeaders: []string{"Content-Location", etag, echo.HeaderRetryAfter, echo.HeaderXRequestID, "X-Run-Id"},
+		MaxAge:        preflightWait,
+	})
+}
+
+// anyOrigin in CORSOrigins lets the pages of every origin call.
+const anyOrigin = "*"
+
+var (
+	errMisdirected = schemas.NewError(schemas.CodeMisdirected, "without authentication the service answers only under localhost, a loopback address and the configured one")
+	errOrigin      = schemas.NewError(schemas.CodeForbidden, "pages of this origin may not call")
+)
+
+// guardOrigins refuses what a page that may not call has made a browser send.
+// It comes before everything else, so that no route can be forgotten.
+//
+// A service without authentication answers only under its own names: a page
+// whose name was made to resolve to this machine sends that name as Host. Every
+// unsafe method must come from a page of the service itself or of a configured
+// origin, whatever the authentication; clients that are no browsers send
+// neither Origin nor Sec-Fetch-Site and are let through.
+func (s *server) guardOrigins(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		switch {
+		case s.LocalHosts != nil && !s.localHost(r.Host):
+			return errMisdirected
+		case !safe(r.Method) && !s.mayCall(r):
+			return errOrigin
+		}
+		return next(c)
+	}
+}
+
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// newOriginCheck returns the check of CORSOrigins; nil lets every page call.
+func newOriginCheck(trusted []string) *http.CrossOriginProtection {
+	if slices.Contains(trusted, anyOrigin) {
+		return nil
+	}
+	check := http.NewCrossOriginProtection()
+	for _, origin := range trusted {
+		_ = check.AddTrustedOrigin(origin) // what is no origin is none of a page
+	}
+	return check
+}
+
+// mayCall says whether a request comes from no page, from one of the service,
+// or from one of a configured origin. The method does not count: a websocket is
+// opened with GET.
+func (s *server) mayCall(r *http.Request) bool {
+	if s.origins == nil {
+		return true
+	}
+	unsafe := &http.Request{Method: http.MethodPost, URL: r.URL, Host: r.Host, Header: r.Header}
+	return s.origins.Check(unsafe) == nil
+}
+
+// localHost says whether a Host header names this machine, or one of
+// LocalHosts; ports do not count.
+func (s *server) localHost(host string) bool {
+	name, ok := hostName(host)
+	if !ok {
+		return false
+	}
+	if name == "localhost" || slices.ContainsFunc(s.LocalHosts, func(own string) bool {
+		own, ok := hostName(own)
+		return ok && own == name
+	}) {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// hostName returns the name or address of a Host header in lower case, without
+// its port, brackets and trailing dot.
+func hostName(host string) (string, bool) {
+	name := host
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil && port != "" {
+			return "", false
+		}
+		name = h
+	} else if inner, ok := strings.CutPrefix(host, "["); ok {
+		if name, ok = strings.CutSuffix(inner, "]"); !ok {
+			return "", false
+		}
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	return name, name != ""
+}
