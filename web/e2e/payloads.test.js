@@ -73,13 +73,23 @@ test('a proposal of the model goes to the page, which accepts it into the form; 
 })
 
 test('a proposal that is rejected stays rejected', async () => {
+  const stored = async () => (await call(server.url, 'GET', '/api/streams/1')).schema
+  const before = await stored()
   await page.ask('Propose a schema with prime editing')
   await page.settled()
+  await page.button('Apply changes').waitFor()
+  const second = await tab(page.context(), page.url())
+  await second.button('Apply changes').waitFor()
   await panel().getByRole('button', { name: 'Reject' }).click()
-  await page.locator('.ct-payload [data-outcome=rejected]').waitFor()
+  for (const one of [page, second]) {
+    await one.locator('.ct-payload [data-outcome=rejected]').waitFor()
+    assert.equal(await one.button('Apply changes').count(), 0, 'what was rejected cannot be applied')
+  }
   await page.reload()
   await page.locator('.ct-payload [data-outcome=rejected]').waitFor()
+  assert.equal(await page.button('Apply changes').count(), 0)
   assert.equal(await panel().count(), 0)
+  assert.deepEqual(await stored(), before)
 })
 
 test('a server action changes the stream, and the page sees it', async () => {

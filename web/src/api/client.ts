@@ -17,7 +17,8 @@ export interface ChatApiOptions {
 }
 
 export interface StreamOptions {
-  onConnection?: (state: Connection, waitMs?: number) => void
+  /** Told of every change; while a new connection is waited for, `now` ends the wait. */
+  onConnection?: (state: Connection, waitMs?: number, now?: () => void) => void
   /** Called as soon as the run has a name. */
   onRun?: (runId: string) => void
 }

@@ -29,7 +29,8 @@ export interface FollowOptions<T> {
   /** Says whether an event is the last one. */
   isTerminal: (data: T) => boolean
   signal: AbortSignal
-  onConnection?: (state: Connection, waitMs?: number) => void
+  /** Told of every change; while a new connection is waited for, `now` ends the wait. */
+  onConnection?: (state: Connection, waitMs?: number, now?: () => void) => void
   /** Called when a connection was answered; gives access to its headers. */
   onResponse?: (response: Response) => void
   random?: () => number
@@ -68,8 +69,9 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
     if (signal.aborted) return
     if (++failures > STREAM_LIMITS.attempts) throw new ApiError('The service cannot be reached.', 0, 'network')
     const wait = Math.min(STREAM_LIMITS.firstWait * 2 ** Math.min(failures - 1, 10), STREAM_LIMITS.longestWait) * (0.5 + random() / 2)
-    options.onConnection?.('reconnecting', wait)
-    await pause(wait, signal)
+    const now = new AbortController()
+    options.onConnection?.('reconnecting', wait, () => now.abort())
+    await pause(wait, signal, now.signal)
     next = () => options.reopen(cursor, signal) ?? options.open(signal)
   }
 }
@@ -80,20 +82,18 @@ function again(error: ApiError, begun: boolean): boolean {
   return begun && (error.status === 429 || error.status >= 500)
 }
 
-/** Waits, at most until the browser is online again or the signal is aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Waits, at most until the browser is online again or a signal is aborted. */
+function pause(ms: number, ...signals: AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', end)
+      for (const signal of signals) signal.removeEventListener('abort', end)
       globalThis.removeEventListener?.('online', end)
-      globalThis.removeEventListener?.('chattray:reconnect', end)
       resolve()
     }
     const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
+    for (const signal of signals) signal.addEventListener('abort', end)
     globalThis.addEventListener?.('online', end)
-    globalThis.addEventListener?.('chattray:reconnect', end)
   })
 }
 

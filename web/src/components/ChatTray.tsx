@@ -3,7 +3,7 @@ import type { CustomPayload, SuggestedAction } from '../api/types'
 import type { Labels } from '../labels'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { useChatState, useChatStore } from '../state/context'
-import type { GeneralChatMessage } from '../state/state'
+import { liveMessage, type GeneralChatMessage } from '../state/state'
 import { LabelsProvider, TrayContextProvider, useLabels, type TrayContext } from '../state/ui'
 import { Composer } from './Composer'
 import { HistoryPanel } from './HistoryPanel'
@@ -123,7 +123,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   }), [payloadHandlers, handlerOf, me, openPayload, announce, onApplyToDocument])
 
   const shown = open === 'yes'
-  const payload = side?.kind === 'payload' ? (currentPayload(state.messages, side.id) ?? side.payload) : null
+  const payload = side?.kind === 'payload' ? (currentPayload(state.run ? [...state.messages, liveMessage(state.run, state.decided)] : state.messages, side.id) ?? side.payload) : null
   return (
     <TrayContextProvider value={tray}>
       <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} dir={props.dir}>

@@ -2,12 +2,12 @@ import { memo, useEffect, useMemo, useRef, useState } from 'react'
 import type { CustomPayload, SuggestedAction } from '../api/types'
 import { failureWords, statusWords } from '../labels'
 import { CopyButton } from '../markdown/Markdown'
-import { useChatStore } from '../state/context'
-import { LOCAL_ID, type GeneralChatMessage } from '../state/state'
+import { openActions } from '../state/actions'
+import { useChatState, useChatStore } from '../state/context'
+import { LIVE, LOCAL_ID, type GeneralChatMessage } from '../state/state'
 import { useLabels, useTray } from '../state/ui'
 import { headerOf } from '../payloads/registry'
 import { openable, partsOfContent, sectionsOf } from '../state/view'
-import { payloadsOf, type RunView } from '../state/run'
 import { BugIcon, CheckIcon, CloseIcon, DocIcon, DownIcon, EditIcon, FileIcon, PanelIcon, RetryIcon, UpIcon, WarnIcon } from './icons'
 import { composes } from './Composer'
 import { Parts, Sections } from './Parts'
@@ -88,8 +88,8 @@ function Answer({ message, last, busy, onAction }: MessageProps) {
     return seen.length > 0 ? seen : null
   }, [view, live])
   const parts = useMemo(() => (sections ? [] : partsOfContent(message.content, message.tool_history)), [sections, message.content, message.tool_history])
-  const payloads = useMemo(() => (live && view ? payloadsOf(view) : (message.payloads ?? [])).filter(openable), [live, view, message.payloads])
-  const empty = !sections && parts.length === 0
+  const payloads = useMemo(() => (message.payloads ?? []).filter(openable), [message.payloads])
+  const empty = !sections && parts.length === 0 && payloads.length === 0
   const box = useRecalled(message, live)
   if (live && empty) {
     return (
@@ -132,14 +132,6 @@ function useRecalled(message: GeneralChatMessage, live: boolean) {
     return () => seen.disconnect()
   }, [store, message, wanted])
   return box
-}
-
-/** The status of the answer that is being written; no message of the service has it. */
-const LIVE = 'streaming' as GeneralChatMessage['status']
-
-/** A run under way as a message. */
-export function liveMessage(run: RunView): GeneralChatMessage {
-  return { id: 'live', role: 'assistant', type: 'md', content: '', status: LIVE, created_at: '', run_id: run.runId || undefined, view: run }
 }
 
 function Dots() {
@@ -189,7 +181,9 @@ function PayloadButtons({ payloads }: { payloads: CustomPayload[] }) {
 
 function Suggestions({ message, busy, onAction }: Omit<MessageProps, 'last'>) {
   const store = useChatStore()
-  const { suggested_values: values = [], suggested_actions: actions = [] } = message
+  const { deciding } = useChatState()
+  const { suggested_values: values = [] } = message
+  const actions = openActions(message, deciding)
   if (values.length === 0 && actions.length === 0) return null
   return (
     <div className="ct-suggestions">

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import type { SuggestedAction } from '../api/types'
 import { useChatStore } from '../state/context'
-import type { ChatState } from '../state/state'
+import { liveMessage, type ChatState } from '../state/state'
 import { useLabels } from '../state/ui'
 import { ArrowDownIcon } from './icons'
-import { liveMessage, MessageView } from './Message'
+import { MessageView } from './Message'
 
 /** The conversation. It stays at its end while the reader is there, and offers a way back when they are not. */
 export function MessageList({ state, empty, onAction }: { state: ChatState; empty: ReactNode; onAction: (action: SuggestedAction) => void }) {
@@ -12,7 +12,7 @@ export function MessageList({ state, empty, onAction }: { state: ChatState; empt
   const store = useChatStore()
   const { scroller, content, stuck, jump } = useStickToEnd(state.conversationId, state.isOpening, state.messages.findLast((m) => m.role === 'user')?.id, state.messages[0]?.id)
   const busy = state.isLoading
-  const shown = state.run ? [...state.messages, liveMessage(state.run)] : state.messages
+  const shown = state.run ? [...state.messages, liveMessage(state.run, state.decided)] : state.messages
   const nothing = state.messages.length === 0 && !state.run
   return (
     <div className="ct-list-frame">

@@ -3,6 +3,7 @@ import type { CustomPayload, Diagnostics } from '../api/types'
 import { problemWords } from '../labels'
 import { copyText } from '../markdown/Markdown'
 import { headerOf } from '../payloads/registry'
+import { useDecision, type Decided } from '../payloads/useDecision'
 import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
 import { useLabels, useTray } from '../state/ui'
@@ -51,38 +52,18 @@ function useFocusLent(panel: RefObject<HTMLElement | null>, focus: boolean): voi
 
 /** Shows a payload with the page's handler, else the registered one, else as JSON. */
 export function PayloadPanel({ payload, focus, onClose }: { payload: CustomPayload; focus?: boolean; onClose: () => void }) {
-  const { handlerOf, announce } = useTray()
+  const { handlerOf } = useTray()
   const labels = useLabels()
   const store = useChatStore()
-  const [problem, setProblem] = useState('')
-  const [deciding, setDeciding] = useState(false)
-  const decision = useRef<{ id?: string; done?: 'accepted' | 'rejected'; busy: boolean }>({ busy: false })
+  const { deciding, problem, decide: begin } = useDecision(payload)
   const handler = handlerOf(payload.type)
-  const decide = async (outcome: 'accepted' | 'rejected', data?: unknown) => {
-    const own = decision.current.id === payload.payload_id ? decision.current : (decision.current = { id: payload.payload_id, busy: false })
-    if (own.busy) return
-    own.busy = true
-    setDeciding(true)
-    try {
-      // What the page has done already is not done twice when only keeping the decision failed.
-      if (own.done !== outcome) await (outcome === 'accepted' ? handler?.onAccept : handler?.onReject)?.(data === undefined ? payload.data : data, payload)
-      own.done = outcome
-      if (payload.payload_id) await store.resolve(payload.payload_id, outcome)
-      announce(outcome === 'accepted' ? labels.accepted : labels.rejected)
-      onClose()
-    } catch (error) {
-      setProblem(problemWords(labels, error))
-    } finally {
-      own.busy = false
-      setDeciding(false)
-    }
-  }
+  const decide = (outcome: Decided, data?: unknown) => void begin(outcome, data).then((done) => done && onClose())
   const decides = handler !== undefined && !handler.ownButtons && (handler.onAccept !== undefined || handler.onReject !== undefined)
   const footer = problem || (decides && !payload.outcome) ? (
     <>
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
-      {handler?.onReject && <button type="button" className="ct-button" disabled={deciding} onClick={() => void decide('rejected')}>{labels.reject}</button>}
-      {handler?.onAccept && <button type="button" className="ct-button" data-style="primary" disabled={deciding} onClick={() => void decide('accepted')}>{labels.accept}</button>}
+      {handler?.onReject && <button type="button" className="ct-button" disabled={deciding} onClick={() => decide('rejected')}>{labels.reject}</button>}
+      {handler?.onAccept && <button type="button" className="ct-button" data-style="primary" disabled={deciding} onClick={() => decide('accepted')}>{labels.accept}</button>}
     </>
   ) : decides && payload.outcome ? <span className="ct-outcome" data-outcome={payload.outcome}>{payload.outcome === 'accepted' ? labels.accepted : labels.rejected}</span> : undefined
   return (
@@ -90,7 +71,7 @@ export function PayloadPanel({ payload, focus, onClose }: { payload: CustomPaylo
       <CardBoundary key={payload.payload_id ?? payload.type} fallback={<JsonCard value={payload.data} />}>
         {handler
           ? <div className="ct-own"><Card render={() => handler.render(payload.data, {
-            onAccept: (data) => void decide('accepted', data), onReject: (data) => void decide('rejected', data), outcome: payload.outcome, close: onClose,
+            onAccept: (data) => decide('accepted', data), onReject: (data) => decide('rejected', data), outcome: payload.outcome, close: onClose,
             sendMessage: (message) => void store.sendMessage(message), payload,
           })} /></div>
           : <JsonCard value={payload.data} />}

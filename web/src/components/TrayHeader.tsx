@@ -106,7 +106,7 @@ export function Banner({ state, notice, onDismissNotice }: { state: ChatState; n
       {state.link === 'reconnecting' && (
         <div className="ct-note" data-tone="warn" role="alert">
           <span className="ct-spinner" /><div><span>{labels.reconnecting}</span></div>
-          <button type="button" className="ct-button ct-small" onClick={() => window.dispatchEvent(new Event('chattray:reconnect'))}>{labels.reconnectNow}</button>
+          <button type="button" className="ct-button ct-small" onClick={() => store.reconnect()}>{labels.reconnectNow}</button>
         </div>
       )}
       {state.error && !inPlace && (

@@ -43,10 +43,14 @@ export interface ChatState {
   unsent: Unsent | null
   /** Leads to messages before the first one. */
   olderCursor: string | null
+  /** Payloads whose decision is on its way. */
+  deciding: readonly string[]
+  /** Decisions of this visit, by payload; those of the run under way are in no message yet. */
+  decided: Readonly<Record<string, 'accepted' | 'rejected'>>
 }
 
 export const emptyState: ChatState = {
-  conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, unsent: null, olderCursor: null,
+  conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, unsent: null, olderCursor: null, deciding: [], decided: {},
 }
 
 export type ChatEvent =
@@ -69,6 +73,7 @@ export type ChatEvent =
   | { type: 'recalled'; messageId: string; view: RunView }
   | { type: 'renamed'; title: string }
   | { type: 'feedback'; messageId: string; feedback: Feedback | undefined }
+  | { type: 'deciding'; payloadId: string; on: boolean }
   | { type: 'resolved'; payloadId: string; outcome: 'accepted' | 'rejected' }
 
 /** The one reducer: live streams, replays and tests go through it. It is pure. */
@@ -112,8 +117,10 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, title: event.title }
     case 'feedback':
       return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, feedback: event.feedback } : m)) }
+    case 'deciding':
+      return { ...state, deciding: [...state.deciding.filter((id) => id !== event.payloadId), ...(event.on ? [event.payloadId] : [])] }
     case 'resolved':
-      return { ...state, messages: state.messages.map((m) => resolved(m, event.payloadId, event.outcome)) }
+      return { ...state, decided: { ...state.decided, [event.payloadId]: event.outcome }, messages: state.messages.map((m) => withOutcomes(m, { [event.payloadId]: event.outcome })) }
   }
 }
 
@@ -150,7 +157,7 @@ function advance(state: ChatState, run: RunView): ChatState {
     messages: named(state.messages, run),
   }
   if (!run.outcome) return next
-  const answer = answerOf(run, run.outcome)
+  const answer = withOutcomes(answerOf(run, run.outcome), state.decided)
   const messages = next.messages.filter((m) => m.id !== answer.id)
   return { ...next, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], error: failureOf(run.outcome) }
 }
@@ -181,10 +188,21 @@ function failureOf(outcome: Outcome): Failure | null {
   return outcome.status === 'error' ? { message: outcome.message, code: outcome.code, retryable: outcome.retryable } : null
 }
 
-function resolved(message: GeneralChatMessage, id: string, outcome: 'accepted' | 'rejected'): GeneralChatMessage {
-  const change = (p: CustomPayload): CustomPayload => (p.payload_id === id ? { ...p, outcome } : p)
-  if (!message.payloads?.some((p) => p.payload_id === id) && message.custom_payload?.payload_id !== id) return message
-  return { ...message, payloads: message.payloads?.map(change), custom_payload: message.custom_payload && change(message.custom_payload) }
+/** The status of the answer that is being written; no message of the service has it. */
+export const LIVE = 'streaming' as GeneralChatMessage['status']
+
+/** The run under way as a message. */
+export function liveMessage(run: RunView, decided: ChatState['decided'] = {}): GeneralChatMessage {
+  return withOutcomes({ id: 'live', role: 'assistant', type: 'md', content: '', status: LIVE, created_at: '', run_id: run.runId || undefined, view: run, payloads: payloadsOf(run) }, decided)
+}
+
+/** A message whose payloads have the decisions about them. */
+function withOutcomes(message: GeneralChatMessage, decided: ChatState['decided']): GeneralChatMessage {
+  const outcomeOf = (p: CustomPayload) => (p.payload_id !== undefined && Object.hasOwn(decided, p.payload_id) ? decided[p.payload_id] : undefined)
+  const change = (p: CustomPayload): CustomPayload => (outcomeOf(p) ? { ...p, outcome: outcomeOf(p) } : p)
+  const { payloads, custom_payload: last } = message
+  if (!payloads?.some(outcomeOf) && !(last && outcomeOf(last))) return message
+  return { ...message, payloads: payloads?.map(change), custom_payload: last && change(last) }
 }
 
 /** Whether a run has anything to show yet. */

@@ -1,5 +1,5 @@
 import { ApiError, isAbort } from '../api/errors'
-import type { ChatApi } from '../api/client'
+import type { ChatApi, StreamOptions } from '../api/client'
 import type { MessageFrame, PageContext } from '../api/types'
 import { ClientTools } from './clientTools'
 import { Drafts } from './drafts'
@@ -9,6 +9,7 @@ import { Recalls } from './recalls'
 import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
 import { questionOf, requestOf, type SendOptions } from './request'
 import { Surroundings } from './surroundings'
+import { Tabs } from './tabs'
 
 /** Limits of a store. */
 export const STORE_LIMITS = {
@@ -42,7 +43,9 @@ export class ChatStore {
   /** What is read now: a chat, or the stream of a run. */
   private reader: AbortController | null = null
   private readonly pace = new Pace(() => this.show())
-  private channel: BroadcastChannel | null = null
+  private readonly tabs: Tabs
+  /** Ends the wait for a new connection. */
+  private retryNow: (() => void) | undefined
   private readonly recalls: Recalls
   private readonly memory: Memory
   /** What was sent last, and whether it became a run. */
@@ -56,6 +59,7 @@ export class ChatStore {
     this.clientTools = new ClientTools(options.api, options.storageKey ?? '')
     this.recalls = new Recalls(options.api, (messageId, view) => this.dispatch({ type: 'recalled', messageId, view }))
     this.memory = new Memory(options.storageKey ?? '')
+    this.tabs = new Tabs(options.storageKey ?? '')
     this.drafts = new Drafts(options.storageKey ?? '')
   }
 
@@ -75,22 +79,11 @@ export class ChatStore {
 
   /** Takes part in what other tabs do, until the function returned is called. */
   connect(): () => void {
-    const heard = (message: MessageEvent<{ conversationId: number; runId: string; replaces?: string }>) => {
-      const { conversationId, runId } = message.data
-      if (conversationId === this.state.conversationId && this.state.run?.runId !== runId) void this.open(conversationId)
-    }
-    const seen = () => {
-      if (document.visibilityState === 'visible') void this.refresh()
-    }
-    const channel = this.options.storageKey && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(`chattray:${this.options.storageKey}`) : null
-    this.channel = channel
-    channel?.addEventListener('message', heard)
-    globalThis.document?.addEventListener('visibilitychange', seen)
-    return () => {
-      channel?.close()
-      if (this.channel === channel) this.channel = null
-      globalThis.document?.removeEventListener('visibilitychange', seen)
-    }
+    return this.tabs.join((message) => {
+      const here = message.conversationId === this.state.conversationId
+      if (here && message.kind === 'run' && this.state.run?.runId !== message.runId) void this.open(message.conversationId)
+      if (here && message.kind === 'resolved') this.dispatch({ type: 'resolved', payloadId: message.payloadId, outcome: message.outcome })
+    }, () => void this.refresh())
   }
 
   /** Lets go of the stream that is read; the run goes on in the service. */
@@ -140,11 +133,21 @@ export class ChatStore {
     const tools = this.clientTools.specs()
     this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options), replaces: options.editMessageId ?? options.regenerateMessageId })
     const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.options.model?.() })
-    await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: (link) => this.dispatch({ type: 'link', link }) }), options.editMessageId)
+    await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: this.linked }))
+  }
+
+  private readonly linked: StreamOptions['onConnection'] = (link, _, now) => {
+    this.retryNow = now
+    this.dispatch({ type: 'link', link })
+  }
+
+  /** Connects at once where a lost connection is waited for. */
+  reconnect(): void {
+    this.retryNow?.()
   }
 
   /** Reads a stream into the state until it ends. */
-  private async read(open: (signal: AbortSignal) => ReturnType<ChatApi['streamMessage']>, replaces?: string): Promise<void> {
+  private async read(open: (signal: AbortSignal) => ReturnType<ChatApi['streamMessage']>): Promise<void> {
     this.reader?.abort()
     const reader = new AbortController()
     this.reader = reader
@@ -159,7 +162,7 @@ export class ChatStore {
         if (!told && run?.runId && conversationId !== null) {
           told = true
           if (this.asked) this.asked.begun = true
-          this.channel?.postMessage({ conversationId, runId: run.runId, replaces })
+          this.tabs.tell({ kind: 'run', conversationId, runId: run.runId })
           if (this.stopping) void this.stop()
         }
       }
@@ -299,7 +302,7 @@ export class ChatStore {
   /** Follows a run of the open chat from its beginning. */
   async attach(runId: string): Promise<void> {
     this.dispatch({ type: 'attach', runId })
-    await this.read((signal) => this.api.followRun(runId, signal, { onConnection: (link) => this.dispatch({ type: 'link', link }) }))
+    await this.read((signal) => this.api.followRun(runId, signal, { onConnection: this.linked }))
   }
 
   /** Looks whether the chat goes on elsewhere. */
@@ -375,6 +378,12 @@ export class ChatStore {
     if (conversationId === null) return
     await this.api.resolvePayload(conversationId, payloadId, outcome)
     this.dispatch({ type: 'resolved', payloadId, outcome })
+    this.tabs.tell({ kind: 'resolved', conversationId, payloadId, outcome })
+  }
+
+  /** Says that a decision about a payload is being made: until it is, nothing that belongs to the payload can be done. */
+  deciding(payloadId: string, on: boolean): void {
+    this.dispatch({ type: 'deciding', payloadId, on })
   }
 
   async rename(conversationId: number, title: string): Promise<void> {

@@ -1,0 +1,58 @@
+import { useCallback, useState } from 'react'
+import type { CustomPayload } from '../api/types'
+import { problemWords } from '../labels'
+import { useChatState, useChatStore } from '../state/context'
+import type { ChatStore } from '../state/store'
+import { useLabels, useTray } from '../state/ui'
+
+export type Decided = 'accepted' | 'rejected'
+
+/** The decision about a payload, wherever it is shown. */
+export interface Decision {
+  outcome?: Decided
+  /** The page's handler, or the service, is at it. */
+  deciding: boolean
+  /** Why the last attempt failed; empty when it did not. */
+  problem: string
+  /** Has the handler do it, then keeps the decision. It tells whether both are done. */
+  decide: (outcome: Decided, data?: unknown) => Promise<boolean>
+}
+
+/** What the page has done of a decision that could not be kept yet: it is not done twice. */
+const done = new WeakMap<ChatStore, Map<string, Decided>>()
+
+export function useDecision(payload: CustomPayload): Decision {
+  const { handlerOf, announce } = useTray()
+  const labels = useLabels()
+  const store = useChatStore()
+  const id = payload.payload_id ?? ''
+  const [own, setOwn] = useState({ id, deciding: false, problem: '' })
+  const state = useChatState()
+  const deciding = state.deciding.includes(id) || (own.id === id && own.deciding)
+  const decide = useCallback(async (outcome: Decided, data?: unknown) => {
+    if (store.getSnapshot().deciding.includes(id) || payload.outcome) return false
+    const handler = handlerOf(payload.type)
+    const kept = done.get(store) ?? new Map<string, Decided>()
+    done.set(store, kept)
+    setOwn({ id, deciding: true, problem: '' })
+    store.deciding(id, true)
+    try {
+      const act = outcome === 'accepted' ? handler?.onAccept : handler?.onReject
+      if (kept.get(id) !== outcome) await act?.(data === undefined ? payload.data : data, payload)
+      if (id) {
+        kept.set(id, outcome)
+        await store.resolve(id, outcome)
+        kept.delete(id)
+      }
+      announce(outcome === 'accepted' ? labels.accepted : labels.rejected)
+      setOwn({ id, deciding: false, problem: '' })
+      return true
+    } catch (error) {
+      setOwn({ id, deciding: false, problem: problemWords(labels, error) })
+      return false
+    } finally {
+      store.deciding(id, false)
+    }
+  }, [store, id, payload, handlerOf, announce, labels])
+  return { outcome: payload.outcome, deciding, problem: own.id === id ? own.problem : '', decide }
+}

@@ -1,0 +1,32 @@
+/** What one tab tells the others of this browser. */
+export type TabMessage =
+  | { kind: 'run'; conversationId: number; runId: string }
+  | { kind: 'resolved'; conversationId: number; payloadId: string; outcome: 'accepted' | 'rejected' }
+
+/** The other tabs that hold the same conversation. Under an empty name there are none. */
+export class Tabs {
+  private readonly name: string
+  private channel: BroadcastChannel | null = null
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  /** Hears what other tabs tell, and when this one comes into sight, until the function returned is called. */
+  join(heard: (message: TabMessage) => void, seen: () => void): () => void {
+    const channel = this.name && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(`chattray:${this.name}`) : null
+    const look = () => document.visibilityState === 'visible' && seen()
+    this.channel = channel
+    channel?.addEventListener('message', (event: MessageEvent<TabMessage>) => heard(event.data))
+    globalThis.document?.addEventListener('visibilitychange', look)
+    return () => {
+      channel?.close()
+      if (this.channel === channel) this.channel = null
+      globalThis.document?.removeEventListener('visibilitychange', look)
+    }
+  }
+
+  tell(message: TabMessage): void {
+    this.channel?.postMessage(message)
+  }
+}
