@@ -16,7 +16,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # What talks to a database.
 POSTGRES_TESTS := ./store/...
 
-.PHONY: run build setup test test-go test-postgres mcp-everything web web-check web-test check lint fmt tidy vet generated vuln bench clean
+.PHONY: run build setup test test-go test-postgres mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench clean
 
 run:
 	go run .
@@ -24,7 +24,7 @@ run:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/chattray .
 
-test: setup test-go test-postgres mcp-everything web-test
+test: setup test-go test-postgres mcp-everything contract-clients web-test
 
 # Installs what the tests need, or says what is missing.
 setup:
@@ -41,6 +41,10 @@ test-postgres:
 mcp-everything:
 	cd tools/mcp/everything && npm ci --ignore-scripts
 	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything . ./tools/mcp
+
+# What others generate from the contract: a Go client here, the types of TypeScript in web-check.
+contract-clients:
+	.ci/contract-clients
 
 # The React package and the page, whose files in web/dist are committed: the
 # service is built without Node.

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"reflect"
@@ -79,6 +80,24 @@ func TestSchemasAreTheContract(t *testing.T) {
 	for name := range contract.Components.Schemas {
 		if _, listed := onlyInContract[name]; !listed && types[name] == nil {
 			t.Errorf("package schemas has no %s", name)
+		}
+	}
+}
+
+// TestComponentsHaveNamesOfTheirOwn holds what generators of clients need: they
+// make a type of every component, whatever kind it is.
+func TestComponentsHaveNamesOfTheirOwn(t *testing.T) {
+	c := apitest.Load(t, contractFile).Components
+	kinds := map[string]string{}
+	for kind, names := range map[string][]string{
+		"schemas": slices.Collect(maps.Keys(c.Schemas)), "parameters": slices.Collect(maps.Keys(c.Parameters)),
+		"requestBodies": slices.Collect(maps.Keys(c.RequestBodies)), "responses": slices.Collect(maps.Keys(c.Responses)),
+	} {
+		for _, name := range names {
+			if other := kinds[name]; other != "" {
+				t.Errorf("%s is in %s and in %s", name, other, kind)
+			}
+			kinds[name] = kind
 		}
 	}
 }

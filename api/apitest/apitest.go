@@ -39,6 +39,8 @@ func Load(t testing.TB, file string) Contract {
 	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
 		t.Fatalf("%s is no valid contract: %v", file, err)
 	}
+	// The contract itself is promised as text.
+	openapi3filter.RegisterBodyDecoder("application/yaml", openapi3filter.PlainBodyDecoder)
 	loaded.Store(file, Contract{doc})
 	return Contract{doc}
 }

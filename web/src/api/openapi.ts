@@ -4011,7 +4011,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/yaml": Record<string, unknown>;
+                    "application/yaml": string;
                 };
             };
             421: components["responses"]["Misdirected"];
