@@ -13,8 +13,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// steady is how long a connection must have held for its end to be the first
-// failure again.
+// steady is how long a connection to a local server must have held for its end to
+// be the first failure again: one that dies at once is not started over and over.
+// To try a remote one again costs little.
 const steady = time.Minute
 
 // client keeps the connection to one server.
@@ -47,12 +48,12 @@ func (c *client) run(ctx context.Context) {
 	defer c.wasTried()
 	for failures := 0; ctx.Err() == nil; failures++ {
 		began := time.Now()
-		err := c.follow(ctx)
+		connected, err := c.follow(ctx)
 		c.wasTried()
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > steady {
+		if time.Since(began) > steady || connected && c.Command == "" {
 			failures = 0
 		}
 		delay := backoff(c.opts.FirstDelay, c.opts.LastDelay, failures)
@@ -83,17 +84,17 @@ func backoff(first, last time.Duration, failures int) time.Duration {
 var errEnded = errors.New("the server has ended the connection")
 
 // follow connects and follows the server's list of tools until the connection
-// or ctx ends.
-func (c *client) follow(ctx context.Context) error {
+// or ctx ends. It says whether the server could be used.
+func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 	l, err := c.connect(ctx)
 	if err != nil {
 		c.legacy = !c.legacy
-		return err
+		return false, err
 	}
 	defer l.end()
 	defer c.use(nil)
 	if err := c.refresh(ctx, l); err != nil {
-		return err
+		return false, err
 	}
 	c.use(l)
 	c.wasTried()
@@ -103,14 +104,14 @@ func (c *client) follow(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return true, ctx.Err()
 		case <-l.ended:
-			return errEnded
+			return true, errEnded
 		case <-tick.C:
 		case <-c.bell:
 		}
 		if err := c.refresh(ctx, l); err != nil {
-			return err
+			return true, err
 		}
 	}
 }
@@ -137,7 +138,7 @@ func (c *client) connect(ctx context.Context) (_ *link, err error) {
 		if l.process, err = startProcess(c.Command, c.Args, c.Env, c.log); err != nil {
 			return nil, fmt.Errorf("start: %w", err)
 		}
-		caught.Transport = &sdk.IOTransport{Reader: l.process.out, Writer: l.process.in, MaxLineLength: MaxMessage}
+		caught.Transport = &sdk.IOTransport{Reader: newMessageLines(l.process.out, c.log), Writer: l.process.in, MaxLineLength: MaxMessage}
 	}
 	defer func() {
 		if err != nil {

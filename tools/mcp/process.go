@@ -49,7 +49,7 @@ func startProcess(command string, args, env []string, log *slog.Logger) (*proces
 	p := &process{cmd: exec.Command(command, args...), in: in, out: out, exited: make(chan struct{})} //nolint:gosec,noctx // the operator names the command; stop ends it
 	p.cmd.Env = append([]string{}, env...)                                                            // never nil: that would be ours
 	p.cmd.Stdin, p.cmd.Stdout = theirIn, theirOut
-	p.cmd.Stderr = &lineLog{log: log, limit: rate.NewLimiter(logRate, logBurst)}
+	p.cmd.Stderr = &lineLog{log: log, says: "MCP server says", limit: rate.NewLimiter(logRate, logBurst)}
 	p.cmd.WaitDelay = stopWait
 	ownGroup(p.cmd)
 	started := make(chan error)
@@ -100,6 +100,7 @@ func (p *process) stop() {
 // lineLog logs what is written to it, line by line.
 type lineLog struct {
 	log     *slog.Logger
+	says    string // of the log's entries
 	limit   *rate.Limiter
 	line    []byte
 	dropped int
@@ -125,7 +126,7 @@ func (l *lineLog) flush() {
 	case !l.limit.Allow():
 		l.dropped++
 	default:
-		l.log.Debug("MCP server says", "line", plainText(string(l.line), maxLogLine), "lines_dropped", l.dropped)
+		l.log.Debug(l.says, "line", plainText(string(l.line), maxLogLine), "lines_dropped", l.dropped)
 		l.dropped = 0
 	}
 }

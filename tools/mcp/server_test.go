@@ -22,6 +22,15 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	fmt.Fprintln(os.Stderr, "the server is\x1b[31m up")
+	switch os.Getenv(asNoise) {
+	case "":
+	case "endless":
+		for { // until nobody reads
+			fmt.Fprint(os.Stdout, `{"jsonrpc":"2.0","a":"`, strings.Repeat("x", 1<<20))
+		}
+	default:
+		makeNoise()
+	}
 	if err := newServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
@@ -107,6 +116,12 @@ func newServer() *sdk.Server {
 		}
 		return said(fmt.Sprint(os.Getpid(), " ", child.Process.Pid))
 	})
+	if os.Getenv(asNoise) != "" {
+		add("print", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			makeNoise()
+			return said("printed")
+		})
+	}
 	add("die", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		os.Exit(3)
 		return nil, nil

@@ -1,0 +1,106 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+
+	"golang.org/x/time/rate"
+)
+
+// lineBuffer is the size in bytes of the pieces in which output is read; a line
+// buffer that has grown past keptBuffer is not kept.
+const (
+	lineBuffer = 32 << 10
+	keptBuffer = 256 << 10
+)
+
+// errLongMessage ends the connection of a server with a message over MaxMessage.
+var errLongMessage = errors.New("mcp: a message is too large")
+
+// messageLines is the output of a local server without the lines that are no
+// JSON-RPC message: many programs also print banners and logs there. Those go to
+// the log, at debug. One goroutine reads.
+type messageLines struct {
+	io.Closer
+	from  *bufio.Reader
+	other *lineLog
+	line  []byte // the one that is read
+	rest  []byte // of it, what Read has not returned
+	err   error
+}
+
+func newMessageLines(out io.ReadCloser, log *slog.Logger) *messageLines {
+	return &messageLines{
+		Closer: out, from: bufio.NewReaderSize(out, lineBuffer),
+		other: &lineLog{log: log, says: "MCP server prints what is no message", limit: rate.NewLimiter(logRate, logBurst)},
+	}
+}
+
+// Read is of io.Reader.
+func (m *messageLines) Read(p []byte) (int, error) {
+	for len(m.rest) == 0 {
+		if m.err != nil {
+			return 0, m.err
+		}
+		m.next()
+	}
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// next reads a line, and leaves it in rest if it is a message. Of a line that
+// begins unlike one nothing is kept.
+func (m *messageLines) next() {
+	if cap(m.line) > keptBuffer {
+		m.line = nil
+	}
+	m.line = m.line[:0]
+	for begun, maybe := false, false; ; {
+		part, err := m.from.ReadSlice('\n')
+		if text := bytes.TrimLeft(part, " \t\r\n"); !begun && len(text) > 0 {
+			begun, maybe = true, text[0] == '{' || text[0] == '['
+		}
+		switch {
+		case maybe:
+			m.line = append(m.line, part...)
+		case begun:
+			_, _ = m.other.Write(part)
+		}
+		if len(m.line) > MaxMessage {
+			m.err = errLongMessage
+			return
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			m.err = err
+			break
+		}
+	}
+	switch {
+	case len(m.line) == 0:
+	case isMessage(m.line):
+		m.rest = m.line
+	default:
+		_, _ = m.other.Write(m.line)
+	}
+}
+
+// isMessage says whether a line is a JSON-RPC message or several. Logs can be
+// JSON too.
+func isMessage(line []byte) bool {
+	type message struct {
+		Version json.RawMessage `json:"jsonrpc"`
+	}
+	if bytes.TrimLeft(line, " \t\r")[0] == '[' {
+		var all []message
+		return json.Unmarshal(line, &all) == nil && len(all) > 0 &&
+			!slices.ContainsFunc(all, func(m message) bool { return m.Version == nil })
+	}
+	var one message
+	return json.Unmarshal(line, &one) == nil && one.Version != nil
+}

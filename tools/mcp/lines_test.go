@@ -1,0 +1,71 @@
+package mcp_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/tools/mcp"
+)
+
+// asNoise is the variable that makes the test's server print what is no message,
+// first and in the middle of calls of print.
+const asNoise = "CHATTRAY_TEST_MCP_NOISE"
+
+var noise = []string{
+	"My MCP Server running on stdio", "", "  \t ", "[INFO] up", "{ name: 'x' }", "{", "  \"a\": 1", "}", "[]", "[1, 2]", "[{}]", "{not json}",
+	`{"level":"info","msg":"up"}`, "äöü\x00\x1b[31m", strings.Repeat("x", 9<<20), strings.Repeat(" ", 100_000) + "late", "null", "12",
+}
+
+func makeNoise() {
+	for _, line := range noise {
+		fmt.Fprintln(os.Stdout, line)
+	}
+}
+
+func TestLinesThatAreNoMessage(t *testing.T) {
+	server := local(t, "srv")
+	server.Env = append(server.Env, asNoise+"=1")
+	w := newWorld(t, nil, server)
+	w.await("MCP server prints what is no message", "line=My MCP Server running on stdio")
+	w.await("MCP server prints what is no message", "[INFO] up")
+	w.await("MCP server prints what is no message", `{"level":"info","msg":"up"}`)
+	w.await("MCP server is connected")
+	for range 3 {
+		if got := w.text("srv__print", ""); got != "printed" {
+			t.Fatalf("a call that prints: got %q", got)
+		}
+	}
+	for line := range strings.SplitSeq(w.await("MCP server prints what is no message", "line=xxx"), "\n") {
+		if len(line) > 2000 {
+			t.Errorf("a line of %d bytes is in the log", len(line))
+		}
+	}
+}
+
+// A message over the limit still ends the connection, and so does what begins
+// like one and never ends.
+func TestLongMessagesEndTheConnection(t *testing.T) {
+	server := local(t, "srv")
+	server.Env = append(server.Env, asNoise+"=endless")
+	w := newWorld(t, nil, server)
+	w.await("MCP server is away")
+}
+
+// A remote server that restarts over and over is found again soon each time.
+func TestRemoteServerThatRestartsOften(t *testing.T) {
+	server := serveRemote(t, nil)
+	w := newWorld(t, func(o *mcp.Options) { o.FirstDelay, o.LastDelay = 20*time.Millisecond, time.Hour }, server.named("srv"))
+	w.await("MCP server is connected")
+	for range 12 { // doubled each time, the last wait would be more than 40 s
+		server.close()
+		if _, err := w.call("srv__greet", `{"name":"x"}`); err == nil {
+			t.Fatal("a server that is away answers")
+		}
+		w.await("MCP server is away")
+		server.start()
+		w.await("MCP server is connected")
+	}
+}
