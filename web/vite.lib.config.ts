@@ -11,7 +11,7 @@ export default defineConfig({
     target: 'es2022',
     minify: false,
     cssCodeSplit: false,
-    lib: { entry: ['src/index.ts', 'src/styles.ts'], formats: ['es'], cssFileName: 'chattray' },
+    lib: { entry: ['src/index.ts', 'src/documents/index.ts', 'src/research/index.ts', 'src/styles.ts'], formats: ['es'], cssFileName: 'chattray' },
     rolldownOptions: {
       external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('\0'),
       output: {

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useState } from 'react'
 import {
   ApiError, ChatProvider, ChatTray, createChatApi, useChatStore, type ChatApi, type GeneralChatMessage, type OpenPayloads, type PageContext, type PayloadHandlers, type Starter, type TrayTheme, type User,
 } from '../src'
+import { createResearchApi } from '../src/research'
 import { DocumentPage } from './pages/Document'
 import { EditStreamPage } from './pages/EditStream'
 import { Playground } from './pages/Playground'
@@ -49,6 +50,7 @@ function show(link: HTMLElement | null): void {
 
 function Shell({ api, user }: { api: ChatApi; user: User }) {
   const route = useRoute()
+  const research = useMemo(() => createResearchApi(api), [api])
   const [tray, setTray] = useState<PageTray>({ context: {}, starters: [] })
   const [theme, setTheme] = useState<TrayTheme>('auto')
   const page = route[0] ?? 'streams'
@@ -63,11 +65,11 @@ function Shell({ api, user }: { api: ChatApi; user: User }) {
       </header>
       <div className="app-body">
         <main className="app-main" tabIndex={-1}>
-          {page === 'reports' ? <ReportsPage api={api} route={route} setTray={setTray} />
-            : page === 'edit' ? <EditStreamPage api={api} route={route} setTray={setTray} />
+          {page === 'reports' ? <ReportsPage api={research} route={route} setTray={setTray} />
+            : page === 'edit' ? <EditStreamPage api={research} route={route} setTray={setTray} />
               : page === 'document' ? <DocumentPage api={api} route={route} setTray={setTray} theme={theme} />
                 : page === 'playground' ? <Playground route={route} theme={theme} />
-                  : <StreamsPage api={api} route={route} setTray={setTray} />}
+                  : <StreamsPage api={research} route={route} setTray={setTray} />}
         </main>
         {page !== 'playground' && <Tray tray={tray} setTheme={setTheme} />}
       </div>

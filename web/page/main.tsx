@@ -1,7 +1,7 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import '../src/styles'
-import { registerBundledPayloads } from '../src'
+import { registerBundledPayloads } from '../src/research'
 import { App } from './App'
 
 registerBundledPayloads()

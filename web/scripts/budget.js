@@ -1,28 +1,49 @@
-// Says what the tray costs, and fails when it costs too much: everything that the package brings along but React, in one
-// file, without what is loaded later.
+// Says what the package costs an application, and fails when it costs too much: what is taken, with everything that it brings along
+// but React, as an application's own build makes it, without what is loaded later.
 import { gzipSync } from 'node:zlib'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 
-const LIMIT = 150 * 1024
+const root = fileURLToPath(new URL('..', import.meta.url))
 
-const result = await build({
-  root: fileURLToPath(new URL('..', import.meta.url)), configFile: false, logLevel: 'error', publicDir: false,
-  build: {
-    write: false, target: 'es2022', lib: { entry: 'src/index.ts', formats: ['es'] }, minify: true,
-    rolldownOptions: { external: [/^react($|\/)/, /^react-dom($|\/)/] },
-  },
-})
-const chunks = [result].flat().flatMap((r) => r.output).filter((o) => o.type === 'chunk')
-const first = new Set()
-const take = (name) => {
-  const chunk = chunks.find((c) => c.fileName === name)
-  if (!chunk || first.has(chunk)) return
-  first.add(chunk)
-  chunk.imports.forEach(take)
+/** What an application takes, and the limit of its size in bytes, compressed. */
+const budgets = [
+  { name: 'tray', code: "export * from './src/index.ts'", limit: 95 * 1024 },
+  { name: 'headless', code: "export { ChatProvider, useChatContext, useChatState, useChatStore, useClientTool, useGeneralChat, sectionsOf } from './src/index.ts'", limit: 16 * 1024 },
+]
+
+const entry = '\0entry'
+async function chunksOf(code) {
+  const result = await build({
+    root, configFile: false, logLevel: 'error', publicDir: false,
+    plugins: [{ name: 'entry', enforce: 'pre', resolveId: (id) => (/(^|\/)budget-entry$/.test(id) ? entry : undefined), load: (id) => (id === entry ? code.replace('./src', `${root}src`) : undefined) }],
+    build: {
+      write: false, target: 'es2022', minify: true, modulePreload: false,
+      rolldownOptions: { input: 'budget-entry', preserveEntrySignatures: 'strict', external: [/^react($|\/)/, /^react-dom($|\/)/] },
+    },
+  })
+  return [result].flat().flatMap((r) => r.output).filter((o) => o.type === 'chunk')
 }
-take(chunks.find((c) => c.isEntry).fileName)
+
+/** The chunks that come with the first one. */
+function firstOf(chunks) {
+  const first = new Set()
+  const take = (name) => {
+    const chunk = chunks.find((c) => c.fileName === name)
+    if (!chunk || first.has(chunk)) return
+    first.add(chunk)
+    chunk.imports.forEach(take)
+  }
+  take(chunks.find((c) => c.isEntry).fileName)
+  return first
+}
+
 const size = (list) => [...list].reduce((sum, c) => sum + gzipSync(c.code, { level: 9 }).length, 0)
 const kilo = (n) => `${(n / 1024).toFixed(1)} kB`
-console.log(`tray: ${kilo(size(first))} gzip of ${kilo(LIMIT)}; loaded when a chart is shown: ${kilo(size(chunks.filter((c) => !first.has(c))))}`)
-if (size(first) > LIMIT) process.exit(1)
+for (const { name, code, limit } of budgets) {
+  const chunks = await chunksOf(code)
+  const first = firstOf(chunks)
+  const later = size(chunks.filter((c) => !first.has(c)))
+  console.log(`${name}: ${kilo(size(first))} gzip of ${kilo(limit)}${later > 0 ? `; loaded when it is needed: ${kilo(later)}` : ''}`)
+  if (size(first) > limit) process.exitCode = 1
+}

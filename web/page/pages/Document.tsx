@@ -1,12 +1,14 @@
-import { useEffect, useState } from 'react'
-import { DocumentPane, useChatState, useDocument, type ChatApi, type TrayTheme } from '../../src'
+import { useEffect, useMemo, useState } from 'react'
+import { useChatState, type ChatApi, type TrayTheme } from '../../src'
+import { createDocumentApi, DocumentPane, useDocument } from '../../src/documents'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go } from '../route'
 
 /** A document beside the tray, and the list of documents. */
 export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; route: string[]; setTray: (tray: PageTray) => void; theme: TrayTheme }) {
-  const list = useLoaded('documents', () => api.documents.list())
+  const documents = useMemo(() => createDocumentApi(api), [api])
+  const list = useLoaded('documents', () => documents.list())
   const id = route[1] ?? list.data?.items[0]?.id ?? null
   const state = useDocument(id)
   const [problem, setProblem] = useState('')
@@ -24,13 +26,13 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
       starters: [{ label: 'Create a research report about gold' }, ...(id ? [{ label: 'Shorten the summary' }, { label: 'Read the document' }] : [])],
       openPayloads: 'decisions',
       onApplyToDocument: id ? async (message) => {
-        await api.documents.apply(message.id, { document_id: id })
+        await documents.apply(message.id, { document_id: id })
         await reload()
       } : undefined,
     })
-  }, [id, setTray, api, reload])
+  }, [id, setTray, documents, reload])
   const make = () => {
-    api.documents.create({ title: 'Untitled document' }).then(
+    documents.create({ title: 'Untitled document' }).then(
       (made) => {
         list.reload()
         go('document', made.id)
@@ -42,7 +44,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   const remove = () => {
     if (!id) return
     setRemoving(null)
-    api.documents.remove(id).then(
+    documents.remove(id).then(
       () => {
         go('document')
         list.reload()
@@ -52,7 +54,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   }
   const save = async () => {
     if (!id) return
-    const url = URL.createObjectURL(new Blob([await api.documents.exportMarkdown(id)], { type: 'text/markdown' }))
+    const url = URL.createObjectURL(new Blob([await documents.exportMarkdown(id)], { type: 'text/markdown' }))
     const link = document.createElement('a')
     link.href = url
     link.download = `${state.document?.title || 'document'}.md`

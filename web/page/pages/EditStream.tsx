@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from 'react'
-import { payloadHandlerFor, SchemaProposalCard, type ChatApi, type PayloadHandlers, type Props, type SchemaProposal, type Stream } from '../../src'
+import { payloadHandlerFor, type PayloadHandlers, type Props } from '../../src'
+import { SchemaProposalCard, type ResearchApi, type SchemaProposal, type Stream } from '../../src/research'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go, href } from '../route'
@@ -7,7 +8,7 @@ import { go, href } from '../route'
 type SetTray = (tray: PageTray) => void
 
 /** The form of a stream. What the assistant proposes is accepted into the form; nothing is stored before "Save". */
-export function EditStreamPage({ api, route, setTray }: { api: ChatApi; route: string[]; setTray: SetTray }) {
+export function EditStreamPage({ api, route, setTray }: { api: ResearchApi; route: string[]; setTray: SetTray }) {
   const id = Number(route[1]) || 1
   const tab = route[2] === 'retrieval' ? 'retrieval' : 'semantic'
   const { data, problem, reload } = useLoaded(`stream:${id}`, () => api.getStream(id))
@@ -28,7 +29,7 @@ interface Draft {
 
 const draftOf = (s: Stream): Draft => ({ name: s.name, purpose: s.purpose, schema: s.schema as Props })
 
-function Editor({ api, stream, tab, reload, setTray }: { api: ChatApi; stream: Stream; tab: 'semantic' | 'retrieval'; reload: () => void; setTray: SetTray }) {
+function Editor({ api, stream, tab, reload, setTray }: { api: ResearchApi; stream: Stream; tab: 'semantic' | 'retrieval'; reload: () => void; setTray: SetTray }) {
   const [draft, setDraft] = useState(() => draftOf(stream))
   const [notice, setNotice] = useState<{ text: string; tone?: string } | null>(null)
   const id = stream.stream_id

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'react'
-import { Markdown, payloadHandlerFor, useChatContext, useClientTool, type Article, type Category, type ChatApi, type Column, type PayloadHandlers, type Report } from '../../src'
+import { Markdown, payloadHandlerFor, useChatContext, useClientTool, type PayloadHandlers } from '../../src'
+import type { Article, Category, Column, Report, ResearchApi } from '../../src/research'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go, href } from '../route'
@@ -7,13 +8,13 @@ import { go, href } from '../route'
 type SetTray = (tray: PageTray) => void
 
 /** The reports, and one of them with its tabs. */
-export function ReportsPage({ api, route, setTray }: { api: ChatApi; route: string[]; setTray: SetTray }) {
+export function ReportsPage({ api, route, setTray }: { api: ResearchApi; route: string[]; setTray: SetTray }) {
   const id = Number(route[1])
   if (id > 0) return <ReportPage key={id} api={api} id={id} tab={route[2] === 'articles' ? 'articles' : 'summary'} setTray={setTray} />
   return <ReportListPage api={api} stream={route[1] === 'stream' ? Number(route[2]) || undefined : undefined} setTray={setTray} />
 }
 
-function ReportListPage({ api, stream, setTray }: { api: ChatApi; stream?: number; setTray: SetTray }) {
+function ReportListPage({ api, stream, setTray }: { api: ResearchApi; stream?: number; setTray: SetTray }) {
   const { data, problem } = useLoaded(`reports:${stream ?? ''}`, () => api.listReports(stream))
   useEffect(() => {
     setTray({
@@ -37,7 +38,7 @@ function ReportListPage({ api, stream, setTray }: { api: ChatApi; stream?: numbe
   )
 }
 
-function ReportPage({ api, id, tab, setTray }: { api: ChatApi; id: number; tab: 'summary' | 'articles'; setTray: SetTray }) {
+function ReportPage({ api, id, tab, setTray }: { api: ResearchApi; id: number; tab: 'summary' | 'articles'; setTray: SetTray }) {
   const { data: report, problem } = useLoaded(`report:${id}`, () => api.getReport(id))
   const [article, setArticle] = useState<Article | null>(null)
   const [categories, setCategories] = useState<Category[] | null>(null)

@@ -1,11 +1,11 @@
 import { useEffect } from 'react'
-import type { ChatApi } from '../../src'
+import type { ResearchApi } from '../../src/research'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go, href } from '../route'
 
 /** The research streams. The tray knows which one is looked at. */
-export function StreamsPage({ api, route, setTray }: { api: ChatApi; route: string[]; setTray: (tray: PageTray) => void }) {
+export function StreamsPage({ api, route, setTray }: { api: ResearchApi; route: string[]; setTray: (tray: PageTray) => void }) {
   const { data, problem } = useLoaded('streams', () => api.listStreams())
   const chosen = Number(route[1]) || undefined
   useEffect(() => {

@@ -1,9 +1,8 @@
 import { ApiError, problemOf } from './errors'
 import { follow, type Connection, type StreamEvent } from './stream'
-import { createDocumentApi, type DocumentApi } from './documents'
 import type {
   Chat, ChatEventFrame, ChatList, ChatRequest, ChatResponsePayload, CustomPayload, Diagnostics, Feedback, Message, MessageFrame,
-  Page, PageList, Report, ReportList, Run, Stream, StreamList, StreamUpdate, ToolCall, ToolList, User,
+  Page, PageList, Run, ToolCall, ToolList, User,
 } from './types'
 
 export interface ChatApiOptions {
@@ -62,22 +61,14 @@ export interface ChatApi {
   getPage(page: string): Promise<Page>
   listTools(place?: { page?: string; tab?: string; subtab?: string }): Promise<ToolList>
   getMe(): Promise<User>
-  listStreams(): Promise<StreamList>
-  getStream(id: number): Promise<Stream>
-  putStream(id: number, update: StreamUpdate): Promise<Stream>
-  listReports(streamId?: number): Promise<ReportList>
-  getReport(id: number): Promise<Report>
-  documents: DocumentApi
+  /** Sends any request as the others are sent; other clients stand on it. A refusal is a response. */
+  send: Send
 }
 
 /** Makes the client of a service. */
 export function createChatApi(options: ChatApiOptions = {}): ChatApi {
   const send = createSend(options)
-  const json = async <T>(method: string, path: string, body?: unknown, init?: SendOptions): Promise<T> => {
-    const response = await send(method, path, body, init)
-    if (!response.ok) throw await problemOf(response)
-    return (response.status === 204 ? undefined : await response.json()) as T
-  }
+  const json = jsonOf(send)
   const get = <T>(path: string, signal?: AbortSignal) => json<T>('GET', path, undefined, { signal })
   // What the user has decided reaches the service even when the page goes at once.
   const decide = <T>(method: string, path: string, body?: unknown) => json<T>(method, path, body, { keepalive: true })
@@ -132,12 +123,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     getPage: (page) => get(`/api/pages/${encodeURIComponent(page)}`),
     listTools: (place = {}) => get(`/api/tools${queryOf(place)}`),
     getMe: () => get('/api/me'),
-    listStreams: () => get('/api/streams'),
-    getStream: (id) => get(`/api/streams/${id}`),
-    putStream: (id, update) => json('PUT', `/api/streams/${id}`, update),
-    listReports: (stream) => get(`/api/reports${queryOf({ stream_id: stream })}`),
-    getReport: (id) => get(`/api/reports/${id}`),
-    documents: createDocumentApi(send),
+    send,
   }
 }
 
@@ -165,7 +151,16 @@ function createSend(options: ChatApiOptions): Send {
   }
 }
 
-function queryOf(query: Record<string, string | number | undefined>): string {
+/** Sends a request and reads the JSON of its answer; a refusal is thrown as ApiError. */
+export function jsonOf(send: Send) {
+  return async <T>(method: string, path: string, body?: unknown, init?: SendOptions): Promise<T> => {
+    const response = await send(method, path, body, init)
+    if (!response.ok) throw await problemOf(response)
+    return (response.status === 204 ? undefined : await response.json()) as T
+  }
+}
+
+export function queryOf(query: Record<string, string | number | undefined>): string {
   const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries.map(([key, value]) => [key, String(value)]))}`
 }

@@ -57,8 +57,8 @@ export interface DocumentApi {
   apply(messageId: string, target: { document_id: string; target_block_id?: string; after_block_id?: string }): Promise<Block>
 }
 
-/** Makes the documents' part of the client. */
-export function createDocumentApi(send: Send): DocumentApi {
+/** Makes the client of documents, which sends as a client of chats does. */
+export function createDocumentApi({ send }: { send: Send }): DocumentApi {
   const call = async (method: string, path: string, body?: unknown, revision?: number): Promise<Response> => {
     const response = await send(method, path, body, revision === undefined ? {} : { headers: { 'If-Match': `"${revision}"` } })
     if (!response.ok) throw await problemOf(response)

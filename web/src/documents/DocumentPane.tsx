@@ -5,7 +5,8 @@ import { CheckIcon, CloseIcon, EditIcon, PlusIcon, TrashIcon } from '../componen
 import { IconButton } from '../components/Message'
 import { useFocusKept } from '../components/useFocusKept'
 import type { Labels } from '../labels'
-import { LabelsProvider, useLabels } from '../state/ui'
+import { useLabels } from '../state/ui'
+import { LabelsProvider } from '../state/words'
 import { BlockContent } from './BlockContent'
 import type { DocumentState, LiveBlock } from './useDocument'
 

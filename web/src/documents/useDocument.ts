@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
-import type { Block, DocumentRecord } from '../api/documents'
+import { createDocumentApi, type Block, type DocumentRecord } from '../api/documents'
 import { problemWords } from '../labels'
 import { useLabels } from '../state/ui'
 import { useChatState, useChatStore } from '../state/context'
@@ -37,7 +37,7 @@ export interface LiveBlock extends Block {
 export function useDocument(id: string | null): DocumentState {
   const store = useChatStore()
   const { run, isLoading } = useChatState()
-  const api = store.api.documents
+  const api = useMemo(() => createDocumentApi(store.api), [store])
   const labels = useLabels()
   const latest = useRef(labels)
   latest.current = labels

@@ -7,7 +7,7 @@ import type { ClientTool } from './clientTools'
 import type { SendOptions } from './request'
 import { ChatStore } from './store'
 import type { ChatState, GeneralChatMessage } from './state'
-import { LabelsProvider } from './ui'
+import { LabelsProvider } from './words'
 
 const StoreContext = createContext<ChatStore | null>(null)
 

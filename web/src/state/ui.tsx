@@ -1,8 +1,9 @@
-import { createContext, useContext, useMemo, type ReactNode } from 'react'
+import { createContext, useContext, type ReactNode } from 'react'
 import { defaultLabels, type Labels } from '../labels'
 import type { CustomPayload, User } from '../api/types'
 import type { PayloadHandler, PayloadHandlers } from '../payloads/registry'
 import type { GeneralChatMessage } from './state'
+import { Words } from './words'
 
 /** What the parts of one tray share. */
 export interface TrayContext {
@@ -28,16 +29,12 @@ export function useTray(): TrayContext {
   return useContext(Context)
 }
 
-const Words = createContext<Labels>(defaultLabels)
-
-/** Gives words to what is below it; those left out are as above it. */
-export function LabelsProvider({ labels, children }: { labels?: Partial<Labels>; children: ReactNode }) {
-  const above = useContext(Words)
-  const all = useMemo(() => (labels ? { ...above, ...labels } : above), [above, labels])
-  return <Words.Provider value={all}>{children}</Words.Provider>
-}
+const whole = new WeakMap<Partial<Labels>, Labels>()
 
 /** The words of the nearest ChatTray, DocumentPane or ChatProvider. */
 export function useLabels(): Labels {
-  return useContext(Words)
+  const own = useContext(Words)
+  let all = whole.get(own)
+  if (!all) whole.set(own, (all = { ...defaultLabels, ...own }))
+  return all
 }

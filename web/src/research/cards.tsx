@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react'
-import type { Article, Report, Stream } from '../api/types'
+import type { Article, Report, Stream } from './api'
 import type { Labels } from '../labels'
 import { useLabels } from '../state/ui'
 import { OutsideLink } from '../markdown/Link'
 import { Markdown, safeUrl } from '../markdown/Markdown'
-import { registerPayloadHandler } from './registry'
+import { registerPayloadHandler } from '../payloads/registry'
 
 /** Cards of the payload types that the service brings along. Nothing is registered before you ask for it. */
 export function registerBundledPayloads(): void {

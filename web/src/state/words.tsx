@@ -1,0 +1,12 @@
+import { createContext, useContext, useMemo, type ReactNode } from 'react'
+import type { Labels } from '../labels'
+
+/** Words that differ from the package's own, which are loaded only with what shows them. */
+export const Words = createContext<Partial<Labels>>({})
+
+/** Gives words to what is below it; those left out are as above it. */
+export function LabelsProvider({ labels, children }: { labels?: Partial<Labels>; children: ReactNode }) {
+  const above = useContext(Words)
+  const all = useMemo(() => (labels ? { ...above, ...labels } : above), [above, labels])
+  return <Words.Provider value={all}>{children}</Words.Provider>
+}
