@@ -103,12 +103,17 @@ type TimeoutConfig struct {
 type LimitConfig struct {
 	// Body is bytes; LargeBody is the same where attachments or blocks are sent.
 	Body, LargeBody int64
+	// BodiesPerUser and Bodies are the bytes of bodies in flight, of a user and
+	// of all.
+	BodiesPerUser, Bodies int64
 	// Message and ToolOutput are characters.
 	Message, ToolOutput int
 	RunsPerUser         int
 	StreamsPerUser      int
 	// RequestsPerMinute counts requests that start runs.
 	RequestsPerMinute int
+	// OthersPerMinute counts all other requests, and websocket events.
+	OthersPerMinute int
 	// BudgetUSD and BudgetTokens are what a user may use on a day in UTC; 0 is
 	// no limit.
 	BudgetUSD    float64

@@ -58,7 +58,7 @@ func defaults() Config {
 		Timeouts: TimeoutConfig{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute},
 		Limits: LimitConfig{
 			Body: 1 << 20, LargeBody: 8 << 20, Message: 100_000, ToolOutput: 16_000,
-			RunsPerUser: 8, StreamsPerUser: 32, RequestsPerMinute: 120,
+			RunsPerUser: 8, StreamsPerUser: 32, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20,
 		},
 		History:  HistoryConfig{Budget: 24_000, Compact: true},
 		LogLevel: slog.LevelInfo, LogFormat: "auto",
@@ -194,7 +194,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 			"CHATTRAY_OPENAI_API_KEY=k", "CHATTRAY_OPENAI_API_KEY_FILE=k", "CHATTRAY_FETCH_ALLOW=10.0.0.1", "CHATTRAY_CORS_ORIGINS=example.com",
 			"CHATTRAY_MODEL_FILE=x", "CHATTRAY_HISTORY_COMPACT=maybe", "CHATTRAY_PAGES=/no/such/folder", "CHATTRAY_JWT_SECRET_FILE=/no/such/file",
 		},
-		file: "colour: red\nlimits: {bodies: 1}\nlog_level: [info]\naddr: 8080\nmodels: [{nam: x}]\ndatabase_url: mysql://me:hunter2@h/db\n" +
+		file: "colour: red\nlimits: {bodys: 1}\nlog_level: [info]\naddr: 8080\nmodels: [{nam: x}]\ndatabase_url: mysql://me:hunter2@h/db\n" +
 			"pubmed: {base_url: 'ftp://me:hunter2@h'}\nmax_iterations: 21\nsecrets: [1]\nopenai: {base_url: 'me:hunter2'}",
 	}
 	_, _, err := s.load(t)
@@ -203,7 +203,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 	}
 	for _, want := range []string{
 		"unknown environment variable CHATTRAY_COLOUR", "unknown environment variable CHATTRAY_MODEL_FILE",
-		"unknown key colour", "unknown key limits.bodies",
+		"unknown key colour", "unknown key limits.bodys",
 		"temperature: must be a number from 0 to 2 (flag --temperature)", "max_tokens: must be", "max_iterations: must be",
 		"limits.body: must be a size", "(environment CHATTRAY_MAX_BODY)", "keepalive: must be a time", "diagnostics: must be one of off, admin, all",
 		"openai.api_key: is set together with the file for it", `fetch.allow: "10.0.0.1" is not a CIDR`, `cors_origins: "example.com" is not an origin`,

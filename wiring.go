@@ -126,7 +126,8 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
-			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute,
+			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute, OthersPerMinute: c.Limits.OthersPerMinute,
+			BodiesPerUser: c.Limits.BodiesPerUser, Bodies: c.Limits.Bodies,
 		},
 		Log: log,
 	}), nil

@@ -20,9 +20,11 @@ import (
 
 // The defaults of Limits.
 const (
-	DefaultBody      = 1 << 20 // bytes
-	DefaultFilesBody = 8 << 20 // bytes
-	DefaultMessage   = 100_000 // characters
+	DefaultBody          = 1 << 20   // bytes
+	DefaultFilesBody     = 8 << 20   // bytes
+	DefaultBodiesPerUser = 16 << 20  // bytes
+	DefaultBodies        = 256 << 20 // bytes
+	DefaultMessage       = 100_000   // characters
 )
 
 // Limits bounds what one client may ask for (6-operations, limits).
@@ -30,11 +32,17 @@ type Limits struct {
 	// Body is the size of a JSON body in bytes, FilesBody that of one which
 	// sends attachments. 0 is the default.
 	Body, FilesBody int64
+	// BodiesPerUser bounds the bytes of bodies and websocket frames that a user
+	// has in flight, Bodies those of all users: from the first byte until the
+	// request is decoded and, for one that is answered at once, done. 0 is the
+	// default; one body of the largest kind always has room.
+	BodiesPerUser, Bodies int64
 	// Message is the length of a message in characters. 0 is the default.
 	Message int
 	// StreamsPerUser bounds the open streams of a user, RequestsPerMinute the
-	// requests of a user that start runs. 0 is no limit.
-	StreamsPerUser, RequestsPerMinute int
+	// requests of a user that start runs, OthersPerMinute all other requests and
+	// websocket frames. 0 is no limit.
+	StreamsPerUser, RequestsPerMinute, OthersPerMinute int
 }
 
 // Options is what the API stands on. Auth, Runs, Chats, Research, Pages, Usage
@@ -72,6 +80,8 @@ type Options struct {
 	// Sockets are the websockets that are open; nil is a set of its own. Whoever
 	// gives them ends them with Shutdown.
 	Sockets *Sockets
+	// BodyWait bounds the time for a body to come in; 0 is DefaultBodyWait.
+	BodyWait time.Duration
 	// WriteWait bounds one write to a stream's client; 0 is DefaultWriteWait.
 	WriteWait time.Duration
 	// Diagnostics says who may see the trace of a run in complete; nil is
@@ -93,7 +103,9 @@ type authenticator interface {
 type server struct {
 	Options
 	valid   *validator.Validate
-	rate    *rateLimit
+	rate    *rateLimit // of requests that start runs
+	others  *rateLimit // of all other requests
+	bodies  *bodies
 	streams *streamCount
 	events  *sse.Server
 	tickets *tickets
@@ -104,8 +116,11 @@ type server struct {
 func New(o Options) http.Handler {
 	o.Limits.Body = cmp.Or(o.Limits.Body, DefaultBody)
 	o.Limits.FilesBody = max(cmp.Or(o.Limits.FilesBody, DefaultFilesBody), o.Limits.Body)
+	o.Limits.BodiesPerUser = max(cmp.Or(o.Limits.BodiesPerUser, DefaultBodiesPerUser), o.Limits.FilesBody)
+	o.Limits.Bodies = max(cmp.Or(o.Limits.Bodies, DefaultBodies), o.Limits.FilesBody)
 	o.Limits.Message = cmp.Or(o.Limits.Message, DefaultMessage)
 	o.KeepAlive = cmp.Or(o.KeepAlive, DefaultKeepAlive)
+	o.BodyWait = cmp.Or(o.BodyWait, DefaultBodyWait)
 	o.WriteWait = cmp.Or(o.WriteWait, DefaultWriteWait)
 	if o.Sockets == nil {
 		o.Sockets = NewSockets()
@@ -117,6 +132,8 @@ func New(o Options) http.Handler {
 		Options: o,
 		valid:   newValidator(o.Limits.Message),
 		rate:    newRateLimit(o.Limits.RequestsPerMinute, time.Now),
+		others:  newRateLimit(o.Limits.OthersPerMinute, time.Now),
+		bodies:  newBodies(o.Limits.BodiesPerUser, o.Limits.Bodies),
 		streams: newStreamCount(o.Limits.StreamsPerUser),
 		events:  newEvents(),
 		tickets: newTickets(time.Now),
@@ -124,7 +141,7 @@ func New(o Options) http.Handler {
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
-	e.Use(s.observe, s.recovered, harden, s.guardOrigins, s.cors())
+	e.Use(s.observe, s.recovered, harden, s.boundBody, s.guardOrigins, s.cors())
 	for _, r := range s.routes() {
 		e.Add(r.method, r.path, s.guard(r))
 		if r.method == http.MethodGet && !r.stream {
@@ -153,6 +170,9 @@ type route struct {
 	stream bool
 	// ticket routes take a ticket in place of a token.
 	ticket bool
+	// starts says that the request starts a run: it counts as one, before its
+	// body is read, whatever comes of it.
+	starts bool
 	body   body
 }
 
@@ -161,8 +181,8 @@ type route struct {
 func (s *server) routes() []route {
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	return []route{
-		{method: post, path: "/api/chat/stream", handle: s.postStream, stream: true, body: filesBody},
-		{method: post, path: "/api/chat", handle: s.postChat, stream: true, body: filesBody},
+		{method: post, path: "/api/chat/stream", handle: s.postStream, stream: true, starts: true, body: filesBody},
+		{method: post, path: "/api/chat", handle: s.postChat, stream: true, starts: true, body: filesBody},
 		{method: get, path: "/api/chat/runs/:run_id", handle: s.getRun},
 		{method: get, path: "/api/chat/runs/:run_id/stream", handle: s.getStream, stream: true, ticket: true},
 		{method: post, path: "/api/chat/runs/:run_id/cancel", handle: s.cancelRun},
@@ -211,7 +231,7 @@ func (s *server) routes() []route {
 		{method: get, path: "/api/reports", handle: s.listReports},
 		{method: get, path: "/api/reports/:report_id", handle: s.getReport},
 
-		{method: post, path: "/mcp", handle: s.postMCP, stream: true, body: jsonBody},
+		{method: post, path: "/mcp", handle: s.postMCP, stream: true, starts: true, body: jsonBody},
 
 		{method: get, path: "/healthz", handle: s.healthz, public: true},
 		{method: get, path: "/readyz", handle: s.readyz, public: true},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -18,69 +19,119 @@ import (
 )
 
 const (
-	bodyWait  = 30 * time.Second // for the whole body to come in
-	maxNoBody = 64 << 10         // bytes of a body that nobody wants
-	maxUnread = 32 << 20         // bytes of a refused body that are thrown away
+	// DefaultBodyWait is the time for a whole body, or websocket frame, to come
+	// in.
+	DefaultBodyWait = 30 * time.Second
+
+	maxNoBody = 64 << 10 // bytes of a body that nobody wants
+	maxUnread = 32 << 20 // bytes of a refused body that are thrown away
 )
 
-// rawBody is where guard leaves the body for decode.
+// rawBody is where guard leaves the body, a *heldBody, for decode.
 const rawBody = "body"
 
-// takeBody checks the type and size of the body and reads it. The reading has a
-// deadline; after a body that was not read to its end the deadline stays, so
-// that the server does not wait for the rest either. What is left of a refused
-// body is thrown away: many clients look for the answer only when they have
-// sent all, and to close on them before would take it from them.
-func (s *server) takeBody(c echo.Context, kind body) error {
-	r, limit := c.Request(), int64(maxNoBody)
-	switch kind {
-	case noBody:
-		if r.Body == nil || r.Body == http.NoBody {
-			return nil
+// boundBody gives the request's body a deadline, whatever becomes of it: the
+// server itself reads what a handler leaves. It stays after a body that was not
+// read to its end.
+func (s *server) boundBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if hasBody(c.Request()) {
+			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(s.BodyWait)) // not every writer in a test has one
 		}
-	case jsonBody:
-		limit = s.Limits.Body
-	case filesBody, blockBody:
-		limit = s.Limits.FilesBody
+		return next(c)
 	}
-	wire := http.NewResponseController(c.Response())
-	_ = wire.SetReadDeadline(time.Now().Add(bodyWait)) // not every writer in a test has one
-	err := s.readBody(c, kind, limit)
-	if err != nil {
+}
+
+func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
+
+// takeBody checks the type and size of the body and reads it. What is left of a
+// refused body is thrown away: many clients look for the answer only when they
+// have sent all, and to close on them before would take it from them.
+func (s *server) takeBody(c echo.Context, kind body) error {
+	r := c.Request()
+	if kind == noBody && !hasBody(r) {
+		return nil
+	}
+	if err := s.readBody(c, kind); err != nil {
 		c.Response().Header().Set(echo.HeaderConnection, "close")
 		if r.Header.Get("Expect") == "" { // such a client waits for the answer
 			_, _ = io.CopyN(io.Discard, r.Body, maxUnread)
 		}
 		return err
 	}
-	_ = wire.SetReadDeadline(time.Time{})
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // it has come in
 	return nil
 }
 
-func (s *server) readBody(c echo.Context, kind body, limit int64) error {
-	r := c.Request()
-	if kind != noBody {
-		if err := checkType(r.Header); err != nil {
-			return err
-		}
+func (s *server) readBody(c echo.Context, kind body) error {
+	r, limit := c.Request(), s.Limits.Body
+	switch kind {
+	case noBody:
+		return s.discard(r)
+	case filesBody, blockBody:
+		limit = s.Limits.FilesBody
+	case jsonBody:
+	}
+	if err := checkType(r.Header); err != nil {
+		return err
 	}
 	if r.ContentLength > limit {
 		return tooLarge(limit)
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, limit))
-	if _, over := errors.AsType[*http.MaxBytesError](err); over {
-		return tooLarge(limit)
+	_, user := caller(c)
+	body, err := s.bodies.read(user.ID, r.Body, r.ContentLength, limit)
+	if err != nil {
+		return s.unread(err, limit)
 	}
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return schemas.NewError(schemas.CodeRequestTimeout, "the body did not come in within 30 seconds")
-	case err != nil:
-		return schemas.NewError(schemas.CodeBadRequest, "the body could not be read").Because(err)
-	case kind == filesBody && int64(len(raw)) > s.Limits.Body && !sendsFiles(raw):
+	if raw := body.bytes(); kind == filesBody && int64(len(raw)) > s.Limits.Body && !sendsFiles(raw) {
+		body.release()
 		return tooLarge(s.Limits.Body)
 	}
-	c.Set(rawBody, raw)
+	c.Set(rawBody, body)
 	return nil
+}
+
+// discard reads a body that nobody wants.
+func (s *server) discard(r *http.Request) error {
+	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxNoBody+1))
+	if err == nil && n > maxNoBody {
+		err = errOverLimit
+	}
+	if err != nil {
+		return s.unread(err, maxNoBody)
+	}
+	return nil
+}
+
+// unread is the answer to a body that could not be read.
+func (s *server) unread(err error, limit int64) error {
+	_, told := errors.AsType[*schemas.Error](err)
+	switch {
+	case told:
+		return err
+	case errors.Is(err, errOverLimit):
+		return tooLarge(limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errSlowBody(s.BodyWait)
+	default:
+		return schemas.NewError(schemas.CodeBadRequest, "the body could not be read").Because(err)
+	}
+}
+
+func errSlowBody(wait time.Duration) error {
+	return schemas.NewError(schemas.CodeRequestTimeout, fmt.Sprintf("the body did not come in within %g seconds", wait.Seconds()))
+}
+
+// bodyOf returns the request's body; nil once it is let go of.
+func bodyOf(c echo.Context) []byte {
+	held, _ := c.Get(rawBody).(*heldBody)
+	return held.bytes()
+}
+
+// dropBody lets go of the request's body.
+func dropBody(c echo.Context) {
+	held, _ := c.Get(rawBody).(*heldBody)
+	held.release()
 }
 
 func tooLarge(limit int64) error {
@@ -112,7 +163,7 @@ func sendsFiles(raw []byte) bool {
 // T's shape is bad_request; what is well-formed but not allowed is invalid;
 // both say where, by JSON pointer (2-protocol, "Shapes").
 func decode[T any](s *server, c echo.Context) (T, []byte, error) {
-	raw, _ := c.Get(rawBody).([]byte)
+	raw := bodyOf(c)
 	v, err := parse[T](raw, s.check)
 	return v, raw, err
 }

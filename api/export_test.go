@@ -1,6 +1,7 @@
 package api
 
 import (
+	"io"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -69,3 +70,20 @@ func (t Tickets) Take(key, run string) bool {
 	_, ok := t.tickets.take(key, run)
 	return ok
 }
+
+// ReadBodies returns a function that reads bodies under a limit for a user and
+// one for all; how many bytes count for a user, and for all, is told with them.
+func ReadBodies(perUser, all int64) (read func(user string, r io.Reader, length, limit int64) (release func(), err error), held func(user string) (int64, int64)) {
+	b := newBodies(perUser, all)
+	return func(user string, r io.Reader, length, limit int64) (func(), error) {
+			h, err := b.read(user, r, length, limit)
+			return h.release, err
+		}, func(user string) (int64, int64) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return b.users[user], b.total
+		}
+}
+
+// ErrOverLimit says that a body is longer than it may be.
+var ErrOverLimit = errOverLimit

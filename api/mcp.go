@@ -21,12 +21,9 @@ func (s *server) postMCP(c echo.Context) error {
 	if s.MCP == nil {
 		return errNoRoute
 	}
-	body, _ := c.Get(rawBody).([]byte)
+	body := bodyOf(c)
 	if body = bytes.TrimSpace(body); !json.Valid(body) || body[0] != '{' {
 		return schemas.NewError(schemas.CodeBadRequest, "the body must be one JSON-RPC message")
-	}
-	if err := s.rate.allow(user.ID); err != nil {
-		return err
 	}
 	release, err := s.streams.acquire(user.ID)
 	if err != nil {

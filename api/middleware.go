@@ -90,7 +90,8 @@ func harden(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// guard does what a route's row in the table asks for: the user, then the body.
+// guard does what a route's row in the table asks for: the user, their rate,
+// then the body.
 func (s *server) guard(r route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !r.public {
@@ -102,12 +103,25 @@ func (s *server) guard(r route) echo.HandlerFunc {
 			if err := s.authenticate(c, r.ticket); err != nil {
 				return err
 			}
+			if err := s.count(c, r.starts); err != nil {
+				return err
+			}
 		}
 		if err := s.takeBody(c, r.body); err != nil {
 			return err
 		}
+		defer dropBody(c)
 		return r.handle(c)
 	}
+}
+
+// count counts a request of the caller's, one that starts a run by itself.
+func (s *server) count(c echo.Context, starts bool) error {
+	_, user := caller(c)
+	if starts {
+		return s.rate.allow(user.ID)
+	}
+	return s.others.allow(user.ID)
 }
 
 // identity is who asks, and until when the token holds; zero is for ever.

@@ -114,6 +114,7 @@ func (s *server) getStream(c echo.Context) error {
 // with a run, so it has to name it by its key: without one it would start the
 // question again each time a client reconnects.
 func (s *server) start(c echo.Context) (schemas.Run, error) {
+	defer dropBody(c) // the answer may take as long as the run
 	ctx, user := caller(c)
 	if cursorText(c) != "" && c.Request().Header.Get("Idempotency-Key") == "" {
 		return schemas.Run{}, errNoKey
@@ -129,9 +130,6 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 		}
 		sum := sha256.Sum256(raw)
 		o.BodyHash = hex.EncodeToString(sum[:])
-	}
-	if err := s.rate.allow(user.ID); err != nil {
-		return schemas.Run{}, err
 	}
 	run, err := s.Streams.Start(ctx, user, &req, o)
 	if err == nil {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -167,7 +169,7 @@ func (k *socket) keep(ctx context.Context) {
 // read takes the client's events, one after the other.
 func (k *socket) read(ctx context.Context) {
 	for {
-		kind, frame, err := k.conn.Read(ctx)
+		kind, r, err := k.conn.Reader(ctx)
 		if err != nil {
 			return
 		}
@@ -176,12 +178,40 @@ func (k *socket) read(ctx context.Context) {
 			return
 		}
 		k.touch()
-		if kind != websocket.MessageText {
-			k.fail(ctx, schemas.NewError(schemas.CodeBadRequest, "a frame must be text"), "")
-			continue
+		if !k.take(ctx, kind, r) {
+			return
 		}
-		k.handle(ctx, frame)
 	}
+}
+
+// take reads one frame, which counts as a body, and does what it says. A frame
+// that is refused is read to its end all the same. It says whether the socket
+// goes on.
+func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Reader) bool {
+	slow := time.AfterFunc(k.server.BodyWait, func() { k.end(websocket.StatusPolicyViolation, "the frame did not come in in time") })
+	err := k.server.others.allow(k.user.ID)
+	var frame *heldBody
+	switch {
+	case err != nil:
+	case kind != websocket.MessageText:
+		err = schemas.NewError(schemas.CodeBadRequest, "a frame must be text")
+	default:
+		frame, err = k.server.bodies.read(k.user.ID, r, -1, k.server.Limits.FilesBody)
+	}
+	defer frame.release()
+	refused, told := errors.AsType[*schemas.Error](err)
+	if told || errors.Is(err, errOverLimit) { // of one too long the connection itself says so
+		_, err = io.Copy(io.Discard, r)
+	}
+	switch {
+	case !slow.Stop() || err != nil:
+		return false
+	case told:
+		k.fail(ctx, refused, "")
+		return true
+	}
+	k.handle(ctx, frame.bytes())
+	return true
 }
 
 // send writes one chunk. A client that does not read ends its socket.

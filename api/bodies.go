@@ -1,0 +1,141 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// The buffer of a body starts at firstRead bytes and doubles as bytes arrive.
+const firstRead = 4 << 10
+
+// bodies counts the bytes of the bodies in flight, of each user and of all: from
+// before a body is read until nobody needs it. It is safe for concurrent use.
+type bodies struct {
+	perUser, all int64
+
+	mu    sync.Mutex
+	total int64
+	users map[string]int64
+}
+
+func newBodies(perUser, all int64) *bodies {
+	return &bodies{perUser: perUser, all: all, users: map[string]int64{}}
+}
+
+var (
+	errUserBodies = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too many bytes of your requests are under way; wait for some to end", RetryAfter: 1}
+	errAllBodies  = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too many bytes of requests are under way; try again soon", RetryAfter: 1}
+)
+
+// hold counts n bytes of the user's, or says which limit is in the way.
+func (b *bodies) hold(user string, n int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.users[user]+n > b.perUser:
+		return errUserBodies
+	case b.total+n > b.all:
+		return errAllBodies
+	}
+	b.users[user] += n
+	b.total += n
+	return nil
+}
+
+func (b *bodies) letGo(user string, n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.total -= n
+	if b.users[user] -= n; b.users[user] <= 0 {
+		delete(b.users, user)
+	}
+}
+
+// heldBody is a body that was read, and counts until release. Nil is none.
+type heldBody struct {
+	raw    []byte
+	user   string
+	counts int64
+	in     *bodies
+}
+
+// bytes returns the body; nil after release.
+func (h *heldBody) bytes() []byte {
+	if h == nil {
+		return nil
+	}
+	return h.raw
+}
+
+// release lets go of the body; more than once is once.
+func (h *heldBody) release() {
+	if h == nil {
+		return
+	}
+	h.in.letGo(h.user, h.counts)
+	h.raw, h.counts = nil, 0
+}
+
+// errOverLimit says that a body is longer than it may be.
+var errOverLimit = errors.New("the body is longer than its limit")
+
+// read takes in a body of at most limit bytes, else errOverLimit. Length is what
+// is announced, -1 when nothing is. Memory is counted before it is taken, and is
+// taken only as bytes arrive: who announces much and sends nothing holds little.
+func (b *bodies) read(user string, r io.Reader, length, limit int64) (_ *heldBody, err error) {
+	if length >= 0 {
+		limit = min(limit, length)
+	}
+	h := &heldBody{user: user, in: b}
+	defer func() {
+		if err != nil {
+			h.release()
+		}
+	}()
+	for {
+		if len(h.raw) == cap(h.raw) {
+			if int64(len(h.raw)) >= limit {
+				return h, atEnd(r)
+			}
+			if err := h.grow(min(max(2*int64(cap(h.raw)), firstRead), limit)); err != nil {
+				return nil, err
+			}
+		}
+		n, err := r.Read(h.raw[len(h.raw):cap(h.raw)])
+		h.raw = h.raw[:len(h.raw)+n]
+		if errors.Is(err, io.EOF) {
+			return h, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// grow counts and takes a buffer of that size; the one before is garbage.
+func (h *heldBody) grow(size int64) error {
+	more := size - h.counts
+	if err := h.in.hold(h.user, more); err != nil {
+		return err
+	}
+	h.counts = size
+	raw := make([]byte, len(h.raw), size)
+	copy(raw, h.raw)
+	h.raw = raw
+	return nil
+}
+
+// atEnd says that a body has nothing more.
+func atEnd(r io.Reader) error {
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return errOverLimit
+	case errors.Is(err, io.EOF):
+		return nil
+	default:
+		return err
+	}
+}
