@@ -47,15 +47,29 @@ func serveBrokenOff(t *testing.T) *brokenOff {
 }
 
 // A call of an MCP server's tool that was under way when the program was killed
-// is made again only if the server says that this does no harm; otherwise the
-// model is told that the outcome is not known.
+// is made again only if a server that is trusted says that this does no harm;
+// otherwise the model is told that the outcome is not known.
 func TestKilledWhileAnMCPToolRuns(t *testing.T) {
 	t.Parallel()
+	t.Run("hints trusted", func(t *testing.T) {
+		t.Parallel()
+		killMCPTools(t, true, map[string]bool{"read": true, "put": true, "add": false, "plain": false})
+	})
+	t.Run("hints not trusted", func(t *testing.T) {
+		t.Parallel()
+		killMCPTools(t, false, map[string]bool{"read": false, "put": false, "add": false, "plain": false})
+	})
+}
+
+// killMCPTools kills the program while each of the tools runs, and checks which
+// are called again.
+func killMCPTools(t *testing.T, trust bool, repeated map[string]bool) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), talkLimit)
 	defer cancel()
 	foreign := serveBrokenOff(t)
 	w := newWorld(t, testDatabases()[0].fresh(t))
-	w.settings = append(w.settings, "MCP_SERVERS="+toJSON([]any{map[string]any{"name": "srv", "url": foreign.url, "global": true}}))
+	w.settings = append(w.settings, "MCP_SERVERS="+toJSON([]any{map[string]any{"name": "srv", "url": foreign.url, "global": true, "confirm": false, "trust_hints": trust}}))
 	w.start()
 	runs := map[string]*waitingRun{}
 	for tool := range foreign.calls {
@@ -72,7 +86,7 @@ func TestKilledWhileAnMCPToolRuns(t *testing.T) {
 		eventually(t, tool+" is called", func() bool { return calls.Load() == 1 })
 	}
 	w.restart()
-	for tool, again := range map[string]bool{"read": true, "put": true, "add": false, "plain": false} {
+	for tool, again := range repeated {
 		told, calls := runs[tool].end(ctx), foreign.calls[tool].Load()
 		switch {
 		case again && (calls != 2 || told != tool+" is done"):

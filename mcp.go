@@ -45,9 +45,7 @@ func newMCP(c Config, registry *tools.Registry, data *store.Store, log *slog.Log
 		if err := registry.Reserve(s.Name); err != nil {
 			return nil, err
 		}
-		servers = append(servers, mcp.Server{
-			Name: s.Name, Command: s.Command, Args: s.Args, Env: env, URL: s.URL, Headers: s.Headers, Global: s.Global, Confirm: s.Confirm, Timeout: s.Timeout,
-		})
+		servers = append(servers, s.server(env))
 	}
 	clients, err := mcp.New(mcp.Options{Servers: servers, Registry: registry, Pins: data, Version: release, Logger: log})
 	if err != nil {
@@ -56,6 +54,14 @@ func newMCP(c Config, registry *tools.Registry, data *store.Store, log *slog.Log
 	return &mcpParts{clients: clients, handler: mcp.NewHandler(mcp.HandlerOptions{
 		Tools: registry, Timeout: c.Timeouts.Tool, Body: c.Limits.Body, Version: release, Logger: log,
 	})}, nil
+}
+
+// server is the entry for the client, with the whole environment of its process.
+func (s MCPServerConfig) server(env []string) mcp.Server {
+	return mcp.Server{
+		Name: s.Name, Command: s.Command, Args: s.Args, Env: env, URL: s.URL, Headers: s.Headers,
+		Global: s.Global, Confirm: s.Confirm, TrustHints: s.TrustHints, Timeout: s.Timeout,
+	}
 }
 
 // start connects to the servers, until stop. It waits a little for them to be
@@ -106,7 +112,7 @@ func (p *program) mcpCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "mcp", Short: "Look after the tools of MCP servers"}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "list", Short: "List their tools as they were first seen, and those that have changed since",
+			Use: "list", Short: "List their tools as they were first seen, which of them ask the user and why, and those that have changed since",
 			Args: cobra.NoArgs, RunE: p.with(listMCPTools),
 		},
 		&cobra.Command{
@@ -130,7 +136,7 @@ func listMCPTools(ctx context.Context, c Config, _ []string, stdout io.Writer) e
 			if t.Changed != "" {
 				state = "changed, off"
 			}
-			_, err = fmt.Fprintf(stdout, "%-12s  %s  %.12s  %s  %s\n", state, t.SeenAt.UTC().Format("2006-01-02 15:04"), t.Hash, t.Server, t.Tool)
+			_, err = fmt.Fprintf(stdout, "%-12s  %s  %.12s  %s  %s  %s\n", state, t.SeenAt.UTC().Format("2006-01-02 15:04"), t.Hash, t.Server, t.Tool, asking(c, t))
 			if err == nil && t.Changed != "" {
 				_, err = fmt.Fprintf(stdout, "  was %s\n  is  %s\n", definitionText(t.Definition), definitionText(t.ChangedDefinition))
 			}
@@ -140,6 +146,20 @@ func listMCPTools(ctx context.Context, c Config, _ []string, stdout io.Writer) e
 		}
 		return nil
 	})
+}
+
+// asking says whether a tool waits for the user's approval, and why.
+func asking(c Config, t record.MCPTool) string {
+	i := slices.IndexFunc(c.MCPServers, func(s MCPServerConfig) bool { return s.Name == t.Server })
+	var d mcp.Definition
+	if i < 0 || json.Unmarshal(t.Definition, &d) != nil {
+		return "not in the settings"
+	}
+	asks, why := c.MCPServers[i].server(nil).Asks(t.Tool, d)
+	if asks {
+		return "asks (" + why + ")"
+	}
+	return "does not ask (" + why + ")"
 }
 
 func acceptMCPTools(ctx context.Context, c Config, args []string, stdout io.Writer) error {
@@ -173,12 +193,14 @@ func definitionText(raw json.RawMessage) string {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return "?"
 	}
-	text := fmt.Sprintf("%q with %q", d.Description, d.InputSchema)
-	if d.Destructive {
-		text += ", destructive"
+	words := []string{fmt.Sprintf("%q with %q", d.Description, d.InputSchema)}
+	for _, hint := range []struct {
+		said bool
+		word string
+	}{{d.ReadOnly, "read-only"}, {d.Additive, "not destructive"}, {d.Idempotent, "idempotent"}, {d.ClosedWorld, "closed world"}} {
+		if hint.said {
+			words = append(words, hint.word)
+		}
 	}
-	if d.Idempotent {
-		text += ", idempotent"
-	}
-	return text
+	return strings.Join(words, ", ")
 }

@@ -25,7 +25,7 @@ func TestEverythingInARun(t *testing.T) {
 	s, stop := serveTray(t, filepath.Join(t.TempDir(), "c.db"), fmt.Sprintf(`
 openai: {base_url: %s, api_key: k}
 mcp_servers:
-  - {name: everything, command: %s, args: [%s, stdio], pages: [reports]}
+  - {name: everything, command: %s, args: [%s, stdio], pages: [reports], confirm: false}
 `, up.URL(), node, program))
 	defer stop()
 	got := s.send("ann", "POST", "/api/chat/stream", `{"message":"Take your time.","context":{"current_page":"reports"}}`)

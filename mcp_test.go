@@ -94,7 +94,7 @@ func TestForeignToolInARun(t *testing.T) {
 openai: {base_url: %s, api_key: k}
 secrets: {SCALES: theirs}
 mcp_servers:
-  - {name: scales, url: %s, headers: {Authorization: "Bearer ${SCALES}"}, pages: [reports]}
+  - {name: scales, url: %s, headers: {Authorization: "Bearer ${SCALES}"}, pages: [reports], confirm: false}
 `, up.URL(), foreign.url)
 	s, stop := serveTray(t, filepath.Join(t.TempDir(), "c.db"), settings)
 	defer stop()
@@ -134,7 +134,7 @@ func TestForeignToolNamedByAPageFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "orders.yaml"), []byte("tools: [scales__weigh, away__later]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	settings := fmt.Sprintf("pages: %s\nmcp_servers:\n  - {name: scales, url: %s}\n  - {name: away, url: 'http://127.0.0.1:1/'}\n", folder, foreign.url)
+	settings := fmt.Sprintf("pages: %s\nmcp_servers:\n  - {name: scales, url: %s, confirm: false}\n  - {name: away, url: 'http://127.0.0.1:1/'}\n", folder, foreign.url)
 	s, stop := serveTray(t, filepath.Join(t.TempDir(), "c.db"), settings)
 	defer stop()
 	if got := s.send("ann", "GET", "/api/tools?page=orders", ""); !strings.Contains(got.body, `"scales__weigh"`) || strings.Contains(got.body, "away") {
@@ -156,7 +156,7 @@ func TestChangedForeignToolIsOffUntilAccepted(t *testing.T) {
 	offered := func(description string) bool {
 		t.Helper()
 		foreign := serveForeign(t, description)
-		s, stop := serveTray(t, database, fmt.Sprintf("mcp_servers: [{name: scales, url: %s, global: true}]", foreign.url))
+		s, stop := serveTray(t, database, fmt.Sprintf("mcp_servers: [{name: scales, url: %s, global: true, confirm: false}]", foreign.url))
 		defer stop()
 		return strings.Contains(s.send("ann", "GET", "/api/tools", "").body, "scales__weigh")
 	}
@@ -167,7 +167,7 @@ func TestChangedForeignToolIsOffUntilAccepted(t *testing.T) {
 		t.Error("the changed tool is offered")
 	}
 	out, err := command(t, environ, "mcp", "list")
-	if err != nil || !strings.Contains(out, "changed, off") || !strings.Contains(out, `was "Weighs things." with`) || !strings.Contains(out, "evil.example") || strings.Contains(out, "\x1b") {
+	if err != nil || !strings.Contains(out, "changed, off") || !strings.Contains(out, "scales  weigh  not in the settings") || !strings.Contains(out, `was "Weighs things." with`) || !strings.Contains(out, "evil.example") || strings.Contains(out, "\x1b") {
 		t.Errorf("list says %v\n%s", err, out)
 	}
 	if _, err := command(t, environ, "mcp", "accept", "scales", "measure"); err == nil || !strings.Contains(err.Error(), "has no changed tool measure") {
@@ -206,7 +206,7 @@ func (s *tray) visit(user string) (*sdk.ClientSession, error) {
 
 func TestOtherProgramsCallOurTools(t *testing.T) {
 	foreign := serveForeign(t, "Weighs things.")
-	s, stop := serveTray(t, filepath.Join(t.TempDir(), "c.db"), fmt.Sprintf("mcp_servers: [{name: scales, url: %s, global: true}]", foreign.url))
+	s, stop := serveTray(t, filepath.Join(t.TempDir(), "c.db"), fmt.Sprintf("mcp_servers: [{name: scales, url: %s, global: true, confirm: false}]", foreign.url))
 	defer stop()
 	if _, err := s.visit("nobody"); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
 		t.Errorf("without a token: got %v", err)
@@ -250,6 +250,7 @@ mcp_servers:
     env: {TOKEN: "x-${KEY}", OTHER_file: ` + file + `}
     global: true
     confirm: true
+    trust_hints: true
     timeout: 2m
   - name: remote-2
     url: https://mcp.example/mcp
@@ -265,7 +266,7 @@ mcp_servers:
 	want := []MCPServerConfig{
 		{
 			Name: "files", Command: "npx", Args: []string{"-y", "some server", "", "7"}, Env: map[string]string{"TOKEN": "x-k1", "OTHER": "from-a-file"},
-			Global: true, Confirm: []string{"*"}, Timeout: 2 * time.Minute,
+			Global: true, Confirm: []string{"*"}, TrustHints: true, Timeout: 2 * time.Minute,
 		},
 		{
 			Name: "remote-2", URL: "https://mcp.example/mcp", Headers: map[string]string{"Authorization": "Bearer k1", "X-Team": "from-a-file"},
@@ -300,6 +301,7 @@ mcp_servers:
   - {name: j, command: x, args: x}
   - x
   - {name: k, command: x, confirm: erase}
+  - {name: l, command: x, trust_hints: perhaps}
 `}.load(t)
 	if err == nil {
 		t.Fatal("the settings were taken")
@@ -309,7 +311,7 @@ mcp_servers:
 		"entry 4: colour: is not known; headers go with url", "entry 5: args and env go with command", "entry 6: url: must be a URL",
 		`entry 7: headers: Authorization: the settings have no secret "NO"`, "entry 8: headers: Mcp-Session-Id: is no name that may be set",
 		"entry 9: env: A B: is no name", "entry 10: timeout: must be a time", "pages have no effect beside global", "entry 11: args: must be a list",
-		"entry 12: must be an object", "entry 13: confirm: must be true, false or a list of tools",
+		"entry 12: must be an object", "entry 13: confirm: must be true, false or a list of tools", "entry 14: trust_hints: must be",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q", want)
@@ -339,14 +341,38 @@ func TestMCPSettingsArePrintedWithoutSecrets(t *testing.T) {
 
 func TestDefinitionsAreShownOnOneLine(t *testing.T) {
 	var out strings.Builder
-	tools := []record.MCPTool{{Server: "s", Tool: "t", Definition: json.RawMessage(`{"description":"a\nb\u001b","input_schema":{"type":"object"},"destructive":true,"idempotent":true}`)}}
+	tools := []record.MCPTool{{Server: "s", Tool: "t", Definition: json.RawMessage(`{"description":"a\nb\u001b","input_schema":{"type":"object"},"read_only":true,"additive":true,"idempotent":true,"closed_world":true}`)}}
 	if err := writeAccepted(&out, tools); err != nil {
 		t.Fatal(err)
 	}
-	if want := `accepted s t: "a\nb\x1b" with "{\"type\":\"object\"}", destructive, idempotent` + "\n"; out.String() != want {
+	if want := `accepted s t: "a\nb\x1b" with "{\"type\":\"object\"}", read-only, not destructive, idempotent, closed world` + "\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 	if got := definitionText(json.RawMessage("no JSON")); got != "?" {
 		t.Errorf("what cannot be read is shown as %q", got)
+	}
+}
+
+// The list says which tools ask the user, and who says so.
+func TestMCPListSaysWhatAsks(t *testing.T) {
+	for _, tt := range []struct{ settings, definition, want string }{
+		{"{name: s, command: x}", `{}`, "asks (nobody says that it is harmless)"},
+		{"{name: s, command: x}", `{"read_only":true}`, "asks (the hints of its server are not trusted)"},
+		{"{name: s, command: x, trust_hints: true}", `{"read_only":true}`, "does not ask (read-only, says its server)"},
+		{"{name: s, command: x, trust_hints: true}", `{"additive":true}`, "does not ask (not destructive, says its server)"},
+		{"{name: s, command: x, trust_hints: true}", `{"idempotent":true}`, "asks (its server does not say that it is harmless)"},
+		{"{name: s, command: x, trust_hints: true, confirm: true}", `{"read_only":true}`, "asks (confirm: true)"},
+		{"{name: s, command: x, confirm: false}", `{}`, "does not ask (confirm: false)"},
+		{"{name: s, command: x, trust_hints: true, confirm: [t]}", `{"read_only":true}`, "asks (confirm names it)"},
+		{"{name: s, command: x, confirm: [other]}", `{}`, "does not ask (confirm does not name it)"},
+		{"{name: other, command: x}", `{}`, "not in the settings"},
+	} {
+		c, _, err := sources{file: "mcp_servers: [" + tt.settings + "]"}.load(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := asking(c, record.MCPTool{Server: "s", Tool: "t", Definition: json.RawMessage(tt.definition)}); got != tt.want {
+			t.Errorf("%s with %s: %q, want %q", tt.settings, tt.definition, got, tt.want)
+		}
 	}
 }

@@ -89,7 +89,7 @@ var settings = []setting{
 	{"log_level", vars("LOG_LEVEL"), "info", "`debug`, `info`, `warn` or `error`", plain, logLevel},
 	{"log_format", vars("LOG_FORMAT"), "auto", "`json`, `text`, or `auto`: text on a terminal, else json", plain, oneOf(func(c *Config) *string { return &c.LogFormat }, "auto", "json", "text")},
 	{"secrets", vars("SECRETS"), "", "values for headers of page files' HTTP tools and of MCP servers: a map of names, in the environment as JSON", vault, secrets},
-	{"mcp_servers", vars("MCP_SERVERS"), "", "MCP servers: a list of objects `{name, command, args, env, url, headers, pages, global, confirm, timeout, disabled}`", listed, mcpServers},
+	{"mcp_servers", vars("MCP_SERVERS"), "", "MCP servers: a list of objects `{name, command, args, env, url, headers, pages, global, confirm, trust_hints, timeout, disabled}`", listed, mcpServers},
 }
 
 // vars names the service's own variable, and others that count after it.

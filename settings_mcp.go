@@ -28,9 +28,11 @@ type MCPServerConfig struct {
 	Pages  []string
 	Global bool
 	// Confirm names the tools that need the user's approval: all of them with
-	// tools.GroupAll, none when empty, and when nil those that the server calls
-	// destructive.
+	// tools.GroupAll, none when empty, and when nil all but those that a trusted
+	// hint calls harmless.
 	Confirm []string
+	// TrustHints lets the server's hints about its tools count.
+	TrustHints bool
 	// Timeout bounds a call; 0 is Timeouts.Tool.
 	Timeout  time.Duration
 	Disabled bool
@@ -133,6 +135,8 @@ func (s *MCPServerConfig) set(key string, raw any, secrets map[string]string) (e
 		s.URL, err = parseHTTPURL(text)
 	case "global":
 		s.Global, err = parseSwitch(text)
+	case "trust_hints":
+		s.TrustHints, err = parseSwitch(text)
 	case "disabled":
 		s.Disabled, err = parseSwitch(text)
 	case "timeout":

@@ -15,6 +15,6 @@ var errOfPage = errors.New("this tool is run by the page")
 // error says what is wrong with it.
 func NewClient(def schemas.ClientTool) (turn.Tool, error) {
 	t := NewRaw(def.Name, def.Description, def.InputSchema, func(context.Context, *Call) (Result, error) { return Result{}, errOfPage })
-	t.Client = true
+	t.Client, t.Untrusted = true, true
 	return t, fault(t)
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/schemas/weburl"
 	"github.com/chattray/chattray/tools/outbound"
 	"github.com/chattray/chattray/tools/webpage"
 )
@@ -40,10 +42,19 @@ func FetchWebpage(c FetchConfig) []turn.Tool {
 	}
 	f := fetcher{webpage.Reader{Client: client, Extractor: c.Extractor}}
 	return []turn.Tool{New("fetch_webpage", "Read a public web page as Markdown text, given its URL. Long pages come in parts: pass start to read on.",
-		f.fetch, Words("Read a web page", "Read a web page|Read {n} web pages"), Global(), Idempotent(), PayloadType(TypeWebPage), Refine(func(s *jsonschema.Schema) {
+		f.fetch, Words("Read a web page", "Read a web page|Read {n} web pages"), Global(), Idempotent(), Untrusted(), Addresses(pageAddress), PayloadType(TypeWebPage), Refine(func(s *jsonschema.Schema) {
 			sized(s, "url", 1, webpage.MaxURL)
 			atLeast(s, 0, "start")
 		}))}
+}
+
+// pageAddress is the page that a call reads, whatever its URL looks like.
+func pageAddress(input json.RawMessage) []string {
+	var in pageRequest
+	if json.Unmarshal(input, &in) != nil {
+		return []string{""}
+	}
+	return []string{weburl.Key(in.URL)}
 }
 
 type fetcher struct{ reader webpage.Reader }

@@ -61,7 +61,10 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	if (def.Payload == "") != (def.PayloadType == "") {
 		fail("payload", errors.New("payload and its type belong together"))
 	}
-	options := []Option{PayloadType(def.PayloadType), Words(def.Title, def.Done)}
+	options := []Option{PayloadType(def.PayloadType), Words(def.Title, def.Done), Untrusted(), Addresses(URLs)}
+	if h.method != http.MethodGet && h.method != http.MethodHead {
+		options = append(options, Effects())
+	}
 	if def.Idempotent {
 		options = append(options, Idempotent())
 	}

@@ -41,7 +41,7 @@ func Payloads(store payloads) []turn.Tool {
 		return text + "\n" + string(p.Data), nil
 	}
 	return []turn.Tool{NewText("get_payload", "Get the whole data of an earlier payload of this chat by its id.", get,
-		Words("Look at earlier data", "Looked at earlier data|Looked at earlier data {n} times"), Global(), Idempotent(), InChat(), Refine(func(s *jsonschema.Schema) { s.Properties["payload_id"].Pattern = "^[0-9a-f]{8}$" }))}
+		Words("Look at earlier data", "Looked at earlier data|Looked at earlier data {n} times"), Global(), Idempotent(), InChat(), Retold(), Refine(func(s *jsonschema.Schema) { s.Properties["payload_id"].Pattern = "^[0-9a-f]{8}$" }))}
 }
 
 type payloadID struct {

@@ -51,7 +51,7 @@ var searchTools = []string{"search_articles", "search_pubmed", "web_search", "fe
 func Questions() []turn.Tool {
 	return []turn.Tool{New("research", "Research a broad question: it is split into up to 5 sub-questions, which are searched for in parallel, "+
 		"and the findings are merged into one answer with numbered sources. Takes longer than a search; for simple look-ups use the search tools.",
-		inParts, Words("Research the question", "Researched the question|Researched {n} questions"), InChat(), Idempotent(), Timeout(questionsTimeout), Refine(func(s *jsonschema.Schema) { sized(s, "question", 1, maxQuestion) }))}
+		inParts, Words("Research the question", "Researched the question|Researched {n} questions"), InChat(), Idempotent(), Untrusted(), Retold(), Timeout(questionsTimeout), Refine(func(s *jsonschema.Schema) { sized(s, "question", 1, maxQuestion) }))}
 }
 
 type researchQuestion struct {

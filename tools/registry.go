@@ -151,14 +151,14 @@ func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, erro
 }
 
 // Offered returns the tools that the user may call outside of a chat: the
-// global ones that need neither a chat nor an approval and are our own, not of
-// a group.
+// global ones that need no chat, ask nobody, change nothing and are our own, not
+// of a group. Nobody is there to be asked.
 func (r *Registry) Offered(user schemas.User) []turn.Tool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	var out []turn.Tool
 	for _, t := range r.tools {
-		if t.Global && !t.Confirm && !t.InChat && mayUse(user, t) {
+		if t.Global && !t.Confirm && !t.Effects && !t.InChat && mayUse(user, t) {
 			out = append(out, t)
 		}
 	}

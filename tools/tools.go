@@ -51,6 +51,20 @@ func Serial() Option { return func(d *definition) { d.tool.Serial = true } }
 // Confirm makes each call wait for the user's approval.
 func Confirm() Option { return func(d *definition) { d.tool.Confirm = true } }
 
+// Effects says that calls change something.
+func Effects() Option { return func(d *definition) { d.tool.Effects = true } }
+
+// Untrusted says that others wrote what the tool returns.
+func Untrusted() Option { return func(d *definition) { d.tool.Untrusted = true } }
+
+// Retold says that a model may have written what the tool returns.
+func Retold() Option { return func(d *definition) { d.tool.Retold = true } }
+
+// Addresses says which URLs of an input leave with a call; URLs is all of them.
+func Addresses(of func(input json.RawMessage) []string) Option {
+	return func(d *definition) { d.tool.Addresses = of }
+}
+
 // InChat says that the tool works on the chat that calls it: it is not offered
 // outside of chats, at /mcp.
 func InChat() Option { return func(d *definition) { d.tool.InChat = true } }

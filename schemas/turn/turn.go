@@ -95,6 +95,18 @@ type Tool struct {
 	Serial bool
 	// Confirm tools need the user's approval.
 	Confirm bool
+	// Effects tools change something other than what waits for the user anyway.
+	// They need approval once the model has read text from outside.
+	Effects bool
+	// Untrusted tools return text from outside: what others wrote, who may want
+	// to tell the model what to do.
+	Untrusted bool
+	// Retold tools return text that a model may have written: a URL in it is not
+	// one that somebody else gave.
+	Retold bool
+	// Addresses returns the keys (weburl.Key) of the URLs in an input that a call
+	// sends to the outside; nil is that calls send none.
+	Addresses func(input json.RawMessage) []string
 	// Client tools are run by the page; Run is not called.
 	Client bool
 	// InChat tools work on the chat that calls them; nobody else is offered

@@ -41,13 +41,6 @@ type Definition struct {
 	hints
 }
 
-// hints are what of a tool's annotations has consequences here: whether its calls
-// wait for the user's approval, and whether they may be made again.
-type hints struct {
-	Destructive bool `json:"destructive,omitempty"`
-	Idempotent  bool `json:"idempotent,omitempty"`
-}
-
 // refresh asks for the list of tools and brings the registry up to date. The
 // error is one of the connection.
 func (c *client) refresh(ctx context.Context, l *link) error {
@@ -101,17 +94,13 @@ func (c *client) list(ctx context.Context, session *sdk.ClientSession) (map[stri
 }
 
 // define takes over what a server says of a tool. The hash is of the whole: also
-// of what is cut off, and of hints where there are any.
+// of what is cut off, and of hints that differ from the protocol's defaults.
 func define(t *sdk.Tool) (definition, error) {
 	schema, err := json.Marshal(t.InputSchema) // keys sorted, as it is a map
 	if err != nil {
 		return definition{}, err
 	}
-	var h hints
-	if a := t.Annotations; a != nil {
-		h.Idempotent = a.ReadOnlyHint || a.IdempotentHint
-		h.Destructive = !a.ReadOnlyHint && a.DestructiveHint != nil && *a.DestructiveHint
-	}
+	h := said(t.Annotations)
 	parts := []any{t.Name, t.Description, json.RawMessage(schema)}
 	if h != (hints{}) {
 		parts = append(parts, h)
@@ -202,20 +191,14 @@ func (c *client) tool(d definition) turn.Tool {
 	t := tools.NewRaw(modelName(c.Name, d.name), description, d.schema,
 		func(ctx context.Context, call *tools.Call) (tools.Result, error) { return c.call(ctx, d, call) },
 		tools.PayloadType(TypeResult), tools.Timeout(c.Timeout))
-	t.Global, t.Idempotent, t.Confirm = c.Global, d.Idempotent, c.confirms(d)
+	h := c.counting(d.hints)
+	t.Global, t.Idempotent, t.Effects, t.Untrusted = c.Global, h.ReadOnly || h.Idempotent, !h.ReadOnly, !h.ClosedWorld
+	t.Confirm, _ = c.Asks(d.name, Definition{hints: d.hints})
+	t.Addresses = tools.URLs
 	if t.Run != nil && refers(d.schema) {
 		t.Check = nil
 	}
 	return t
-}
-
-// confirms says whether calls of the tool wait for the user's approval. What the
-// operator says counts more than what the server does.
-func (c *client) confirms(d definition) bool {
-	if c.Confirm == nil {
-		return d.Destructive
-	}
-	return slices.Contains(c.Confirm, tools.GroupAll) || slices.Contains(c.Confirm, d.name)
 }
 
 // refers says whether a schema may refer to a schema.

@@ -61,8 +61,11 @@ type Server struct {
 	Global bool
 	// Confirm names the tools whose calls wait for the user's approval, as the
 	// server names them; tools.GroupAll is all of them, an empty list none. Nil is
-	// those that the server calls destructive.
+	// all but those that a trusted hint calls read-only or not destructive.
 	Confirm []string
+	// TrustHints lets what the server says of its tools count: that they only
+	// read, destroy nothing, may be repeated after a crash, reach nothing outside.
+	TrustHints bool
 	// Timeout bounds one call; 0 is the loop's default.
 	Timeout time.Duration
 }

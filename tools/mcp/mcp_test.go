@@ -32,7 +32,7 @@ func each(t *testing.T, test func(t *testing.T, server mcp.Server)) {
 
 func TestTools(t *testing.T) {
 	each(t, func(t *testing.T, server mcp.Server) {
-		server.Global, server.Timeout = true, 7*time.Second
+		server.Global, server.TrustHints, server.Timeout = true, true, 7*time.Second
 		w := newWorld(t, nil, server)
 		greet, slow := w.tool("srv__greet"), w.tool("srv__slow")
 		if !greet.Idempotent || slow.Idempotent || !greet.Global || greet.Confirm || greet.Timeout != 7*time.Second || greet.PayloadType != mcp.TypeResult {
@@ -50,20 +50,28 @@ func TestTools(t *testing.T) {
 	})
 }
 
+// A tool of which nobody says that it is harmless asks: an absent hint is the
+// protocol's default, and a server's word counts when the operator says so. The
+// operator's own word counts more.
 func TestConfirm(t *testing.T) {
 	all := []string{"greet", "erase", "erase_not", "store", "steps"}
 	for _, tt := range []struct {
 		name          string
+		trust         bool
 		confirm, asks []string
 	}{
-		{"what the server calls destructive", nil, []string{"erase"}},
-		{"all", []string{tools.GroupAll}, all},
-		{"none", []string{}, nil},
-		{"those named and no others", []string{"steps", "store"}, []string{"store", "steps"}},
+		{"nothing said", false, nil, all},
+		{"hints trusted", true, nil, []string{"erase", "steps"}},
+		{"all", false, []string{tools.GroupAll}, all},
+		{"all, hints trusted", true, []string{tools.GroupAll}, all},
+		{"none", false, []string{}, nil},
+		{"none, hints trusted", true, []string{}, nil},
+		{"those named and no others", false, []string{"steps", "store"}, []string{"store", "steps"}},
+		{"those named and no others, hints trusted", true, []string{"greet", "store"}, []string{"greet", "store"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := local(t, "srv")
-			server.Confirm = tt.confirm
+			server.Confirm, server.TrustHints = tt.confirm, tt.trust
 			w := newWorld(t, nil, server)
 			var asks []string
 			for _, name := range all {
@@ -75,6 +83,32 @@ func TestConfirm(t *testing.T) {
 				t.Errorf("tools that ask (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// What else hangs on hints: whether a call may be repeated after a crash, and
+// whether it counts as one with effects, with an answer from outside.
+func TestHintsCountOnlyWhenTrusted(t *testing.T) {
+	type rules struct{ again, effects, outside bool }
+	for _, trust := range []bool{false, true} {
+		server := local(t, "srv")
+		server.TrustHints, server.Confirm = trust, []string{}
+		w := newWorld(t, nil, server)
+		for name, trusted := range map[string]rules{
+			"greet": {true, false, true}, "erase": {false, true, true}, "erase_not": {true, false, true}, "store": {true, true, false}, "steps": {false, true, true},
+		} {
+			want := trusted
+			if !trust {
+				want = rules{false, true, true}
+			}
+			tool := w.tool("srv__" + name)
+			if got := (rules{tool.Idempotent, tool.Effects, tool.Untrusted}); got != want {
+				t.Errorf("%s with trust_hints %t: %+v, want %+v", name, trust, got, want)
+			}
+			if urls := tool.Addresses(json.RawMessage(`{"to":["https://evil.example/?d=1"]}`)); len(urls) != 1 {
+				t.Errorf("%s sends %q", name, urls)
+			}
+		}
 	}
 }
 
@@ -192,7 +226,7 @@ func TestListChanges(t *testing.T) {
 func TestChangedToolIsOffUntilAccepted(t *testing.T) {
 	for _, tt := range []struct{ name, tool, description, after string }{
 		{"description", "fail", "Does something else.", "Does something else."},
-		{"no more called destructive", "erase", "", "The tool erase of the server srv."},
+		{"no more called read-only", "erase_not", "", "The tool erase_not of the server srv."},
 		{"no more called idempotent", "store", "", "The tool store of the server srv."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

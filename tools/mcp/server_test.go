@@ -57,7 +57,7 @@ func newServer() *sdk.Server {
 		return said("Hello " + argument(r, "name"))
 	})
 	for name, hints := range map[string]*sdk.ToolAnnotations{
-		"erase": {DestructiveHint: new(true)}, "erase_not": {DestructiveHint: new(true), ReadOnlyHint: true}, "store": {DestructiveHint: new(false), IdempotentHint: true},
+		"erase": {DestructiveHint: new(true)}, "erase_not": {DestructiveHint: new(true), ReadOnlyHint: true}, "store": {DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 	} {
 		s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(anyObject), Annotations: hints},
 			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("done") })
