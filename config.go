@@ -39,9 +39,12 @@ type Config struct {
 	FetchAllow  []netip.Prefix
 	CORSOrigins []string
 	KeepAlive   time.Duration
-	Timeouts    TimeoutConfig
-	Limits      LimitConfig
-	History     HistoryConfig
+	// DisconnectGrace is how long a run that ends with its reader waits for one to
+	// come back.
+	DisconnectGrace time.Duration
+	Timeouts        TimeoutConfig
+	Limits          LimitConfig
+	History         HistoryConfig
 	// Drain is how long running runs may go on after a stop was asked for.
 	Drain    time.Duration
 	LogLevel slog.Level

@@ -14,6 +14,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
+// noGrace is the setting by which a run ends with its reader, nearly at once.
+const noGrace = "ON_DISCONNECT_GRACE=10ms"
+
 // cancelWithin is how soon a cancel reaches the model.
 const cancelWithin = time.Second
 
@@ -84,6 +87,7 @@ func TestDisconnect(t *testing.T) {
 			t.Run(up.name+" "+mode, func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, testDatabases()[0].fresh(t))
+				w.settings = append(w.settings, noGrace)
 				w.serveHere(seams{})
 				gate := make(chan struct{})
 				k := w.gated("chat", "reject", gate)
@@ -145,6 +149,7 @@ func checkHungUp(t *testing.T, k *talk, run string) {
 func TestDisconnectBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testDatabases()[0].fresh(t))
+	w.settings = append(w.settings, noGrace)
 	w.serveHere(seams{})
 	for n := range 30 {
 		k := w.gated(fmt.Sprintf("chat-%d", n), "reject", make(chan struct{}))
@@ -172,6 +177,7 @@ func TestDisconnectBeforeTheAnswer(t *testing.T) {
 func TestDisconnectOfOneReader(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testDatabases()[0].fresh(t))
+	w.settings = append(w.settings, noGrace)
 	w.serveHere(seams{})
 	gate := make(chan struct{})
 	k := w.gated("chat", "reject", gate)

@@ -65,6 +65,7 @@ var settings = []setting{
 	{"fetch.allow", vars("FETCH_ALLOW"), "", "CIDRs exempt from the public-address and port rules", plain, prefixes(func(c *Config) *prefixList { return &c.FetchAllow })},
 	{"cors_origins", vars("CORS_ORIGINS"), "", "origins that browsers may call from", plain, origins(func(c *Config) *[]string { return &c.CORSOrigins })},
 	{"keepalive", vars("KEEPALIVE"), "15s", "silence on a stream before a comment is sent", plain, duration(func(c *Config) *span { return &c.KeepAlive })},
+	{"on_disconnect_grace", vars("ON_DISCONNECT_GRACE"), "5s", "how long a run with `on_disconnect: cancel` waits for a reader to come back", plain, duration(func(c *Config) *span { return &c.DisconnectGrace })},
 	{"timeouts.model_connect", vars("MODEL_CONNECT_TIMEOUT"), "10s", "connecting to the model", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelConnect })},
 	{"timeouts.model_first_token", vars("MODEL_FIRST_TOKEN_TIMEOUT"), "60s", "until the model's first token", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelFirstToken })},
 	{"timeouts.model_idle", vars("MODEL_IDLE_TIMEOUT"), "60s", "silence of the model in a reply", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelIdle })},

@@ -94,7 +94,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		},
 		Frame: api.AppendChatFrame, Model: defaultModel(c), Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
 		Prices: prices(c), Windows: windows(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
-		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, ApprovalTimeout: c.Timeouts.Approval,
+		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
 		MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
 		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch,
 	}

@@ -96,6 +96,7 @@ func (r *Runs) frames(events []runlog.Event) {
 func (r *Runs) followLive(ctx context.Context, one *run, after int64, idle time.Duration, yield func([]runlog.Event, error) bool) {
 	bell, leave := one.log.subscribe()
 	defer r.left(one, leave)
+	r.absent.end(one)
 	if after < one.log.base { // events of earlier attempts
 		var more bool
 		if after, more = r.replay(ctx, one.id, after, one.log.base, yield); !more {
@@ -150,26 +151,5 @@ func (r *Runs) followBell(ctx context.Context, one *run, after int64, bell <-cha
 			yield(nil, context.Cause(ctx))
 			return
 		}
-	}
-}
-
-// left is called when a reader has gone: a run that is to end with its reader
-// is cancelled, one that has ended is forgotten.
-func (r *Runs) left(one *run, leave func() int) {
-	if leave() > 0 {
-		return
-	}
-	if _, open := one.log.since(one.log.last()); !open {
-		r.forget(one)
-		return
-	}
-	if one.req.OnDisconnect == "cancel" {
-		one.stop(errDisconnect)
-		ctx, cancel := context.WithTimeout(context.Background(), commitWait)
-		defer cancel()
-		if err := r.Store.RequestCancel(ctx, one.id); err != nil {
-			r.Logger.Warn("store a cancel", "run_id", one.id, "error", err)
-		}
-		r.wake(one)
 	}
 }

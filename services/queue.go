@@ -75,6 +75,7 @@ func (r *Runs) claim(ctx context.Context, one *run) {
 // lose forgets a seized run that is not to start here. Its readers come back to
 // where it goes on.
 func (r *Runs) lose(one *run) {
+	r.absent.end(one)
 	r.forget(one)
 	one.stop(nil)
 	one.log.close()

@@ -102,6 +102,7 @@ func (r *Runs) goWork(one *run) {
 
 // ended forgets a run that nobody reads and lets the chat's next one begin.
 func (r *Runs) ended(one *run) {
+	r.absent.end(one)
 	if one.log.readers() == 0 {
 		r.forget(one)
 	}

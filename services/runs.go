@@ -62,6 +62,9 @@ func (noMetrics) StoreBatch(int, time.Duration)  {}
 const (
 	DefaultRunTimeout  = 15 * time.Minute
 	DefaultRunsPerUser = 8
+	// DefaultDisconnectGrace is how long a run that ends with its reader waits for
+	// one to come back.
+	DefaultDisconnectGrace = 5 * time.Second
 	// MaxAttempts is how often a run is taken up before it ends as interrupted. An
 	// attempt that ends while the run waits does not count.
 	MaxAttempts = 3
@@ -126,6 +129,9 @@ type RunsOptions struct {
 	Budget  usage.Budget
 
 	RunTimeout time.Duration
+	// DisconnectGrace is how long a run with on_disconnect cancel goes on without
+	// a reader.
+	DisconnectGrace time.Duration
 	// ApprovalTimeout is how long a call waits for the user or for the page.
 	ApprovalTimeout time.Duration
 	// MakeClientTool makes a tool of the page's; nil takes none.
@@ -157,7 +163,8 @@ type Runs struct {
 	orphans  map[string][]*entry      // runs given up while the database was away, with what it did not take
 	stalled  map[int64]bool           // chats whose queue could not be looked at
 	starting map[string]chan struct{} // Idempotency-Keys of requests that are being started
-	recovery *recovery                // nil once it has been looked again
+	absent   absences
+	recovery *recovery // nil once it has been looked again
 	work     sync.WaitGroup
 	endLoops context.CancelFunc
 	loops    sync.WaitGroup
@@ -173,6 +180,9 @@ func NewRuns(o RunsOptions) *Runs {
 	}
 	if o.RunTimeout == 0 {
 		o.RunTimeout = DefaultRunTimeout
+	}
+	if o.DisconnectGrace == 0 {
+		o.DisconnectGrace = DefaultDisconnectGrace
 	}
 	if o.ApprovalTimeout == 0 {
 		o.ApprovalTimeout = DefaultApprovalTimeout
@@ -370,6 +380,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	case <-finished:
 	case <-ctx.Done():
 	}
+	r.absent.close()
 	r.stop(errShutdown)
 	<-finished
 	r.endLoops()

@@ -1081,7 +1081,8 @@ export interface components {
             /** @description One of the models that the service allows */
             model?: string;
             /**
-             * @description What becomes of the run when the reader goes away
+             * @description What becomes of the run when its last reader goes away. It is cancelled when none has come back within the
+             *     setting `on_disconnect_grace`; a stream, in any dialect, or a websocket takes it over.
              * @default continue
              * @enum {string}
              */
