@@ -48,6 +48,7 @@ type call struct {
 	tool     *turn.Tool
 	input    json.RawMessage
 	fault    string // why it cannot run
+	fits     bool   // its input has been checked before it waits
 	decided  bool   // reason is known
 	reason   schemas.ApprovalReason
 	asked    time.Time    // when it began to wait
@@ -163,7 +164,7 @@ func input(arguments string) (json.RawMessage, error) {
 
 // ready says whether the next call may start now.
 func (b *batch) ready(ctx context.Context) bool {
-	if b.gone || len(b.queue) == 0 {
+	if b.gone || len(b.queue) == 0 || ctx.Err() != nil {
 		return false
 	}
 	if b.awaits(ctx, b.queue[0]) {
@@ -209,7 +210,7 @@ func (b *batch) next(ctx context.Context) {
 		time.AfterFunc(b.opts.Grace, func() { b.finish(c, late, false) })
 	})
 	go func() {
-		result, void := failure("the tool failed unexpectedly"), false
+		result, void := failure(panickedText), false
 		defer func() {
 			if p := recover(); p != nil {
 				b.opts.Logger.ErrorContext(ctx, "tool panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", p, "at", concurrent.PanicPlace())
@@ -224,8 +225,14 @@ func (b *batch) next(ctx context.Context) {
 
 // execute checks the input and runs the tool.
 func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Result) (result turn.Result, void bool) {
-	if why := misfit(c.tool, c.input); why != "" {
-		return failure(why), false
+	if why := b.misfit(ctx, c); why != "" {
+		switch {
+		case ctx.Err() == nil:
+			return failure(why), false
+		case errors.Is(context.Cause(ctx), errToolTimeout):
+			return late, false
+		}
+		return turn.Result{}, true
 	}
 	asked := &turn.Call{
 		ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input),

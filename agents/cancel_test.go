@@ -2,6 +2,7 @@ package agents_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,15 @@ func TestCancelInEachPhase(t *testing.T) {
 		<-time.After(time.Hour)
 		return turn.Result{Text: "too late"}, nil
 	})
+	checks := func(name string, confirm bool) turn.Tool {
+		slow := tool(name, func(context.Context, *turn.Call) (turn.Result, error) { return turn.Result{Text: "ran"}, nil })
+		slow.Confirm = confirm
+		slow.Check = func(json.RawMessage) error {
+			<-time.After(time.Hour)
+			return nil
+		}
+		return slow
+	}
 	finishes := tool("finishes", func(ctx context.Context, _ *turn.Call) (turn.Result, error) {
 		<-ctx.Done()
 		<-time.After(s / 5)
@@ -46,6 +56,13 @@ func TestCancelInEachPhase(t *testing.T) {
 			"call 0", "arguments 0 1 deaf ", `reply "" calls=1 first=0 end_turn`,
 			"start 0 1 deaf {}", "cancelled the user cancelled",
 		}, s + agents.DefaultGrace},
+		{"a slow check before a call", modeltest.Ask("", ask("1", "checks", "")), s, []string{
+			"call 0", "arguments 0 1 checks ", `reply "" calls=1 first=0 end_turn`,
+			"start 0 1 checks {}", "cancelled the user cancelled",
+		}, s},
+		{"a slow check before a wait", modeltest.Ask("", ask("1", "checks_first", "")), s, []string{
+			"call 0", "arguments 0 1 checks_first ", `reply "" calls=1 first=0 end_turn`, "cancelled the user cancelled",
+		}, s},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -57,7 +74,8 @@ func TestCancelInEachPhase(t *testing.T) {
 					time.AfterFunc(tt.at, func() { cancel(errUser) })
 				}
 				begun := time.Now()
-				tools := request(sleeper("slow", time.Hour), sleeper("quick", s/2), deaf, finishes)
+				tools := request(sleeper("slow", time.Hour), sleeper("quick", s/2), deaf, finishes, checks("checks", false), checks("checks_first", true))
+				tools.Await = func(context.Context, *turn.Call) (turn.Verdict, error) { return turn.Verdict{Approved: true}, nil }
 				check(t, run(ctx, agents.New(modeltest.NewScript(tt.reply), agents.Options{}), tools), tt.want...)
 				if took := time.Since(begun); took != tt.took {
 					t.Errorf("took %v, want %v", took, tt.took)

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +12,15 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// errAwaitPanicked ends a wait whose Await panicked.
-var errAwaitPanicked = errors.New("agents: waiting panicked")
+// errAwaitPanicked ends a wait whose Await panicked, errCheckPanicked is the
+// outcome of a check that did.
+var (
+	errAwaitPanicked = errors.New("agents: waiting panicked")
+	errCheckPanicked = errors.New("agents: checking panicked")
+)
+
+// panickedText is what the model reads of a call that panicked.
+const panickedText = "the tool failed unexpectedly"
 
 // answered is the end of a call's wait.
 type answered struct {
@@ -36,8 +42,11 @@ func (b *batch) awaits(ctx context.Context, c *call) bool {
 	if !c.tool.Client && c.reason == "" || c.fault != "" {
 		return false
 	}
-	c.fault = misfit(c.tool, c.input)
-	return c.fault == ""
+	if !c.fits {
+		c.fault = b.misfit(ctx, c)
+		c.fits = c.fault == ""
+	}
+	return c.fits
 }
 
 // decide finds out whether and why the user is asked about the call. A call of
@@ -59,15 +68,35 @@ func (b *batch) decide(ctx context.Context, c *call) {
 	}
 }
 
-// misfit says why a tool cannot take the input; "" is that it can.
-func misfit(t *turn.Tool, input json.RawMessage) string {
-	if t.Check == nil {
+// misfit says why a call's tool cannot take its input; "" is that it can. A
+// check that takes longer than ctx is left behind, and its outcome is nobody's.
+func (b *batch) misfit(ctx context.Context, c *call) string {
+	if c.tool.Check == nil {
 		return ""
 	}
-	if err := t.Check(input); err != nil {
+	checked := make(chan error, 1)
+	go func() {
+		err := errCheckPanicked
+		defer func() {
+			if p := recover(); p != nil {
+				b.opts.Logger.ErrorContext(ctx, "checking panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
+			}
+			checked <- err
+		}()
+		err = c.tool.Check(c.input)
+	}()
+	select {
+	case err := <-checked:
+		switch {
+		case err == nil:
+			return ""
+		case errors.Is(err, errCheckPanicked):
+			return panickedText
+		}
 		return "the tool was not run: its arguments do not fit its schema: " + err.Error()
+	case <-ctx.Done():
+		return "the tool was not run: the answer was stopped while its arguments were checked"
 	}
-	return ""
 }
 
 // wait lets the call at the head of the queue wait, after its ToolWaiting has

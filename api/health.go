@@ -24,7 +24,14 @@ func (s *server) healthz(c echo.Context) error { return c.String(http.StatusOK, 
 func (s *server) readyz(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyWait)
 	defer cancel()
-	err := s.Ready(ctx)
+	ready := make(chan error, 1)
+	go func() { ready <- s.Ready(ctx) }()
+	var err error
+	select {
+	case err = <-ready:
+	case <-ctx.Done(): // a file that another process has locked does not look at the time
+		err = context.Cause(ctx)
+	}
 	if err == nil {
 		return c.String(http.StatusOK, healthy)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/chattray/chattray/schemas/jsonlimit"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -47,7 +48,7 @@ var (
 // the function count ({{count .articles "article"}} gives "3 articles"); when
 // it is empty or fails on a payload, the summary is the type's name in words.
 func NewType(def turn.PayloadDef) (turn.PayloadType, error) {
-	resolved, array, schemaErr := compileSchema(def.Schema)
+	check, array, schemaErr := compileSchema(def.Schema)
 	summary, summaryErr := compileSummary(def.Name, def.Summary)
 	if err := errors.Join(checkDef(def), schemaErr, summaryErr); err != nil {
 		return turn.PayloadType{}, fmt.Errorf("payload type %q: %w", def.Name, err)
@@ -65,7 +66,7 @@ func NewType(def turn.PayloadDef) (turn.PayloadType, error) {
 			if err != nil {
 				return nil, err
 			}
-			return v, resolved.Validate(v)
+			return v, check(v)
 		},
 		Summarize: summary,
 	}, nil
@@ -103,10 +104,14 @@ func checkSize(part, text string, limit int) error {
 	return nil
 }
 
-// compileSchema says also whether the schema wants an array.
-func compileSchema(raw json.RawMessage) (*jsonschema.Resolved, bool, error) {
+// compileSchema returns the check of decoded data, and whether the schema wants an
+// array.
+func compileSchema(raw json.RawMessage) (check func(any) error, array bool, err error) {
 	if err := checkSize("schema", string(raw), maxSchema); err != nil {
 		return nil, false, err
+	}
+	if f := jsonlimit.Measure(raw); f != nil {
+		return nil, false, fmt.Errorf("schema: %w", f)
 	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -115,11 +120,24 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Resolved, bool, error) {
 	if s.Type != "object" && s.Type != "array" {
 		return nil, false, errors.New(`schema: "type" at the root must be "object" or "array"`)
 	}
+	understood, err := json.Marshal(&s)
+	if err != nil {
+		return nil, false, fmt.Errorf("schema: %w", err)
+	}
+	bounds, err := jsonlimit.Read(understood)
+	if err != nil {
+		return nil, false, fmt.Errorf("schema: %w", err)
+	}
 	resolved, err := s.Resolve(nil)
 	if err != nil {
 		return nil, false, fmt.Errorf("schema: %w", err)
 	}
-	return resolved, s.Type == "array", nil
+	return func(v any) error {
+		if err := bounds.Allow(v); err != nil {
+			return err
+		}
+		return resolved.Validate(v)
+	}, s.Type == "array", nil
 }
 
 // compileSummary returns a function that writes one line about decoded data.

@@ -97,7 +97,7 @@ type ClientToolResult struct {
 }
 
 // ClientTool is a tool that the page runs itself. InputSchema is a JSON schema
-// of type object; the model's arguments fit it.
+// of type object, for the model; the page checks the arguments.
 type ClientTool struct {
 	Name        string          `json:"name" validate:"required,max=64,clientid"`
 	Description string          `json:"description" validate:"required,max=4000"`

@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/jsonlimit"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -62,6 +63,7 @@ type Actions struct {
 type compiledAction struct {
 	Action
 	schema *jsonschema.Resolved
+	bounds *jsonlimit.Bounds
 }
 
 var actionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
@@ -72,7 +74,7 @@ func NewActions(list ...Action) (*Actions, error) {
 	a := &Actions{byName: make(map[string]compiledAction)}
 	var errs []error
 	for _, action := range list {
-		resolved, err := compileActionSchema(action.Schema)
+		resolved, bounds, err := compileActionSchema(action.Schema)
 		switch {
 		case !actionName.MatchString(action.Name):
 			err = errors.New("the name must be lower case letters, digits and _ (at most 64)")
@@ -85,7 +87,7 @@ func NewActions(list ...Action) (*Actions, error) {
 			errs = append(errs, fmt.Errorf("action %q: %w", action.Name, err))
 			continue
 		}
-		a.byName[action.Name] = compiledAction{action, resolved}
+		a.byName[action.Name] = compiledAction{action, resolved, bounds}
 		a.names = append(a.names, action.Name)
 	}
 	slices.Sort(a.names)
@@ -95,19 +97,23 @@ func NewActions(list ...Action) (*Actions, error) {
 	return a, nil
 }
 
-func compileActionSchema(raw json.RawMessage) (*jsonschema.Resolved, error) {
+func compileActionSchema(raw json.RawMessage) (*jsonschema.Resolved, *jsonlimit.Bounds, error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
+		return nil, nil, fmt.Errorf("schema: %w", err)
 	}
 	if s.Type != "object" {
-		return nil, errors.New(`schema: "type" must be "object"`)
+		return nil, nil, errors.New(`schema: "type" must be "object"`)
+	}
+	bounds, err := jsonlimit.Read(raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("schema: %w", err)
 	}
 	resolved, err := s.Resolve(nil)
 	if err != nil {
-		return nil, fmt.Errorf("schema: %w", err)
+		return nil, nil, fmt.Errorf("schema: %w", err)
 	}
-	return resolved, nil
+	return resolved, bounds, nil
 }
 
 // Names returns the names in order.
@@ -160,6 +166,9 @@ func (a *Actions) find(call ActionCall) (compiledAction, ActionCall, error) {
 	var v any
 	if err := json.Unmarshal(call.Data, &v); err != nil {
 		return action, call, wrongAction(actionDataPointer, "is no JSON")
+	}
+	if err := action.bounds.Allow(v); err != nil {
+		return action, call, wrongAction(actionDataPointer, err.Error())
 	}
 	if err := action.schema.Validate(v); err != nil {
 		return action, call, wrongAction(actionDataPointer, text.Line(err.Error(), maxPromptPurpose))

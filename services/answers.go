@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/jsonlimit"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -173,7 +174,7 @@ func canonical(raw json.RawMessage) json.RawMessage {
 }
 
 // checkClientTools refuses tools of the page that cannot be offered: those with
-// the name of another one, or without a schema that compiles.
+// the name of another one, or without a schema within the limits.
 func (r *Runs) checkClientTools(req *schemas.ChatRequest, user schemas.User) error {
 	if len(req.ClientTools) == 0 {
 		return nil
@@ -216,8 +217,12 @@ func (r *Runs) clientToolFault(def schemas.ClientTool, taken bool) (field, why s
 	if len(def.InputSchema) == 0 {
 		return "input_schema", "is required"
 	}
-	if _, err := r.MakeClientTool(def); err != nil {
-		return "input_schema", "must be a JSON schema of type object that refers to nothing outside of it"
+	_, err := r.MakeClientTool(def)
+	if at, ok := errors.AsType[*jsonlimit.Fault](err); ok {
+		return "input_schema" + at.Pointer, at.Detail
+	}
+	if err != nil {
+		return "input_schema", "must be a JSON schema of type object"
 	}
 	return "", ""
 }

@@ -71,5 +71,3 @@ func BenchmarkCommitPostgres(b *testing.B) {
 	postgresURL(b)
 	storetest.BenchmarkCommit(b, freshPostgres)
 }
-
-func TestPostgresPooled(t *testing.T) { storetest.RunPooled(t, postgresURL(t)) }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/jsonlimit"
 	"github.com/chattray/chattray/schemas/text"
 )
 
@@ -29,8 +30,9 @@ type arguments struct {
 	raw    json.RawMessage
 	schema *jsonschema.Schema
 	whole  *jsonschema.Resolved
+	bounds *jsonlimit.Bounds
 	// parts are the properties' own schemas, for messages that name the field;
-	// those that refer to other places are checked with the whole.
+	// where the schema has references there are none.
 	parts map[string]*jsonschema.Resolved
 	names []string
 }
@@ -60,13 +62,38 @@ func withoutNull(s *jsonschema.Schema) {
 	}
 }
 
+var errNotObject = errors.New("the schema of its arguments is not of type object")
+
 func compile(s *jsonschema.Schema) (*arguments, error) {
-	if s.Type != "object" {
-		return nil, errors.New("the schema of its arguments is not of type object")
+	raw, err := encoded(s)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := jsonlimit.Read(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of its arguments: %w", err)
 	}
 	whole, err := s.Resolve(nil)
 	if err != nil {
 		return nil, fmt.Errorf("the schema of its arguments: %w", err)
+	}
+	a := &arguments{raw: raw, schema: s, whole: whole, bounds: bounds, parts: map[string]*jsonschema.Resolved{}}
+	for name, p := range s.Properties {
+		if bounds.Refers() {
+			break
+		}
+		if part, err := p.CloneSchemas().Resolve(nil); err == nil {
+			a.parts[name] = part
+		}
+	}
+	a.names = slices.Sorted(maps.Keys(s.Properties))
+	return a, nil
+}
+
+// encoded is the schema of a tool's arguments as models get it.
+func encoded(s *jsonschema.Schema) (json.RawMessage, error) {
+	if s.Type != "object" {
+		return nil, errNotObject
 	}
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -75,14 +102,25 @@ func compile(s *jsonschema.Schema) (*arguments, error) {
 	if len(s.Properties) == 0 { // some model servers insist on the key
 		raw = append(bytes.TrimSuffix(raw, []byte("}")), `,"properties":{}}`...)
 	}
-	a := &arguments{raw: raw, schema: s, whole: whole, parts: map[string]*jsonschema.Resolved{}}
-	for name, p := range s.Properties {
-		if part, err := p.CloneSchemas().Resolve(nil); err == nil {
-			a.parts[name] = part
-		}
+	return raw, nil
+}
+
+// read is the schema of a tool's arguments within the limits of jsonlimit.Measure.
+func read(raw json.RawMessage) (*jsonschema.Schema, error) {
+	if f := jsonlimit.Measure(raw); f != nil {
+		return nil, fmt.Errorf("the schema of its arguments: %w", f)
 	}
-	a.names = slices.Sorted(maps.Keys(s.Properties))
-	return a, nil
+	s := new(jsonschema.Schema)
+	if err := json.Unmarshal(raw, s); err != nil {
+		return nil, fmt.Errorf("the schema of its arguments: %w", err)
+	}
+	return s, nil
+}
+
+// isObject is the check of a tool whose owner checks its arguments.
+func isObject(input json.RawMessage) error {
+	_, err := object(input)
+	return err
 }
 
 // check says what is wrong, all at once, in words that a model can act on. A
@@ -92,9 +130,12 @@ func (a *arguments) check(input json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	if err := a.bounds.Allow(args); err != nil {
+		return misfit{schemas.NewError(schemas.CodeInvalid, "they are too large, or nested too deep, to be checked")}
+	}
 	var wrong []schemas.FieldError
 	add := func(name, detail string) {
-		wrong = append(wrong, schemas.FieldError{Pointer: "/" + pointerEscape(name), Detail: text.Ellipsis(detail, maxShownProblem)})
+		wrong = append(wrong, schemas.FieldError{Pointer: "/" + jsonlimit.Escape(name), Detail: text.Ellipsis(detail, maxShownProblem)})
 	}
 	for _, name := range a.schema.Required {
 		if _, ok := args[name]; !ok {
@@ -271,10 +312,6 @@ func plain(err error) string {
 			return rest
 		}
 	}
-}
-
-func pointerEscape(s string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
 }
 
 // decode reads checked arguments. JSON knows no integers, so 5.0 and 1e3 fit

@@ -122,18 +122,40 @@ func NewText[In any](name, description string, fn func(context.Context, *Call, I
 	}, opts...)
 }
 
-// NewRaw makes a tool whose arguments are described by a JSON schema that comes
-// from elsewhere; fn reads call.Input, which fits it.
+// NewRaw makes a tool whose arguments are described by a JSON schema that the
+// operator wrote; fn reads call.Input, which fits it. The schema has the limits
+// of jsonlimit.Read, and arguments that would take too long to check do not fit.
 func NewRaw(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts ...Option) turn.Tool {
 	d := define(name, description, opts)
 	if fn == nil {
 		return d.broken(errNoFunction)
 	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(schema, &s); err != nil {
+	s, err := read(schema)
+	if err != nil {
 		return d.broken(err)
 	}
-	return d.finish(&s, fn)
+	return d.finish(s, fn)
+}
+
+// NewForeign makes a tool of somebody else's, who also checks its arguments: here
+// they only have to be an object. So a schema that this service did not write is
+// sized up (jsonlimit.Measure) and handed on to the model, and never run.
+func NewForeign(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts ...Option) turn.Tool {
+	d := define(name, description, opts)
+	if fn == nil {
+		return d.broken(errNoFunction)
+	}
+	s, err := read(schema)
+	if err != nil {
+		return d.broken(err)
+	}
+	raw, err := encoded(s)
+	if err != nil {
+		return d.broken(err)
+	}
+	t := d.tool
+	t.InputSchema, t.Check, t.Run = raw, isObject, fn
+	return t
 }
 
 // Text is a result for the model alone.

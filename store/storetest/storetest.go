@@ -104,7 +104,6 @@ var ownTests = map[string]func(t *testing.T, url string){
 	"migrations":       testMigrations,
 	"migrated at once": testMigratedAtOnce,
 	"closed":           testClosed,
-	"ping":             testPing,
 	"segments":         testSegments,
 	"journal":          testJournal,
 	"import":           testImport,

@@ -95,27 +95,41 @@ func TestHostileDescriptions(t *testing.T) {
 	}
 }
 
+// The server checks the arguments of its tools: a schema within the limits is
+// handed to the model as it is and never run, whatever is in it.
 func TestHostileSchemas(t *testing.T) {
-	big := `{"type":"object","description":"` + strings.Repeat("x", mcp.MaxSchema) + `"}`
+	alternatives := strings.TrimSuffix(strings.Repeat(`{"type":"string"},`, 700), ",")
+	doubling := `{"type":"object","$ref":"#/$defs/a0","$defs":{`
+	for i := range 45 {
+		doubling += fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
+	}
+	doubling += `"a45":{}}}`
 	w := newWorld(t, nil, offering(t,
-		foreign("big", "x", big),
-		foreign("pattern", "x", `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`),
+		foreign("big", "x", `{"type":"object","description":"`+strings.Repeat("x", mcp.MaxSchema)+`"}`),
+		foreign("deep", "x", `{"type":"object","not":`+strings.Repeat(`{"not":`, 100)+"{}"+strings.Repeat("}", 101)),
+		foreign("many", "x", `{"type":"object","enum":[`+strings.Repeat("1,", 12_000)+`1]}`),
 		foreign("wrong", "x", `{"type":"object","properties":{"a":{"minimum":"low"}}}`),
 		foreign("elsewhere", "x", `{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:1/schema"}}}`),
+		foreign("itself", "x", `{"type":"object","$ref":"#"}`),
 		foreign("circle", "x", `{"type":"object","allOf":[{"$ref":"#"}]}`),
 		foreign("dynamic", "x", `{"type":"object","$dynamicAnchor":"d","allOf":[{"$dynamicRef":"#d"}]}`),
+		foreign("doubling", "x", doubling),
+		foreign("alternatives", "x", `{"type":"object","properties":{"a":{"items":{"anyOf":[`+alternatives+`]}}}}`),
+		foreign("pattern", "x", `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`),
 		foreign("old", "x", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string"}}}`),
 	))
-	if got, want := w.names(), "srv__circle srv__dynamic srv__old"; got != want {
+	if got, want := w.names(), "srv__alternatives srv__circle srv__doubling srv__dynamic srv__itself srv__old srv__pattern"; got != want {
 		t.Errorf("the tools are %s, want %s", got, want)
 	}
-	for _, name := range []string{"circle", "dynamic"} {
-		if check := w.tool("srv__" + name).Check; check != nil {
-			t.Errorf("%s is checked: %v", name, check(json.RawMessage("{}")))
+	numbers := `{"a":[` + strings.TrimSuffix(strings.Repeat("1,", 10_000), ",") + `]}`
+	for name := range strings.FieldsSeq(w.names()) {
+		check := w.tool(name).Check
+		if err := check(json.RawMessage(numbers)); err != nil {
+			t.Errorf("%s refuses an object: %.100v", name, err)
 		}
-	}
-	if err := w.tool("srv__old").Check(json.RawMessage(`{"a":1}`)); err == nil {
-		t.Error("old: a wrong argument was let through")
+		if err := check(json.RawMessage(`[1]`)); err == nil {
+			t.Errorf("%s takes what is no object", name)
+		}
 	}
 }
 

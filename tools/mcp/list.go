@@ -181,29 +181,21 @@ func (c *client) make(trusted map[string]definition) []turn.Tool {
 	return made
 }
 
-// tool makes one tool. A schema that refers to others is only the model's and
-// the server's business: checking against it may take for ever.
+// tool makes one tool. The server checks the arguments: its schema is for the
+// model, and is never run here.
 func (c *client) tool(d definition) turn.Tool {
 	description := d.description
 	if description == "" {
 		description = "The tool " + d.name + " of the server " + c.Name + "."
 	}
-	t := tools.NewRaw(modelName(c.Name, d.name), description, d.schema,
+	t := tools.NewForeign(modelName(c.Name, d.name), description, d.schema,
 		func(ctx context.Context, call *tools.Call) (tools.Result, error) { return c.call(ctx, d, call) },
 		tools.PayloadType(TypeResult), tools.Timeout(c.Timeout))
 	h := c.counting(d.hints)
 	t.Global, t.Idempotent, t.Effects, t.Untrusted = c.Global, h.ReadOnly || h.Idempotent, !h.ReadOnly, !h.ClosedWorld
 	t.Confirm, _ = c.Asks(d.name, Definition{hints: d.hints})
 	t.Addresses = tools.URLs
-	if t.Run != nil && refers(d.schema) {
-		t.Check = nil
-	}
 	return t
-}
-
-// refers says whether a schema may refer to a schema.
-func refers(schema json.RawMessage) bool {
-	return strings.Contains(string(schema), `Ref"`) || strings.Contains(string(schema), `$ref"`)
 }
 
 // report tells the log about a definition, once.

@@ -38,8 +38,8 @@ func TestTools(t *testing.T) {
 		if !greet.Idempotent || slow.Idempotent || !greet.Global || greet.Confirm || greet.Timeout != 7*time.Second || greet.PayloadType != mcp.TypeResult {
 			t.Errorf("greet is %+v, slow idempotent: %t", greet, slow.Idempotent)
 		}
-		if err := greet.Check(json.RawMessage(`{"name":5}`)); err == nil {
-			t.Error("arguments that do not fit were let through")
+		if err := greet.Check(json.RawMessage(`["name"]`)); err == nil {
+			t.Error("arguments that are no object were let through")
 		}
 		if got := w.text("srv__greet", `{"name":"Una"}`); got != "Hello Una" {
 			t.Errorf("got %q", got)

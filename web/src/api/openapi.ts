@@ -1108,7 +1108,10 @@ export interface components {
             name: string;
             /** @description When to call it and what it gives, for the model */
             description: string;
-            /** @description A JSON schema of type object, of at most 32 KiB; the arguments fit it */
+            /**
+             * @description A JSON schema of type object for the model, of at most 32 KiB, 64 levels and 10,000 values, which refers to nothing
+             *     outside of it. The page checks the arguments: the service only makes sure that they are an object
+             */
             input_schema: unknown;
         };
         /** @description The click on a suggested action that the service handles */

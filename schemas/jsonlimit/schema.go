@@ -1,0 +1,386 @@
+package jsonlimit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"reflect"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+)
+
+// Limits of a schema that is checked here.
+const (
+	// MaxSubschemas is how many schemas it may consist of.
+	MaxSubschemas = 1_000
+	// MaxPasses is how many of them may look at one and the same value, with
+	// references followed, and MaxChain how many in a row.
+	MaxPasses = 2_000
+	MaxChain  = 64
+	// MaxPattern is how long a regular expression may be in bytes, MaxProgram
+	// how many steps it may have once its repetitions are written out.
+	MaxPattern = 1_000
+	MaxProgram = 5_000
+)
+
+// Bounds is what a check against a schema can cost. It never changes and is safe
+// for concurrent use.
+type Bounds struct {
+	root   *schema
+	nodes  map[*schema]*node
+	refers bool
+}
+
+// schema is what of a schema leads to other schemas or costs time.
+type schema struct {
+	ID           string                     `json:"$id"`
+	Dialect      string                     `json:"$schema"`
+	Ref          string                     `json:"$ref"`
+	DynamicRef   string                     `json:"$dynamicRef"`
+	RecursiveRef json.RawMessage            `json:"$recursiveRef"`
+	Anchor       string                     `json:"$anchor"`
+	Dynamic      string                     `json:"$dynamicAnchor"`
+	Defs         map[string]*schema         `json:"$defs"`
+	Definitions  map[string]*schema         `json:"definitions"`
+	Dependencies map[string]json.RawMessage `json:"dependencies"`
+	Enum         json.RawMessage            `json:"enum"`
+	Const        json.RawMessage            `json:"const"`
+	Minimum      json.RawMessage            `json:"minimum"`
+	Maximum      json.RawMessage            `json:"maximum"`
+	Above        json.RawMessage            `json:"exclusiveMinimum"`
+	Below        json.RawMessage            `json:"exclusiveMaximum"`
+	MultipleOf   json.RawMessage            `json:"multipleOf"`
+	Pattern      string                     `json:"pattern"`
+
+	PrefixItems      []*schema       `json:"prefixItems"`
+	Items            json.RawMessage `json:"items"`
+	AdditionalItems  *schema         `json:"additionalItems"`
+	UniqueItems      bool            `json:"uniqueItems"`
+	Contains         *schema         `json:"contains"`
+	UnevaluatedItems *schema         `json:"unevaluatedItems"`
+
+	Required              []string           `json:"required"`
+	Properties            map[string]*schema `json:"properties"`
+	PatternProperties     map[string]*schema `json:"patternProperties"`
+	AdditionalProperties  *schema            `json:"additionalProperties"`
+	PropertyNames         *schema            `json:"propertyNames"`
+	UnevaluatedProperties *schema            `json:"unevaluatedProperties"`
+
+	AllOf            []*schema          `json:"allOf"`
+	AnyOf            []*schema          `json:"anyOf"`
+	OneOf            []*schema          `json:"oneOf"`
+	Not              *schema            `json:"not"`
+	If               *schema            `json:"if"`
+	Then             *schema            `json:"then"`
+	Else             *schema            `json:"else"`
+	DependentSchemas map[string]*schema `json:"dependentSchemas"`
+	ContentSchema    *schema            `json:"contentSchema"`
+
+	// What items and dependencies hold.
+	each      *schema
+	places    []*schema
+	dependent map[string]*schema
+}
+
+// keywords are the names that schema reads. Encoding/json takes any case of them,
+// and a keyword has only its own.
+var keywords = func() map[string]bool {
+	all := make(map[string]bool)
+	for f := range reflect.TypeFor[schema]().Fields() {
+		all[f.Tag.Get("json")] = true
+	}
+	return all
+}()
+
+// UnmarshalJSON also reads true and false, which lead nowhere.
+func (s *schema) UnmarshalJSON(raw []byte) error {
+	if raw[0] != '{' {
+		return nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return err
+	}
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return !keywords[name] })
+	raw, err := json.Marshal(members)
+	if err != nil {
+		return err
+	}
+	type plain schema
+	if err := json.Unmarshal(raw, (*plain)(s)); err != nil {
+		return err
+	}
+	switch {
+	case len(s.Items) == 0:
+	case s.Items[0] == '[':
+		err = json.Unmarshal(s.Items, &s.places)
+	default:
+		err = json.Unmarshal(s.Items, &s.each)
+	}
+	for name, raw := range s.Dependencies {
+		if raw[0] == '[' { // names of properties
+			continue
+		}
+		in := new(schema)
+		err = errors.Join(err, json.Unmarshal(raw, in))
+		if s.dependent == nil {
+			s.dependent = make(map[string]*schema)
+		}
+		s.dependent[name] = in
+	}
+	return err
+}
+
+// node is what is known of one subschema.
+type node struct {
+	ref *schema // what $ref leads to; nil is none
+	// in are the schemas that look at the same value, below those that look at
+	// what is inside of it.
+	in      []*schema
+	program int // of pattern
+	// patterns are the programs of patternProperties, together.
+	patterns int
+	enum     int // bytes of enum and const
+	passes   int // with those in it; 0 is not known yet
+	chain    int
+	visiting bool
+}
+
+// Read sizes up a schema that is to be checked against, as the validator writes
+// it: what the validator understands must be in it under the same names. The
+// schema is within the limits of Measure and of this package; references stay
+// inside of it and do not lead back to where they come from without taking in a
+// part of the value. The error joins what is wrong, with the places.
+func Read(raw json.RawMessage) (*Bounds, error) {
+	if f := Measure(raw); f != nil {
+		return nil, f
+	}
+	s := new(schema)
+	if err := json.Unmarshal(raw, s); err != nil {
+		return nil, err
+	}
+	c := &compiler{root: s, nodes: map[*schema]*node{}, places: map[string]*schema{}}
+	c.collect(s, "")
+	if s.Dialect != "" && !strings.Contains(s.Dialect, "json-schema.org/draft-07/") && !strings.Contains(s.Dialect, "json-schema.org/draft/2020-12/") {
+		c.fail("/$schema", "must be draft-07 or 2020-12")
+	}
+	if len(c.wrong) == 0 {
+		c.resolve()
+	}
+	if len(c.wrong) == 0 {
+		c.measure()
+	}
+	return &Bounds{root: s, nodes: c.nodes, refers: len(c.refs) > 0}, errors.Join(c.wrong...)
+}
+
+// Refers says whether the schema has references: a part of it means nothing then
+// without the rest.
+func (b *Bounds) Refers() bool { return b.refers }
+
+// compiler reads a schema.
+type compiler struct {
+	root   *schema
+	nodes  map[*schema]*node
+	places map[string]*schema // by pointer and by #anchor
+	refs   []reference
+	wrong  []error
+}
+
+// reference is a $ref and where it is.
+type reference struct {
+	from  *schema
+	place string
+}
+
+// maxFaults is how many faults are told.
+const maxFaults = 10
+
+func (c *compiler) fail(place, format string, args ...any) {
+	if len(c.wrong) < maxFaults {
+		c.wrong = append(c.wrong, &Fault{place, fmt.Sprintf(format, args...)})
+	}
+}
+
+// collect finds the subschemas and what they are, but for where references lead.
+func (c *compiler) collect(s *schema, place string) {
+	if s == nil {
+		c.fail(place, "is no schema")
+		return
+	}
+	if len(c.nodes) >= MaxSubschemas {
+		if len(c.nodes) == MaxSubschemas && len(c.wrong) == 0 {
+			c.fail(place, "comes after more than %d subschemas", MaxSubschemas)
+		}
+		return
+	}
+	n := &node{}
+	c.nodes[s], c.places["#"+place] = n, s
+	for _, anchor := range []string{s.Anchor, s.Dynamic} {
+		if anchor != "" {
+			c.places["#"+anchor] = s
+		}
+	}
+	switch {
+	case s.ID != "" && s != c.root:
+		c.fail(place, "has an $id, which only the whole schema may have")
+	case s.DynamicRef != "" || s.RecursiveRef != nil:
+		c.fail(place, "refers with $dynamicRef or $recursiveRef, which are not taken; use $ref")
+	case s.Ref != "":
+		c.refs = append(c.refs, reference{s, place})
+	}
+	n.program = c.pattern(place+"/pattern", s.Pattern)
+	for name := range s.PatternProperties {
+		n.patterns += c.pattern(place+"/patternProperties/"+Escape(name), name)
+	}
+	n.enum = len(s.Enum) + len(s.Const)
+	for _, k := range children(s) {
+		if k.same {
+			n.in = append(n.in, k.schema)
+		}
+		c.collect(k.schema, place+k.step)
+	}
+}
+
+// pattern returns the size of a regular expression once it is compiled.
+func (c *compiler) pattern(place, text string) int {
+	if text == "" {
+		return 0
+	}
+	if len(text) > MaxPattern {
+		c.fail(place, "has %d bytes, at most %d are taken", len(text), MaxPattern)
+		return 0
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		c.fail(place, "is no regular expression: %v", err)
+		return 0
+	}
+	size := written(parsed)
+	if size > MaxProgram {
+		c.fail(place, "is a regular expression of more than %d steps", MaxProgram)
+	}
+	return size
+}
+
+// written is how many steps an expression has with its repetitions written out.
+func written(re *syntax.Regexp) int {
+	size := 1 + len(re.Rune)/2
+	for _, sub := range re.Sub {
+		size = min(size+written(sub), MaxProgram+1)
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1) + 1
+	}
+	return min(size, MaxProgram+1)
+}
+
+// resolve finds where references lead.
+func (c *compiler) resolve() {
+	for _, r := range c.refs {
+		to := c.places[r.from.Ref]
+		if text, err := url.PathUnescape(r.from.Ref); to == nil && err == nil {
+			to = c.places[text]
+		}
+		if to == nil {
+			c.fail(r.place+"/$ref", "leads to no schema inside of this one")
+			continue
+		}
+		n := c.nodes[r.from]
+		n.ref, n.in = to, append(n.in, to)
+	}
+}
+
+// measure finds how many schemas look at one value, and refuses those that would
+// never come to an end or that multiply.
+func (c *compiler) measure() {
+	for s := range c.nodes {
+		c.passes(s)
+	}
+}
+
+func (c *compiler) passes(s *schema) *node {
+	n := c.nodes[s]
+	switch {
+	case n.passes > 0 || len(c.wrong) > 0:
+		return n
+	case n.visiting:
+		c.fail(c.placeOf(s), "refers to itself without taking in a part of the value")
+		return n
+	}
+	n.visiting = true
+	passes, chain := 1, 1
+	for _, in := range n.in {
+		i := c.passes(in)
+		passes, chain = min(passes+i.passes, MaxPasses+1), max(chain, i.chain+1)
+	}
+	n.visiting, n.passes, n.chain = false, passes, chain
+	if len(c.wrong) == 0 && (passes > MaxPasses || chain > MaxChain) {
+		c.fail(c.placeOf(s), "has alternatives and references that multiply: at most %d schemas, %d in a row, may look at one value", MaxPasses, MaxChain)
+	}
+	return n
+}
+
+func (c *compiler) placeOf(s *schema) string {
+	found := ""
+	for place, at := range c.places {
+		if rest := strings.TrimPrefix(place, "#"); at == s && (rest == "" || rest[0] == '/') && (found == "" || rest < found) {
+			found = rest
+		}
+	}
+	return found
+}
+
+// child is a schema inside of another one. Same says that it looks at the same
+// value.
+type child struct {
+	step   string
+	schema *schema
+	same   bool
+}
+
+// children are all schemas right inside of s, in no order.
+func children(s *schema) []child {
+	var list []child
+	one := func(name string, c *schema, same bool) {
+		if c != nil {
+			list = append(list, child{"/" + name, c, same})
+		}
+	}
+	some := func(name string, all []*schema, same bool) {
+		for i, c := range all {
+			list = append(list, child{"/" + name + "/" + strconv.Itoa(i), c, same})
+		}
+	}
+	named := func(name string, all map[string]*schema, same bool) {
+		for key, c := range all {
+			list = append(list, child{"/" + name + "/" + Escape(key), c, same})
+		}
+	}
+	some("allOf", s.AllOf, true)
+	some("anyOf", s.AnyOf, true)
+	some("oneOf", s.OneOf, true)
+	one("not", s.Not, true)
+	one("if", s.If, true)
+	one("then", s.Then, true)
+	one("else", s.Else, true)
+	named("dependentSchemas", s.DependentSchemas, true)
+	named("dependencies", s.dependent, true)
+	named("$defs", s.Defs, false)
+	named("definitions", s.Definitions, false)
+	named("properties", s.Properties, false)
+	named("patternProperties", s.PatternProperties, false)
+	one("additionalProperties", s.AdditionalProperties, false)
+	one("propertyNames", s.PropertyNames, false)
+	one("unevaluatedProperties", s.UnevaluatedProperties, false)
+	some("prefixItems", s.PrefixItems, false)
+	one("items", s.each, false)
+	some("items", s.places, false)
+	one("additionalItems", s.AdditionalItems, false)
+	one("contains", s.Contains, false)
+	one("unevaluatedItems", s.UnevaluatedItems, false)
+	one("contentSchema", s.ContentSchema, false)
+	return list
+}

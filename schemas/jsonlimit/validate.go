@@ -1,0 +1,192 @@
+package jsonlimit
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// Limits of one check.
+const (
+	// MaxValueDepth is how deep a value may be nested.
+	MaxValueDepth = 200
+	// MaxSteps is what a check may cost at most. A step is about a microsecond:
+	// a schema that looks at a value and takes it is one, one that may refuse it
+	// and let others try costs what the reason for that costs to write.
+	MaxSteps = 500_000
+)
+
+// ErrTooMuch is the error of a value that is not checked, as it would take too long.
+var ErrTooMuch = errors.New("is too large or nested too deep to be checked against the schema")
+
+// Allow counts what a check of the value (as encoding/json decodes it, also with
+// int64) could cost. A value that is too much is ErrTooMuch and must not be given
+// to the validator, which cannot be interrupted.
+func (b *Bounds) Allow(v any) error {
+	root, err := weigh(v, 0)
+	if err != nil {
+		return err
+	}
+	w := &walk{nodes: b.nodes, left: MaxSteps}
+	w.visit(b.root, root, false)
+	if w.left < 0 {
+		return ErrTooMuch
+	}
+	return nil
+}
+
+// value is a value with its size in bytes, about.
+type value struct {
+	size    int
+	text    bool
+	items   []*value
+	members map[string]*value
+}
+
+// overhead is the size of a value beside its text.
+const overhead = 8
+
+// weigh measures a value and all in it.
+func weigh(v any, depth int) (*value, error) {
+	if depth > MaxValueDepth {
+		return nil, ErrTooMuch
+	}
+	w := &value{size: overhead}
+	switch v := v.(type) {
+	case string:
+		w.size, w.text = w.size+len(v), true
+	case json.Number:
+		w.size += len(v)
+	case []any:
+		w.items = make([]*value, len(v))
+		for i, item := range v {
+			in, err := weigh(item, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			w.items[i] = in
+			w.size += in.size
+		}
+	case map[string]any:
+		w.members = make(map[string]*value, len(v))
+		for name, member := range v {
+			in, err := weigh(member, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			w.members[name] = in
+			w.size += len(name) + in.size
+		}
+	}
+	return w, nil
+}
+
+// walk goes where the validator would go, if it took nothing for wrong, and
+// counts.
+type walk struct {
+	nodes map[*schema]*node
+	left  int
+}
+
+// Costs in steps, measured on the validator.
+const (
+	refusal         = 10 // to write why a value is refused
+	exactNumber     = 2  // to compare a number with limits
+	bytesPerStep    = 64 // of what such a reason repeats
+	comparedPerStep = 16 // bytes of an enumeration
+	patternFactor   = 50 // pattern steps times bytes of a text in one step
+)
+
+// visit counts what s does with v. Unsure says that others may try v when s
+// refuses it; elsewhere the first refusal ends the check.
+func (w *walk) visit(s *schema, v *value, unsure bool) {
+	n := w.nodes[s]
+	w.left -= 1 + n.enum/comparedPerStep
+	if s.Minimum != nil || s.Maximum != nil || s.Above != nil || s.Below != nil || s.MultipleOf != nil {
+		w.left -= exactNumber
+	}
+	if unsure {
+		w.left -= refusal + (v.size+n.enum)/bytesPerStep
+	}
+	if v.text {
+		w.left -= n.program * v.size / patternFactor
+	}
+	if w.left < 0 {
+		return
+	}
+	if n.ref != nil {
+		w.visit(n.ref, v, unsure)
+	}
+	for _, in := range s.AllOf {
+		w.visit(in, v, unsure)
+	}
+	for _, list := range [][]*schema{s.AnyOf, s.OneOf, {s.Not, s.If}} {
+		w.all(list, v, true)
+	}
+	w.all([]*schema{s.Then, s.Else}, v, unsure)
+	for _, more := range []map[string]*schema{s.DependentSchemas, s.dependent} {
+		for name, in := range more {
+			if v.members[name] != nil {
+				w.visit(in, v, unsure)
+			}
+		}
+	}
+	if v.members != nil {
+		w.object(s, n, v, unsure)
+	}
+	if v.items != nil {
+		w.array(s, v, unsure)
+	}
+}
+
+// all visits those of a list that there are.
+func (w *walk) all(list []*schema, v *value, unsure bool) {
+	for _, in := range list {
+		if in != nil && w.left >= 0 {
+			w.visit(in, v, unsure)
+		}
+	}
+}
+
+func (w *walk) object(s *schema, n *node, v *value, unsure bool) {
+	w.left -= (len(s.Properties) + len(s.Required)) / 4
+	for name, in := range s.Properties {
+		if member := v.members[name]; member != nil && w.left >= 0 {
+			w.visit(in, member, unsure)
+		}
+	}
+	more := []*schema{s.UnevaluatedProperties}
+	for _, in := range s.PatternProperties {
+		more = append(more, in)
+	}
+	for name, member := range v.members {
+		w.left -= n.patterns * (len(name) + overhead) / patternFactor
+		if w.left < 0 {
+			return
+		}
+		if s.AdditionalProperties != nil && s.Properties[name] == nil {
+			w.visit(s.AdditionalProperties, member, unsure)
+		}
+		w.all(more, member, unsure)
+		if s.PropertyNames != nil {
+			w.visit(s.PropertyNames, &value{size: len(name) + overhead, text: true}, unsure)
+		}
+	}
+}
+
+func (w *walk) array(s *schema, v *value, unsure bool) {
+	if s.UniqueItems {
+		w.left -= v.size / comparedPerStep
+	}
+	for i, item := range v.items {
+		if w.left < 0 {
+			return
+		}
+		for _, places := range [][]*schema{s.PrefixItems, s.places} {
+			if i < len(places) {
+				w.visit(places[i], item, unsure)
+			}
+		}
+		w.all([]*schema{s.each, s.AdditionalItems, s.UnevaluatedItems}, item, unsure)
+		w.all([]*schema{s.Contains}, item, true)
+	}
+}
