@@ -117,6 +117,9 @@ type LimitConfig struct {
 	RequestsPerMinute int
 	// OthersPerMinute counts all other requests, and websocket events.
 	OthersPerMinute int
+	// Connections is how many of clients may be open; 0 follows from the
+	// descriptors of the process, see connectionLimit.
+	Connections int
 	// BudgetUSD and BudgetTokens are what a user may use on a day in UTC; 0 is
 	// no limit.
 	BudgetUSD    float64
@@ -160,12 +163,36 @@ func (c Config) FallbackOf(model string) []string {
 	return c.Fallback[slices.Index(c.Fallback, model)+1:]
 }
 
+// leastSecret is the length in bytes under which an HS256 secret can be guessed
+// from a token (RFC 7518, section 3.2).
+const leastSecret = 32
+
+func (c Config) shortSecret() bool {
+	return c.Auth.JWTSecret != "" && len(c.Auth.JWTSecret) < leastSecret
+}
+
+// warnings are what the service starts with all the same; each is one sentence.
+func (c Config) warnings() []string {
+	var found []string
+	if c.shortSecret() {
+		found = append(found, "auth.jwt_secret is short; take 32 random bytes or more")
+	}
+	if (c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != "") && c.Auth.Audience == "" {
+		found = append(found, "auth.audience is not set: every token that the issuer signs for any application is accepted here")
+	}
+	return found
+}
+
 // problems are rules over several settings; each is one sentence.
 func (c Config) problems() []string {
 	var found []string
 	if !c.Authenticated() && !loopback(c.Addr) {
 		found = append(found, "addr: "+c.Addr+" can be reached from other machines and no authentication is configured; "+
 			"set auth.jwt_secret, auth.oidc_issuer or auth.jwks_url, or listen on 127.0.0.1")
+	}
+	if c.shortSecret() && !loopback(c.Addr) {
+		found = append(found, "auth.jwt_secret: is shorter than 32 bytes, so that it can be guessed from a token, and "+c.Addr+
+			" can be reached from other machines; take 32 random bytes, for instance from openssl rand -base64 32")
 	}
 	if c.Auth.JWTSecret != "" && (c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != "") {
 		found = append(found, "auth.jwt_secret: cannot be combined with auth.oidc_issuer or auth.jwks_url")

@@ -233,7 +233,10 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"no host without authentication", []string{"CHATTRAY_ADDR=:80"}, "no authentication is configured"},
 		{"a name without authentication", []string{"CHATTRAY_ADDR=tray.internal:80"}, "no authentication is configured"},
 		{"IPv6 without authentication", []string{"CHATTRAY_ADDR=[::]:80"}, "no authentication is configured"},
-		{"all addresses with a secret", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=s"}, ""},
+		{"all addresses with a secret", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, ""},
+		{"all addresses with a secret that can be guessed", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=secret-of-31-bytes-for-thistest"}, "take 32 random bytes"},
+		{"a name with a secret that can be guessed", []string{"CHATTRAY_ADDR=tray.internal:80", "CHATTRAY_JWT_SECRET=s"}, "take 32 random bytes"},
+		{"a loopback address with a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, ""},
 		{"all addresses with an issuer", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_OIDC_ISSUER=https://id.example"}, ""},
 		{"all addresses with keys", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWKS_URL=https://id.example/keys"}, ""},
 		{"localhost", []string{"CHATTRAY_ADDR=localhost:80"}, ""},
@@ -255,6 +258,51 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 				t.Errorf("error is %v, want one with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		environ []string
+		want    string // empty when there are none
+	}{
+		{"nothing set", nil, ""},
+		{"a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, "auth.jwt_secret is short"},
+		{"a good secret", []string{"CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, ""},
+		{"keys for every application", []string{"CHATTRAY_JWKS_URL=https://id.example/keys"}, "auth.audience is not set"},
+		{"an issuer for every application", []string{"CHATTRAY_OIDC_ISSUER=https://id.example"}, "auth.audience is not set"},
+		{"an issuer for this one", []string{"CHATTRAY_OIDC_ISSUER=https://id.example", "CHATTRAY_AUDIENCE=tray"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, _, err := sources{environ: tt.environ}.load(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(c.warnings(), "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConnectionLimit(t *testing.T) {
+	for _, tt := range []struct {
+		configured, descriptors, want int
+		refused                       string
+	}{
+		{0, 1024, 768, ""},
+		{0, 100, 36, ""},
+		{0, 64, 0, "raise the limit"},
+		{500, 1024, 500, ""},
+		{960, 1024, 960, ""},
+		{961, 1024, 0, "at most 960"},
+		{0, mostDescriptors, 786432, ""},
+	} {
+		got, err := connectionLimit(tt.configured, tt.descriptors)
+		if got != tt.want || (tt.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.refused) {
+			t.Errorf("%d connections with %d descriptors: got %d, %v, want %d, %q", tt.configured, tt.descriptors, got, err, tt.want, tt.refused)
+		}
 	}
 }
 

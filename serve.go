@@ -17,15 +17,11 @@ import (
 // sending spans.
 const lastWords = 5 * time.Second
 
-// shortSecret is the length in bytes under which an HS256 secret can be guessed
-// from a token (RFC 7518, section 3.2).
-const shortSecret = 32
-
 // serve builds the service and answers until ctx ends, then stops in good order.
 func serve(ctx context.Context, c Config, environ []string, stdout io.Writer) error {
 	log := newLogger(stdout, c.LogLevel, c.LogFormat)
-	if len(c.Auth.JWTSecret) > 0 && len(c.Auth.JWTSecret) < shortSecret {
-		log.Warn("auth.jwt_secret is short; take 32 random bytes or more")
+	for _, warning := range c.warnings() {
+		log.Warn(warning)
 	}
 	watch, err := newTelemetry(ctx, environ)
 	if err != nil {
@@ -57,6 +53,11 @@ func (s *service) listen(ctx context.Context, c Config, log *slog.Logger) error 
 // under way have the drain time to finish, the rest is left to the next start.
 // The listener is closed when it returns.
 func (s *service) answer(ctx context.Context, c Config, listener net.Listener, log *slog.Logger) error {
+	limit, err := connectionLimit(c.Limits.Connections, descriptors())
+	if err != nil {
+		s.end(ctx)
+		return errors.Join(err, listener.Close())
+	}
 	if err := s.runs.Recover(ctx); err != nil {
 		s.end(ctx)
 		return errors.Join(err, listener.Close())
@@ -69,6 +70,7 @@ func (s *service) answer(ctx context.Context, c Config, listener net.Listener, l
 	server := api.NewServer(c.Addr, s.handler)
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	log.Info("listening", "url", "http://"+listener.Addr().String(), "version", version(), "demo", c.Demo())
+	listener = api.LimitConnections(server, listener, limit)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	select {
@@ -84,7 +86,7 @@ func (s *service) answer(ctx context.Context, c Config, listener net.Listener, l
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	s.sockets.Shutdown(last)
-	err := server.Shutdown(last)
+	err = server.Shutdown(last)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}

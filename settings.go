@@ -82,6 +82,7 @@ var settings = []setting{
 	{"limits.streams_per_user", vars("MAX_STREAMS_PER_USER"), "32", "open streams; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.StreamsPerUser }, 0, 1_000_000)},
 	{"limits.requests_per_minute", vars("REQUESTS_PER_MINUTE"), "120", "requests that start runs, for each user; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.RequestsPerMinute }, 0, 1_000_000)},
 	{"limits.other_requests_per_minute", vars("OTHER_REQUESTS_PER_MINUTE"), "3000", "all other requests, and websocket events, for each user; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.OthersPerMinute }, 0, 1_000_000)},
+	{"limits.connections", vars("MAX_CONNECTIONS"), "0", "open connections of clients; 0 is three quarters of the files and connections that the process may open (`ulimit -n`)", plain, integer(func(c *Config) *int { return &c.Limits.Connections }, 0, 1_000_000)},
 	{"limits.budget_usd", vars("BUDGET_USD"), "0", "US dollars that a user may spend on models on one day (UTC); 0 is no limit", plain, float(func(c *Config) *float64 { return &c.Limits.BudgetUSD }, 0, 1_000_000)},
 	{"limits.budget_tokens", vars("BUDGET_TOKENS"), "0", "tokens, of prompts and replies, that a user may use on one day (UTC); 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.BudgetTokens }, 0, 1_000_000_000_000)},
 	{"history.budget", vars("HISTORY_BUDGET"), "24000", "tokens of earlier messages in a prompt", plain, integer(func(c *Config) *int { return &c.History.Budget }, 256, 10_000_000)},

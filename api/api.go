@@ -58,7 +58,8 @@ type Options struct {
 	Pages     pages
 	Usage     usage
 	// Ready says why the service cannot take requests: its database is away or
-	// it is about to stop. It is asked for at most readyWait.
+	// it is about to stop. It returns at the end of its context, which is after
+	// readyWait.
 	Ready func(ctx context.Context) error
 	// MCP returns the handler of /mcp for a user; nil is not found. The body has
 	// been read and checked to be a JSON object.

@@ -24,14 +24,7 @@ func (s *server) healthz(c echo.Context) error { return c.String(http.StatusOK, 
 func (s *server) readyz(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyWait)
 	defer cancel()
-	ready := make(chan error, 1)
-	go func() { ready <- s.Ready(ctx) }()
-	var err error
-	select {
-	case err = <-ready:
-	case <-ctx.Done(): // a file that another process has locked does not look at the time
-		err = context.Cause(ctx)
-	}
+	err := s.Ready(ctx)
 	if err == nil {
 		return c.String(http.StatusOK, healthy)
 	}

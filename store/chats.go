@@ -143,7 +143,7 @@ func (s *Store) RenameChat(ctx context.Context, owner string, id int64, title st
 // DeleteChat deletes the owner's chat with all that belongs to it. What its runs
 // write afterwards is fenced.
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
-	err := s.db.write(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx *gorm.DB) error {
 		err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved+
 			" AND run_id IN (SELECT id FROM runs WHERE chat_id = ?)", owner, id).Error
 		if err != nil {
@@ -157,7 +157,7 @@ func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
 
 // change runs a statement that has to find its row.
 func (s *Store) change(ctx context.Context, statement string, args ...any) error {
-	return s.db.write(ctx, func(tx *gorm.DB) error { return found(tx.Exec(statement, args...)) })
+	return s.write(ctx, func(tx *gorm.DB) error { return found(tx.Exec(statement, args...)) })
 }
 
 // found is the error of a statement that has to find its row.

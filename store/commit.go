@@ -37,6 +37,7 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	})
 	switch {
 	case err == nil:
+		s.room.found()
 		s.journal.rows.Add(1)
 		s.journal.bytes.Add(int64(b.noted))
 		b.report()

@@ -93,7 +93,7 @@ func (r *documentBlockRow) block() schemas.Block {
 // CreateDocument makes a document. An id that the owner uses for another one is
 // schemas.ErrTaken.
 func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error) {
-	err := s.db.write(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx *gorm.DB) error {
 		made, err := makeDocument(tx, owner, &d)
 		if err == nil && !made {
 			return schemas.ErrTaken
@@ -240,7 +240,7 @@ type change struct {
 // changeDocument locks the document for fn. Create, when not nil, is made when
 // there is none.
 func (s *Store) changeDocument(ctx context.Context, owner, id string, create *record.NewDocument, fn func(d *change) error) error {
-	return s.db.write(ctx, func(tx *gorm.DB) error {
+	return s.write(ctx, func(tx *gorm.DB) error {
 		if create != nil {
 			if _, err := makeDocument(tx, owner, create); err != nil {
 				return err

@@ -156,7 +156,7 @@ func oneBlock(tx *gorm.DB, owner, id string) (schemas.Block, error) {
 // changeBlock locks the document that the block is in. A block that is in none
 // is schemas.ErrNotFound.
 func (s *Store) changeBlock(ctx context.Context, owner, id string, match record.Match, fn func(d *change, h *head) error) error {
-	return s.db.write(ctx, func(tx *gorm.DB) error {
+	return s.write(ctx, func(tx *gorm.DB) error {
 		var document string
 		err := tx.Raw("SELECT document_id FROM blocks WHERE owner = ? AND id = ? AND document_id IS NOT NULL", owner, id).Row().Scan(&document)
 		if err != nil {

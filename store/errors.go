@@ -37,6 +37,9 @@ func (s *Store) fault(operation string, err error) error {
 	if errors.Is(err, schemas.ErrNotFound) {
 		return err
 	}
+	if full(err) {
+		s.room.ran()
+	}
 	return fmt.Errorf("store: %s: %w", operation, translate(err))
 }
 
@@ -76,10 +79,35 @@ func away(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
+// full says whether err means that there is no room on the disk.
+func full(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "53100"
+	}
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code()&0xff == sqlite3.SQLITE_FULL || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// readOnly says whether err means that the database takes no writes at all.
+func readOnly(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == "25006"
+	}
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && slices.Contains([]int{sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}, lite.Code()&0xff)
+}
+
+// locked says whether err means that another process has locked the file.
+func locked(err error) bool {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
 // awayStates begin the codes of Postgres that mean it: connection exception,
-// insufficient resources, operator intervention (shutdown, starting up), system
-// error, and a server that has become read-only.
-var awayStates = []string{"08", "53", "57P", "58", "25006"}
+// insufficient resources, operator intervention (shutdown, starting up), a
+// statement or a transaction beyond its time, system error, and a server that has
+// become read-only.
+var awayStates = []string{"08", "53", "57P", "57014", "25P03", "58", "25006"}
 
 // awayCodes are SQLite's.
 var awayCodes = []int{
@@ -87,9 +115,22 @@ var awayCodes = []int{
 	sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
 }
 
-var awayErrors = []error{
-	context.DeadlineExceeded, driver.ErrBadConn, sql.ErrConnDone, net.ErrClosed, io.EOF, io.ErrUnexpectedEOF,
-	os.ErrDeadlineExceeded, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.ENOSPC,
+var awayErrors = append([]error{context.DeadlineExceeded, os.ErrDeadlineExceeded, syscall.ECONNREFUSED, syscall.ENOSPC}, endedErrors...)
+
+// ended says whether err means that a connection which there was has ended, so
+// that another one may do. FATAL is what Postgres calls an error that ends it.
+func ended(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return false
+	}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Severity == "FATAL" || pg.SeverityUnlocalized == "FATAL" || pg.SeverityUnlocalized == "PANIC"
+	}
+	return slices.ContainsFunc(endedErrors, func(e error) bool { return errors.Is(err, e) }) || pgconn.SafeToRetry(err)
+}
+
+var endedErrors = []error{
+	driver.ErrBadConn, sql.ErrConnDone, net.ErrClosed, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE,
 }
 
 // notText says whether err is Postgres' refusal of a parameter that is no text

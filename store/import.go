@@ -44,7 +44,7 @@ func (s *Store) Import(ctx context.Context, from io.Reader) (Counts, error) {
 		return Counts{}, schemas.NewError(schemas.CodeTooLarge, "the data to import are too large")
 	}
 	var counts Counts
-	err = s.db.write(ctx, func(tx *gorm.DB) (err error) {
+	err = s.db.load(ctx, func(tx *gorm.DB) (err error) {
 		if counts, err = importLines(tx, data); err != nil {
 			return err
 		}

@@ -244,7 +244,7 @@ type attemptKey struct {
 func (s *Store) tidy(ctx context.Context) error {
 	s.journal.rows.Store(0)
 	s.journal.bytes.Store(0)
-	err := s.db.batch(ctx, func(tx session) error {
+	err := s.batch(ctx, func(ctx context.Context, tx session) error {
 		found, err := s.takeJournal(ctx, tx)
 		if err != nil || len(found) == 0 {
 			return err

@@ -61,7 +61,7 @@ func (s *Store) MCPTools(ctx context.Context) ([]record.MCPTool, error) {
 func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MCPTool) ([]record.MCPTool, error) {
 	known, err := mcpTools(s.read(ctx), server)
 	if err == nil && len(mcpNews(server, known, seen)) > 0 {
-		err = s.db.write(ctx, func(tx *gorm.DB) (err error) {
+		err = s.write(ctx, func(tx *gorm.DB) (err error) {
 			if known, err = mcpTools(tx.Clauses(s.db.rowLock()...), server); err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MC
 // is unknown, or has no change, is schemas.ErrNotFound.
 func (s *Store) AcceptMCPTools(ctx context.Context, server, tool string) ([]record.MCPTool, error) {
 	var accepted []record.MCPTool
-	err := s.db.write(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx *gorm.DB) error {
 		accepted = nil
 		rows, err := mcpTools(tx.Clauses(s.db.rowLock()...), server)
 		if err != nil {

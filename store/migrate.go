@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"path"
@@ -54,7 +55,7 @@ func (d *sqliteDB) migrations(ctx context.Context) (steps []Migration, err error
 
 // withProvider gives fn a provider on connections of its own.
 func (d *sqliteDB) withProvider(logs *slog.Logger, fn func(p *goose.Provider) error) (err error) {
-	db, err := sql.Open("sqlite", sqliteDSN(d.path, sqliteWriteCache))
+	db, err := sql.Open("sqlite", sqliteDSN(d.path, sqliteWriteCache, sqliteBusy))
 	if err != nil {
 		return err
 	}
@@ -67,30 +68,75 @@ func (d *sqliteDB) withProvider(logs *slog.Logger, fn func(p *goose.Provider) er
 	return fn(p)
 }
 
-// migrate holds an advisory lock on the schema that the tables are in; waiting
-// for it ends with the context.
+// Limits of migrations on Postgres.
+const (
+	// migrationWait bounds the wait for another process that migrates; it is
+	// looked for each migrationLook.
+	migrationWait, migrationLook = 10 * time.Minute, 100 * time.Millisecond
+	// migrationConns are a connection with the lock and one that migrates.
+	migrationConns = 2
+	// migrationConnect bounds the wait for the second one.
+	migrationConnect = 5 * time.Second
+	// migrationLock sets these locks apart from those of other programs.
+	migrationLock = 0x63747261
+)
+
+// migrate holds a lock on the schema that the tables are in. The lock belongs to
+// a transaction: it ends with the transaction, also behind a pooler that gives
+// each transaction another server connection. Migrations have all the time that
+// they need.
 func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error) {
-	conn, err := d.pool.Conn(ctx)
+	pool := openPool(newPostgresConnector(d.config, 0, 0, logs), migrationConns)
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	lock, err := lockMigrations(ctx, pool, logs)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1, hashtext(current_schema()))", migrationLock); err != nil {
-		return err
+	defer func() { _ = lock.Rollback() }() // it has changed nothing
+	second, cancel := context.WithTimeout(ctx, migrationConnect)
+	defer cancel()
+	if err := pool.PingContext(second); err != nil {
+		return fmt.Errorf("migrations need %d connections at once; behind PgBouncer raise default_pool_size, or migrate past it: %w", migrationConns, err)
 	}
-	defer func() {
-		_, unlocked := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1, hashtext(current_schema()))", migrationLock)
-		err = errors.Join(err, unlocked)
-	}()
-	p, err := provider(goose.DialectPostgres, d.pool, logs)
+	p, err := provider(goose.DialectPostgres, pool, logs)
 	if err != nil {
 		return err
 	}
 	return up(ctx, p)
 }
 
-// migrationLock sets these locks apart from those of other programs.
-const migrationLock = 0x63747261
+// lockMigrations begins a transaction that has the lock. Who waits for it holds
+// no connection of a pooler, which the one that migrates may need.
+func lockMigrations(ctx context.Context, pool *sql.DB, logs *slog.Logger) (*sql.Tx, error) {
+	for since, told := time.Now(), false; ; {
+		tx, err := pool.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		var locked bool
+		if _, err = tx.ExecContext(ctx, unbounded); err == nil {
+			err = tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1, hashtext(coalesce(current_schema(), '')))", migrationLock).Scan(&locked)
+		}
+		if locked && err == nil {
+			return tx, nil
+		}
+		if err = errors.Join(err, tx.Rollback()); err != nil {
+			return nil, err
+		}
+		if time.Since(since) > migrationWait {
+			return nil, fmt.Errorf("another process has been migrating the database for %v", migrationWait)
+		}
+		if !told {
+			logs.Info("another process migrates the database; waiting for it")
+			told = true
+		}
+		select {
+		case <-time.After(migrationLook):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
 
 func (d *postgresDB) migrations(ctx context.Context) ([]Migration, error) {
 	p, err := provider(goose.DialectPostgres, d.pool, nil)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,22 +23,24 @@ const (
 	postgresConnect  = 10 * time.Second
 	postgresIdle     = 5 * time.Minute
 	postgresRollback = 5 * time.Second
-	// postgresConns is the least that works: a migration holds a lock on one
-	// connection while it uses another.
-	postgresConns = 2
-	// postgresTries bounds how often a batch is begun.
+	// postgresTries bounds how often a transaction is begun that others are in
+	// the way of.
 	postgresTries = 4
 )
 
 // postgresDB is a Postgres database.
 type postgresDB struct {
-	pool *sql.DB
-	gorm *gorm.DB
+	config    *pgx.ConnConfig
+	connector *postgresConnector
+	conns     int
+	pool      *sql.DB
+	// reads and writes are handles on the pool.
+	reads, writes *gorm.DB
 	// texts are the statements in Postgres' own words.
 	texts sync.Map
 }
 
-func openPostgres(ctx context.Context, url string, conns int) (*postgresDB, error) {
+func openPostgres(ctx context.Context, url string, conns int, logs *slog.Logger) (*postgresDB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("the url of the database cannot be read") // pgx repeats the url
@@ -45,50 +48,86 @@ func openPostgres(ctx context.Context, url string, conns int) (*postgresDB, erro
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = postgresConnect
 	}
-	d := &postgresDB{pool: stdlib.OpenDB(*config)}
-	d.pool.SetMaxOpenConns(max(conns, postgresConns))
-	d.pool.SetMaxIdleConns(max(conns, postgresConns))
-	d.pool.SetConnMaxIdleTime(postgresIdle)
+	d := &postgresDB{config: config, conns: conns, connector: newPostgresConnector(config, postgresStatement, postgresIdleTx, logs)}
+	d.pool = openPool(d.connector, conns)
 	if err := d.pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, d.pool.Close())
 	}
-	if d.gorm, err = gorm.Open(postgres.New(postgres.Config{Conn: d.pool}), gormConfig()); err != nil {
+	// Of a pool whose connections have all ended, the last try makes a new one.
+	reads := &readPool{ConnPool: d.pool, tries: conns + 1}
+	if d.reads, err = gorm.Open(postgres.New(postgres.Config{Conn: reads}), gormConfig()); err == nil {
+		d.writes, err = gorm.Open(postgres.New(postgres.Config{Conn: d.pool}), gormConfig())
+	}
+	if err != nil {
 		return nil, errors.Join(err, d.pool.Close())
 	}
 	return d, nil
 }
 
-func (d *postgresDB) read() *gorm.DB { return d.gorm }
+func (d *postgresDB) read() *gorm.DB { return d.reads }
 
 func (d *postgresDB) contains(column string) string { return column + ` ILIKE ? ESCAPE '\'` }
+
+// check leaves it to the server.
+func (d *postgresDB) check() error { return nil }
 
 func (d *postgresDB) close() error { return d.pool.Close() }
 
 func (d *postgresDB) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	var err error
-	for range postgresTries {
-		if err = d.gorm.WithContext(ctx).Transaction(fn); !again(err) {
-			break
-		}
-	}
-	return err
+	return d.transaction(ctx, bounded, fn)
+}
+
+func (d *postgresDB) load(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return d.transaction(ctx, unbounded, fn)
+}
+
+// transaction runs fn in a transaction that the statement first gives its limits.
+func (d *postgresDB) transaction(ctx context.Context, limits string, fn func(tx *gorm.DB) error) error {
+	return d.repeat(ctx, func() (committing bool, err error) {
+		err = d.writes.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if limits != bounded || d.connector.pooled.Load() {
+				if err := tx.Exec(limits).Error; err != nil {
+					return err
+				}
+			}
+			err := fn(tx)
+			committing = err == nil
+			return err
+		})
+		return committing, err
+	})
 }
 
 // batch runs fn in a transaction whose statements are sent together where
-// nothing has to be known in between. It begins anew when another transaction
-// was in the way, and when a connection turns out to be dead before COMMIT.
+// nothing has to be known in between.
 func (d *postgresDB) batch(ctx context.Context, fn func(tx session) error) error {
-	var err error
-	for range postgresTries {
+	return d.repeat(ctx, func() (committing bool, err error) {
 		tx := &postgresTx{texts: &d.texts}
-		if err = d.try(ctx, tx, fn); err == nil {
-			return nil
+		if d.connector.pooled.Load() {
+			tx.limits = bounded
 		}
-		if !again(err) && (tx.committing || !away(err) || ctx.Err() != nil) {
+		err = d.try(ctx, tx, fn)
+		return tx.committing, err
+	})
+}
+
+// repeat runs a transaction again when another one was in its way, and over
+// another connection when its own had ended before COMMIT was sent: then nothing
+// of it is applied.
+func (d *postgresDB) repeat(ctx context.Context, run func() (committing bool, err error)) error {
+	for conflicts, ends := 1, 1; ; {
+		committing, err := run()
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case again(err) && conflicts < postgresTries:
+			conflicts++
+		case !committing && ended(err) && ends <= d.conns:
+			ends++
+		default:
 			return err
 		}
 	}
-	return err
 }
 
 func (d *postgresDB) try(ctx context.Context, tx *postgresTx, fn func(tx session) error) (err error) {
@@ -110,8 +149,11 @@ func (d *postgresDB) try(ctx context.Context, tx *postgresTx, fn func(tx session
 // postgresTx is a transaction; its statements wait in queue until an answer is
 // needed.
 type postgresTx struct {
-	conn       *pgx.Conn
-	texts      *sync.Map
+	conn  *pgx.Conn
+	texts *sync.Map
+	// limits is the statement that gives the transaction its limits, where the
+	// connection does not.
+	limits     string
 	queue      pgx.Batch
 	committing bool
 }
@@ -124,6 +166,9 @@ func (t *postgresTx) run(ctx context.Context, fn func(tx session) error) error {
 		}
 	}()
 	t.queue.Queue("BEGIN")
+	if t.limits != "" {
+		t.queue.Queue(t.limits)
+	}
 	if err := fn(t); err != nil {
 		return err
 	}

@@ -71,3 +71,5 @@ func BenchmarkCommitPostgres(b *testing.B) {
 	postgresURL(b)
 	storetest.BenchmarkCommit(b, freshPostgres)
 }
+
+func TestPostgresPooled(t *testing.T) { storetest.RunPooled(t, postgresURL(t)) }

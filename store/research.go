@@ -138,7 +138,7 @@ func (s *Store) Stream(ctx context.Context, id int64) (schemas.Stream, error) {
 func (s *Store) UpdateStream(ctx context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error) {
 	var changed schemas.Stream
 	var refused error
-	err := s.db.write(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx *gorm.DB) error {
 		var row streamRow
 		if err := tx.Clauses(s.db.rowLock()...).Where("id = ?", id).Take(&row).Error; err != nil {
 			return err

@@ -93,7 +93,7 @@ func (s *Store) Claim(ctx context.Context, id string, attempt int) error {
 			return s.fault("tidy the journal", err)
 		}
 	}
-	return s.fault("claim", s.db.batch(ctx, func(tx session) error { return claim(ctx, tx, id, attempt) }))
+	return s.fault("claim", s.batch(ctx, func(ctx context.Context, tx session) error { return claim(ctx, tx, id, attempt) }))
 }
 
 func claim(ctx context.Context, tx session, id string, attempt int) error {
@@ -148,7 +148,7 @@ func (s *Store) RequestCancel(ctx context.Context, id string) error {
 	if err := s.runExists(ctx, id); err != nil {
 		return s.fault("request cancel", err)
 	}
-	return s.fault("request cancel", s.db.write(ctx, func(tx *gorm.DB) error {
+	return s.fault("request cancel", s.write(ctx, func(tx *gorm.DB) error {
 		return tx.Exec("UPDATE runs SET cancel_requested = ? WHERE id = ? AND "+openStates, true, id).Error
 	}))
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +19,9 @@ import (
 
 // Limits of SQLite.
 const (
-	// sqliteBusy is how long a statement waits for another process's lock.
-	sqliteBusy = "10000" // ms
+	// sqliteBusy is how long another process's lock is waited for; a transaction
+	// looks at its context each sqliteLook.
+	sqliteBusy, sqliteLook = 10 * time.Second, 100 * time.Millisecond
 	// sqliteCache bounds the page cache of a connection.
 	sqliteReadCache, sqliteWriteCache = "-2000", "-16000" // KiB
 	// sqliteCheckpoint is how many pages the write-ahead log may have before
@@ -33,6 +35,7 @@ const (
 // sqliteDB is a database file: a pool of readers and one writer.
 type sqliteDB struct {
 	path    string
+	file    sqliteFile
 	readers *sql.DB
 	reads   *gorm.DB
 	writers *sql.DB
@@ -64,14 +67,17 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	}
 	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 	d.turn <- struct{}{}
-	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache)); err != nil {
+	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache, sqliteLook)); err != nil {
 		return nil, err
 	}
 	d.writers.SetMaxOpenConns(1)
 	if err := d.writers.PingContext(ctx); err != nil { // makes the file, in WAL mode, before it is read
 		return nil, errors.Join(err, d.writers.Close())
 	}
-	if d.readers, err = sql.Open("sqlite", sqliteDSN(path, sqliteReadCache)+"&_pragma=query_only(1)"); err != nil {
+	if d.file.opened, err = os.Stat(path); err != nil {
+		return nil, errors.Join(err, d.writers.Close())
+	}
+	if d.readers, err = sql.Open("sqlite", sqliteDSN(path, sqliteReadCache, sqliteBusy)+"&_pragma=query_only(1)"); err != nil {
 		return nil, errors.Join(err, d.writers.Close())
 	}
 	d.readers.SetMaxOpenConns(conns)
@@ -81,13 +87,14 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	if d.reads, err = gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: d.readers}, config); err != nil {
 		return nil, errors.Join(err, d.readers.Close(), d.writers.Close())
 	}
+	d.reads.Statement.ConnPool = &readPool{ConnPool: d.reads.Statement.ConnPool, tries: 1, aside: true}
 	return d, nil
 }
 
 // sqliteDSN asks for durable commits and enforced references.
-func sqliteDSN(path, cache string) string {
+func sqliteDSN(path, cache string, busy time.Duration) string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(" + sqliteBusy + ")", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
+		"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"cache_size(" + cache + ")", "wal_autocheckpoint(" + sqliteCheckpoint + ")", "temp_store(MEMORY)",
 	}}
 	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + q.Encode()
@@ -109,6 +116,10 @@ func (d *sqliteDB) close() error {
 
 func (d *sqliteDB) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return d.transaction(ctx, func(w *sqliteWriter) error { return fn(w.gorm.WithContext(ctx)) })
+}
+
+func (d *sqliteDB) load(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	return d.write(ctx, fn)
 }
 
 func (d *sqliteDB) batch(ctx context.Context, fn func(tx session) error) error {
@@ -137,8 +148,8 @@ func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) err
 		}
 		d.turn <- struct{}{}
 	}()
-	if err := d.writer.run(ctx, "BEGIN IMMEDIATE"); err != nil {
-		d.check(err)
+	if err := d.begin(ctx); err != nil {
+		d.giveUp(err)
 		return err
 	}
 	begun = true
@@ -152,6 +163,17 @@ func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) err
 	return nil
 }
 
+// begin waits for the lock of another process for a time, and no longer than the
+// context allows: the driver does not look at it while it waits.
+func (d *sqliteDB) begin(ctx context.Context) error {
+	for since := time.Now(); ; {
+		err := d.writer.run(ctx, "BEGIN IMMEDIATE")
+		if !locked(err) || time.Since(since) > sqliteBusy {
+			return err
+		}
+	}
+}
+
 // rollback ends a transaction that failed; some failures have ended it already.
 func (d *sqliteDB) rollback(ctx context.Context) {
 	if err := d.writer.run(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
@@ -159,8 +181,8 @@ func (d *sqliteDB) rollback(ctx context.Context) {
 	}
 }
 
-// check gives up a broken connection.
-func (d *sqliteDB) check(err error) {
+// giveUp drops a broken connection.
+func (d *sqliteDB) giveUp(err error) {
 	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) {
 		d.drop()
 	}
@@ -176,6 +198,7 @@ func (d *sqliteDB) drop() {
 	}
 	_ = d.writer.conn.Close()
 	d.writer = nil
+	d.file.forgetLog()
 }
 
 func (d *sqliteDB) connect(ctx context.Context) error {

@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -43,7 +44,17 @@ type Options struct {
 	// Conns bounds the connections; 0 is DefaultSQLiteConns or
 	// DefaultPostgresConns. SQLite has one more, for writing.
 	Conns int
+	// ReadTimeout bounds a read, from asking for a connection to its last row;
+	// 0 is DefaultReadTimeout. A change has changeTimes as long.
+	ReadTimeout time.Duration
 }
+
+// DefaultReadTimeout is how long a read may take.
+const DefaultReadTimeout = 5 * time.Second
+
+// changeTimes is how much longer than a read a change may take: a deep deletion
+// is slow, and cannot be done in parts.
+const changeTimes = 3
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
@@ -51,17 +62,25 @@ type Store struct {
 	logs    *slog.Logger
 	journal journalSize
 	closed  atomic.Bool
+	// readTime bounds a read.
+	readTime time.Duration
+	probe    probe
+	room     roomMemory
 }
 
 // database is what differs between the databases.
 type database interface {
 	// read returns a handle for reading.
 	read() *gorm.DB
-	// write runs fn in a transaction.
+	// write runs fn in a transaction. Like that of batch it may be run again:
+	// when another transaction was in its way, or its connection had ended.
 	write(ctx context.Context, fn func(tx *gorm.DB) error) error
-	// batch runs fn in a transaction on the fast path; fn may be run again
-	// when the database asks for it.
+	// load is a write that the server gives all the time that it needs.
+	load(ctx context.Context, fn func(tx *gorm.DB) error) error
+	// batch runs fn in a transaction on the fast path.
 	batch(ctx context.Context, fn func(tx session) error) error
+	// check says what can be seen of the database without asking it.
+	check() error
 	migrate(ctx context.Context, logs *slog.Logger) error
 	migrations(ctx context.Context) ([]Migration, error)
 	// searchArticles narrows tx to the articles with all or some of the words,
@@ -105,14 +124,14 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	case "sqlite":
 		db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, DefaultSQLiteConns))
 	case "postgres", "postgresql":
-		db, err = openPostgres(ctx, url, cmp.Or(opts.Conns, DefaultPostgresConns))
+		db, err = openPostgres(ctx, url, cmp.Or(opts.Conns, DefaultPostgresConns), logs)
 	default:
 		return nil, errors.New("store: a database url begins with sqlite: or postgres://")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: open: %w", translate(err))
 	}
-	s := &Store{db: db, logs: logs}
+	s := &Store{db: db, logs: logs, readTime: cmp.Or(opts.ReadTimeout, DefaultReadTimeout)}
 	s.journal.rows.Store(journalRows)
 	if opts.NoMigrate {
 		return s, nil
@@ -132,22 +151,33 @@ func (s *Store) Close() error {
 	return s.db.close()
 }
 
-// Ping says whether the database answers and takes writes. It changes nothing.
-func (s *Store) Ping(ctx context.Context) error {
-	return s.fault("ping", s.db.batch(ctx, func(tx session) error { return tx.each(ctx, deleteNothing, [][]any{nil}) }))
-}
-
-// deleteNothing is refused by a database that has become read-only; no run has
-// this id.
-const deleteNothing = "DELETE FROM runs WHERE id = ''"
-
 // Empty says whether there are no research data yet.
 func (s *Store) Empty(ctx context.Context) (bool, error) {
 	n, err := number(s.read(ctx), "SELECT (SELECT COUNT(*) FROM streams) + (SELECT COUNT(*) FROM reports)")
 	return n == 0, s.fault("empty", err)
 }
 
-func (s *Store) read(ctx context.Context) *gorm.DB { return s.db.read().WithContext(ctx) }
+// read returns a handle whose reads end within the time that a read has.
+func (s *Store) read(ctx context.Context) *gorm.DB {
+	ctx, cancel := context.WithTimeout(ctx, s.readTime) //nolint:gosec // the caller's context or the time ends it: a handle is not told when it was used last
+	_ = cancel
+	return s.db.read().WithContext(ctx)
+}
+
+// write runs fn in a transaction that ends within the time that a change has; fn
+// may be run again from its start.
+func (s *Store) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimes*s.readTime)
+	defer cancel()
+	return s.db.write(ctx, fn)
+}
+
+// batch is write on the fast path.
+func (s *Store) batch(ctx context.Context, fn func(ctx context.Context, tx session) error) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimes*s.readTime)
+	defer cancel()
+	return s.db.batch(ctx, func(tx session) error { return fn(ctx, tx) })
+}
 
 // gormConfig is for a handle whose transactions are ours.
 func gormConfig() *gorm.Config {

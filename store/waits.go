@@ -69,7 +69,7 @@ func (s *Store) Waits(ctx context.Context, runID string) ([]record.Wait, error) 
 // answer, if there was one. A call that never waited is schemas.ErrNotFound; one
 // without an answer whose run has ended is record.ErrEnded.
 func (s *Store) AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error) {
-	err := s.db.batch(ctx, func(tx session) error { return giveAnswer(ctx, tx, &answer) })
+	err := s.batch(ctx, func(ctx context.Context, tx session) error { return giveAnswer(ctx, tx, &answer) })
 	if err != nil {
 		return record.Wait{}, s.fault("answer a wait", err)
 	}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"net"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 
@@ -26,6 +26,8 @@ func RunRemote(t *testing.T, fresh func(t testing.TB) string) {
 		"connections ended":        testConnectionsEnded,
 		"outcome of a commit lost": testLostCommit,
 		"server read-only":         testReadOnly,
+		"server that hangs":        testServerHangs,
+		"server full":              testServerFull,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,39 +55,109 @@ func testOutOfReach(t *testing.T, url string) {
 	equal(t, "messages", f.messages(g.Run.ConversationID, false), []string{"q", "a", "q2", "a2"})
 }
 
-// testConnectionsEnded ends the connections on the server, as an operator does:
-// a commit goes over another one, and a read says at most that the database is
-// away.
+// testConnectionsEnded ends all connections on the server, as an operator does:
+// what comes next goes over another one, also where the pool is full of ended
+// ones and each was used just now.
 func testConnectionsEnded(t *testing.T, url string) {
 	way := newWire(t, url)
 	f := newFixture(t, open(t, way.url))
 	g := f.turn("q", "a")
+	id := g.Run.ConversationID
+	_, err := f.store.CreateDocument(t.Context(), f.owner, record.NewDocument{ID: "d", Title: "0"})
+	must(t, err)
+	_, err = f.store.Import(t.Context(), strings.NewReader(`{"kind":"stream","stream_id":1,"name":"n"}`))
+	must(t, err)
 	admin, err := sql.Open("pgx", url)
 	must(t, err)
 	t.Cleanup(func() { must(t, admin.Close()) })
-	terminate := func() {
+	used := func() {
 		t.Helper()
-		var n int
-		const statement = "SELECT COUNT(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE application_name = $1"
-		must(t, admin.QueryRowContext(t.Context(), statement, way.name).Scan(&n))
-		if n == 0 {
-			t.Fatal("there was no connection to end")
+		var wg sync.WaitGroup
+		for range 2 * store.DefaultPostgresConns {
+			wg.Go(func() {
+				if _, err := f.store.Chat(t.Context(), f.owner, id); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for ended, n := 0, 1; n > 0; ended += n { // the pool may be opening another one
+			const statement = "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1"
+			must(t, admin.QueryRowContext(t.Context(), statement, way.name).Scan(&n))
+			if ended+n == 0 {
+				t.Fatal("there was no connection to end")
+			}
 		}
 	}
-	for range 5 {
-		terminate()
-		w := f.begin("x", key("c"))
-		f.mustCommit(w)
-		f.mustCommit(f.finish(w, "y"))
-		terminate()
-		if _, err := f.store.Chat(t.Context(), f.owner, g.Run.ConversationID); err != nil && !errors.Is(err, record.ErrUnavailable) {
-			t.Errorf("read: %v", err)
+	for name, call := range map[string]func() error{
+		"commit": func() error {
+			w := f.begin("x", key("c"))
+			f.mustCommit(w)
+			return f.store.Commit(t.Context(), []*record.Write{f.finish(w, "y")})
+		},
+		"read":      func() error { _, err := f.store.Chat(t.Context(), f.owner, id); return err },
+		"long read": func() error { _, err := f.store.Document(t.Context(), f.owner, "d"); return err },
+		"change":    func() error { _, err := f.store.RenameChat(t.Context(), f.owner, id, "t"); return err },
+		"document": func() error {
+			_, err := f.store.RenameDocument(t.Context(), f.owner, "d", newID(), nil)
+			return err
+		},
+		"new document": func() error {
+			_, err := f.store.CreateDocument(t.Context(), f.owner, record.NewDocument{ID: newID()})
+			return err
+		},
+		"stream": func() error {
+			_, err := f.store.UpdateStream(t.Context(), 1, func(s *schemas.Stream) error { s.Name += "."; return nil })
+			return err
+		},
+		"ping": func() error { return f.store.Ping(t.Context()) },
+	} {
+		for range 3 {
+			used()
+			if err := call(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
-		must(t, f.store.Ping(t.Context()))
 	}
 	chat, err := f.store.ChatByKey(t.Context(), f.owner, "c")
 	must(t, err)
-	equal(t, "number of messages", len(f.messages(chat.ConversationID, false)), 10)
+	equal(t, "number of messages", len(f.messages(chat.ConversationID, false)), 6)
+	stream, err := f.store.Stream(t.Context(), 1)
+	must(t, err)
+	equal(t, "name of the stream", stream.Name, "n...")
+}
+
+// testServerHangs asks a server that takes what it is told and does not answer.
+func testServerHangs(t *testing.T, url string) {
+	way := newWire(t, url)
+	s, err := store.Open(t.Context(), way.url, store.Options{ReadTimeout: shortRead, Conns: 2})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	f := newFixture(t, s)
+	g := f.turn("q", "a")
+	release := way.hang()
+	holdsNothing(t, s, f.owner, g)
+	release()
+	eventuallyWorks(t, s, f.owner, g)
+}
+
+// testServerFull is a server whose disk has no room for a write: readiness says
+// so, although a small write would find some.
+func testServerFull(t *testing.T, url string) {
+	way := newWire(t, url)
+	f := newFixture(t, open(t, way.url))
+	admin, err := sql.Open("pgx", url)
+	must(t, err)
+	t.Cleanup(func() { must(t, admin.Close()) })
+	for _, statement := range []string{
+		"CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = 'disk_full'; END $$",
+		"CREATE TRIGGER no_room BEFORE INSERT ON runs FOR EACH ROW EXECUTE FUNCTION no_room()",
+	} {
+		_, err := admin.ExecContext(t.Context(), statement)
+		must(t, err)
+	}
+	fails(t, "commit", f.store.Commit(t.Context(), []*record.Write{f.begin("q")}), record.ErrUnavailable)
+	unready(t, f.store, "the disk of the database is full")
 }
 
 // testLostCommit loses the server's word that a transaction was committed: the
@@ -121,7 +193,7 @@ func testReadOnly(t *testing.T, url string) {
 	s, err := store.Open(t.Context(), url+"&default_transaction_read_only=on", store.Options{NoMigrate: true})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	fails(t, "ping", s.Ping(t.Context()), record.ErrUnavailable)
+	unready(t, s, "the database is read-only")
 	_, err = s.Run(t.Context(), g.Run.ID)
 	must(t, err)
 }
@@ -136,6 +208,7 @@ type wire struct {
 	listener net.Listener
 	conns    map[net.Conn]bool
 	losing   bool
+	hung     chan struct{} // closed when answers are carried again; nil is now
 	done     sync.WaitGroup
 	t        testing.TB
 }
@@ -147,7 +220,10 @@ func newWire(t testing.TB, to string) *wire {
 	w.network, w.address = pgconn.NetworkAddress(config.Host, config.Port)
 	w.restore()
 	w.listen = w.listener.Addr().String()
-	q := url.Values{"sslmode": {"disable"}, "search_path": {config.RuntimeParams["search_path"]}, "application_name": {w.name}, "connect_timeout": {"5"}}
+	q := url.Values{"sslmode": {"disable"}, "application_name": {w.name}, "connect_timeout": {"5"}}
+	if path, ok := config.RuntimeParams["search_path"]; ok {
+		q.Set("search_path", path)
+	}
 	u := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: w.listen, Path: config.Database, RawQuery: q.Encode()}
 	w.url = u.String()
 	t.Cleanup(w.cut)
@@ -196,8 +272,31 @@ func (w *wire) loseCommit() {
 	w.losing = true
 }
 
-// loses says whether the bytes from the server are to be lost.
+// hang carries no more answers until release is called.
+func (w *wire) hang() (release func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	hung := make(chan struct{})
+	w.hung = hung
+	release = sync.OnceFunc(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.hung = nil
+		close(hung)
+	})
+	w.t.Cleanup(release)
+	return release
+}
+
+// loses says whether the bytes from the server are to be lost, once they may
+// be carried.
 func (w *wire) loses(from []byte) bool {
+	w.mu.Lock()
+	hung := w.hung
+	w.mu.Unlock()
+	if hung != nil {
+		<-hung
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.losing || !bytes.Contains(from, []byte("COMMIT\x00")) {

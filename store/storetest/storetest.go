@@ -104,6 +104,7 @@ var ownTests = map[string]func(t *testing.T, url string){
 	"migrations":       testMigrations,
 	"migrated at once": testMigratedAtOnce,
 	"closed":           testClosed,
+	"ping":             testPing,
 	"segments":         testSegments,
 	"journal":          testJournal,
 	"import":           testImport,

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"container/list"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// LimitConnections returns a listener for the server that lets at most limit
+// connections be open; the server must have no ConnState of its own. While all
+// are taken, the next one waits, and the one that has been idle for longest
+// between two requests is closed for it; those after it wait in the kernel.
+func LimitConnections(server *http.Server, l net.Listener, limit int) net.Listener {
+	c := &connections{Listener: l, limit: limit, idle: list.New(), places: map[net.Conn]*list.Element{}}
+	c.room.L = &c.mu
+	server.ConnState = c.changed
+	return c
+}
+
+type connections struct {
+	net.Listener
+	limit int
+
+	mu      sync.Mutex
+	room    sync.Cond // a connection has closed, or the listener
+	open    int
+	closed  bool
+	waiting bool                       // a connection for which there is no room
+	idle    *list.List                 // of net.Conn, the longest idle first
+	places  map[net.Conn]*list.Element // in idle
+}
+
+// Accept waits for a connection, and then for room.
+func (c *connections) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = true
+	for c.open >= c.limit && !c.closed {
+		if !c.shed() {
+			c.room.Wait()
+		}
+	}
+	c.waiting = false
+	if c.closed {
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+	c.open++
+	return &countedConn{Conn: conn, release: sync.OnceFunc(c.release)}, nil
+}
+
+// Close ends the wait of Accept too.
+func (c *connections) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.room.Broadcast()
+	c.mu.Unlock()
+	return c.Listener.Close()
+}
+
+func (c *connections) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open--
+	c.room.Broadcast()
+}
+
+// shed closes the connection that has been idle for longest, if there is one.
+// The lock is held, but not while it closes.
+func (c *connections) shed() bool {
+	first := c.idle.Front()
+	if first == nil {
+		return false
+	}
+	conn := c.idle.Remove(first).(net.Conn)
+	delete(c.places, conn)
+	c.mu.Unlock()
+	_ = conn.Close()
+	c.mu.Lock()
+	return true
+}
+
+// changed keeps the list of idle connections.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if place := c.places[conn]; place != nil {
+		c.idle.Remove(place)
+		delete(c.places, conn)
+	}
+	if state == http.StateIdle {
+		c.places[conn] = c.idle.PushBack(conn)
+		if c.waiting {
+			c.room.Broadcast()
+		}
+	}
+}
+
+// countedConn is a connection that counts until it is closed.
+type countedConn struct {
+	net.Conn
+	release func()
+}
+
+// NetConn returns the connection below.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
+
+// Close closes the connection and makes room.
+func (c *countedConn) Close() error {
+	defer c.release()
+	return c.Conn.Close()
+}

@@ -1,0 +1,146 @@
+package api_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/api"
+)
+
+// limitedServer answers /wait when told to and everything else at once, over at
+// most limit connections.
+func limitedServer(t *testing.T, limit int) (addr string, answer chan struct{}, entered chan struct{}, listener net.Listener) {
+	t.Helper()
+	answer, entered = make(chan struct{}), make(chan struct{}, 100)
+	server := api.NewServer("", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/wait" {
+			entered <- struct{}{}
+			<-answer
+		}
+	}))
+	below, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener = api.LimitConnections(server, below, limit)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		_ = server.Close() // the listener may be closed already
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			t.Errorf("the server ended with %v", err)
+		}
+	})
+	return below.Addr().String(), answer, entered, listener
+}
+
+// request sends one request over a connection and returns the connection.
+func request(t *testing.T, addr, path string) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func answered(t *testing.T, conn net.Conn) {
+	t.Helper()
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/", nil)
+	res, err := http.ReadResponse(bufio.NewReader(conn), req)
+	if err != nil {
+		t.Fatalf("no answer: %v", err)
+	}
+	_ = res.Body.Close()
+}
+
+// TestConnectionsAreLimited shows that one more connection waits until another
+// ends, and is answered then.
+func TestConnectionsAreLimited(t *testing.T) {
+	addr, answer, entered, _ := limitedServer(t, 2)
+	first, second := request(t, addr, "/wait"), request(t, addr, "/wait")
+	<-entered
+	<-entered
+	third := request(t, addr, "/wait")
+	answer <- struct{}{} // one of the two is idle now, and makes room
+	<-entered
+	close(answer)
+	for _, conn := range []net.Conn{first, second, third} {
+		answered(t, conn)
+	}
+}
+
+// TestIdleConnectionsMakeRoom shows that connections which nobody uses keep
+// nobody out, the longest idle going first.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
+	addr, _, _, _ := limitedServer(t, 2)
+	var all []net.Conn
+	for range 20 {
+		conn := request(t, addr, "/")
+		answered(t, conn)
+		all = append(all, conn)
+	}
+	for i, conn := range all[:18] {
+		if n, err := conn.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+			t.Errorf("connection %d is still open: %v", i, err)
+		}
+	}
+}
+
+// TestWaitingConnectionsEndWithTheListener shows that Accept returns although
+// there is no room.
+func TestWaitingConnectionsEndWithTheListener(t *testing.T) {
+	addr, answer, entered, listener := limitedServer(t, 1)
+	request(t, addr, "/wait")
+	<-entered
+	waits := request(t, addr, "/wait")
+	defer close(answer)
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(waits); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the connection waits on: %v", err)
+	}
+}
+
+// TestLimitedConnectionsKeepTheirSocket shows that the server finds the socket
+// below, whose buffer it bounds.
+func TestLimitedConnectionsKeepTheirSocket(t *testing.T) {
+	below, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := api.LimitConnections(api.NewServer("", http.NotFoundHandler()), below, 1)
+	defer func() { _ = listener.Close() }()
+	go func() {
+		if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", below.Addr().String()); err == nil {
+			defer func() { _ = conn.Close() }()
+			_, _ = conn.Read(make([]byte, 1))
+		}
+	}()
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	inner, ok := conn.(interface{ NetConn() net.Conn })
+	if !ok {
+		t.Fatalf("%T hides its socket", conn)
+	}
+	if _, ok := inner.NetConn().(*net.TCPConn); !ok {
+		t.Errorf("below is %T", inner.NetConn())
+	}
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Limits of Ping.
+const (
+	// pingTime bounds a probe.
+	pingTime = 2 * time.Second
+	// pingFresh is how long the answer of a probe counts.
+	pingFresh = time.Second
+	// roomTime is how long a write that found no room on the disk counts: a
+	// smaller one may find some.
+	roomTime = 30 * time.Second
+)
+
+// probe is the question whether the database works, asked for all who want to
+// know.
+type probe struct {
+	mu sync.Mutex
+	// underWay is closed at the end of the probe that is under way; nil is none.
+	underWay chan struct{}
+	began    time.Time
+	err      error
+}
+
+// Ping says whether the database answers, and stores what it is given: a row is
+// written and deleted again. The error is a schemas.Error that says what is
+// wrong, with record.ErrUnavailable in its tree. Calls share a probe, of which at
+// most one is under way; its answer counts for a second, so that Ping may be
+// called often and by many.
+func (s *Store) Ping(ctx context.Context) error {
+	if s.closed.Load() {
+		return s.fault("ping", errClosed)
+	}
+	p := &s.probe
+	p.mu.Lock()
+	if p.underWay == nil {
+		if !p.began.IsZero() && time.Since(p.began) < pingFresh {
+			defer p.mu.Unlock()
+			return p.err
+		}
+		p.began, p.underWay = time.Now(), make(chan struct{})
+		go s.runProbe(context.WithoutCancel(ctx))
+	}
+	underWay, left := p.underWay, time.Until(p.began.Add(pingTime))
+	p.mu.Unlock()
+	// A disk that hangs holds the probe for as long as it hangs.
+	late := time.NewTimer(left)
+	defer late.Stop()
+	select {
+	case <-underWay:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.err
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return unwell("the database does not answer", context.DeadlineExceeded)
+}
+
+func (s *Store) runProbe(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	err := s.works(ctx)
+	p := &s.probe
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = err
+	close(p.underWay)
+	p.underWay = nil
+}
+
+// works is one probe.
+func (s *Store) works(ctx context.Context) error {
+	if err := s.db.check(); err != nil {
+		return err
+	}
+	if s.room.short() {
+		return unwell("the disk of the database is full", errors.New("a write found no room"))
+	}
+	err := s.db.batch(ctx, func(tx session) error {
+		var rows [][]any
+		err := tx.query(ctx, probeInsert, [][]any{{[]byte{0}}}, func(row scanner) error {
+			var n int64
+			err := row.Scan(&n)
+			rows = append(rows, []any{n})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return tx.each(ctx, probeDelete, rows)
+	})
+	switch {
+	case err == nil:
+		return nil
+	case full(err):
+		return unwell("the disk of the database is full", err)
+	case readOnly(err):
+		return unwell("the database is read-only", err)
+	case locked(err):
+		return unwell("the database file is locked by another process", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return unwell("the database does not answer", err)
+	default:
+		return unwell("the database is not available", err)
+	}
+}
+
+// What a probe writes: a row of the journal, gone before anybody can see it.
+const (
+	probeInsert = `INSERT INTO journal (data) VALUES (?) RETURNING n`
+	probeDelete = `DELETE FROM journal WHERE n = ?`
+)
+
+// unwell is what Ping says.
+func unwell(message string, cause error) error {
+	return schemas.NewError(schemas.CodeStoreUnavailable, message).Because(fmt.Errorf("store: ping: %w: %w", record.ErrUnavailable, cause))
+}
+
+// roomMemory remembers the last write that found no room on the disk, until one
+// finds it.
+type roomMemory struct{ at atomic.Int64 }
+
+func (m *roomMemory) ran() { m.at.Store(time.Now().UnixNano()) }
+
+func (m *roomMemory) found() {
+	if m.at.Load() != 0 {
+		m.at.Store(0)
+	}
+}
+
+func (m *roomMemory) short() bool {
+	at := m.at.Load()
+	return at != 0 && time.Since(time.Unix(0, at)) < roomTime
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// sqliteRoom is the least room in bytes on the disk of a database file.
+const sqliteRoom = 1 << 20
+
+// sqliteFile is what was seen of a database's files. They are never opened to
+// look at them: closing a file ends the locks that the process has on it.
+type sqliteFile struct {
+	opened fs.FileInfo
+
+	mu sync.Mutex
+	// log is the write-ahead log, once it was seen.
+	log fs.FileInfo
+}
+
+// forgetLog is called when the last connection may have been closed: with it the
+// write-ahead log goes.
+func (f *sqliteFile) forgetLog() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.log = nil
+}
+
+// check says what has become of the files under the paths where they were
+// opened: what is written to a deleted file is lost.
+func (d *sqliteDB) check() error {
+	if err := same(d.path, d.file.opened, "the database file"); err != nil {
+		return err
+	}
+	f := &d.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.log == nil {
+		f.log, _ = os.Stat(d.path + "-wal") // there is one from the first write on
+	} else if err := same(d.path+"-wal", f.log, "the write-ahead log of the database"); err != nil {
+		return err
+	}
+	if err := mayWrite(d.path); err != nil {
+		return unwell("the database file is read-only", err)
+	}
+	if free, known := freeSpace(filepath.Dir(d.path)); known && free < sqliteRoom {
+		return unwell("the disk of the database is full", errors.New("there is no room"))
+	}
+	return nil
+}
+
+// same says what has become of a file that was opened.
+func same(path string, opened fs.FileInfo, name string) error {
+	now, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return unwell(name+" was deleted while it is in use", err)
+	case err != nil:
+		return unwell(name+" cannot be reached", err)
+	case !os.SameFile(now, opened):
+		return unwell(name+" was replaced by another one while it is in use", errors.New("it is another file"))
+	case now.Mode().Perm()&0o222 == 0:
+		return unwell(name+" is read-only", fs.ErrPermission)
+	}
+	return nil
+}

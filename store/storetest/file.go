@@ -1,0 +1,148 @@
+package storetest
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+)
+
+// RunFile holds SQLite against what can happen to its file. fresh returns the
+// url of a database that is empty; lock locks the file as another process does:
+// for its readers too, or only for those who write.
+func RunFile(t *testing.T, fresh func(t testing.TB) string, lock func(t *testing.T, path string, readers bool) (release func())) {
+	t.Run("files", func(t *testing.T) { testFiles(t, fresh) })
+	t.Run("locked", func(t *testing.T) {
+		t.Parallel()
+		testLocked(t, fresh(t), func(path string) func() { return lock(t, path, true) })
+	})
+	t.Run("locked for writing", func(t *testing.T) {
+		t.Parallel()
+		testLockedForWriting(t, fresh(t), func(path string) func() { return lock(t, path, false) })
+	})
+}
+
+func pathOf(url string) string { return strings.TrimPrefix(url, "sqlite:") }
+
+// testFiles deletes, replaces and protects the files of a database in use; each
+// time readiness was asked for before, and says which it is.
+func testFiles(t *testing.T, fresh func(t testing.TB) string) {
+	replace := func(path string) error {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+			return err
+		}
+		return os.Rename(path+".new", path)
+	}
+	for _, tt := range []struct {
+		name, message string
+		do            func(path string) error
+	}{
+		{"deleted", "the database file was deleted while it is in use", os.Remove},
+		{"replaced", "the database file was replaced by another one while it is in use", replace},
+		{"folder gone", "the database file was deleted while it is in use", func(path string) error {
+			return os.Rename(filepath.Dir(path), filepath.Dir(path)+" elsewhere")
+		}},
+		{"read-only", "the database file is read-only", func(path string) error { return os.Chmod(path, 0o400) }},
+		{"log deleted", "the write-ahead log of the database was deleted while it is in use", func(path string) error { return os.Remove(path + "-wal") }},
+		{"log replaced", "the write-ahead log of the database was replaced by another one while it is in use", func(path string) error { return replace(path + "-wal") }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				url := fresh(t)
+				s := open(t, url)
+				newFixture(t, s).turn("q", "a")
+				must(t, s.Ping(t.Context()))
+				<-time.After(time.Minute)
+				must(t, s.Ping(t.Context()))
+				must(t, tt.do(pathOf(url)))
+				<-time.After(time.Minute)
+				unready(t, s, tt.message)
+			})
+		})
+	}
+}
+
+// testLocked asks of a file on which another process has every lock.
+func testLocked(t *testing.T, url string, lock func(path string) func()) {
+	s, err := store.Open(t.Context(), url, store.Options{ReadTimeout: shortRead})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	f := newFixture(t, s)
+	g := f.turn("q", "a")
+	release := lock(pathOf(url))
+	unready(t, s, "the database does not answer")
+	holdsNothing(t, s, f.owner, g)
+	release()
+	eventuallyWorks(t, s, f.owner, g)
+}
+
+// testLockedForWriting asks of a file in which another process writes: reads go
+// on, changes end within their time.
+func testLockedForWriting(t *testing.T, url string, lock func(path string) func()) {
+	s, err := store.Open(t.Context(), url, store.Options{ReadTimeout: shortRead})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	f := newFixture(t, s)
+	g := f.turn("q", "a")
+	release := lock(pathOf(url))
+	_, err = s.Chat(t.Context(), f.owner, g.Run.ConversationID)
+	must(t, err)
+	began := time.Now()
+	_, err = s.RenameChat(t.Context(), f.owner, g.Run.ConversationID, "t")
+	fails(t, "change", err, record.ErrUnavailable)
+	if took := time.Since(began); took > 8*time.Second { // a fixed wait was 10 s
+		t.Errorf("the change took %v", took)
+	}
+	release()
+	eventuallyWorks(t, s, f.owner, g)
+}
+
+// RunFullDisk holds SQLite against a disk without room. fill takes the room of
+// the disk but for so many bytes.
+func RunFullDisk(t *testing.T, url string, fill func(left int64) error) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, url)
+		f := newFixture(t, s)
+		f.turn("q", "a")
+		must(t, s.Ping(t.Context()))
+
+		must(t, fill(0))
+		<-time.After(time.Minute)
+		unready(t, s, "the disk of the database is full")
+
+		// There is room for a small write, and there was none for a large one.
+		must(t, fill(2<<20))
+		<-time.After(time.Minute)
+		must(t, s.Ping(t.Context()))
+		large := f.begin("q")
+		large.Begin.Run.Request = json.RawMessage(`"` + noise(4<<20) + `"`)
+		fails(t, "a large write", s.Commit(t.Context(), []*record.Write{large}), record.ErrUnavailable)
+		must(t, fill(2<<20))
+		<-time.After(5 * time.Second)
+		unready(t, s, "the disk of the database is full")
+
+		// It is forgotten with a write that finds room, or after a time.
+		f.turn("q", "a")
+		<-time.After(5 * time.Second)
+		must(t, s.Ping(t.Context()))
+	})
+}
+
+// noise is text that cannot be packed.
+func noise(n int) string {
+	random := make([]byte, n/2)
+	_, _ = rand.Read(random) // it does not fail
+	return hex.EncodeToString(random)
+}

@@ -1,0 +1,183 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/chattray/chattray/store"
+)
+
+// StartPooler starts PgBouncer in transaction mode before the server of a url,
+// with so many connections to each database, and returns the url through it. It
+// ends with the test.
+func StartPooler(t testing.TB, server string, conns int) string {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		t.Skip("no pgbouncer: install Debian's package pgbouncer, as .ci/setup does")
+	}
+	config, err := pgx.ParseConfig(server)
+	must(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	port := listener.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // of a TCP listener
+	must(t, listener.Close())
+	file := filepath.Join(t.TempDir(), "pgbouncer.ini")
+	must(t, os.WriteFile(file, fmt.Appendf(nil, `[databases]
+* = host=%s port=%d user=%s password='%s'
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = %d
+max_client_conn = 500
+`, config.Host, config.Port, config.User, strings.ReplaceAll(config.Password, "'", "''"), port, conns), 0o600))
+	args := []string{file}
+	if os.Geteuid() == 0 {
+		args = append([]string{"-u", "nobody"}, args...) // it refuses to be root
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("pgbouncer: %s", said.String()[max(0, said.Len()-2000):])
+		}
+	})
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: fmt.Sprintf("127.0.0.1:%d", port),
+		Path: "/" + config.Database, RawQuery: "sslmode=disable",
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(hangs); ; <-tick.C {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", u.Host)
+		if err == nil {
+			_ = conn.Close()
+			return u.String()
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("pgbouncer does not listen: %v", err)
+		}
+	}
+}
+
+// FreshDatabase makes an empty database on a server, which goes with the test,
+// and returns its url there.
+func FreshDatabase(t testing.TB, server string) string {
+	t.Helper()
+	name := "test_" + newID()
+	admin := func(ctx context.Context, statement string) {
+		conn, err := pgx.Connect(ctx, server)
+		must(t, err)
+		_, err = conn.Exec(ctx, statement)
+		must(t, err)
+		must(t, conn.Close(ctx))
+	}
+	name = strings.ReplaceAll(name, "-", "")
+	admin(t.Context(), "CREATE DATABASE "+name)
+	t.Cleanup(func() { admin(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)") })
+	return Elsewhere(t, server, name)
+}
+
+// Elsewhere is the url of another database under the address of a url.
+func Elsewhere(t testing.TB, address, database string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	must(t, err)
+	u.Path = "/" + database
+	return u.String()
+}
+
+// RunPooled holds Postgres behind PgBouncer against the suite of all databases,
+// and against what only goes wrong there.
+func RunPooled(t *testing.T, server string) {
+	pooled := StartPooler(t, server, 20)
+	fresh := func(t testing.TB) string { return through(t, pooled, FreshDatabase(t, server)) }
+	t.Run("suite", func(t *testing.T) { Run(t, fresh) })
+	t.Run("migrations", func(t *testing.T) {
+		for range 3 {
+			url := FreshDatabase(t, server)
+			testMigratedAtOnce(t, through(t, pooled, url))
+			noLocks(t, url)
+		}
+	})
+	t.Run("one connection", func(t *testing.T) {
+		t.Parallel()
+		narrow := StartPooler(t, server, 1)
+		testOneConnection(t, through(t, narrow, FreshDatabase(t, server)))
+	})
+	t.Run("comes later", func(t *testing.T) { testPoolerComesLater(t, server, pooled) })
+}
+
+// through is the url of a database through a pooler.
+func through(t testing.TB, pooled, database string) string {
+	t.Helper()
+	u, err := url.Parse(database)
+	must(t, err)
+	return Elsewhere(t, pooled, strings.TrimPrefix(u.Path, "/"))
+}
+
+// noLocks checks that no advisory lock is left in the database.
+func noLocks(t testing.TB, url string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	must(t, err)
+	defer func() { must(t, conn.Close(t.Context())) }()
+	var n int
+	must(t, conn.QueryRow(t.Context(),
+		"SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())").Scan(&n))
+	equal(t, "advisory locks that are left", n, 0)
+}
+
+// testOneConnection migrates through a pooler that has too few connections: it
+// is refused with the cure, and leaves nothing.
+func testOneConnection(t *testing.T, url string) {
+	_, err := store.Open(t.Context(), url, store.Options{})
+	if err == nil || !strings.Contains(err.Error(), "default_pool_size") {
+		t.Errorf("open: got %v", err)
+	}
+}
+
+// testPoolerComesLater puts a pooler before a server that a store already uses.
+func testPoolerComesLater(t *testing.T, server, pooled string) {
+	database := FreshDatabase(t, server)
+	way := newWire(t, database)
+	s := open(t, way.url)
+	f := newFixture(t, s)
+	g := f.turn("q", "a")
+	to, err := pgx.ParseConfig(through(t, pooled, database))
+	must(t, err)
+	way.cut()
+	way.network, way.address = pgconn.NetworkAddress(to.Host, to.Port)
+	way.restore()
+	var wg sync.WaitGroup
+	for range 60 {
+		wg.Go(func() {
+			if _, err := s.Chat(t.Context(), f.owner, g.Run.ConversationID); err != nil {
+				t.Error(err)
+			}
+			if _, err := s.RenameChat(t.Context(), f.owner, g.Run.ConversationID, "t"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}

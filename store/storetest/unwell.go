@@ -1,0 +1,98 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+)
+
+const (
+	// shortRead is the time that reads get from a database that hangs.
+	shortRead = 200 * time.Millisecond
+	// hangs bounds what is to end by itself; a machine may be slow.
+	hangs = time.Minute
+)
+
+// patient are the calls that have all the time that they need.
+var patient = map[string]bool{"migrate": true, "migration status": true, "import": true, "commit": true}
+
+// holdsNothing makes all calls of a store whose database does not answer, many at
+// once: each ends by itself, and says that the database is away.
+func holdsNothing(t *testing.T, s *store.Store, owner string, g *record.Begin) {
+	t.Helper()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for name, call := range calls(s, owner, g) {
+		if patient[name] {
+			continue
+		}
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), hangs)
+			defer cancel()
+			err := call(ctx)
+			if ctx.Err() != nil || !errors.Is(err, record.ErrUnavailable) {
+				t.Errorf("%s: %v, the caller's own time: %v", name, err, ctx.Err())
+			}
+		})
+	}
+}
+
+// eventuallyWorks asks again until the database has noticed that it works.
+func eventuallyWorks(t *testing.T, s *store.Store, owner string, g *record.Begin) {
+	t.Helper()
+	tick := time.NewTicker(shortRead)
+	defer tick.Stop()
+	for deadline := time.Now().Add(hangs); ; <-tick.C {
+		_, err := s.Chat(t.Context(), owner, g.Run.ConversationID)
+		if err == nil {
+			_, err = s.RenameChat(t.Context(), owner, g.Run.ConversationID, "works")
+		}
+		if err == nil {
+			err = s.Ping(t.Context())
+		}
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// unready checks what Ping says to an operator.
+func unready(t testing.TB, s *store.Store, message string) {
+	t.Helper()
+	err := s.Ping(t.Context())
+	seen, ok := errors.AsType[*schemas.Error](err)
+	if !ok || seen.Code != schemas.CodeStoreUnavailable || seen.Message != message || !errors.Is(err, record.ErrUnavailable) {
+		t.Errorf("ping: got %v, want %q", err, message)
+	}
+}
+
+// testPing asks by many at once, again and again; nothing is left of it.
+func testPing(t *testing.T, url string) {
+	s := open(t, url)
+	g := newFixture(t, s).turn("q", "a")
+	before, err := s.Segments(t.Context(), g.Run.ID, 0)
+	must(t, err)
+	var wg sync.WaitGroup
+	for range 32 {
+		wg.Go(func() {
+			for range 8 {
+				if err := s.Ping(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	after, err := s.Segments(t.Context(), g.Run.ID, 0)
+	must(t, err)
+	equal(t, "segments", after, before)
+}
