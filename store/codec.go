@@ -68,7 +68,7 @@ func packLog(data []byte) []byte {
 	}
 	packed := append(make([]byte, 0, len(data)/2), packedZstd)
 	if packed = encoder.EncodeAll(data, packed); len(packed) <= len(data) {
-		return packed
+		return slices.Clone(packed) // held until the commit
 	}
 	return plain(data)
 }

@@ -290,10 +290,10 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	} else {
 		b.add(releaseBlocks, run.owner, run.id)
 	}
-	last := int64(0)
 	if f.Log != nil {
-		b.add(insertLog, run.id, f.Log.First, f.Log.Last, int64(run.attempt), packLog(f.Log.Data))
-		last = f.Log.Last
+		for s := range f.Log {
+			b.add(insertLog, run.id, s.First, s.Last, int64(run.attempt), packLog(s.Data))
+		}
 	}
 	if f.Trace != nil {
 		b.add(upsertTrace, run.id, pack(f.Trace))
@@ -314,7 +314,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 		code, text = string(f.Error.Code), clean(f.Error.Message)
 	}
 	b.add(finishRun, string(f.State), string(f.StopReason), int64(f.Usage.InputTokens), int64(f.Usage.OutputTokens), int64(f.Usage.TotalTokens),
-		int64(f.Usage.CostUSD), code, text, kept, last, run.endedAt, run.id)
+		int64(f.Usage.CostUSD), code, text, kept, f.LastSeq, run.endedAt, run.id)
 	b.add(touchChat, run.endedAt, run.chat, run.endedAt)
 	if chat := b.chats[run.chat]; chat != nil {
 		chat.open = slices.DeleteFunc(chat.open, func(o openRun) bool { return o.id == run.id })

@@ -6,6 +6,7 @@ package record
 import (
 	"encoding/json"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -178,8 +179,11 @@ type Finish struct {
 	// keep. Its Payloads are stored by Write.Payloads, its tool history by
 	// Write.ToolCall; both are joined when it is read.
 	Message *schemas.Message
-	// Log is events of this attempt, all of them.
-	Log     *Segment
+	// Log is all events of this attempt as segments, in order, and LastSeq the
+	// number of the last one. The data of a segment is valid until the next one
+	// is asked for. It can be ranged over again.
+	Log     iter.Seq[Segment]
+	LastSeq int64
 	Trace   json.RawMessage
 	EndedAt time.Time
 }

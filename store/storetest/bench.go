@@ -82,7 +82,7 @@ func (s bench) runs(n int) [7][]*record.Write {
 		done.State, done.Output, done.Duration = record.ToolFinished, prose(600), 12*time.Millisecond
 		done.ModelOutput = done.Output
 		end := s.finish(w, prose(120))
-		end.Finish.Log = &record.Segment{First: 1, Last: 34, Data: []byte(events(34))}
+		end.Finish.Log = log(segment(1, 34, events(34)))
 		end.Finish.Trace = json.RawMessage(`{"system_prompt":"` + prose(2500) + `","messages":["` + prose(900) + `"]}`)
 		p := payload(fmt.Sprintf("%08x", i), "article_search_results", `{"rows":["`+prose(700)+`"]}`)
 		parts := [7]*record.Write{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ func testWholeRun(f *fixture) {
 	equal(f, "run", run, want)
 	segments, err := f.store.Segments(f.ctx, id, 0)
 	must(f, err)
-	equal(f, "log", segments, []record.Segment{*end.Finish.Log})
+	equal(f, "log", segments, slices.Collect(end.Finish.Log))
 	checkpoints, err := f.store.Checkpoints(f.ctx, id)
 	must(f, err)
 	equal(f, "number of checkpoints", len(checkpoints), 0)
@@ -49,7 +50,7 @@ func testWholeRunOneWrite(f *fixture) {
 	f.mustCommit(w)
 	run, err := f.store.Run(f.ctx, w.Begin.Run.ID)
 	must(f, err)
-	equal(f, "run", []any{run.State, run.LastSeq}, []any{schemas.RunCompleted, w.Finish.Log.Last})
+	equal(f, "run", []any{run.State, run.LastSeq}, []any{schemas.RunCompleted, w.Finish.LastSeq})
 	equal(f, "messages", f.messages(run.ConversationID, false), []string{"click", "done"})
 
 	first := f.begin("one", in(run.ConversationID))
@@ -110,7 +111,7 @@ func testFences(f *fixture) {
 	fails(f, "the current attempt", good.Err, nil)
 
 	end := f.finish(w, "answer")
-	end.Attempt, end.Finish.Log = 2, good.Segment
+	end.Attempt, end.Finish.Log, end.Finish.LastSeq = 2, log(*good.Segment), good.Segment.Last
 	after := &record.Write{RunID: id, Attempt: 2, Segment: &record.Segment{First: 1_000_003, Last: 1_000_003, Data: []byte("z")}}
 	f.commit(end, after)
 	fails(f, "finish", end.Err, nil)

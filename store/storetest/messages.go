@@ -208,7 +208,7 @@ func testLargeContent(f *fixture) {
 	})
 	end := f.finish(w, text)
 	end.Payloads = []record.Payload{{CustomPayload: payload("00000040", "p", data), MessageID: w.Begin.Run.MessageID}}
-	end.Finish.Trace, end.Finish.Log.Data = json.RawMessage(data), []byte(data)
+	end.Finish.Trace, end.Finish.Log = json.RawMessage(data), log(segment(1, 9, data))
 	call := &record.Write{RunID: w.RunID, Attempt: 1, ToolCall: &record.ToolCall{Name: "t", Output: text, State: record.ToolFinished}}
 	f.mustCommit(w)
 	f.mustCommit(call, end)

@@ -98,6 +98,7 @@ func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx co
 		"claim":          func(ctx context.Context) error { return s.Claim(ctx, run, 2) },
 		"request cancel": func(ctx context.Context) error { return s.RequestCancel(ctx, run) },
 		"segments":       func(ctx context.Context) error { _, err := s.Segments(ctx, run, 0); return err },
+		"next segment":   func(ctx context.Context) error { _, err := s.NextSegment(ctx, run, 0); return err },
 		"checkpoints":    func(ctx context.Context) error { _, err := s.Checkpoints(ctx, run); return err },
 		"tool calls":     func(ctx context.Context) error { _, err := s.ToolCalls(ctx, run); return err },
 		"trace":          func(ctx context.Context) error { _, err := s.Trace(ctx, run); return err },

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -12,20 +13,48 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
+// log is what Finish takes.
+func log(segments ...record.Segment) iter.Seq[record.Segment] { return slices.Values(segments) }
+
+func segment(first, last int64, data string) record.Segment {
+	return record.Segment{First: first, Last: last, Data: []byte(data)}
+}
+
+// whole is the data of segments; neighbours may be one.
+func whole(list []record.Segment) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.Write(s.Data)
+	}
+	return b.String()
+}
+
 func testSegments(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	f.mustCommit(f.begin("what a new store does first"))
 	w := f.begin("q")
 	f.mustCommit(w)
 	id := w.RunID
-	segment := func(first, last int64, data string) record.Segment {
-		return record.Segment{First: first, Last: last, Data: []byte(data)}
-	}
 	read := func(what string, after int64, want ...record.Segment) {
 		t.Helper()
 		got, err := f.store.Segments(f.ctx, id, after)
 		must(f, err)
 		equal(f, fmt.Sprintf("%s, after %d", what, after), got, append([]record.Segment{}, want...))
+		var stepped []record.Segment
+		for {
+			next, err := f.store.NextSegment(f.ctx, id, after)
+			must(f, err)
+			if next.Last == 0 {
+				break
+			}
+			if after >= next.Last {
+				f.Fatalf("%s: the segment after %d ends with %d", what, after, next.Last)
+			}
+			stepped, after = append(stepped, next), next.Last
+		}
+		if !strings.HasSuffix(whole(stepped), whole(want)) || len(want) == 0 && len(stepped) > 0 {
+			f.Errorf("%s, one at a time: got %+v, want %+v", what, stepped, want)
+		}
 	}
 	one, two := segment(1, 4, long("compresses well ", 10_000)), segment(5, 5, "tiny\x00\xff")
 	apart, second := segment(9, 9, "not a neighbour"), segment(1_000_001, 1_000_007, long("attempt 2 ", 300))
@@ -50,9 +79,14 @@ func testSegments(t *testing.T, url string) {
 
 	end := f.finish(w, "a")
 	end.Attempt = 2
-	end.Finish.Log = &record.Segment{First: 1_000_001, Last: 1_000_009, Data: []byte("all of attempt 2")}
+	pieces := []record.Segment{segment(1_000_001, 1_000_005, "all of"), segment(1_000_006, 1_000_009, " attempt 2")}
+	end.Finish.Log, end.Finish.LastSeq = log(pieces...), 1_000_009
 	f.mustCommit(end)
-	read("ended", 0, joined, apart, *end.Finish.Log)
+	for _, after := range []int64{0, 7, 9, 1_000_003, 1_000_005, 1_000_008, 1_000_009} {
+		read("ended", after, slices.DeleteFunc(append([]record.Segment{joined, apart}, pieces...), func(s record.Segment) bool { return s.Last <= after })...)
+	}
+	_, err := f.store.NextSegment(f.ctx, newID(), 0)
+	fails(f, "the log of no run", err, schemas.ErrNotFound)
 	run, err := f.store.Run(f.ctx, id)
 	must(f, err)
 	equal(f, "last event", run.LastSeq, 1_000_009)

@@ -198,7 +198,7 @@ func (f *fixture) finish(begun *record.Write, text string) *record.Write {
 			ID: run.MessageID, Role: "assistant", Type: "md", Content: text, Status: schemas.MessageComplete, CreatedAt: at, RunID: run.ID,
 			StopReason: schemas.EndTurn,
 		},
-		Log: &record.Segment{First: 1, Last: 9, Data: []byte("the log of " + run.ID)}, Trace: json.RawMessage(`{"model":"m"}`), EndedAt: at,
+		Log: log(segment(1, 9, "the log of "+run.ID)), LastSeq: 9, Trace: json.RawMessage(`{"model":"m"}`), EndedAt: at,
 	}}
 }
 
