@@ -93,27 +93,24 @@ func BenchmarkReplay(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	request := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/api/chat/runs/"+run.RunID+"/stream", nil)
 	read := func() (n int) {
-		events, err := s.runs.Follow(b.Context(), user, run.RunID, 0, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for batch, err := range events {
-			if err != nil {
-				b.Fatal(err)
-			}
-			for i := range batch {
-				n += len(batch[i].Frame)
-			}
-		}
-		return n
+		client := &counter{header: http.Header{}}
+		s.handler.ServeHTTP(client, request)
+		return client.tokens
 	}
-	want := read() // to the end; from now on it is read from the store
+	for len(s.runs.Live(user, run.ChatID)) > 0 { // to the end; from then on it is read from the store
+		read()
+	}
+	want := read()
+	if want < tokens {
+		b.Fatalf("read %d tokens, want %d", want, tokens)
+	}
 	runtime.GC()
 	b.ReportAllocs()
 	for b.Loop() {
 		if got := read(); got != want {
-			b.Fatalf("read %d bytes of frames, want %d", got, want)
+			b.Fatalf("read %d tokens, want %d", got, want)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/tokens, "µs/event")

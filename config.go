@@ -113,6 +113,10 @@ type LimitConfig struct {
 	Message, ToolOutput int
 	RunsPerUser         int
 	StreamsPerUser      int
+	// ReplaysPerUser and Replays are how many logs of ended runs are read at
+	// once, 0 is no limit; ReplayCache is bytes.
+	ReplaysPerUser, Replays int
+	ReplayCache             int64
 	// RequestsPerMinute counts requests that start runs.
 	RequestsPerMinute int
 	// OthersPerMinute counts all other requests, and websocket events.

@@ -108,6 +108,13 @@ func (s *switchedStore) Segments(ctx context.Context, id string, after int64) ([
 	return s.Store.Segments(ctx, id, after)
 }
 
+func (s *switchedStore) NextSegment(ctx context.Context, id string, after int64) (record.Segment, error) {
+	if err := s.gone(); err != nil {
+		return record.Segment{}, err
+	}
+	return s.Store.NextSegment(ctx, id, after)
+}
+
 func (s *switchedStore) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint, error) {
 	if err := s.gone(); err != nil {
 		return nil, err

@@ -41,15 +41,26 @@ func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
 	}
 }
 
-// chatFrame appends the frame that was encoded when the event was logged; to
-// complete it adds the diagnostics, for a reader who may see them.
-func chatFrame(diagnostics func() json.RawMessage) frames {
-	return func(dst []byte, e *runlog.Event) []byte {
-		if e.Kind != runlog.Completed || diagnostics == nil {
-			return append(dst, e.Frame...)
+// chatDialect appends the frame that was encoded when the event was logged, or
+// encodes it; to complete it adds the diagnostics, for a reader who may see them.
+func chatDialect(diagnostics func() json.RawMessage) dialect {
+	d := dialect{name: "chat", frame: func(dst []byte, e *runlog.Event) ([]byte, bool) {
+		if e.Frame != nil {
+			return append(dst, e.Frame...), true
 		}
-		return AppendChatFrame(dst, &runlog.Event{Kind: e.Kind, Seq: e.Seq, Data: withDiagnostics(e.Data, diagnostics())})
+		return AppendChatFrame(dst, e), true
+	}}
+	if diagnostics == nil {
+		return d
 	}
+	plain := d.frame
+	return dialect{name: "chat+diagnostics", frame: func(dst []byte, e *runlog.Event) ([]byte, bool) {
+		if e.Kind != runlog.Completed {
+			return plain(dst, e)
+		}
+		found := diagnostics()
+		return AppendChatFrame(dst, &runlog.Event{Kind: e.Kind, Seq: e.Seq, Data: withDiagnostics(e.Data, found)}), found != nil
+	}}
 }
 
 // withDiagnostics puts diagnostics into the payload of complete.

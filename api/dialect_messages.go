@@ -14,11 +14,27 @@ var levelEvents = map[runlog.Kind]string{
 	runlog.MessageEnd: "message_end", runlog.BlockEnd: "block_end", runlog.ThreadEnd: "thread_end",
 }
 
-// messagesFrame appends frames of the dialect messages (spec 004; 2-protocol,
+// messagesDialect appends frames of the dialect messages (spec 004; 2-protocol,
 // "Dialect messages"). Each event of the log gives at most one, so that its
 // chunk_id is C and the event's number. Of complete the diagnostics depend on
-// the reader, as in chatFrame.
-func messagesFrame(diagnostics func() json.RawMessage) frames {
+// the reader, as in chatDialect.
+func messagesDialect(diagnostics func() json.RawMessage) dialect {
+	if diagnostics == nil {
+		plain := messagesFrame(nil)
+		return dialect{name: "messages", frame: func(dst []byte, e *runlog.Event) ([]byte, bool) { return plain(dst, e), true }}
+	}
+	return dialect{name: "messages+diagnostics", frame: func(dst []byte, e *runlog.Event) ([]byte, bool) {
+		final := true
+		dst = messagesFrame(func() json.RawMessage {
+			found := diagnostics()
+			final = found != nil
+			return found
+		})(dst, e)
+		return dst, final
+	}}
+}
+
+func messagesFrame(diagnostics func() json.RawMessage) func(dst []byte, e *runlog.Event) []byte {
 	return func(dst []byte, e *runlog.Event) []byte {
 		switch e.Kind {
 		case runlog.Text, runlog.ThreadText:

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +25,9 @@ const (
 	// DefaultWriteWait is how long a write to a client may take.
 	DefaultWriteWait = 10 * time.Second
 
-	maxFrames   = 64 << 10 // bytes of frames that are written at once
+	maxFrames   = 16 << 10 // bytes from which on frames are written and no more are put to them
+	maxPiece    = 64 << 10 // bytes that are written within one deadline
+	keepBuffer  = 32 << 10 // a buffer that has grown beyond is not used again
 	retryMillis = "1000"   // the hint to a client whose run was interrupted
 )
 
@@ -40,19 +43,28 @@ type feed struct {
 	id     string
 	// ctx is the one that seq follows with; it ends when the client cannot be
 	// written to.
-	ctx    context.Context //nolint:containedctx // lives as long as the request
-	cancel context.CancelCauseFunc
-	seq    iter.Seq2[[]runlog.Event, error]
-	frame  frames
-	out    *streamWriter
-	buf    []byte
-	last   int64
-	done   chan struct{}
-	ends   []func() // what close calls
+	ctx     context.Context //nolint:containedctx // lives as long as the request
+	cancel  context.CancelCauseFunc
+	seq     iter.Seq2[[]runlog.Event, error]
+	dialect dialect
+	out     *streamWriter
+	last    int64
+	done    chan struct{}
+	ends    []func() // what close calls
 }
 
-// frames appends an event's frame in a dialect; nothing where it has none.
-type frames func(dst []byte, e *runlog.Event) []byte
+// dialect is how a stream shows events.
+type dialect struct {
+	// frame appends an event's frame; nothing where it has none. What it appends
+	// of complete is final where final says so.
+	frame func(dst []byte, e *runlog.Event) (frames []byte, final bool)
+	// name is the same for all readers to whom frame gives the same.
+	name string
+}
+
+// buffers are for frames on their way, so that a stream on which nothing happens
+// has none.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // newEvents returns the library's server in the way in which it holds: no
 // replay and no shared streams.
@@ -125,29 +137,37 @@ func (f *feed) pump(ctx context.Context) {
 // batch publishes frames of the first events, as many as are written at once,
 // and returns the rest.
 func (f *feed) batch(ctx context.Context, events []runlog.Event) ([]runlog.Event, bool) {
-	f.buf = f.buf[:0]
-	n := 0
-	for n < len(events) && (n == 0 || len(f.buf) < maxFrames) {
-		f.buf = f.frame(f.buf, &events[n])
+	if e := &events[0]; e.Shared != nil {
+		f.last = e.Seq
+		frame := e.Shared.Get(f.dialect.name, func() ([]byte, bool) { return f.dialect.frame(nil, e) })
+		return events[1:], f.write(ctx, frame)
+	}
+	buf := buffers.Get().(*[]byte)
+	frames, n := (*buf)[:0], 0
+	for n < len(events) && len(frames) < maxFrames && events[n].Shared == nil {
+		frames, _ = f.dialect.frame(frames, &events[n])
 		n++
 	}
 	f.last = events[n-1].Seq
-	if len(f.buf) == 0 {
-		return events[n:], true
+	rest, ok := events[n:], f.write(ctx, frames)
+	if ok && cap(frames) <= keepBuffer { // else it may still be in use
+		*buf = frames
+		buffers.Put(buf)
 	}
-	id, data := split(f.buf)
-	return events[n:], f.publish(ctx, &sse.Event{ID: id, Data: data})
+	return rest, ok
 }
 
-// split takes the frames apart as the library will put them together again: it
-// writes the first one's id line and "data: " itself, and the last blank line.
-func split(frames []byte) (id, data []byte) {
-	const idPrefix, dataPrefix = len("id: "), len("\ndata: ")
-	end := idPrefix
-	for frames[end] != '\n' {
-		end++
+// standIn is what the library writes where frames are due: the writer below it
+// puts them in its place, so that they are not copied.
+var standIn = []byte("-")
+
+// write publishes frames.
+func (f *feed) write(ctx context.Context, frames []byte) bool {
+	if len(frames) == 0 {
+		return true
 	}
-	return frames[idPrefix:end], frames[end+dataPrefix : len(frames)-2]
+	f.out.frames = frames
+	return f.publish(ctx, &sse.Event{ID: standIn, Data: standIn})
 }
 
 // publish hands one event to the library and waits until it is written.
@@ -163,14 +183,17 @@ func (f *feed) publish(ctx context.Context, e *sse.Event) bool {
 
 // streamWriter is the writer under the library: a deadline for each write, in
 // pieces where it is long so that a slow client which reads gets it, the error
-// checked, the request cancelled when a write fails. Of the library's
-// flushes the first, of the bare header, is left out: an event follows.
+// checked, the request cancelled when a write fails. An event for which there are
+// frames is written as these. Of the library's flushes the first, of the bare
+// header, is left out: an event follows.
 type streamWriter struct {
 	response http.ResponseWriter
 	wire     *http.ResponseController
 	wait     time.Duration
 	fail     context.CancelCauseFunc
 	written  chan struct{}
+	frames   []byte // to be written in the place of an event; nil is the event
+	placed   bool   // they have been
 	filled   bool
 	broken   bool
 }
@@ -185,9 +208,15 @@ func (w *streamWriter) WriteHeader(status int) { w.response.WriteHeader(status) 
 // the library comes to its end.
 func (w *streamWriter) Write(p []byte) (int, error) {
 	n := len(p)
+	if w.frames != nil {
+		if p = w.frames; w.placed {
+			return n, nil
+		}
+		w.placed = true
+	}
 	for len(p) > 0 && !w.broken {
-		piece := p[:min(len(p), maxFrames)]
-		if p = p[len(piece):]; !w.filled || len(piece) == maxFrames {
+		piece := p[:min(len(p), maxPiece)]
+		if p = p[len(piece):]; !w.filled || len(piece) == maxPiece {
 			w.filled = true
 			w.deadline()
 		}
@@ -203,7 +232,7 @@ func (w *streamWriter) Flush() {
 	if !w.filled {
 		return
 	}
-	w.filled = false
+	w.filled, w.placed, w.frames = false, false, nil
 	if !w.broken {
 		if err := w.wire.Flush(); err != nil {
 			w.breakOff(err)

@@ -180,12 +180,13 @@ func refuseInEvents(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	frame := chatFrame(nil)
+	show := chatDialect(nil)
 	e := runlog.Event{Kind: runlog.Failed, Seq: max(cursor(c), 1), Time: time.Now().UnixMilli(), Data: data}
-	if e.Frame = AppendChatFrame(nil, &e); c.QueryParam("dialect") == "messages" {
-		frame = messagesFrame(nil)
+	if c.QueryParam("dialect") == "messages" {
+		show = messagesDialect(nil)
 	}
-	return c.Blob(answers[errNoKey.Code].status, sseType, frame(nil, &e))
+	frame, _ := show.frame(nil, &e)
+	return c.Blob(answers[errNoKey.Code].status, sseType, frame)
 }
 
 // follow answers with the events of a run after the cursor. What it needs is
@@ -231,11 +232,12 @@ func (s *server) newFeed(c echo.Context, run string, after int64) (made *feed, e
 		s.OpenStreams(1)
 		f.ends = append(f.ends, func() { s.OpenStreams(-1) })
 	}
-	dialect := chatFrame
+	diagnostics := s.diagnosticsOf(c, run)
 	if c.QueryParam("dialect") == "messages" {
-		dialect = messagesFrame
+		f.dialect = messagesDialect(diagnostics)
+	} else {
+		f.dialect = chatDialect(diagnostics)
 	}
-	f.frame = dialect(s.diagnosticsOf(c, run))
 	f.out = &streamWriter{
 		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: f.cancel,
 		written: make(chan struct{}, 1),

@@ -40,6 +40,7 @@ type socket struct {
 	rate   *rate.Limiter
 	active atomic.Int64 // when something last came or went, in nanoseconds
 	ending chan closing
+	past   chan struct{} // taken while an ended run is shown
 
 	work   sync.WaitGroup
 	mu     sync.Mutex
@@ -88,7 +89,7 @@ func (s *server) getSocket(c echo.Context) error {
 	defer cancel()
 	k := &socket{
 		server: s, conn: conn, user: id.user, until: id.expires, cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
-		ending: make(chan closing, 1), chats: map[string]*watched{},
+		ending: make(chan closing, 1), past: make(chan struct{}, 1), chats: map[string]*watched{},
 	}
 	k.follow = func(chat string) { k.showAll(ctx, chat) }
 	s.Sockets.open(k)

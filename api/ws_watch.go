@@ -118,24 +118,43 @@ func (k *socket) showAll(ctx context.Context, chat string) {
 	}
 }
 
-// show sends the chunks of a run, those of its past first.
+// show sends the chunks of a run, those of its past first. A socket shows one
+// ended run at a time; what has to wait waits as long as the socket lasts.
 func (k *socket) show(ctx context.Context, chat string, f followed) {
-	seq, err := k.server.Streams.Follow(ctx, k.user, f.id, 0, 0)
-	if err != nil {
-		k.fail(ctx, err, "")
-		return
+	if !slices.Contains(k.server.Streams.Live(k.user, chat), f.id) {
+		select {
+		case k.past <- struct{}{}:
+			defer func() { <-k.past }()
+		case <-ctx.Done():
+			return
+		}
 	}
 	dialect := blocksDialect{after: f.after}
-	for events, err := range seq {
+	for last := int64(0); ; {
+		err := k.showAfter(ctx, chat, f.id, &last, &dialect)
 		switch {
+		case err == nil, ctx.Err() != nil, errors.Is(err, runlog.ErrEnded) && last > 0:
 		case errors.Is(err, runlog.ErrInterrupted):
 			k.end(websocket.StatusServiceRestart, restarts)
-			return
-		case ctx.Err() != nil:
-			return
-		case err != nil:
+		case schemas.Visible(err).Code == schemas.CodeTooManyStreams:
+			continue // its turn has not come, which was waited for
+		default:
 			k.fail(ctx, err, "")
-			return
+		}
+		return
+	}
+}
+
+// showAfter sends the chunks of the events after the last one, and notes how far
+// it has come.
+func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, dialect *blocksDialect) error {
+	seq, err := k.server.Streams.Follow(ctx, k.user, run, *last, 0)
+	if err != nil {
+		return err
+	}
+	for events, err := range seq {
+		if err != nil {
+			return err
 		}
 		for i := range events {
 			if events[i].Kind.Terminal() { // a client may ask for it again as soon as it has it
@@ -143,11 +162,13 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 				k.chats[chat].runs[0].over = true
 				k.mu.Unlock()
 			}
-			if !k.sendAll(ctx, &dialect, &events[i]) {
-				return
+			if !k.sendAll(ctx, dialect, &events[i]) {
+				return nil
 			}
+			*last = events[i].Seq
 		}
 	}
+	return nil
 }
 
 // sendAll sends what an event shows.

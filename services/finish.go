@@ -27,8 +27,7 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 		r.Logger.Warn("a run failed", "run_id", one.id, "user", one.owner.ID, "code", schemas.Visible(end.err).Code, "error", end.err)
 	}
 	w := &record.Write{Finish: fin}
-	fin.Log = &record.Segment{Data: one.log.seal(&event)}
-	fin.Log.First, fin.Log.Last = one.log.base+1, event.Seq
+	fin.Log, fin.LastSeq = one.log.seal(&event), event.Seq
 	booked := r.budgets.Ending(one.owner.ID, fin)
 	err := rec.write(w).wait(context.WithoutCancel(one.ctx))
 	booked(err)

@@ -21,6 +21,9 @@ const forever = 24 * time.Hour
 // reader comes back with its cursor. It ends with an error when ctx does. A
 // cursor at or past the terminal event is runlog.ErrEnded; one past the newest
 // event of a run under way, as after a restored database, reads from the start.
+// What is stored is read in turns: a reader whose turn does not come within a few
+// seconds gets an error of the code too_many_streams, which may also end the
+// sequence; it comes back with its cursor.
 func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
 	if one := r.find(id); one != nil {
 		if one.owner.ID != user.ID {
@@ -41,56 +44,18 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 	if rec.State.Terminal() && after >= rec.LastSeq {
 		return nil, runlog.ErrEnded
 	}
+	done, err := r.replays.take(ctx, user.ID)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, done) // also where nobody ranges over the events
 	return func(yield func([]runlog.Event, error) bool) {
+		defer stop()
+		defer done()
 		if _, more := r.replay(ctx, id, after, 0, yield); more && !rec.State.Terminal() {
 			yield(nil, runlog.ErrInterrupted)
 		}
 	}, nil
-}
-
-// replay yields stored events after the cursor, up to the number (0 for all);
-// it returns the last one's number and whether the reader wants more.
-func (r *Runs) replay(ctx context.Context, id string, after, through int64, yield func([]runlog.Event, error) bool) (int64, bool) {
-	segments, err := r.Store.Segments(ctx, id, after)
-	if err != nil {
-		yield(nil, err)
-		return after, false
-	}
-	for _, s := range segments {
-		events, err := decodeEvents(s.Data)
-		if err != nil {
-			yield(nil, err)
-			return after, false
-		}
-		from, to := 0, len(events)
-		for from < to && events[from].Seq <= after {
-			from++
-		}
-		for through > 0 && to > from && events[to-1].Seq > through {
-			to--
-		}
-		if from == to {
-			continue
-		}
-		r.frames(events[from:to])
-		after = events[to-1].Seq
-		if !yield(events[from:to], nil) {
-			return after, false
-		}
-	}
-	return after, true
-}
-
-// frames encodes what a stored log does not hold.
-func (r *Runs) frames(events []runlog.Event) {
-	var arena []byte
-	for i := range events {
-		start := len(arena)
-		arena = r.Frame(arena, &events[i])
-		if len(arena) > start {
-			events[i].Frame = arena[start:len(arena):len(arena)]
-		}
-	}
 }
 
 func (r *Runs) followLive(ctx context.Context, one *run, after int64, idle time.Duration, yield func([]runlog.Event, error) bool) {
@@ -98,8 +63,14 @@ func (r *Runs) followLive(ctx context.Context, one *run, after int64, idle time.
 	defer r.left(one, leave)
 	r.absent.end(one)
 	if after < one.log.base { // events of earlier attempts
+		done, err := r.replays.take(ctx, one.owner.ID)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
 		var more bool
-		if after, more = r.replay(ctx, one.id, after, one.log.base, yield); !more {
+		after, more = r.replay(ctx, one.id, after, one.log.base, yield)
+		if done(); !more {
 			return
 		}
 		after = max(after, one.log.base)

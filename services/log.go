@@ -2,9 +2,11 @@ package services
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -12,6 +14,7 @@ import (
 const (
 	maxLogEvents = runlog.AttemptSpan - 1
 	maxLogBytes  = 64 << 20
+	maxLogFrames = 1 << 20 // bytes of frames that are kept for further readers
 	arenaChunk   = 1 << 10
 	arenaMax     = 32 << 10
 )
@@ -33,6 +36,7 @@ type log struct {
 	stored int // how many of events are in the store
 	bytes  int
 	arena  []byte
+	framed int // bytes of the events' frames
 	closed bool
 	bells  []chan struct{}
 }
@@ -69,6 +73,14 @@ func (l *log) stamp(e *runlog.Event) {
 }
 
 func (l *log) put(e runlog.Event) {
+	defer l.ring()
+	if e.Large() {
+		e.Shared = new(runlog.Frames)
+	}
+	if e.Large() || l.framed >= maxLogFrames { // its readers encode it
+		l.events = append(l.events, e)
+		return
+	}
 	if cap(l.arena)-len(l.arena) < len(e.Text)+len(e.Data)+128 {
 		size := min(arenaMax, max(arenaChunk, 2*cap(l.arena)))
 		l.arena = make([]byte, 0, max(size, len(e.Text)+len(e.Data)+256))
@@ -77,9 +89,9 @@ func (l *log) put(e runlog.Event) {
 	l.arena = l.frame(l.arena, &e)
 	if end := len(l.arena); end > start {
 		e.Frame = l.arena[start:end:end]
+		l.framed += end - start
 	}
 	l.events = append(l.events, e)
-	l.ring()
 }
 
 func (l *log) ring() {
@@ -91,14 +103,14 @@ func (l *log) ring() {
 	}
 }
 
-// seal returns the encoding of the whole log with a terminal event e behind it.
+// seal returns the whole log with a terminal event e after it, as segments.
 // Readers see e only after publish.
-func (l *log) seal(e *runlog.Event) []byte {
+func (l *log) seal(e *runlog.Event) iter.Seq[record.Segment] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stamp(e)
-	all := append(slices.Clip(l.events), *e)
-	return appendEvents(make([]byte, 0, l.bytes+16*len(all)), all)
+	last := *e
+	return segmentsOf(slices.Clip(l.events), &last)
 }
 
 // publish appends the sealed terminal event and closes the log.

@@ -7,6 +7,7 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -137,10 +138,14 @@ type RunsOptions struct {
 	// MakeClientTool makes a tool of the page's; nil takes none.
 	MakeClientTool func(def schemas.ClientTool) (turn.Tool, error)
 	RunsPerUser    int // 0 is no limit
-	Flush, Hold    time.Duration
-	Logger         *slog.Logger
-	Metrics        Metrics
-	Now            func() time.Time
+	// ReplaysPerUser and Replays bound the stored logs that are read at once; 0
+	// is no limit. ReplayCache is the bytes of them that are in memory.
+	ReplaysPerUser, Replays int
+	ReplayCache             int64
+	Flush, Hold             time.Duration
+	Logger                  *slog.Logger
+	Metrics                 Metrics
+	Now                     func() time.Time
 }
 
 // Runs is the runs of the service. It is safe for concurrent use.
@@ -150,6 +155,8 @@ type Runs struct {
 	prompts *prompter
 	history *historian
 	budgets *usage.Budgets
+	past    *past
+	replays *turns
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
 	base context.Context
@@ -206,6 +213,8 @@ func NewRuns(o RunsOptions) *Runs {
 	r.prompts.documents = o.Documents
 	r.history = newHistorian(o.Store, o.History, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Store, r.now)
+	r.past = newPast(o.Store.NextSegment, cmp.Or(o.ReplayCache, DefaultReplayCache))
+	r.replays = newTurns(o.ReplaysPerUser, o.Replays)
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.journal = newJournal(o, r.unstored)
 	loops, end := context.WithCancel(context.Background())

@@ -40,6 +40,9 @@ type runStore interface {
 	// Segments returns the log of the run: those segments with events after
 	// the sequence number, in order, decompressed.
 	Segments(ctx context.Context, id string, after int64) ([]record.Segment, error)
+	// NextSegment returns the first of them; one whose Last is 0 when there is
+	// none.
+	NextSegment(ctx context.Context, id string, after int64) (record.Segment, error)
 	Checkpoints(ctx context.Context, id string) ([]record.Checkpoint, error)
 	ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error)
 	Trace(ctx context.Context, id string) (json.RawMessage, error)

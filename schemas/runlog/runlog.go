@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -89,8 +90,43 @@ type Event struct {
 	Text                   string
 	Data                   json.RawMessage
 	// Frame is the event's frame in the dialect chat, encoded once when it was
-	// appended; nil when it has none or when the frame depends on the reader.
+	// appended; nil when it is to be encoded by who needs it.
 	Frame []byte
+	// Shared is where the readers of a large event share its frames; nil of any
+	// other.
+	Shared *Frames
+}
+
+// LargeEvent is the size in bytes of text and data from which on an event is
+// large: its frames are encoded once and not copied.
+const LargeEvent = 16 << 10
+
+// Large says whether e is a large event.
+func (e *Event) Large() bool { return len(e.Text)+len(e.Data) >= LargeEvent }
+
+// Frames are the frames of one event, by what distinguishes them. The zero value
+// has none. It is safe for concurrent use.
+type Frames struct {
+	mu   sync.Mutex
+	made map[string][]byte
+}
+
+// Get returns the frame of that name. It is encoded when it is first asked for;
+// one that encode says is not final is encoded again the next time.
+func (f *Frames) Get(name string, encode func() (frame []byte, final bool)) []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if frame, ok := f.made[name]; ok {
+		return frame
+	}
+	frame, final := encode()
+	if final {
+		if f.made == nil {
+			f.made = make(map[string][]byte)
+		}
+		f.made[name] = frame
+	}
+	return frame
 }
 
 // Level describes a thread, block or message where it starts and ends.

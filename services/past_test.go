@@ -1,0 +1,291 @@
+package services
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// shelf is stored logs by run.
+type shelf map[string][]record.Segment
+
+func (s shelf) next(_ context.Context, run string, after int64) (record.Segment, error) {
+	for _, one := range s[run] {
+		if one.Last > after {
+			return one, nil
+		}
+	}
+	return record.Segment{}, nil
+}
+
+// endedLog is n events of that size and complete with all of their text.
+func endedLog(n, size int) (events []runlog.Event, end runlog.Event) {
+	for i := range n {
+		events = append(events, runlog.Event{Seq: int64(i + 1), Time: int64(i), Kind: runlog.Text, Block: 1, Text: strings.Repeat(string(rune('a'+i%26)), size)})
+	}
+	return events, runlog.Event{Seq: int64(n + 1), Time: int64(n), Kind: runlog.Completed, Data: []byte(`{"message":"` + strings.Repeat("m", n*size) + `"}`)}
+}
+
+// inPieces is a log as it is stored now, inOne as it was stored earlier.
+func inPieces(events []runlog.Event, end runlog.Event) (list []record.Segment) {
+	for s := range segmentsOf(events, &end) {
+		s.Data = append([]byte(nil), s.Data...)
+		list = append(list, s)
+	}
+	return list
+}
+
+func inOne(events []runlog.Event, end runlog.Event) []record.Segment {
+	return []record.Segment{{First: events[0].Seq, Last: end.Seq, Data: appendEvents(nil, append(events, end))}}
+}
+
+func pastRuns(s shelf, limit int64) *Runs {
+	return &Runs{past: newPast(s.next, limit), replays: newTurns(0, 0)}
+}
+
+// readPast reads a log to its end.
+func readPast(r *Runs, run string, after, through int64) (list []runlog.Event, err error) {
+	r.replay(context.Background(), run, after, through, func(events []runlog.Event, failed error) bool {
+		for _, e := range events {
+			e.Shared = nil
+			list = append(list, e)
+		}
+		err = failed
+		return true
+	})
+	return list, err
+}
+
+// From any cursor a stored log gives what was put in, however it is stored: in
+// pieces, whole as earlier, or with segments that have events in common.
+func TestPastIsReadWhole(t *testing.T) {
+	for name, size := range map[string]int{"tokens": 6, "words": 300, "pages": 9000, "large": 40_000} {
+		events, end := endedLog(700_000/(size+100), size)
+		all := append(append([]runlog.Event(nil), events...), end)
+		half := len(events) / 2
+		common := []record.Segment{
+			{First: 1, Last: int64(half), Data: appendEvents(nil, events[:half])},
+			{First: 2, Last: end.Seq, Data: appendEvents(appendEvents(nil, events[1:half+1]), all[half+1:])},
+		}
+		for form, stored := range map[string][]record.Segment{"pieces": inPieces(events, end), "one": inOne(events, end), "common": common} {
+			t.Run(name+"/"+form, func(t *testing.T) {
+				r := pastRuns(shelf{"r": stored}, DefaultReplayCache)
+				for _, after := range []int64{0, 1, int64(half) - 1, int64(half), end.Seq - 1, end.Seq, end.Seq + 5} {
+					got, err := readPast(r, "r", after, 0)
+					want := all[min(int(after), len(all)):]
+					if err != nil || len(got) != len(want) {
+						t.Fatalf("after %d: got %d events and %v, want %d", after, len(got), err, len(want))
+					}
+					for i, w := range want {
+						g := got[i]
+						if g.Seq != w.Seq || g.Time != w.Time || g.Kind != w.Kind || g.Block != w.Block || g.Text != w.Text || !bytes.Equal(g.Data, w.Data) {
+							t.Fatalf("after %d: got %.200v, want %.200v", after, g, w)
+						}
+					}
+				}
+				if got, err := readPast(r, "r", 1, int64(half)); err != nil || int64(len(got)) != int64(half)-1 {
+					t.Errorf("from 2 through %d: got %d events and %v", half, len(got), err)
+				}
+				if r.past.idle.Len() == 0 || r.past.bytes > DefaultReplayCache {
+					t.Errorf("%d segments of %d bytes are kept", r.past.idle.Len(), r.past.bytes)
+				}
+			})
+		}
+	}
+}
+
+// A reader of what came before an attempt does not go past it, though the
+// attempt's events are stored already.
+func TestPastStopsBeforeTheAttempt(t *testing.T) {
+	events, end := endedLog(9, 10)
+	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Kind: runlog.Text, Text: "later"}
+	r := pastRuns(shelf{"r": append(inPieces(events, end), inPieces(nil, later)...)}, DefaultReplayCache)
+	last, more := r.replay(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("got something"); return false })
+	if last != runlog.AttemptSpan || !more {
+		t.Errorf("it ends with %d, and %v", last, more)
+	}
+}
+
+func TestPastSaysWhatCannotBeRead(t *testing.T) {
+	events, end := endedLog(20, 10)
+	stored := inPieces(events, end)
+	stored[0].Data = stored[0].Data[:100]
+	got, err := readPast(pastRuns(shelf{"r": stored}, DefaultReplayCache), "r", 0, 0)
+	if !errors.Is(err, errSegment) || len(got) == 0 || cmp.Diff(events[:len(got)], got) != "" {
+		t.Errorf("got %d events and %v", len(got), err)
+	}
+}
+
+// Readers that take what is there and then no more hold a copy of a few events
+// and use no segment. All that come read each segment once, and complete is
+// encoded once.
+func TestPastIsShared(t *testing.T) {
+	const readers, answer = 32, 2 << 20
+	events, end := endedLog(answer/1000, 1000)
+	stored := inPieces(events, end)
+	for _, s := range stored {
+		if len(s.Data) > segmentSize+2000 && s.First != s.Last {
+			t.Fatalf("a segment has %d bytes", len(s.Data))
+		}
+	}
+	r := pastRuns(shelf{"r": stored}, 16<<20)
+	encoded := 0
+	var mu sync.Mutex
+	stalled, resume := make(chan struct{}, readers), make(chan struct{})
+	var group sync.WaitGroup
+	for range readers {
+		group.Go(func() {
+			n := 0
+			r.replay(t.Context(), "r", 0, 0, func(list []runlog.Event, err error) bool {
+				size := 0
+				for _, e := range list {
+					size += len(e.Text) + len(e.Data)
+					if e.Kind.Terminal() && e.Shared != nil {
+						e.Shared.Get("chat", func() ([]byte, bool) {
+							mu.Lock()
+							defer mu.Unlock()
+							encoded++
+							return e.Data, true
+						})
+						size = 0
+					}
+				}
+				if err != nil || size > pastBatch {
+					t.Errorf("got %d bytes at once, and %v", size, err)
+				}
+				if n++; n == 3 {
+					stalled <- struct{}{}
+					<-resume
+				}
+				return true
+			})
+		})
+	}
+	for range readers {
+		<-stalled
+	}
+	r.past.mu.Lock()
+	inUse := -r.past.idle.Len()
+	for _, list := range r.past.runs {
+		inUse += len(list)
+	}
+	r.past.mu.Unlock()
+	if inUse != 0 {
+		t.Errorf("readers that stand still use %d segments", inUse)
+	}
+	close(resume)
+	group.Wait()
+	if encoded != 1 || r.past.reads != len(stored) {
+		t.Errorf("complete is encoded %d times, and %d segments are read; want 1 and %d", encoded, r.past.reads, len(stored))
+	}
+}
+
+// What is in memory keeps to the limit, however many logs are read at once; what
+// is larger than the limit is alone.
+func TestPastIsBounded(t *testing.T) {
+	const runs, limit = 12, 1 << 20
+	s := shelf{}
+	for i := range runs {
+		events, end := endedLog(300, 1000)
+		s[fmt.Sprint("new", i)], s[fmt.Sprint("old", i)] = inPieces(events, end), inOne(events, end)
+	}
+	events, end := endedLog(3000, 1000)
+	s["large"] = inPieces(events, end)
+	r := pastRuns(s, limit)
+	var group sync.WaitGroup
+	for run, stored := range s {
+		group.Go(func() {
+			want := stored[len(stored)-1].Last
+			last, _ := r.replay(t.Context(), run, 0, 0, func([]runlog.Event, error) bool {
+				r.past.mu.Lock()
+				defer r.past.mu.Unlock()
+				if r.past.bytes > limit && len(r.past.runs) > 1 {
+					t.Errorf("%d bytes of %d runs are in memory", r.past.bytes, len(r.past.runs))
+				}
+				return true
+			})
+			if last != want {
+				t.Errorf("%s ends with %d, want %d", run, last, want)
+			}
+		})
+	}
+	group.Wait()
+	if r.past.bytes > limit {
+		t.Errorf("%d bytes stay", r.past.bytes)
+	}
+}
+
+// A reader that waits for room behind those who do not give it goes, and comes
+// back; so does one whose turn does not come.
+func TestPastWaitsForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events, end := endedLog(300, 1000)
+		r := pastRuns(shelf{"a": inPieces(events, end), "b": inPieces(events, end)}, 1<<20)
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.replay(ctx, "a", end.Seq-1, 0, func([]runlog.Event, error) bool { <-ctx.Done(); return false })
+		synctest.Wait()
+		began := time.Now()
+		if _, err := readPast(r, "b", end.Seq-1, 0); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != replayWait {
+			t.Errorf("got %v after %v", err, time.Since(began))
+		}
+		cancel()
+		synctest.Wait()
+		if got, err := readPast(r, "b", end.Seq-1, 0); err != nil || len(got) != 1 {
+			t.Errorf("got %d events and %v once there is room", len(got), err)
+		}
+	})
+}
+
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(2, 3)
+		take := func(user string) func() {
+			t.Helper()
+			done, err := turns.take(t.Context(), user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return done
+		}
+		refused := func(user string) {
+			t.Helper()
+			began := time.Now()
+			if _, err := turns.take(t.Context(), user); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != replayWait {
+				t.Errorf("%s: got %v after %v", user, err, time.Since(began))
+			}
+		}
+		first, second, other := take("ann"), take("ann"), take("bob")
+		refused("ann")
+		refused("eve") // three in all
+		first()
+		first() // no more than once
+		third := take("eve")
+		refused("ann")
+		time.AfterFunc(replayWait/2, second)
+		take("ann")() // it waits its turn
+		other()
+		third()
+		if len(turns.users) != 0 || len(turns.all) != 0 {
+			t.Errorf("%d users and %d turns are left", len(turns.users), len(turns.all))
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		take("ann")
+		take("ann")
+		if _, err := turns.take(gone, "ann"); !errors.Is(err, context.Canceled) {
+			t.Errorf("a reader that is gone: %v", err)
+		}
+	})
+}

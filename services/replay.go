@@ -1,0 +1,165 @@
+package services
+
+import (
+	"context"
+
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// oldSegment is the size from which on a segment is one of a log that was stored
+// whole: it is used until its last event has been shown, for to read it again
+// would take too long.
+const oldSegment = 4 * segmentSize
+
+// replay yields stored events after the cursor, up to the number (0 for all);
+// it returns the last one's number and whether the reader wants more. While the
+// reader takes them it holds a copy of these events and no more, but for large
+// ones, which all readers share.
+func (r *Runs) replay(ctx context.Context, id string, after, through int64, yield func([]runlog.Event, error) bool) (int64, bool) {
+	s := pastReader{past: r.past, run: id, after: after, through: through}
+	defer s.leave()
+	for {
+		events, err := s.next(ctx)
+		if err != nil {
+			yield(nil, err)
+			return s.after, false
+		}
+		if len(events) == 0 {
+			return s.after, true
+		}
+		end := events[len(events)-1].Kind.Terminal()
+		if !yield(events, nil) {
+			return s.after, false
+		}
+		if end { // nothing comes after it
+			return s.after, true
+		}
+	}
+}
+
+// pastReader reads a stored log.
+type pastReader struct {
+	*past
+	run            string
+	after, through int64
+
+	using *pastSegment // while it is in use
+	// Where in which segment the event after the number is.
+	first, last int64
+	size        int
+	place       eventDecoder
+}
+
+// leave ends the use of the segment.
+func (r *pastReader) leave() {
+	if r.using != nil {
+		r.release(r.using)
+		r.using = nil
+	}
+}
+
+// next returns the next events, none at the end. They are valid until the next
+// call.
+func (r *pastReader) next(ctx context.Context) ([]runlog.Event, error) {
+	for {
+		if r.through > 0 && r.after >= r.through {
+			return nil, nil
+		}
+		if err := r.enter(ctx); err != nil || r.using == nil {
+			return nil, err
+		}
+		events, keep := r.batch()
+		if err := r.place.fault(); err != nil {
+			r.leave()
+			return nil, err
+		}
+		if len(events) > 0 {
+			r.after = events[len(events)-1].Seq
+			if !keep {
+				r.leave()
+			}
+			return events, nil
+		}
+		// What the segment should have held is not there, or not asked for.
+		if r.after = max(r.after, r.last); r.through > 0 {
+			r.after = min(r.after, r.through)
+		}
+		r.leave()
+	}
+}
+
+// enter begins to use the segment with the next event. Where a segment is used
+// again, reading goes on from where it was.
+func (r *pastReader) enter(ctx context.Context) error {
+	if r.using != nil && r.after < r.last {
+		return nil
+	}
+	r.leave()
+	s, err := r.segment(ctx, r.run, r.after)
+	if err != nil || s == nil {
+		return err
+	}
+	r.using = s
+	if s.first == r.first && s.last == r.last && len(s.data) == r.size {
+		r.place.rest = s.data[r.size-len(r.place.rest):]
+		return nil
+	}
+	r.first, r.last, r.size = s.first, s.last, len(s.data)
+	r.place = eventDecoder{segmentDecoder: segmentDecoder{rest: s.data}}
+	return nil
+}
+
+// batch decodes the next events of the segment; keep says that they use it. A
+// large event comes alone.
+func (r *pastReader) batch() (events []runlog.Event, keep bool) {
+	keep = len(r.using.data) > oldSegment
+	end, n := r.measure()
+	if n == 0 {
+		return nil, keep
+	}
+	if n == 1 {
+		p, _ := r.place.next()
+		if p.size() >= runlog.LargeEvent {
+			return []runlog.Event{r.using.largeEvent(&p)}, true
+		}
+		p.data = append([]byte(nil), p.data...)
+		return []runlog.Event{p.event(string(p.text))}, keep
+	}
+	all := r.place.rest
+	text := string(all[:len(all)-len(end)]) // one copy for all of them
+	events = make([]runlog.Event, 0, n)
+	for range n {
+		p, _ := r.place.next()
+		to := len(all) - len(r.place.rest) - len(p.data)
+		p.data = append([]byte(nil), p.data...)
+		events = append(events, p.event(text[to-len(p.text):to]))
+	}
+	return events, keep
+}
+
+// measure skips what has been shown, and returns what is left of the segment
+// after the next batch, and how many events that has.
+func (r *pastReader) measure() (rest []byte, n int) {
+	ahead := r.place
+	for size := 0; ; n++ {
+		before := ahead
+		p, ok := ahead.next()
+		if !ok {
+			if n == 0 {
+				r.place = ahead // at the end, or at a fault
+			}
+			return before.rest, n
+		}
+		if p.Seq <= r.after {
+			r.place = ahead
+			n--
+			continue
+		}
+		if size += p.size() + pastWeight; n > 0 && size > pastBatch || r.through > 0 && p.Seq > r.through {
+			if n == 0 {
+				r.place.rest = nil
+			}
+			return before.rest, n
+		}
+	}
+}
