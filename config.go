@@ -27,6 +27,9 @@ type Config struct {
 	MaxTokens     int
 	MaxIterations int
 	Auth          AuthConfig
+	// PublicURL is the URL under which clients know the service; empty is the one
+	// that a request comes to.
+	PublicURL string
 	// Diagnostics says who may see the trace of a run: off, admin or all.
 	Diagnostics string
 	// Pages is a folder of page files that add to and override the bundled

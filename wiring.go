@@ -122,7 +122,7 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 	}
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
-		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, CORSOrigins: c.CORSOrigins,
+		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,
 		Limits: api.Limits{

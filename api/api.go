@@ -62,10 +62,14 @@ type Options struct {
 	// readyWait.
 	Ready func(ctx context.Context) error
 	// MCP returns the handler of /mcp for a user; nil is not found. The body has
-	// been read and checked to be a JSON object.
+	// been read. What is wrong with it is told in JSON-RPC's form, not as a problem.
 	MCP func(user schemas.User) http.Handler
 	// Metrics answers /metrics, Web answers / and /assets/.
 	Metrics, Web http.Handler
+	// Issuer is where users get their tokens, by OpenID Connect; "" is not told.
+	// PublicURL is the URL under which clients know the service; "" is the one that
+	// a request comes to.
+	Issuer, PublicURL string
 	// OpenAPI is the contract as it is served.
 	OpenAPI []byte
 	// CORSOrigins are the origins whose pages may call; "*" is any.
@@ -232,7 +236,10 @@ func (s *server) routes() []route {
 		{method: get, path: "/api/reports", handle: s.listReports},
 		{method: get, path: "/api/reports/:report_id", handle: s.getReport},
 
-		{method: post, path: "/mcp", handle: s.postMCP, stream: true, starts: true, body: jsonBody},
+		{method: post, path: mcpPath, handle: s.postMCP, stream: true, starts: true, body: jsonBody},
+
+		{method: get, path: resourceDocument, handle: s.getResource, public: true},
+		{method: get, path: resourceDocument + mcpPath, handle: s.getResource, public: true},
 
 		{method: get, path: "/healthz", handle: s.healthz, public: true},
 		{method: get, path: "/readyz", handle: s.readyz, public: true},

@@ -164,6 +164,9 @@ func TestContentTypes(t *testing.T) {
 		}
 		routes++
 		for _, tt := range kinds {
+			if r.Path == "/mcp" && tt.status == http.StatusBadRequest {
+				continue // the protocol's own handler says what is no JSON
+			}
 			t.Run(r.Path+"/"+tt.name, func(t *testing.T) {
 				got, _ := send(t, ts.URL, r.Method, examplePath(w, r.Path), "no JSON", tt.header...)
 				if p := got.problem(t); p.Status != tt.status || p.Code != codeOf[tt.status] {

@@ -79,7 +79,7 @@ func bodies(t *testing.T, d documented) []documented {
 }
 
 func TestDocumentedExamples(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newWorld(t, func(_ *world, o *api.Options) { o.Issuer = "https://id.example" })
 	requests := documentedRequests(t, w)
 	if len(requests) < 20 {
 		t.Fatalf("found %d documented requests only", len(requests))

@@ -176,11 +176,7 @@ func (s *server) authenticate(c echo.Context, byTicket bool) error {
 		err = seen.Because(err)
 	}
 	if seen.Code == schemas.CodeUnauthorized {
-		challenge := "Bearer"
-		if sent {
-			challenge = `Bearer error="invalid_token"`
-		}
-		c.Response().Header().Set(echo.HeaderWWWAuthenticate, challenge)
+		c.Response().Header().Set(echo.HeaderWWWAuthenticate, s.challenge(c.Request(), sent))
 	}
 	return err
 }

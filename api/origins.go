@@ -33,7 +33,7 @@ func (s *server) cors() echo.MiddlewareFunc {
 		AllowHeaders: []string{
 			echo.HeaderAuthorization, echo.HeaderContentType, "Idempotency-Key", ifMatch, "Last-Event-ID", echo.HeaderXRequestID,
 		},
-		ExposeHeaders: []string{"Content-Location", etag, echo.HeaderRetryAfter, echo.HeaderXRequestID, "X-Run-Id"},
+		ExposeHeaders: []string{"Content-Location", etag, echo.HeaderRetryAfter, echo.HeaderWWWAuthenticate, echo.HeaderXRequestID, "X-Run-Id"},
 		MaxAge:        preflightWait,
 	})
 }

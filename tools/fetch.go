@@ -42,7 +42,7 @@ func FetchWebpage(c FetchConfig) []turn.Tool {
 	}
 	f := fetcher{webpage.Reader{Client: client, Extractor: c.Extractor}}
 	return []turn.Tool{New("fetch_webpage", "Read a public web page as Markdown text, given its URL. Long pages come in parts: pass start to read on.",
-		f.fetch, Words("Read a web page", "Read a web page|Read {n} web pages"), Global(), Idempotent(), Untrusted(), Addresses(pageAddress), PayloadType(TypeWebPage), Refine(func(s *jsonschema.Schema) {
+		f.fetch, Words("Read a web page", "Read a web page|Read {n} web pages"), Global(), ReadOnly(), Untrusted(), Addresses(pageAddress), PayloadType(TypeWebPage), Refine(func(s *jsonschema.Schema) {
 			sized(s, "url", 1, webpage.MaxURL)
 			atLeast(s, 0, "start")
 		}))}

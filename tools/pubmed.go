@@ -50,7 +50,7 @@ func PubMed(c PubMedConfig) ([]turn.Tool, error) {
 	return []turn.Tool{
 		New("search_pubmed", "Search PubMed for biomedical articles. Returns titles, authors, journal, year, PMID and abstracts. "+
 			"The query may use PubMed's syntax, such as aspirin[ti] AND randomized controlled trial[pt].", p.search,
-			Words("Search PubMed", "Searched PubMed|Searched PubMed {n} times"), Global(), Idempotent(), Untrusted(), PayloadType(TypePubMedResults), Refine(func(s *jsonschema.Schema) {
+			Words("Search PubMed", "Searched PubMed|Searched PubMed {n} times"), Global(), ReadOnly(), Untrusted(), PayloadType(TypePubMedResults), Refine(func(s *jsonschema.Schema) {
 				sized(s, "query", 1, maxQuery)
 				between(s, "max_results", 1, maxArticles)
 				between(s, "year_from", 1500, 3000)
@@ -58,7 +58,7 @@ func PubMed(c PubMedConfig) ([]turn.Tool, error) {
 				s.Properties["sort"].Enum = []any{"relevance", "newest"}
 			})),
 		New("get_pubmed_article", "Get one PubMed article by its PMID: the whole abstract with its sections, authors, journal, year, DOI, MeSH terms and publication types.",
-			p.get, Words("Read an article", "Read an article|Read {n} articles"), Global(), Idempotent(), Untrusted(), PayloadType(TypePubMedArticle), Refine(func(s *jsonschema.Schema) {
+			p.get, Words("Read an article", "Read an article|Read {n} articles"), Global(), ReadOnly(), Untrusted(), PayloadType(TypePubMedArticle), Refine(func(s *jsonschema.Schema) {
 				s.Properties["pmid"].Pattern = `^[1-9][0-9]{0,8}$`
 			})),
 	}, nil

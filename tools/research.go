@@ -55,22 +55,22 @@ func Research(data research) []turn.Tool {
 	return []turn.Tool{
 		New("search_articles", "Search the articles of the research reports by words in title, abstract and authors. "+
 			"On a page about a report or a stream it searches there; pass 0 as report_id and stream_id to search everywhere.", r.searchArticles,
-			Words("Search the articles", "Searched the articles|Searched the articles {n} times"), Global(), Idempotent(), PayloadType(TypeArticleResults), Refine(func(s *jsonschema.Schema) {
+			Words("Search the articles", "Searched the articles|Searched the articles {n} times"), Global(), ReadOnly(), PayloadType(TypeArticleResults), Refine(func(s *jsonschema.Schema) {
 				sized(s, "query", 1, maxQuery)
 				between(s, "limit", 1, maxReports)
 				atLeast(s, 0, "stream_id", "report_id")
 			})),
 		New("list_reports", "List the research reports, newest first: all of them or those of one stream.", r.listReports,
-			Words("List the reports", "Listed the reports|Listed reports {n} times"), Idempotent(), PayloadType(TypeReportList), Refine(func(s *jsonschema.Schema) {
+			Words("List the reports", "Listed the reports|Listed reports {n} times"), ReadOnly(), PayloadType(TypeReportList), Refine(func(s *jsonschema.Schema) {
 				between(s, "limit", 1, maxReports)
 				atLeast(s, 0, "stream_id")
 			})),
 		New("get_report", "Get a research report with its summary and articles. Without an id: the report on the user's page.", r.getReport,
-			Words("Read a report", "Read a report|Read {n} reports"), Idempotent(), PayloadType(TypeReportSummary), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "report_id") })),
+			Words("Read a report", "Read a report|Read {n} reports"), ReadOnly(), PayloadType(TypeReportSummary), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "report_id") })),
 		New("list_streams", "List the research streams with their purpose.", r.listStreams,
-			Words("List the streams", "Listed the streams|Listed streams {n} times"), Idempotent(), PayloadType(TypeStreamList)),
+			Words("List the streams", "Listed the streams|Listed streams {n} times"), ReadOnly(), PayloadType(TypeStreamList)),
 		New("get_stream", "Get a research stream: purpose, schema, instructions and reports. Without an id: the stream on the user's page.", r.getStream,
-			Words("Read a stream", "Read a stream|Read {n} streams"), Idempotent(), PayloadType(TypeStreamDetails), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "stream_id") })),
+			Words("Read a stream", "Read a stream|Read {n} streams"), ReadOnly(), PayloadType(TypeStreamDetails), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "stream_id") })),
 	}
 }
 

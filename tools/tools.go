@@ -45,6 +45,11 @@ func Global() Option { return func(d *definition) { d.tool.Global = true } }
 // Idempotent says that the tool may run again when its outcome is unknown.
 func Idempotent() Option { return func(d *definition) { d.tool.Idempotent = true } }
 
+// ReadOnly says that the tool changes nothing, so it may also run again.
+func ReadOnly() Option {
+	return func(d *definition) { d.tool.ReadOnly, d.tool.Idempotent = true, true }
+}
+
 // Serial makes the tool run alone.
 func Serial() Option { return func(d *definition) { d.tool.Serial = true } }
 

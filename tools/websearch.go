@@ -55,7 +55,7 @@ func WebSearch(c WebSearchConfig) ([]turn.Tool, error) {
 	}
 	s := searx{base, client}
 	return []turn.Tool{New("web_search", "Search the web. Returns titles, URLs and short texts; use fetch_webpage to read a result.", s.search,
-		Words("Search the web", "Searched the web|Searched the web {n} times"), Global(), Idempotent(), Untrusted(), PayloadType(TypeWebResults), Refine(func(s *jsonschema.Schema) {
+		Words("Search the web", "Searched the web|Searched the web {n} times"), Global(), ReadOnly(), Untrusted(), PayloadType(TypeWebResults), Refine(func(s *jsonschema.Schema) {
 			sized(s, "query", 1, maxSearchQuery)
 			between(s, "max_results", 1, maxHits)
 			s.Properties["time_range"].Enum = []any{"day", "month", "year"}

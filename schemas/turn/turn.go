@@ -91,6 +91,8 @@ type Tool struct {
 	Global bool
 	// Idempotent tools may be run again when their outcome is unknown.
 	Idempotent bool
+	// ReadOnly tools change nothing.
+	ReadOnly bool
 	// Serial tools run alone.
 	Serial bool
 	// Confirm tools need the user's approval.

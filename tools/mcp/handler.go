@@ -73,6 +73,11 @@ func NewHandler(o HandlerOptions) *Handler {
 // For returns the handler of a request of the user, who has been authenticated.
 func (h *Handler) For(user schemas.User) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, refused := readMessage(r, h.Body)
+		if refused != nil {
+			refused.send(w)
+			return
+		}
 		ctx, cancel := context.WithTimeout(r.Context(), MaxExchange)
 		defer cancel()
 		server := sdk.NewServer(&sdk.Implementation{Name: "chattray", Version: h.Version}, &sdk.ServerOptions{
@@ -82,16 +87,20 @@ func (h *Handler) For(user schemas.User) http.Handler {
 		for _, t := range h.Tools.Offered(user) {
 			server.AddTool(described(t), h.handler(ctx, user, t))
 		}
-		h.stream.ServeHTTP(w, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
+		answer := &rpcWriter{ResponseWriter: w, id: id}
+		h.stream.ServeHTTP(answer, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
+		answer.finish()
 	})
 }
 
-// described is a tool as the protocol shows it.
+// described is a tool as the protocol shows it. Hints that are left out mean that
+// a tool destroys and reaches into the world, so that hosts ask before each call.
 func described(t turn.Tool) *sdk.Tool {
-	return &sdk.Tool{
-		Name: t.Name, Description: t.Description, InputSchema: t.InputSchema,
-		Annotations: &sdk.ToolAnnotations{IdempotentHint: t.Idempotent},
+	hints := &sdk.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.Idempotent, OpenWorldHint: new(t.Untrusted || t.Effects)}
+	if !t.ReadOnly {
+		hints.DestructiveHint = new(t.Effects)
 	}
+	return &sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema, Annotations: hints}
 }
 
 // handler runs a tool for a call. It also ends with the request, whose context

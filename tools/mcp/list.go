@@ -192,7 +192,7 @@ func (c *client) tool(d definition) turn.Tool {
 		func(ctx context.Context, call *tools.Call) (tools.Result, error) { return c.call(ctx, d, call) },
 		tools.PayloadType(TypeResult), tools.Timeout(c.Timeout))
 	h := c.counting(d.hints)
-	t.Global, t.Idempotent, t.Effects, t.Untrusted = c.Global, h.ReadOnly || h.Idempotent, !h.ReadOnly, !h.ClosedWorld
+	t.Global, t.ReadOnly, t.Idempotent, t.Effects, t.Untrusted = c.Global, h.ReadOnly, h.ReadOnly || h.Idempotent, !h.ReadOnly, !h.ClosedWorld
 	t.Confirm, _ = c.Asks(d.name, Definition{hints: d.hints})
 	t.Addresses = tools.URLs
 	return t

@@ -874,9 +874,52 @@ export interface paths {
          * @description Streamable HTTP without sessions: one JSON-RPC message a request, the answer as JSON or as a stream of events that
          *     ends with it; a notification is answered with 202. It offers the tools that every page has and that need neither a
          *     chat nor an approval, as far as the user may call them. Progress is sent to callers that ask for it. A request
-         *     counts towards the limits of streams and of requests that start runs.
+         *     counts towards the limits of streams and of requests that start runs. What is wrong with a message is told in
+         *     JSON-RPC's form: -32700 and -32600 with 400, -32601 with the id of the request.
          */
         post: operations["mcp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where clients of the API log in
+         * @description OAuth 2.0 Protected Resource Metadata (RFC 9728), there when `auth.oidc_issuer` is set. `resource` is under the
+         *     setting `public_url`, else under the host of the request. An answer 401 names the document in `WWW-Authenticate`.
+         */
+        get: operations["getResource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-protected-resource/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where clients of `/mcp` log in
+         * @description OAuth 2.0 Protected Resource Metadata (RFC 9728), there when `auth.oidc_issuer` is set. `resource` is under the
+         *     setting `public_url`, else under the host of the request. An answer 401 names the document in `WWW-Authenticate`.
+         */
+        get: operations["getMCPResource"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2026,6 +2069,17 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is no message of the protocol */
+        NoMessage: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": Record<string, unknown>;
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
@@ -3940,9 +3994,18 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["NoMessage"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            /** @description There is no such method, in the newest version of the protocol */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, unknown>;
+                };
+            };
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
@@ -3950,6 +4013,62 @@ export interface operations {
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    getResource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        resource: string;
+                        authorization_servers: string[];
+                        bearer_methods_supported: string[];
+                        resource_name: string;
+                    };
+                };
+            };
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+        };
+    };
+    getMCPResource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        resource: string;
+                        authorization_servers: string[];
+                        bearer_methods_supported: string[];
+                        resource_name: string;
+                    };
+                };
+            };
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
         };
     };
     healthz: {

@@ -1,0 +1,143 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+// The codes of JSON-RPC 2.0, section 5.1, that requests are refused with.
+const (
+	codeParse          = -32700
+	codeInvalidRequest = -32600
+	codeUnknownMethod  = -32601
+)
+
+// rpcError is a refusal in JSON-RPC's form. ID is that of the request, null when
+// it has none.
+type rpcError struct {
+	status  int             // of HTTP
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Error   struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+func newRPCError(id json.RawMessage, code int, message string) *rpcError {
+	e := &rpcError{status: http.StatusBadRequest, Version: "2.0", ID: id}
+	if len(id) == 0 {
+		e.ID = json.RawMessage("null")
+	}
+	e.Error.Code, e.Error.Message = code, message
+	return e
+}
+
+// send answers with the refusal.
+func (e *rpcError) send(w http.ResponseWriter) {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		raw = nil // an id that was JSON is
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(e.status)
+	_, _ = w.Write(append(raw, '\n')) // who is not there any more is not told
+}
+
+// readMessage reads the one message of a request and leaves it there to be read
+// again. It returns the message's id, or why it is none.
+func readMessage(r *http.Request, limit int64) (id json.RawMessage, refused *rpcError) {
+	if r.Method != http.MethodPost {
+		return nil, nil // the answer is 405
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return nil, newRPCError(nil, codeInvalidRequest, "the message was not read to its end")
+	}
+	if int64(len(body)) > limit {
+		refused = newRPCError(nil, codeInvalidRequest, "the message is too large")
+		refused.status = http.StatusRequestEntityTooLarge
+		return nil, refused
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	body = bytes.TrimSpace(body)
+	if !json.Valid(body) {
+		return nil, newRPCError(nil, codeParse, "the body is no JSON")
+	}
+	var m struct {
+		Version json.RawMessage `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  json.RawMessage `json:"method"`
+	}
+	if body[0] != '{' || json.Unmarshal(body, &m) != nil {
+		return nil, newRPCError(nil, codeInvalidRequest, "the body must be one JSON-RPC message; batches are not taken")
+	}
+	if len(m.ID) > 0 && !strings.ContainsRune(`"-0123456789`, rune(m.ID[0])) {
+		return nil, newRPCError(nil, codeInvalidRequest, "the id must be a string or a number")
+	}
+	switch {
+	case string(m.Version) != `"2.0"`:
+		return nil, newRPCError(m.ID, codeInvalidRequest, `jsonrpc must be "2.0"`)
+	case len(m.Method) == 0 || m.Method[0] != '"':
+		return nil, newRPCError(m.ID, codeInvalidRequest, "the message must have a method")
+	}
+	return m.ID, nil
+}
+
+// maxRefusal bounds the text of a refusal, in bytes.
+const maxRefusal = 1_000
+
+// unhandled is what the SDK says of a method that it does not know.
+const unhandled = "JSON RPC not handled"
+
+// rpcWriter turns refusals that are plain text into JSON-RPC errors.
+type rpcWriter struct {
+	http.ResponseWriter
+	id   json.RawMessage
+	held int // the status of a refusal
+	text []byte
+}
+
+// Unwrap is of http.ResponseController.
+func (w *rpcWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader is of http.ResponseWriter.
+func (w *rpcWriter) WriteHeader(status int) {
+	kind, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type"))
+	if status == http.StatusBadRequest && kind == "text/plain" {
+		w.held = status
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write is of http.ResponseWriter.
+func (w *rpcWriter) Write(p []byte) (int, error) {
+	if w.held == 0 {
+		return w.ResponseWriter.Write(p)
+	}
+	w.text = append(w.text, p[:min(len(p), maxRefusal-len(w.text))]...)
+	return len(p), nil
+}
+
+// finish sends the refusal, if there is one.
+func (w *rpcWriter) finish() {
+	if w.held == 0 {
+		return
+	}
+	w.Header().Del("Content-Length")
+	text := strings.TrimSpace(string(w.text))
+	if strings.HasPrefix(text, unhandled) {
+		refused := newRPCError(w.id, codeUnknownMethod, "there is no such method")
+		if len(w.id) > 0 {
+			refused.status = http.StatusOK // a caller reads whose error it is only of an exchange that went well
+		}
+		refused.send(w.ResponseWriter)
+		return
+	}
+	newRPCError(w.id, codeInvalidRequest, plainText(text, maxRefusal)).send(w.ResponseWriter)
+}
