@@ -53,6 +53,8 @@ type Config struct {
 	LogLevel slog.Level
 	// LogFormat is json, text, or auto: text on a terminal, else json.
 	LogFormat string
+	// ApproveAfterUntrusted is off, effects or all.
+	ApproveAfterUntrusted string
 	// Secrets are the values that page files name in headers of HTTP tools.
 	Secrets map[string]string
 	// MCPServers are those whose tools are offered, each under its own name.

@@ -61,7 +61,7 @@ func defaults() Config {
 			RunsPerUser: 8, StreamsPerUser: 32, ReplaysPerUser: 16, Replays: 1024, ReplayCache: 32 << 20, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20,
 		},
 		History:  HistoryConfig{Budget: 24_000, Compact: true},
-		LogLevel: slog.LevelInfo, LogFormat: "auto",
+		LogLevel: slog.LevelInfo, LogFormat: "auto", ApproveAfterUntrusted: "effects",
 	}
 }
 

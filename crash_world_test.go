@@ -124,7 +124,7 @@ func newWorld(t *testing.T, database string) *world {
 	}
 	w.settings = []string{
 		"DATABASE_URL=" + database, "OPENAI_BASE_URL=" + w.model.URL(), "OPENAI_API_KEY=key", "PAGES=" + pages,
-		"MAX_RUNS_PER_USER=0", "MAX_STREAMS_PER_USER=0", "REQUESTS_PER_MINUTE=0", "OTHER_REQUESTS_PER_MINUTE=0",
+		"MAX_RUNS_PER_USER=0", "MAX_STREAMS_PER_USER=0", "REQUESTS_PER_MINUTE=0", "OTHER_REQUESTS_PER_MINUTE=0", "APPROVE_AFTER_UNTRUSTED=off",
 	}
 	t.Cleanup(func() {
 		w.client.CloseIdleConnections()

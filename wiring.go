@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/usage"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
@@ -95,7 +96,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		Frame: api.AppendChatFrame, Model: defaultModel(c), Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
 		Prices: prices(c), Windows: windows(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
 		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
-		MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
+		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
 		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch,
 	}

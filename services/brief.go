@@ -20,6 +20,7 @@ type briefing struct {
 	filter     TextFilter
 	types      []turn.PayloadType
 	payloadIDs []string // in the order in which they were stored
+	outside    bool     // the prompt has text from outside
 }
 
 // offer is what the request's page, tab and subtab allow.
@@ -73,10 +74,12 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 			b.payloadIDs = append(b.payloadIDs, p.PayloadID)
 		}
 	}
+	prompt, outside := r.prompts.build(ctx, in)
+	b.outside = outside
 	b.request = turn.Request{
 		Model: one.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
 		// Runs on one page have the same prompt within a minute; they share it.
-		System: unique.Make(r.prompts.build(ctx, in) + modeNote(in.Context)).Value(), Tools: offer.Tools,
+		System: unique.Make(prompt + modeNote(in.Context)).Value(), Tools: offer.Tools,
 	}
 	if b.request.Model == "" {
 		b.request.Model = r.Model

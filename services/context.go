@@ -47,6 +47,8 @@ type loadedContext struct {
 	data []contextData
 	// notes say what could not be loaded, each in a few words.
 	notes []string
+	// outside says that there may be text from outside in data.
+	outside bool
 	// instructions are those of the stream that the page is about.
 	instructions string
 }

@@ -47,6 +47,7 @@ func documentContext(ctx context.Context, p *prompter, in *promptInput) loadedCo
 		l.note("the document could not be loaded")
 	default:
 		l.add("document "+id, documentOutline(&d))
+		l.outside = len(d.Blocks) > 0 // a model may have written them after a page that it read
 		_, meant := turn.Answer(in.Context)
 		for i := range d.Blocks {
 			if b := &d.Blocks[i]; slices.Contains(meant, b.ID) && !strings.HasPrefix(b.Type, "image/") {

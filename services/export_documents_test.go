@@ -12,5 +12,6 @@ type DocumentReader = documentReader
 func BuildDocumentPrompt(ctx context.Context, documents DocumentReader, owner string, page schemas.Object) string {
 	p := newPrompter(nil, PromptOptions{})
 	p.documents = documents
-	return p.build(ctx, promptInput{Offer: Offer{Page: "document", ContextBuilder: "document"}, Context: page, Owner: owner, ConversationID: 7})
+	text, _ := p.build(ctx, promptInput{Offer: Offer{Page: "document", ContextBuilder: "document"}, Context: page, Owner: owner, ConversationID: 7})
+	return text
 }

@@ -220,25 +220,31 @@ func (p *Pages) Tools(page, tab, subtab string, user schemas.User) ([]schemas.To
 	return list, nil
 }
 
-// words are what people read of the tool of that name: one of the registry's
-// that the user may use, else one that a page file declares.
+// words are what people read of the tool of that name.
 func (p *Pages) words(name string, user schemas.User) turn.Words {
+	t, _ := p.tool(name, user)
+	return t.Words
+}
+
+// tool returns the tool of that name: one of the registry's that the user may
+// use, else one that a page file declares.
+func (p *Pages) tool(name string, user schemas.User) (turn.Tool, bool) {
 	named := func(t turn.Tool) bool { return t.Name == name }
 	if p.tools.Has(name) {
 		if list, err := p.tools.Resolve([]string{name}, user); err == nil {
 			if i := slices.IndexFunc(list, named); i >= 0 {
-				return list[i].Words
+				return list[i], true
 			}
 		}
 	}
 	for _, page := range p.names {
 		for _, offer := range p.byName[page].offers {
 			if i := slices.IndexFunc(offer.own, named); i >= 0 {
-				return offer.own[i].Words
+				return offer.own[i], true
 			}
 		}
 	}
-	return turn.Words{}
+	return turn.Tool{}, false
 }
 
 // List returns all pages by name, as GET /api/pages shows them.

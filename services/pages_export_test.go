@@ -26,7 +26,8 @@ var (
 func (p *Pages) Words(name string, user schemas.User) turn.Words { return p.words(name, user) }
 
 func BuildPrompt(ctx context.Context, research ResearchStore, o PromptOptions, offer Offer, page schemas.Object, payloads []schemas.CustomPayload) string {
-	return newPrompter(research, o).build(ctx, promptInput{Offer: offer, Context: page, Payloads: payloads})
+	text, _ := newPrompter(research, o).build(ctx, promptInput{Offer: offer, Context: page, Payloads: payloads})
+	return text
 }
 
 type Historian struct{ *historian }

@@ -79,7 +79,7 @@ func newPrompter(research researchStore, o PromptOptions) *prompter {
 // has its marker behind "write ". Everything that the service did not write
 // itself is indented inside <data> lines or cut to one line, so that it never
 // stands at a line's start.
-func (p *prompter) build(ctx context.Context, in promptInput) string {
+func (p *prompter) build(ctx context.Context, in promptInput) (prompt string, outside bool) {
 	loaded := p.load(ctx, in)
 	var b strings.Builder
 	b.Grow(8 << 10)
@@ -105,7 +105,7 @@ func (p *prompter) build(ctx context.Context, in promptInput) string {
 		b.WriteString("## " + s.name + "\n")
 		b.WriteString(body.String())
 	}
-	return b.String()
+	return b.String(), loaded.outside
 }
 
 // load runs the page's context builder.

@@ -76,6 +76,7 @@ type recorder struct {
 	interrupted map[int]bool
 
 	offered []turn.Tool // the run's tools as they are, for threads
+	heard   heard       // what the model has read
 
 	decided map[int]bool // calls whose wait gave their outcome
 	resting bool         // what Runs knows of it, see rest

@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/guard"
 )
 
 // The tools whose content is shown while the model writes the call, and the one
@@ -106,7 +107,7 @@ func (rec *recorder) showPlanned(index int) {
 
 // offered says whether the call writes a block and will run.
 func (c *blockCall) offered() bool {
-	return (c.name == writeBlock || c.name == editBlock) &&
+	return (c.name == writeBlock || c.name == editBlock) && c.rec.run.runs.ApproveAfterUntrusted != guard.All &&
 		slices.ContainsFunc(c.rec.offered, func(t turn.Tool) bool { return t.Name == c.name && !t.Confirm })
 }
 

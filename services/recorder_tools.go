@@ -32,6 +32,7 @@ func (rec *recorder) toolStart(e turn.ToolStart) {
 	c.ToolUseID, c.Name, c.Input = e.ID, e.Name, e.Input
 	c.State, c.Attempt, c.StartedAt = record.ToolStarted, rec.run.attempt, rec.run.runs.now()
 	rec.noteDraft(e.Index)
+	rec.noteSteps(e.Index)
 	if rec.decided[e.Index] { // it does not begin
 		rec.begin(e)
 		return

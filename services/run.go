@@ -177,7 +177,7 @@ func (rec *recorder) begun(target runlog.Target) {
 // converse has the conversation with the model.
 func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
 	brief.request.Steps = rec.steps
-	brief.request.RunTool, brief.request.Await = rec.runTool, rec.await
+	brief.request.RunTool, brief.request.Await, brief.request.Asks = rec.runTool, rec.await, rec.asks
 	rec.offered = brief.request.Tools
 	for event, err := range r.Agent.Run(one.ctx, brief.request) {
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -135,6 +136,9 @@ type RunsOptions struct {
 	DisconnectGrace time.Duration
 	// ApprovalTimeout is how long a call waits for the user or for the page.
 	ApprovalTimeout time.Duration
+	// ApproveAfterUntrusted says which calls need approval once the model has
+	// read text from outside.
+	ApproveAfterUntrusted guard.Mode
 	// MakeClientTool makes a tool of the page's; nil takes none.
 	MakeClientTool func(def schemas.ClientTool) (turn.Tool, error)
 	RunsPerUser    int // 0 is no limit

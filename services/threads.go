@@ -134,7 +134,7 @@ func (rec *recorder) threads(c *turn.Call) {
 	}
 	for _, t := range rec.offered {
 		if t.Idempotent && !t.Confirm && t.Name != c.Name {
-			c.Offered = append(c.Offered, rec.inThread(t))
+			c.Offered = append(c.Offered, rec.guarded(t, c.Index))
 		}
 	}
 	loop, run := c.Loop, rec.brief.request
@@ -159,17 +159,6 @@ func (rec *recorder) threads(c *turn.Call) {
 		}
 		return loop(ctx, label, req)
 	}
-}
-
-// inThread is a tool as a thread calls it: nothing is written down of it, since
-// it may run again with the call that it belongs to.
-func (rec *recorder) inThread(t turn.Tool) turn.Tool {
-	run := t.Run
-	t.Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {
-		rec.identify(c)
-		return run(ctx, c)
-	}
-	return t
 }
 
 // identify tells a call whose it is and where.

@@ -19,6 +19,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/schemas/weburl"
 	"github.com/chattray/chattray/tools/outbound"
 )
 
@@ -61,7 +62,7 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	if (def.Payload == "") != (def.PayloadType == "") {
 		fail("payload", errors.New("payload and its type belong together"))
 	}
-	options := []Option{PayloadType(def.PayloadType), Words(def.Title, def.Done), Untrusted(), Addresses(URLs)}
+	options := []Option{PayloadType(def.PayloadType), Words(def.Title, def.Done), Untrusted(), Addresses(weburl.SentIn)}
 	if h.method != http.MethodGet && h.method != http.MethodHead {
 		options = append(options, Effects())
 	}

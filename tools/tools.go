@@ -65,7 +65,7 @@ func Untrusted() Option { return func(d *definition) { d.tool.Untrusted = true }
 // Retold says that a model may have written what the tool returns.
 func Retold() Option { return func(d *definition) { d.tool.Retold = true } }
 
-// Addresses says which URLs of an input leave with a call; URLs is all of them.
+// Addresses says which URLs of an input leave with a call; weburl.SentIn is all of them.
 func Addresses(of func(input json.RawMessage) []string) Option {
 	return func(d *definition) { d.tool.Addresses = of }
 }

@@ -4,6 +4,7 @@
 package weburl
 
 import (
+	"encoding/json"
 	"html"
 	"iter"
 	"net/url"
@@ -217,6 +218,35 @@ func Sent(text string) []string {
 			keys = append(keys, Key(word))
 		}
 	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// SentIn is Sent of all strings in a JSON value, the names of its members too;
+// what is no JSON has none.
+func SentIn(raw json.RawMessage) []string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return nil
+	}
+	var keys []string
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			keys = append(keys, Sent(v)...)
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		case map[string]any:
+			for name, item := range v {
+				keys = append(keys, Sent(name)...)
+				walk(item)
+			}
+		}
+	}
+	walk(v)
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }

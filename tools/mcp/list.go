@@ -15,6 +15,7 @@ import (
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/schemas/weburl"
 	"github.com/chattray/chattray/tools"
 )
 
@@ -194,7 +195,7 @@ func (c *client) tool(d definition) turn.Tool {
 	h := c.counting(d.hints)
 	t.Global, t.ReadOnly, t.Idempotent, t.Effects, t.Untrusted = c.Global, h.ReadOnly, h.ReadOnly || h.Idempotent, !h.ReadOnly, !h.ClosedWorld
 	t.Confirm, _ = c.Asks(d.name, Definition{hints: d.hints})
-	t.Addresses = tools.URLs
+	t.Addresses = weburl.SentIn
 	return t
 }
 

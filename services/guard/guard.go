@@ -1,0 +1,192 @@
+// Package guard says which calls of a model need the user's approval because of
+// what the model has read: text from outside may tell it to do something, or to
+// carry data out in a URL.
+//
+// It is told what was said in a conversation, oldest first, and stores nothing:
+// the same conversation told again gives the same answers.
+package guard
+
+import (
+	"encoding/json"
+	"hash/maphash"
+	"sync"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/schemas/weburl"
+)
+
+// Mode is what the setting approve_after_untrusted says.
+type Mode string
+
+// The modes; the zero value is Effects.
+const (
+	Off     Mode = "off"     // nothing is asked
+	Effects Mode = "effects" // tools with effects, and URLs that nobody gave
+	All     Mode = "all"     // every tool
+)
+
+// maxURLs is how many URLs are remembered of a conversation, of those given and
+// of those that a model made each. One that no longer fits is not known as given.
+const maxURLs = 50_000
+
+var seed = maphash.MakeSeed()
+
+// Guard knows what was said in a conversation. It is safe for concurrent use.
+type Guard struct {
+	base *Guard // what was said before; nil for none
+
+	mu      sync.Mutex
+	outside bool
+	// given are URLs that users and others gave, made those that the model wrote
+	// before anybody had given them, sent those that calls have sent already, with
+	// the tool's name. All are hashes.
+	given, made, sent map[uint64]struct{}
+}
+
+// New returns a guard for a conversation that goes on after base, which is
+// told nothing more; nil is a new conversation.
+func New(base *Guard) *Guard {
+	return &Guard{base: base, given: map[uint64]struct{}{}, made: map[uint64]struct{}{}, sent: map[uint64]struct{}{}}
+}
+
+// Outside says that the model has read text from outside.
+func (g *Guard) Outside() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.outside = true
+}
+
+// Gave takes a text of the user's.
+func (g *Guard) Gave(text string) {
+	for key := range weburl.Given(text) {
+		g.add(g.given, hash(key))
+	}
+}
+
+// Called takes the input of a call, as the model wrote it.
+func (g *Guard) Called(input string) {
+	made := func(key string) {
+		if h := hash(key); !g.has(h, gaveIt) {
+			g.add(g.made, h)
+		}
+	}
+	for key := range weburl.Given(input) {
+		made(key)
+	}
+	for _, key := range weburl.SentIn(json.RawMessage(input)) {
+		made(key)
+	}
+}
+
+// Answered takes the outcome of a call. A URL that the model wrote itself is not
+// given by an answer that repeats it; one that the call has sent may be sent
+// again. Of a tool that is not known the worst is taken.
+func (g *Guard) Answered(t turn.Tool, known bool, input, text string, isError bool) {
+	if t.Untrusted || !known {
+		g.Outside()
+	}
+	if t.Addresses != nil && !isError {
+		for _, key := range t.Addresses(json.RawMessage(input)) {
+			g.add(g.sent, hash(t.Name+" "+key))
+		}
+	}
+	if t.Retold || !known || g.full() {
+		return
+	}
+	for key := range weburl.Given(text) {
+		if h := hash(key); !g.has(h, madeIt) {
+			g.add(g.given, h)
+		}
+	}
+}
+
+// Join takes over what another guard was told since its base.
+func (g *Guard) Join(o *Guard) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.outside {
+		g.Outside()
+	}
+	for h := range o.made {
+		if !g.has(h, gaveIt) {
+			g.add(g.made, h)
+		}
+	}
+	for h := range o.given {
+		if !g.has(h, madeIt) {
+			g.add(g.given, h)
+		}
+	}
+}
+
+// Why says why a call of the tool needs approval now; "" is that it needs none.
+func (g *Guard) Why(mode Mode, t turn.Tool, input json.RawMessage) schemas.ApprovalReason {
+	if !Matters(mode, t) || !g.isOutside() {
+		return ""
+	}
+	if t.Addresses != nil {
+		for _, key := range t.Addresses(input) {
+			if !g.has(hash(key), gaveIt) && !g.has(hash(t.Name+" "+key), sentIt) {
+				return schemas.ReasonUnseenURL
+			}
+		}
+	}
+	if t.Effects || mode == All {
+		return schemas.ReasonAfterUntrusted
+	}
+	return ""
+}
+
+// Matters says whether it may depend on the conversation that a call of the tool
+// needs approval.
+func Matters(mode Mode, t turn.Tool) bool {
+	return mode == All || mode != Off && (t.Effects || t.Addresses != nil)
+}
+
+func (g *Guard) isOutside() bool {
+	for ; g != nil; g = g.base {
+		g.mu.Lock()
+		outside := g.outside
+		g.mu.Unlock()
+		if outside {
+			return true
+		}
+	}
+	return false
+}
+
+// The sets of a guard.
+func gaveIt(g *Guard) map[uint64]struct{} { return g.given }
+func madeIt(g *Guard) map[uint64]struct{} { return g.made }
+func sentIt(g *Guard) map[uint64]struct{} { return g.sent }
+
+func (g *Guard) has(h uint64, in func(*Guard) map[uint64]struct{}) bool {
+	for ; g != nil; g = g.base {
+		g.mu.Lock()
+		_, ok := in(g)[h]
+		g.mu.Unlock()
+		if ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *Guard) add(set map[uint64]struct{}, h uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(set) < maxURLs {
+		set[h] = struct{}{}
+	}
+}
+
+// full says that not all that the model wrote is remembered: then no answer gives
+// a URL.
+func (g *Guard) full() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.made) >= maxURLs
+}
+
+func hash(key string) uint64 { return maphash.String(seed, key) }
