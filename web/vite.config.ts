@@ -27,5 +27,6 @@ export default defineConfig({
     maxWorkers: 1,
     isolate: false,
     restoreMocks: true,
+    testTimeout: 30_000,
   },
 })

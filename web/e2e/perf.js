@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 
 const TOKENS = 20_000
 const PER_SECOND = Number(process.env.TOKENS_PER_SECOND ?? 500)
-const LIMIT = { frame: 50, text: 1000 }
+const LIMIT = { frame: 20, task: 100, text: 1000 }
 
 const work = mkdtempSync(join(tmpdir(), 'chattray-perf-'))
 process.env.E2E_WORK = work
@@ -23,7 +23,22 @@ if (!process.env.E2E_BINARY) {
   process.env.E2E_BINARY = join(work, 'chattray')
   if (spawnSync('go', ['build', '-o', process.env.E2E_BINARY, '.'], { cwd: root, stdio: 'inherit' }).status !== 0) process.exit(1)
 }
-const text = readFileSync(join(root, 'agents/demo/texts/long.md'), 'utf8')
+/** What costs most to draw: code, a table and math. */
+const costly = `
+\`\`\`go
+${Array.from({ length: 30 }, (_, i) => `func step${i}(ctx context.Context, input []string) (string, error) { // the step ${i}\n\treturn strings.Join(input[:${i}], ", "), nil\n}`).join('\n')}
+\`\`\`
+
+| Editor | Year | Change | Efficiency |
+|---|--:|:-:|--:|
+${Array.from({ length: 25 }, (_, i) => `| BE${i} with \\(x_{${i}}\\) | ${2000 + i} | C→T | ${i} % |`).join('\n')}
+
+The rate $k_1 = A e^{-E_a/RT}$ costs $5 and $6, and
+
+\\[ \\int_0^\\infty e^{-x^2}\\,dx = \\frac{\\sqrt{\\pi}}{2} \\]
+
+`
+const text = readFileSync(join(root, 'agents/demo/texts/long.md'), 'utf8') + costly
 const words = text.match(/\S+\s*/g)
 
 /** A model that says as many tokens as are wanted, at an even pace. */
@@ -110,6 +125,6 @@ try {
   rmSync(work, { recursive: true, force: true })
 }
 console.log(JSON.stringify({ tokens: TOKENS, tokens_per_second: PER_SECOND, ...report }, null, 2))
-const ok = report.frames.p95 <= LIMIT.frame && at(report.text_painted_ms, 0.5) < LIMIT.text
-if (!ok) console.error(`over the limit: frames ${LIMIT.frame} ms at the 95th percentile, text ${LIMIT.text} ms`)
+const ok = report.frames.p95 <= LIMIT.frame && report.longest_task_ms <= LIMIT.task && at(report.text_painted_ms, 0.5) < LIMIT.text
+if (!ok) console.error(`over the limit: frames ${LIMIT.frame} ms at the 95th percentile, tasks ${LIMIT.task} ms, text ${LIMIT.text} ms`)
 process.exit(ok ? 0 : 1)

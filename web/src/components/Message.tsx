@@ -1,13 +1,14 @@
 import { memo, useEffect, useMemo, useRef, useState } from 'react'
 import type { CustomPayload, SuggestedAction } from '../api/types'
 import { failureWords, statusWords } from '../labels'
-import { CopyButton } from '../markdown/Markdown'
+import { CopyButton } from '../markdown/copy'
+import { SourcesProvider } from '../markdown/sources'
 import { openActions } from '../state/actions'
 import { useChatState, useChatStore } from '../state/context'
 import { LIVE, LOCAL_ID, type GeneralChatMessage } from '../state/state'
 import { useLabels, useTray } from '../state/ui'
 import { headerOf } from '../payloads/registry'
-import { openable, partsOfContent, sectionsOf } from '../state/view'
+import { openable, partsOfContent, sectionsOf, type Part } from '../state/view'
 import { BugIcon, CheckIcon, CloseIcon, DocIcon, DownIcon, EditIcon, FileIcon, PanelIcon, RetryIcon, UpIcon, WarnIcon } from './icons'
 import { composes } from './Composer'
 import { Parts, Sections } from './Parts'
@@ -102,7 +103,9 @@ function Answer({ message, last, busy, onAction }: MessageProps) {
     <article ref={box} className="ct-message" data-role="assistant" data-status={live ? 'streaming' : message.status} aria-label={labels.assistant} aria-busy={live || undefined}>
       {!(empty && message.status === 'error') && (
         <div className="ct-bubble">
-          {sections ? <Sections sections={sections} runId={message.run_id} streaming={live} /> : <Parts parts={parts} runId={message.run_id} streaming={false} />}
+          <SourcesProvider {...citedOf(sections?.flatMap((s) => s.parts) ?? parts)}>
+            {sections ? <Sections sections={sections} runId={message.run_id} streaming={live} /> : <Parts parts={parts} runId={message.run_id} streaming={false} />}
+          </SourcesProvider>
           {empty && <p className="ct-muted">{labels.incomplete}</p>}
           {!live && <Notes message={message} />}
           <PayloadButtons payloads={payloads} />
@@ -114,6 +117,11 @@ function Answer({ message, last, busy, onAction }: MessageProps) {
       {!live && <AnswerTools message={message} last={last} busy={busy} />}
     </article>
   )
+}
+
+/** What the numbers in brackets of an answer may stand for: what its tools gave, and its own text. */
+function citedOf(parts: Part[]): { outputs: string[]; text: string } {
+  return { outputs: parts.flatMap((p) => (p.kind === 'tool' && !p.tool.isError ? [p.tool.output] : [])), text: parts.map((p) => (p.kind === 'text' ? p.text : '')).join('\n') }
 }
 
 /** Has an answer's run read again once the answer is in sight. */

@@ -1,7 +1,7 @@
 import { Component, useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
 import type { CustomPayload, Diagnostics } from '../api/types'
 import { problemWords } from '../labels'
-import { copyText } from '../markdown/Markdown'
+import { copyText } from '../markdown/copy'
 import { headerOf } from '../payloads/registry'
 import { useDecision, type Decided } from '../payloads/useDecision'
 import { useChatStore } from '../state/context'

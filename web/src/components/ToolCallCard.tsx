@@ -4,7 +4,7 @@ import type { Labels } from '../labels'
 import { useChatStore } from '../state/context'
 import { useLabels } from '../state/ui'
 import type { ToolView } from '../state/view'
-import { CopyButton } from '../markdown/Markdown'
+import { CopyButton } from '../markdown/copy'
 import { ChevronIcon, ToolIcon, WarnIcon } from './icons'
 
 export interface ToolCallCardProps {

@@ -41,3 +41,7 @@ export const FileIcon = icon(<><path d="M5 3h6l4 4v10H5V3Z" /><path d="M11 3v4h4
 export const BackIcon = icon(<path d="M16 10H4m5-5-5 5 5 5" />)
 export const DocIcon = icon(<><rect x="4" y="3" width="12" height="14" rx="1.5" /><path d="M7 7h6M7 10h6M7 13h4" /></>)
 export const ShieldIcon = icon(<path d="M10 3 4 5.5V10c0 3.5 2.5 6 6 7 3.5-1 6-3.5 6-7V5.5L10 3Z" />)
+export const DownloadIcon = icon(<path d="M10 3v9m-4-4 4 4 4-4M4 16.5h12" />)
+export const ExpandIcon = icon(<path d="M12 3.5h4.5V8M16 4l-5 5M8 16.5H3.5V12M4 16l5-5" />)
+export const WrapIcon = icon(<path d="M3.5 5h13M3.5 10h10.2a2.8 2.8 0 0 1 0 5.6H10m2.2-2.4L9.8 15.6l2.4 2.4M3.5 15h3" />)
+export const SortIcon = icon(<path d="m6.5 8 3.5-4 3.5 4M6.5 12l3.5 4 3.5-4" />)

@@ -1,21 +1,40 @@
+import type { Element } from 'hast'
 import { Component, memo, useMemo, useRef, useState, type ComponentProps, type MouseEvent, type ReactNode } from 'react'
 import ReactMarkdown, { type Components } from 'react-markdown'
 import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
-import remarkGfm from 'remark-gfm'
+import remarkBreaks from 'remark-breaks'
 import remend from 'remend'
-import { CheckIcon, CopyIcon, ExternalIcon, ImageIcon } from '../components/icons'
+import { ExternalIcon, ImageIcon } from '../components/icons'
 import { useLabels } from '../state/ui'
+import { CodeBlock } from './Code'
+import { remarkGfm } from './gfm'
 import { OutsideLink } from './Link'
+import { markMath, texOf } from './math'
+import { Formula } from './Formula'
+import { MarkdownPartsProvider, useMarkdownParts, type MarkdownParts } from './plugins'
+import { Citations, rehypeCitations, useSources } from './sources'
 import { definitionsOf, emptySplit, fencedCode, hasFootnotes, splitMarkdown, tooDeep } from './split'
+import { MarkdownTable } from './Table'
+
+export interface MarkdownProps extends MarkdownParts {
+  text: string
+  /** More of it is to come. */
+  streaming?: boolean
+}
 
 /**
- * Text of a model as Markdown. There is no raw HTML, no link but http, https and mailto, and no image is fetched before
- * the reader asks for it. While it streams, open marks at its end are closed.
+ * Text of a model as Markdown, with math, coloured code, diagrams and tables. There is no raw HTML, no link but http, https
+ * and mailto, and no image is fetched before the reader asks for it. While it streams, open marks at its end are closed.
  */
-export const Markdown = memo(function Markdown({ text, streaming = false }: { text: string; streaming?: boolean }) {
+export const Markdown = memo(function Markdown({ components, plugins, ...props }: MarkdownProps) {
+  if (!components && !plugins) return <Answer {...props} />
+  return <MarkdownPartsProvider components={components} plugins={plugins}><Answer {...props} /></MarkdownPartsProvider>
+})
+
+function Answer({ text, streaming = false }: MarkdownProps) {
   const last = useRef(emptySplit)
   const parts = useMemo(() => (last.current = splitMarkdown(text, last.current)), [text])
-  // Footnotes count over the whole text, and stand at its end.
+  // Footnotes count over the whole text, and are at its end.
   const whole = useMemo(() => !streaming && hasFootnotes(text), [text, streaming])
   const split = whole ? { chunks: [text] } : parts
   const definitions = useMemo(() => (streaming || whole ? '' : definitionsOf(text)), [text, streaming, whole])
@@ -30,22 +49,25 @@ export const Markdown = memo(function Markdown({ text, streaming = false }: { te
       ))}
     </div>
   )
-})
+}
 
 /** Blocks that are laid out together; of a long text, groups out of sight are not laid out. */
 const GROUP = 24
 
 const Chunk = memo(function Chunk({ text, streaming, definitions }: { text: string; streaming: boolean; definitions: string }) {
   const labels = useLabels()
+  const sources = useSources()
+  const rehypePlugins = useMemo<Plugins>(() => [sanitize, [rehypeCitations, { sources }]], [sources])
   const code = fencedCode(text)
-  if (code) return <CodeBlock language={code.language} code={code.code} />
+  if (code) return <CodeBlock language={code.language} code={code.code} streaming={streaming} />
   if (tooDeep(text)) return <pre className="ct-plain">{text}</pre>
-  const source = streaming ? remend(text) : definitions ? `${text}\n\n${definitions}` : text
+  const marked = markMath(text, streaming)
+  const source = streaming ? remend(marked, { katex: false }) : definitions ? `${marked}\n\n${definitions}` : marked
   return (
     <Boundary text={text}>
       <ReactMarkdown
-        remarkPlugins={plugins} rehypePlugins={rehypePlugins} remarkRehypeOptions={{ clobberPrefix: '', footnoteLabel: labels.footnotes, footnoteBackLabel: (n) => labels.footnoteBack(n + 1) }}
-        components={components} urlTransform={safeUrl}
+        remarkPlugins={remarkPlugins} rehypePlugins={rehypePlugins} remarkRehypeOptions={{ clobberPrefix: '', footnoteLabel: labels.footnotes, footnoteBackLabel: (n) => labels.footnoteBack(n + 1) }}
+        components={streaming ? growing : settled} urlTransform={safeUrl}
       >{source}</ReactMarkdown>
     </Boundary>
   )
@@ -54,10 +76,12 @@ const Chunk = memo(function Chunk({ text, streaming, definitions }: { text: stri
 /** Begins the ids of a text, which are its own: those of the page stay apart. */
 const ID_PREFIX = 'ct-'
 
-const plugins: ComponentProps<typeof ReactMarkdown>['remarkPlugins'] = [[remarkGfm, { singleTilde: false }]]
-const rehypePlugins: ComponentProps<typeof ReactMarkdown>['rehypePlugins'] = [[rehypeSanitize, {
+type Plugins = NonNullable<ComponentProps<typeof ReactMarkdown>['rehypePlugins']>
+
+const remarkPlugins: Plugins = [remarkGfm, remarkBreaks]
+const sanitize: Plugins[number] = [rehypeSanitize, {
   ...defaultSchema, clobberPrefix: ID_PREFIX, protocols: { href: ['http', 'https', 'mailto'], src: ['http', 'https'] },
-}]]
+}]
 
 /** The address if it may be followed, else an empty one. */
 export function safeUrl(url: string): string {
@@ -72,29 +96,51 @@ export function safeUrl(url: string): string {
   }
 }
 
-const components: Components = {
+const settled: Components = {
   a: ({ href, id, children, node, 'aria-label': label }) => {
     if (!href) return <span className="ct-dead-link">{children}</span>
     if (href.startsWith('#')) return <a href={href} id={id} aria-label={label} onClick={follow}>{children}</a>
-    return <OutsideLink href={href} text={textOf(node)}>{children}</OutsideLink>
+    return <Link href={href} text={textOf(node)}>{children}</Link>
   },
-  img: ({ src, alt }) => <RemoteImage src={typeof src === 'string' ? src : ''} alt={alt ?? ''} />,
-  pre: ({ node }) => {
-    const code = node?.children[0]
-    if (code?.type !== 'element') return null
-    const classes = code.properties.className
-    const language = Array.isArray(classes) ? String(classes[0] ?? '').replace(/^language-/, '') : ''
-    const text = code.children.map((c) => (c.type === 'text' ? c.value : '')).join('').replace(/\n$/, '')
-    return <CodeBlock language={language} code={text} />
+  img: ({ src, alt }) => <Image src={typeof src === 'string' ? src : ''} alt={alt ?? ''} />,
+  code: ({ children }) => {
+    const tex = typeof children === 'string' ? texOf(children) : null
+    return tex ? <Formula {...tex} /> : <code>{children}</code>
   },
-  table: ({ children }) => <div className="ct-table" tabIndex={0} role="group"><table>{children}</table></div>,
+  cite: ({ node }) => <Citations numbers={String(node?.properties.dataNumbers ?? '').split(',').map(Number)} />,
+  pre: ({ node }) => <CodeBlock {...codeOf(node)} />,
+  table: ({ node, children }) => <MarkdownTable node={node} streaming={false}>{children}</MarkdownTable>,
   input: ({ checked, type }) => (type === 'checkbox' ? <input type="checkbox" checked={checked ?? false} disabled readOnly aria-label={checked ? '✓' : '–'} /> : null),
 }
 
-type Node = NonNullable<Parameters<Extract<Components['a'], (...args: never) => unknown>>[0]['node']>
+const growing: Components = {
+  ...settled,
+  pre: ({ node }) => <CodeBlock {...codeOf(node)} streaming />,
+  table: ({ node, children }) => <MarkdownTable node={node} streaming>{children}</MarkdownTable>,
+}
+
+function codeOf(node: Element | undefined): { language: string; code: string } {
+  const code = node?.children[0]
+  if (code?.type !== 'element') return { language: '', code: '' }
+  const classes = code.properties.className
+  const language = Array.isArray(classes) ? String(classes[0] ?? '').replace(/^language-/, '') : ''
+  return { language, code: code.children.map((c) => (c.type === 'text' ? c.value : '')).join('').replace(/\n$/, '') }
+}
+
+function Link({ href, text, children }: { href: string; text: string; children: ReactNode }) {
+  const { components } = useMarkdownParts({})
+  const shown = <OutsideLink href={href} text={text}>{children}</OutsideLink>
+  return components?.Link ? <span className="ct-own"><components.Link href={href} text={text}>{shown}</components.Link></span> : shown
+}
+
+function Image({ src, alt }: { src: string; alt: string }) {
+  const { components } = useMarkdownParts({})
+  const shown = <RemoteImage src={src} alt={alt} />
+  return components?.Image && safeUrl(src) !== '' ? <span className="ct-own"><components.Image src={src} alt={alt}>{shown}</components.Image></span> : shown
+}
 
 /** What a reader sees of an element as text, descriptions of images too. */
-function textOf(node: Node | Node['children'][number] | undefined): string {
+function textOf(node: Element | Element['children'][number] | undefined): string {
   if (node?.type === 'text') return node.value
   if (node?.type !== 'element') return ''
   return typeof node.properties.alt === 'string' ? node.properties.alt : node.children.map(textOf).join('')
@@ -131,51 +177,6 @@ function hostOf(src: string): string {
     return new URL(src, globalThis.location?.href).host
   } catch {
     return ''
-  }
-}
-
-/** Code with its language and a button that copies it. */
-export function CodeBlock({ language, code }: { language: string; code: string }) {
-  return (
-    <div className="ct-code">
-      <div className="ct-code-head"><span>{language}</span><CopyButton text={code} code /></div>
-      <pre dir="ltr" tabIndex={0}><code>{code}</code></pre>
-    </div>
-  )
-}
-
-export function CopyButton({ text, code = false }: { text: string; code?: boolean }) {
-  const labels = useLabels()
-  const [copied, setCopied] = useState(false)
-  const copy = () => {
-    void copyText(text).then((done) => {
-      if (!done) return
-      setCopied(true)
-      setTimeout(() => setCopied(false), COPIED_FOR)
-    })
-  }
-  const name = copied ? labels.copied : code ? labels.copyCode : labels.copy
-  return <button type="button" className="ct-icon-button ct-copy" onClick={copy} aria-label={name} title={name}>{copied ? <CheckIcon /> : <CopyIcon />}</button>
-}
-
-const COPIED_FOR = 1_500
-
-/** Copies text; on pages without TLS through a hidden field. */
-export async function copyText(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text)
-    return true
-  } catch {
-    const before = document.activeElement
-    const field = document.createElement('textarea')
-    field.value = text
-    field.className = 'ct-offscreen'
-    document.body.append(field)
-    field.select()
-    const done = document.execCommand('copy')
-    field.remove()
-    if (before instanceof HTMLElement) before.focus({ preventScroll: true })
-    return done
   }
 }
 

@@ -1,6 +1,8 @@
+import { displayAfter } from './math'
+
 /**
  * Cuts Markdown into blocks that can be parsed and rendered one by one, so that a long answer costs only its last block
- * while it grows. Cuts are at blank lines outside of code, never inside of a list or an indented part.
+ * while it grows. Cuts are at blank lines outside of code and math, never inside of a list or an indented part.
  */
 export interface Split {
   text: string
@@ -37,6 +39,8 @@ function cut(text: string, from: number, chunks: string[], starts: number[]): vo
   let open = ''
   let blank = false
   let list = false
+  let math = ''
+  let mathLines = 0
   for (let at = from; at < text.length; ) {
     const end = text.indexOf('\n', at)
     const next = end < 0 ? text.length : end + 1
@@ -46,11 +50,12 @@ function cut(text: string, from: number, chunks: string[], starts: number[]): vo
       at = next
       continue
     }
-    if (open === '' && blank && at > start && cuttable(line, list)) {
+    if (open === '' && blank && at > start && cuttable(line, list) && (math === '' || mathLines > MATH_LINES)) {
       chunks.push(text.slice(start, at))
       starts.push(start)
       start = at
       list = false
+      math = ''
     }
     blank = false
     const mark = fence.exec(line)?.[1]
@@ -58,6 +63,9 @@ function cut(text: string, from: number, chunks: string[], starts: number[]): vo
       if (mark && mark.startsWith(open) && line.trim() === mark) open = ''
     } else if (mark) {
       open = mark
+    } else {
+      math = displayAfter(line, math)
+      mathLines = math === '' ? 0 : mathLines + 1
     }
     if (at === start) list = listItem.test(line)
     at = next
@@ -68,7 +76,10 @@ function cut(text: string, from: number, chunks: string[], starts: number[]): vo
   }
 }
 
-/** Whether a line behind a blank one may begin a chunk. */
+/** Lines after which math that has no end is text. */
+const MATH_LINES = 60
+
+/** Whether a line after a blank one may begin a chunk. */
 function cuttable(line: string, list: boolean): boolean {
   if (/^(?: {2,}|\t)/.test(line)) return false
   return !(list && listItem.test(line))

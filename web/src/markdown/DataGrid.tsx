@@ -1,0 +1,53 @@
+import { createSortedRowModel, rowSortingFeature, tableFeatures, useTable, type ColumnDef } from '@tanstack/react-table'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useMemo, useRef } from 'react'
+import { useLabels } from '../state/ui'
+import { compareCells, isNumeric, type Rows } from './grid'
+import { SortHead } from './SortHead'
+
+const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() })
+
+/** Rows from which on only those in sight are made. */
+const VIRTUAL = 100
+/** As in the styles, in pixels. */
+const ROW = 34
+
+/** A table of text that sorts, and of whose rows only those in sight exist. */
+export default function DataGrid({ rows, label }: { rows: Rows; label: string }) {
+  const labels = useLabels()
+  const box = useRef<HTMLDivElement>(null)
+  const [head = [], body] = useMemo(() => [rows[0], rows.slice(1)], [rows])
+  const columns = useMemo<ColumnDef<typeof features, string[]>[]>(() => head.map((name, i) => ({
+    id: String(i), header: name, accessorFn: (row) => row[i]?.trim() || undefined, sortUndefined: 'last', sortFn: (a, b, id) => compareCells(String(a.getValue(id)), String(b.getValue(id))),
+  })), [head])
+  const numeric = useMemo(() => head.map((_, i) => isNumeric(body, i)), [head, body])
+  const table = useTable({ features, data: body, columns, enableSortingRemoval: true })
+  const { rows: sorted } = table.getRowModel()
+  const virtual = sorted.length > VIRTUAL
+  const list = useVirtualizer({ count: virtual ? sorted.length : 0, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 12 })
+  const items = list.getVirtualItems()
+  const shown = virtual ? items.map((item) => sorted[item.index]!) : sorted
+  const above = items[0]?.start ?? 0
+  const below = virtual ? list.getTotalSize() - (items.at(-1)?.end ?? 0) : 0
+  return (
+    <div className="ct-table ct-grid" ref={box} tabIndex={0} role="group" aria-label={label} data-virtual={virtual || undefined}>
+      <table aria-rowcount={rows.length}>
+        <thead>
+          <tr>
+            {table.getHeaderGroups()[0]?.headers.map((header, i) => {
+              const order = header.column.getIsSorted()
+              return <SortHead key={header.id} order={order} numeric={numeric[i]} label={labels.sortBy(head[i] || String(i + 1))} onSort={() => header.column.toggleSorting(order === false ? false : order === 'asc' ? true : undefined)}>{head[i]}</SortHead>
+            })}
+          </tr>
+        </thead>
+        <tbody>
+          {above > 0 && <tr aria-hidden="true"><td colSpan={head.length} style={{ height: above }} className="ct-grid-space" /></tr>}
+          {shown.map((row) => (
+            <tr key={row.id} aria-rowindex={Number(row.id) + 2}>{head.map((_, i) => <td key={i} data-numeric={numeric[i] || undefined}>{row.original[i]}</td>)}</tr>
+          ))}
+          {below > 0 && <tr aria-hidden="true"><td colSpan={head.length} style={{ height: below }} className="ct-grid-space" /></tr>}
+        </tbody>
+      </table>
+    </div>
+  )
+}

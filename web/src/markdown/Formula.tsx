@@ -1,0 +1,26 @@
+import { memo, useLayoutEffect, useRef, useState } from 'react'
+import { useLabels } from '../state/ui'
+import type { Tex } from './math'
+import { usePlugin } from './plugins'
+import { Scroller } from './Scroller'
+
+/** A formula. Until it is whole and can be drawn, and where it is not TeX, its source is shown. */
+export const Formula = memo(function Formula({ tex, display, open }: Tex) {
+  const labels = useLabels()
+  const box = useRef<HTMLSpanElement>(null)
+  const render = usePlugin('math', !open)
+  const [drawn, setDrawn] = useState('')
+  useLayoutEffect(() => {
+    const element = box.current
+    if (!element || !render) return
+    try {
+      render(tex, element, display)
+      setDrawn(tex)
+    } catch {
+      element.replaceChildren()
+    }
+  }, [render, tex, display])
+  const shown = <span><span ref={box} />{drawn !== tex && <code className="ct-tex">{tex}</code>}</span>
+  if (!display) return <span className="ct-math" dir="ltr">{shown}</span>
+  return <span className="ct-math" data-display dir="ltr"><Scroller inline className="ct-math-body" label={labels.formula}>{shown}</Scroller></span>
+})

@@ -1,0 +1,49 @@
+import { useEffect, useRef, type ReactNode } from 'react'
+
+export interface ScrollerProps {
+  className: string
+  label?: string
+  /** Within a line of text. */
+  inline?: boolean
+  children: ReactNode
+  /** Told whether it is wider than its place. */
+  onEdges?: (wide: boolean) => void
+}
+
+/** A box that scrolls and shows at which of its edges there is more. */
+export function Scroller({ className, label, inline = false, children, onEdges }: ScrollerProps) {
+  const Box = inline ? 'span' : 'div'
+  const box = useRef<HTMLDivElement & HTMLSpanElement>(null)
+  const told = useRef(onEdges)
+  useEffect(() => {
+    told.current = onEdges
+  })
+  useEffect(() => {
+    const element = box.current
+    const frame = element?.parentElement
+    if (!element || !frame) return
+    const look = () => {
+      const side = Math.abs(element.scrollLeft)
+      const edges = [
+        side > 1 && 'start', side + element.clientWidth < element.scrollWidth - 1 && 'end',
+        element.scrollTop > 1 && 'top', element.scrollTop + element.clientHeight < element.scrollHeight - 1 && 'bottom',
+      ].filter(Boolean).join(' ')
+      if (frame.dataset.more !== edges) frame.dataset.more = edges
+      told.current?.(element.scrollWidth > element.clientWidth + 1)
+    }
+    look()
+    element.addEventListener('scroll', look, { passive: true })
+    const sizes = new ResizeObserver(look)
+    sizes.observe(element)
+    if (element.firstElementChild) sizes.observe(element.firstElementChild)
+    return () => {
+      element.removeEventListener('scroll', look)
+      sizes.disconnect()
+    }
+  }, [])
+  return (
+    <Box className="ct-scroll">
+      <Box ref={box} className={className} tabIndex={0} role="group" aria-label={label}>{children}</Box>
+    </Box>
+  )
+}

@@ -1,0 +1,72 @@
+import type { Element, ElementContent, Root } from 'hast'
+import { Children, cloneElement, isValidElement, useMemo, useState, type ReactElement, type ReactNode } from 'react'
+import { useLabels } from '../state/ui'
+import { sortedBy, type Rows } from './grid'
+import { Scroller } from './Scroller'
+import { SortHead } from './SortHead'
+import { TableFrame } from './TableFrame'
+import { texOf } from './math'
+
+type Parent = ReactElement<{ children?: ReactNode }>
+
+/** A table of an answer. Its columns sort once it is whole. */
+export function MarkdownTable({ node, streaming, children }: { node?: Element; streaming: boolean; children?: ReactNode }) {
+  const labels = useLabels()
+  const [sort, setSort] = useState<{ column: number; descending: boolean } | null>(null)
+  const count = node ? bodyOf(node).length : 0
+  const order = useMemo(() => (sort && node ? sortedBy(rowsOf(node).slice(1), sort.column, sort.descending) : null), [sort, node])
+  const [head, body] = elements(children)
+  const cells = elements(elements(head?.props.children)[0]?.props.children)
+  const lines = elements(body?.props.children)
+  return (
+    <TableFrame title={labels.tableRows(count)} tools={!streaming} rows={() => (node ? rowsOf(node) : [])}>
+      <Scroller className="ct-table" label={labels.table}>
+        <table>
+          <thead>
+            <tr>
+              {cells.map((cell, i) => {
+                const name = textOf(head && node ? headOf(node)[i] : undefined)
+                const own = cell.props as { children?: ReactNode; style?: { textAlign?: string } }
+                const numeric = own.style?.textAlign === 'right'
+                if (streaming || count < 2) return <th key={i} scope="col" data-numeric={numeric || undefined}>{own.children}</th>
+                const now = sort?.column === i ? (sort.descending ? 'desc' : 'asc') : false
+                return <SortHead key={i} order={now} numeric={numeric} label={labels.sortBy(name || String(i + 1))} onSort={() => setSort(now === 'desc' ? null : { column: i, descending: now === 'asc' })}>{own.children}</SortHead>
+              })}
+            </tr>
+          </thead>
+          {body && cloneElement(body, undefined, order ? order.map((i) => lines[i]) : lines)}
+        </table>
+      </Scroller>
+    </TableFrame>
+  )
+}
+
+function elements(children: ReactNode): Parent[] {
+  return Children.toArray(children).filter((child): child is Parent => isValidElement(child))
+}
+
+function under(node: Element | undefined, name: string): Element[] {
+  return (node?.children ?? []).filter((child): child is Element => child.type === 'element' && child.tagName === name)
+}
+
+function headOf(table: Element): Element[] {
+  return under(under(under(table, 'thead')[0], 'tr')[0], 'th')
+}
+
+function bodyOf(table: Element): Element[] {
+  return under(under(table, 'tbody')[0], 'tr')
+}
+
+/** The cells as a reader sees them; of a formula, its TeX. */
+function rowsOf(table: Element): Rows {
+  return [headOf(table).map(textOf), ...bodyOf(table).map((row) => under(row, 'td').map(textOf))]
+}
+
+function textOf(node: Root | ElementContent | undefined): string {
+  if (node?.type === 'text') return node.value
+  if (node?.type !== 'element') return ''
+  if (node.tagName === 'br') return '\n'
+  if (typeof node.properties.alt === 'string') return node.properties.alt
+  const text = node.children.map(textOf).join('')
+  return node.tagName === 'code' ? (texOf(text)?.tex ?? text) : text
+}

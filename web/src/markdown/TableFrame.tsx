@@ -1,0 +1,59 @@
+import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react'
+import { CloseIcon, DownloadIcon, ExpandIcon } from '../components/icons'
+import { useLabels } from '../state/ui'
+import { CopyButton, download } from './copy'
+import { toCsv, toHtml, type Rows } from './grid'
+
+const DataGrid = lazy(() => import('./DataGrid'))
+
+/** What is around a table: its name, and buttons that copy it, save it as CSV and open it in a window of its own. */
+export function TableFrame({ rows, title, tools = true, children }: { rows: () => Rows; title: string; tools?: boolean; children: ReactNode }) {
+  const labels = useLabels()
+  const [open, setOpen] = useState(false)
+  return (
+    <div className="ct-frame ct-table-frame">
+      <div className="ct-frame-head">
+        <span>{title}</span>
+        {tools && (
+          <span className="ct-frame-tools">
+            <CopyButton label={labels.copyTable} what={() => ({ text: toCsv(rows()), html: toHtml(rows()) })} />
+            <Tool label={labels.saveCsv} onClick={() => download('table.csv', new Blob([`\uFEFF${toCsv(rows())}`], { type: 'text/csv' }))}><DownloadIcon /></Tool>
+            <Tool label={labels.expandTable} onClick={() => setOpen(true)}><ExpandIcon /></Tool>
+          </span>
+        )}
+      </div>
+      {children}
+      {open && <Whole title={title} onClose={() => setOpen(false)}><Suspense fallback={<p className="ct-muted ct-center">{labels.loading}</p>}><DataGrid rows={rows()} label={title} /></Suspense></Whole>}
+    </div>
+  )
+}
+
+export function Tool({ label, onClick, pressed, children }: { label: string; onClick: () => void; pressed?: boolean; children: ReactNode }) {
+  return <button type="button" className="ct-icon-button" aria-label={label} title={label} aria-pressed={pressed} onClick={onClick}>{children}</button>
+}
+
+/** A window over the page with all of something. */
+export function Whole({ title, onClose, children }: { title: string; onClose: () => void; children: ReactNode }) {
+  const labels = useLabels()
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const element = dialog.current
+    if (element && !element.open) element.showModal?.()
+    return () => element?.close?.()
+  }, [])
+  return (
+    <dialog
+      ref={dialog} className="ct-whole" aria-label={title} onClose={onClose}
+      onKeyDown={(e) => {
+        if (e.key !== 'Escape') return
+        e.stopPropagation()
+        e.preventDefault()
+        onClose()
+      }}
+      onClick={(e) => e.target === e.currentTarget && onClose()}
+    >
+      <div className="ct-whole-head"><h2>{title}</h2><Tool label={labels.closeWhole} onClick={onClose}><CloseIcon /></Tool></div>
+      <div className="ct-whole-body">{children}</div>
+    </dialog>
+  )
+}

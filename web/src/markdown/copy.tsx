@@ -1,0 +1,70 @@
+import { useEffect, useRef, useState } from 'react'
+import { CheckIcon, CopyIcon } from '../components/icons'
+import { useLabels } from '../state/ui'
+
+/** Text in the forms that a clipboard takes. */
+export interface Copied {
+  text: string
+  html?: string
+}
+
+/** A button that copies; `what` is asked for when it is pressed. */
+export function CopyButton({ text, what, label }: { text?: string; what?: () => Copied; label?: string }) {
+  const labels = useLabels()
+  const [copied, setCopied] = useState(false)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(timer.current), [])
+  const copy = () => {
+    void copyAs(what?.() ?? { text: text ?? '' }).then((done) => {
+      if (!done) return
+      setCopied(true)
+      clearTimeout(timer.current)
+      timer.current = setTimeout(() => setCopied(false), COPIED_FOR)
+    })
+  }
+  const name = copied ? labels.copied : (label ?? labels.copy)
+  return <button type="button" className="ct-icon-button ct-copy" onClick={copy} aria-label={name} title={name}>{copied ? <CheckIcon /> : <CopyIcon />}</button>
+}
+
+const COPIED_FOR = 1_500
+
+async function copyAs({ text, html }: Copied): Promise<boolean> {
+  if (html === undefined || typeof ClipboardItem === 'undefined') return copyText(text)
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ 'text/plain': new Blob([text], { type: 'text/plain' }), 'text/html': new Blob([html], { type: 'text/html' }) })])
+    return true
+  } catch {
+    return copyText(text)
+  }
+}
+
+/** Copies text; on pages without TLS through a hidden field. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const before = document.activeElement
+    const field = document.createElement('textarea')
+    field.value = text
+    field.className = 'ct-offscreen'
+    document.body.append(field)
+    field.select()
+    const done = document.execCommand('copy')
+    field.remove()
+    if (before instanceof HTMLElement) before.focus({ preventScroll: true })
+    return done
+  }
+}
+
+/** Has the browser keep a file. */
+export function download(name: string, content: Blob): void {
+  const url = URL.createObjectURL(content)
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), REVOKE_AFTER)
+}
+
+const REVOKE_AFTER = 10_000

@@ -1,0 +1,55 @@
+/** A table's cells as text: the first row is its head. */
+export type Rows = string[][]
+
+/** Orders cells: numbers by their value, with signs of money, per cent and thousands; everything else as text. Empty ones are last. */
+export function compareCells(a: string, b: string): number {
+  const [x, y] = [numberOf(a), numberOf(b)]
+  if (x !== null && y !== null) return x - y
+  if (x !== null || y !== null) return x !== null ? -1 : 1
+  return a.localeCompare(b, undefined, { numeric: true, sensitivity: 'base' })
+}
+
+/** The order of the rows of a body by one of their cells; those without one stay at the end in both directions. */
+export function sortedBy(rows: Rows, column: number, descending: boolean): number[] {
+  const cell = (i: number) => rows[i]![column]?.trim() ?? ''
+  return rows.map((_, i) => i).sort((a, b) => {
+    const [x, y] = [cell(a), cell(b)]
+    if (x === '' || y === '') return x === y ? a - b : x === '' ? 1 : -1
+    return (descending ? -compareCells(x, y) : compareCells(x, y)) || a - b
+  })
+}
+
+export function numberOf(cell: string): number | null {
+  const plain = cell.trim().replace(/^([-+−]?)\s*[$€£¥]/u, '$1').replace(/\s*[%€$£¥]$/u, '').replace(/^−/, '-').replace(/(?<=\d)[,  '](?=\d{3}(?:\D|$))/g, '')
+  return /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(plain) ? Number(plain) : null
+}
+
+/** Whether a column holds numbers: every cell that is not empty is one. */
+export function isNumeric(rows: Rows, column: number): boolean {
+  let some = false
+  for (const row of rows) {
+    const cell = row[column]?.trim() ?? ''
+    if (cell === '' || cell === '–' || cell === '-') continue
+    if (numberOf(cell) === null) return false
+    some = true
+  }
+  return some
+}
+
+/** The rows as CSV (RFC 4180). What a spreadsheet would run as a formula begins with an apostrophe. */
+export function toCsv(rows: Rows): string {
+  return rows.map((row) => row.map((cell) => {
+    const safe = /^[=@\t]|^[-+](?![\d.,\s]*%?$)/.test(cell) ? `'${cell}` : cell
+    return /[",\n\r]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe
+  }).join(',')).join('\r\n')
+}
+
+/** The rows as an HTML table, as word processors and spreadsheets take it. */
+export function toHtml([head = [], ...body]: Rows): string {
+  const row = (cells: string[], tag: string) => `<tr>${cells.map((c) => `<${tag}>${escaped(c)}</${tag}>`).join('')}</tr>`
+  return `<table><thead>${row(head, 'th')}</thead><tbody>${body.map((r) => row(r, 'td')).join('')}</tbody></table>`
+}
+
+function escaped(text: string): string {
+  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
+}

@@ -1,0 +1,203 @@
+import type { Element, ElementContent, Root, Text } from 'hast'
+import { createContext, useContext, useEffect, useId, useMemo, useRef, useState, type ReactNode } from 'react'
+import { useLabels } from '../state/ui'
+import { OutsideLink } from './Link'
+
+/** What a number in brackets stands for. */
+export interface Source {
+  number: number
+  title: string
+  /** What more is said of it. */
+  detail: string
+  /** Where it is; empty when nobody says. */
+  url: string
+}
+
+/** Sources of one answer, and the length of an entry that is kept of each. */
+const MAX_SOURCES = 200
+const MAX_DETAIL = 400
+
+/**
+ * The sources of an answer: entries of the lists that its tools gave, by their numbers, and entries of a list in the answer
+ * itself, which go first. Where two tools gave different entries of one number, nobody can tell which is meant, and none is taken.
+ */
+export function sourcesOf(outputs: readonly string[], text: string): ReadonlyMap<number, Source> {
+  const found = new Map<number, Source | null>()
+  for (const output of outputs) {
+    for (const source of listed(output)) {
+      const before = found.get(source.number)
+      if (before === undefined) found.set(source.number, source)
+      else if (before !== null && before.url !== source.url) found.set(source.number, null)
+    }
+  }
+  const all = [...found.values()].filter((s) => s !== null)
+  for (const own of ownList(text)) {
+    const same = all.find((s) => s.url !== '' && (s.url === own.url || (own.title !== '' && own.title.includes(s.title) && s.title.length > 12)))
+    found.set(own.number, same ? { ...same, number: own.number } : own)
+  }
+  return new Map([...found].filter((entry): entry is [number, Source] => entry[1] !== null).slice(0, MAX_SOURCES))
+}
+
+const ADDRESS = /https?:\/\/[^\s<>()[\]]+[^\s<>()[\].,;:!?'"]/
+
+/** Numbered entries with an address in one of the lines that follow. */
+function listed(output: string): Source[] {
+  const entries: Source[] = []
+  const heads = [...output.matchAll(/^(\d{1,3})\. (\S[^\n]{0,300})$/gm)]
+  heads.forEach((head, i) => {
+    const rest = output.slice(head.index + head[0].length, heads[i + 1]?.index ?? output.length).slice(0, 4000)
+    const url = ADDRESS.exec(rest)?.[0] ?? ''
+    if (url === '') return
+    const detail = rest.split('\n').map((line) => line.trim()).filter((line) => line !== '' && line !== url).join(' · ').slice(0, MAX_DETAIL)
+    entries.push({ number: Number(head[1]), title: head[2]!.trim(), detail, url })
+  })
+  return entries
+}
+
+/** Lines of the answer that begin with a number in brackets. */
+function ownList(text: string): Source[] {
+  return [...text.matchAll(/^[ \t]*(?:[-*+][ \t]+)?\[(\d{1,3})\](?!:|\()[ \t]+(\S[^\n]{3,600})$/gm)].map((m) => {
+    const url = ADDRESS.exec(m[2]!)?.[0] ?? doiOf(m[2]!)
+    const title = m[2]!.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(ADDRESS, '').replace(/[*_`]/g, '').replace(/[\s:–—-]+$/, '').trim()
+    return { number: Number(m[1]), title: title.slice(0, 300), detail: '', url }
+  })
+}
+
+function doiOf(text: string): string {
+  const doi = /\b10\.\d{4,9}\/[^\s<>"]+[^\s<>".,;)]/.exec(text)?.[0]
+  return doi ? `https://doi.org/${doi}` : ''
+}
+
+const none: ReadonlyMap<number, Source> = new Map()
+const Context = createContext(none)
+
+/** Gives sources to the Markdown below. */
+export function SourcesProvider({ outputs, text, children }: { outputs: readonly string[]; text: string; children: ReactNode }) {
+  const cited = /\[\d{1,3}(?:[\],]|\s*[–-])/.test(text)
+  const key = cited ? outputs.map((o) => o.length).join() : ''
+  const lines = cited && /^[ \t]*(?:[-*+][ \t]+)?\[\d/m.test(text) ? text : ''
+  const sources = useMemo(() => (cited ? sourcesOf(outputs, lines) : none), [cited, key, lines])
+  return <Context.Provider value={sources}>{children}</Context.Provider>
+}
+
+export function useSources(): ReadonlyMap<number, Source> {
+  return useContext(Context)
+}
+
+const NUMBERS = /\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\]/g
+const LEFT_ALONE = new Set(['code', 'pre', 'a', 'cite'])
+
+/** Makes elements `cite` of the numbers in brackets that name a source. */
+export function rehypeCitations({ sources }: { sources: ReadonlyMap<number, Source> }) {
+  return (tree: Root) => {
+    if (sources.size > 0) visit(tree, sources)
+  }
+}
+
+function visit(node: Root | Element, sources: ReadonlyMap<number, Source>): void {
+  const children: ElementContent[] = []
+  for (const child of node.children as ElementContent[]) {
+    if (child.type === 'text') children.push(...cited(child, sources))
+    else {
+      if (child.type === 'element' && !LEFT_ALONE.has(child.tagName)) visit(child, sources)
+      children.push(child)
+    }
+  }
+  node.children = children
+}
+
+function cited(text: Text, sources: ReadonlyMap<number, Source>): ElementContent[] {
+  const parts: ElementContent[] = []
+  let at = 0
+  for (const match of text.value.matchAll(NUMBERS)) {
+    const numbers = numbersOf(match[1]!)
+    if (!numbers.every((n) => sources.has(n))) continue
+    if (match.index > at) parts.push({ type: 'text', value: text.value.slice(at, match.index) })
+    parts.push({ type: 'element', tagName: 'cite', properties: { dataNumbers: numbers.join() }, children: [{ type: 'text', value: match[0] }] })
+    at = match.index + match[0].length
+  }
+  if (at === 0) return [text]
+  if (at < text.value.length) parts.push({ type: 'text', value: text.value.slice(at) })
+  return parts
+}
+
+/** Most sources that one pair of brackets names. */
+const MAX_RANGE = 20
+
+function numbersOf(text: string): number[] {
+  return text.split(/[,;]/).flatMap((part) => {
+    const [from = 0, to = from] = part.split(/[–-]/).map(Number)
+    return to < from || to - from >= MAX_RANGE ? [from, to] : Array.from({ length: to - from + 1 }, (_, i) => from + i)
+  })
+}
+
+/** Numbers of sources; each shows a card with its source when it is pointed at, has the focus, or is pressed. */
+export function Citations({ numbers }: { numbers: number[] }) {
+  return <span className="ct-cites">{numbers.map((n) => <Citation key={n} number={n} />)}</span>
+}
+
+function Citation({ number }: { number: number }) {
+  const labels = useLabels()
+  const source = useSources().get(number)
+  const id = useId()
+  const button = useRef<HTMLButtonElement>(null)
+  const card = useRef<HTMLSpanElement>(null)
+  const [open, setOpen] = useState<'' | 'hover' | 'pressed'>('')
+  const leaving = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => () => clearTimeout(leaving.current), [])
+  useEffect(() => {
+    const element = card.current
+    const at = button.current?.getBoundingClientRect()
+    if (open === '' || !element || !at) return
+    element.showPopover?.()
+    const { width, height } = element.getBoundingClientRect()
+    element.style.left = `${Math.max(GAP, Math.min(at.left + at.width / 2 - width / 2, innerWidth - width - GAP))}px`
+    element.style.top = `${at.top > height + 2 * GAP ? at.top - height - GAP / 2 : at.bottom + GAP / 2}px`
+    const close = (e: Event) => {
+      if (e instanceof KeyboardEvent ? e.key === 'Escape' : !(e.target instanceof Node && (element.contains(e.target) || button.current?.contains(e.target)))) {
+        if (e instanceof KeyboardEvent) e.stopPropagation()
+        setOpen('')
+      }
+    }
+    document.addEventListener('keydown', close, true)
+    document.addEventListener('pointerdown', close, true)
+    document.addEventListener('scroll', close, true)
+    return () => {
+      document.removeEventListener('keydown', close, true)
+      document.removeEventListener('pointerdown', close, true)
+      document.removeEventListener('scroll', close, true)
+    }
+  }, [open])
+  if (!source) return <>[{number}]</>
+  const enter = () => {
+    clearTimeout(leaving.current)
+    setOpen((now) => now || 'hover')
+  }
+  const leave = () => {
+    leaving.current = setTimeout(() => setOpen((now) => (now === 'hover' ? '' : now)), LEAVE_AFTER)
+  }
+  return (
+    <span className="ct-cite" onPointerEnter={(e) => e.pointerType === 'mouse' && enter()} onPointerLeave={leave} onBlur={(e) => !e.currentTarget.contains(e.relatedTarget) && setOpen('')}>
+      <button ref={button} type="button" aria-label={labels.source(number, source.title)} aria-expanded={open !== ''} aria-controls={open ? id : undefined} onClick={() => setOpen((now) => (now === 'pressed' ? '' : 'pressed'))}>{number}</button>
+      {open !== '' && (
+        <span ref={card} id={id} className="ct-cite-card" popover="manual" role="group" aria-label={labels.source(number, source.title)} dir="auto">
+          <strong>{source.title}</strong>
+          {source.detail && <span>{source.detail}</span>}
+          {source.url && <OutsideLink href={source.url} text={source.url}>{hostOf(source.url)}</OutsideLink>}
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** Distance of a card from its number and from the window, in pixels; and how long it waits for the pointer. */
+const GAP = 8
+const LEAVE_AFTER = 150
+
+function hostOf(url: string): string {
+  try {
+    return new URL(url).host.replace(/^www\./, '')
+  } catch {
+    return url
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Shows the text of an SVG in a shadow root, under a policy that forbids inline styles: its style elements become sheets of
+ * the root, its style attributes are set on the elements themselves. Nothing in it runs, loads or leads anywhere.
+ */
+export function showSvg(host: HTMLElement, text: string): void {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
+  const styles: string[] = []
+  const bare = text
+    .replace(/<style\b[^>]*>([\s\S]*?)<\/style\s*>/gi, (_, css: string) => {
+      styles.push(unescaped(css.replace(/^\s*<!\[CDATA\[|\]\]>\s*$/g, '')))
+      return ''
+    })
+    .replace(/<[a-z][^<>]*>/gi, (tag) => tag.replace(/(\s)style(\s*=\s*["'])/gi, '$1data-ct-css$2'))
+  const parsed = new DOMParser().parseFromString(bare, 'image/svg+xml').documentElement
+  if (parsed.localName !== 'svg') throw new Error('this is no SVG')
+  const svg = copy(parsed, host.ownerDocument)
+  if (!svg) throw new Error('this is no SVG')
+  // Smaller than this its words cannot be read; it scrolls instead.
+  const width = Number.parseFloat(svg.getAttribute('width') ?? '')
+  if (width > 0) svg.style.minWidth = `${Math.round(width * MIN_SCALE)}px`
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(styles.join('\n').replace(/@import[^;]*;/gi, '').replace(/url\(\s*(?!["']?#)[^)]*\)/gi, 'none'))
+  const own = new CSSStyleSheet()
+  own.replaceSync(':host { display: block } svg { display: block; max-width: 100%; height: auto; margin-inline: auto; font-family: inherit } text { font-family: inherit }')
+  root.adoptedStyleSheets = [sheet, own]
+  root.replaceChildren(svg)
+}
+
+const MIN_SCALE = 0.8
+const SVG = 'http://www.w3.org/2000/svg'
+const elements = new Set([
+  'svg', 'g', 'defs', 'marker', 'path', 'rect', 'circle', 'ellipse', 'line', 'polyline', 'polygon', 'text', 'tspan', 'textPath', 'title', 'desc', 'clipPath', 'mask', 'pattern', 'linearGradient', 'radialGradient', 'stop', 'symbol',
+  'filter', 'feDropShadow', 'feGaussianBlur', 'feOffset', 'feMerge', 'feMergeNode', 'feFlood', 'feComposite', 'feBlend', 'feColorMatrix',
+])
+/** Deeper than any drawing is. */
+const MAX_DEPTH = 60
+
+/** A copy of what may be shown, made of elements of this document. */
+function copy(from: Element, document: Document, depth = 0): SVGElement | null {
+  if (from.namespaceURI !== SVG || !elements.has(from.localName) || depth > MAX_DEPTH) return null
+  const made = document.createElementNS(SVG, from.localName)
+  for (const { name, value } of from.attributes) {
+    if (name === 'data-ct-css') made.style.cssText = value.replace(/url\(\s*(?!["']?#)[^)]*\)/gi, 'none')
+    else if (/^(?:on|xmlns|href$|xlink:)/i.test(name) || /url\(\s*(?!["']?#)/i.test(value)) continue
+    else made.setAttribute(name, value)
+  }
+  for (const child of from.childNodes) {
+    if (child.nodeType === 3) made.append(child.nodeValue ?? '')
+    else if (child.nodeType === 1) {
+      const inner = copy(child as Element, document, depth + 1)
+      if (inner) made.append(inner)
+    }
+  }
+  return made
+}
+
+function unescaped(css: string): string {
+  return css.replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&quot;/g, '"').replace(/&apos;/g, "'").replace(/&amp;/g, '&')
+}

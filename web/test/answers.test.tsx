@@ -1,0 +1,83 @@
+import { render, screen, waitFor } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { describe, expect, it, vi } from 'vitest'
+import { Markdown, MarkdownPartsProvider, SourcesProvider } from '../src'
+import { showSvg } from '../src/markdown/svg'
+
+describe('an answer', () => {
+  it('draws math, and shows the source of what is no TeX or still comes', async () => {
+    const { container, rerender } = render(<Markdown text={'a \\(x_1^2\\) and $$\\frac{1$$ and $5'} />)
+    await waitFor(() => expect(container.querySelectorAll('math')).toHaveLength(1))
+    expect(container.querySelector('.ct-tex')?.textContent).toBe('\\frac{1')
+    expect(container.textContent).toContain('and $5')
+    rerender(<Markdown text={'a \\(x_1^'} streaming />)
+    expect(container.querySelector('.ct-tex')?.textContent).toBe('x_1^')
+  })
+
+  it('colours code of a known language, and all of it once it is whole', async () => {
+    const { container, rerender } = render(<Markdown text={'```go\nfunc a() {}\nretu'} streaming />)
+    await waitFor(() => expect(container.querySelector('.hljs-keyword')?.textContent).toBe('func'))
+    expect(container.querySelector('code')?.textContent).toBe('func a() {}\nretu')
+    rerender(<Markdown text={'```go\nfunc a() {}\nreturn 1\n```\n\n```unknown\nfunc\n```'} />)
+    await waitFor(() => expect(container.querySelectorAll('.hljs-keyword')).toHaveLength(2))
+  })
+
+  it('keeps single line breaks', () => {
+    expect(render(<Markdown text={'one\ntwo'} />).container.querySelectorAll('br')).toHaveLength(1)
+  })
+
+  it('takes components and plugins of the host, each with the default as its children', async () => {
+    const draw = vi.fn((tex: string, element: HTMLElement) => element.append(`<${tex}>`))
+    const { container } = render(
+      <MarkdownPartsProvider plugins={{ math: async () => draw, highlight: false }} components={{ Code: ({ language, children }) => <section aria-label={language}>{children}</section> }}>
+        <Markdown text={'[a](https://example.com/x) ![b](https://example.com/y.png) $z$\n\n```go\nfunc\n```'} components={{ Link: ({ href, text }) => <b>{`${text}→${href}`}</b>, Image: ({ alt, src }) => <i>{`${alt}@${src}`}</i> }} />
+      </MarkdownPartsProvider>,
+    )
+    expect(screen.getByRole('region', { name: 'go' }).textContent).toContain('func')
+    expect(container.querySelector('b')?.textContent).toBe('a→https://example.com/x')
+    expect(container.querySelector('i')?.textContent).toBe('b@https://example.com/y.png')
+    await waitFor(() => expect(container.textContent).toContain('<z>'))
+    expect(container.querySelector('[class*=hljs]')).toBeNull()
+  })
+
+  it('asks the host’s component for no link that may not be followed', () => {
+    const Link = vi.fn(() => null)
+    render(<Markdown text={'[a](javascript:alert(1)) ![b](data:image/png;base64,x)'} components={{ Link, Image: Link }} />)
+    expect(Link).not.toHaveBeenCalled()
+  })
+
+  it('sorts a table by a column, back and forth', async () => {
+    const { container } = render(<Markdown text={'| a | n |\n|---|--:|\n| x | 10 |\n| y | $9 |\n| z | 1,000 |'} />)
+    const user = userEvent.setup()
+    const column = () => [...container.querySelectorAll('tbody tr td:first-child')].map((td) => td.textContent).join('')
+    for (const order of ['yxz', 'zxy', 'xyz']) {
+      await user.click(screen.getByRole('button', { name: 'Sort by n' }))
+      expect(column()).toBe(order)
+    }
+  })
+
+  it('makes buttons of the numbers that name a source, and leaves code and other numbers', async () => {
+    const text = 'Known [1], [2–3], not [4], `[1]`, and [1](https://example.com).'
+    const outputs = [[1, 2, 3].map((n) => `${n}. Title ${n}\nDetail\nhttps://example.com/${n}`).join('\n\n')]
+    const { container } = render(<SourcesProvider outputs={outputs} text={text}><Markdown text={text} /></SourcesProvider>)
+    expect(screen.getAllByRole('button').map((b) => b.getAttribute('aria-label'))).toEqual(['Source 1: Title 1', 'Source 2: Title 2', 'Source 3: Title 3'])
+    await userEvent.setup().click(screen.getAllByRole('button')[1]!)
+    expect(container.querySelector('.ct-cite-card a')?.getAttribute('href')).toBe('https://example.com/2')
+    expect(container.querySelector('code')?.textContent).toBe('[1]')
+  })
+})
+
+describe('the SVG of a diagram', () => {
+  it('is shown without what runs, loads or leads anywhere', () => {
+    const host = document.createElement('div')
+    document.body.append(host)
+    showSvg(host, `<svg xmlns="http://www.w3.org/2000/svg" width="100" onload="x()"><style>@import url('https://example.com/a.css'); rect{fill:url(https://example.com/b)}</style><script>x()</script><foreignObject><b>x</b></foreignObject>
+      <a href="javascript:x()"><text>gone</text></a><image href="https://example.com/c.png"/><rect style="fill:red" width="10" onclick="x()" filter="url(https://example.com/d)"/><text>kept style="x"</text></svg>`)
+    const svg = host.shadowRoot!.querySelector('svg')!
+    expect([...svg.querySelectorAll('*')].map((e) => e.localName)).toEqual(['rect', 'text'])
+    expect(svg.querySelector('rect')!.getAttributeNames().filter((n) => n !== 'style')).toEqual(['width'])
+    expect(svg.textContent?.trim()).toBe('kept style="x"')
+    expect(() => showSvg(host, 'no svg')).toThrow()
+    host.remove()
+  })
+})
