@@ -97,7 +97,7 @@ group of tools "taken": there is a tool under its name`
 
 func TestOffered(t *testing.T) {
 	r, err := tools.NewRegistry(
-		echoTool("page"), echoTool("all", tools.Global()), echoTool("ask", tools.Global(), tools.Confirm()),
+		echoTool("page"), echoTool("all", tools.Global()), echoTool("ask", tools.Global(), tools.Confirm()), echoTool("change", tools.Global(), tools.Effects()),
 		echoTool("chat", tools.Global(), tools.InChat()), echoTool("boss", tools.Global(), tools.Roles("admin")),
 	)
 	if err != nil {

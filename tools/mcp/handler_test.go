@@ -68,6 +68,7 @@ func served(t *testing.T) (*tools.Registry, *asked) {
 		tools.New("boss", "For some.", echo, tools.Global(), tools.Roles("admin")),
 		tools.New("page", "On pages.", echo),
 		tools.New("ask", "Asks first.", echo, tools.Global(), tools.Confirm()),
+		tools.New("change", "Changes something.", echo, tools.Global(), tools.Effects()),
 		tools.New("chat", "In chats.", echo, tools.Global(), tools.InChat()),
 	)
 	if err != nil {
