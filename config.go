@@ -104,6 +104,7 @@ type TimeoutConfig struct {
 	Tool            time.Duration
 	Run             time.Duration
 	Approval        time.Duration
+	Database        time.Duration
 }
 
 // LimitConfig bounds sizes and rates. Of the three per-user limits 0 is no

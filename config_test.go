@@ -55,7 +55,7 @@ func defaults() Config {
 		MaxTokens: 4096, MaxIterations: 5, Diagnostics: "admin",
 		PubMed:    PubMedConfig{BaseURL: "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"},
 		KeepAlive: 15 * time.Second, DisconnectGrace: 5 * time.Second, Drain: 30 * time.Second,
-		Timeouts: TimeoutConfig{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute},
+		Timeouts: TimeoutConfig{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Second},
 		Limits: LimitConfig{
 			Body: 1 << 20, LargeBody: 8 << 20, Message: 100_000, ToolOutput: 16_000,
 			RunsPerUser: 8, StreamsPerUser: 32, ReplaysPerUser: 16, Replays: 1024, ReplayCache: 32 << 20, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20,

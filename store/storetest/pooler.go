@@ -110,25 +110,25 @@ func Elsewhere(t testing.TB, address, database string) string {
 // and against what only goes wrong there.
 func RunPooled(t *testing.T, server string) {
 	pooled := StartPooler(t, server, 20)
-	fresh := func(t testing.TB) string { return through(t, pooled, FreshDatabase(t, server)) }
+	fresh := func(t testing.TB) string { return Through(t, pooled, FreshDatabase(t, server)) }
 	t.Run("suite", func(t *testing.T) { Run(t, fresh) })
 	t.Run("migrations", func(t *testing.T) {
 		for range 3 {
 			url := FreshDatabase(t, server)
-			testMigratedAtOnce(t, through(t, pooled, url))
+			testMigratedAtOnce(t, Through(t, pooled, url))
 			noLocks(t, url)
 		}
 	})
 	t.Run("one connection", func(t *testing.T) {
 		t.Parallel()
 		narrow := StartPooler(t, server, 1)
-		testOneConnection(t, through(t, narrow, FreshDatabase(t, server)))
+		testOneConnection(t, Through(t, narrow, FreshDatabase(t, server)))
 	})
 	t.Run("comes later", func(t *testing.T) { testPoolerComesLater(t, server, pooled) })
 }
 
-// through is the url of a database through a pooler.
-func through(t testing.TB, pooled, database string) string {
+// Through is the url of a database through a pooler.
+func Through(t testing.TB, pooled, database string) string {
 	t.Helper()
 	u, err := url.Parse(database)
 	must(t, err)
@@ -163,7 +163,7 @@ func testPoolerComesLater(t *testing.T, server, pooled string) {
 	s := open(t, way.url)
 	f := newFixture(t, s)
 	g := f.turn("q", "a")
-	to, err := pgx.ParseConfig(through(t, pooled, database))
+	to, err := pgx.ParseConfig(Through(t, pooled, database))
 	must(t, err)
 	way.cut()
 	way.network, way.address = pgconn.NetworkAddress(to.Host, to.Port)
