@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"log/slog"
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,11 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
@@ -38,9 +32,9 @@ const unknownTool = "unknown"
 func newLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if format == "text" || format == "auto" && isTerminal(w) {
-		return slog.New(slog.NewTextHandler(w, options))
+		return slog.New(tracedLog{slog.NewTextHandler(w, options)})
 	}
-	return slog.New(slog.NewJSONHandler(w, options))
+	return slog.New(tracedLog{slog.NewJSONHandler(w, options)})
 }
 
 func isTerminal(w io.Writer) bool {
@@ -57,6 +51,7 @@ func isTerminal(w io.Writer) bool {
 type telemetry struct {
 	registry *prometheus.Registry
 	tracer   trace.Tracer
+	servers  map[string]string // the hosts of models' servers; see modelServers
 	stop     func(context.Context) error
 
 	runs          *prometheus.HistogramVec
@@ -112,39 +107,6 @@ func histogram(name, help string, buckets []float64) prometheus.Histogram {
 
 func histogramVec(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
-}
-
-// newTracer returns a tracer that exports over OTLP/HTTP; the exporter and the
-// sampler read the rest of the OTEL_* variables themselves. Without an endpoint
-// it traces nothing.
-func newTracer(ctx context.Context, environ []string) (trace.Tracer, func(context.Context) error, error) {
-	otel := map[string]string{}
-	for _, pair := range environ {
-		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "OTEL_") {
-			otel[name] = value
-		}
-	}
-	endpoint := otel["OTEL_EXPORTER_OTLP_ENDPOINT"] + otel["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
-	if endpoint == "" || otel["OTEL_TRACES_EXPORTER"] == "none" || strings.EqualFold(otel["OTEL_SDK_DISABLED"], "true") {
-		return noop.NewTracerProvider().Tracer(namespace), func(context.Context) error { return nil }, nil
-	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"} {
-		if p := otel[name]; p != "" && p != "http/protobuf" {
-			return nil, nil, fmt.Errorf("%s: only http/protobuf is spoken", name)
-		}
-	}
-	exporter, err := otlptracehttp.New(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("traces: %w", err)
-	}
-	about, err := resource.New(ctx,
-		resource.WithAttributes(attribute.String("service.name", namespace), attribute.String("service.version", version())),
-		resource.WithFromEnv())
-	if err != nil {
-		return nil, nil, fmt.Errorf("traces: %w", err)
-	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
-	return provider.Tracer(namespace), provider.Shutdown, nil
 }
 
 // Handler answers with the metrics in Prometheus' text format.
@@ -216,13 +178,14 @@ type watched struct {
 // Run passes the events of the loop on and watches them go by.
 func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		ctx, span := w.start(ctx, req.Model)
+		ctx, span := w.start(ctx, &req)
 		defer span.End()
 		s := &sighting{telemetry: w.telemetry, req: &req}
 		for event, err := range w.next.Run(ctx, req) {
 			s.see(ctx, event, err)
 			if err != nil {
 				span.SetStatus(codes.Error, errorType(err))
+				span.SetAttributes(attribute.String("error.type", errorType(err)))
 			}
 			if !yield(event, err) {
 				return
@@ -232,10 +195,10 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 }
 
 // start begins the span of a run.
-func (t *telemetry) start(ctx context.Context, model string) (context.Context, trace.Span) {
+func (t *telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
 	return t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
-		attribute.String("gen_ai.request.model", model)))
+		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
 }
 
 // sighting is what is known of one run of the loop.
@@ -280,7 +243,7 @@ func (s *sighting) thread(ctx context.Context, e turn.ThreadEvent) {
 		if s.threads == nil {
 			s.threads = make(map[[2]int]*sighting)
 		}
-		s.threads[id] = &sighting{telemetry: s.telemetry, req: &turn.Request{Model: said.Model, Tools: s.req.Tools}}
+		s.threads[id] = &sighting{telemetry: s.telemetry, req: &turn.Request{Model: said.Model, Tools: s.req.Tools, RunID: s.req.RunID, ConversationID: s.req.ConversationID}}
 	case turn.ThreadEnd:
 		if t := s.threads[id]; t != nil && said.Err != nil {
 			t.see(ctx, nil, said.Err)
@@ -306,7 +269,10 @@ func (s *sighting) callEnded(ctx context.Context, outcome string, reply turn.Rep
 			attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.request.model", s.req.Model),
 			attribute.String("gen_ai.response.model", answered),
 			attribute.Int("gen_ai.usage.input_tokens", reply.Usage.InputTokens),
-			attribute.Int("gen_ai.usage.output_tokens", reply.Usage.OutputTokens)))
+			attribute.Int("gen_ai.usage.output_tokens", reply.Usage.OutputTokens)), trace.WithAttributes(ofRun(s.req)...))
+	if host := s.servers[answered]; host != "" {
+		span.SetAttributes(attribute.String("server.address", host))
+	}
 	if outcome != "ok" {
 		span.SetStatus(codes.Error, outcome)
 		span.SetAttributes(attribute.String("error.type", outcome))
@@ -330,9 +296,10 @@ func (s *sighting) toolEnded(ctx context.Context, e turn.ToolComplete) {
 	_, span := s.tracer.Start(ctx, "execute_tool "+name, trace.WithTimestamp(time.Now().Add(-e.Result.Duration)),
 		trace.WithAttributes(
 			attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", name),
-			attribute.String("gen_ai.tool.call.id", e.ID), attribute.String("gen_ai.tool.type", "function")))
+			attribute.String("gen_ai.tool.call.id", e.ID), attribute.String("gen_ai.tool.type", "function")), trace.WithAttributes(ofRun(s.req)...))
 	if e.Result.IsError {
 		span.SetStatus(codes.Error, outcome)
+		span.SetAttributes(attribute.String("error.type", "tool_error"))
 	}
 	span.End()
 }

@@ -239,7 +239,7 @@ func TestTracesAreOff(t *testing.T) {
 			t.Errorf("%s: spans are recorded", name)
 		}
 	}
-	if _, err := newTelemetry(t.Context(), []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://h", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}); err == nil {
+	if _, err := newTelemetry(t.Context(), []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://h", "OTEL_EXPORTER_OTLP_PROTOCOL=smoke"}); err == nil {
 		t.Error("a protocol that is not spoken was taken")
 	}
 }

@@ -98,7 +98,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
 		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
-		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch,
+		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: carryTrace,
 	}
 	if with.runs != nil {
 		with.runs(&options)
@@ -107,6 +107,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 	if s.handler, err = s.routes(c, pages, watch, log); err != nil {
 		return nil, err
 	}
+	s.handler, watch.servers = watch.Traced(s.handler), modelServers(c)
 	s.mcp.start(ctx)
 	return s, nil
 }

@@ -115,7 +115,7 @@ func (r *Runs) requeue(rec record.Run) {
 	if err != nil {
 		one.prior = &prior{broken: err}
 	}
-	r.enlist(one, 1)
+	r.enlist(r.base, one, 1)
 	if rec.CancelRequested {
 		one.stop(errUserCancel)
 		r.wake(one)
@@ -148,7 +148,7 @@ func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
 	if rec.State == schemas.RunWaiting {
 		p.spared++
 	}
-	r.enlist(one, attempt)
+	r.enlist(r.base, one, attempt)
 	one.spent.Restore(p.spent)
 	r.goWork(one)
 	return nil

@@ -53,7 +53,7 @@ type outcome struct {
 }
 
 // launch makes the run of a committed Begin and starts it, unless it is queued.
-func (r *Runs) launch(b *record.Begin, req *schemas.ChatRequest, user schemas.User, release func()) *run {
+func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatRequest, user schemas.User, release func()) *run {
 	one := &run{
 		runs: r, id: b.Run.ID, conversationID: b.Run.ConversationID, chatKey: b.Run.ChatKey, newChat: b.NewChat, owner: user,
 		messageID: b.Run.MessageID, userMessageID: b.Run.UserMessageID, userMessage: b.UserMessage, createdAt: b.Run.CreatedAt, req: req, release: release,
@@ -61,7 +61,7 @@ func (r *Runs) launch(b *record.Begin, req *schemas.ChatRequest, user schemas.Us
 	if b.State == schemas.RunRunning {
 		one.attempt = 1
 	}
-	r.enlist(one, 1)
+	r.enlist(r.Carry(ctx, r.base), one, 1)
 	if b.State == schemas.RunRunning {
 		r.goWork(one)
 	} else {
@@ -70,11 +70,12 @@ func (r *Runs) launch(b *record.Begin, req *schemas.ChatRequest, user schemas.Us
 	return one
 }
 
-// enlist makes the run known under its id, with the log of the attempt.
-func (r *Runs) enlist(one *run, attempt int) {
+// enlist makes the run known under its id, with the log of the attempt. Base is
+// r.base, with what a request carries over.
+func (r *Runs) enlist(base context.Context, one *run, attempt int) {
 	one.log = newLog(attempt, r.Frame, r.nowMilli)
 	one.spent = usage.NewLedger(r.Prices)
-	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(r.base, one.spent.Add))
+	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(base, one.spent.Add))
 	one.done = make(chan struct{})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,6 +178,7 @@ func (rec *recorder) begun(target runlog.Target) {
 // converse has the conversation with the model.
 func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
 	brief.request.Steps = rec.steps
+	brief.request.RunID, brief.request.ConversationID = one.id, one.conversationID
 	brief.request.RunTool, brief.request.Await, brief.request.Asks = rec.runTool, rec.await, rec.asks
 	rec.offered = brief.request.Tools
 	for event, err := range r.Agent.Run(one.ctx, brief.request) {

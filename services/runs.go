@@ -130,6 +130,10 @@ type RunsOptions struct {
 	Windows map[string]int
 	Budget  usage.Budget
 
+	// Carry gives a run's context what the one of its request carries for those who
+	// watch; nil carries nothing.
+	Carry func(from, to context.Context) context.Context
+
 	RunTimeout time.Duration
 	// DisconnectGrace is how long a run with on_disconnect cancel goes on without
 	// a reader.
@@ -203,6 +207,9 @@ func NewRuns(o RunsOptions) *Runs {
 	}
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
+	}
+	if o.Carry == nil {
+		o.Carry = func(_, to context.Context) context.Context { return to }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -62,7 +62,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		err := r.journal.submit(&record.Write{RunID: begin.Run.ID, Attempt: 1, Begin: begin}, nil, false).wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
-			one := r.launch(begin, req, user, release)
+			one := r.launch(ctx, begin, req, user, release)
 			started = true
 			return r.startedView(one, begin), nil
 		case errors.Is(err, record.ErrBusy):

@@ -65,6 +65,10 @@ type Request struct {
 	Asks    func(ctx context.Context, t *Tool, call *Call) (schemas.ApprovalReason, error)
 	// Steps is what earlier attempts finished; the loop goes on after it.
 	Steps []Step
+	// RunID and ConversationID are for those who watch; the loop makes no use of
+	// them.
+	RunID          string
+	ConversationID int64
 	// ToolOutput is the number of characters of a tool's output that the
 	// model gets; 0 is the default.
 	ToolOutput int
