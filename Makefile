@@ -16,7 +16,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # What talks to a database.
 POSTGRES_TESTS := ./store/...
 
-.PHONY: run build setup test test-go test-postgres mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench clean
+.PHONY: run build setup test test-go test-postgres mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-memory clean
 
 run:
 	go run .
@@ -97,6 +97,10 @@ vuln:
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+# What readers that do not read, and large answers, cost in memory.
+bench-memory:
+	go test -tags memory -run '^$$' -bench Memory -benchtime 1x -timeout 20m .
 
 clean:
 	rm -rf bin

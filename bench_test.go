@@ -20,7 +20,13 @@ func benchService(b *testing.B, n int) *service {
 	b.Helper()
 	up := upstream.NewMemory()
 	b.Cleanup(up.Close)
-	chunk := "data: " + upstream.Chunk(`{"content":"token "}`, "null") + "\n\n"
+	return serviceOver(b, up, "token ", n, LimitConfig{})
+}
+
+// serviceOver is the service over a model that says a piece of text n times.
+func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits LimitConfig) *service {
+	b.Helper()
+	chunk := "data: " + upstream.Chunk(`{"content":"`+piece+`"}`, "null") + "\n\n"
 	// As many chunks as fit into one write of a server that does not wait.
 	body := strings.Repeat(chunk, n)
 	up.On(upstream.Any, upstream.Open(upstream.Split(body, 4096), upstream.Finish("stop"), upstream.Done()))
@@ -30,7 +36,7 @@ func benchService(b *testing.B, n int) *service {
 	}
 	config := Config{
 		DatabaseURL: "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), OpenAI: OpenAIConfig{BaseURL: up.URL(), APIKey: "key"},
-		Model: "m", Models: []ModelConfig{{Name: "m"}}, MaxTokens: 4096, MaxIterations: 5,
+		Model: "m", Models: []ModelConfig{{Name: "m"}}, MaxTokens: 4096, MaxIterations: 5, Limits: limits,
 	}
 	s, err := build(b.Context(), config, seams{models: up.Transport()}, watch, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -72,6 +78,7 @@ func BenchmarkHotPath(b *testing.B) {
 func hotPath(b *testing.B, dialect string) {
 	s := benchService(b, b.N)
 	request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "http://localhost/api/chat/stream?dialect="+dialect, strings.NewReader(`{"message":"go"}`))
+	request.Host = "localhost"
 	request.Header.Set("Content-Type", "application/json")
 	client := &counter{header: http.Header{}}
 	b.ReportAllocs()
@@ -94,6 +101,7 @@ func BenchmarkReplay(b *testing.B) {
 		b.Fatal(err)
 	}
 	request := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/api/chat/runs/"+run.RunID+"/stream", nil)
+	request.Host = "localhost"
 	read := func() (n int) {
 		client := &counter{header: http.Header{}}
 		s.handler.ServeHTTP(client, request)

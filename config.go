@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/chattray/chattray/services"
 )
 
 // Config is what the service is told at its start (design: Running it,
@@ -119,6 +121,9 @@ type LimitConfig struct {
 	Message, ToolOutput int
 	RunsPerUser         int
 	StreamsPerUser      int
+	// ReplyText, RunText and AllText are bytes that models may write in one
+	// reply, in one run and in all at once; 0 follows from MaxTokens.
+	ReplyText, RunText, AllText int64
 	// ReplaysPerUser and Replays are how many logs of ended runs are read at
 	// once, 0 is no limit; ReplayCache is bytes.
 	ReplaysPerUser, Replays int
@@ -159,6 +164,11 @@ func (c Config) Demo() bool {
 // Authenticated says that users must bring a token.
 func (c Config) Authenticated() bool {
 	return c.Auth.JWTSecret != "" || c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != ""
+}
+
+// TextLimits bound what models write.
+func (c Config) TextLimits() services.TextLimits {
+	return services.TextLimits{Reply: c.Limits.ReplyText, Run: c.Limits.RunText, All: c.Limits.AllText}.Or(c.MaxTokens, c.MaxIterations)
 }
 
 // FallbackOf returns the models that stand in for one: its own order, else what

@@ -39,7 +39,7 @@ func newModel(c Config, transport http.RoundTripper, log *slog.Logger) (agents.M
 		}
 		server, err := openai.New(openai.Config{
 			BaseURL: base, APIKey: key, Transport: transport, Connect: c.Timeouts.ModelConnect, FirstToken: c.Timeouts.ModelFirstToken,
-			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Logger: log,
+			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run says it first
 		})
 		if err != nil {
 			return nil, err

@@ -169,6 +169,17 @@ func size(field func(*Config) *int64) binder {
 	})
 }
 
+// sizeOrZero takes a size, or 0 for one that follows from something else.
+func sizeOrZero(field func(*Config) *int64) binder {
+	return func(c *Config, raw any) error {
+		if s, err := scalarText(raw); err == nil && s == "0" {
+			*field(c) = 0
+			return nil
+		}
+		return size(field)(c, raw)
+	}
+}
+
 func address(field func(*Config) *string) binder {
 	return scalar(field, func(s string) (string, error) {
 		_, port, err := net.SplitHostPort(s)

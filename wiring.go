@@ -97,6 +97,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		Prices: prices(c), Windows: windows(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
 		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
 		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
+		Text:           c.TextLimits(),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
 		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: carryTrace,
 	}

@@ -156,15 +156,48 @@ func (rec *recorder) status(message string) {
 // reply streams, takes the short way.
 func (rec *recorder) handle(event turn.Event) {
 	if e, ok := event.(turn.TextDelta); ok {
-		rec.modelText(e.Text)
+		if rec.count(len(e.Text), false) {
+			rec.modelText(e.Text)
+		}
 		return
 	}
 	rec.handleOther(event)
 }
 
+// count counts what a model has written; false means that it is too much, which
+// ends the run.
+func (rec *recorder) count(n int, inThread bool) bool {
+	err := rec.run.text.add(n, inThread)
+	if err != nil {
+		rec.fail(err)
+	}
+	return err == nil
+}
+
+// written is how much of what a model writes is in an event, whole replies aside.
+func written(event turn.Event) int {
+	switch e := event.(type) {
+	case turn.TextDelta:
+		return len(e.Text)
+	case turn.FullText:
+		return len(e.Text)
+	case turn.Thinking:
+		return len(e.Text)
+	case turn.ToolArguments:
+		return len(e.Fragment)
+	default:
+		return 0
+	}
+}
+
 func (rec *recorder) handleOther(event turn.Event) {
+	inner, inThread := event.(turn.ThreadEvent)
+	if inThread && !rec.count(written(inner.Event), true) || !rec.count(written(event), false) {
+		return
+	}
 	switch e := event.(type) {
 	case turn.CallStart:
+		rec.run.text.begin()
 		rec.spoke = false
 		if rec.raw.Len() > 0 {
 			rec.raw.WriteString("\n\n")

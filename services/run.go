@@ -43,6 +43,7 @@ type run struct {
 	limit   limit         // of the run's time
 	bells   bells         // of its calls that wait
 	release func()
+	text    textCount
 	trace   atomic.Pointer[schemas.Diagnostics]
 }
 
@@ -73,6 +74,7 @@ func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatReq
 // enlist makes the run known under its id, with the log of the attempt. Base is
 // r.base, with what a request carries over.
 func (r *Runs) enlist(base context.Context, one *run, attempt int) {
+	one.text.of = &r.text
 	one.log = newLog(attempt, r.Frame, r.nowMilli)
 	one.spent = usage.NewLedger(r.Prices)
 	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(base, one.spent.Add))
@@ -104,6 +106,7 @@ func (r *Runs) goWork(one *run) {
 // ended forgets a run that nobody reads and lets the chat's next one begin.
 func (r *Runs) ended(one *run) {
 	r.absent.end(one)
+	one.text.end()
 	if one.log.readers() == 0 {
 		r.forget(one)
 	}

@@ -146,6 +146,9 @@ type RunsOptions struct {
 	// MakeClientTool makes a tool of the page's; nil takes none.
 	MakeClientTool func(def schemas.ClientTool) (turn.Tool, error)
 	RunsPerUser    int // 0 is no limit
+	// Text bounds what models write; a limit of 0 follows from MaxTokens and
+	// MaxIterations.
+	Text TextLimits
 	// ReplaysPerUser and Replays bound the stored logs that are read at once; 0
 	// is no limit. ReplayCache is the bytes of them that are in memory.
 	ReplaysPerUser, Replays int
@@ -164,6 +167,7 @@ type Runs struct {
 	history *historian
 	budgets *usage.Budgets
 	past    *past
+	text    modelText
 	replays *turns
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
@@ -224,6 +228,7 @@ func NewRuns(o RunsOptions) *Runs {
 	r.prompts.documents = o.Documents
 	r.history = newHistorian(o.Store, o.History, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Store, r.now)
+	r.text.limits = o.Text.Or(o.MaxTokens, o.MaxIterations)
 	r.past = newPast(o.Store.NextSegment, cmp.Or(o.ReplayCache, DefaultReplayCache))
 	r.replays = newTurns(o.ReplaysPerUser, o.Replays)
 	r.base, r.stop = context.WithCancelCause(context.Background())

@@ -1,0 +1,87 @@
+package services
+
+import (
+	"sync/atomic"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Least limits of what models write, in bytes.
+const (
+	leastReplyText = 8 << 20
+	leastRunText   = 32 << 20
+	leastAllText   = 256 << 20
+	// bytesPerToken is more than a token has: four or so, of white space many.
+	bytesPerToken = 64
+	// runsOfText is how many runs may write as much as one may.
+	runsOfText = 8
+)
+
+// TextLimits bound what models write: text, reasoning and arguments of calls, in
+// bytes. Reply is of one reply, Run of a run's replies and its threads, All of
+// all runs under way. 0 follows from the tokens that are allowed, see Or.
+type TextLimits struct{ Reply, Run, All int64 }
+
+// Or returns the limits with those that are 0 set to what replies of that many
+// tokens need, with room.
+func (l TextLimits) Or(maxTokens, maxIterations int) TextLimits {
+	reply := int64(maxTokens) * bytesPerToken
+	if l.Reply == 0 {
+		l.Reply = max(reply, leastReplyText)
+	}
+	if l.Run == 0 {
+		l.Run = min(max(reply*int64(maxIterations+1), leastRunText, l.Reply), maxLogBytes)
+	}
+	if l.All == 0 {
+		l.All = max(runsOfText*l.Run, leastAllText)
+	}
+	return l
+}
+
+// The ends of runs whose model writes too much.
+var (
+	errReplyText = schemas.NewError(schemas.CodeUpstreamError, "the model wrote a reply that is longer than this service takes; the answer was stopped")
+	errRunText   = schemas.NewError(schemas.CodeUpstreamError, "the model wrote more than this service takes for one answer; the answer was stopped")
+	errAllText   = schemas.NewError(schemas.CodeTooManyRuns, "too much is being written at once; the answer was stopped, try again in a moment")
+)
+
+// modelText counts what models write in all runs.
+type modelText struct {
+	limits TextLimits
+	all    atomic.Int64
+}
+
+// textCount is the share of one run. It belongs to the goroutine of the run.
+type textCount struct {
+	of         *modelText
+	run, reply int64
+}
+
+// begin says that a reply begins.
+func (c *textCount) begin() { c.reply = 0 }
+
+// add counts n bytes; of a thread's replies there is no own count.
+func (c *textCount) add(n int, inThread bool) error {
+	c.run += int64(n)
+	if !inThread {
+		c.reply += int64(n)
+	}
+	switch all := c.of.all.Add(int64(n)); {
+	case c.reply > c.of.limits.Reply:
+		return errReplyText
+	case c.run > c.of.limits.Run:
+		return errRunText
+	case all > c.of.limits.All:
+		return errAllText
+	}
+	return nil
+}
+
+// end gives back what the run has counted, once its text is no longer held.
+func (c *textCount) end() {
+	c.of.all.Add(-c.run)
+	c.run = 0
+}
+
+// ModelText is how many bytes models have written in the runs under way.
+func (r *Runs) ModelText() int64 { return r.text.all.Load() }
