@@ -94,6 +94,9 @@ type world struct {
 	kills map[string]int    // by phase
 	hooks map[string]func() // by phase
 
+	lethal string        // a call of a tool with this key kills the program
+	died   chan struct{} // it has
+
 	hits  map[string][]int // calls of tools by key, when
 	asked map[string][]ask // calls of the model by question
 }
@@ -112,6 +115,7 @@ func newWorld(t *testing.T, database string) *world {
 	w := &world{
 		t: t, seed: uint64(time.Now().UnixNano()), changed: make(chan struct{}),
 		kills: map[string]int{}, hooks: map[string]func(){}, hits: map[string][]int{}, asked: map[string][]ask{},
+		died:   make(chan struct{}, 1),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}},
 	}
 	t.Logf("seed %d", w.seed)
@@ -285,7 +289,16 @@ func (w *world) serveTool(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	w.clock++
 	w.hits[key] = append(w.hits[key], w.clock)
+	lethal := key == w.lethal
 	w.mu.Unlock()
+	if lethal {
+		if p, err := w.current(r.Context()); err == nil { // it calls while it starts
+			w.leave()
+			p.kill()
+			w.died <- struct{}{}
+		}
+		return
+	}
 	w.at("a tool is called")
 	if !upstream.Delay(toolPause)(rw, r) {
 		return
@@ -293,6 +306,13 @@ func (w *world) serveTool(rw http.ResponseWriter, r *http.Request) {
 	w.at("a tool answers")
 	rw.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(rw, `{"done":"%s of %s","found":{"key":%q}}`, strings.TrimPrefix(r.URL.Path, "/"), key, key) // the client may be dead
+}
+
+// deadly makes a call of a tool with the key kill the program, each time.
+func (w *world) deadly(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lethal = key
 }
 
 // hitsOf returns when a tool was called with the key.

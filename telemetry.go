@@ -61,6 +61,7 @@ type telemetry struct {
 	events        prometheus.Counter
 	modelCalls    *prometheus.HistogramVec
 	modelTokens   *prometheus.CounterVec
+	contained     prometheus.Counter
 	toolCalls     *prometheus.HistogramVec
 	batchWrites   prometheus.Histogram
 	batchSeconds  prometheus.Histogram
@@ -77,7 +78,10 @@ func newTelemetry(ctx context.Context, environ []string) (*telemetry, error) {
 		streamsActive: gauge("streams_active", "Open event streams."),
 		firstToken:    histogram("first_token_seconds", "From a run's start to its first text.", prometheus.ExponentialBuckets(0.001, 2, 17)),
 		events:        prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "events_total", Help: "Events of all runs."}),
-		modelCalls:    histogramVec("model_call_seconds", "Calls of models, by model and outcome.", calls, "model", "outcome"),
+		contained: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "runs_contained_total", Help: "Runs that were ended because the process ended while it worked on them.",
+		}),
+		modelCalls: histogramVec("model_call_seconds", "Calls of models, by model and outcome.", calls, "model", "outcome"),
 		modelTokens: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "model_tokens_total", Help: "Tokens, by model and direction (input, output).",
 		}, []string{"model", "direction"}),
@@ -87,7 +91,7 @@ func newTelemetry(ctx context.Context, environ []string) (*telemetry, error) {
 	}
 	t.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.toolCalls,
+		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.contained, t.toolCalls,
 		t.batchWrites, t.batchSeconds,
 	)
 	var err error
@@ -125,6 +129,9 @@ func (t *telemetry) RunEnded(outcome string, took time.Duration) {
 	t.runsActive.Dec()
 	t.runs.WithLabelValues(outcome).Observe(took.Seconds())
 }
+
+// RunContained counts a run that is ended because the process ended with it.
+func (t *telemetry) RunContained() { t.contained.Inc() }
 
 // FirstToken counts the time from a run's start to its first text.
 func (t *telemetry) FirstToken(took time.Duration) { t.firstToken.Observe(took.Seconds()) }

@@ -29,12 +29,18 @@ func (r *Runs) rest(one *run, resting bool) {
 	if one.resting = resting; resting && r.draining {
 		one.stop(errShutdown)
 	}
+	if resting {
+		select {
+		case one.calm <- struct{}{}:
+		default:
+		}
+	}
 }
 
-// wake ends a queued run that has been cancelled now and not when its turn
-// comes: as attempt 0, for it never began.
+// wake ends a queued run that has been cancelled, or one that waits for its trial,
+// now and not when its turn comes: a queued one as attempt 0, for it never began.
 func (r *Runs) wake(one *run) {
-	if r.seize(one) {
+	if r.seize(one) || r.unhold(one) {
 		r.goWork(one)
 		r.work.Done()
 	}

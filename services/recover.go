@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,29 +67,81 @@ func (r *Runs) lookAgain(ctx context.Context) {
 	r.recovery = nil
 }
 
-// takeUpAll takes up unfinished runs.
+// takeUpAll takes up unfinished runs; those that are to be held start when it has
+// returned.
 func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
-	var group sync.WaitGroup
-	places := make(chan struct{}, recoverAtOnce)
 	chats := make(map[int64]bool)
+	var left []record.Run
 	for _, rec := range list {
 		if rec.State == schemas.RunQueued {
 			r.requeue(rec)
 			chats[rec.ConversationID] = true
 			continue
 		}
+		left = append(left, rec)
+	}
+	priors := make([]found, len(left))
+	r.each(len(left), func(i int) {
+		p, err := r.look(ctx, left[i])
+		if err != nil {
+			r.postpone(left[i], err)
+			return
+		}
+		priors[i] = found{left[i], p}
+	})
+	now, later, limit := r.judge(slices.DeleteFunc(priors, func(f found) bool { return f.prior == nil }))
+	r.each(len(now), func(i int) {
+		one, err := r.claimAgain(ctx, now[i])
+		if err != nil {
+			r.postpone(now[i].rec, err)
+		} else if one != nil {
+			r.goWork(one)
+			r.work.Done()
+		}
+	})
+	held := make([]*run, len(later))
+	r.each(len(later), func(i int) {
+		one, err := r.claimAgain(ctx, later[i])
+		if err != nil {
+			r.postpone(later[i].rec, err)
+		} else if one != nil {
+			r.hold(one)
+			if context.Cause(one.ctx) != nil { // cancelled meanwhile
+				r.wake(one)
+			}
+			r.work.Done()
+			held[i] = one
+		}
+	})
+	held = slices.DeleteFunc(held, func(one *run) bool { return one == nil })
+	if len(held) > 0 {
+		r.Logger.Warn("the process ended while it worked on these runs again; they start one at a time", "runs", len(held))
+		r.loops.Go(func() { r.try(r.looping, held, limit) })
+	}
+	for id := range chats {
+		r.next(id)
+	}
+}
+
+// each calls do for the numbers below n, some at once, and waits for all.
+func (r *Runs) each(n int, do func(i int)) {
+	var group sync.WaitGroup
+	places := make(chan struct{}, recoverAtOnce)
+	for i := range n {
 		places <- struct{}{}
 		group.Go(func() {
 			defer func() { <-places }()
-			if err := r.takeUp(ctx, rec); err != nil && !errors.Is(err, record.ErrFenced) {
-				r.Logger.Error("take up a run", "run_id", rec.ID, "error", err)
-				r.orphan(rec.ID, nil)
-			}
+			do(i)
 		})
 	}
 	group.Wait()
-	for id := range chats {
-		r.next(id)
+}
+
+// postpone leaves a run that could not be taken up to revive.
+func (r *Runs) postpone(rec record.Run, err error) {
+	if !errors.Is(err, record.ErrFenced) {
+		r.Logger.Error("take up a run", "run_id", rec.ID, "error", err)
+		r.orphan(rec.ID, nil)
 	}
 }
 
@@ -122,36 +175,66 @@ func (r *Runs) requeue(rec record.Run) {
 	}
 }
 
-// takeUp starts the next attempt of a run.
+// takeUp starts the next attempt of a run that this process has given up.
 func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
-	if !r.enter() {
-		return nil
+	p, err := r.look(ctx, rec)
+	if err != nil {
+		return err
 	}
-	defer r.work.Done()
+	one, err := r.claimAgain(ctx, found{rec, p})
+	if err != nil || one == nil {
+		return err
+	}
+	r.goWork(one)
+	r.work.Done()
+	return nil
+}
+
+// look reads what earlier attempts of a run have stored; the error is one of the
+// database.
+func (r *Runs) look(ctx context.Context, rec record.Run) (*prior, error) {
 	p, err := r.readPrior(ctx, rec)
 	switch {
 	case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
-		return err
+		return nil, cmp.Or(err, ctx.Err())
 	case err != nil:
 		p = &prior{cancel: rec.CancelRequested, broken: err}
 	}
+	p.spared = rec.Spared
+	if p.mark != nil {
+		p.spared = max(p.spared, p.mark.Spared)
+	}
+	if rec.State == schemas.RunWaiting {
+		p.spared++
+	}
+	return p, nil
+}
+
+// claimAgain makes the next attempt of a run, which the caller starts; it counts
+// as work that Shutdown waits for. It is nil while the service stops.
+func (r *Runs) claimAgain(ctx context.Context, f found) (*run, error) {
+	if !r.enter() {
+		return nil, nil //nolint:nilnil // said above
+	}
+	rec, p := f.rec, f.prior
 	attempt := rec.Attempt + 1
 	if err := r.Store.Claim(ctx, rec.ID, attempt); err != nil {
-		return err
+		r.work.Done()
+		return nil, err
 	}
 	one, err := r.known(rec)
 	if err != nil {
 		p.broken = err
 	}
 	one.attempt, one.prior = attempt, p
-	p.spared = rec.Spared
-	if rec.State == schemas.RunWaiting {
-		p.spared++
+	if err := r.note(ctx, one, mark{}); err != nil {
+		one.release()
+		r.work.Done()
+		return nil, err
 	}
 	r.enlist(r.base, one, attempt)
 	one.spent.Restore(p.spent)
-	r.goWork(one)
-	return nil
+	return one, nil
 }
 
 // readPrior reads what earlier attempts of a run have stored.
@@ -165,6 +248,10 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 		var cp checkpoint
 		if err := json.Unmarshal(c.Data, &cp); err != nil {
 			return nil, fmt.Errorf("read checkpoint %d: %w", c.N, err)
+		}
+		if c.N == markNumber {
+			p.mark = cp.Mark
+			continue
 		}
 		p.action = p.action || cp.Action
 		if cp.Spent != nil {

@@ -20,6 +20,8 @@ type checkpoint struct {
 	Action bool        `json:"action,omitempty"`
 	// Spent is what the run has used of each model by then.
 	Spent []record.ModelUsage `json:"spent,omitempty"`
+	// Mark is of the checkpoint markNumber alone.
+	Mark *mark `json:"mark,omitempty"`
 }
 
 // prior is what earlier attempts of a run left behind.
@@ -33,6 +35,12 @@ type prior struct {
 	spared int
 	// broken says why it cannot be read.
 	broken error
+	// mark is what the attempt before wrote at its start; bare says that what the
+	// run has done is not gone through again, and fatal that it ends here, because
+	// the process ended with it.
+	mark        *mark
+	bare, fatal bool
+	fresh       bool // see mark.Fresh
 
 	// log is the stored log, events are those of it that no attempt made void.
 	log, events []runlog.Event
@@ -149,14 +157,19 @@ func (p *prior) text() string {
 // these keep all that their reader saw, and no model is called for them.
 func (r *Runs) resume(one *run, rec *recorder) (end outcome, over bool) {
 	p, cause := one.prior, context.Cause(one.ctx)
-	outline, _, unready := r.outline(one)
-	if unready == nil {
-		rec.use(outline)
+	var unready error
+	if !p.bare {
+		var outline *briefing
+		if outline, _, unready = r.outline(one); unready == nil {
+			rec.use(outline)
+		}
 	}
 	if p.broken != nil {
 		unready = p.broken
 	}
 	switch {
+	case p.fatal:
+		end = outcome{schemas.RunFailed, errContained}
 	case p.cancel:
 		end = outcome{schemas.RunCancelled, errUserCancel}
 	case cause != nil:
@@ -308,6 +321,10 @@ func (rec *recorder) keep(p *prior) {
 			}
 		}
 		rec.checkpoint, rec.pending = nil, nil
+	} else {
+		for _, row := range p.calls {
+			rec.at(row.Index).ToolCall = row // breakOff ends those that have not
+		}
 	}
 	rec.visible.Reset()
 	rec.visible.WriteString(p.text())

@@ -33,8 +33,10 @@ type run struct {
 	prior          *prior // what earlier attempts left; nil in the first
 	spent          *usage.Ledger
 
-	seized  bool // queued no more: somebody starts it, see seize
-	resting bool // it does nothing but wait, see rest
+	seized  bool          // queued no more: somebody starts it, see seize
+	resting bool          // it does nothing but wait, see rest
+	held    bool          // it waits for its trial, see hold
+	calm    chan struct{} // rung when it rests
 
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
 	ctx     context.Context
@@ -78,7 +80,7 @@ func (r *Runs) enlist(base context.Context, one *run, attempt int) {
 	one.log = newLog(attempt, r.Frame, r.nowMilli)
 	one.spent = usage.NewLedger(r.Prices)
 	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(base, one.spent.Add))
-	one.done = make(chan struct{})
+	one.done, one.calm = make(chan struct{}), make(chan struct{}, 1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live[one.id] = one
@@ -233,6 +235,7 @@ func (r *Runs) giveUp(one *run, rec *recorder, err error) schemas.RunState {
 		if spent := one.spent.Models(); len(spent) > 0 {
 			w.Checkpoint = &record.Checkpoint{N: len(rec.steps) + 1, Data: encode(checkpoint{Spent: spent})}
 		}
+		r.leave(one, rec)
 		if err := rec.submit(w, false).wait(context.WithoutCancel(one.ctx)); err != nil {
 			r.Logger.Warn("store the events of an interrupted run", "run_id", one.id, "error", err)
 		}

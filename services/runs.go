@@ -49,6 +49,8 @@ type Metrics interface {
 	Event(n int)
 	// StoreBatch is told of a commit.
 	StoreBatch(writes int, took time.Duration)
+	// RunContained counts runs that are ended because the process ended with them.
+	RunContained()
 }
 
 // noMetrics counts nothing.
@@ -59,6 +61,7 @@ func (noMetrics) RunEnded(string, time.Duration) {}
 func (noMetrics) FirstToken(time.Duration)       {}
 func (noMetrics) Event(int)                      {}
 func (noMetrics) StoreBatch(int, time.Duration)  {}
+func (noMetrics) RunContained()                  {}
 
 // Defaults of RunsOptions.
 const (
@@ -73,7 +76,11 @@ const (
 	// maxAttemptsEver bounds those too, so that numbers of levels fit.
 	maxAttemptsEver = 4000
 
-	cancelWait      = 900 * time.Millisecond
+	cancelWait = 900 * time.Millisecond
+	// DefaultStopWait is how long Shutdown waits for runs that do not heed that
+	// they are interrupted.
+	DefaultStopWait = 5 * time.Second
+
 	recoverAtOnce   = 64
 	reviveEvery     = 2 * time.Second
 	maxQueuedOfChat = 16
@@ -135,6 +142,8 @@ type RunsOptions struct {
 	Carry func(from, to context.Context) context.Context
 
 	RunTimeout time.Duration
+	// StopWait bounds Shutdown after its context has ended.
+	StopWait time.Duration
 	// DisconnectGrace is how long a run with on_disconnect cancel goes on without
 	// a reader.
 	DisconnectGrace time.Duration
@@ -187,6 +196,9 @@ type Runs struct {
 	work     sync.WaitGroup
 	endLoops context.CancelFunc
 	loops    sync.WaitGroup
+
+	//nolint:containedctx // it ends when Shutdown has waited for the runs
+	looping context.Context
 }
 
 // NewRuns starts the journal; Recover takes up what an earlier process left.
@@ -202,6 +214,9 @@ func NewRuns(o RunsOptions) *Runs {
 	}
 	if o.DisconnectGrace == 0 {
 		o.DisconnectGrace = DefaultDisconnectGrace
+	}
+	if o.StopWait == 0 {
+		o.StopWait = DefaultStopWait
 	}
 	if o.ApprovalTimeout == 0 {
 		o.ApprovalTimeout = DefaultApprovalTimeout
@@ -234,7 +249,7 @@ func NewRuns(o RunsOptions) *Runs {
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.journal = newJournal(o, r.unstored)
 	loops, end := context.WithCancel(context.Background())
-	r.endLoops = end
+	r.looping, r.endLoops = loops, end
 	r.loops.Go(func() { r.journal.run(loops) })
 	r.loops.Go(func() { r.revive(loops) })
 	return r
@@ -382,34 +397,6 @@ func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index
 		}
 	}
 	return schemas.ToolCall{}, schemas.ErrNotFound
-}
-
-// Shutdown refuses new runs, lets those under way finish until ctx ends, then
-// interrupts the rest: their events are stored, and the next start takes them
-// up. A run that only waits for its user or for the page is interrupted at once. It returns when no goroutine of Runs is left.
-func (r *Runs) Shutdown(ctx context.Context) {
-	r.mu.Lock()
-	r.draining = true
-	for _, one := range r.live {
-		if one.attempt == 0 && !one.seized {
-			one.log.close() // queued; the next start takes it up
-		}
-		if one.resting {
-			one.stop(errShutdown)
-		}
-	}
-	r.mu.Unlock()
-	finished := make(chan struct{})
-	go func() { r.work.Wait(); close(finished) }()
-	select {
-	case <-finished:
-	case <-ctx.Done():
-	}
-	r.absent.close()
-	r.stop(errShutdown)
-	<-finished
-	r.endLoops()
-	r.loops.Wait()
 }
 
 // Draining says whether Shutdown has begun.

@@ -1,0 +1,70 @@
+package services
+
+import "context"
+
+// Shutdown refuses new runs, lets those under way finish until ctx ends, then
+// interrupts the rest: their events are stored, and the next start takes them
+// up. A run that only waits for its user or for the page is interrupted at once.
+// It returns when no goroutine of Runs is left, and at the latest StopWait after
+// ctx has ended: what does not heed its interruption by then is left behind with
+// what it has stored, and the process is about to end.
+func (r *Runs) Shutdown(ctx context.Context) {
+	r.mu.Lock()
+	r.draining = true
+	for _, one := range r.live {
+		if one.attempt == 0 && !one.seized || one.held {
+			one.log.close() // the next start takes it up
+		}
+		if one.resting {
+			one.stop(errShutdown)
+		}
+	}
+	r.mu.Unlock()
+	finished := after(r.work.Wait)
+	select {
+	case <-finished:
+	case <-ctx.Done():
+	}
+	late, done := context.WithTimeout(context.WithoutCancel(ctx), r.StopWait)
+	defer done()
+	within(late, after(r.absent.close))
+	r.stop(errShutdown)
+	if !within(late, finished) {
+		r.Logger.Error("runs that do not stop are left behind; the next start takes them up", "run_ids", r.working())
+	}
+	r.endLoops()
+	within(late, after(r.loops.Wait))
+}
+
+// after is closed when wait has returned.
+func after(wait func()) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		wait()
+		close(over)
+	}()
+	return over
+}
+
+// within waits for over, and says whether it came before the end of ctx.
+func within(ctx context.Context, over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// working returns the ids of the runs that are under way.
+func (r *Runs) working() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ids []string
+	for id, one := range r.live {
+		if one.attempt > 0 && !one.held {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
