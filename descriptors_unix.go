@@ -10,5 +10,5 @@ func descriptors() int {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return knownDescriptors
 	}
-	return int(min(uint64(limit.Cur), mostDescriptors)) //nolint:gosec,unconvert // at most mostDescriptors; the type differs between systems
+	return int(min(uint64(limit.Cur), mostDescriptors))
 }
