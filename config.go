@@ -132,6 +132,9 @@ type LimitConfig struct {
 	RequestsPerMinute int
 	// OthersPerMinute counts all other requests, and websocket events.
 	OthersPerMinute int
+	// StoragePerUser is the bytes of a user's documents and attachments; 0 is
+	// no limit.
+	StoragePerUser int64
 	// Connections is how many of clients may be open; 0 follows from the
 	// descriptors of the process, see connectionLimit.
 	Connections int

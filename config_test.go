@@ -58,7 +58,7 @@ func defaults() Config {
 		Timeouts: TimeoutConfig{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Second},
 		Limits: LimitConfig{
 			Body: 1 << 20, LargeBody: 8 << 20, Message: 100_000, ToolOutput: 16_000,
-			RunsPerUser: 8, StreamsPerUser: 32, ReplaysPerUser: 16, Replays: 1024, ReplayCache: 32 << 20, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20,
+			RunsPerUser: 8, StreamsPerUser: 32, ReplaysPerUser: 16, Replays: 1024, ReplayCache: 32 << 20, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20, StoragePerUser: 1 << 30,
 		},
 		History:  HistoryConfig{Budget: 24_000, Compact: true},
 		LogLevel: slog.LevelInfo, LogFormat: "auto", ApproveAfterUntrusted: "effects",

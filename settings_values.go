@@ -141,31 +141,25 @@ func parseSpan(s string) (span, error) {
 	return d, nil
 }
 
-// The bounds of every size setting.
+// The bounds of size settings: of what is in memory, and of what is stored.
 const (
-	minSize = 1 << 10
-	maxSize = 1 << 30
+	minSize    = 1 << 10
+	maxSize    = 1 << 30
+	maxStorage = 1 << 50
 )
 
 var sizeUnits = []struct {
 	suffix string
 	bytes  int64
-}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
 
 func size(field func(*Config) *int64) binder {
 	return scalar(field, func(s string) (int64, error) {
-		for _, unit := range sizeUnits {
-			number, ok := strings.CutSuffix(s, unit.suffix)
-			if !ok {
-				continue
-			}
-			n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			if err != nil || n < 0 || n > maxSize/unit.bytes || n*unit.bytes < minSize {
-				break
-			}
-			return n * unit.bytes, nil
+		n, ok := bytesOf(s, maxSize)
+		if !ok || n < minSize {
+			return 0, errors.New("must be a size such as 65536, 512KiB or 1MiB, from 1KiB to 1GiB")
 		}
-		return 0, errors.New("must be a size such as 65536, 512KiB or 1MiB, from 1KiB to 1GiB")
+		return n, nil
 	})
 }
 
@@ -178,6 +172,33 @@ func sizeOrZero(field func(*Config) *int64) binder {
 		}
 		return size(field)(c, raw)
 	}
+}
+
+// storage takes the size of what is stored; it may be 0.
+func storage(field func(*Config) *int64) binder {
+	return scalar(field, func(s string) (int64, error) {
+		n, ok := bytesOf(s, maxStorage)
+		if !ok || n > 0 && n < minSize {
+			return 0, errors.New("must be a size such as 512MiB or 10GiB, from 1KiB to 1024TiB, or 0")
+		}
+		return n, nil
+	})
+}
+
+// bytesOf returns the bytes of a size with its unit, from 0 to most.
+func bytesOf(s string, most int64) (int64, bool) {
+	for _, unit := range sizeUnits {
+		number, ok := strings.CutSuffix(s, unit.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		if err != nil || n < 0 || n > most/unit.bytes {
+			return 0, false
+		}
+		return n * unit.bytes, true
+	}
+	return 0, false
 }
 
 func address(field func(*Config) *string) binder {

@@ -52,7 +52,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 			err = errors.Join(err, s.store.Close())
 		}
 	}()
-	if s.store, err = store.Open(ctx, c.DatabaseURL, store.Options{Logger: log, ReadTimeout: c.Timeouts.Database}); err != nil {
+	if s.store, err = store.Open(ctx, c.DatabaseURL, store.Options{Logger: log, ReadTimeout: c.Timeouts.Database, Quota: c.Limits.StoragePerUser}); err != nil {
 		return nil, err
 	}
 	if err := addSample(ctx, s.store, log); err != nil {

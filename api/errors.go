@@ -42,6 +42,7 @@ var answers = map[schemas.Code]answer{
 	schemas.CodeKeyRequired:      {status: http.StatusPreconditionRequired},
 	schemas.CodeTooLarge:         {status: http.StatusRequestEntityTooLarge},
 	schemas.CodeUnsupportedMedia: {status: http.StatusUnsupportedMediaType},
+	schemas.CodeQuota:            {status: http.StatusRequestEntityTooLarge},
 	schemas.CodeMisdirected:      {status: http.StatusMisdirectedRequest},
 	schemas.CodeTooManyRuns:      {status: http.StatusTooManyRequests, retry: 5},
 	schemas.CodeTooManyStreams:   {status: http.StatusTooManyRequests, retry: 5},

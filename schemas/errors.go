@@ -47,6 +47,8 @@ const (
 	// CodeKeyRequired is the answer to a request that goes on with a run without
 	// naming it.
 	CodeKeyRequired Code = "key_required"
+	// CodeQuota is the answer to what the user has no room for.
+	CodeQuota Code = "quota"
 	// CodeMisdirected is the answer under a name that is not the service's.
 	CodeMisdirected Code = "misdirected"
 )

@@ -28,6 +28,9 @@ func (b *batch) loadChats() error {
 	if err := b.loadTaken(); err != nil {
 		return err
 	}
+	if err := b.checkQuota(); err != nil {
+		return err
+	}
 	if err := b.findChats(); err != nil {
 		return err
 	}

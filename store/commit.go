@@ -32,7 +32,7 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	}
 	var b *batch
 	err := s.db.batch(ctx, func(tx session) error {
-		b = newBatch(ctx, tx, writes)
+		b = newBatch(ctx, tx, writes, s.quota)
 		return b.apply()
 	})
 	switch {
@@ -62,6 +62,7 @@ type batch struct {
 	ctx      context.Context //nolint:containedctx // lives as long as the call of Commit
 	tx       session
 	writes   []*record.Write
+	quota    int64 // see Options
 	outcomes []outcome
 	runs     map[string]*runState
 	chats    map[int64]*chatState
@@ -107,9 +108,9 @@ type openRun struct {
 	state schemas.RunState
 }
 
-func newBatch(ctx context.Context, tx session, writes []*record.Write) *batch {
+func newBatch(ctx context.Context, tx session, writes []*record.Write, quota int64) *batch {
 	return &batch{
-		ctx: ctx, tx: tx, writes: writes, outcomes: make([]outcome, len(writes)),
+		ctx: ctx, tx: tx, writes: writes, quota: quota, outcomes: make([]outcome, len(writes)),
 		runs: make(map[string]*runState, len(writes)), chats: make(map[int64]*chatState),
 	}
 }

@@ -94,7 +94,7 @@ func (r *documentBlockRow) block() schemas.Block {
 // schemas.ErrTaken.
 func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error) {
 	err := s.write(ctx, func(tx *gorm.DB) error {
-		made, err := makeDocument(tx, owner, &d)
+		made, err := s.makeDocument(tx, owner, &d)
 		if err == nil && !made {
 			return schemas.ErrTaken
 		}
@@ -107,10 +107,13 @@ func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDo
 }
 
 // makeDocument says false when there is one under this id.
-func makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (bool, error) {
+func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (bool, error) {
 	done := tx.Exec("INSERT INTO documents (owner, id, title, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING",
 		owner, d.ID, clean(d.Title), micros(d.CreatedAt))
-	return done.RowsAffected > 0, done.Error
+	if done.Error != nil || done.RowsAffected == 0 {
+		return false, done.Error
+	}
+	return true, (&allowance{quota: s.quota}).taken(tx, owner)
 }
 
 // Documents returns a page of the owner's documents, the newest first, without
@@ -235,6 +238,7 @@ type change struct {
 	changed  bool
 	blocks   int
 	size     int64
+	owned    allowance
 }
 
 // changeDocument locks the document for fn. Create, when not nil, is made when
@@ -242,7 +246,7 @@ type change struct {
 func (s *Store) changeDocument(ctx context.Context, owner, id string, create *record.NewDocument, fn func(d *change) error) error {
 	return s.write(ctx, func(tx *gorm.DB) error {
 		if create != nil {
-			if _, err := makeDocument(tx, owner, create); err != nil {
+			if _, err := s.makeDocument(tx, owner, create); err != nil {
 				return err
 			}
 		}
@@ -251,7 +255,7 @@ func (s *Store) changeDocument(ctx context.Context, owner, id string, create *re
 }
 
 func (s *Store) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) error) error {
-	d := &change{tx: tx, owner: owner}
+	d := &change{tx: tx, owner: owner, owned: allowance{quota: s.quota}}
 	if err := tx.Clauses(s.db.rowLock()...).Where("owner = ? AND id = ?", owner, id).Take(&d.row).Error; err != nil {
 		return err
 	}
@@ -311,5 +315,5 @@ func (d *change) grow(blocks int, bytes int64) error {
 	case bytes > 0 && d.size > MaxDocumentSize:
 		return errLargeWhole
 	}
-	return nil
+	return d.owned.take(d.tx, d.owner, bytes, blocks)
 }

@@ -47,6 +47,11 @@ type Options struct {
 	// ReadTimeout bounds a read, from asking for a connection to its last row;
 	// 0 is DefaultReadTimeout. A change has changeTimes as long.
 	ReadTimeout time.Duration
+	// Quota bounds the bytes of documents and attachments of each owner, what
+	// waits for the user included; each of them and each block counts 1 KiB on
+	// top. What goes beyond is an error of code quota. Changes at the same time
+	// may go beyond it together. 0 is no limit.
+	Quota int64
 }
 
 // DefaultReadTimeout is how long a read may take.
@@ -59,6 +64,7 @@ const changeTimes = 3
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	db      database
+	quota   int64 // see Options
 	logs    *slog.Logger
 	journal journalSize
 	closed  atomic.Bool
@@ -131,7 +137,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: open: %w", translate(err))
 	}
-	s := &Store{db: db, logs: logs, readTime: cmp.Or(opts.ReadTimeout, DefaultReadTimeout)}
+	s := &Store{db: db, quota: opts.Quota, logs: logs, readTime: cmp.Or(opts.ReadTimeout, DefaultReadTimeout)}
 	s.journal.rows.Store(journalRows)
 	if opts.NoMigrate {
 		return s, nil

@@ -74,7 +74,7 @@ func (p *Draft) Flush(ctx context.Context) error {
 		p.storedAt = p.docs.now()
 		return nil
 	}
-	if code := schemas.Visible(err).Code; code == schemas.CodeNotFound || code == schemas.CodeTooLarge {
+	if code := schemas.Visible(err).Code; code == schemas.CodeNotFound || code == schemas.CodeTooLarge || code == schemas.CodeQuota {
 		p.err = err
 		p.held.Reset()
 	}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// rowCost is what a document, a block and an attachment count beside their
+// bytes, so that empty ones are not free.
+const rowCost = 1 << 10
+
+// errQuota is the answer to what an owner has no room for.
+var errQuota = schemas.NewError(schemas.CodeQuota, "your documents and attachments take up all the room that there is for you; delete documents or chats first")
+
+// selectStored is what the documents and attachments of an owner take up: as
+// the rows are, so that it is right whatever wrote or deleted them. Indexes hold
+// all of it but the sizes of attachments, which lie beside their contents.
+const selectStored = `SELECT CAST(? AS TEXT), CAST(
+	(SELECT COALESCE(SUM(size), 0) + 1024 * COUNT(*) FROM blocks WHERE owner = ? AND document_id IS NOT NULL)
+	+ (SELECT 1024 * COUNT(*) FROM documents WHERE owner = ?)
+	+ (SELECT COALESCE(SUM(octet_length(content)), 0) + 1024 * COUNT(*) FROM attachments WHERE owner = ?) AS BIGINT)`
+
+// allowance is what an owner may store; a quota of 0 is no limit. It is for one
+// transaction.
+type allowance struct {
+	quota int64
+	read  bool
+	used  int64
+}
+
+// take counts bytes and rows that are about to be stored, less where they are
+// negative, and refuses what goes beyond the quota. What takes nothing more is
+// always allowed.
+func (a *allowance) take(tx *gorm.DB, owner string, bytes int64, rows int) error {
+	more := bytes + rowCost*int64(rows)
+	if a.quota == 0 || more <= 0 && !a.read {
+		return nil
+	}
+	if !a.read {
+		if err := a.count(tx, owner); err != nil {
+			return err
+		}
+	}
+	a.used += more
+	if more > 0 && a.used > a.quota {
+		return errQuota
+	}
+	return nil
+}
+
+// taken refuses what has just been stored and is too much.
+func (a *allowance) taken(tx *gorm.DB, owner string) error {
+	if a.quota == 0 {
+		return nil
+	}
+	err := a.count(tx, owner)
+	if err == nil && a.used > a.quota {
+		err = errQuota
+	}
+	return err
+}
+
+func (a *allowance) count(tx *gorm.DB, owner string) error {
+	a.read = true
+	return tx.Raw(selectStored, owner, owner, owner, owner).Row().Scan(new(string), &a.used)
+}
+
+// checkQuota refuses the Begins whose attachments their owner has no room for.
+func (b *batch) checkQuota() error {
+	if b.quota == 0 {
+		return nil
+	}
+	used := make(map[string]int64)
+	var rows [][]any
+	b.begins(func(_ *outcome, g *record.Begin) {
+		owner := g.Run.Owner.ID
+		if _, asked := used[owner]; !asked && attached(g) > 0 {
+			used[owner] = 0
+			rows = append(rows, []any{owner, owner, owner, owner})
+		}
+	})
+	if len(rows) == 0 {
+		return nil
+	}
+	err := b.tx.query(b.ctx, selectStored, rows, func(row scanner) error {
+		var owner string
+		var n int64
+		err := row.Scan(&owner, &n)
+		used[owner] = n
+		return err
+	})
+	b.begins(func(o *outcome, g *record.Begin) {
+		more := attached(g)
+		switch owner := g.Run.Owner.ID; {
+		case more == 0:
+		case used[owner]+more > b.quota:
+			o.err = errQuota
+		default:
+			used[owner] += more
+		}
+	})
+	return err
+}
+
+// attached is what the attachments of the user's message count at most.
+func attached(g *record.Begin) int64 {
+	if g.UserMessage == nil {
+		return 0
+	}
+	n := int64(0)
+	for _, f := range g.UserMessage.Files {
+		n += int64(len(f.Content)) + rowCost
+	}
+	return n
+}
