@@ -59,10 +59,17 @@ func appendWait(dst []byte, e *runlog.Event) []byte {
 	case runlog.ApprovalRequest:
 		var a schemas.ApprovalRequestEvent
 		_ = json.Unmarshal(e.Data, &a)
-		return appendFrame(dst, e, "approval", props(propFields{
+		ask := propFields{
 			"approval_id": a.ApprovalID, "name": a.Tool, "id": a.ToolUseID, "input": a.Input, "message": a.Message,
 			"expires_at": a.ExpiresAt, "status": "waiting", "reason": a.Reason, "reason_text": a.ReasonText,
-		}))
+		}
+		if a.Title != "" {
+			ask["title"] = a.Title
+		}
+		if a.Description != "" {
+			ask["description"] = a.Description
+		}
+		return appendFrame(dst, e, "approval", props(ask))
 	case runlog.ApprovalResolved:
 		var a schemas.ApprovalResolvedEvent
 		_ = json.Unmarshal(e.Data, &a)

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { browser, listening, model, service, tab } from './world.js'
+import { browser, listening, model, service, tab, until } from './world.js'
 
 let server, chromium, upstream, shop, removed
 before(async () => {
@@ -19,6 +19,8 @@ identity: You look after orders.
 http_tools:
   - name: remove_order
     description: Removes an order.
+    title: Remove an order
+    done: Removed an order|Removed {n} orders
     confirm: true
     input_schema: {type: object, properties: {order_id: {type: integer}}, required: [order_id]}
     url: http://127.0.0.1:${await listening(shop)}/{{.order_id}}
@@ -42,12 +44,12 @@ const question = (page) => page.getByRole('group', { name: 'May I do this?' })
 test('a tool that needs the user’s word waits for it, over a reload, and runs when it is given', async () => {
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.ask('Remove order 7')
-  await question(page).getByText('remove_order', { exact: true }).waitFor()
-  await page.locator('.ct-tool[data-tool=remove_order][data-status=waiting]').waitFor()
+  await question(page).getByText('Remove an order', { exact: true }).waitFor()
+  assert.equal(await page.locator('.ct-tool').count(), 0, 'one card, not two')
   await page.shot('approval')
   assert.deepEqual(removed, [])
   await page.reload()
-  await question(page).getByText('"order_id": 7').waitFor()
+  assert.equal(await question(page).getByLabel('Order id').inputValue(), '7')
   const second = await tab(page.context(), `${server.url}/#/streams`)
   await question(second).getByRole('button', { name: 'Approve' }).click()
   for (const one of [page, second]) {
@@ -67,9 +69,70 @@ test('what is denied is not done, and the model is told', async () => {
   await page.ask('Remove order 7')
   await question(page).getByRole('button', { name: 'Deny' }).click()
   await page.hasText('I leave the order where it is.')
-  await page.hasText('Not allowed')
+  const denied = page.locator('.ct-tool[data-tool=remove_order][data-status=denied]')
+  await denied.getByText('Not allowed').waitFor()
+  assert.equal(await denied.locator('.ct-tool-status').evaluate((e) => getComputedStyle(e).color), await denied.locator('.ct-tool-head').evaluate((e) => getComputedStyle(e).color), 'a denial is no failure')
   await page.settled()
   assert.deepEqual(removed, [])
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
+test('the input can be changed, and only what was changed is sent', async () => {
+  removed.length = 0
+  const page = await chromium.open(`${server.url}/#/streams`)
+  await page.ask('Remove order 7')
+  await question(page).getByLabel('Order id').fill('seven')
+  assert.ok(await question(page).getByRole('button', { name: 'Approve with changes' }).isDisabled())
+  await question(page).getByLabel('Order id').fill('8')
+  await question(page).getByRole('button', { name: 'Approve with changes' }).click()
+  await page.hasText('The order is removed.')
+  await page.settled()
+  assert.deepEqual(removed, ['/8'])
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
+test('"always" holds for the chat, over a reload, and not for another chat', async () => {
+  removed.length = 0
+  const page = await chromium.open(`${server.url}/#/streams`)
+  await page.ask('Remove order 7')
+  await question(page).getByLabel('Always allow this in this chat').check()
+  await question(page).getByRole('button', { name: 'Approve', exact: true }).click()
+  await page.settled()
+  await page.reload()
+  await page.ask('Once more')
+  await until('the call runs without a question', async () => removed.length === 2)
+  await page.settled()
+  await page.button('New chat').click()
+  await page.ask('And again')
+  await question(page).waitFor()
+  assert.equal(removed.length, 2)
+  await question(page).getByRole('button', { name: 'Deny' }).click()
+  await page.settled()
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
+test('Escape neither denies nor stops while a call waits, and the closed tray says that it waits', async () => {
+  removed.length = 0
+  const page = await chromium.open(`${server.url}/#/streams`)
+  await page.ask('Remove order 7')
+  await question(page).waitFor()
+  await page.input.press('Escape')
+  await question(page).getByLabel('Order id').press('Escape')
+  await page.button('Close the chat').click()
+  const launcher = page.getByRole('button', { name: 'Open the chat. The assistant needs you.' })
+  await launcher.waitFor()
+  await page.shot('launcher-waits')
+  const second = await tab(page.context(), `${server.url}/#/streams`)
+  if ((await second.input.count()) === 0) await second.getByRole('button', { name: /^Open the chat/ }).click()
+  await question(second).getByRole('button', { name: 'Approve' }).click()
+  await page.getByRole('button', { name: 'Open the chat. 1 new answer.' }).click()
+  await page.hasText('The order is removed.')
+  await page.button('Close the chat').click()
+  await page.button('Open the chat').waitFor()
+  assert.deepEqual(removed, ['/7'])
   assert.deepEqual(page.bad, [])
   await page.context().close()
 })

@@ -33,13 +33,14 @@ test('a question is answered word by word; the answer is kept', async () => {
   assert.equal(await page.questions.count(), 1)
 })
 
-test('tool cards are live in their places, collapsed, and show input and output', async () => {
+test('calls are one quiet line in their place, which opens to each with its input and output', async () => {
   await page.ask('Search articles about mercury and list the reports')
-  await page.locator('.ct-tool').first().waitFor()
+  await page.locator('.ct-trail').first().waitFor()
   await page.settled()
-  const order = () => page.answers.last().locator('.ct-bubble').evaluate((bubble) => [...bubble.querySelectorAll('.ct-tool-name, .ct-md p, .ct-md h3')].map((e) => e.textContent.slice(0, 24)))
+  const order = () => page.answers.last().locator('.ct-bubble').evaluate((bubble) => [...bubble.querySelectorAll('.ct-tool-name, .ct-trail-words, .ct-md p, .ct-md h3')].map((e) => e.textContent.slice(0, 24)))
   const live = await order()
-  assert.deepEqual(live.slice(1, 4), ['Let me search the articl', 'search_articles', 'list_reports'])
+  assert.deepEqual(live.slice(1, 4), ['Let me search the articl', 'Searched the articles, l', 'I found 5 articles about'])
+  await page.locator('.ct-trail-head').click()
   const card = page.locator('.ct-tool[data-tool=search_articles]')
   assert.equal(await card.getAttribute('data-status'), 'completed')
   assert.equal(await card.locator('pre').count(), 0)
@@ -47,7 +48,7 @@ test('tool cards are live in their places, collapsed, and show input and output'
   assert.match(await card.locator('pre').first().textContent(), /"query": "mercury"/)
   assert.match(await card.locator('pre').last().textContent(), /5 articles match/)
   await page.reload()
-  await page.locator('.ct-tool').first().waitFor()
+  await page.locator('.ct-trail').first().waitFor()
   assert.deepEqual(await order(), live, 'what is kept looks as what was streamed')
 })
 

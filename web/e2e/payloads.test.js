@@ -23,20 +23,51 @@ afterEach(async () => {
 const panel = () => page.locator('.ct-panel')
 const topics = () => page.locator('textarea[name="semantic.topics"]')
 
-test('a payload of a tool opens beside the tray, with the registered card', async () => {
+test('what a tool looked up opens beside the tray when it is asked for, and goes with the next question and the next page', async () => {
   await page.ask('Tell me about stream 1')
-  await panel().getByRole('heading', { name: 'Research stream' }).waitFor()
   await page.settled()
+  assert.equal(await panel().count(), 0, 'what needs no decision does not open by itself')
+  await page.locator('.ct-payload').first().click()
+  await panel().getByRole('heading', { name: 'Research stream' }).waitFor()
   await panel().getByText('Gene editing in sickle cell disease').first().waitFor()
+  const [beside, tray] = await Promise.all([panel().boundingBox(), page.locator('.ct-tray').boundingBox()])
+  assert.ok(beside.x + beside.width <= tray.x + 1, 'the panel does not cover the answer')
   await page.button('Close panel').click()
   assert.equal(await panel().count(), 0)
   await page.locator('.ct-payload').first().click()
   await panel().waitFor()
   await panel().press('Escape')
   assert.equal(await panel().count(), 0)
+  await page.locator('.ct-payload').first().click()
+  await panel().waitFor()
+  await page.ask('hello')
+  await page.settled()
+  assert.equal(await panel().count(), 0, 'the next question closes it')
+  await page.locator('.ct-payload').first().click()
+  await panel().waitFor()
+  await page.getByRole('link', { name: 'Reports', exact: true }).first().click()
+  await until('the next page closes it', async () => (await panel().count()) === 0)
+  await page.goBack()
   await page.reload()
   await page.locator('.ct-payload').first().waitFor()
   assert.equal(await panel().count(), 0, 'what needs no decision does not pop up again')
+})
+
+test('where there is no room beside the tray, a payload opens in the answer and covers nothing', async () => {
+  for (const [width, height] of [[800, 700], [360, 740]]) {
+    await page.setViewportSize({ width, height })
+    await page.reload()
+    if ((await page.getByLabel('Message', { exact: true }).count()) === 0) await page.getByRole('button', { name: /^Open the chat/ }).click().catch(() => undefined)
+    await page.ask('Tell me about stream 1')
+    await page.settled()
+    await page.locator('.ct-payload').last().click()
+    await page.locator('.ct-payload-body').getByText('Gene editing in sickle cell disease').first().waitFor()
+    assert.equal(await panel().count(), 0)
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+    await page.shot(`payload-inline-${width}`)
+    await page.locator('.ct-payload').last().click()
+    assert.equal(await page.locator('.ct-payload-body').count(), 0)
+  }
 })
 
 test('the tray knows where it is before the page has its data', async () => {

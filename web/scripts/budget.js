@@ -19,7 +19,7 @@ async function chunksOf(code) {
     plugins: [{ name: 'entry', enforce: 'pre', resolveId: (id) => (/(^|\/)budget-entry$/.test(id) ? entry : undefined), load: (id) => (id === entry ? code.replace('./src', `${root}src`) : undefined) }],
     build: {
       write: false, target: 'es2022', minify: true, modulePreload: false,
-      rolldownOptions: { input: 'budget-entry', preserveEntrySignatures: 'strict', external: [/^react($|\/)/, /^react-dom($|\/)/] },
+      rolldownOptions: { input: 'budget-entry', preserveEntrySignatures: 'allow-extension', external: [/^react($|\/)/, /^react-dom($|\/)/] },
     },
   })
   return [result].flat().flatMap((r) => r.output).filter((o) => o.type === 'chunk')

@@ -134,7 +134,7 @@ describe('with every label replaced', () => {
     for (const [type, value] of Object.entries(data)) {
       const handler = payloadHandlerFor(type)!
       const payloads = [{ payload_id: 'p', type, data: value }]
-      const { container, user } = show(({ method }) => (method === 'POST' ? sse(answerFrames('α', { payloads, custom_payload: payloads[0] })) : undefined))
+      const { container, user } = show(({ method }) => (method === 'POST' ? sse(answerFrames('α', { payloads, custom_payload: payloads[0] })) : undefined), { openPayloads: 'all' })
       await ask(user)
       const title = (handler.renderOptions!.headerTitle as (l: Labels) => string)(labels)
       await screen.findByRole('heading', { name: title })
@@ -197,5 +197,5 @@ describe('the source', () => {
 
 it.each([
   ['Thinking...', 'Thinking…'], ['Resuming...', 'Resuming…'], ['Running find_orders...', 'Running find_orders…'], ['Waiting for pick on the page...', 'Waiting for pick on the page…'],
-  ['Waiting for your approval of drop...', 'Waiting for your approval of drop…'], ['Compacting', 'Compacting'],
+  ['Waiting for your approval of drop...', 'Waiting for your approval: drop…'], ['Compacting', 'Compacting'],
 ])('the status %j is said as %j', (status, want) => expect(statusWords(defaultLabels, status)).toBe(want))

@@ -21,7 +21,7 @@ describe('what is typed', () => {
   it('goes on when a panel opens by itself', async () => {
     const { response, send } = live('r')
     const payload = { payload_id: 'p1', data: {}, summary: 'A thing', source: 'tool' }
-    const { user } = show(({ method }) => (method === 'POST' ? response : undefined), { payloadHandlers: { thing: { render: () => <p>card</p>, renderOptions: { headerTitle: 'Mine' } } } })
+    const { user } = show(({ method }) => (method === 'POST' ? response : undefined), { openPayloads: 'all', payloadHandlers: { thing: { render: () => <p>card</p>, renderOptions: { headerTitle: 'Mine' } } } })
     await user.type(input(), 'one{Enter}')
     send([event('stream_start', { run_id: 'r', conversation_id: 7 }), frame('thing', payload, { message_id: 'M1' })])
     await screen.findByText('card')
@@ -230,7 +230,7 @@ describe('a proposal', () => {
       const [done, setDone] = useState(false)
       return done ? <p>done</p> : <button onClick={() => setDone(true)}>do it</button>
     }
-    const { user } = show((call) => answer(call), { payloadHandlers: { thing: { render: () => <Card />, renderOptions: { headerTitle: 'Mine' } } } })
+    const { user } = show((call) => answer(call), { openPayloads: 'all', payloadHandlers: { thing: { render: () => <Card />, renderOptions: { headerTitle: 'Mine' } } } })
     await user.type(input(), 'x{Enter}')
     await user.click(await screen.findByText('do it'))
     await screen.findByText('done')

@@ -44,7 +44,7 @@ describe.each(recordings)('recording $name', (r) => {
   })
 
   it('shows the same live, from the dialect chat and from what is kept', () => {
-    const shape = (parts: { kind: string }[]) => parts.map((p) => p.kind).filter((k) => k !== 'thinking' && k !== 'threads') // only the dialect messages has them
+    const shape = (parts: { kind: string }[]) => parts.map((p) => p.kind).filter((k) => k !== 'thinking' && k !== 'threads' && k !== 'payload') // only the dialect messages has them
     const live = sectionsOf(replay(r.messages)).flatMap((s) => s.parts)
     const chat = sectionsOf(r.chat.reduce((state, e, i) => reduceChatEvent(state, e, i + 1), emptyRun)).flatMap((s) => s.parts)
     expect(shape(chat)).toEqual(shape(live))

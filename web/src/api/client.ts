@@ -43,8 +43,8 @@ export interface ChatApi {
   /** Starts a run and waits for its end. */
   sendMessage(request: ChatRequest, signal?: AbortSignal): Promise<ChatResponsePayload>
   cancelRun(runId: string): Promise<Run>
-  /** Allows or denies a call that waits for the user. */
-  answerApproval(runId: string, approvalId: string, approved: boolean): Promise<Run>
+  /** Allows or denies a call that waits for the user; an input that is given takes the place of the call's own. */
+  answerApproval(runId: string, approvalId: string, approved: boolean, input?: unknown): Promise<Run>
   /** Gives the outcome of a tool of the page. The first one counts; the same one may be sent again. */
   postToolResult(runId: string, toolUseId: string, output: unknown, isError?: boolean): Promise<Run>
   getRun(runId: string): Promise<Run>
@@ -107,7 +107,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     },
     sendMessage: (request, signal) => json('POST', '/api/chat', request, { signal }),
     cancelRun: (run) => decide('POST', `/api/chat/runs/${encodeURIComponent(run)}/cancel`),
-    answerApproval: (run, approval, approved) => decide('POST', `/api/chat/runs/${encodeURIComponent(run)}/approvals/${encodeURIComponent(approval)}`, { approved }),
+    answerApproval: (run, approval, approved, input) => decide('POST', `/api/chat/runs/${encodeURIComponent(run)}/approvals/${encodeURIComponent(approval)}`, { approved, ...(input !== undefined && { input }) }),
     postToolResult: (run, id, output, isError = false) => json('POST', `/api/chat/runs/${encodeURIComponent(run)}/tool_results`, { tool_use_id: id, output, ...(isError && { is_error: true }) }),
     getRun: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}`),
     getDiagnostics: (run) => get(`/api/chat/runs/${encodeURIComponent(run)}/diagnostics`),

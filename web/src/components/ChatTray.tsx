@@ -1,31 +1,29 @@
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
-import type { CustomPayload, SuggestedAction } from '../api/types'
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
+import type { SuggestedAction } from '../api/types'
 import type { Labels } from '../labels'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { useChatState, useChatStore } from '../state/context'
-import { liveMessage, type GeneralChatMessage } from '../state/state'
+import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
+import type { GeneralChatMessage } from '../state/state'
 import { TrayContextProvider, useLabels, type TrayContext } from '../state/ui'
+import { waitingApproval } from '../state/view'
 import { LabelsProvider } from '../state/words'
 import { Composer } from './Composer'
+import { Empty, type Starter } from './Empty'
 import { HistoryPanel } from './HistoryPanel'
-import { ChatIcon, SparkIcon } from './icons'
+import { Launcher, useUnread } from './Launcher'
 import { MessageList } from './MessageList'
-import { DiagnosticsPanel, PayloadPanel } from './SidePanel'
-import { Banner, TrayHeader } from './TrayHeader'
-import { useAnnouncements, useKept, useLatestPayload, useMe } from './trayHooks'
+import { PayloadPanel } from './SidePanel'
+import { Banner, Header } from './TrayHeader'
+import { useAnnouncements, useKept, useMe } from './trayHooks'
 import { useDrag } from './useDrag'
 import { mayType, useFocusKept } from './useFocusKept'
+import { useRoom } from './useRoom'
+import { currentPayload, useSide, type OpenPayloads } from './useSide'
 
+export type { OpenPayloads } from './useSide'
 export type TrayLayout = 'tray' | 'sidebar' | 'full'
 export type TrayTheme = 'auto' | 'light' | 'dark'
-
-export type OpenPayloads = 'all' | 'decisions' | 'none'
-
-export interface Starter {
-  label: string
-  /** What is sent; the label when absent. */
-  message?: string
-}
 
 export interface ChatTrayProps {
   /** Where the tray begins; the user's own choice goes before it. */
@@ -38,7 +36,11 @@ export interface ChatTrayProps {
   starters?: Starter[]
   /** Handlers of this page; they go before registered ones. */
   payloadHandlers?: PayloadHandlers
-  /** Payloads that open by themselves: all (the default), those that wait for a decision, or none. */
+  /** Parts of your own; each gets the part's props, and as children the part as it is. Give the same object at each render. */
+  components?: TrayComponents
+  /** How calls of your tools are shown, by the tool's name. Give the same object at each render. */
+  toolRenderers?: ToolRenderers
+  /** Payloads whose panel opens by itself: those that wait for a decision (the default), all, or none. What is inline stays in the answer. */
   openPayloads?: OpenPayloads
   /** Does what a `client` action asks for; return false when this page cannot. `close_chat` is done by the tray. */
   onClientAction?: (action: SuggestedAction) => boolean | void
@@ -55,33 +57,29 @@ export interface ChatTrayProps {
   dir?: 'ltr' | 'rtl'
 }
 
-/** A panel that the user asked for takes the focus; one that opens by itself leaves it where it is. */
-type Side = { kind: 'payload'; id: string; payload: CustomPayload; asked: boolean } | { kind: 'diagnostics'; message: GeneralChatMessage } | null
-
 /** As in the styles, in pixels. */
 const DEFAULT_WIDTH = 420
 
 /** The chat tray with everything around it. It needs a ChatProvider above it. A server renders its place only: what is shown is kept in the browser. */
-export function ChatTray({ labels, ...props }: ChatTrayProps) {
+export function ChatTray({ labels, components, ...props }: ChatTrayProps) {
   const here = useSyncExternalStore(never, () => true, () => false)
   if (!here) return <div className={`ct-root ${props.className ?? ''}`} data-layout={props.layout ?? 'tray'} data-theme={props.theme ?? 'auto'} dir={props.dir} />
-  return <LabelsProvider labels={labels}><Tray {...props} /></LabelsProvider>
+  return <LabelsProvider labels={labels}><ComponentsProvider components={components}><Tray {...props} /></ComponentsProvider></LabelsProvider>
 }
 
 const never = () => () => undefined
 
-function Tray(props: Omit<ChatTrayProps, 'labels'>) {
-  const { storageKey = '', payloadHandlers, onClientAction, onComplete, onApplyToDocument } = props
+function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
+  const { storageKey = '', payloadHandlers, toolRenderers = noRenderers, onClientAction, onComplete, onApplyToDocument, onThemeChange } = props
   const store = useChatStore()
   const state = useChatState()
-  const kept = store.keyOf(storageKey)
   const labels = useLabels()
+  const kept = store.keyOf(storageKey)
   const [layout, setLayout] = useKept<TrayLayout>(kept && `${kept}:layout`, props.layout ?? 'tray', ['tray', 'sidebar', 'full'])
   const [theme, setTheme] = useKept<TrayTheme>(kept && `${kept}:theme`, props.theme ?? 'auto', ['auto', 'light', 'dark'])
   const [begins] = useState<'yes' | 'no'>((props.defaultOpen ?? layout !== 'tray') ? 'yes' : 'no')
   const [open, setOpen] = useKept<'yes' | 'no'>(kept && `${kept}:open`, begins, ['yes', 'no'])
   const [view, setView] = useState<'chat' | 'history'>('chat')
-  const [side, setSide] = useState<Side>(null)
   const me = useMe(store, state.error?.code)
   const [notice, setNotice] = useState('')
   const { announcement, announce } = useAnnouncements(state, labels)
@@ -90,18 +88,16 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   const input = useRef<HTMLTextAreaElement>(null)
   const [width, setWidth] = useKept<string>(kept && `${kept}:width`, '', null)
   const drag = useDrag(box, 'left', Number(width) || DEFAULT_WIDTH, (w) => setWidth(String(w)))
+  const room = useRoom(root, layout, Number(width) || DEFAULT_WIDTH)
+  const shown = open === 'yes'
+  const unread = useUnread(state, shown)
 
-  const { onThemeChange } = props
   useEffect(() => onThemeChange?.(theme), [onThemeChange, theme])
 
-  const openPayload = useCallback((payload: CustomPayload) => setSide({ kind: 'payload', id: payload.payload_id ?? payload.type, payload, asked: true }), [])
-  const offerPayload = (payload: CustomPayload) => {
-    setSide({ kind: 'payload', id: payload.payload_id ?? payload.type, payload, asked: false })
-    announce(labels.announcePanel(headerOf(handlerOf(payload.type), labels) || payload.summary || payload.type))
-  }
   const handlerOf = useCallback((type: string) => payloadHandlerFor(type, payloadHandlers), [payloadHandlers])
-  useEffect(() => setSide(null), [state.conversationId])
-  useLatestPayload(state, props.openPayloads ?? 'all', handlerOf, offerPayload)
+  const { side, setSide, openPayload, closePayload } = useSide(state, handlerOf, room, props.openPayloads ?? 'decisions', (payload) => {
+    announce(labels.announcePanel(headerOf(handlerOf(payload.type), labels) || payload.summary || payload.type))
+  })
   const back = useCallback(() => root.current?.querySelector<HTMLElement>('.ct-launcher') ?? (mayType() ? input.current : null) ?? box.current, [])
   useFocusKept(root, back)
   useCompleted(state.messages, state.isLoading, onComplete)
@@ -109,7 +105,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   const show = useCallback((on: boolean) => {
     setOpen(on ? 'yes' : 'no')
     if (!on) setSide(null)
-  }, [setOpen])
+  }, [setOpen, setSide])
   const onAction = useCallback((action: SuggestedAction) => {
     setNotice('')
     if (action.handler === 'server') return void store.sendMessage(action.label, { interactionType: 'action_executed', action })
@@ -118,32 +114,33 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
     else if (done === false || !onClientAction) setNotice(labels.actionUnknown(action.action))
   }, [store, onClientAction, show, labels])
 
+  const expanded = side?.kind === 'payload' && room.panel === 0 ? side.id : ''
+  const openDiagnostics = useCallback((message: GeneralChatMessage) => setSide({ kind: 'diagnostics', message }), [setSide])
   const tray = useMemo<TrayContext>(() => ({
-    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, announce,
-    openDiagnostics: (message) => setSide({ kind: 'diagnostics', message }), applyToDocument: onApplyToDocument,
-  }), [payloadHandlers, handlerOf, me, openPayload, announce, onApplyToDocument])
+    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument,
+  }), [payloadHandlers, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument])
 
-  const shown = open === 'yes'
-  const payload = side?.kind === 'payload' ? (currentPayload(state.run ? [...state.messages, liveMessage(state.run, state.decided)] : state.messages, side.id) ?? side.payload) : null
+  const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
+  const onKeyDown = (e: React.KeyboardEvent) => {
+    if (e.key !== 'Escape' || e.defaultPrevented) return
+    // While a call waits for the user's word, a key that is pressed by the way says neither no nor stop.
+    if (waitingApproval(state.run)) return
+    if (state.isLoading) void store.stop()
+    else setSide(null)
+  }
+  const sizes = { ...(width && { '--ct-width': `${width}px` }), ...(room.panel > 0 && { '--ct-room': `${room.panel}px` }) } as React.CSSProperties
   return (
     <TrayContextProvider value={tray}>
-      <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} dir={props.dir}>
+      <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} data-push={room.push || undefined} dir={props.dir} style={sizes}>
         <div className="ct-live-region" role="status" aria-live="polite">{announcement}</div>
-        {!shown && <button type="button" className="ct-launcher" onClick={() => show(true)} aria-label={labels.open} title={labels.open}><ChatIcon /></button>}
+        {!shown && <Launcher onOpen={() => show(true)} unread={unread} />}
         {shown && (
           <>
-            {payload && <PayloadPanel payload={payload} focus={side?.kind === 'payload' && side.asked} onClose={() => setSide(null)} />}
-            {side?.kind === 'diagnostics' && <DiagnosticsPanel message={side.message} onClose={() => setSide(null)} />}
-            <aside
-              ref={box} className="ct-tray" tabIndex={-1} aria-label={labels.title} style={width ? { '--ct-width': `${width}px` } as React.CSSProperties : undefined}
-              onKeyDown={(e) => {
-                if (e.key !== 'Escape' || e.defaultPrevented) return
-                if (state.isLoading) void store.stop()
-                else setSide(null)
-              }}
-            >
+            {payload && <PayloadPanel payload={payload} focus={side?.kind === 'payload' && side.asked} onClose={closePayload} />}
+            {side?.kind === 'diagnostics' && <Suspense><DiagnosticsPanel message={side.message} onClose={closePayload} /></Suspense>}
+            <aside ref={box} className="ct-tray" tabIndex={-1} aria-label={labels.title} onKeyDown={onKeyDown}>
               <div className="ct-resize" role="separator" aria-orientation="vertical" aria-label={labels.resize} tabIndex={0} {...drag} />
-              <TrayHeader
+              <HeaderSlot
                 title={state.title} layout={layout} theme={theme} historyOpen={view === 'history'} onLayout={setLayout} onTheme={setTheme}
                 onHistory={() => setView(view === 'history' ? 'chat' : 'history')} onClose={() => show(false)}
                 onNew={() => {
@@ -154,12 +151,12 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
                 }}
               />
               {view === 'history' ? (
-                <HistoryPanel current={state.conversationId} onClose={() => setView('chat')} />
+                <HistoryPanel onClose={() => setView('chat')} />
               ) : (
                 <>
-                  <MessageList state={state} empty={props.welcome ? <div className="ct-own">{props.welcome}</div> : <Welcome labels={labels} starters={props.starters ?? []} />} onAction={onAction} />
+                  <MessageList empty={props.welcome ? <div className="ct-own">{props.welcome}</div> : <EmptySlot starters={props.starters ?? noStarters} />} onAction={onAction} />
                   <Banner state={state} notice={notice} onDismissNotice={() => setNotice('')} />
-                  <Composer busy={state.isLoading} opening={state.isOpening} unsent={state.unsent} conversationId={state.conversationId} storageKey={storageKey} inputRef={input} />
+                  <ComposerSlot storageKey={storageKey} inputRef={input} />
                 </>
               )}
             </aside>
@@ -170,35 +167,25 @@ function Tray(props: Omit<ChatTrayProps, 'labels'>) {
   )
 }
 
-/** The payload as the messages have it now, with its decision. */
-function currentPayload(messages: readonly GeneralChatMessage[], id: string): CustomPayload | undefined {
-  return messages.flatMap((m) => m.payloads ?? []).findLast((p) => p.payload_id === id)
-}
+/** Few ask for it. */
+const DiagnosticsPanel = lazy(() => import('./DiagnosticsPanel'))
+
+const noStarters: Starter[] = []
+const noRenderers: ToolRenderers = {}
+const HeaderSlot = slot('Header', Header)
+const EmptySlot = slot('Empty', Empty)
+const ComposerSlot = slot('Composer', Composer)
 
 /** Tells the page of each answer that came in while it looked. */
 function useCompleted(messages: readonly GeneralChatMessage[], busy: boolean, onComplete?: (message: GeneralChatMessage) => void): void {
   const was = useRef(false)
   const latest = useRef(onComplete)
-  latest.current = onComplete
+  useEffect(() => {
+    latest.current = onComplete
+  })
   useEffect(() => {
     const last = messages.at(-1)
     if (was.current && !busy && last?.role === 'assistant' && last.status === 'complete') latest.current?.(last)
     was.current = busy
   }, [messages, busy])
-}
-
-function Welcome({ labels, starters }: { labels: Labels; starters: Starter[] }) {
-  const store = useChatStore()
-  return (
-    <div className="ct-welcome">
-      <span className="ct-welcome-mark"><SparkIcon /></span>
-      <h2>{labels.welcomeTitle}</h2>
-      <p>{labels.welcomeText}</p>
-      <div className="ct-starters">
-        {starters.map((starter) => (
-          <button type="button" className="ct-starter" key={starter.label} onClick={() => void store.sendMessage(starter.message ?? starter.label)}>{starter.label}</button>
-        ))}
-      </div>
-    </div>
-  )
 }

@@ -1,95 +1,55 @@
 import { useEffect, useRef, useState } from 'react'
 import type { Chat } from '../api/types'
-import { isAbort } from '../api/errors'
-import { useChatStore } from '../state/context'
 import { problemWords } from '../labels'
+import { classes, type PartProps } from '../state/slots'
 import { useLabels } from '../state/ui'
+import { useThreads } from '../state/useThreads'
 import { BackIcon, EditIcon, SearchIcon, TrashIcon } from './icons'
-import { IconButton } from './Message'
+import { IconButton } from './IconButton'
 import { mayType } from './useFocusKept'
 
+export interface HistoryPanelProps extends PartProps {
+  /** Called when a chat was chosen, and by the button that leads back; without it there is no such button. */
+  onClose?: () => void
+}
+
 /** The user's chats: search, open, rename, delete. */
-export function HistoryPanel({ current, onClose }: { current: number | null; onClose: () => void }) {
+export function HistoryPanel({ onClose, className, children }: HistoryPanelProps) {
   const labels = useLabels()
-  const store = useChatStore()
-  const [query, setQuery] = useState('')
-  const { items, cursor, state, more, change } = useChats(query)
+  const { items, current, query, setQuery, status, hasMore, loadMore, open, rename, remove } = useThreads()
   const box = useRef<HTMLElement>(null)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => (mayType() ? field : box).current?.focus(), [])
   return (
-    <section ref={box} className="ct-history" tabIndex={-1} aria-label={labels.history} onKeyDown={(e) => {
-      if (e.key === 'Escape') {
+    <section ref={box} className={classes('ct-history', className)} tabIndex={-1} aria-label={labels.history} onKeyDown={(e) => {
+      if (e.key === 'Escape' && onClose) {
         e.stopPropagation()
         onClose()
       }
     }}>
       <div className="ct-history-search">
-        <IconButton label={labels.back} onClick={onClose}><BackIcon /></IconButton>
+        {onClose && <IconButton label={labels.back} onClick={onClose}><BackIcon /></IconButton>}
         <label className="ct-search"><SearchIcon /><input ref={field} type="search" value={query} maxLength={200} placeholder={labels.historySearch} aria-label={labels.historySearch} onChange={(e) => setQuery(e.target.value)} /></label>
       </div>
-      {state === 'error' && <p className="ct-note" data-tone="error">{labels.errorTitle}</p>}
-      {items.length === 0 && state !== 'error' && <p className="ct-muted ct-center">{state === 'loading' ? labels.loading : query ? labels.historyNone : labels.historyEmpty}</p>}
+      {status === 'error' && <p className="ct-note" data-tone="error">{labels.errorTitle}</p>}
+      {items.length === 0 && status !== 'error' && <p className="ct-muted ct-center">{status === 'loading' ? labels.loading : query ? labels.historyNone : labels.historyEmpty}</p>}
       <ul>
         {items.map((chat) => (
           <ChatRow
             key={chat.conversation_id} chat={chat} current={chat.conversation_id === current}
             onOpen={() => {
-              void store.open(chat.conversation_id)
-              onClose()
+              open(chat.conversation_id)
+              onClose?.()
             }}
-            onRename={async (title) => {
-              await store.rename(chat.conversation_id, title)
-              change((list) => list.map((c) => (c === chat ? { ...c, title } : c)))
-            }}
-            onDelete={async () => {
-              await store.remove(chat.conversation_id)
-              change((list) => list.filter((c) => c !== chat))
-            }}
+            onRename={(title) => rename(chat.conversation_id, title)}
+            onDelete={() => remove(chat.conversation_id)}
           />
         ))}
       </ul>
-      {cursor && <button type="button" className="ct-button ct-small ct-older" onClick={more}>{labels.historyMore}</button>}
+      {hasMore && <button type="button" className="ct-button ct-small ct-older" onClick={loadMore}>{labels.historyMore}</button>}
+      {children}
     </section>
   )
-}
-
-const PAGE = 30
-const TYPING = 200
-
-function useChats(query: string) {
-  const store = useChatStore()
-  const [items, setItems] = useState<Chat[]>([])
-  const [cursor, setCursor] = useState<string | undefined>()
-  const [state, setState] = useState<'loading' | 'ready' | 'error'>('loading')
-  useEffect(() => {
-    const reading = new AbortController()
-    const timer = setTimeout(() => {
-      setState('loading')
-      store.api.listChats({ q: query.trim(), limit: PAGE }, reading.signal).then(
-        (list) => {
-          setItems(list.items)
-          setCursor(list.next_cursor)
-          setState('ready')
-        },
-        (error: unknown) => isAbort(error) || setState('error'),
-      )
-    }, query ? TYPING : 0)
-    return () => {
-      clearTimeout(timer)
-      reading.abort()
-    }
-  }, [store, query])
-  const more = () => {
-    store.api.listChats({ q: query.trim(), limit: PAGE, cursor }).then(
-      (list) => {
-        setItems((before) => [...before, ...list.items])
-        setCursor(list.next_cursor)
-      },
-      () => setState('error'),
-    )
-  }
-  return { items, cursor, state, more, change: setItems }
 }
 
 function ChatRow({ chat, current, onOpen, onRename, onDelete }: {

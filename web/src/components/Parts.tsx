@@ -1,46 +1,73 @@
-import { memo, useState } from 'react'
-import { approvalReason, failureWords, problemWords } from '../labels'
+import { memo, useState, type ReactNode } from 'react'
+import { failureWords } from '../labels'
 import { Markdown } from '../markdown/Markdown'
-import { useLabels } from '../state/ui'
-import { useChatStore } from '../state/context'
-import type { ApprovalView, Part, Section } from '../state/view'
-import { BulbIcon, ChevronIcon, ShieldIcon } from './icons'
+import { slot } from '../state/slots'
+import { piecesOf } from '../state/trail'
+import { useLabels, useTray } from '../state/ui'
+import type { Part, Section, ToolView } from '../state/view'
+import { Approval } from './Approval'
+import { BulbIcon, ChevronIcon } from './icons'
 import { ToolCallCard } from './ToolCallCard'
+import { Trail } from './Trail'
 
-/** An answer's sections, one for each block. */
-export function Sections({ sections, runId, streaming }: { sections: Section[]; runId?: string; streaming: boolean }) {
+interface Shown {
+  runId?: string
+  streaming: boolean
+  /** Shows a payload in its place; without it payloads are not shown here. */
+  payload?: (payloadId: string) => ReactNode
+}
+
+/** An answer's sections, one after the other; runs of calls are put together over their borders. */
+export function Sections({ sections, ...shown }: { sections: Section[] } & Shown) {
+  return <Parts parts={sections.flatMap((section) => section.parts)} {...shown} />
+}
+
+export function Parts({ parts, ...shown }: { parts: Part[] } & Shown) {
+  const { toolRenderers } = useTray()
+  const pieces = piecesOf(parts, (tool) => Object.hasOwn(toolRenderers, tool))
   return (
     <>
-      {sections.map((section) => (
-        <div className="ct-section" data-type={section.type || undefined} key={section.key}>
-          <Parts parts={section.parts} runId={runId} streaming={streaming} />
-        </div>
-      ))}
+      {pieces.map((piece) => {
+        if (piece.kind === 'part') return <PartView key={piece.key} part={piece.part} {...shown} />
+        // A line for one call is the call itself.
+        if (piece.parts.length === 1) return <PartView key={piece.key} part={piece.parts[0]!} {...shown} />
+        return <Trail key={piece.key} tools={piece.tools}>{piece.parts.map((part) => <PartView key={part.key} part={part} {...shown} />)}</Trail>
+      })}
     </>
   )
 }
 
-export function Parts({ parts, runId, streaming }: { parts: Part[]; runId?: string; streaming: boolean }) {
-  return <>{parts.map((part) => <PartView key={part.key} part={part} runId={runId} streaming={streaming} />)}</>
-}
-
-function PartView({ part, runId, streaming }: { part: Part; runId?: string; streaming: boolean }) {
+function PartView({ part, ...shown }: { part: Part } & Shown) {
+  const { runId, streaming } = shown
   switch (part.kind) {
     case 'text':
       return <Markdown text={part.text} streaming={streaming && part.open} />
     case 'thinking':
       return <Reasoning text={part.text} live={part.open} />
     case 'tool':
-      return <ToolCallCard tool={part.tool} runId={runId} />
+      return <Tool tool={part.tool} runId={runId} />
     case 'threads':
-      return <Threads part={part} runId={runId} streaming={streaming} />
+      return <Threads part={part} {...shown} />
     case 'media':
       return <Media type={part.type} props={part.props} />
     case 'approval':
-      return <Approval approval={part.approval} runId={runId} />
+      return <ApprovalSlot approval={part.approval} runId={runId} />
+    case 'payload':
+      return <>{shown.payload?.(part.payloadId)}</>
     case 'error':
       return <Failed code={part.code} message={part.message} />
   }
+}
+
+const ApprovalSlot = slot('Approval', Approval)
+const ToolCallSlot = slot('ToolCall', ToolCallCard)
+
+/** A call as the page shows calls of this tool, else as a card. */
+function Tool({ tool, runId }: { tool: ToolView; runId?: string }) {
+  const { toolRenderers } = useTray()
+  const Own = Object.hasOwn(toolRenderers, tool.name) ? toolRenderers[tool.name] : undefined
+  const usual = <ToolCallSlot tool={tool} runId={runId} />
+  return Own ? <div className="ct-own ct-tool-own" data-tool={tool.name} data-status={tool.status}><Own tool={tool} runId={runId}>{usual}</Own></div> : usual
 }
 
 function Failed({ code, message }: { code: string; message: string }) {
@@ -64,7 +91,8 @@ const Reasoning = memo(function Reasoning({ text, live }: { text: string; live: 
 })
 
 /** Work that went on at once: side by side, or as it arrived; the reader chooses. */
-function Threads({ part, runId, streaming }: { part: Extract<Part, { kind: 'threads' }>; runId?: string; streaming: boolean }) {
+function Threads({ part, ...shown }: { part: Extract<Part, { kind: 'threads' }> } & Shown) {
+  const { streaming } = shown
   const labels = useLabels()
   const [side, setSide] = useState(true)
   return (
@@ -78,45 +106,14 @@ function Threads({ part, runId, streaming }: { part: Extract<Part, { kind: 'thre
           {part.threads.map((thread) => (
             <div className="ct-thread" key={thread.id}>
               <h4>{thread.status === '' && streaming && <span className="ct-spinner" />}{thread.label}</h4>
-              <Parts parts={thread.parts} runId={runId} streaming={streaming} />
+              <Parts parts={thread.parts} {...shown} />
             </div>
           ))}
         </div>
       ) : (
         part.order.map(({ thread, part: inner }) => (
-          <div className="ct-thread" key={inner.key}><h4>{thread}</h4><PartView part={inner} runId={runId} streaming={streaming} /></div>
+          <div className="ct-thread" key={inner.key}><h4>{thread}</h4><PartView part={inner} {...shown} /></div>
         ))
-      )}
-    </div>
-  )
-}
-
-/** What the service asks when a tool has no words of its own; the title says it already. */
-const usual = (tool: string) => `The assistant wants to run ${tool}. Approve it?`
-
-/** A call that waits until the user allows or denies it. */
-function Approval({ approval, runId }: { approval: ApprovalView; runId?: string }) {
-  const labels = useLabels()
-  const store = useChatStore()
-  const [state, setState] = useState<{ sent?: boolean; problem?: string }>({})
-  const answer = (approved: boolean) => {
-    setState({ sent: true })
-    store.api.answerApproval(runId ?? '', approval.id, approved).catch((error: unknown) => setState({ problem: problemWords(labels, error) }))
-  }
-  const waits = approval.approved === undefined
-  const why = approvalReason(labels, approval.reason)
-  return (
-    <div className="ct-approval" data-waits={waits} role="group" aria-label={labels.approvalTitle}>
-      <p><ShieldIcon /><strong>{waits ? labels.approvalTitle : approval.approved ? labels.approved : labels.denied}</strong> <code>{approval.tool}</code></p>
-      {approval.message && approval.message !== usual(approval.tool) && <p>{approval.message}</p>}
-      {waits && why && <p>{why}</p>}
-      <pre dir="ltr" tabIndex={0}>{JSON.stringify(approval.input ?? {}, null, 2)}</pre>
-      {state.problem && <p className="ct-composer-problem" role="alert">{state.problem}</p>}
-      {waits && (
-        <div className="ct-row">
-          <button type="button" className="ct-button" data-style="primary" disabled={state.sent} onClick={() => answer(true)}>{labels.approve}</button>
-          <button type="button" className="ct-button" disabled={state.sent} onClick={() => answer(false)}>{labels.deny}</button>
-        </div>
       )}
     </div>
   )

@@ -2,41 +2,47 @@ import { memo, useId, useState } from 'react'
 import type { ToolCall } from '../api/types'
 import type { Labels } from '../labels'
 import { useChatStore } from '../state/context'
+import { classes, type PartProps } from '../state/slots'
+import { doneWords, isBusy, titleOf } from '../state/trail'
 import { useLabels } from '../state/ui'
 import type { ToolView } from '../state/view'
 import { CopyButton } from '../markdown/copy'
 import { ChevronIcon, ToolIcon, WarnIcon } from './icons'
 
-export interface ToolCallCardProps {
+export interface ToolCallCardProps extends PartProps {
   tool: ToolView
   /** Names the run, so that an output that was cut can be fetched whole. */
   runId?: string
   defaultOpen?: boolean
 }
 
-/** A tool call in the place of its marker: collapsed to its name, with input and output when opened (spec 001, "Tool Card"). */
-export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpen = false }: ToolCallCardProps) {
+/** A tool call in the place of its marker: a line of words that opens to its input and output (spec 001, "Tool Card"). */
+export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpen = false, className, children }: ToolCallCardProps) {
   const labels = useLabels()
   const [open, setOpen] = useState(defaultOpen)
   const body = useId()
   const busy = tool.status === 'running' || tool.status === 'preparing'
-  const live = busy || tool.status === 'waiting'
-  const status = { preparing: labels.toolPreparing, waiting: labels.toolWaiting, running: labels.toolRunning, completed: labels.toolDone, error: labels.toolFailed, cancelled: labels.toolCancelled }[tool.status]
+  const status = {
+    preparing: labels.toolPreparing, waiting: labels.toolWaiting, running: labels.toolRunning, completed: tool.approved ? labels.toolAllowed : '', error: labels.toolFailed, denied: labels.toolDenied,
+    cancelled: labels.toolCancelled,
+  }[tool.status]
+  const time = tool.durationMs && tool.status === 'completed' ? duration(tool.durationMs, labels) : ''
   return (
-    <div className="ct-tool" data-status={tool.status} data-tool={tool.name}>
-      <button type="button" className="ct-tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
-        <span className="ct-tool-icon">{busy ? <span className="ct-spinner" /> : tool.isError ? <WarnIcon /> : <ToolIcon />}</span>
-        <span className="ct-tool-name">{tool.name}</span>
-        <span className="ct-tool-note">{live && tool.message ? tool.message : hint(tool)}</span>
-        <span className="ct-tool-status">{status}{tool.durationMs && !live && !tool.isError ? ` · ${duration(tool.durationMs, labels)}` : ''}</span>
+    <div className={classes('ct-tool', className)} data-status={tool.status} data-tool={tool.name}>
+      <button type="button" className="ct-tool-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)} title={tool.name}>
+        <span className="ct-tool-icon">{busy ? <span className="ct-spinner" /> : tool.status === 'error' ? <WarnIcon /> : <ToolIcon />}</span>
+        <span className="ct-tool-name">{tool.status === 'completed' ? doneWords(tool, 1) : titleOf(tool)}{isBusy(tool) && '…'}</span>
+        <span className="ct-tool-note">{isBusy(tool) && tool.message ? tool.message : hint(tool)}</span>
+        <span className="ct-tool-status">{[status, time].filter(Boolean).join(' · ')}</span>
         <span className="ct-chevron" data-open={open}><ChevronIcon /></span>
       </button>
       {tool.status === 'running' && (
-        <div className="ct-progress" role="progressbar" aria-label={tool.name} aria-valuemin={0} aria-valuemax={100} aria-valuenow={tool.progress > 0 ? Math.round(tool.progress * 100) : undefined} data-known={tool.progress > 0}>
+        <div className="ct-progress" role="progressbar" aria-label={titleOf(tool)} aria-valuemin={0} aria-valuemax={100} aria-valuenow={tool.progress > 0 ? Math.round(tool.progress * 100) : undefined} data-known={tool.progress > 0}>
           <span style={{ transform: `scaleX(${tool.progress > 0 ? tool.progress : 0.3})` }} />
         </div>
       )}
       {open && <ToolBody id={body} tool={tool} runId={runId} />}
+      {children}
     </div>
   )
 })
@@ -50,6 +56,7 @@ function ToolBody({ id, tool, runId }: { id: string; tool: ToolView; runId?: str
   const cut = runId && tool.index >= 0 && !whole && tool.output.length >= CUT_AT
   return (
     <div className="ct-tool-body" id={id}>
+      <code className="ct-tool-id">{tool.name}</code>
       <div className="ct-tool-part"><span>{labels.toolInput}</span><CopyButton text={input} /></div>
       <pre dir="ltr" tabIndex={0}>{input}</pre>
       <div className="ct-tool-part"><span>{labels.toolOutput}</span>{output && <CopyButton text={output} />}</div>
@@ -69,6 +76,6 @@ function hint(tool: ToolView): string {
   return first === undefined ? '' : String(first).slice(0, 80)
 }
 
-function duration(ms: number, labels: Labels): string {
+export function duration(ms: number, labels: Labels): string {
   return ms < 1000 ? labels.milliseconds(Math.round(ms)) : labels.seconds(Math.round(ms / 100) / 10)
 }

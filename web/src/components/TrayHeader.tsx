@@ -1,43 +1,45 @@
 import { useEffect, useId, useRef, useState } from 'react'
 import { failureWords } from '../labels'
 import { useChatStore } from '../state/context'
+import { classes, type PartProps } from '../state/slots'
 import type { ChatState } from '../state/state'
 import { useLabels } from '../state/ui'
 import type { TrayLayout, TrayTheme } from './ChatTray'
 import { CheckIcon, CloseIcon, HistoryIcon, MoreIcon, PlusIcon, RetryIcon, SparkIcon, WarnIcon } from './icons'
-import { IconButton } from './Message'
+import { IconButton } from './IconButton'
 
-export function TrayHeader({ title, layout, theme, historyOpen, onLayout, onTheme, onHistory, onNew, onClose }: {
-  title: string
-  layout: TrayLayout
-  theme: TrayTheme
-  historyOpen: boolean
-  onLayout: (layout: TrayLayout) => void
-  onTheme: (theme: TrayTheme) => void
-  onHistory: () => void
-  onNew: () => void
-  onClose: () => void
-}) {
+export interface HeaderProps extends PartProps {
+  title?: string
+  layout?: TrayLayout
+  theme?: TrayTheme
+  historyOpen?: boolean
+  /** Without one of these there is no such button. */
+  onLayout?: (layout: TrayLayout) => void
+  onTheme?: (theme: TrayTheme) => void
+  onHistory?: () => void
+  onNew?: () => void
+  onClose?: () => void
+}
+
+/** The head of a tray: the chat's title, and what can be done with the tray. */
+export function Header({ title, layout, theme, historyOpen, onLayout, onTheme, onHistory, onNew, onClose, className, children }: HeaderProps) {
   const labels = useLabels()
+  const layouts: [TrayLayout, string][] = [['tray', labels.layoutTray], ['sidebar', labels.layoutSidebar], ['full', labels.layoutFull]]
+  const themes: [TrayTheme, string][] = [['auto', labels.themeAuto], ['light', labels.themeLight], ['dark', labels.themeDark]]
+  const items = [
+    ...(onLayout ? layouts.map(([value, label]) => ({ label, checked: layout === value, act: () => onLayout(value) })) : []),
+    ...(onLayout && onTheme ? [null] : []),
+    ...(onTheme ? themes.map(([value, label]) => ({ label, checked: theme === value, act: () => onTheme(value) })) : []),
+  ]
   return (
-    <header className="ct-head">
+    <header className={classes('ct-head', className)}>
       <span className="ct-mark"><SparkIcon /></span>
       <h2 dir="auto" title={title || labels.title}>{title || labels.title}</h2>
-      <IconButton label={labels.newChat} onClick={onNew}><PlusIcon /></IconButton>
-      <IconButton label={labels.history} pressed={historyOpen} onClick={onHistory}><HistoryIcon /></IconButton>
-      <Menu
-        label={labels.more}
-        items={[
-          { label: labels.layoutTray, checked: layout === 'tray', act: () => onLayout('tray') },
-          { label: labels.layoutSidebar, checked: layout === 'sidebar', act: () => onLayout('sidebar') },
-          { label: labels.layoutFull, checked: layout === 'full', act: () => onLayout('full') },
-          null,
-          { label: labels.themeAuto, checked: theme === 'auto', act: () => onTheme('auto') },
-          { label: labels.themeLight, checked: theme === 'light', act: () => onTheme('light') },
-          { label: labels.themeDark, checked: theme === 'dark', act: () => onTheme('dark') },
-        ]}
-      />
-      <IconButton label={labels.close} onClick={onClose}><CloseIcon /></IconButton>
+      {onNew && <IconButton label={labels.newChat} onClick={onNew}><PlusIcon /></IconButton>}
+      {onHistory && <IconButton label={labels.history} pressed={historyOpen} onClick={onHistory}><HistoryIcon /></IconButton>}
+      {items.length > 0 && <Menu label={labels.more} items={items} />}
+      {onClose && <IconButton label={labels.close} onClick={onClose}><CloseIcon /></IconButton>}
+      {children}
     </header>
   )
 }

@@ -1,12 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
-import type { CustomPayload, User } from '../api/types'
+import type { User } from '../api/types'
 import type { Labels } from '../labels'
-import type { PayloadHandler } from '../payloads/registry'
-import { payloadsOf, text } from '../state/run'
+import { text, type RunView } from '../state/run'
 import type { ChatState } from '../state/state'
 import type { ChatStore } from '../state/store'
-import { openable } from '../state/view'
+import { titleOf } from '../state/trail'
+import { waitingApproval } from '../state/view'
 
 /**
  * What the user chose, which the browser keeps under a key, and not at all under an empty one; until then what the page says.
@@ -56,12 +56,12 @@ export function useMe(store: ChatStore, error: string | undefined): User | null 
 export function useAnnouncements(state: ChatState, labels: Labels) {
   const [announcement, announce] = useState('')
   const busy = useRef(false)
-  const tool = state.run?.active?.toolName ?? ''
+  const tool = state.run?.active ? titleIn(state.run, state.run.active.toolName) : ''
   useEffect(() => {
     if (tool) announce(labels.announceTool(tool))
   }, [tool, labels])
-  const asked = state.run?.fold.messages.findLast((m) => m.type === 'approval')
-  const waits = asked && typeof asked.props.approved !== 'boolean' ? text(asked.props.name) : ''
+  const asked = waitingApproval(state.run)
+  const waits = asked ? titleOf({ title: asked.title, name: asked.tool }) : ''
   useEffect(() => {
     if (waits) announce(labels.waitingForUser(waits))
   }, [waits, labels])
@@ -77,24 +77,7 @@ export function useAnnouncements(state: ChatState, labels: Labels) {
   return { announcement, announce }
 }
 
-/** Width under which a panel would cover the chat, so that it opens only on a click. */
-const NARROW = 720
-
-/**
- * Opens the payload that an answer brings, as soon as it comes. Of an answer that was loaded it opens only a proposal that
- * still waits for a decision. A panel that the user closed stays closed.
- */
-export function useLatestPayload(state: ChatState, which: 'all' | 'decisions' | 'none', handlerOf: (type: string) => PayloadHandler | undefined, open: (payload: CustomPayload) => void): void {
-  const seen = useRef(new Set<string>())
-  const last = state.messages.at(-1)
-  const latest = state.run ? payloadsOf(state.run).at(-1) : (last?.payloads?.findLast((p) => !p.outcome && handlerOf(p.type)?.onAccept) ?? last?.custom_payload)
-  const live = state.run !== null || last?.view !== undefined
-  const id = latest?.payload_id ?? ''
-  useEffect(() => {
-    if (!openable(latest) || id === '' || seen.current.has(id)) return
-    seen.current.add(id)
-    const handler = handlerOf(latest.type)
-    if (!handler || latest.outcome || which === 'none' || window.innerWidth < NARROW) return
-    if (handler.onAccept || (live && which === 'all')) open(latest)
-  }, [id])
+/** What a tool of the run does, for people. */
+function titleIn(run: RunView, name: string): string {
+  return titleOf({ name, title: text(run.fold.messages.findLast((m) => m.props.name === name && m.props.title !== undefined)?.props.title) })
 }

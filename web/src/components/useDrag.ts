@@ -9,7 +9,7 @@ export function useDrag(box: RefObject<HTMLElement | null>, edge: 'left' | 'righ
     const rtl = box.current !== null && getComputedStyle(box.current).direction === 'rtl'
     return (edge === 'left') !== rtl ? -1 : 1
   }, [box, edge])
-  const limited = useCallback((to: number) => setWidth(Math.round(Math.max(WIDTH_LIMITS.min, Math.min(to, WIDTH_LIMITS.max, window.innerWidth - 40)))), [setWidth])
+  const limited = useCallback((to: number) => setWidth(Math.round(Math.max(WIDTH_LIMITS.min, Math.min(to, WIDTH_LIMITS.max)))), [setWidth])
   const onPointerDown = useCallback((down: PointerEvent<HTMLElement>) => {
     if (down.button !== 0 || !box.current) return
     down.preventDefault()

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { CustomPayload } from '../api/types'
 import type { Labels } from '../labels'
+import type { OutputOf, StandardSchema } from './standardSchema'
 
 /** What a card may do with its payload (spec 002). */
 export interface PayloadCallbacks {
@@ -14,27 +15,40 @@ export interface PayloadCallbacks {
   payload: CustomPayload
 }
 
-/** Shows payloads of one type, beside the tray. */
-export interface PayloadHandler<T = any> {
-  render: (data: T, callbacks: PayloadCallbacks) => ReactNode
+/** Shows payloads of one type: `inline` in the answer, `render` in the panel beside it, for what is large. One of them is enough. */
+export interface PayloadHandler<T = unknown> {
+  inline?(data: T, callbacks: PayloadCallbacks): ReactNode
+  render?(data: T, callbacks: PayloadCallbacks): ReactNode
+  /** Checks the data first; what does not fit is shown as JSON. The data is what comes out of it. */
+  schema?: StandardSchema<unknown, T>
   renderOptions?: {
     /** Any CSS width. */
     panelWidth?: string
     headerTitle?: string | ((labels: Labels) => string)
   }
-  /** Given by pages that act on a decision; the panel then has buttons, unless the card has its own (`ownButtons`). */
-  onAccept?: (data: T, payload: CustomPayload) => void | Promise<void>
-  onReject?: (data: T, payload: CustomPayload) => void | Promise<void>
+  /** Given by pages that act on a decision; the card then has buttons, unless it has its own (`ownButtons`). */
+  onAccept?(data: T, payload: CustomPayload): void | Promise<void>
+  onReject?(data: T, payload: CustomPayload): void | Promise<void>
   ownButtons?: boolean
 }
 
 export type PayloadHandlers = Record<string, PayloadHandler>
 
+/** A handler whose schema says what its data is. */
+export type SchemaHandler<S extends StandardSchema> = Omit<PayloadHandler<OutputOf<S>>, 'schema'> & { schema: S }
+
+/** Makes a handler whose data has the type that the schema says; for `payloadHandlers`. */
+export function payloadHandler<S extends StandardSchema>(handler: SchemaHandler<S>): PayloadHandler {
+  return handler as PayloadHandler
+}
+
 const registry = new Map<string, PayloadHandler>()
 
 /** Registers the handler of a payload type for every tray; a page's own handler goes before it. Returns what takes it back. */
-export function registerPayloadHandler<T = any>(type: string, handler: PayloadHandler<T>): () => void {
-  registry.set(type, handler as PayloadHandler)
+export function registerPayloadHandler<S extends StandardSchema>(type: string, handler: SchemaHandler<S>): () => void
+export function registerPayloadHandler<T = unknown>(type: string, handler: PayloadHandler<T>): () => void
+export function registerPayloadHandler(type: string, handler: PayloadHandler): () => void {
+  registry.set(type, handler)
   return () => {
     if (registry.get(type) === handler) registry.delete(type)
   }
@@ -44,6 +58,11 @@ export function registerPayloadHandler<T = any>(type: string, handler: PayloadHa
 export function headerOf(handler: PayloadHandler | undefined, labels: Labels): string {
   const title = handler?.renderOptions?.headerTitle
   return typeof title === 'function' ? title(labels) : (title ?? '')
+}
+
+/** Whether the user is asked to accept or reject payloads of this handler. */
+export function isDecisive(handler: PayloadHandler | undefined): boolean {
+  return handler !== undefined && (handler.onAccept !== undefined || handler.onReject !== undefined)
 }
 
 /** The page's handler, else the registered one. */

@@ -4,6 +4,8 @@ import { problemWords } from '../labels'
 import { useChatState, useChatStore } from '../state/context'
 import type { ChatStore } from '../state/store'
 import { useLabels, useTray } from '../state/ui'
+import type { PayloadHandler } from './registry'
+import { issueWords } from './standardSchema'
 
 export type Decided = 'accepted' | 'rejected'
 
@@ -37,8 +39,10 @@ export function useDecision(payload: CustomPayload): Decision {
     setOwn({ id, deciding: true, problem: '' })
     store.deciding(id, true)
     try {
-      const act = outcome === 'accepted' ? handler?.onAccept : handler?.onReject
-      if (kept.get(id) !== outcome) await act?.(data === undefined ? payload.data : data, payload)
+      if (kept.get(id) !== outcome) {
+        const value = data === undefined ? await dataOf(handler, payload.data) : data
+        await (outcome === 'accepted' ? handler?.onAccept?.(value, payload) : handler?.onReject?.(value, payload))
+      }
       if (id) {
         kept.set(id, outcome)
         await store.resolve(id, outcome)
@@ -55,4 +59,12 @@ export function useDecision(payload: CustomPayload): Decision {
     }
   }, [store, id, payload, handlerOf, announce, labels])
   return { outcome: payload.outcome, deciding, problem: own.id === id ? own.problem : '', decide }
+}
+
+/** The data as the handler's schema gives it; what does not fit cannot be accepted. */
+async function dataOf(handler: PayloadHandler | undefined, data: unknown): Promise<unknown> {
+  if (!handler?.schema) return data
+  const result = await handler.schema['~standard'].validate(data)
+  if (result.issues) throw new Error(issueWords(result.issues))
+  return result.value
 }

@@ -18,11 +18,11 @@ export function registerBundledPayloads(): void {
   registerPayloadHandler<{ streams: Stream[] }>('stream_list', { render: (d) => <Streams streams={d.streams} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardStreams } })
   registerPayloadHandler<{ stream: Stream; reports?: Report[] }>('stream_details', { render: (d) => <StreamCard data={d} />, renderOptions: { panelWidth: '560px', headerTitle: (l) => l.cardStream } })
   registerPayloadHandler<SchemaProposal>('schema_proposal', { render: (d) => <SchemaProposalCard data={d} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardSchema } })
-  registerPayloadHandler<{ query: string; source?: string; explanation?: string }>('query_suggestion', { render: (d) => <QueryCard data={d} />, renderOptions: { panelWidth: '480px', headerTitle: (l) => l.cardQuery } })
+  registerPayloadHandler<{ query: string; source?: string; explanation?: string }>('query_suggestion', { inline: (d) => <QueryCard data={d} />, render: (d) => <QueryCard data={d} />, renderOptions: { panelWidth: '480px', headerTitle: (l) => l.cardQuery } })
   registerPayloadHandler<{ suggestions: StreamSuggestion[] }>('stream_suggestions', { render: (d) => <Suggestions data={d} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardSuggestions } })
-  registerPayloadHandler<{ results: Validation[]; summary?: string }>('validation_results', { render: (d) => <Validations data={d} />, renderOptions: { panelWidth: '480px', headerTitle: (l) => l.cardValidation } })
+  registerPayloadHandler<{ results: Validation[]; summary?: string }>('validation_results', { inline: (d) => <Validations data={d} />, render: (d) => <Validations data={d} />, renderOptions: { panelWidth: '480px', headerTitle: (l) => l.cardValidation } })
   registerPayloadHandler<{ categories: Category[] }>('presentation_categories', { render: (d) => <Categories data={d} />, renderOptions: { panelWidth: '460px', headerTitle: (l) => l.cardCategories } })
-  registerPayloadHandler<Column>('ai_column_suggestion', { render: (d) => <ColumnCard data={d} />, renderOptions: { panelWidth: '440px', headerTitle: (l) => l.cardColumn } })
+  registerPayloadHandler<Column>('ai_column_suggestion', { inline: (d) => <ColumnCard data={d} />, render: (d) => <ColumnCard data={d} />, renderOptions: { panelWidth: '440px', headerTitle: (l) => l.cardColumn } })
 }
 
 interface Articles { query: string; total: number; articles: Partial<Article>[] }

@@ -94,10 +94,36 @@ function Offered({ tool }: { tool: ClientTool }) {
   return null
 }
 
-/** The whole state, and a render for each change of it. */
-export function useChatState(): ChatState {
+const whole = (state: ChatState) => state
+
+/**
+ * The state, or what the selector takes from it. The component renders again only when that changes; of an object that a selector
+ * makes, the members are compared.
+ */
+export function useChatState(): ChatState
+export function useChatState<T>(selector: (state: ChatState) => T): T
+export function useChatState<T>(selector?: (state: ChatState) => T): T | ChatState {
   const store = useChatStore()
-  return useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot)
+  const read = useMemo(() => {
+    const select: (state: ChatState) => T | ChatState = selector ?? whole
+    let last: { state: ChatState; value: T | ChatState } | undefined
+    return () => {
+      const state = store.getSnapshot()
+      if (last?.state === state) return last.value
+      const value = select(state)
+      last = { state, value: last && same(last.value, value) ? last.value : value }
+      return last.value
+    }
+  }, [store, selector])
+  return useSyncExternalStore(store.subscribe, read, read)
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false
+  const [mine, other] = [a as Record<string, unknown>, b as Record<string, unknown>]
+  const keys = Object.keys(mine)
+  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && Object.is(mine[key], other[key]))
 }
 
 /** What the specs call the chat's state (spec 001, "useGeneralChat Hook State"), and what can be done. */

@@ -43,6 +43,8 @@ export interface ChatState {
   unsent: Unsent | null
   /** Leads to messages before the first one. */
   olderCursor: string | null
+  /** The page that is shown, as the context names it. */
+  page: string
   /** Payloads whose decision is on its way. */
   deciding: readonly string[]
   /** Decisions of this visit, by payload; those of the run under way are in no message yet. */
@@ -50,7 +52,7 @@ export interface ChatState {
 }
 
 export const emptyState: ChatState = {
-  conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, unsent: null, olderCursor: null, deciding: [], decided: {},
+  conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, unsent: null, olderCursor: null, page: '', deciding: [], decided: {},
 }
 
 export type ChatEvent =
@@ -73,6 +75,7 @@ export type ChatEvent =
   | { type: 'recalled'; messageId: string; view: RunView }
   | { type: 'renamed'; title: string }
   | { type: 'feedback'; messageId: string; feedback: Feedback | undefined }
+  | { type: 'page'; page: string }
   | { type: 'deciding'; payloadId: string; on: boolean }
   | { type: 'resolved'; payloadId: string; outcome: 'accepted' | 'rejected' }
 
@@ -86,7 +89,7 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
     case 'older':
       return { ...state, messages: [...(event.chat.messages ?? []), ...state.messages], olderCursor: event.chat.next_cursor ?? null }
     case 'reset':
-      return emptyState
+      return { ...emptyState, page: state.page }
     case 'send':
       return sent(state, event)
     case 'attach':
@@ -117,6 +120,8 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, title: event.title }
     case 'feedback':
       return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, feedback: event.feedback } : m)) }
+    case 'page':
+      return event.page === state.page ? state : { ...state, page: event.page }
     case 'deciding':
       return { ...state, deciding: [...state.deciding.filter((id) => id !== event.payloadId), ...(event.on ? [event.payloadId] : [])] }
     case 'resolved':
@@ -128,7 +133,7 @@ function opened(state: ChatState, chat: Chat): ChatState {
   const views = new Map(state.messages.filter((m) => m.view).map((m) => [m.id, m.view]))
   const messages = (chat.messages ?? []).map((m) => (views.has(m.id) && m.status === 'complete' ? { ...m, view: views.get(m.id) } : m))
   return {
-    ...emptyState, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
+    ...emptyState, page: state.page, decided: state.decided, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
   }
 }
 

@@ -1,15 +1,18 @@
 import { ApiError, isAbort } from '../api/errors'
 import type { ChatApi, StreamOptions } from '../api/client'
 import type { MessageFrame, PageContext } from '../api/types'
+import { Approvals } from './approvals'
 import { ClientTools } from './clientTools'
 import { Drafts } from './drafts'
+import { KeptChat } from './keptChat'
 import { Memory } from './memory'
 import { Pace } from './pace'
 import { Recalls } from './recalls'
 import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
+import { text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
 import { Surroundings } from './surroundings'
-import { Tabs } from './tabs'
+import { Tabs, type TabMessage } from './tabs'
 
 /** Limits of a store. */
 export const STORE_LIMITS = {
@@ -29,14 +32,16 @@ export interface StoreOptions {
  * Holds the state of one tray and does what changes it. Streams are rendered at the pace that the machine allows: frames
  * are folded as they come, listeners are called at most once for each frame of the screen.
  */
-export class ChatStore {
+export class ChatStore extends KeptChat {
   readonly api: ChatApi
   /** The tools that the page runs for the model. */
   readonly clientTools: ClientTools
+  /** Answers calls that wait for the user. */
+  readonly approvals: Approvals
   /** What is typed but not sent. */
   readonly drafts: Drafts
   private readonly options: StoreOptions
-  private state: ChatState = emptyState
+  protected state: ChatState = emptyState
   private shown: ChatState = emptyState
   private readonly listeners = new Set<() => void>()
   private readonly surroundings = new Surroundings()
@@ -54,11 +59,13 @@ export class ChatStore {
   private stopping = false
 
   constructor(options: StoreOptions) {
+    super()
     this.options = options
     this.api = options.api
     this.clientTools = new ClientTools(options.api, options.storageKey ?? '')
     this.recalls = new Recalls(options.api, (messageId, view) => this.dispatch({ type: 'recalled', messageId, view }))
     this.memory = new Memory(options.storageKey ?? '')
+    this.approvals = new Approvals(options.api, this.keyOf())
     this.tabs = new Tabs(options.storageKey ?? '')
     this.drafts = new Drafts(options.storageKey ?? '')
   }
@@ -84,6 +91,10 @@ export class ChatStore {
       if (here && message.kind === 'run' && this.state.run?.runId !== message.runId) void this.open(message.conversationId)
       if (here && message.kind === 'resolved') this.dispatch({ type: 'resolved', payloadId: message.payloadId, outcome: message.outcome })
     }, () => void this.refresh())
+  }
+
+  protected tell(message: TabMessage): void {
+    this.tabs.tell(message)
   }
 
   /** Lets go of the stream that is read; the run goes on in the service. */
@@ -113,11 +124,18 @@ export class ChatStore {
   /** Adds to what the page shows; a key that is undefined takes its addition back. */
   updateContext(change: PageContext): void {
     this.surroundings.add(change)
+    this.turned()
   }
 
   /** Says what the page shows. What was added stays, but for the keys that have another value now. */
   setContext(context: PageContext): void {
     this.surroundings.set(context)
+    this.turned()
+  }
+
+  /** Notes which page is shown. The context may be told while components are rendered, when nothing else may be. */
+  private turned(): void {
+    queueMicrotask(() => this.dispatch({ type: 'page', page: text(this.getContext().current_page) }))
   }
 
   getContext(): PageContext {
@@ -162,7 +180,7 @@ export class ChatStore {
         if (!told && run?.runId && conversationId !== null) {
           told = true
           if (this.asked) this.asked.begun = true
-          this.tabs.tell({ kind: 'run', conversationId, runId: run.runId })
+          this.tell({ kind: 'run', conversationId, runId: run.runId })
           if (this.stopping) void this.stop()
         }
       }
@@ -178,6 +196,7 @@ export class ChatStore {
   private serve(frame: MessageFrame): void {
     const { run } = this.state
     if (!run) this.clientTools.leave()
+    else if (frame.type === 'approval' && frame.props && run.conversationId !== undefined) this.approvals.serve(run.runId, run.conversationId, frame.props)
     else if (frame.type === 'client_tool_call' && frame.props) this.clientTools.take(run.runId, frame.props)
     else if (frame.type === 'tool_result' && typeof frame.props?.id === 'string') this.clientTools.drop(run.runId, frame.props.id)
   }
@@ -268,7 +287,7 @@ export class ChatStore {
     this.reader = reader
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
-    if (elsewhere) this.state = { ...emptyState, conversationId }
+    if (elsewhere) this.state = { ...emptyState, page: this.state.page, conversationId }
     this.dispatch({ type: 'opening' })
     try {
       const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal)
@@ -332,12 +351,6 @@ export class ChatStore {
     }
   }
 
-  /** Shows what went wrong beside the conversation. */
-  private note(error: unknown): void {
-    const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
-    this.dispatch({ type: 'noted', failure: { message, code, retryable, aside: true } })
-  }
-
   newChat(): void {
     this.disconnect()
     this.asked = null
@@ -355,47 +368,6 @@ export class ChatStore {
     const { unsent } = this.state
     if (unsent) this.dispatch({ type: 'taken' })
     return unsent
-  }
-
-  async feedback(messageId: string, rating: 'up' | 'down', comment?: string): Promise<void> {
-    const { conversationId } = this.state
-    if (conversationId === null) return
-    const feedback = { rating, ...(comment && { comment }) }
-    const before = this.state.messages.find((m) => m.id === messageId)?.feedback
-    this.dispatch({ type: 'feedback', messageId, feedback })
-    try {
-      await this.api.postFeedback(conversationId, messageId, feedback)
-    } catch (error) {
-      this.dispatch({ type: 'feedback', messageId, feedback: before })
-      this.note(error)
-      throw error
-    }
-  }
-
-  /** Keeps the decision about a payload, so that it does not come back. */
-  async resolve(payloadId: string, outcome: 'accepted' | 'rejected'): Promise<void> {
-    const { conversationId } = this.state
-    if (conversationId === null) return
-    await this.api.resolvePayload(conversationId, payloadId, outcome)
-    this.dispatch({ type: 'resolved', payloadId, outcome })
-    this.tabs.tell({ kind: 'resolved', conversationId, payloadId, outcome })
-  }
-
-  /** Says that a decision about a payload is being made: until it is, nothing that belongs to the payload can be done. */
-  deciding(payloadId: string, on: boolean): void {
-    this.dispatch({ type: 'deciding', payloadId, on })
-  }
-
-  async rename(conversationId: number, title: string): Promise<void> {
-    await this.api.renameChat(conversationId, title)
-    if (conversationId === this.state.conversationId) this.dispatch({ type: 'renamed', title })
-  }
-
-  async remove(conversationId: number): Promise<void> {
-    await this.api.deleteChat(conversationId).catch((error: unknown) => {
-      if (!(error instanceof ApiError && error.status === 404)) throw error
-    })
-    if (conversationId === this.state.conversationId) this.newChat()
   }
 
   /** Takes up what disconnect let go of; else opens the chat that this tab had open, or in a new tab the last one. */

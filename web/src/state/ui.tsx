@@ -2,6 +2,7 @@ import { createContext, useContext, type ReactNode } from 'react'
 import { defaultLabels, type Labels } from '../labels'
 import type { CustomPayload, User } from '../api/types'
 import type { PayloadHandler, PayloadHandlers } from '../payloads/registry'
+import type { ToolRenderers } from './slots'
 import type { GeneralChatMessage } from './state'
 import { Words } from './words'
 
@@ -10,7 +11,13 @@ export interface TrayContext {
   handlers: PayloadHandlers
   handlerOf: (type: string) => PayloadHandler | undefined
   me: User | null
+  /** Shows a payload in the panel, or in its place in the answer where there is no room for one. */
   openPayload: (payload: CustomPayload) => void
+  closePayload: () => void
+  /** The payload that is open in its place; empty when none is. */
+  expanded: string
+  /** How the page shows calls of its tools. */
+  toolRenderers: ToolRenderers
   openDiagnostics: (message: GeneralChatMessage) => void
   announce: (text: string) => void
   /** Puts an answer into the page's document; absent where there is none. */
@@ -18,7 +25,7 @@ export interface TrayContext {
 }
 
 const Context = createContext<TrayContext>({
-  handlers: {}, handlerOf: () => undefined, me: null, openPayload: () => undefined, openDiagnostics: () => undefined, announce: () => undefined,
+  handlers: {}, handlerOf: () => undefined, me: null, openPayload: () => undefined, closePayload: () => undefined, expanded: '', toolRenderers: {}, openDiagnostics: () => undefined, announce: () => undefined,
 })
 
 export function TrayContextProvider({ value, children }: { value: TrayContext; children: ReactNode }) {

@@ -1,4 +1,4 @@
-import type { CustomPayload, ToolCall } from '../api/types'
+import type { CustomPayload, Props, ToolCall } from '../api/types'
 import { MAX_DEPTH, type Folded } from './delta'
 import { text, type RunView } from './run'
 
@@ -8,10 +8,16 @@ export interface ToolView {
   /** Counts tools over the run; -1 while it is not known. */
   index: number
   name: string
+  /** What the call does and what it has done, for people; empty where the tool does not say. See titleOf and doneWords. */
+  title: string
+  done: string
   input: unknown
   output: string
   isError: boolean
-  status: 'preparing' | 'waiting' | 'running' | 'completed' | 'error' | 'cancelled'
+  /** A call that the user did not allow is `denied`, which is no failure. */
+  status: 'preparing' | 'waiting' | 'running' | 'completed' | 'error' | 'denied' | 'cancelled'
+  /** The user's word about the call; undefined where none was asked for, or none is given yet. */
+  approved?: boolean
   progress: number
   stage: string
   message: string
@@ -22,13 +28,14 @@ export interface ToolView {
 export interface ApprovalView {
   id: string
   tool: string
+  title: string
+  /** What the tool is, as the model reads it. */
+  description: string
   input: unknown
   message: string
   expiresAt: string
-  /** A code, see approvalReasons in the labels; empty in answers of before. */
+  /** A code, see approvalReason in the labels; empty in answers of before. */
   reason: string
-  /** Undefined while it waits. */
-  approved?: boolean
 }
 
 export interface ThreadView {
@@ -47,6 +54,7 @@ export type Part =
   | { kind: 'media'; key: string; type: string; props: Record<string, unknown> }
   | { kind: 'error'; key: string; code: string; message: string }
   | { kind: 'approval'; key: string; approval: ApprovalView }
+  | { kind: 'payload'; key: string; payloadId: string }
 
 /** A section is a block: a call of the model, or a phase of tools (spec 004). */
 export interface Section {
@@ -105,7 +113,7 @@ function complexThreads(run: RunView): Set<string> {
 
 /** Whether a run has more to show than the text and the calls that are kept of it. */
 export function showsMore(run: RunView): boolean {
-  return run.fold.messages.some((m) => m.type === 'thinking') || complexThreads(run).size > 0
+  return run.fold.messages.some((m) => m.type === 'thinking' || m.type === 'approval') || complexThreads(run).size > 0
 }
 
 function addToThread(section: Section, run: RunView, m: Folded, part: Part): void {
@@ -133,53 +141,63 @@ function partOf(m: Folded, tools: Map<string, ToolView>, shown: Set<string>, ove
     case 'thinking':
       return text(m.props.content).trim() === '' ? null : { kind: 'thinking', key, text: text(m.props.content), open }
     case 'tool_call':
-    case 'tool_result': {
+    case 'tool_result':
+    case 'approval': {
       const id = text(m.props.id) || key
       const tool = tools.get(id)
       if (!tool || shown.has(id)) return null
-      shown.add(id)
-      return { kind: 'tool', key: `tool:${id}`, tool }
+      if (tool.status !== 'waiting') {
+        shown.add(id)
+        return { kind: 'tool', key: `tool:${id}`, tool }
+      }
+      return m.type === 'approval' ? { kind: 'approval', key: `approval:${id}`, approval: approvalOf(m.props) } : null
     }
     case 'image':
     case 'audio':
     case 'video':
       return { kind: 'media', key, type: m.type, props: m.props }
-    case 'approval': {
-      const id = text(m.props.approval_id)
-      if (shown.has(`approval:${id}`)) return null
-      shown.add(`approval:${id}`)
-      const approved = typeof m.props.approved === 'boolean' ? m.props.approved : over ? false : undefined
-      return { kind: 'approval', key: `approval:${id}`, approval: { id, tool: text(m.props.name), input: m.props.input, message: text(m.props.message), expiresAt: text(m.props.expires_at), reason: text(m.props.reason), approved } }
-    }
     case 'error':
       return { kind: 'error', key, code: text(m.props.code), message: text(m.props.message) }
     default:
-      return null
+      return typeof m.props.payload_id === 'string' ? { kind: 'payload', key: `payload:${m.props.payload_id}`, payloadId: m.props.payload_id } : null
   }
+}
+
+function approvalOf(props: Props): ApprovalView {
+  return {
+    id: text(props.approval_id), tool: text(props.name), title: text(props.title), description: text(props.description), input: props.input, message: text(props.message),
+    reason: text(props.reason), expiresAt: text(props.expires_at),
+  }
+}
+
+/** The call that waits for the user's leave, of the run under way. */
+export function waitingApproval(run: RunView | null): ApprovalView | undefined {
+  if (!run || run.outcome) return undefined
+  const m = run.fold.messages.findLast((message) => message.type === 'approval' && typeof message.props.approved !== 'boolean')
+  return m && approvalOf(m.props)
 }
 
 /** Calls by id: what the model wrote, and what became of it. A call that ran again after a recovery counts once. */
 function collectTools(run: RunView): Map<string, ToolView> {
   const tools = new Map<string, ToolView>()
+  const over = run.outcome !== null
   for (const m of run.fold.messages) {
     const id = text(m.props.id) || m.id
+    const before = tools.get(id) ?? { ...noTool, key: id, name: text(m.props.name) }
+    const title = text(m.props.title) || before.title
     if (m.type === 'tool_call') {
-      tools.set(id, {
-        key: id, index: -1, name: text(m.props.name), input: parsed(text(m.props.arguments)), output: '', isError: false,
-        status: run.outcome ? 'cancelled' : 'preparing', progress: 0, stage: '', message: '',
-      })
+      tools.set(id, { ...before, name: text(m.props.name), input: parsed(text(m.props.arguments)), status: over ? 'cancelled' : 'preparing' })
     } else if (m.type === 'client_tool_call') {
-      const asked = tools.get(id)
-      if (asked && !run.outcome) tools.set(id, { ...asked, input: m.props.input, status: 'running' })
+      tools.set(id, { ...before, title, input: m.props.input, status: over ? 'cancelled' : 'running' })
     } else if (m.type === 'approval') {
-      const asked = tools.get(id)
-      if (asked && !run.outcome && typeof m.props.approved !== 'boolean') tools.set(id, { ...asked, input: m.props.input, status: 'waiting' })
+      const approved = typeof m.props.approved === 'boolean' ? m.props.approved : undefined
+      tools.set(id, { ...before, title, input: m.props.input, approved, status: approved === false ? 'denied' : over ? 'cancelled' : approved ? 'running' : 'waiting' })
     } else if (m.type === 'tool_result') {
       const done = m.props.status === 'completed' || m.props.status === 'error'
       tools.set(id, {
-        key: id, index: typeof m.props.index === 'number' ? m.props.index : -1, name: text(m.props.name), input: m.props.input,
+        ...before, index: typeof m.props.index === 'number' ? m.props.index : -1, name: text(m.props.name), title, done: text(m.props.done), input: m.props.input,
         output: text(m.props.output), isError: m.props.is_error === true,
-        status: done ? (m.props.is_error === true ? 'error' : 'completed') : run.outcome || m.closed ? 'cancelled' : 'running',
+        status: before.approved === false ? 'denied' : done ? (m.props.is_error === true ? 'error' : 'completed') : over || m.closed ? 'cancelled' : 'running',
         progress: typeof m.props.progress === 'number' ? m.props.progress : 0, stage: text(m.props.stage), message: text(m.props.status_message),
       })
     }
@@ -187,12 +205,14 @@ function collectTools(run: RunView): Map<string, ToolView> {
   return finished(run, tools)
 }
 
+const noTool: ToolView = { key: '', index: -1, name: '', title: '', done: '', input: undefined, output: '', isError: false, status: 'preparing', progress: 0, stage: '', message: '' }
+
 /** The dialect chat has outputs only in the history that comes with the end. */
 function finished(run: RunView, tools: Map<string, ToolView>): Map<string, ToolView> {
   const history = run.outcome?.status === 'completed' ? (run.outcome.payload.tool_history ?? []) : []
   for (const [id, tool] of tools) {
     const entry = history.find((h) => h.tool_use_id === id) ?? history[tool.index]
-    if (entry) tools.set(id, { ...tool, output: tool.output || entry.output, durationMs: entry.duration_ms, status: entry.is_error ? 'error' : 'completed', isError: entry.is_error ?? false })
+    if (entry) tools.set(id, { ...tool, output: tool.output || entry.output, durationMs: entry.duration_ms, title: tool.title || (entry.title ?? ''), done: tool.done || (entry.done ?? ''), status: tool.approved === false ? 'denied' : entry.is_error ? 'error' : 'completed', isError: entry.is_error ?? false })
   }
   return tools
 }
@@ -232,8 +252,8 @@ export function partsOfContent(content: string, history: readonly ToolCall[] = [
 
 function toolOf(entry: ToolCall, index: number): ToolView {
   return {
-    key: String(index), index, name: entry.tool_name, input: entry.input, output: entry.output, isError: entry.is_error ?? false,
-    status: entry.is_error ? 'error' : 'completed', progress: 1, stage: '', message: '', durationMs: entry.duration_ms,
+    ...noTool, key: String(index), index, name: entry.tool_name, title: entry.title ?? '', done: entry.done ?? '', input: entry.input, output: entry.output, isError: entry.is_error ?? false,
+    status: entry.is_error ? 'error' : 'completed', progress: 1, durationMs: entry.duration_ms,
   }
 }
 

@@ -1,0 +1,147 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import type { CustomPayload } from '../api/types'
+import { failureWords, statusWords } from '../labels'
+import { SourcesProvider } from '../markdown/sources'
+import { isDecisive } from '../payloads/registry'
+import { useChatStore } from '../state/context'
+import { classes, slot } from '../state/slots'
+import { LIVE, type GeneralChatMessage } from '../state/state'
+import { isBusy } from '../state/trail'
+import { useLabels, useTray } from '../state/ui'
+import { openable, partsOfContent, sectionsOf, type Part } from '../state/view'
+import { AnswerActions } from './AnswerActions'
+import { RetryIcon, WarnIcon } from './icons'
+import type { MessageProps } from './Message'
+import { Parts } from './Parts'
+import { PayloadCard } from './PayloadCard'
+import { Suggestions } from './Suggestions'
+
+const SuggestionsSlot = slot('Suggestions', Suggestions)
+const ActionsSlot = slot('Actions', AnswerActions)
+
+/** An answer, while it is written and when it is kept: one component, so that nothing is laid out anew at its end. */
+export function Answer({ message, last, busy, onAction, className, children }: MessageProps) {
+  const labels = useLabels()
+  const view = message.view
+  const live = message.status === LIVE
+  const seen = useMemo(() => (view && (live || (view.attempt === 1 && view.refused === 0)) ? sectionsOf(view).flatMap((section) => section.parts) : []), [view, live])
+  const kept = useMemo(() => (seen.length > 0 ? [] : partsOfContent(message.content, message.tool_history)), [seen, message.content, message.tool_history])
+  const { cards, ends, more } = usePayloads(message)
+  const parts = useMemo(() => (seen.length > 0 ? seen : kept).filter((part) => part.kind !== 'payload' || cards.has(part.payloadId)), [seen, kept, cards])
+  const inPlace = new Set(parts.map((part) => (part.kind === 'payload' ? part.payloadId : '')))
+  const after = [...[...cards.values()].filter((p) => !inPlace.has(p.payload_id ?? '')), ...ends]
+  const cardOf = useCallback((id: string) => cards.has(id) && <PayloadCard payload={cards.get(id)!} />, [cards])
+  const empty = parts.length === 0 && after.length === 0
+  const box = useRecalled(message, live)
+  if (live && empty) {
+    return (
+      <article className={classes('ct-message', className)} data-role="assistant" aria-label={labels.assistant}>
+        <div className="ct-bubble ct-thinking"><Dots />{statusWords(labels, view?.status ?? labels.thinking)}</div>
+      </article>
+    )
+  }
+  return (
+    <article ref={box} className={classes('ct-message', className)} data-role="assistant" data-status={live ? 'streaming' : message.status} aria-label={labels.assistant} aria-busy={live || undefined}>
+      {!(empty && message.status === 'error') && (
+        <div className="ct-bubble">
+          <SourcesProvider {...citedOf(parts)}><Parts parts={parts} runId={message.run_id} streaming={live} payload={cardOf} /></SourcesProvider>
+          {empty && <p className="ct-muted">{labels.incomplete}</p>}
+          {!live && <Notes message={message} />}
+          <PayloadList payloads={after} more={more} />
+          {live && <div className="ct-live"><Dots />{view?.status && !saysItself(parts) && <span>{statusWords(labels, view.status)}</span>}</div>}
+        </div>
+      )}
+      {message.status === 'error' && <ErrorNote message={message} last={last} busy={busy} />}
+      {last && !live && <SuggestionsSlot message={message} busy={busy} onAction={onAction} />}
+      {!live && <ActionsSlot message={message} last={last} busy={busy} />}
+      {children}
+    </article>
+  )
+}
+
+/** What the numbers in brackets of an answer may stand for: what its tools gave, and its own text. */
+function citedOf(parts: readonly Part[]): { outputs: string[]; text: string } {
+  return { outputs: parts.flatMap((p) => (p.kind === 'tool' && !p.tool.isError ? [p.tool.output] : [])), text: parts.map((p) => (p.kind === 'text' ? p.text : '')).join('\n') }
+}
+
+/** Whether the last part tells what goes on, so that the status line need not. */
+function saysItself(parts: readonly Part[]): boolean {
+  const last = parts.at(-1)
+  return last?.kind === 'approval' || (last?.kind === 'tool' && isBusy(last.tool))
+}
+
+/**
+ * The payloads of an answer: those that are shown inline or wait for a decision have a card in their place; of the others, which
+ * are mostly what a tool looked up, the last is at the end and the rest behind it.
+ */
+function usePayloads(message: GeneralChatMessage): { cards: Map<string, CustomPayload>; ends: CustomPayload[]; more: CustomPayload[] } {
+  const { handlerOf } = useTray()
+  return useMemo(() => {
+    const cards = new Map<string, CustomPayload>()
+    const rest: CustomPayload[] = []
+    for (const p of (message.payloads ?? []).filter(openable)) {
+      const handler = handlerOf(p.type)
+      if (p.payload_id && (handler?.inline || isDecisive(handler))) cards.set(p.payload_id, p)
+      else rest.push(p)
+    }
+    return { cards, ends: rest.slice(-1), more: rest.slice(0, -1) }
+  }, [message.payloads, handlerOf])
+}
+
+function PayloadList({ payloads, more }: { payloads: CustomPayload[]; more: CustomPayload[] }) {
+  const labels = useLabels()
+  const [all, setAll] = useState(false)
+  if (payloads.length === 0) return null
+  return (
+    <div className="ct-payloads">
+      {more.length > 0 && !all && <button type="button" className="ct-more" onClick={() => setAll(true)}>{labels.payloadMore(more.length)}</button>}
+      {[...(all ? more : []), ...payloads].map((p, i) => <PayloadCard key={p.payload_id ?? i} payload={p} />)}
+    </div>
+  )
+}
+
+/** Has an answer's run read again once the answer is in sight. */
+function useRecalled(message: GeneralChatMessage, live: boolean) {
+  const box = useRef<HTMLElement>(null)
+  const store = useChatStore()
+  const wanted = !live && !message.view && message.run_id !== undefined
+  useEffect(() => {
+    if (!wanted || !box.current) return
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return
+      seen.disconnect()
+      store.recall(message)
+    })
+    seen.observe(box.current)
+    return () => seen.disconnect()
+  }, [store, message, wanted])
+  return box
+}
+
+function Dots() {
+  return <span className="ct-dots" aria-hidden="true"><i /><i /><i /></span>
+}
+
+function Notes({ message }: { message: GeneralChatMessage }) {
+  const labels = useLabels()
+  const stop = { max_tokens: labels.stopMaxTokens, max_iterations: labels.stopMaxIterations, content_filter: labels.stopContentFilter, refusal: labels.stopRefusal, end_turn: '' }
+  const notes = [
+    message.status === 'cancelled' ? labels.stopped : message.status === 'incomplete' ? labels.incomplete : '',
+    message.stop_reason ? stop[message.stop_reason] : '',
+    ...(message.warnings ?? []),
+  ].filter(Boolean)
+  if (notes.length === 0) return null
+  return <ul className="ct-notes" aria-label={labels.warnings}>{notes.map((note, i) => <li key={i}><WarnIcon />{note}</li>)}</ul>
+}
+
+function ErrorNote({ message, last, busy }: { message: GeneralChatMessage; last: boolean; busy: boolean }) {
+  const labels = useLabels()
+  const store = useChatStore()
+  return (
+    <div className="ct-note" data-tone="error">
+      <WarnIcon />
+      <div><strong>{labels.errorTitle}</strong><span>{message.error && failureWords(labels, message.error.code, message.error.message)}</span></div>
+      {last && <button type="button" className="ct-button ct-small" disabled={busy} onClick={() => void store.retry()}><RetryIcon />{labels.retry}</button>}
+    </div>
+  )
+}

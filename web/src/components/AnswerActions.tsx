@@ -1,0 +1,68 @@
+import { useState } from 'react'
+import { CopyButton } from '../markdown/copy'
+import { useChatStore } from '../state/context'
+import { classes, type PartProps } from '../state/slots'
+import type { GeneralChatMessage } from '../state/state'
+import { useLabels, useTray } from '../state/ui'
+import { IconButton } from './IconButton'
+import { BugIcon, CheckIcon, DocIcon, DownIcon, RetryIcon, UpIcon } from './icons'
+
+export interface AnswerActionsProps extends PartProps {
+  message: GeneralChatMessage
+  last: boolean
+  busy: boolean
+}
+
+/** What can be done with an answer: copy, judge, answer again, put it into a document. */
+export function AnswerActions({ message, last, busy, className, children }: AnswerActionsProps) {
+  const tray = useTray()
+  const labels = useLabels()
+  const store = useChatStore()
+  const [asking, setAsking] = useState(false)
+  const [applied, setApplied] = useState(false)
+  const kept = !message.id.startsWith('answer:')
+  const rating = message.feedback?.rating
+  const mayDiagnose = message.run_id !== undefined && (tray.me?.roles.includes('admin') ?? false)
+  const plain = message.content.replace(/\[\[tool:\d+\]\]\s*/g, '')
+  return (
+    <>
+      <div className={classes('ct-tools-row', className)}>
+        {plain && <CopyButton text={plain} />}
+        {kept && message.status !== 'error' && (
+          <>
+            <IconButton label={labels.goodAnswer} pressed={rating === 'up'} onClick={() => void store.feedback(message.id, 'up').then(() => tray.announce(labels.feedbackThanks), () => undefined)}><UpIcon /></IconButton>
+            <IconButton label={labels.badAnswer} pressed={rating === 'down'} onClick={() => setAsking(!asking)}><DownIcon /></IconButton>
+          </>
+        )}
+        {last && kept && message.status !== 'error' && <IconButton label={labels.regenerate} disabled={busy} onClick={() => void store.sendMessage('', { regenerateMessageId: message.id })}><RetryIcon /></IconButton>}
+        {tray.applyToDocument && plain && kept && (
+          <IconButton label={applied ? labels.applied : labels.applyToDocument} onClick={() => void tray.applyToDocument?.(message).then(() => setApplied(true), () => undefined)}>{applied ? <CheckIcon /> : <DocIcon />}</IconButton>
+        )}
+        {mayDiagnose && <IconButton label={labels.diagnostics} onClick={() => tray.openDiagnostics(message)}><BugIcon /></IconButton>}
+        {message.usage && message.usage.total_tokens > 0 && <bdi className="ct-usage">{labels.usage(message.usage.input_tokens, message.usage.output_tokens)}</bdi>}
+        {children}
+      </div>
+      {asking && <FeedbackForm message={message} done={() => setAsking(false)} />}
+    </>
+  )
+}
+
+function FeedbackForm({ message, done }: { message: GeneralChatMessage; done: () => void }) {
+  const tray = useTray()
+  const labels = useLabels()
+  const store = useChatStore()
+  const [comment, setComment] = useState(message.feedback?.comment ?? '')
+  return (
+    <form
+      className="ct-feedback"
+      onSubmit={(e) => {
+        e.preventDefault()
+        void store.feedback(message.id, 'down', comment.trim()).then(() => tray.announce(labels.feedbackThanks), () => undefined)
+        done()
+      }}
+    >
+      <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={labels.feedbackComment} aria-label={labels.feedbackComment} autoFocus />
+      <button type="submit" className="ct-button">{labels.send}</button>
+    </form>
+  )
+}

@@ -1,0 +1,113 @@
+import { useId, useMemo, useState } from 'react'
+import { approvalReason } from '../labels'
+import { classes, type PartProps } from '../state/slots'
+import { nameWords, titleOf } from '../state/trail'
+import { useLabels } from '../state/ui'
+import { useApproval } from '../state/useApproval'
+import type { ApprovalView } from '../state/view'
+import { ShieldIcon } from './icons'
+
+export interface ApprovalProps extends PartProps {
+  approval: ApprovalView
+  runId?: string
+}
+
+/** A call that waits until the user allows or denies it: what the tool does, why the user is asked, and its input, which can be changed. */
+export function Approval({ approval, runId, className, children }: ApprovalProps) {
+  const labels = useLabels()
+  const title = useId()
+  const { sending, problem, approve, deny, mayAllowAlways } = useApproval(approval, runId)
+  const fields = useMemo(() => fieldsOf(approval.input), [approval.input])
+  const [texts, setTexts] = useState<Record<string, string>>({})
+  const [always, setAlways] = useState(false)
+  const values = fields.map((field) => valueOf(field, texts[field.key] ?? field.text))
+  const changed = fields.some((field) => (texts[field.key] ?? field.text) !== field.text)
+  const wrong = values.some((value) => value === undefined)
+  const why = approvalReason(labels, approval.reason)
+  // The service's own question names the tool, which the title says better.
+  const words = approval.message.includes(approval.tool) ? firstSentence(approval.description) : approval.message
+  return (
+    <form
+      className={classes('ct-approval', className)} data-waits data-tool={approval.tool} role="group" aria-label={labels.approvalTitle} aria-describedby={title}
+      onSubmit={(e) => {
+        e.preventDefault()
+        if (!wrong) void approve({ ...(changed && { input: inputOf(fields, values) }), always })
+      }}
+    >
+      <p className="ct-approval-head"><ShieldIcon /><span>{labels.approvalTitle}</span></p>
+      <p className="ct-approval-title" id={title}>{titleOf({ title: approval.title, name: approval.tool })}</p>
+      {words && <p className="ct-approval-words">{words}</p>}
+      {why && <p className="ct-approval-why">{why}</p>}
+      {fields.length > 0 && (
+        <fieldset disabled={sending}>
+          <legend className="ct-sr">{labels.approvalInput}</legend>
+          {fields.map((field, i) => <FieldRow key={field.key} field={field} text={texts[field.key] ?? field.text} wrong={values[i] === undefined ? labels.approvalNoJson : ''} onText={(text) => setTexts({ ...texts, [field.key]: text })} />)}
+        </fieldset>
+      )}
+      {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
+      {mayAllowAlways && <label className="ct-check"><input type="checkbox" checked={always} disabled={sending} onChange={(e) => setAlways(e.target.checked)} />{labels.approvalAlways}</label>}
+      <div className="ct-row">
+        <button type="submit" className="ct-button" data-style="primary" disabled={sending || wrong}>{changed ? labels.approveChanged : labels.approve}</button>
+        <button type="button" className="ct-button" disabled={sending} onClick={() => void deny()}>{labels.deny}</button>
+      </div>
+      {children}
+    </form>
+  )
+}
+
+/** A value of an input as a field; an empty key is an input that is no object. */
+interface Field {
+  key: string
+  kind: 'text' | 'number' | 'boolean' | 'json'
+  text: string
+}
+
+function fieldsOf(input: unknown): Field[] {
+  if (input === undefined || input === null) return []
+  if (typeof input !== 'object' || Array.isArray(input)) return [{ key: '', kind: 'json', text: JSON.stringify(input, null, 2) }]
+  return Object.entries(input).map(([key, value]) => {
+    if (typeof value === 'string') return { key, kind: 'text', text: value }
+    if (typeof value === 'number' || typeof value === 'boolean') return { key, kind: typeof value as 'number' | 'boolean', text: String(value) }
+    return { key, kind: 'json', text: JSON.stringify(value, null, 2) }
+  })
+}
+
+/** The value that a field's text means; undefined where it means none. */
+function valueOf({ kind }: Field, text: string): unknown {
+  if (kind === 'text') return text
+  if (kind === 'boolean') return text === 'true'
+  try {
+    const value: unknown = JSON.parse(text)
+    return kind === 'number' && typeof value !== 'number' ? undefined : value
+  } catch {
+    return undefined
+  }
+}
+
+function inputOf(fields: Field[], values: unknown[]): unknown {
+  return fields[0]?.key === '' && fields.length === 1 ? values[0] : Object.fromEntries(fields.map((field, i) => [field.key, values[i]]))
+}
+
+/** Text from which on a field has several lines. */
+const LONG = 60
+
+function FieldRow({ field, text, wrong, onText }: { field: Field; text: string; wrong: string; onText: (text: string) => void }) {
+  const labels = useLabels()
+  const name = field.key === '' ? labels.approvalInput : nameWords(field.key)
+  if (field.kind === 'boolean') return <label className="ct-check"><input type="checkbox" checked={text === 'true'} onChange={(e) => onText(String(e.target.checked))} />{name}</label>
+  const shared = { className: 'ct-input', value: text, 'aria-invalid': wrong !== '' || undefined, dir: 'auto' as const }
+  const lines = field.kind === 'json' || field.text.length > LONG || field.text.includes('\n')
+  return (
+    <label className="ct-field">
+      <span>{name}</span>
+      {lines
+        ? <textarea {...shared} data-mono={field.kind === 'json' || undefined} rows={Math.min(8, text.split('\n').length + (field.kind === 'text' ? 1 : 0))} onChange={(e) => onText(e.target.value)} />
+        : <input {...shared} inputMode={field.kind === 'number' ? 'decimal' : undefined} onChange={(e) => onText(e.target.value)} />}
+      {wrong && <small role="alert">{wrong}</small>}
+    </label>
+  )
+}
+
+function firstSentence(words: string): string {
+  return /^.{1,200}?[.!?](?=\s|$)/s.exec(words)?.[0] ?? words.slice(0, 200)
+}

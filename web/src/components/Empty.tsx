@@ -1,0 +1,33 @@
+import { useChatStore } from '../state/context'
+import { classes, type PartProps } from '../state/slots'
+import { useLabels } from '../state/ui'
+import { SparkIcon } from './icons'
+
+export interface Starter {
+  label: string
+  /** What is sent; the label when absent. */
+  message?: string
+}
+
+export interface EmptyProps extends PartProps {
+  starters?: Starter[]
+}
+
+/** What a chat without messages shows: a welcome, and questions to begin with. */
+export function Empty({ starters = [], className, children }: EmptyProps) {
+  const store = useChatStore()
+  const labels = useLabels()
+  return (
+    <div className={classes('ct-welcome', className)}>
+      <span className="ct-welcome-mark"><SparkIcon /></span>
+      <h2>{labels.welcomeTitle}</h2>
+      <p>{labels.welcomeText}</p>
+      <div className="ct-starters">
+        {starters.map((starter) => (
+          <button type="button" className="ct-starter" key={starter.label} onClick={() => void store.sendMessage(starter.message ?? starter.label)}>{starter.label}</button>
+        ))}
+      </div>
+      {children}
+    </div>
+  )
+}

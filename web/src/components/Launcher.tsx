@@ -1,0 +1,52 @@
+import { useEffect, useRef, useState } from 'react'
+import { useChatState } from '../state/context'
+import { classes, type PartProps } from '../state/slots'
+import type { ChatState } from '../state/state'
+import { useLabels } from '../state/ui'
+import { waitingApproval } from '../state/view'
+import { ChatIcon } from './icons'
+
+export interface LauncherProps extends PartProps {
+  onOpen: () => void
+  /** Answers that came in while the tray was closed. */
+  unread?: number
+}
+
+/** What a closed tray says: something waits for the user, the assistant works, or there are new answers. */
+export type LauncherState = 'idle' | 'working' | 'done' | 'waits'
+
+export function launcherState(state: Pick<ChatState, 'run' | 'isLoading'>, unread: number): LauncherState {
+  if (waitingApproval(state.run)) return 'waits'
+  if (state.isLoading) return 'working'
+  return unread > 0 ? 'done' : 'idle'
+}
+
+/** The button that opens the tray. */
+export function Launcher({ onOpen, unread = 0, className, children }: LauncherProps) {
+  const labels = useLabels()
+  const state = useChatState((s) => launcherState(s, unread))
+  const words = { idle: '', working: labels.launcherWorking, done: labels.launcherUnread(unread), waits: labels.launcherWaits }[state]
+  const name = words ? `${labels.open}. ${words}` : labels.open
+  return (
+    <button type="button" className={classes('ct-launcher', className)} data-state={state} onClick={onOpen} aria-label={name} title={name}>
+      <ChatIcon />
+      {state === 'working' && <span className="ct-spinner" />}
+      {(state === 'waits' || unread > 0) && <span className="ct-badge" aria-hidden="true">{state === 'waits' ? '!' : unread}</span>}
+      {children}
+    </button>
+  )
+}
+
+/** Counts the answers that come in while nobody looks. */
+export function useUnread(state: ChatState, open: boolean): number {
+  const [unread, setUnread] = useState(0)
+  const busy = useRef(state.isLoading)
+  const { isLoading } = state
+  useEffect(() => {
+    const ended = busy.current && !isLoading
+    busy.current = isLoading
+    if (open) setUnread(0)
+    else if (ended) setUnread((n) => n + 1)
+  }, [isLoading, open])
+  return unread
+}

@@ -1,0 +1,76 @@
+import { useId } from 'react'
+import type { CustomPayload } from '../api/types'
+import { PayloadContent } from '../payloads/PayloadContent'
+import { headerOf, isDecisive, type PayloadHandler } from '../payloads/registry'
+import { useDecision, type Decided } from '../payloads/useDecision'
+import { classes, type PartProps } from '../state/slots'
+import { useLabels, useTray } from '../state/ui'
+import { CheckIcon, CloseIcon, PanelIcon } from './icons'
+
+export interface PayloadCardProps extends PartProps {
+  payload: CustomPayload
+}
+
+/**
+ * A payload in the answer. One whose handler shows it inline is there whole, with its buttons; of another there is a line that opens
+ * it: in the panel, or right here where there is no room for one.
+ */
+export function PayloadCard({ payload, className, children }: PayloadCardProps) {
+  const { handlerOf, openPayload, closePayload, expanded } = useTray()
+  const labels = useLabels()
+  const title = useId()
+  const handler = handlerOf(payload.type)
+  const words = payload.summary || headerOf(handler, labels) || payload.type
+  const open = expanded !== '' && expanded === payload.payload_id
+  const inline = handler?.inline !== undefined
+  const waits = isDecisive(handler) && !payload.outcome && !handler?.ownButtons
+  return (
+    <section className={classes('ct-payload-card', className)} data-type={payload.type} data-inline={inline || open || undefined} aria-labelledby={title}>
+      <button type="button" className="ct-payload" id={title} onClick={() => (open ? closePayload() : openPayload(payload))} title={words} disabled={inline && !handler?.render} aria-expanded={inline ? undefined : open}>
+        <PanelIcon />
+        <span>{words}</span>
+        {payload.outcome && <Outcome outcome={payload.outcome} />}
+        {!payload.outcome && !inline && <small>{open ? labels.payloadClose : waits ? labels.payloadReview : labels.payloadOpen}</small>}
+      </button>
+      {(inline || open) && <Opened payload={payload} handler={handler} place={inline ? 'inline' : 'render'} close={closePayload} />}
+      {children}
+    </section>
+  )
+}
+
+function Opened({ payload, handler, place, close }: { payload: CustomPayload; handler: PayloadHandler | undefined; place: 'inline' | 'render'; close: () => void }) {
+  const { decide, deciding, problem } = useDecision(payload)
+  const act = (outcome: Decided, data?: unknown) => void decide(outcome, data).then((done) => done && close())
+  return (
+    <>
+      <div className="ct-payload-body"><PayloadContent payload={payload} place={place} decide={act} close={close} /></div>
+      <DecisionButtons payload={payload} handler={handler} deciding={deciding} problem={problem} decide={act} />
+    </>
+  )
+}
+
+/** The buttons under a payload that waits for the user, and why the last try failed. */
+export function DecisionButtons({ payload, handler, deciding, problem, decide }: {
+  payload: CustomPayload
+  handler: PayloadHandler | undefined
+  deciding: boolean
+  problem: string
+  decide: (outcome: Decided) => void
+}) {
+  const labels = useLabels()
+  const buttons = isDecisive(handler) && !handler?.ownButtons && !payload.outcome
+  if (!buttons && !problem) return null
+  return (
+    <div className="ct-row ct-payload-decide">
+      {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
+      {buttons && handler?.onReject && <button type="button" className="ct-button" disabled={deciding} onClick={() => decide('rejected')}>{labels.reject}</button>}
+      {buttons && handler?.onAccept && <button type="button" className="ct-button" data-style="primary" disabled={deciding} onClick={() => decide('accepted')}>{labels.accept}</button>}
+    </div>
+  )
+}
+
+function Outcome({ outcome }: { outcome: Decided }) {
+  const labels = useLabels()
+  const accepted = outcome === 'accepted'
+  return <em data-outcome={outcome}>{accepted ? <CheckIcon /> : <CloseIcon />}{accepted ? labels.accepted : labels.rejected}</em>
+}

@@ -1,0 +1,39 @@
+import type { SuggestedAction } from '../api/types'
+import { openActions } from '../state/actions'
+import { useChatState, useChatStore } from '../state/context'
+import { classes, type PartProps } from '../state/slots'
+import type { GeneralChatMessage } from '../state/state'
+
+export interface SuggestionsProps extends PartProps {
+  message: GeneralChatMessage
+  busy: boolean
+  onAction: (action: SuggestedAction) => void
+}
+
+/** What an answer offers: its actions as buttons, and values that are sent as the next message. */
+export function Suggestions({ message, busy, onAction, className, children }: SuggestionsProps) {
+  const store = useChatStore()
+  const deciding = useChatState((state) => state.deciding)
+  const { suggested_values: values = [] } = message
+  const actions = openActions(message, deciding)
+  if (values.length === 0 && actions.length === 0 && !children) return null
+  return (
+    <div className={classes('ct-suggestions', className)}>
+      {actions.length > 0 && (
+        <div className="ct-row">
+          {actions.map((action, i) => (
+            <button type="button" className="ct-button" key={i} data-style={action.style ?? 'secondary'} disabled={busy && action.handler === 'server'} onClick={() => onAction(action)}>{action.label}</button>
+          ))}
+        </div>
+      )}
+      {values.length > 0 && (
+        <div className="ct-chips">
+          {values.map((value, i) => (
+            <button type="button" className="ct-chip" key={i} disabled={busy} onClick={() => void store.sendMessage(value.value, { interactionType: 'value_selected' })}>{value.label}</button>
+          ))}
+        </div>
+      )}
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,29 @@
+import { memo, useId, useState, type ReactNode } from 'react'
+import { isBusy, trailTime, trailWords } from '../state/trail'
+import { useLabels } from '../state/ui'
+import type { ToolView } from '../state/view'
+import { ChevronIcon, ToolIcon, WarnIcon } from './icons'
+import { duration } from './ToolCallCard'
+
+/** A run of calls in one line, which opens to the calls. While one runs, the line says what it does. */
+export const Trail = memo(function Trail({ tools, children }: { tools: ToolView[]; children: ReactNode }) {
+  const labels = useLabels()
+  const [open, setOpen] = useState(false)
+  const body = useId()
+  const busy = tools.some(isBusy)
+  const failed = tools.some((tool) => tool.status === 'error')
+  const time = trailTime(tools)
+  const note = busy ? (tools.findLast(isBusy)?.message ?? '') : ''
+  return (
+    <div className="ct-trail" data-busy={busy || undefined} data-failed={failed || undefined}>
+      <button type="button" className="ct-trail-head" aria-expanded={open} aria-controls={body} onClick={() => setOpen(!open)}>
+        <span className="ct-tool-icon">{busy ? <span className="ct-spinner" /> : failed ? <WarnIcon /> : <ToolIcon />}</span>
+        <span className="ct-trail-words">{trailWords(tools, labels)}</span>
+        {note && <span className="ct-tool-note">{note}</span>}
+        {!busy && time > 0 && <span className="ct-tool-status">{duration(time, labels)}</span>}
+        <span className="ct-chevron" data-open={open}><ChevronIcon /></span>
+      </button>
+      {open && <div className="ct-trail-body" id={body}>{children}</div>}
+    </div>
+  )
+})

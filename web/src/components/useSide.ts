@@ -1,0 +1,48 @@
+import { useCallback, useEffect, useRef, useState } from 'react'
+import type { CustomPayload } from '../api/types'
+import { isDecisive, type PayloadHandler } from '../payloads/registry'
+import { payloadsOf } from '../state/run'
+import { liveMessage, type ChatState, type GeneralChatMessage } from '../state/state'
+import { openable } from '../state/view'
+import type { Room } from './useRoom'
+
+export type OpenPayloads = 'all' | 'decisions' | 'none'
+
+/** What is beside the tray. A panel that the user asked for takes the focus; one that opens by itself leaves it where it is. */
+export type Side = { kind: 'payload'; id: string; payload: CustomPayload; asked: boolean } | { kind: 'diagnostics'; message: GeneralChatMessage } | null
+
+const idOf = (payload: CustomPayload) => payload.payload_id ?? payload.type
+
+/**
+ * What is open beside the tray. It goes with the next question, with the next page and with another chat. By itself only the
+ * payload opens that an answer brings; of an answer that was loaded, a proposal that still waits. What was closed stays closed.
+ */
+export function useSide(state: ChatState, handlerOf: (type: string) => PayloadHandler | undefined, room: Room, which: OpenPayloads, opened: (payload: CustomPayload) => void) {
+  const [side, setSide] = useState<Side>(null)
+  const openPayload = useCallback((payload: CustomPayload) => setSide({ kind: 'payload', id: idOf(payload), payload, asked: true }), [])
+  const closePayload = useCallback(() => setSide(null), [])
+  const question = state.messages.findLast((m) => m.role === 'user')?.id
+  useEffect(() => setSide(null), [state.conversationId, state.page, question])
+
+  const seen = useRef(new Set<string>())
+  const last = state.messages.at(-1)
+  const latest = state.run ? payloadsOf(state.run).at(-1) : (last?.payloads?.findLast((p) => !p.outcome && isDecisive(handlerOf(p.type))) ?? last?.custom_payload)
+  const live = state.run !== null || last?.view !== undefined
+  const id = latest?.payload_id ?? ''
+  useEffect(() => {
+    if (!openable(latest) || id === '' || seen.current.has(id)) return
+    seen.current.add(id)
+    const handler = handlerOf(latest.type)
+    if (!handler?.render || latest.outcome || which === 'none' || room.panel === 0) return
+    if (which === 'all' ? !live && !isDecisive(handler) : !isDecisive(handler) || handler.inline) return
+    setSide({ kind: 'payload', id: idOf(latest), payload: latest, asked: false })
+    opened(latest)
+  }, [id])
+  return { side, setSide, openPayload, closePayload }
+}
+
+/** The payload as the messages have it now, with its decision. */
+export function currentPayload(state: ChatState, id: string): CustomPayload | undefined {
+  const messages = state.run ? [...state.messages, liveMessage(state.run, state.decided)] : state.messages
+  return messages.flatMap((m) => m.payloads ?? []).findLast((p) => p.payload_id === id)
+}

@@ -1,0 +1,74 @@
+import { Component, useEffect, useMemo, useState, type ReactNode } from 'react'
+import type { CustomPayload } from '../api/types'
+import { useChatStore } from '../state/context'
+import { useTray } from '../state/ui'
+import type { PayloadHandler } from './registry'
+import type { SchemaResult } from './standardSchema'
+import type { Decided } from './useDecision'
+
+/** A payload as its handler shows it at this place; what the handler cannot show is shown as JSON. */
+export function PayloadContent({ payload, place, decide, close }: { payload: CustomPayload; place: 'inline' | 'render'; decide: (outcome: Decided, data?: unknown) => void; close: () => void }) {
+  const { handlerOf } = useTray()
+  const store = useChatStore()
+  const handler = handlerOf(payload.type)
+  const checked = useChecked(handler, payload.data)
+  const plain = <JsonCard value={payload.data} />
+  const show = handler?.[place] ?? handler?.render ?? handler?.inline
+  if (!handler || !show || checked === 'misfit') return plain
+  if (checked === 'checking') return null
+  return (
+    <CardBoundary key={payload.payload_id ?? payload.type} fallback={plain}>
+      <div className="ct-own">
+        <Card render={() => show.call(handler, checked.data, {
+          onAccept: (data) => decide('accepted', data), onReject: (data) => decide('rejected', data), outcome: payload.outcome, close,
+          sendMessage: (message) => void store.sendMessage(message), payload,
+        })} />
+      </div>
+    </CardBoundary>
+  )
+}
+
+type Checked = { data: unknown } | 'misfit' | 'checking'
+
+/** The data as the handler's schema gives it. Schemas that answer at once are asked at once. */
+function useChecked(handler: PayloadHandler | undefined, data: unknown): Checked {
+  const [late, setLate] = useState<{ of: unknown; result: Checked } | null>(null)
+  const schema = handler?.schema
+  const result = useMemo(() => (schema ? schema['~standard'].validate(data) : null), [schema, data])
+  useEffect(() => {
+    if (!(result instanceof Promise)) return
+    let here = true
+    const take = (r: SchemaResult<unknown>) => here && setLate({ of: result, result: checkedOf(r) })
+    void result.then(take, () => here && setLate({ of: result, result: 'misfit' }))
+    return () => {
+      here = false
+    }
+  }, [result])
+  if (!result) return { data }
+  if (result instanceof Promise) return late?.of === result ? late.result : 'checking'
+  return checkedOf(result)
+}
+
+const checkedOf = (result: SchemaResult<unknown>): Checked => (result.issues ? 'misfit' : { data: result.value })
+
+/** Calls render inside of the boundary, so that a broken card shows as JSON. */
+function Card({ render }: { render: () => ReactNode }) {
+  return <>{render()}</>
+}
+
+/** Any data, plainly. */
+export function JsonCard({ value }: { value: unknown }) {
+  return <pre className="ct-json" dir="ltr" tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+}
+
+class CardBoundary extends Component<{ fallback: ReactNode; children: ReactNode }, { failed: boolean }> {
+  override state = { failed: false }
+
+  static getDerivedStateFromError() {
+    return { failed: true }
+  }
+
+  override render() {
+    return this.state.failed ? this.props.fallback : this.props.children
+  }
+}

@@ -1,0 +1,67 @@
+import type { ChatApi } from '../api/client'
+import type { Props } from '../api/types'
+import { text } from './run'
+
+/** The reason of an approval that the user may give once for a chat: the tool always asks. What the service has seen is asked about each time. */
+const USUAL = new Set(['', 'tool_confirms'])
+
+/** Whether the user may allow all further calls of this kind in the chat. */
+export function mayAllowAlways(reason: string): boolean {
+  return USUAL.has(reason)
+}
+
+/**
+ * Answers calls that wait for the user. "Always" holds for one tool in one chat, in this tab: it is remembered here and not in the
+ * service, so that another device asks again.
+ */
+export class Approvals {
+  private readonly api: ChatApi
+  private readonly key: (conversationId: number) => string
+  private readonly here = new Map<number, Set<string>>()
+  private readonly answered = new Set<string>()
+
+  /** `name` begins the keys under which the tab remembers; with an empty one it is forgotten with the page. */
+  constructor(api: ChatApi, name: string) {
+    this.api = api
+    this.key = (conversationId) => name && `${name}:allowed:${conversationId}`
+  }
+
+  async answer(runId: string, approvalId: string, approved: boolean, input?: unknown): Promise<void> {
+    await this.api.answerApproval(runId, approvalId, approved, input)
+  }
+
+  allowAlways(conversationId: number, tool: string): void {
+    const allowed = this.allowed(conversationId).add(tool)
+    this.here.set(conversationId, allowed)
+    try {
+      const key = this.key(conversationId)
+      if (key) sessionStorage.setItem(key, JSON.stringify([...allowed]))
+    } catch {
+      // without storage it is remembered as long as the page
+    }
+  }
+
+  isAllowed(conversationId: number, tool: string): boolean {
+    return this.allowed(conversationId).has(tool)
+  }
+
+  /** Approves a call that the user has allowed already. A call that has its answer stays as it is. */
+  serve(runId: string, conversationId: number, props: Props): void {
+    const id = text(props.approval_id)
+    if (typeof props.approved === 'boolean' || id === '' || this.answered.has(id) || !mayAllowAlways(text(props.reason)) || !this.isAllowed(conversationId, text(props.name))) return
+    this.answered.add(id)
+    this.answer(runId, id, true).catch(() => this.answered.delete(id))
+  }
+
+  private allowed(conversationId: number): Set<string> {
+    const here = this.here.get(conversationId)
+    if (here) return here
+    try {
+      const key = this.key(conversationId)
+      const kept: unknown = key ? JSON.parse(sessionStorage.getItem(key) ?? '[]') : []
+      return new Set(Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : [])
+    } catch {
+      return new Set()
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import type { ChatApi } from '../api/client'
+import { ApiError } from '../api/errors'
+import type { ChatEvent, ChatState } from './state'
+import type { TabMessage } from './tabs'
+
+/** What is done to chats that are kept: judging answers, deciding about payloads, names. */
+export abstract class KeptChat {
+  abstract readonly api: ChatApi
+  protected abstract state: ChatState
+  abstract dispatch(event: ChatEvent): void
+  abstract newChat(): void
+  protected abstract tell(message: TabMessage): void
+
+  async feedback(messageId: string, rating: 'up' | 'down', comment?: string): Promise<void> {
+    const { conversationId } = this.state
+    if (conversationId === null) return
+    const feedback = { rating, ...(comment && { comment }) }
+    const before = this.state.messages.find((m) => m.id === messageId)?.feedback
+    this.dispatch({ type: 'feedback', messageId, feedback })
+    try {
+      await this.api.postFeedback(conversationId, messageId, feedback)
+    } catch (error) {
+      this.dispatch({ type: 'feedback', messageId, feedback: before })
+      this.note(error)
+      throw error
+    }
+  }
+
+  /** Keeps the decision about a payload, so that it does not come back. */
+  async resolve(payloadId: string, outcome: 'accepted' | 'rejected'): Promise<void> {
+    const { conversationId } = this.state
+    if (conversationId === null) return
+    await this.api.resolvePayload(conversationId, payloadId, outcome)
+    this.dispatch({ type: 'resolved', payloadId, outcome })
+    this.tell({ kind: 'resolved', conversationId, payloadId, outcome })
+  }
+
+  /** Says that a decision about a payload is being made: until it is, nothing that belongs to the payload can be done. */
+  deciding(payloadId: string, on: boolean): void {
+    this.dispatch({ type: 'deciding', payloadId, on })
+  }
+
+  async rename(conversationId: number, title: string): Promise<void> {
+    await this.api.renameChat(conversationId, title)
+    if (conversationId === this.state.conversationId) this.dispatch({ type: 'renamed', title })
+  }
+
+  async remove(conversationId: number): Promise<void> {
+    await this.api.deleteChat(conversationId).catch((error: unknown) => {
+      if (!(error instanceof ApiError && error.status === 404)) throw error
+    })
+    if (conversationId === this.state.conversationId) this.newChat()
+  }
+
+  /** Shows what went wrong beside the conversation. */
+  protected note(error: unknown): void {
+    const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
+    this.dispatch({ type: 'noted', failure: { message, code, retryable, aside: true } })
+  }
+}

@@ -1,0 +1,55 @@
+import { useCallback, useState } from 'react'
+import { problemWords } from '../labels'
+import { mayAllowAlways } from './approvals'
+import { useChatState, useChatStore } from './context'
+import { useLabels } from './ui'
+import { waitingApproval, type ApprovalView } from './view'
+
+export interface ApprovalAnswerOptions {
+  /** Takes the place of what the model gave; it has to fit the tool's schema. */
+  input?: unknown
+  /** Also allows every further call of the tool in this chat. */
+  always?: boolean
+}
+
+/** A call that waits for the user, and the user's answer to it. */
+export interface ApprovalState {
+  /** Undefined while none waits. */
+  approval: ApprovalView | undefined
+  /** Whether "always" may be offered for it. */
+  mayAllowAlways: boolean
+  sending: boolean
+  /** Why the answer was not taken; empty when it was. */
+  problem: string
+  approve: (options?: ApprovalAnswerOptions) => Promise<boolean>
+  deny: () => Promise<boolean>
+}
+
+/** The approval that is given, or the last one of the run under way that waits. */
+export function useApproval(given?: ApprovalView, runId?: string): ApprovalState {
+  const store = useChatStore()
+  const labels = useLabels()
+  const { run, conversationId } = useChatState((state) => ({ run: state.run, conversationId: state.conversationId }))
+  const approval = given ?? waitingApproval(run)
+  const of = runId ?? run?.runId ?? ''
+  const id = approval?.id ?? ''
+  const [state, setState] = useState({ id, sending: false, problem: '' })
+  const answer = useCallback(async (approved: boolean, { input, always = false }: ApprovalAnswerOptions = {}) => {
+    if (!approval) return false
+    setState({ id: approval.id, sending: true, problem: '' })
+    try {
+      await store.approvals.answer(of, approval.id, approved, input)
+      if (approved && always && conversationId !== null && mayAllowAlways(approval.reason)) store.approvals.allowAlways(conversationId, approval.tool)
+      return true
+    } catch (error) {
+      setState({ id: approval.id, sending: false, problem: problemWords(labels, error) })
+      return false
+    }
+  }, [store, labels, approval, of, conversationId])
+  const own = state.id === id ? state : { sending: false, problem: '' }
+  return {
+    approval, mayAllowAlways: approval !== undefined && mayAllowAlways(approval.reason), sending: own.sending, problem: own.problem,
+    approve: useCallback((options?: ApprovalAnswerOptions) => answer(true, options), [answer]),
+    deny: useCallback(() => answer(false), [answer]),
+  }
+}

@@ -1,0 +1,96 @@
+import { useCallback, useEffect, useRef, useState } from 'react'
+import type { Attachment } from '../api/types'
+import { useChatState, useChatStore } from './context'
+import { draftAfter, type DraftPlace } from './drafts'
+import { ATTACHMENT_LIMITS, readFile } from './files'
+import { useLabels, useTray } from './ui'
+
+/** What is being typed, with its files. */
+export interface ComposerState {
+  text: string
+  /** The draft is kept for each user and chat. */
+  setText: (text: string) => void
+  files: readonly Attachment[]
+  addFiles: (files: Iterable<File> & { length: number }) => void
+  removeFile: (index: number) => void
+  /** Why a file was not taken; empty when all were. */
+  problem: string
+  /** An answer is being written. */
+  busy: boolean
+  canSend: boolean
+  send: () => void
+  stop: () => void
+}
+
+/** The input of the open chat. `storageKey` tells apart several inputs of one provider. */
+export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): ComposerState {
+  const store = useChatStore()
+  const { me } = useTray()
+  const { busy, opening, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId }))
+  const [text, setText] = useDraft({ user: me?.user_id ?? '', tray: storageKey, chat }, !opening)
+  const { files, problem, add, remove, clear, bring } = useFiles()
+  useEffect(() => {
+    // A message that could not be sent comes back.
+    const back = unsent && store.takeUnsent()
+    if (!back) return
+    setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
+    bring(back.attachments)
+  }, [unsent])
+  const canSend = text.trim() !== '' && !busy && !opening
+  const send = () => {
+    if (!canSend) return
+    setText('')
+    clear()
+    void store.sendMessage(text.trim(), { attachments: files })
+  }
+  return { text, setText, files, addFiles: add, removeFile: remove, problem, busy, canSend, send, stop: () => void store.stop() }
+}
+
+/** Text that outlives a reload; each user and chat has its own. */
+function useDraft({ user, tray, chat }: DraftPlace, named: boolean): [string, (text: string) => void] {
+  const { drafts } = useChatStore()
+  const [draft, setDraft] = useState(() => ({ drafts, user, tray, chat, text: drafts.read({ user, tray, chat }) }))
+  let { text } = draft
+  if (draft.drafts !== drafts || draft.user !== user || draft.tray !== tray || draft.chat !== chat) {
+    text = draft.drafts === drafts ? draftAfter(drafts, draft, draft.text, { user, tray, chat }, named) : drafts.read({ user, tray, chat })
+    setDraft({ drafts, user, tray, chat, text })
+  }
+  const set = useCallback((next: string) => {
+    setDraft({ drafts, user, tray, chat, text: next })
+    drafts.keep({ user, tray, chat }, next)
+  }, [drafts, user, tray, chat])
+  return [text, set]
+}
+
+function useFiles() {
+  const labels = useLabels()
+  const [files, setFiles] = useState<Attachment[]>([])
+  const [problem, setProblem] = useState('')
+  const taken = useRef(0)
+  useEffect(() => {
+    taken.current = files.reduce((sum, file) => sum + file.content.length, 0)
+  }, [files])
+  const add = (list: Iterable<File> & { length: number }) => {
+    setProblem('')
+    const chosen = [...list].slice(0, ATTACHMENT_LIMITS.files - files.length)
+    if (chosen.length < list.length) setProblem(labels.attachTooMany)
+    for (const file of chosen) {
+      readFile(file).then(
+        (attachment) => {
+          taken.current += attachment.content.length
+          if (taken.current <= ATTACHMENT_LIMITS.characters) return setFiles((before) => [...before, attachment].slice(0, ATTACHMENT_LIMITS.files))
+          taken.current -= attachment.content.length
+          setProblem(`${file.name} ${labels.attachTooLarge}`)
+        },
+        (reason: unknown) => setProblem(`${file.name} ${reason === 'large' ? labels.attachTooLarge : labels.attachUnsupported}`),
+      )
+    }
+  }
+  const remove = (at: number) => setFiles((before) => before.filter((_, i) => i !== at))
+  const bring = (back: Attachment[]) => setFiles((now) => [...back, ...now].slice(0, ATTACHMENT_LIMITS.files))
+  const clear = () => {
+    setFiles([])
+    setProblem('')
+  }
+  return { files, problem, add, remove, bring, clear }
+}

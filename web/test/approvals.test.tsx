@@ -1,0 +1,102 @@
+import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
+import { ChatStore, useApproval, type ChatTrayProps } from '../src'
+import { event, fakeApi, frame, json, type Call } from './fakes'
+import { input, live, show } from './shown'
+
+const ask = (more: object = {}) => frame('approval', { approval_id: 'ap', name: 'remove_order', title: 'Remove an order', description: 'Removes an order. Long story.', id: 't1', input: { order_id: 7, note: 'x', sure: true, tags: ['a'] }, message: 'The assistant wants to run remove_order. Approve it?', reason: 'tool_confirms', expires_at: '2027-01-01T00:00:00Z', ...more }, { message_id: 'MA', block_id: 'B1' })
+
+async function waiting(more: object = {}, props: Partial<ChatTrayProps> = {}, answer: (call: Call) => Response | undefined = () => json({ run_id: 'r' }), key = '') {
+  const { response, send } = live('r')
+  const shown = show((call) => (call.path.includes('/approvals/') || call.path.includes('/cancel') ? answer(call) : call.method === 'POST' ? response : undefined), props, key)
+  await shown.user.type(input(), 'x{Enter}')
+  act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }), ask(more)]))
+  return { ...shown, send, card: await screen.findByRole('group', { name: 'May I do this?' }) }
+}
+const answers = (calls: Call[]) => calls.filter((c) => c.path.includes('/approvals/')).map((c) => c.body)
+
+describe('an approval', () => {
+  it('is one card with words about the tool and its input as fields', async () => {
+    const { card, container } = await waiting()
+    expect(within(card).getByText('Remove an order')).toBeTruthy()
+    expect(within(card).getByText('Removes an order.')).toBeTruthy()
+    expect(within(card).getByLabelText<HTMLInputElement>('Order id').value).toBe('7')
+    expect(within(card).getByLabelText<HTMLInputElement>('Sure').checked).toBe(true)
+    expect(card.textContent).not.toContain('remove_order')
+    expect(container.querySelector('.ct-tool')).toBeNull()
+  })
+
+  it('sends no input when nothing was changed, and the whole of it when something was', async () => {
+    const first = await waiting()
+    await first.user.click(within(first.card).getByRole('button', { name: 'Approve' }))
+    expect(answers(first.calls)).toEqual([{ approved: true }])
+    first.unmount()
+    const { card, user, calls } = await waiting()
+    fireEvent.change(within(card).getByLabelText('Order id'), { target: { value: '8' } })
+    await user.click(within(card).getByLabelText('Sure'))
+    fireEvent.change(within(card).getByLabelText('Tags'), { target: { value: '["b"]' } })
+    await user.click(within(card).getByRole('button', { name: 'Approve with changes' }))
+    expect(answers(calls)).toEqual([{ approved: true, input: { order_id: 8, note: 'x', sure: false, tags: ['b'] } }])
+  })
+
+  it('does not take what is no value of its kind', async () => {
+    const { card } = await waiting()
+    for (const [label, value] of [['Order id', 'seven'], ['Tags', '[']]) {
+      fireEvent.change(within(card).getByLabelText(label!), { target: { value } })
+      expect(within(card).getByRole('button', { name: 'Approve with changes' }).hasAttribute('disabled')).toBe(true)
+      fireEvent.change(within(card).getByLabelText(new RegExp(`^${label}`)), { target: { value: '1' } })
+    }
+  })
+
+  it('keeps what was typed when the service does not take it', async () => {
+    const { card, user } = await waiting({}, {}, () => json({ detail: 'order_id does not fit', code: 'invalid' }, 422))
+    fireEvent.change(within(card).getByLabelText('Order id'), { target: { value: '-1' } })
+    await user.click(within(card).getByRole('button', { name: 'Approve with changes' }))
+    expect((await within(card).findByRole('alert')).textContent).toContain('order_id does not fit')
+    expect(within(card).getByLabelText<HTMLInputElement>('Order id').value).toBe('-1')
+  })
+
+  it('may be given for the chat where the tool always asks, and only there', async () => {
+    const seen = await waiting({ reason: 'after_untrusted' })
+    expect(within(seen.card).queryByLabelText('Always allow this in this chat')).toBeNull()
+    seen.unmount()
+    const { card, user, calls, send } = await waiting()
+    await user.click(within(card).getByLabelText('Always allow this in this chat'))
+    await user.click(within(card).getByRole('button', { name: 'Approve' }))
+    act(() => send([ask({ approval_id: 'ap2', id: 't2' })]))
+    await waitFor(() => expect(calls.filter((c) => c.path.endsWith('/approvals/ap2'))).toHaveLength(1))
+    act(() => send([ask({ approval_id: 'ap3', id: 't3', reason: 'unseen_url' }), ask({ approval_id: 'ap4', id: 't4', name: 'other' })]))
+    await waitFor(() => expect(screen.getAllByRole('group', { name: 'May I do this?' }).length).toBeGreaterThan(0))
+    expect(calls.filter((c) => /ap[34]$/.test(c.path))).toHaveLength(0)
+  })
+
+  it('is neither denied nor cancelled by Escape', async () => {
+    const { card, user, calls } = await waiting()
+    await user.type(input(), '{Escape}')
+    within(card).getByLabelText('Order id').focus()
+    await user.keyboard('{Escape}')
+    expect(calls.filter((c) => c.path.includes('/approvals/') || c.path.includes('/cancel'))).toEqual([])
+  })
+
+  it('is told by the launcher of a closed tray', async () => {
+    const { user } = await waiting({}, { layout: 'tray', defaultOpen: true })
+    await user.click(screen.getByRole('button', { name: 'Close the chat' }))
+    expect(screen.getByRole('button', { name: 'Open the chat. The assistant needs you.' }).getAttribute('data-state')).toBe('waits')
+  })
+
+  it('can be answered by a hook', async () => {
+    function Mine() {
+      const { approval, approve } = useApproval()
+      return approval ? <div role="group" aria-label="May I do this?"><button onClick={() => void approve({ input: { order_id: 9 } })}>yes to {approval.tool}</button></div> : <i>none</i>
+    }
+    const { user, calls } = await waiting({}, { components: { Empty: () => null, Approval: () => <Mine /> } })
+    await user.click(screen.getByText('yes to remove_order'))
+    expect(answers(calls)).toEqual([{ approved: true, input: { order_id: 9 } }])
+  })
+
+  it('that was allowed for a chat is not given in another one', () => {
+    const store = new ChatStore({ api: fakeApi(() => undefined).api })
+    store.approvals.allowAlways(1, 'a')
+    expect([store.approvals.isAllowed(1, 'a'), store.approvals.isAllowed(1, 'b'), store.approvals.isAllowed(2, 'a')]).toEqual([true, false, false])
+  })
+})
