@@ -184,7 +184,7 @@ func (r reading) compare(log []sseFrame) error {
 	return nil
 }
 
-// A reader whose cursor is past the log, as after a crash, gets what is greater.
+// A reader whose cursor is a little past the log, as after a crash, gets what is greater.
 func TestResumePastTheLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testDatabases()[0].fresh(t))

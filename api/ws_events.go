@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -205,13 +206,13 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 	return nil
 }
 
-// ahead says whether a number is of the future of a run under way here; such a
-// cursor reads from the start, as a stream's does. Of a run that waits to be taken
+// ahead says whether a number is of the future of a run under way here
+// (runlog.Future); such a cursor reads from the start, as a stream's does. Of a run that waits to be taken
 // up the client may have seen more than is stored.
 func (k *socket) ahead(ctx context.Context, run schemas.Run, after int64) bool {
-	if after <= run.LastSequence || run.State.Terminal() || !slices.Contains(k.server.Streams.Live(k.user, run.ChatID), run.RunID) {
+	if !runlog.Future(after, run.LastSequence) || run.State.Terminal() || !slices.Contains(k.server.Streams.Live(k.user, run.ChatID), run.RunID) {
 		return false
 	}
 	now, err := k.server.Runs.Run(ctx, k.user, run.RunID)
-	return err == nil && after > now.LastSequence && !now.State.Terminal()
+	return err == nil && runlog.Future(after, now.LastSequence) && !now.State.Terminal()
 }

@@ -20,7 +20,7 @@ const forever = 24 * time.Hour
 // sequence ends with runlog.ErrInterrupted when the run is to go on later; the
 // reader comes back with its cursor. It ends with an error when ctx does. A
 // cursor at or past the terminal event is runlog.ErrEnded; one past the newest
-// event of a run under way, as after a restored database, reads from the start.
+// event of a run under way gets what is greater; one of the future (runlog.Future) reads from the start.
 // What is stored is read in turns: a reader whose turn does not come within a few
 // seconds gets an error of the code too_many_streams, which may also end the
 // sequence; it comes back with its cursor.
@@ -32,7 +32,7 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 		if last, over := one.log.ended(); over && after >= last {
 			return nil, runlog.ErrEnded
 		}
-		if after > one.log.last() {
+		if runlog.Future(after, one.log.last()) {
 			after = 0
 		}
 		return func(yield func([]runlog.Event, error) bool) { r.followLive(ctx, one, after, idle, yield) }, nil

@@ -20,6 +20,17 @@ const AttemptSpan = 1_000_000
 // is nothing more and there never will be.
 var ErrEnded = errors.New("runlog: the cursor is at the end of the run")
 
+// maxAhead is how many events a cursor may be past the newest one of a run under
+// way and still be of that run: what readers saw before a crash, or on another
+// replica, and what is not there yet.
+const maxAhead = 1000
+
+// Future reports whether a cursor is so far past the newest event of a run under
+// way that no reader can have seen it, as after a restored database. Such a
+// reader starts again from the first event. One within maxAhead waits for what is
+// greater.
+func Future(cursor, newest int64) bool { return cursor-newest > maxAhead }
+
 // ErrInterrupted ends the events of a run that has not ended: it goes on later,
 // and a reader comes back with its cursor.
 var ErrInterrupted = errors.New("runlog: the run was interrupted")
