@@ -14,8 +14,10 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/guard"
+	"github.com/chattray/chattray/services/research"
 	"github.com/chattray/chattray/services/usage"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
@@ -62,7 +64,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 	if err != nil {
 		return nil, err
 	}
-	actions, err := services.NewActions(services.ApplySchema(s.store))
+	serverActions, err := actions.New(actions.ApplySchema(s.store))
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 		return nil, err
 	}
 	pages, err := services.LoadPages(services.PageSources{Dir: c.Pages}, services.PageParts{
-		Tools: registry, Payloads: types, ServerActions: actions.Names(),
+		Tools: registry, Payloads: types, ServerActions: serverActions.Names(),
 		MakeHTTPTool:    func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
 		MakePayloadType: payloads.NewType,
 		PageTools:       mcpPageTools(c),
@@ -89,7 +91,7 @@ func build(ctx context.Context, c Config, with seams, watch *telemetry, log *slo
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := services.RunsOptions{
-		Store: s.store, Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: pages, Actions: actions,
+		Store: s.store, Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: pages, Actions: serverActions,
 		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
 			return payloads.NewFilter(types, actions)
 		},
@@ -124,7 +126,7 @@ func (s *service) routes(c Config, pages *services.Pages, watch *telemetry, log 
 		local = []string{c.Addr}
 	}
 	return api.New(api.Options{
-		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: services.NewResearch(s.store),
+		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: research.New(s.store),
 		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,

@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/actions"
 )
 
 // briefing is what one turn begins with: the work for the loop, the filter for
@@ -177,8 +178,8 @@ func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
 }
 
 // actionCall is the click of a request; the chat is 0 while there is none yet.
-func actionCall(req *schemas.ChatRequest, user schemas.User, conversationID int64) ActionCall {
-	return ActionCall{Action: req.ActionMetadata.ActionIdentifier, User: user, ConversationID: conversationID, Context: req.Context, Data: req.ActionMetadata.ActionData}
+func actionCall(req *schemas.ChatRequest, user schemas.User, conversationID int64) actions.Call {
+	return actions.Call{Action: req.ActionMetadata.ActionIdentifier, User: user, ConversationID: conversationID, Context: req.Context, Data: req.ActionMetadata.ActionData}
 }
 
 // act runs the server action that the user clicked, without a call of the model

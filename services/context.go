@@ -27,13 +27,21 @@ const (
 	contextTimeout     = 5 * time.Second
 )
 
+// researchReader reads what prompts show of the research data. An unknown id is
+// schemas.ErrNotFound.
+type researchReader interface {
+	Stream(ctx context.Context, id int64) (schemas.Stream, error)
+	// Report returns the report with its articles.
+	Report(ctx context.Context, id int64) (schemas.Report, error)
+}
+
 // contextBuilder loads what a page shows, from the open context object of the
 // request. What it cannot load is a note, never an error.
 type contextBuilder func(ctx context.Context, p *prompter, in *promptInput) loadedContext
 
 // onResearch is a builder that reads the research data; without them it loads
 // nothing.
-func onResearch(build func(ctx context.Context, research researchStore, page schemas.Object) loadedContext) contextBuilder {
+func onResearch(build func(ctx context.Context, research researchReader, page schemas.Object) loadedContext) contextBuilder {
 	return func(ctx context.Context, p *prompter, in *promptInput) loadedContext {
 		if p.research == nil {
 			return loadedContext{}
@@ -73,7 +81,7 @@ func (l *loadedContext) note(format string, args ...any) {
 
 // reportContext loads the report under report_id with its first articles, and
 // its stream; without a report the stream under stream_id.
-func reportContext(ctx context.Context, research researchStore, page schemas.Object) loadedContext {
+func reportContext(ctx context.Context, research researchReader, page schemas.Object) loadedContext {
 	id := page.Int("report_id")
 	if id == 0 {
 		var l loadedContext
@@ -101,7 +109,7 @@ func reportContext(ctx context.Context, research researchStore, page schemas.Obj
 }
 
 // streamContext loads the stream under stream_id with its schema.
-func streamContext(ctx context.Context, research researchStore, page schemas.Object) loadedContext {
+func streamContext(ctx context.Context, research researchReader, page schemas.Object) loadedContext {
 	var l loadedContext
 	id := page.Int("stream_id")
 	if id == 0 {
@@ -214,7 +222,7 @@ func openContext(page schemas.Object) string {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, "\n  %s: %s", plainJSON(text.Ellipsis(key, maxPromptName)), contextValue(page[key]))
+		fmt.Fprintf(&b, "\n  %s: %s", text.JSON(text.Ellipsis(key, maxPromptName)), contextValue(page[key]))
 	}
 	b.WriteString("\n}")
 	return b.String()
@@ -230,5 +238,5 @@ func contextValue(raw json.RawMessage) string {
 	if b.Len() <= maxContextValue {
 		return b.String()
 	}
-	return plainJSON(text.Ellipsis(b.String(), maxContextValue) + fmt.Sprintf(" (cut; %d bytes in all)", b.Len()))
+	return text.JSON(text.Ellipsis(b.String(), maxContextValue) + fmt.Sprintf(" (cut; %d bytes in all)", b.Len()))
 }

@@ -11,9 +11,9 @@ import (
 
 // What the black-box tests of pages, prompts, histories and actions see.
 type (
-	ResearchStore = researchStore
-	HistoryStore  = historyStore
-	HistoryInput  = historyInput
+	ResearchReader = researchReader
+	HistoryStore   = historyStore
+	HistoryInput   = historyInput
 )
 
 const MaxHistoryMessages = maxHistoryMessages
@@ -25,7 +25,7 @@ var (
 
 func (p *Pages) Words(name string, user schemas.User) turn.Words { return p.words(name, user) }
 
-func BuildPrompt(ctx context.Context, research ResearchStore, o PromptOptions, offer Offer, page schemas.Object, payloads []schemas.CustomPayload) string {
+func BuildPrompt(ctx context.Context, research ResearchReader, o PromptOptions, offer Offer, page schemas.Object, payloads []schemas.CustomPayload) string {
 	text, _ := newPrompter(research, o).build(ctx, promptInput{Offer: offer, Context: page, Payloads: payloads})
 	return text
 }

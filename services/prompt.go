@@ -44,7 +44,7 @@ type PromptOptions struct {
 
 // prompter builds system prompts. It is safe for concurrent use.
 type prompter struct {
-	research  researchStore
+	research  researchReader
 	documents documentReader // nil is no documents
 	PromptOptions
 }
@@ -62,7 +62,7 @@ type promptInput struct {
 
 // newPrompter returns a prompter that loads page data from research; nil is no
 // research data.
-func newPrompter(research researchStore, o PromptOptions) *prompter {
+func newPrompter(research researchReader, o PromptOptions) *prompter {
 	if o.Now == nil {
 		o.Now = time.Now
 	}

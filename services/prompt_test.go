@@ -26,11 +26,10 @@ var errDatabase = errors.New("dial tcp 10.0.0.1: refused")
 
 // research is the research data of a test. Calls are counted.
 type research struct {
-	services.ResearchStore
+	services.ResearchReader
 	streams map[int64]schemas.Stream
 	reports map[int64]schemas.Report
 	err     error
-	updates int
 }
 
 func (r *research) Stream(_ context.Context, id int64) (schemas.Stream, error) {
@@ -53,19 +52,6 @@ func (r *research) Report(_ context.Context, id int64) (schemas.Report, error) {
 		return report, schemas.ErrNotFound
 	}
 	return report, nil
-}
-
-func (r *research) UpdateStream(_ context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error) {
-	s, err := r.Stream(context.Background(), id)
-	if err != nil {
-		return s, err
-	}
-	if err := change(&s); err != nil {
-		return schemas.Stream{}, err
-	}
-	r.updates++
-	r.streams[id] = s
-	return s, nil
 }
 
 func testResearch() *research {

@@ -83,14 +83,3 @@ func shortJSON(raw json.RawMessage, limit int) string {
 	}
 	return text.Line(b.String(), limit)
 }
-
-// plainJSON is v as JSON on one line, with < > & as they are.
-func plainJSON(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return "null"
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}

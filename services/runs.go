@@ -19,6 +19,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/usage"
@@ -107,7 +108,7 @@ type runsStore interface {
 // must be set; the zero value of the others is their default.
 type RunsOptions struct {
 	Store    runsStore
-	Research researchStore
+	Research researchReader
 	// Documents is what prompts show of documents; nil shows nothing.
 	Documents documentReader
 	// Drafts is where blocks are written while the model writes; nil shows
@@ -115,7 +116,7 @@ type RunsOptions struct {
 	Drafts  *documents.Documents
 	Agent   Agent
 	Pages   *Pages
-	Actions *Actions
+	Actions *actions.Actions
 	Prompt  PromptOptions
 	History HistoryOptions
 	// NewFilter returns a filter for one run.

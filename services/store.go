@@ -82,18 +82,3 @@ type chatStore interface {
 	Summary(ctx context.Context, owner string, id int64) (record.Summary, error)
 	SetSummary(ctx context.Context, owner string, id int64, s record.Summary) error
 }
-
-// researchStore reads and changes the research data; everybody may read it.
-type researchStore interface {
-	Streams(ctx context.Context) ([]schemas.Stream, error)
-	Stream(ctx context.Context, id int64) (schemas.Stream, error)
-	// UpdateStream applies change to the stream in one transaction.
-	UpdateStream(ctx context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error)
-	// Reports are newest first; streamID 0 is all streams.
-	Reports(ctx context.Context, streamID int64) ([]schemas.Report, error)
-	// Report returns the report with its articles.
-	Report(ctx context.Context, id int64) (schemas.Report, error)
-	// SearchArticles searches title, abstract and authors; streamID or
-	// reportID 0 do not narrow. Best matches first.
-	SearchArticles(ctx context.Context, query string, streamID, reportID int64, limit int) ([]schemas.Article, error)
-}

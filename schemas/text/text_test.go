@@ -73,3 +73,12 @@ func TestDecodeKeepsWholeNumbers(t *testing.T) {
 		t.Error("a second value is accepted")
 	}
 }
+
+func TestJSON(t *testing.T) {
+	if got, want := text.JSON(map[string]any{"b": "<&>\n", "a": nil}), `{"a":null,"b":"<&>\n"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := text.JSON(func() {}); got != "null" {
+		t.Errorf("a function is %s, want null", got)
+	}
+}

@@ -1,4 +1,4 @@
-package services_test
+package actions_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/actions"
 )
 
 var (
@@ -19,9 +19,55 @@ var (
 	admin = schemas.User{ID: "root", Roles: []string{"admin"}}
 )
 
-func bundledActions(t *testing.T, r *research) *services.Actions {
+// storedStreams is a store of streams. Updates are counted.
+type storedStreams struct {
+	byID    map[int64]schemas.Stream
+	updates int
+}
+
+func (r *storedStreams) Stream(_ context.Context, id int64) (schemas.Stream, error) {
+	s, ok := r.byID[id]
+	if !ok {
+		return s, schemas.ErrNotFound
+	}
+	return s, nil
+}
+
+func (r *storedStreams) UpdateStream(_ context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error) {
+	s, err := r.Stream(context.Background(), id)
+	if err != nil {
+		return s, err
+	}
+	if err := change(&s); err != nil {
+		return schemas.Stream{}, err
+	}
+	r.updates++
+	r.byID[id] = s
+	return s, nil
+}
+
+func testStreams() *storedStreams {
+	return &storedStreams{byID: map[int64]schemas.Stream{
+		1: {
+			StreamID: 1, Name: "Gene editing", Owner: "alice",
+			Schema: json.RawMessage("{\n \"topics\": {\"include\": [\"CRISPR\", \"<base> & prime\"]}, \"filters\": [{\"year\": 2020}], \"n\": 12345678901234567890\n}"),
+		},
+		2: {StreamID: 2, Name: "Bundled", Schema: json.RawMessage(`{}`)},
+	}}
+}
+
+// checkInvalid fails unless err is a 422 about the part under pointer.
+func checkInvalid(t *testing.T, err error, pointer string) {
 	t.Helper()
-	a, err := services.NewActions(services.ApplySchema(r))
+	e, ok := errors.AsType[*schemas.Error](err)
+	if !ok || e.Code != schemas.CodeInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer {
+		t.Errorf("got %+v, want an error of code invalid about %s", err, pointer)
+	}
+}
+
+func bundledActions(t *testing.T, r *storedStreams) *actions.Actions {
+	t.Helper()
+	a, err := actions.New(actions.ApplySchema(r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +94,11 @@ func TestApplySchema(t *testing.T) {
 		{"nothing new", `{"n": 12345678901234567890}`, before, "The schema of the stream “Gene editing” already had these values; nothing changed."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := testResearch()
-			s := r.streams[1]
+			r := testStreams()
+			s := r.byID[1]
 			s.Schema = json.RawMessage(before)
-			r.streams[1] = s
-			call := services.ActionCall{Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
+			r.byID[1] = s
+			call := actions.Call{Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
 			a := bundledActions(t, r)
 			if err := a.Allow(t.Context(), call); err != nil {
 				t.Fatal(err)
@@ -64,10 +110,10 @@ func TestApplySchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(services.ActionOutcome{Text: tc.text}, got); diff != "" {
+			if diff := cmp.Diff(actions.Outcome{Text: tc.text}, got); diff != "" {
 				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.want, string(r.streams[1].Schema)); diff != "" {
+			if diff := cmp.Diff(tc.want, string(r.byID[1].Schema)); diff != "" {
 				t.Errorf("schema (-want +got):\n%s", diff)
 			}
 		})
@@ -90,8 +136,8 @@ func TestApplySchemaIsForTheOwner(t *testing.T) {
 		{"unknown", admin, "3", schemas.ErrNotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := testResearch()
-			call := services.ActionCall{Action: "apply_schema", User: tc.user, Data: json.RawMessage(`{"stream_id": ` + tc.stream + `, "changes": {"x": 1}}`)}
+			r := testStreams()
+			call := actions.Call{Action: "apply_schema", User: tc.user, Data: json.RawMessage(`{"stream_id": ` + tc.stream + `, "changes": {"x": 1}}`)}
 			a := bundledActions(t, r)
 			if err := a.Allow(t.Context(), call); !errors.Is(err, tc.want) {
 				t.Errorf("Allow: got %v, want %v", err, tc.want)
@@ -132,10 +178,10 @@ func TestWrongClicks(t *testing.T) {
 		{"deep path", "apply_schema", `{"stream_id": 1, "changes": {"` + strings.Repeat("a.", 32) + `a": 1}}`, data + "/changes/" + strings.Repeat("a.", 32) + "a"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := testResearch()
+			r := testStreams()
 			a := bundledActions(t, r)
 			checkInvalid(t, a.Check(tc.action, json.RawMessage(tc.data)), tc.pointer)
-			_, err := a.Run(t.Context(), services.ActionCall{Action: tc.action, Data: json.RawMessage(tc.data), User: admin})
+			_, err := a.Run(t.Context(), actions.Call{Action: tc.action, Data: json.RawMessage(tc.data), User: admin})
 			checkInvalid(t, err, tc.pointer)
 		})
 	}
@@ -149,8 +195,8 @@ func TestWrongClicks(t *testing.T) {
 		{"deep value", `{"a": ` + deep + `}`, "a"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := testResearch()
-			call := services.ActionCall{Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
+			r := testStreams()
+			call := actions.Call{Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
 			a := bundledActions(t, r)
 			checkInvalid(t, a.Allow(t.Context(), call), data+"/changes/"+tc.path)
 			_, err := a.Run(t.Context(), call)
@@ -163,32 +209,32 @@ func TestWrongClicks(t *testing.T) {
 }
 
 func TestSchemaStaysBounded(t *testing.T) {
-	r := testResearch()
+	r := testStreams()
 	a := bundledActions(t, r)
 	raw, err := json.Marshal(map[string]any{"stream_id": 1, "changes": map[string]string{"a": strings.Repeat("x", 200<<10)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Run(t.Context(), services.ActionCall{Action: "apply_schema", User: owner, Data: raw}); err != nil {
+	if _, err := a.Run(t.Context(), actions.Call{Action: "apply_schema", User: owner, Data: raw}); err != nil {
 		t.Fatal(err)
 	}
 	raw = []byte(strings.Replace(string(raw), `"a"`, `"b"`, 1))
-	_, err = a.Run(t.Context(), services.ActionCall{Action: "apply_schema", User: owner, Data: raw})
+	_, err = a.Run(t.Context(), actions.Call{Action: "apply_schema", User: owner, Data: raw})
 	checkInvalid(t, err, "/action_metadata/action_data/changes")
 }
 
 func TestNewActionsRefusesMistakes(t *testing.T) {
-	handle := func(context.Context, services.ActionCall) (services.ActionOutcome, error) {
-		return services.ActionOutcome{}, nil
+	handle := func(context.Context, actions.Call) (actions.Outcome, error) {
+		return actions.Outcome{}, nil
 	}
 	object := json.RawMessage(`{"type":"object"}`)
-	_, err := services.NewActions(
-		services.Action{Name: "fine", Schema: object, Handle: handle},
-		services.Action{Name: "fine", Schema: object, Handle: handle},
-		services.Action{Name: "No Name", Schema: object, Handle: handle},
-		services.Action{Name: "idle", Schema: object},
-		services.Action{Name: "list", Schema: json.RawMessage(`{"type":"array"}`), Handle: handle},
-		services.Action{Name: "broken", Schema: json.RawMessage(`{`), Handle: handle},
+	_, err := actions.New(
+		actions.Action{Name: "fine", Schema: object, Handle: handle},
+		actions.Action{Name: "fine", Schema: object, Handle: handle},
+		actions.Action{Name: "No Name", Schema: object, Handle: handle},
+		actions.Action{Name: "idle", Schema: object},
+		actions.Action{Name: "list", Schema: json.RawMessage(`{"type":"array"}`), Handle: handle},
+		actions.Action{Name: "broken", Schema: json.RawMessage(`{`), Handle: handle},
 	)
 	if err == nil {
 		t.Fatal("mistakes were accepted")
@@ -201,7 +247,7 @@ func TestNewActionsRefusesMistakes(t *testing.T) {
 }
 
 func TestActionsByName(t *testing.T) {
-	a := bundledActions(t, testResearch())
+	a := bundledActions(t, testStreams())
 	if diff := cmp.Diff([]string{"apply_schema"}, a.Names()); diff != "" || !a.Has("apply_schema") || a.Has("close_chat") {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

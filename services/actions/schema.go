@@ -1,4 +1,4 @@
-package services
+package actions
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/services/research"
 )
 
 // Limits of apply_schema.
@@ -35,12 +36,20 @@ type schemaChange struct {
 	Changes  map[string]json.RawMessage `json:"changes"`
 }
 
+// Streams is the store of the streams whose schemas are written. An unknown id is
+// schemas.ErrNotFound.
+type Streams interface {
+	Stream(ctx context.Context, id int64) (schemas.Stream, error)
+	// UpdateStream applies change to the stream in one transaction.
+	UpdateStream(ctx context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error)
+}
+
 // ApplySchema is the bundled action apply_schema: it writes values into a
-// stream's schema by dotted path. A path that does not exist is made; a number
+// stream's schema by dotted path. A path that does not exist is created; a number
 // in a path is an index where the schema has a list, at most the list's length.
-// The stream's owner and admins may do it; for others, as for an unknown
-// stream, there is nothing under the id.
-func ApplySchema(research researchStore) Action {
+// Only the stream's owner and admins may do it. For others, as for an unknown
+// stream, the error is schemas.ErrNotFound.
+func ApplySchema(streams Streams) Action {
 	return Action{
 		Name: "apply_schema",
 		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["stream_id","changes"],"properties":{` +
@@ -50,32 +59,32 @@ func ApplySchema(research researchStore) Action {
 			_, err := readSchemaChange(data)
 			return err
 		},
-		Allow: func(ctx context.Context, call ActionCall) error {
+		Allow: func(ctx context.Context, call Call) error {
 			c, err := readSchemaChange(call.Data)
 			if err != nil {
 				return err
 			}
-			stream, err := research.Stream(ctx, c.StreamID)
+			stream, err := streams.Stream(ctx, c.StreamID)
 			if err != nil {
 				return err
 			}
 			_, err = c.apply(call.User, &stream)
 			return err
 		},
-		Handle: func(ctx context.Context, call ActionCall) (ActionOutcome, error) {
+		Handle: func(ctx context.Context, call Call) (Outcome, error) {
 			c, err := readSchemaChange(call.Data)
 			if err != nil {
-				return ActionOutcome{}, err
+				return Outcome{}, err
 			}
 			var lines []string
-			stream, err := research.UpdateStream(ctx, c.StreamID, func(s *schemas.Stream) error {
+			stream, err := streams.UpdateStream(ctx, c.StreamID, func(s *schemas.Stream) error {
 				lines, err = c.apply(call.User, s)
 				return err
 			})
 			if err != nil {
-				return ActionOutcome{}, err
+				return Outcome{}, err
 			}
-			return ActionOutcome{Text: appliedText(&stream, lines)}, nil
+			return Outcome{Text: appliedText(&stream, lines)}, nil
 		},
 	}
 }
@@ -84,7 +93,7 @@ func ApplySchema(research researchStore) Action {
 func readSchemaChange(data json.RawMessage) (schemaChange, error) {
 	var c schemaChange
 	if err := json.Unmarshal(data, &c); err != nil {
-		return c, wrongAction(actionDataPointer, "must have stream_id and changes")
+		return c, invalid(dataPointer, "must have stream_id and changes")
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.Changes)) {
 		if why := wrongPath(path); why != "" {
@@ -113,20 +122,20 @@ func wrongPath(path string) string {
 }
 
 func wrongChange(path, detail string) error {
-	escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(text.Line(path, maxPromptName))
-	return wrongAction(actionDataPointer+"/changes/"+escaped, detail)
+	escaped := strings.NewReplacer("~", "~0", "/", "~1").Replace(text.Line(path, maxQuoted))
+	return invalid(dataPointer+"/changes/"+escaped, detail)
 }
 
 // apply writes the changes into the stream's schema, in the order of their
-// paths, and returns a line about each value that is new.
+// paths, and returns a line about each changed value.
 func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, error) {
-	if !user.Admin() && (s.Owner == "" || s.Owner != user.ID) {
+	if !research.MayWrite(user, s) {
 		return nil, schemas.ErrNotFound
 	}
 	root := map[string]any{}
 	if len(s.Schema) > 0 && string(s.Schema) != "null" {
 		if err := decodeExact(s.Schema, &root); err != nil {
-			return nil, wrongAction(actionDataPointer, "the stream's schema is no object; write it whole first")
+			return nil, invalid(dataPointer, "the stream's schema is no object; write it whole first")
 		}
 	}
 	var lines []string
@@ -146,9 +155,9 @@ func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, er
 			lines = append(lines, line)
 		}
 	}
-	raw := []byte(plainJSON(root))
+	raw := []byte(text.JSON(root))
 	if len(raw) > maxSchemaBytes {
-		return nil, wrongAction(actionDataPointer+"/changes", fmt.Sprintf("the schema would have more than %d bytes", maxSchemaBytes))
+		return nil, invalid(dataPointer+"/changes", fmt.Sprintf("the schema would have more than %d bytes", maxSchemaBytes))
 	}
 	if len(lines) > 0 {
 		s.Schema = raw
@@ -156,7 +165,7 @@ func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, er
 	return lines, nil
 }
 
-// decodeExact is json.Unmarshal that keeps numbers as they are written.
+// decodeExact is json.Unmarshal that keeps numbers as written.
 func decodeExact(raw []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -188,11 +197,12 @@ func checkValue(v any, depth int) error {
 	return nil
 }
 
-// absent stands for no value.
+// absent is the value of a path that does not exist.
 type absent struct{}
 
-// setPath writes value under keys and returns what was there. What is missing
-// on the way is made; what is in the way, such as a text, is an error.
+// setPath writes value under keys and returns the value before it. Missing
+// objects on the path are created; a value that is neither an object nor a list
+// is an error.
 func setPath(root map[string]any, keys []string, value any) (was any, err error) {
 	key, rest := keys[0], keys[1:]
 	old, ok := root[key]
@@ -211,7 +221,7 @@ func setPath(root map[string]any, keys []string, value any) (was any, err error)
 	return was, nil
 }
 
-// setInside writes into an object or a list, and returns it, for a list may
+// setInside writes into an object or a list and returns it, because a list may
 // grow.
 func setInside(in any, keys []string, value any) (out, was any, err error) {
 	switch in := in.(type) {
@@ -225,7 +235,7 @@ func setInside(in any, keys []string, value any) (out, was any, err error) {
 	case []any:
 		i, err := strconv.Atoi(keys[0])
 		if err != nil || i < 0 || i > len(in) || strconv.Itoa(i) != keys[0] {
-			return nil, nil, fmt.Errorf("%q is no place in a list of %d", text.Line(keys[0], maxPromptName), len(in))
+			return nil, nil, fmt.Errorf("%q is no place in a list of %d", text.Line(keys[0], maxQuoted), len(in))
 		}
 		was = absent{}
 		if i == len(in) {
@@ -248,12 +258,12 @@ func setInside(in any, keys []string, value any) (out, was any, err error) {
 	}
 }
 
-// changeLine says what became of a value; "" when it is as it was.
+// changeLine describes the change of a value; "" if it is unchanged.
 func changeLine(path string, was, value any) string {
 	shown := func(v any) string {
-		return "`" + strings.ReplaceAll(text.Ellipsis(plainJSON(v), maxSchemaShown), "`", "'") + "`"
+		return "`" + strings.ReplaceAll(text.Ellipsis(text.JSON(v), maxSchemaShown), "`", "'") + "`"
 	}
-	name := "`" + strings.ReplaceAll(text.Line(path, maxPromptName), "`", "'") + "`"
+	name := "`" + strings.ReplaceAll(text.Line(path, maxQuoted), "`", "'") + "`"
 	if _, none := was.(absent); none {
 		return fmt.Sprintf("- %s is %s (new)", name, shown(value))
 	}
@@ -264,7 +274,7 @@ func changeLine(path string, was, value any) string {
 }
 
 func appliedText(s *schemas.Stream, lines []string) string {
-	name := text.Line(s.Name, maxPromptName)
+	name := text.Line(s.Name, maxQuoted)
 	if len(lines) == 0 {
 		return fmt.Sprintf("The schema of the stream “%s” already had these values; nothing changed.", name)
 	}
