@@ -4,7 +4,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=development
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$VERSION" -o /out/chattray . \
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$VERSION" -o /out/chattray . \
  && mkdir /out/data /out/tmp
 
 # Nothing but the program, certificates, and two folders it may write to.

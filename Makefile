@@ -22,7 +22,7 @@ run:
 	go run .
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/chattray .
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
 
 test: setup test-go test-postgres mcp-everything contract-clients web-test
 
@@ -35,12 +35,12 @@ test-go:
 
 test-postgres:
 	.ci/with-postgres go test $(RACE) -shuffle=on -count=1 -timeout 10m $(POSTGRES_TESTS)
-	.ci/with-postgres go test -count=1 -timeout 10m -run 'TestKilled|Outage|TestStop|TestResume|GoesAway|TestTranscripts|TestPooled|TestMigrateAtOnce|TestReadsOf' .
+	.ci/with-postgres go test -count=1 -timeout 10m -run 'TestKilled|Outage|TestStop|TestResume|GoesAway|TestTranscripts|TestPooled|TestMigrateAtOnce|TestReadsOf' ./app
 
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything:
 	cd tools/mcp/everything && npm ci --ignore-scripts
-	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything . ./tools/mcp
+	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything ./app ./tools/mcp
 
 # What others generate from the contract: a Go client here, the types of TypeScript in web-check.
 contract-clients:
@@ -100,7 +100,7 @@ bench:
 
 # What readers that do not read, and large answers, cost in memory.
 bench-memory:
-	go test -tags memory -run '^$$' -bench Memory -benchtime 1x -timeout 20m .
+	go test -tags memory -run '^$$' -bench Memory -benchtime 1x -timeout 20m ./app
 
 clean:
 	rm -rf bin

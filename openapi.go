@@ -1,16 +1,8 @@
 package main
 
-import (
-	_ "embed" // the contract
-	"io"
-)
+import _ "embed" // the contract
 
-// contract is openapi.yaml, as it is served and printed.
+// contract is openapi.yaml, as it is printed.
 //
 //go:embed openapi.yaml
 var contract []byte
-
-func printOpenAPI(w io.Writer) error {
-	_, err := w.Write(contract)
-	return err
-}

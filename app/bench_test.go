@@ -1,0 +1,125 @@
+package app
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// benchService is the whole service over a model that says n tokens, database
+// and log on.
+func benchService(b *testing.B, n int) *service {
+	b.Helper()
+	up := upstream.NewMemory()
+	b.Cleanup(up.Close)
+	return serviceOver(b, up, "token ", n, LimitConfig{})
+}
+
+// serviceOver is the service over a model that says a piece of text n times.
+func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits LimitConfig) *service {
+	b.Helper()
+	chunk := "data: " + upstream.Chunk(`{"content":"`+piece+`"}`, "null") + "\n\n"
+	// As many chunks as fit into one write of a server that does not wait.
+	body := strings.Repeat(chunk, n)
+	up.On(upstream.Any, upstream.Open(upstream.Split(body, 4096), upstream.Finish("stop"), upstream.Done()))
+	watch, err := newTelemetry(b.Context(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	config := Config{
+		DatabaseURL: "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), OpenAI: OpenAIConfig{BaseURL: up.URL(), APIKey: "key"},
+		Model: "m", Models: []ModelConfig{{Name: "m"}}, MaxTokens: 4096, MaxIterations: 5, Limits: limits,
+	}
+	s, err := build(b.Context(), config, Options{Models: up.Transport()}, watch, slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		s.runs.Shutdown(b.Context())
+		if err := s.store.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return s
+}
+
+// counter is a client that reads everything.
+type counter struct {
+	header http.Header
+	tokens int
+}
+
+func (c *counter) Header() http.Header { return c.header }
+func (c *counter) WriteHeader(int)     {}
+func (c *counter) Flush()              {}
+func (c *counter) Write(p []byte) (int, error) {
+	c.tokens += strings.Count(string(p), "token ")
+	return len(p), nil
+}
+
+// BenchmarkHotPath is a token's way from the upstream's line over the event and
+// the log to the frame that is written; ns/op and allocs/op are per token, all
+// of the run's own cost included. The dialect messages may cost 1.3 times what
+// chat does.
+func BenchmarkHotPath(b *testing.B) {
+	for _, dialect := range []string{"chat", "messages"} {
+		b.Run(dialect, func(b *testing.B) { hotPath(b, dialect) })
+	}
+}
+
+func hotPath(b *testing.B, dialect string) {
+	s := benchService(b, b.N)
+	request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "http://localhost/api/chat/stream?dialect="+dialect, strings.NewReader(`{"message":"go"}`))
+	request.Host = "localhost"
+	request.Header.Set("Content-Type", "application/json")
+	client := &counter{header: http.Header{}}
+	b.ReportAllocs()
+	b.ResetTimer()
+	s.handler.ServeHTTP(client, request)
+	b.StopTimer()
+	if client.tokens < b.N {
+		b.Fatalf("got %d tokens, want %d", client.tokens, b.N)
+	}
+}
+
+// BenchmarkReplay reads a stored run of 2,000 events from the start, as a reader
+// who comes after its end does.
+func BenchmarkReplay(b *testing.B) {
+	const tokens = 2000
+	s := benchService(b, tokens)
+	user := schemas.User{ID: "local|dev"}
+	run, err := s.runs.Start(b.Context(), user, &schemas.ChatRequest{Message: "go"}, record.StartOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	request := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/api/chat/runs/"+run.RunID+"/stream", nil)
+	request.Host = "localhost"
+	read := func() (n int) {
+		client := &counter{header: http.Header{}}
+		s.handler.ServeHTTP(client, request)
+		return client.tokens
+	}
+	for len(s.runs.Live(user, run.ChatID)) > 0 { // to the end; from then on it is read from the store
+		read()
+	}
+	want := read()
+	if want < tokens {
+		b.Fatalf("read %d tokens, want %d", want, tokens)
+	}
+	runtime.GC()
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := read(); got != want {
+			b.Fatalf("read %d tokens, want %d", got, want)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/tokens, "µs/event")
+}

@@ -1,0 +1,213 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+)
+
+// program is what the commands share.
+type program struct {
+	Program
+	configFile string
+}
+
+// The bounds of the commands.
+const (
+	healthcheckTimeout = 3 * time.Second
+	defaultTokenTTL    = time.Hour
+	maxTokenTTL        = 366 * 24 * time.Hour
+)
+
+// newRoot returns the command chattray with all its commands (design: Running
+// it, Commands).
+func newRoot(p *program) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "chattray",
+		Short: "The service behind a chat tray",
+		Long: `chattray answers the chat tray of a web application: it takes a message and
+the page's context, runs a bounded agent loop with tools, and streams typed
+events. With nothing configured it serves a demo on http://127.0.0.1:8080.
+
+Every setting is a flag, an environment variable and a key of the file given
+with --config; "chattray help settings" lists them all.`,
+		Example: `  chattray
+  chattray --config chattray.yaml
+  OPENAI_API_KEY=… chattray --model gpt-4.1-mini`,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          p.with(p.serve),
+	}
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stdout)
+	flags := root.PersistentFlags()
+	flags.StringVar(&p.configFile, "config", "", "settings file (YAML)")
+	addFlags(flags)
+	flags.SortFlags = false
+
+	root.AddCommand(
+		&cobra.Command{Use: "serve", Short: "Serve the chat (the default)", Args: cobra.NoArgs, RunE: p.with(p.serve)},
+		p.migrateCommand(),
+		&cobra.Command{
+			Use: "import FILE", Short: "Load streams, reports and articles from JSON lines",
+			Args: cobra.ExactArgs(1), RunE: p.with(importFile),
+		},
+		p.configCommand(),
+		p.mcpCommand(),
+		p.tokenCommand(),
+		&cobra.Command{
+			Use: "openapi", Short: "Print the contract of the API", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				_, err := p.Stdout.Write(p.Contract)
+				return err
+			},
+		},
+		&cobra.Command{Use: "healthcheck", Short: "Ask the running service whether it is alive", Args: cobra.NoArgs, RunE: p.with(healthcheck)},
+		&cobra.Command{
+			Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				_, err := fmt.Fprintln(p.Stdout, "chattray", version())
+				return err
+			},
+		},
+		&cobra.Command{Use: "settings", Short: "Every setting with its flag, variable and default", Long: settingsHelp()},
+	)
+	return root
+}
+
+// action is what a command does with the settings.
+type action func(ctx context.Context, c Config, args []string, stdout io.Writer) error
+
+// with reads the settings for an action; wrong ones stop it.
+func (p *program) with(do action) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		config, _, err := loadConfig(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), config, args, p.Stdout)
+	}
+}
+
+func (p *program) migrateCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database up to date, or show where it is"}
+	cmd.AddCommand(
+		&cobra.Command{Use: "up", Short: "Apply what is missing (serve does it too)", Args: cobra.NoArgs, RunE: p.with(migrateUp)},
+		&cobra.Command{Use: "status", Short: "List the migrations", Args: cobra.NoArgs, RunE: p.with(migrateStatus)},
+	)
+	return cmd
+}
+
+func (p *program) configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Print or check the settings"}
+	load := func(cmd *cobra.Command) ([]origin, error) {
+		_, origins, err := loadConfig(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
+		return origins, err
+	}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "print", Short: "Print every setting with where it comes from, secrets masked", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				origins, wrong := load(cmd)
+				return errors.Join(printConfig(p.Stdout, origins), wrong)
+			},
+		},
+		&cobra.Command{
+			Use: "check", Short: "Say everything that is wrong with the settings", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				if _, err := load(cmd); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(p.Stdout, "the settings are good")
+				return err
+			},
+		},
+	)
+	return cmd
+}
+
+func (p *program) tokenCommand() *cobra.Command {
+	var user string
+	var roles []string
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use: "token --user NAME", Short: "Print a token signed with auth.jwt_secret, for development", Args: cobra.NoArgs,
+		RunE: p.with(func(_ context.Context, c Config, _ []string, stdout io.Writer) error {
+			if c.Auth.JWTSecret == "" {
+				return errors.New("auth.jwt_secret is not set, so no token would be accepted")
+			}
+			if ttl <= 0 || ttl > maxTokenTTL {
+				return fmt.Errorf("--ttl must be more than 0 and at most %s", maxTokenTTL)
+			}
+			now := time.Now()
+			token, err := api.SignToken(c.Auth.JWTSecret, c.Auth.Audience, schemas.User{Name: user, Roles: roles}, now, now.Add(ttl))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(stdout, token)
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&user, "user", "", "name of the user")
+	cmd.Flags().StringSliceVar(&roles, "role", nil, "role of the user, such as admin; may be repeated")
+	cmd.Flags().DurationVar(&ttl, "ttl", defaultTokenTTL, "how long the token is good")
+	if err := cmd.MarkFlagRequired("user"); err != nil {
+		panic(err) // the flag is declared above
+	}
+	return cmd
+}
+
+// healthcheck asks the service on the configured address, from this machine.
+func healthcheck(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+	host, port, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", http.NoBody)
+	if err != nil {
+		return err
+	}
+	answer, err := new(http.Transport).RoundTrip(request) // no proxy, no redirects
+	if err != nil {
+		return err
+	}
+	if err := answer.Body.Close(); err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the service answers %s", answer.Status)
+	}
+	_, err = fmt.Fprintln(stdout, "healthy")
+	return err
+}
+
+// release is set by the build.
+var release = "development"
+
+// version names the release, and the commit where the build knows it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return release + " (" + s.Value + ")"
+			}
+		}
+	}
+	return release
+}

@@ -1,0 +1,378 @@
+package app
+
+import (
+	"bytes"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/pflag"
+
+	"github.com/chattray/chattray/agents/demo"
+)
+
+// sources are what a test says of the settings.
+type sources struct {
+	flags   []string
+	environ []string
+	// file is the text of the settings file; empty for none.
+	file string
+}
+
+func (s sources) load(t *testing.T) (Config, []origin, error) {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	addFlags(flags)
+	if err := flags.Parse(s.flags); err != nil {
+		t.Fatal(err)
+	}
+	path := ""
+	if s.file != "" {
+		path = tempFile(t, "chattray.yaml", s.file)
+	}
+	return loadConfig(flags, s.environ, path)
+}
+
+func tempFile(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func defaults() Config {
+	return Config{
+		Addr: "127.0.0.1:8080", DatabaseURL: "sqlite:data/chattray.db",
+		Model: "gpt-4.1-mini", Models: []ModelConfig{{Name: "gpt-4.1-mini"}},
+		MaxTokens: 4096, MaxIterations: 5, Diagnostics: "admin",
+		PubMed:    PubMedConfig{BaseURL: "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"},
+		KeepAlive: 15 * time.Second, DisconnectGrace: 5 * time.Second, Drain: 30 * time.Second,
+		Timeouts: TimeoutConfig{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Second},
+		Limits: LimitConfig{
+			Body: 1 << 20, LargeBody: 8 << 20, Message: 100_000, ToolOutput: 16_000,
+			RunsPerUser: 8, StreamsPerUser: 32, ReplaysPerUser: 16, Replays: 1024, ReplayCache: 32 << 20, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20, StoragePerUser: 1 << 30,
+		},
+		History:  HistoryConfig{Budget: 24_000, Compact: true},
+		LogLevel: slog.LevelInfo, LogFormat: "auto", ApproveAfterUntrusted: "effects",
+	}
+}
+
+func TestSettings(t *testing.T) {
+	key := tempFile(t, "key", "  from-a-file\n")
+	tests := []struct {
+		name string
+		sources
+		want func(*Config)
+	}{
+		{"nothing configured", sources{}, func(*Config) {}},
+		{
+			"flag before environment before file",
+			sources{
+				flags:   []string{"--model=flag"},
+				environ: []string{"CHATTRAY_MODEL=env", "CHATTRAY_MAX_TOKENS=2"},
+				file:    "model: file\nmax_tokens: 1\nmax_iterations: 7\n",
+			},
+			func(c *Config) {
+				c.Model, c.Models, c.MaxTokens, c.MaxIterations = "flag", []ModelConfig{{Name: "flag"}}, 2, 7
+			},
+		},
+		{
+			"own variable before the common one",
+			sources{environ: []string{"OPENAI_API_KEY=common", "CHATTRAY_OPENAI_API_KEY=own", "OPENAI_BASE_URL=http://a/v1"}},
+			func(c *Config) { c.OpenAI = OpenAIConfig{"http://a/v1", "own"} },
+		},
+		{
+			"an empty variable is not set",
+			sources{environ: []string{"CHATTRAY_MODEL=", "CHATTRAY_OPENAI_API_KEY=", "OPENAI_API_KEY=common"}},
+			func(c *Config) { c.OpenAI.APIKey = "common" },
+		},
+		{
+			"secret from a file, by variable",
+			sources{environ: []string{"CHATTRAY_JWT_SECRET_FILE=" + key}},
+			func(c *Config) { c.Auth.JWTSecret = "from-a-file" },
+		},
+		{
+			"secret from a file, by flag",
+			sources{flags: []string{"--auth-jwt-secret-file=" + key}},
+			func(c *Config) { c.Auth.JWTSecret = "from-a-file" },
+		},
+		{
+			"secret from a file, by key",
+			sources{file: "auth: {jwt_secret_file: " + key + "}"},
+			func(c *Config) { c.Auth.JWTSecret = "from-a-file" },
+		},
+		{
+			"lists",
+			sources{
+				environ: []string{"CHATTRAY_CORS_ORIGINS=https://a.example, http://b.example:81", "CHATTRAY_MODELS=m1,m2"},
+				file:    "fetch: {allow: [10.1.2.3/16, '::1/128']}",
+			},
+			func(c *Config) {
+				c.CORSOrigins = []string{"https://a.example", "http://b.example:81"}
+				c.FetchAllow = []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("::1/128")}
+				c.Model, c.Models = "m1", []ModelConfig{{Name: "m1"}, {Name: "m2"}}
+			},
+		},
+		{
+			"models as objects",
+			sources{file: "model: b\nmodels:\n  - a\n  - name: b\n    base_url: http://b/v1\n    api_key_file: " + key +
+				"\n    context_window: 8192\n    price: {input: 0.4, output: 1}\n"},
+			func(c *Config) {
+				c.Model = "b"
+				c.Models = []ModelConfig{{Name: "a"}, {"b", "http://b/v1", "from-a-file", 8192, PriceConfig{0.4, 1}, nil}}
+			},
+		},
+		{
+			"models that stand in",
+			sources{
+				environ: []string{"CHATTRAY_FALLBACK=b,a", "CHATTRAY_BUDGET_TOKENS=1000"},
+				file:    "models: [{name: a, price: {output: 1}}, {name: b, fallback: []}, {name: c, fallback: b}]\nlimits: {budget_usd: 0.5}",
+			},
+			func(c *Config) {
+				c.Model, c.Fallback = "a", []string{"b", "a"}
+				c.Models = []ModelConfig{{Name: "a", Price: PriceConfig{0, 1}}, {Name: "b"}, {Name: "c", Fallback: []string{"b"}}}
+				c.Limits.BudgetUSD, c.Limits.BudgetTokens = 0.5, 1000
+			},
+		},
+		{
+			"structures in the environment",
+			sources{environ: []string{`CHATTRAY_MODELS=[{"name":"a","api_key":"k"}]`, `CHATTRAY_SECRETS={"A.B":"x y","N":7}`}},
+			func(c *Config) {
+				c.Model, c.Models = "a", []ModelConfig{{Name: "a", APIKey: "k"}}
+				c.Secrets = map[string]string{"A.B": "x y", "N": "7"}
+			},
+		},
+		{
+			"sizes, times and switches",
+			sources{environ: []string{
+				"CHATTRAY_MAX_BODY=65536", "CHATTRAY_MAX_LARGE_BODY=2MB", "CHATTRAY_KEEPALIVE=1m30s", "CHATTRAY_MAX_RUNS_PER_USER=0",
+				"CHATTRAY_MAX_STREAMS_PER_USER=0", "CHATTRAY_REQUESTS_PER_MINUTE=0", "CHATTRAY_HISTORY_COMPACT=false", "CHATTRAY_LOG_LEVEL=warn",
+			}},
+			func(c *Config) {
+				c.Limits.Body, c.Limits.LargeBody, c.KeepAlive = 65536, 2_000_000, 90*time.Second
+				c.Limits.RunsPerUser, c.Limits.StreamsPerUser, c.Limits.RequestsPerMinute = 0, 0, 0
+				c.History.Compact, c.LogLevel = false, slog.LevelWarn
+			},
+		},
+		{
+			"empty sections and values", sources{file: "limits: {}\nhistory:\nmodel:\n"}, func(*Config) {},
+		},
+		{
+			"variables of a Kubernetes service", sources{environ: []string{
+				"CHATTRAY_PORT=tcp://10.0.0.1:80", "CHATTRAY_PORT_80_TCP=x", "CHATTRAY_SERVICE_HOST=10.0.0.1",
+			}}, func(*Config) {},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, _, err := tt.load(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := defaults()
+			tt.want(&want)
+			if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Prefix{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("settings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWrongSettingsAreAllReported(t *testing.T) {
+	s := sources{
+		flags: []string{"--temperature=3", "--max-tokens=0"},
+		environ: []string{
+			"CHATTRAY_COLOUR=x", "CHATTRAY_MAX_BODY=big", "CHATTRAY_KEEPALIVE=soon", "CHATTRAY_DIAGNOSTICS=all users",
+			"CHATTRAY_OPENAI_API_KEY=k", "CHATTRAY_OPENAI_API_KEY_FILE=k", "CHATTRAY_FETCH_ALLOW=10.0.0.1", "CHATTRAY_CORS_ORIGINS=example.com",
+			"CHATTRAY_MODEL_FILE=x", "CHATTRAY_HISTORY_COMPACT=maybe", "CHATTRAY_PAGES=/no/such/folder", "CHATTRAY_JWT_SECRET_FILE=/no/such/file",
+		},
+		file: "colour: red\nlimits: {bodys: 1}\nlog_level: [info]\naddr: 8080\nmodels: [{nam: x}]\ndatabase_url: mysql://me:hunter2@h/db\n" +
+			"pubmed: {base_url: 'ftp://me:hunter2@h'}\nmax_iterations: 21\nsecrets: [1]\nopenai: {base_url: 'me:hunter2'}",
+	}
+	_, _, err := s.load(t)
+	if err == nil {
+		t.Fatal("the settings were taken")
+	}
+	for _, want := range []string{
+		"unknown environment variable CHATTRAY_COLOUR", "unknown environment variable CHATTRAY_MODEL_FILE",
+		"unknown key colour", "unknown key limits.bodys",
+		"temperature: must be a number from 0 to 2 (flag --temperature)", "max_tokens: must be", "max_iterations: must be",
+		"limits.body: must be a size", "(environment CHATTRAY_MAX_BODY)", "keepalive: must be a time", "diagnostics: must be one of off, admin, all",
+		"openai.api_key: is set together with the file for it", `fetch.allow: "10.0.0.1" is not a CIDR`, `cors_origins: "example.com" is not an origin`,
+		"history.compact: must be true or false", "pages: must be a folder that exists", "auth.jwt_secret: open /no/such/file",
+		"log_level: must be a single value", "addr: must be host:port", "models: entry 1: nam: is not known",
+		"database_url: must be sqlite:PATH", "pubmed.base_url: must be a URL", "secrets: must be a map", "openai.base_url: must be a URL",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q", want)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Error("the error shows a password")
+	}
+	if t.Failed() {
+		t.Log(err)
+	}
+}
+
+func TestSettingsThatDoNotGoTogether(t *testing.T) {
+	tests := []struct {
+		name    string
+		environ []string
+		want    string // empty when they go together
+	}{
+		{"all addresses without authentication", []string{"CHATTRAY_ADDR=0.0.0.0:80"}, "no authentication is configured"},
+		{"no host without authentication", []string{"CHATTRAY_ADDR=:80"}, "no authentication is configured"},
+		{"a name without authentication", []string{"CHATTRAY_ADDR=tray.internal:80"}, "no authentication is configured"},
+		{"IPv6 without authentication", []string{"CHATTRAY_ADDR=[::]:80"}, "no authentication is configured"},
+		{"all addresses with a secret", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, ""},
+		{"all addresses with a secret that can be guessed", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=secret-of-31-bytes-for-thistest"}, "take 32 random bytes"},
+		{"a name with a secret that can be guessed", []string{"CHATTRAY_ADDR=tray.internal:80", "CHATTRAY_JWT_SECRET=s"}, "take 32 random bytes"},
+		{"a loopback address with a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, ""},
+		{"all addresses with an issuer", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_OIDC_ISSUER=https://id.example"}, ""},
+		{"all addresses with keys", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWKS_URL=https://id.example/keys"}, ""},
+		{"localhost", []string{"CHATTRAY_ADDR=localhost:80"}, ""},
+		{"another loopback address", []string{"CHATTRAY_ADDR=127.8.8.8:80"}, ""},
+		{"IPv6 loopback", []string{"CHATTRAY_ADDR=[::1]:80"}, ""},
+		{"secret and issuer", []string{"CHATTRAY_JWT_SECRET=s", "CHATTRAY_OIDC_ISSUER=https://id.example"}, "cannot be combined"},
+		{"audience alone", []string{"CHATTRAY_AUDIENCE=a"}, "has no effect"},
+		{"large body smaller than body", []string{"CHATTRAY_MAX_BODY=9MiB"}, "smaller than limits.body"},
+		{"model not in the list", []string{"CHATTRAY_MODEL=c", "CHATTRAY_MODELS=a,b"}, `"c" is not in models`},
+		{"a model twice", []string{"CHATTRAY_MODELS=a,a"}, "a is there twice"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := sources{environ: tt.environ}.load(t)
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("error is %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		environ []string
+		want    string // empty when there are none
+	}{
+		{"nothing set", nil, ""},
+		{"a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, "auth.jwt_secret is short"},
+		{"a good secret", []string{"CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, ""},
+		{"keys for every application", []string{"CHATTRAY_JWKS_URL=https://id.example/keys"}, "auth.audience is not set"},
+		{"an issuer for every application", []string{"CHATTRAY_OIDC_ISSUER=https://id.example"}, "auth.audience is not set"},
+		{"an issuer for this one", []string{"CHATTRAY_OIDC_ISSUER=https://id.example", "CHATTRAY_AUDIENCE=tray"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, _, err := sources{environ: tt.environ}.load(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(c.warnings(), "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConnectionLimit(t *testing.T) {
+	for _, tt := range []struct {
+		configured, descriptors, want int
+		refused                       string
+	}{
+		{0, 1024, 768, ""},
+		{0, 100, 36, ""},
+		{0, 64, 0, "raise the limit"},
+		{500, 1024, 500, ""},
+		{960, 1024, 960, ""},
+		{961, 1024, 0, "at most 960"},
+		{0, mostDescriptors, 786432, ""},
+	} {
+		got, err := connectionLimit(tt.configured, tt.descriptors)
+		if got != tt.want || (tt.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.refused) {
+			t.Errorf("%d connections with %d descriptors: got %d, %v, want %d, %q", tt.configured, tt.descriptors, got, err, tt.want, tt.refused)
+		}
+	}
+}
+
+func TestConfigDemo(t *testing.T) {
+	for _, tt := range []struct {
+		environ string
+		want    bool
+	}{
+		{"", true},
+		{"CHATTRAY_MODEL=m", true},
+		{"OPENAI_API_KEY=k", false},
+		{"CHATTRAY_OPENAI_BASE_URL=http://h/v1", false},
+		{`CHATTRAY_MODELS=[{"name":"a","base_url":"http://h/v1"}]`, false},
+	} {
+		c, _, err := sources{environ: []string{tt.environ}}.load(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Demo(); got != tt.want {
+			t.Errorf("with %q Demo() is %t, want %t", tt.environ, got, tt.want)
+		}
+		if got := defaultModel(c); (got == demo.Name) != tt.want || !tt.want && got != c.Model {
+			t.Errorf("with %q the default model is %q", tt.environ, got)
+		}
+	}
+}
+
+func TestPrintConfigMasksSecrets(t *testing.T) {
+	secret := "hunter2"
+	s := sources{
+		environ: []string{
+			"CHATTRAY_DATABASE_URL=postgres://me:" + secret + "@db/chattray?password=" + secret, "CHATTRAY_OPENAI_API_KEY=" + secret,
+			"CHATTRAY_JWT_SECRET=" + secret, "CHATTRAY_PUBMED_API_KEY=" + secret, "CHATTRAY_SEARXNG_URL=http://me:" + secret + "@search",
+			"CHATTRAY_OPENAI_BASE_URL=http://" + secret + "@upstream/v1",
+		},
+		file: "models: [a, {name: b, base_url: 'http://me:" + secret + "@h', api_key: " + secret + "}]\nsecrets: {TOKEN: " + secret + "}\n" +
+			"cors_origins: [https://a.example]\n",
+	}
+	_, origins, err := s.load(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := printConfig(&out, origins); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"postgres://me:xxxxx@db/chattray", "environment CHATTRAY_JWT_SECRET", "TOKEN", "chattray.yaml", "https://a.example", "default"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not shown", want)
+		}
+	}
+	if strings.Contains(out.String(), secret) {
+		t.Error("a secret is shown")
+	}
+	if t.Failed() {
+		t.Log(out.String())
+	}
+}
+
+func TestSettingsTableIsSound(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range settings {
+		for _, name := range append([]string{s.key, s.flag()}, s.env...) {
+			if name != s.key && seen[name] {
+				t.Errorf("%s: %s is there twice", s.key, name)
+			}
+			seen[name] = true
+		}
+		if s.help == "" || s.bind == nil || !strings.HasPrefix(s.env[0], "CHATTRAY_") {
+			t.Errorf("%s: incomplete row", s.key)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package app
+
+import "fmt"
+
+// How many of the descriptors that the process may open go to clients. The rest
+// is for the database, model servers, tools and MCP servers.
+const (
+	mostDescriptors  = 1 << 20
+	knownDescriptors = 16 << 10 // where the system does not say
+	spareDescriptors = 64       // the least that clients never get
+)
+
+// connectionLimit returns how many connections of clients may be open: what is
+// configured, or three quarters of the descriptors for 0. What does not fit
+// under the descriptors is refused.
+func connectionLimit(configured, descriptors int) (int, error) {
+	most := descriptors - max(descriptors/16, spareDescriptors)
+	switch {
+	case most < 1:
+		return 0, fmt.Errorf("the process may open only %d files and connections; raise the limit (ulimit -n)", descriptors)
+	case configured > most:
+		return 0, fmt.Errorf("limits.connections: %d do not fit into the %d files and connections that the process may open; "+
+			"raise that limit (ulimit -n) or take at most %d", configured, descriptors, most)
+	case configured > 0:
+		return configured, nil
+	default:
+		return min(descriptors/4*3, most), nil
+	}
+}

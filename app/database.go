@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/chattray/chattray/store"
+)
+
+// migrateUp brings the database up to date.
+func migrateUp(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+	data, err := store.Open(ctx, c.DatabaseURL, store.Options{Logger: newLogger(stdout, c.LogLevel, c.LogFormat)})
+	if err != nil {
+		return err
+	}
+	return data.Close()
+}
+
+// migrateStatus lists the migrations, a line each.
+func migrateStatus(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+	return withStore(ctx, c, store.Options{NoMigrate: true}, func(data *store.Store) error {
+		list, err := data.MigrationStatus(ctx)
+		for _, m := range list {
+			state := "pending"
+			if !m.AppliedAt.IsZero() {
+				state = "applied " + m.AppliedAt.UTC().Format("2006-01-02 15:04:05")
+			}
+			_, wrote := fmt.Fprintf(stdout, "%-28s  %s\n", state, m.Name)
+			err = errors.Join(err, wrote)
+		}
+		return err
+	})
+}
+
+// importFile loads research data from a file of JSON lines.
+func importFile(ctx context.Context, c Config, args []string, stdout io.Writer) error {
+	file, err := os.Open(args[0])
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
+		counts, err := data.Import(ctx, file)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(stdout, "imported %d streams, %d reports, %d articles\n", counts.Streams, counts.Reports, counts.Articles)
+		return err
+	})
+}
+
+// withStore opens the database for do and closes it.
+func withStore(ctx context.Context, c Config, o store.Options, do func(*store.Store) error) error {
+	data, err := store.Open(ctx, c.DatabaseURL, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(data), data.Close())
+}

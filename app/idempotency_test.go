@@ -1,0 +1,56 @@
+package app
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// atOnce is how many requests come at the same time under one key.
+const atOnce = 16
+
+// Requests that come at once under one Idempotency-Key are one run, also where a
+// user may have no second one.
+func TestRequestsAtOnceUnderOneKey(t *testing.T) {
+	for _, d := range testDatabases() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, d.fresh(t))
+			at := slices.Index(w.settings, "MAX_RUNS_PER_USER=0")
+			w.settings[at] = "MAX_RUNS_PER_USER=1"
+			w.serveHere(Options{})
+			k := w.newTalk("chat", "reject")
+			w.script(k.question, k.turns, nil)
+			var answers [atOnce]schemas.ChatResponsePayload
+			var group sync.WaitGroup
+			for i := range answers {
+				group.Go(func() {
+					req, err := request(t.Context(), http.MethodPost, w.url(t)+"/api/chat", k.body, "Idempotency-Key", k.key)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					resp, err := w.client.Do(req)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer resp.Body.Close()
+					if err := json.NewDecoder(resp.Body).Decode(&answers[i]); err != nil || resp.StatusCode != http.StatusOK {
+						t.Errorf("status %d, %v", resp.StatusCode, err)
+					}
+				})
+			}
+			group.Wait()
+			for _, a := range answers {
+				if a.RunID == "" || a.RunID != answers[0].RunID {
+					t.Errorf("run %q, want %q", a.RunID, answers[0].RunID)
+				}
+			}
+		})
+	}
+}

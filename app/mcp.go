@@ -1,0 +1,206 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/tools/mcp"
+)
+
+// mcpStart is how long the start of the service waits for the MCP servers. What
+// comes later is offered from then on.
+const mcpStart = 5 * time.Second
+
+// mcpParts are the parts that speak MCP: the clients of the configured servers,
+// and the handler of /mcp.
+type mcpParts struct {
+	clients *mcp.Clients
+	handler *mcp.Handler
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+// newMCP makes the parts; it starts nothing. Afterwards pages may name the tools
+// that the servers will have.
+func newMCP(c Config, registry *tools.Registry, data *store.Store, log *slog.Logger) (*mcpParts, error) {
+	var servers []mcp.Server
+	for _, s := range enabledMCP(c) {
+		env := c.ChildEnv
+		for _, name := range sortedKeys(s.Env) {
+			env = append(slices.Clip(env), name+"="+s.Env[name])
+		}
+		if err := registry.Reserve(s.Name); err != nil {
+			return nil, err
+		}
+		servers = append(servers, s.server(env))
+	}
+	clients, err := mcp.New(mcp.Options{Servers: servers, Registry: registry, Pins: data, Version: release, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	return &mcpParts{clients: clients, handler: mcp.NewHandler(mcp.HandlerOptions{
+		Tools: registry, Timeout: c.Timeouts.Tool, Body: c.Limits.Body, Version: release, Logger: log,
+	})}, nil
+}
+
+// server is the entry for the client, with the whole environment of its process.
+func (s MCPServerConfig) server(env []string) mcp.Server {
+	return mcp.Server{
+		Name: s.Name, Command: s.Command, Args: s.Args, Env: env, URL: s.URL, Headers: s.Headers,
+		Global: s.Global, Confirm: s.Confirm, TrustHints: s.TrustHints, Timeout: s.Timeout,
+	}
+}
+
+// start connects to the servers, until stop. It waits a little for them to be
+// there, but none of them stops the start.
+func (m *mcpParts) start(ctx context.Context) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // runs go on for a while when ctx ends
+	m.cancel, m.done = cancel, make(chan struct{})
+	go func() {
+		defer close(m.done)
+		m.clients.Run(work)
+	}()
+	ready, cancelReady := context.WithTimeout(ctx, mcpStart)
+	defer cancelReady()
+	m.clients.Ready(ready)
+}
+
+// stop ends all connections and processes.
+func (m *mcpParts) stop() {
+	if m == nil || m.cancel == nil {
+		return
+	}
+	m.cancel()
+	<-m.done
+}
+
+func enabledMCP(c Config) []MCPServerConfig {
+	var list []MCPServerConfig
+	for _, s := range c.MCPServers {
+		if !s.Disabled {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// mcpPageTools gives pages all tools of the servers that name them.
+func mcpPageTools(c Config) map[string][]string {
+	pages := map[string][]string{}
+	for _, s := range enabledMCP(c) {
+		for _, page := range s.Pages {
+			pages[page] = append(pages[page], s.Name+tools.GroupSeparator+tools.GroupAll)
+		}
+	}
+	return pages
+}
+
+func (p *program) mcpCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "mcp", Short: "Look after the tools of MCP servers"}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "list", Short: "List their tools as they were first seen, which of them ask the user and why, and those that have changed since",
+			Args: cobra.NoArgs, RunE: p.with(listMCPTools),
+		},
+		&cobra.Command{
+			Use: "accept SERVER [TOOL]", Short: "Let changed tools be used as they are now",
+			Args: cobra.RangeArgs(1, 2), RunE: p.with(acceptMCPTools),
+		},
+	)
+	return cmd
+}
+
+// listMCPTools writes a line for each tool that is remembered, and both
+// definitions of those that have changed.
+func listMCPTools(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
+		list, err := data.MCPTools(ctx)
+		if err != nil {
+			return err
+		}
+		for _, t := range list {
+			state := "accepted"
+			if t.Changed != "" {
+				state = "changed, off"
+			}
+			_, err = fmt.Fprintf(stdout, "%-12s  %s  %.12s  %s  %s  %s\n", state, t.SeenAt.UTC().Format("2006-01-02 15:04"), t.Hash, t.Server, t.Tool, asking(c, t))
+			if err == nil && t.Changed != "" {
+				_, err = fmt.Fprintf(stdout, "  was %s\n  is  %s\n", definitionText(t.Definition), definitionText(t.ChangedDefinition))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// asking says whether a tool waits for the user's approval, and why.
+func asking(c Config, t record.MCPTool) string {
+	i := slices.IndexFunc(c.MCPServers, func(s MCPServerConfig) bool { return s.Name == t.Server })
+	var d mcp.Definition
+	if i < 0 || json.Unmarshal(t.Definition, &d) != nil {
+		return "not in the settings"
+	}
+	asks, why := c.MCPServers[i].server(nil).Asks(t.Tool, d)
+	if asks {
+		return "asks (" + why + ")"
+	}
+	return "does not ask (" + why + ")"
+}
+
+func acceptMCPTools(ctx context.Context, c Config, args []string, stdout io.Writer) error {
+	server, tool := args[0], strings.Join(args[1:], "")
+	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
+		accepted, err := data.AcceptMCPTools(ctx, server, tool)
+		if errors.Is(err, schemas.ErrNotFound) {
+			what := strings.TrimSpace("changed tool " + tool)
+			return fmt.Errorf("the server %s has no %s; see chattray mcp list", server, what)
+		}
+		if err != nil {
+			return err
+		}
+		return writeAccepted(stdout, accepted)
+	})
+}
+
+func writeAccepted(stdout io.Writer, accepted []record.MCPTool) error {
+	for _, t := range accepted {
+		if _, err := fmt.Fprintf(stdout, "accepted %s %s: %s\n", t.Server, t.Tool, definitionText(t.Definition)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// definitionText is a definition on one line, with nothing in it that a terminal
+// would obey.
+func definitionText(raw json.RawMessage) string {
+	var d mcp.Definition
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return "?"
+	}
+	words := []string{fmt.Sprintf("%q with %q", d.Description, d.InputSchema)}
+	for _, hint := range []struct {
+		said bool
+		word string
+	}{{d.ReadOnly, "read-only"}, {d.Additive, "not destructive"}, {d.Idempotent, "idempotent"}, {d.ClosedWorld, "closed world"}} {
+		if hint.said {
+			words = append(words, hint.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"log/slog"
+	"net/http"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/demo"
+	"github.com/chattray/chattray/agents/openai"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/services/usage"
+)
+
+const openAIBase = "https://api.openai.com/v1"
+
+// newModel returns the demo model, or the servers of the configured ones with
+// those that stand in for them. All calls are metered. Nil is the transport of
+// the network.
+func newModel(c Config, transport http.RoundTripper, log *slog.Logger) (agents.Model, error) {
+	if c.Demo() {
+		log.Warn("no model is configured: the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
+		return agents.Metered(demo.New(demo.DefaultDelay)), nil
+	}
+	if transport == nil {
+		transport = openai.NewTransport(http.ProxyFromEnvironment)
+	}
+	servers, window := make(serversByModel, len(c.Models)), windows(c)
+	for _, m := range c.Models {
+		base, key := m.BaseURL, m.APIKey
+		if base == "" {
+			base, key = cmp.Or(c.OpenAI.BaseURL, openAIBase), cmp.Or(m.APIKey, c.OpenAI.APIKey)
+		}
+		attempts := openai.DefaultAttempts
+		if len(c.FallbackOf(m.Name)) > 0 {
+			attempts = 1 // another model is quicker than waiting
+		}
+		server, err := openai.New(openai.Config{
+			BaseURL: base, APIKey: key, Transport: transport, Connect: c.Timeouts.ModelConnect, FirstToken: c.Timeouts.ModelFirstToken,
+			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run says it first
+		})
+		if err != nil {
+			return nil, err
+		}
+		servers[m.Name] = server
+	}
+	return agents.Fallback(agents.Metered(servers), agents.FallbackOptions{
+		Order: c.FallbackOf, Window: func(model string) int { return window[model] }, Logger: log,
+	}), nil
+}
+
+// serversByModel sends each call to the server of its model.
+type serversByModel map[string]agents.Model
+
+// Stream calls the model's server.
+func (s serversByModel) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {
+	server, ok := s[req.Model]
+	if !ok {
+		return func(yield func(agents.Delta, error) bool) {
+			yield(agents.Delta{}, schemas.NewError(schemas.CodeInvalid, "this model is not offered"))
+		}
+	}
+	return server.Stream(ctx, req)
+}
+
+// defaultModel is the one that answers where a request names none.
+func defaultModel(c Config) string {
+	if c.Demo() {
+		return demo.Name
+	}
+	return c.Model
+}
+
+func modelNames(c Config) []string {
+	names := make([]string, 0, len(c.Models))
+	for _, m := range c.Models {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// windows are the context windows that are known.
+func windows(c Config) map[string]int {
+	known := make(map[string]int)
+	for _, m := range c.Models {
+		if m.ContextWindow > 0 {
+			known[m.Name] = m.ContextWindow
+		}
+	}
+	return known
+}
+
+// prices are those of the models that have one.
+func prices(c Config) map[string]usage.Price {
+	known := make(map[string]usage.Price)
+	for _, m := range c.Models {
+		if m.Price != (PriceConfig{}) {
+			known[m.Name] = usage.Price{Input: schemas.Dollars(m.Price.Input), Output: schemas.Dollars(m.Price.Output)}
+		}
+	}
+	return known
+}

@@ -1,0 +1,166 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "write what is made from the code into the files")
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// settingsPage is the page that lists every setting.
+const settingsPage = "../docs/settings.md"
+
+// settingsMarkdown is the table of settings as settingsPage has it.
+func settingsMarkdown() string {
+	var b strings.Builder
+	b.WriteString("| key | environment | default | what |\n|---|---|---|---|\n")
+	for _, s := range settings {
+		def := "–"
+		if s.def != "" {
+			def = "`" + s.def + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, strings.Join(s.env, "`, else `"), def, s.help)
+	}
+	return b.String()
+}
+
+func TestSettingsPageHasTheSettings(t *testing.T) {
+	page := readFile(t, settingsPage)
+	table := regexp.MustCompile(`(?s)(<!-- settings: [^\n]* -->\n)(.*)(<!-- /settings -->)`)
+	found := table.FindStringSubmatch(page)
+	if found == nil {
+		t.Fatal(settingsPage + " has no place for the settings")
+	}
+	want := settingsMarkdown()
+	if *update {
+		page = strings.Replace(page, found[0], found[1]+want+found[3], 1)
+		if err := os.WriteFile(settingsPage, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, found[2]); diff != "" {
+		t.Errorf("the table of settings (-code +docs/settings.md):\n%s", diff)
+	}
+}
+
+func TestReadmeBeginsWithTheTwoCommands(t *testing.T) {
+	block := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(readFile(t, "../README.md"))
+	if block == nil || !strings.Contains(block[1], "make run") || !strings.Contains(block[1], "make test") {
+		t.Errorf("the first shell block is %q", block)
+	}
+}
+
+func TestReadmeNamesTheCommands(t *testing.T) {
+	readme := readFile(t, "../README.md")
+	var commands func(c *cobra.Command)
+	commands = func(c *cobra.Command) {
+		if c.Runnable() && c.HasParent() && !strings.Contains(readme, c.Name()) {
+			t.Errorf("README.md does not name %q", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			commands(sub)
+		}
+	}
+	commands(newRoot(&program{}))
+}
+
+func TestSettingsPageExampleIsGood(t *testing.T) {
+	block := regexp.MustCompile("(?s)```yaml\n(model:.*?)```").FindStringSubmatch(readFile(t, settingsPage))
+	if block == nil {
+		t.Fatal(settingsPage + " has no example of a settings file")
+	}
+	key := tempFile(t, "key", "k")
+	c, _, err := sources{file: strings.ReplaceAll(block[1], "/run/secrets/openai", key)}.load(t)
+	if err != nil || c.Model != "small" || len(c.Models) != 2 {
+		t.Errorf("got %+v, %v", c.Models, err)
+	}
+}
+
+// variables finds the names of our variables that a file sets.
+func variables(text string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^[^#\n]*?\b(CHATTRAY_[A-Z_]+)[:=]`).FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+func TestContainersUseKnownSettings(t *testing.T) {
+	known := map[string]bool{}
+	for _, s := range settings {
+		for _, name := range s.env {
+			known[name], known[name+"_FILE"] = true, s.kind != plain
+		}
+	}
+	for _, file := range []string{"Dockerfile", "docker-compose.yml"} {
+		names := variables(readFile(t, filepath.Join("..", file)))
+		if len(names) == 0 {
+			t.Errorf("%s sets nothing", file)
+		}
+		for _, name := range names {
+			if !known[name] {
+				t.Errorf("%s sets %s, which is no setting", file, name)
+			}
+		}
+	}
+}
+
+func TestCompose(t *testing.T) {
+	file, err := yaml.Parser().Unmarshal([]byte(readFile(t, "../docker-compose.yml")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	services, volumes := file["services"].(map[string]any), file["volumes"].(map[string]any)
+	for _, name := range []string{"chattray", "postgres", "searxng"} {
+		service, ok := services[name].(map[string]any)
+		if !ok || service["healthcheck"] == nil {
+			t.Errorf("%s is missing or has no health check", name)
+		}
+	}
+	for name, raw := range services {
+		service := raw.(map[string]any)
+		if profiles, _ := service["profiles"].([]any); slices.Contains(profiles, any("search")) != (name == "searxng") {
+			t.Errorf("%s has profiles %v", name, profiles)
+		}
+		mounts, _ := service["volumes"].([]any)
+		for _, mount := range mounts {
+			if volume, _, _ := strings.Cut(mount.(string), ":"); !hasKey(volumes, volume) {
+				t.Errorf("%s mounts %s, which is not declared", name, volume)
+			}
+		}
+		needed, _ := service["depends_on"].(map[string]any)
+		for other := range needed {
+			if services[other] == nil {
+				t.Errorf("%s depends on %s, which is not there", name, other)
+			}
+		}
+	}
+	if data := services["postgres"].(map[string]any)["volumes"].([]any); len(data) != 2 {
+		t.Errorf("postgres keeps its data in %v", data)
+	}
+}
+
+func hasKey(m map[string]any, key string) bool {
+	_, ok := m[key]
+	return ok
+}

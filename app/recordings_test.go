@@ -1,0 +1,137 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/demo"
+	"github.com/chattray/chattray/services"
+)
+
+// recording is a run that the playground of the page replays and that the tests
+// of the web package fold: a question on a page.
+type recording struct {
+	name, message, context string
+	// script is the transcript whose model and page answer; "" is the demo
+	// model on the page of the sample data.
+	script string
+}
+
+var recordings = []recording{
+	{name: "tools", message: "Search articles about mercury and list the reports", context: `{"current_page": "reports"}`},
+	{name: "proposal", message: "Propose a schema with base editing", context: `{"current_page": "edit_stream", "active_tab": "semantic", "stream_id": 1}`},
+	{name: "threads", message: "What is new?", context: `{"current_page": "lab"}`, script: "messages_5_threads"},
+	{name: "reasoning", message: "think", context: `{}`},
+	{name: "markdown", message: "markdown", context: `{}`},
+	{name: "hostile", message: "hostile", context: `{}`},
+	{name: "broken", message: "error late", context: `{}`},
+	{name: "refused", message: "tool error", context: `{"current_page": "reports"}`},
+}
+
+// recordingsDir is where the playground has them.
+const recordingsDir = "../web/page/recordings"
+
+// TestRecordings holds the playground's recordings against what the service
+// answers now, in both dialects; -update records them anew. Ids stand as in
+// transcripts, times are those of the bubble.
+func TestRecordings(t *testing.T) {
+	database := testDatabases()[0].sampled(t) // SQLite
+	want := map[string]bool{}
+	for _, r := range recordings {
+		want[r.name+".json"] = true
+		t.Run(r.name, func(t *testing.T) {
+			var got []byte
+			script := new(txtar.Archive)
+			if r.script != "" {
+				var err error
+				if script, err = txtar.ParseFile("testdata/transcripts/" + r.script + ".txtar"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path, pages := database(t), pagesDir(t, script)
+			synctest.Test(t, func(t *testing.T) { got = r.record(t, path, pages, script) })
+			if t.Failed() {
+				return
+			}
+			file := filepath.Join(recordingsDir, r.name+".json")
+			if *update {
+				if err := os.WriteFile(file, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			kept, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(strings.Split(string(kept), "\n"), strings.Split(string(got), "\n")); d != "" {
+				t.Errorf("the recording differs (-want +got; -update records it, then make web):\n%s", d)
+			}
+		})
+	}
+	files, err := os.ReadDir(recordingsDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !want[f.Name()] {
+			t.Errorf("nothing records %s", f.Name())
+		}
+	}
+}
+
+// record asks and returns the run: JSON with a frame in each line. The demo model's
+// tools run one after the other, so that their order is not that of the machine.
+func (r recording) record(t *testing.T, database, pages string, script *txtar.Archive) []byte {
+	s := newStage(t, database, pages, script)
+	if r.script == "" {
+		s.options = func(o *services.RunsOptions) {
+			o.Agent = agents.New(agents.Metered(demo.New(demo.DefaultDelay)), agents.Options{Parallel: 1})
+		}
+	}
+	s.start()
+	ask := step{verb: "POST", arg: "/api/chat/stream?dialect=messages", user: "una", body: `{"message": ` + quoted(r.message) + `, "context": ` + r.context + `}`}
+	messages := s.frames(ask)
+	chat := s.frames(step{verb: "GET", arg: "/api/chat/runs/RUN1/stream?dialect=chat", user: "una"})
+	s.checkRuns()
+	s.stop()
+	s.checkUpstream()
+	s.checkLog([]step{ask})
+	var out bytes.Buffer
+	out.WriteString(`{"name": ` + quoted(r.name) + `, "message": ` + quoted(r.message) + `, "messages": [` + "\n")
+	out.WriteString(strings.Join(messages, ",\n") + "\n" + `], "chat": [` + "\n")
+	out.WriteString(strings.Join(chat, ",\n") + "\n]}\n")
+	if !json.Valid(out.Bytes()) {
+		t.Errorf("the recording is no JSON: %s", out.Bytes())
+	}
+	return []byte(s.aliases.named(out.String()))
+}
+
+// frames are those that the answer to a step has.
+func (s *stage) frames(st step) []string {
+	s.t.Helper()
+	x := s.request(st)
+	x.run(s.client)
+	s.finished(x)
+	s.aliases.named("X-Run-Id: " + x.head.Get("X-Run-Id"))
+	var frames []string
+	for _, f := range s.contract.CheckFrames(s.t, x.body.Bytes()) {
+		frames = append(frames, string(f.Data))
+	}
+	return frames
+}
+
+// quoted is text as a string of JSON.
+func quoted(text string) string {
+	b, _ := json.Marshal(text) // a string always encodes
+	return string(b)
+}

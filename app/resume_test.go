@@ -1,0 +1,334 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/schemas"
+)
+
+const (
+	resumeRuns  = 24
+	resumeAfter = 12 // reads of each run once it has ended
+
+	readersOfOne = 200 // half of them never read
+	longAnswer   = 600
+	longWord     = 1000 // bytes
+)
+
+// reading is what one connection was given: it asked for the events after the
+// cursor.
+type reading struct {
+	how    string
+	cursor int64
+	status int
+	frames []sseFrame
+}
+
+// Whatever cursors its reader comes back with, and however, each connection gets
+// exactly the events of the log behind its cursor, in order and once.
+func TestResume(t *testing.T) {
+	for _, d := range testDatabases() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, d.fresh(t))
+			w.serveHere(Options{})
+			var runs sync.WaitGroup
+			for n := range resumeRuns {
+				runs.Go(func() {
+					k := w.newTalk(fmt.Sprintf("chat-%d", n), "reject")
+					if err := w.resume(t.Context(), k); err != nil {
+						t.Errorf("%s: %v", k.question, err)
+					}
+				})
+			}
+			runs.Wait()
+		})
+	}
+}
+
+// resume reads a run over many connections, while it goes on and afterwards,
+// and compares each with the log.
+func (w *world) resume(ctx context.Context, k *talk) error {
+	w.script(k.question, k.turns, nil)
+	first, err := w.read(ctx, k, reading{how: "question"})
+	if err != nil {
+		return err
+	}
+	readings, seen := []reading{first}, lastOf(first.frames)
+	for over := false; !over; {
+		r, err := w.read(ctx, k, w.anyCursor(seen))
+		if err != nil {
+			return err
+		}
+		readings = append(readings, r)
+		if n := len(r.frames); n > 0 {
+			seen, over = max(seen, lastOf(r.frames)), r.frames[n-1].event.terminal()
+		}
+		over = over || r.status == http.StatusNoContent
+	}
+	log, err := k.log(ctx)
+	if err != nil {
+		return err
+	}
+	for range resumeAfter {
+		r, err := w.read(ctx, k, w.anyCursor(seen))
+		if err != nil {
+			return err
+		}
+		readings = append(readings, r)
+	}
+	for _, r := range readings {
+		if err := r.compare(log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lastOf(list []sseFrame) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	return list[len(list)-1].id
+}
+
+// anyCursor makes up how a reader comes back who has seen this much.
+func (w *world) anyCursor(seen int64) reading {
+	near := seen + int64(w.between(-20, 20))
+	valid := max(near, 0)
+	switch w.between(0, 6) {
+	case 0:
+		return reading{how: fmt.Sprintf("Last-Event-ID: %d", seen), cursor: seen}
+	case 1:
+		return reading{how: fmt.Sprintf("?after=%d", valid), cursor: valid}
+	case 2:
+		return reading{how: fmt.Sprintf("Last-Event-ID: %d?after=%d", valid, seen+7), cursor: valid}
+	case 3:
+		garbage := []string{"abc", "-5", "1.5", "0x10", "99999999999999999999", "%20", "7 8", "٣", "+", "null"}
+		text := garbage[w.between(0, len(garbage)-1)]
+		return reading{how: "?after=" + text}
+	case 4:
+		return reading{how: "Last-Event-ID: nonsense?after=" + strconv.FormatInt(valid, 10)} // the header counts
+	case 5:
+		return reading{how: ""}
+	default:
+		return reading{how: fmt.Sprintf("Last-Event-ID: %d", valid), cursor: valid}
+	}
+}
+
+// read makes the connection and reads a while, or to the end.
+func (w *world) read(ctx context.Context, k *talk, r reading) (reading, error) {
+	ctx, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	url, method, header, body := w.now.url, http.MethodGet, []string(nil), any(nil)
+	how, query, _ := strings.Cut(r.how, "?")
+	if r.how == "question" {
+		url, method, body, header = url+"/api/chat/stream", http.MethodPost, k.body, []string{"Idempotency-Key", k.key}
+	} else {
+		url += "/api/chat/runs/" + k.runID + "/stream"
+		if query != "" {
+			url += "?" + strings.ReplaceAll(query, " ", "%20")
+		}
+		if value, ok := strings.CutPrefix(how, "Last-Event-ID: "); ok {
+			header = []string{"Last-Event-ID", value}
+		}
+	}
+	req, err := request(ctx, method, url, body, header...)
+	if err != nil {
+		return r, err
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return r, err
+	}
+	defer resp.Body.Close()
+	r.status = resp.StatusCode
+	if r.status == http.StatusOK {
+		k.runID = resp.Header.Get("X-Run-Id")
+	}
+	for in, left := newStreamReader(resp.Body), w.between(1, 40); left > 0; left-- {
+		f, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return r, nil
+		}
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", r.how, err)
+		}
+		r.frames = append(r.frames, f)
+	}
+	return r, nil
+}
+
+// compare holds what was read against the log.
+func (r reading) compare(log []sseFrame) error {
+	from, _ := slices.BinarySearchFunc(log, r.cursor+1, func(f sseFrame, id int64) int { return int(f.id - id) })
+	switch {
+	case r.status == http.StatusNoContent && r.cursor >= lastOf(log):
+		return nil
+	case r.status != http.StatusOK:
+		return fmt.Errorf("%q: status %d", r.how, r.status)
+	case len(r.frames) > len(log)-from || !slices.EqualFunc(r.frames, log[from:from+len(r.frames)], sameFrame):
+		return fmt.Errorf("%q got\n%s\nof\n%s", r.how, listing(r.frames), listing(log[from:]))
+	}
+	return nil
+}
+
+// A reader whose cursor is a little past the log, as after a crash, gets what is greater.
+func TestResumePastTheLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testDatabases()[0].fresh(t))
+	w.serveHere(Options{})
+	gate := make(chan struct{})
+	k := w.gated("chat", "reject", gate)
+	done := k.going(t)
+	w.writing(t, k)
+	eventually(t, "some text is read", func() bool { return w.state(t, k.id()).LastSequence > 4 })
+	past := w.state(t, k.id()).LastSequence + 3
+	req, err := request(t.Context(), http.MethodGet, w.url(t)+"/api/chat/runs/"+k.id()+"/stream", nil, "Last-Event-ID", strconv.FormatInt(past, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(gate)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	list, err := newStreamReader(resp.Body).rest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (reading{how: "past the log", cursor: past, status: resp.StatusCode, frames: list}).compare(k.got); err != nil {
+		t.Error(err)
+	}
+	if lastOf(list) != lastOf(k.got) {
+		t.Errorf("the last event is %d, want %d", lastOf(list), lastOf(k.got))
+	}
+}
+
+// Two hundred readers of one run, half of which never read: the others get
+// everything, and soon after the end nobody is left.
+func TestReadersOfOneRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, testDatabases()[0].fresh(t))
+	w.settings = append(w.settings, "DIAGNOSTICS=off")
+	w.start()
+	gate := make(chan struct{})
+	parts := []upstream.Part{upstream.Say("Here "), upstream.Wait(gate)}
+	for n := range longAnswer {
+		parts = append(parts, upstream.Say(strconv.Itoa(n)+strings.Repeat("x", longWord)+" "))
+	}
+	w.model.Push(upstream.Stream(append(parts, upstream.Finish("stop"))...))
+	k := w.newTalk("chat", "reject")
+	k.scripted.Do(func() {})
+	done := k.going(t)
+	eventually(t, "the run has begun", k.answered.Load)
+	w.client.CloseIdleConnections()
+	before := w.resources(t)
+
+	var stalled []net.Conn
+	for range readersOfOne / 2 {
+		stalled = append(stalled, w.stall(t, k.id()))
+	}
+	var readers sync.WaitGroup
+	for range readersOfOne / 2 {
+		readers.Go(func() {
+			resp, err := k.open(t.Context(), w.now)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			list, err := newStreamReader(resp.Body).rest()
+			if err != nil || len(list) < longAnswer || !list[len(list)-1].event.terminal() {
+				t.Errorf("a reader got %d events, %v", len(list), err)
+			}
+			for i := 1; i < len(list); i++ {
+				if list[i].id <= list[i-1].id {
+					t.Errorf("event %d came after %d", list[i].id, list[i-1].id)
+				}
+			}
+		})
+	}
+	eventually(t, "all are there", func() bool { return w.resources(t).streams >= readersOfOne })
+	close(gate)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	readers.Wait()
+	w.client.CloseIdleConnections()
+	if n := w.resources(t).streams; n < readersOfOne/2 {
+		t.Errorf("%d streams are open while %d clients stall; the test does not stall them", n, len(stalled))
+	}
+	eventually(t, "nobody is left", func() bool {
+		w.client.CloseIdleConnections()
+		now := w.resources(t)
+		return now.streams == 0 && now.goroutines <= before.goroutines+5 && now.files <= before.files+3
+	})
+	for _, conn := range stalled {
+		_ = conn.Close()
+	}
+	if k.got[len(k.got)-1].event.Type != schemas.TypeComplete {
+		t.Error("the run did not complete")
+	}
+}
+
+// stall asks for a run's events and never reads them.
+func (w *world) stall(t *testing.T, run string) net.Conn {
+	t.Helper()
+	address := strings.TrimPrefix(w.url(t), "http://")
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).SetReadBuffer(4096); err != nil { //nolint:forcetypeassert // it was dialled over TCP
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(conn, "GET /api/chat/runs/%s/stream HTTP/1.1\r\nHost: %s\r\n\r\n", run, address); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// resources is what the program says that it holds.
+type resources struct{ goroutines, files, streams int }
+
+func (w *world) resources(t *testing.T) resources {
+	t.Helper()
+	req, err := request(t.Context(), http.MethodGet, w.url(t)+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r resources
+	for name, into := range map[string]*int{"go_goroutines": &r.goroutines, "process_open_fds": &r.files, "chattray_streams_active": &r.streams} {
+		_, rest, found := strings.Cut("\n"+string(text), "\n"+name+" ")
+		value, _, _ := strings.Cut(rest, "\n")
+		f, err := strconv.ParseFloat(value, 64)
+		if !found || err != nil {
+			t.Fatalf("no metric %s: %v", name, err)
+		}
+		*into = int(f)
+	}
+	return r
+}

@@ -1,0 +1,104 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/chattray/chattray/api"
+)
+
+// lastWords bounds what is said after the drain time: closing connections,
+// sending spans.
+const lastWords = 5 * time.Second
+
+// serve builds the service and answers until ctx ends, then stops in good order.
+func (p *program) serve(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+	log := newLogger(stdout, c.LogLevel, c.LogFormat)
+	for _, warning := range c.warnings() {
+		log.Warn(warning)
+	}
+	watch, err := newTelemetry(ctx, p.Environ)
+	if err != nil {
+		return err
+	}
+	s, err := build(ctx, c, Options{Contract: p.Contract}, watch, log)
+	if err != nil {
+		return err
+	}
+	err = s.listen(ctx, c, log)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	s.mcp.stop()
+	return errors.Join(err, s.store.Close(), watch.Close(last))
+}
+
+// listen answers on the configured address.
+func (s *service) listen(ctx context.Context, c Config, log *slog.Logger) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
+	if err != nil {
+		s.end(ctx)
+		return err
+	}
+	return s.answer(ctx, c, listener, log)
+}
+
+// answer takes up the runs that an earlier process left, and answers on the
+// listener until ctx ends. Then readiness fails and new runs are refused; those
+// under way have the drain time to finish, the rest is left to the next start.
+// The listener is closed when it returns.
+func (s *service) answer(ctx context.Context, c Config, listener net.Listener, log *slog.Logger) error {
+	limit, err := connectionLimit(c.Limits.Connections, descriptors())
+	if err != nil {
+		s.end(ctx)
+		return errors.Join(err, listener.Close())
+	}
+	if err := s.runs.Recover(ctx); err != nil {
+		s.end(ctx)
+		return errors.Join(err, listener.Close())
+	}
+	tuning, tuned := context.WithCancel(context.WithoutCancel(ctx))
+	var memory sync.WaitGroup
+	memory.Go(func() { tuneMemory(tuning) })
+	defer memory.Wait()
+	defer tuned()
+	server := api.NewServer(c.Addr, s.handler)
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	log.Info("listening", "url", "http://"+listener.Addr().String(), "version", version(), "demo", c.Demo())
+	listener = api.LimitConnections(server, listener, limit)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err := <-done:
+		s.end(ctx)
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("stopping", "drain", c.Drain.String())
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Drain)
+	defer cancel()
+	s.runs.Shutdown(drain)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	s.sockets.Shutdown(last)
+	err = server.Shutdown(last)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close()
+	}
+	if served := <-done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// end stops the runs at once, where the service did not come to serve.
+func (s *service) end(ctx context.Context) {
+	now, cancel := context.WithCancel(ctx)
+	cancel()
+	s.runs.Shutdown(now)
+}

@@ -1,0 +1,110 @@
+package app
+
+import "strings"
+
+// maxSecretFile is the size in bytes of a file that holds one secret.
+const maxSecretFile = 64 << 10
+
+// setting is a row of the one table of settings.
+type setting struct {
+	key string
+	// env are the variables that set it; the first one that is set counts.
+	env  []string
+	def  string
+	help string
+	// kind says what of a value may be shown.
+	kind secrecy
+	// bind parses a raw value (a string, or what YAML gave) into the Config.
+	bind func(*Config, any) error
+}
+
+// secrecy says what of a setting's value may be shown, and with it whether the
+// value may come from a file: all but plain ones may.
+type secrecy int
+
+const (
+	plain  secrecy = iota // shown as it is
+	hidden                // never shown
+	dsn                   // a URL, shown without its password
+	listed                // structured, shown without the secrets in it
+	vault                 // a map of secrets, shown without its values
+)
+
+// flag is the name of the setting's flag.
+func (s setting) flag() string { return flagName(s.key) }
+
+func flagName(key string) string { return strings.NewReplacer(".", "-", "_", "-").Replace(key) }
+
+// secret says that the value has no flag, only one for its file: a command line
+// can be seen by others.
+func (s setting) secret() bool { return s.kind == hidden || s.kind == vault }
+
+// settings is the table (design: Running it, Settings). README.md shows it; a
+// test compares the two.
+var settings = []setting{
+	{"addr", vars("ADDR"), "127.0.0.1:8080", "host and port to listen on", plain, address(func(c *Config) *string { return &c.Addr })},
+	{"database_url", vars("DATABASE_URL"), "sqlite:data/chattray.db", "`sqlite:PATH` or `postgres://…`", dsn, database},
+	{"openai.base_url", vars("OPENAI_BASE_URL", "OPENAI_BASE_URL"), "", "OpenAI-compatible endpoint; OpenAI's when only a key is set, the demo model when neither is", dsn, httpURL(func(c *Config) *string { return &c.OpenAI.BaseURL })},
+	{"openai.api_key", vars("OPENAI_API_KEY", "OPENAI_API_KEY"), "", "key of that endpoint", hidden, text(func(c *Config) *string { return &c.OpenAI.APIKey })},
+	{"model", vars("MODEL"), "gpt-4.1-mini", "model used when a request names none; with `models` set, its first", plain, text(func(c *Config) *string { return &c.Model })},
+	{"models", vars("MODELS"), "", "allow-list: names, or objects `{name, base_url, api_key, api_key_file, context_window, price: {input, output}, fallback}`, prices in US dollars for a million tokens; only `model` when empty", listed, models},
+	{"fallback", vars("FALLBACK"), "", "names of `models` in the order in which they stand in for one that fails before its first token; a model's own `fallback` takes its place", plain, names(func(c *Config) *[]string { return &c.Fallback })},
+	{"temperature", vars("TEMPERATURE"), "0", "sampling temperature, 0 to 2", plain, float(func(c *Config) *float64 { return &c.Temperature }, 0, 2)},
+	{"max_tokens", vars("MAX_TOKENS"), "4096", "tokens of one reply", plain, integer(func(c *Config) *int { return &c.MaxTokens }, 1, 1_000_000)},
+	{"max_iterations", vars("MAX_ITERATIONS"), "5", "model calls of one run, 1 to 20", plain, integer(func(c *Config) *int { return &c.MaxIterations }, 1, 20)},
+	{"auth.jwt_secret", vars("JWT_SECRET"), "", "secret of HS256 tokens", hidden, text(func(c *Config) *string { return &c.Auth.JWTSecret })},
+	{"auth.oidc_issuer", vars("OIDC_ISSUER"), "", "OpenID Connect issuer of the tokens", plain, httpURL(func(c *Config) *string { return &c.Auth.OIDCIssuer })},
+	{"auth.jwks_url", vars("JWKS_URL"), "", "keys of the tokens, where there is no discovery", dsn, httpURL(func(c *Config) *string { return &c.Auth.JWKSURL })},
+	{"auth.audience", vars("AUDIENCE"), "", "audience that tokens must have", plain, text(func(c *Config) *string { return &c.Auth.Audience })},
+	{"public_url", vars("PUBLIC_URL"), "", "URL under which clients know the service, told to those that log in over OAuth; the host of the request when empty", plain, httpURL(func(c *Config) *string { return &c.PublicURL })},
+	{"diagnostics", vars("DIAGNOSTICS"), "admin", "who sees prompts and traces: `off`, `admin` or `all`", plain, oneOf(func(c *Config) *string { return &c.Diagnostics }, "off", "admin", "all")},
+	{"pages", vars("PAGES"), "", "folder of page files beside the bundled ones", plain, folder(func(c *Config) *string { return &c.Pages })},
+	{"pubmed.base_url", vars("PUBMED_BASE_URL"), "https://eutils.ncbi.nlm.nih.gov/entrez/eutils", "NCBI E-utilities", dsn, httpURL(func(c *Config) *string { return &c.PubMed.BaseURL })},
+	{"pubmed.api_key", vars("PUBMED_API_KEY"), "", "key for 10 instead of 3 requests a second", hidden, text(func(c *Config) *string { return &c.PubMed.APIKey })},
+	{"pubmed.email", vars("PUBMED_EMAIL"), "", "contact that NCBI asks for", plain, text(func(c *Config) *string { return &c.PubMed.Email })},
+	{"searxng_url", vars("SEARXNG_URL"), "", "SearXNG with JSON answers; without it `web_search` is not offered", dsn, httpURL(func(c *Config) *string { return &c.SearXNG })},
+	{"fetch.allow", vars("FETCH_ALLOW"), "", "CIDRs exempt from the public-address and port rules", plain, prefixes(func(c *Config) *prefixList { return &c.FetchAllow })},
+	{"cors_origins", vars("CORS_ORIGINS"), "", "origins that browsers may call from", plain, origins(func(c *Config) *[]string { return &c.CORSOrigins })},
+	{"keepalive", vars("KEEPALIVE"), "15s", "silence on a stream before a comment is sent", plain, duration(func(c *Config) *span { return &c.KeepAlive })},
+	{"on_disconnect_grace", vars("ON_DISCONNECT_GRACE"), "5s", "how long a run with `on_disconnect: cancel` waits for a reader to come back", plain, duration(func(c *Config) *span { return &c.DisconnectGrace })},
+	{"timeouts.model_connect", vars("MODEL_CONNECT_TIMEOUT"), "10s", "connecting to the model", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelConnect })},
+	{"timeouts.model_first_token", vars("MODEL_FIRST_TOKEN_TIMEOUT"), "60s", "until the model's first token", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelFirstToken })},
+	{"timeouts.model_idle", vars("MODEL_IDLE_TIMEOUT"), "60s", "silence of the model in a reply", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelIdle })},
+	{"timeouts.tool", vars("TOOL_TIMEOUT"), "60s", "one tool call", plain, duration(func(c *Config) *span { return &c.Timeouts.Tool })},
+	{"timeouts.run", vars("RUN_TIMEOUT"), "15m", "one run, waiting for the user aside", plain, duration(func(c *Config) *span { return &c.Timeouts.Run })},
+	{"timeouts.approval", vars("APPROVAL_TIMEOUT"), "15m", "a call that waits for the user's approval, or for a tool of the page", plain, duration(func(c *Config) *span { return &c.Timeouts.Approval })},
+	{"timeouts.database", vars("DATABASE_TIMEOUT"), "5s", "a read of the database, the wait for a connection included; a change has three times as long", plain, duration(func(c *Config) *span { return &c.Timeouts.Database })},
+	{"limits.body", vars("MAX_BODY"), "1MiB", "request body", plain, size(func(c *Config) *int64 { return &c.Limits.Body })},
+	{"limits.large_body", vars("MAX_LARGE_BODY"), "8MiB", "request body with attachments or blocks, and websocket frame", plain, size(func(c *Config) *int64 { return &c.Limits.LargeBody })},
+	{"limits.bodies_per_user", vars("MAX_BODIES_PER_USER"), "16MiB", "bytes of request bodies and websocket frames of a user that are under way at once; one `limits.large_body` always has room", plain, size(func(c *Config) *int64 { return &c.Limits.BodiesPerUser })},
+	{"limits.bodies", vars("MAX_BODIES"), "256MiB", "the same for all users together", plain, size(func(c *Config) *int64 { return &c.Limits.Bodies })},
+	{"limits.message", vars("MAX_MESSAGE"), "100000", "characters of a message", plain, integer(func(c *Config) *int { return &c.Limits.Message }, 1, 10_000_000)},
+	{"limits.tool_output", vars("MAX_TOOL_OUTPUT"), "16000", "characters of a tool's output that the model gets", plain, integer(func(c *Config) *int { return &c.Limits.ToolOutput }, 200, 10_000_000)},
+	{"limits.runs_per_user", vars("MAX_RUNS_PER_USER"), "8", "runs at once; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.RunsPerUser }, 0, 1_000_000)},
+	{"limits.streams_per_user", vars("MAX_STREAMS_PER_USER"), "32", "open streams; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.StreamsPerUser }, 0, 1_000_000)},
+	{"limits.reply_text", vars("MAX_REPLY_TEXT"), "0", "what a model may write in one reply; 0 is 64 bytes for each of `max_tokens`, at least 8 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.ReplyText })},
+	{"limits.run_text", vars("MAX_RUN_TEXT"), "0", "the same in one run; 0 is as much for each of `max_iterations` and the last reply, from 32 to 64 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.RunText })},
+	{"limits.all_text", vars("MAX_ALL_TEXT"), "0", "the same in all runs at once; 0 is that of 8 runs, at least 256 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.AllText })},
+	{"limits.replays_per_user", vars("MAX_REPLAYS_PER_USER"), "16", "answers that have ended and are read at once; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.ReplaysPerUser }, 0, 1_000_000)},
+	{"limits.replays", vars("MAX_REPLAYS"), "1024", "the same of all users together; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.Replays }, 0, 1_000_000)},
+	{"limits.replay_cache", vars("MAX_REPLAY_CACHE"), "32MiB", "memory for the logs of ended answers that are read", plain, size(func(c *Config) *int64 { return &c.Limits.ReplayCache })},
+	{"limits.requests_per_minute", vars("REQUESTS_PER_MINUTE"), "120", "requests that start runs, for each user; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.RequestsPerMinute }, 0, 1_000_000)},
+	{"limits.other_requests_per_minute", vars("OTHER_REQUESTS_PER_MINUTE"), "3000", "all other requests, and websocket events, for each user; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.OthersPerMinute }, 0, 1_000_000)},
+	{"limits.storage_per_user", vars("MAX_STORAGE_PER_USER"), "1GiB", "bytes of documents and attachments of a user, each of them and each block counting 1 KiB on top; 0 is no limit", plain, storage(func(c *Config) *int64 { return &c.Limits.StoragePerUser })},
+	{"limits.connections", vars("MAX_CONNECTIONS"), "0", "open connections of clients; 0 is three quarters of the files and connections that the process may open (`ulimit -n`)", plain, integer(func(c *Config) *int { return &c.Limits.Connections }, 0, 1_000_000)},
+	{"limits.budget_usd", vars("BUDGET_USD"), "0", "US dollars that a user may spend on models on one day (UTC); 0 is no limit", plain, float(func(c *Config) *float64 { return &c.Limits.BudgetUSD }, 0, 1_000_000)},
+	{"limits.budget_tokens", vars("BUDGET_TOKENS"), "0", "tokens, of prompts and replies, that a user may use on one day (UTC); 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.BudgetTokens }, 0, 1_000_000_000_000)},
+	{"history.budget", vars("HISTORY_BUDGET"), "24000", "tokens of earlier messages in a prompt", plain, integer(func(c *Config) *int { return &c.History.Budget }, 256, 10_000_000)},
+	{"history.compact", vars("HISTORY_COMPACT"), "true", "keep a running summary of what no longer fits", plain, boolean(func(c *Config) *bool { return &c.History.Compact })},
+	{"drain", vars("DRAIN"), "30s", "time that running runs get after SIGTERM", plain, duration(func(c *Config) *span { return &c.Drain })},
+	{"log_level", vars("LOG_LEVEL"), "info", "`debug`, `info`, `warn` or `error`", plain, logLevel},
+	{"log_format", vars("LOG_FORMAT"), "auto", "`json`, `text`, or `auto`: text on a terminal, else json", plain, oneOf(func(c *Config) *string { return &c.LogFormat }, "auto", "json", "text")},
+	{"approve_after_untrusted", vars("APPROVE_AFTER_UNTRUSTED"), "effects", "calls that wait for the user's approval once the model has read text from outside: `off`, `effects` (tools with effects, and URLs that the model put together itself), or `all`", plain, oneOf(func(c *Config) *string { return &c.ApproveAfterUntrusted }, "off", "effects", "all")},
+	{"secrets", vars("SECRETS"), "", "values for headers of page files' HTTP tools and of MCP servers: a map of names, in the environment as JSON", vault, secrets},
+	{"mcp_servers", vars("MCP_SERVERS"), "", "MCP servers: a list of objects `{name, command, args, env, url, headers, pages, global, confirm, trust_hints, timeout, disabled}`", listed, mcpServers},
+}
+
+// vars names the service's own variable, and others that count after it.
+func vars(name string, others ...string) []string {
+	return append([]string{"CHATTRAY_" + name}, others...)
+}

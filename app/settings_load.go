@@ -1,0 +1,260 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/providers/posflag"
+	"github.com/knadh/koanf/v2"
+	"github.com/spf13/pflag"
+)
+
+// settingsError is everything wrong with the settings, a sentence each.
+type settingsError []string
+
+// Error lists all of it, one a line.
+func (e settingsError) Error() string {
+	if len(e) == 1 {
+		return "a setting is wrong: " + e[0]
+	}
+	return fmt.Sprintf("%d settings are wrong:\n  %s", len(e), strings.Join(e, "\n  "))
+}
+
+// layer is one place that settings come from.
+type layer struct {
+	values *koanf.Koanf
+	// name says where in the layer a key is, as in "environment CHATTRAY_ADDR".
+	name func(key string) string
+}
+
+// origin is a setting's raw value and where it comes from.
+type origin struct {
+	setting setting
+	raw     any
+	from    string
+}
+
+// loadConfig reads the settings: flag before environment before file before
+// default. The error is a settingsError with everything that is wrong, and then
+// the origins are still all that could be found.
+func loadConfig(flags *pflag.FlagSet, environ []string, path string) (Config, []origin, error) {
+	var wrong settingsError
+	layers := make([]layer, 0, 3)
+	for _, read := range []func() (layer, []string){
+		func() (layer, []string) { return flagLayer(flags) },
+		func() (layer, []string) { return envLayer(environ) },
+		func() (layer, []string) { return fileLayer(path) },
+	} {
+		l, problems := read()
+		layers = append(layers, l)
+		wrong = append(wrong, problems...)
+	}
+
+	config := Config{ChildEnv: childEnv(environ)}
+	origins := make([]origin, 0, len(settings))
+	for _, s := range settings {
+		o, err := find(s, layers)
+		if err == nil {
+			if err = s.bind(&config, o.raw); err != nil {
+				err = fmt.Errorf("%w (%s)", err, o.from)
+			}
+		}
+		if err != nil {
+			wrong = append(wrong, s.key+": "+err.Error())
+		}
+		origins = append(origins, o)
+	}
+	wrong = append(wrong, config.settleModel(origins)...)
+	if len(wrong) == 0 {
+		wrong = config.problems()
+	}
+	if len(wrong) > 0 {
+		return config, origins, wrong
+	}
+	return config, origins, nil
+}
+
+// find returns the value of the first layer that has one.
+func find(s setting, layers []layer) (origin, error) {
+	for _, l := range layers {
+		value, path := l.values.Get(s.key), ""
+		if s.kind != plain {
+			path = l.values.String(s.key + "_file")
+		}
+		switch {
+		case value != nil && path != "":
+			return origin{s, nil, l.name(s.key)}, fmt.Errorf("is set together with the file for it (%s)", l.name(s.key))
+		case value != nil:
+			return origin{s, value, l.name(s.key)}, nil
+		case path != "":
+			from := l.name(s.key + "_file")
+			content, err := secretFile(path)
+			if err != nil {
+				err = fmt.Errorf("%w (%s)", err, from)
+			}
+			return origin{s, content, from}, err
+		}
+	}
+	return origin{s, s.def, "default"}, nil
+}
+
+// settleModel makes model and allow-list agree: without a list it is the model
+// alone, and a list without a model means its first.
+func (c *Config) settleModel(origins []origin) []string {
+	i := slices.IndexFunc(origins, func(o origin) bool { return o.setting.key == "model" })
+	switch given := origins[i].from != "default"; {
+	case len(c.Models) == 0:
+		if c.Model == "" {
+			return []string{"model: is empty"}
+		}
+		c.Models = []ModelConfig{{Name: c.Model}}
+	case !given:
+		c.Model = c.Models[0].Name
+		origins[i].raw, origins[i].from = c.Model, "the first of models"
+	case !slices.ContainsFunc(c.Models, func(m ModelConfig) bool { return m.Name == c.Model }):
+		return []string{fmt.Sprintf("model: %q is not in models (%s)", c.Model, origins[i].from)}
+	}
+	return nil
+}
+
+// flagLayer takes the flags that were given; addFlags declared them.
+func flagLayer(flags *pflag.FlagSet) (layer, []string) {
+	keys := map[string]string{}
+	for _, s := range settings {
+		keys[s.flag()], keys[s.flag()+"-file"] = s.key, s.key+"_file"
+	}
+	k := koanf.New(".")
+	err := k.Load(posflag.ProviderWithFlag(flags, ".", nil, func(f *pflag.Flag) (string, any) {
+		return keys[f.Name], f.Value.String()
+	}), nil)
+	name := func(key string) string {
+		return "flag --" + flagName(key)
+	}
+	return layer{k, name}, sentences("flags", err)
+}
+
+// envLayer takes the variables of the table and finds those with our prefix that
+// are not in it. An empty variable is not set.
+func envLayer(environ []string) (layer, []string) {
+	set := map[string]bool{}
+	for _, pair := range environ {
+		if name, value, _ := strings.Cut(pair, "="); value != "" {
+			set[name] = true
+		}
+	}
+	keys, names, known := map[string]string{}, map[string]string{}, map[string]bool{}
+	for _, s := range settings {
+		for _, name := range s.env {
+			known[name], known[name+"_FILE"] = true, s.kind != plain
+			if names[s.key] != "" || names[s.key+"_file"] != "" {
+				continue // an earlier name counts
+			}
+			for key, name := range map[string]string{s.key: name, s.key + "_file": name + "_FILE"} {
+				if set[name] && known[name] {
+					keys[name], names[key] = key, name
+				}
+			}
+		}
+	}
+	var wrong []string
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if strings.HasPrefix(name, "CHATTRAY_") && !known[name] && !serviceLink(name) {
+			wrong = append(wrong, "unknown environment variable "+name)
+		}
+	}
+	k := koanf.New(".")
+	err := k.Load(env.Provider(".", env.Opt{
+		EnvironFunc:   func() []string { return environ },
+		TransformFunc: func(name, value string) (string, any) { return keys[name], value },
+	}), nil)
+	return layer{k, func(key string) string { return "environment " + names[key] }}, append(wrong, sentences("environment", err)...)
+}
+
+// serviceLink knows the variables that Kubernetes sets in every container for a
+// service named chattray; they are no settings.
+func serviceLink(name string) bool {
+	return name == "CHATTRAY_PORT" || strings.HasPrefix(name, "CHATTRAY_PORT_") || strings.HasPrefix(name, "CHATTRAY_SERVICE_")
+}
+
+// fileLayer takes the YAML file and finds the keys in it that no setting has.
+func fileLayer(path string) (layer, []string) {
+	k := koanf.New(".")
+	l := layer{k, func(string) string { return path }}
+	if path == "" {
+		return l, nil
+	}
+	if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
+		return l, sentences("--config", err)
+	}
+	known := map[string]bool{}
+	var open, sections []string
+	for _, s := range settings {
+		known[s.key], known[s.key+"_file"] = true, s.kind != plain
+		if s.kind == listed || s.kind == vault {
+			open = append(open, s.key+".")
+		}
+		if section, _, nested := strings.Cut(s.key, "."); nested {
+			sections = append(sections, section)
+		}
+	}
+	var wrong []string
+	for _, key := range k.Keys() {
+		inOpen := slices.ContainsFunc(open, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+		empty := slices.Contains(sections, key) && isEmpty(k.Get(key))
+		if !known[key] && !inOpen && !empty {
+			wrong = append(wrong, fmt.Sprintf("unknown key %s (%s)", key, path))
+		}
+	}
+	return l, wrong
+}
+
+// isEmpty says that a section of the file has nothing in it.
+func isEmpty(raw any) bool {
+	m, ok := raw.(map[string]any)
+	return raw == nil || ok && len(m) == 0
+}
+
+func sentences(where string, err error) []string {
+	if err == nil {
+		return nil
+	}
+	return []string{where + ": " + err.Error()}
+}
+
+// secretFile reads a secret from a file; white space around it does not count.
+func secretFile(path string) (string, error) {
+	content, err := readLimited(path, maxSecretFile)
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimSpace(string(content))
+	if secret == "" {
+		return "", fmt.Errorf("%s is empty", path)
+	}
+	return secret, nil
+}
+
+func readLimited(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
+	}
+	return content, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,246 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net/textproto"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/tools"
+)
+
+// MCPServerConfig is an MCP server whose tools are offered: one that is run
+// here (Command) or one that is called (URL).
+type MCPServerConfig struct {
+	Name    string
+	Command string
+	Args    []string
+	// Env is what the process gets beside ChildEnv, Headers are sent with each
+	// request. Secrets have been filled in.
+	Env     map[string]string
+	URL     string
+	Headers map[string]string
+	// Pages offer the tools, or all of them do (Global). With neither, page
+	// files name them.
+	Pages  []string
+	Global bool
+	// Confirm names the tools that need the user's approval: all of them with
+	// tools.GroupAll, none when empty, and when nil all but those that a trusted
+	// hint calls harmless.
+	Confirm []string
+	// TrustHints lets the server's hints about its tools count.
+	TrustHints bool
+	// Timeout bounds a call; 0 is Timeouts.Tool.
+	Timeout  time.Duration
+	Disabled bool
+}
+
+// childNames are the variables that a process we start may have of ours: no
+// others, for some hold secrets.
+var childNames = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR", "TERM"}
+
+func childEnv(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return !slices.Contains(childNames, name)
+	})
+}
+
+// mcpServers takes the list of MCP servers. The secrets have been taken before.
+func mcpServers(c *Config, raw any) error {
+	items, ok := orEmpty(structured(raw)).([]any)
+	if !ok && orEmpty(raw) != "" {
+		return errors.New("must be a list of objects")
+	}
+	var list []MCPServerConfig
+	var wrong []error
+	for i, item := range items {
+		server, err := mcpServer(item, c.Secrets)
+		if err == nil && slices.ContainsFunc(list, func(o MCPServerConfig) bool { return o.Name == server.Name }) {
+			err = fmt.Errorf("%s is there twice", server.Name)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("entry %d: %s", i+1, strings.ReplaceAll(err.Error(), "\n", "; ")))
+		}
+		list = append(list, server)
+	}
+	if len(wrong) > 0 {
+		return errors.Join(wrong...)
+	}
+	c.MCPServers = list
+	return nil
+}
+
+// mcpServer takes one entry of the list.
+func mcpServer(raw any, secrets map[string]string) (MCPServerConfig, error) {
+	var s MCPServerConfig
+	fields, ok := raw.(map[string]any)
+	if !ok {
+		return s, errors.New("must be an object with a name")
+	}
+	var wrong []error
+	for _, key := range sortedKeys(fields) {
+		if err := s.set(key, fields[key], secrets); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", key, err))
+		}
+	}
+	if err := tools.CheckGroup(s.Name); err != nil {
+		wrong = append(wrong, fmt.Errorf("name: %w", err))
+	}
+	switch {
+	case (s.Command == "") == (s.URL == ""):
+		wrong = append(wrong, errors.New("it needs either command or url"))
+	case s.Command == "" && len(s.Args)+len(s.Env) > 0:
+		wrong = append(wrong, errors.New("args and env go with command"))
+	case s.URL == "" && len(s.Headers) > 0:
+		wrong = append(wrong, errors.New("headers go with url"))
+	case s.Global && len(s.Pages) > 0:
+		wrong = append(wrong, errors.New("pages have no effect beside global"))
+	}
+	return s, errors.Join(wrong...)
+}
+
+// set takes one field of an entry.
+func (s *MCPServerConfig) set(key string, raw any, secrets map[string]string) (err error) {
+	switch key {
+	case "args":
+		s.Args, err = plainTexts(raw)
+		return err
+	case "pages":
+		s.Pages, err = texts(raw)
+		return err
+	case "confirm":
+		s.Confirm, err = confirmations(raw)
+		return err
+	case "env":
+		s.Env, err = secretMap(raw, secrets, envName)
+		return err
+	case "headers":
+		s.Headers, err = secretMap(raw, secrets, headerName)
+		return err
+	}
+	text, err := scalarText(raw)
+	if err != nil {
+		return err
+	}
+	switch key {
+	case "name":
+		s.Name = text
+	case "command":
+		s.Command = text
+	case "url":
+		s.URL, err = parseHTTPURL(text)
+	case "global":
+		s.Global, err = parseSwitch(text)
+	case "trust_hints":
+		s.TrustHints, err = parseSwitch(text)
+	case "disabled":
+		s.Disabled, err = parseSwitch(text)
+	case "timeout":
+		s.Timeout, err = parseSpan(text)
+	default:
+		err = errors.New("is not known")
+	}
+	return err
+}
+
+// confirmations takes true, false, or the names of tools.
+func confirmations(raw any) ([]string, error) {
+	if _, several := raw.([]any); several {
+		return plainTexts(raw)
+	}
+	text, err := scalarText(raw)
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseSwitch(text)
+	switch {
+	case err != nil:
+		return nil, errors.New("must be true, false or a list of tools")
+	case all:
+		return []string{tools.GroupAll}, nil
+	default:
+		return []string{}, nil
+	}
+}
+
+// plainTexts is a list of YAML whose items stay as they are, empty ones too.
+func plainTexts(raw any) ([]string, error) {
+	items, ok := raw.([]any)
+	if !ok {
+		return nil, errors.New("must be a list")
+	}
+	list := make([]string, len(items))
+	for i, item := range items {
+		if s, ok := item.(string); ok {
+			list[i] = s
+			continue
+		}
+		s, err := scalarText(item)
+		if err != nil {
+			return nil, errors.New("must be a list of single values")
+		}
+		list[i] = s
+	}
+	return list, nil
+}
+
+var (
+	envName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	headerName = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^` + "`" + `|~_-]+$`)
+	secretRef  = regexp.MustCompile(`\$\{([^{}]*)\}`)
+)
+
+// ownHeaders are the library's business.
+var ownHeaders = []string{"Host", "Content-Length", "Content-Type", "Accept", "Transfer-Encoding", "Connection", "Last-Event-Id"}
+
+// secretMap takes a map of names to values: ${NAME} in a value is that secret,
+// and under NAME_file stands the file that has the value of NAME.
+func secretMap(raw any, secrets map[string]string, rule *regexp.Regexp) (map[string]string, error) {
+	fields, ok := raw.(map[string]any)
+	if !ok {
+		return nil, errors.New("must be a map of names to values")
+	}
+	found := map[string]string{}
+	for _, key := range sortedKeys(fields) {
+		value, err := scalarText(fields[key])
+		name, fromFile := strings.CutSuffix(key, "_file")
+		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		switch {
+		case err != nil:
+		case !rule.MatchString(name) || rule == headerName && (slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "Mcp-")):
+			err = errors.New("is no name that may be set")
+		case found[name] != "":
+			err = errors.New("is set together with a file for it")
+		case fromFile:
+			value, err = secretFile(value)
+		default:
+			value, err = fillSecrets(value, secrets)
+		}
+		if err == nil && strings.ContainsAny(value, "\r\n\x00") {
+			err = errors.New("has a line break in its value")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		found[name] = value
+	}
+	return found, nil
+}
+
+// fillSecrets puts secrets in the place of ${NAME}.
+func fillSecrets(value string, secrets map[string]string) (string, error) {
+	var missing []error
+	filled := secretRef.ReplaceAllStringFunc(value, func(ref string) string {
+		name := ref[2 : len(ref)-1]
+		secret, ok := secrets[name]
+		if !ok {
+			missing = append(missing, fmt.Errorf("the settings have no secret %q", name))
+		}
+		return secret
+	})
+	return filled, errors.Join(missing...)
+}

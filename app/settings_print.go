@@ -1,0 +1,165 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+)
+
+// mask stands where a secret is.
+const mask = "********"
+
+// addFlags declares a flag for every setting, and one for its file where it may
+// come from one. The help shows the few that a newcomer needs.
+func addFlags(flags *pflag.FlagSet) {
+	shown := map[string]bool{"addr": true, "database_url": true, "openai.base_url": true, "model": true, "log_level": true}
+	for _, s := range settings {
+		if !s.secret() {
+			flags.String(s.flag(), "", unquoted(s.help)+defaultNote(s))
+		}
+		if s.kind != plain {
+			flags.String(s.flag()+"-file", "", unquoted(s.help)+", from a file")
+			flags.Lookup(s.flag() + "-file").Hidden = true
+		}
+		if f := flags.Lookup(s.flag()); f != nil {
+			f.Hidden = !shown[s.key]
+		}
+	}
+}
+
+// unquoted takes the Markdown out of a help text; pflag would read back quotes
+// as the name of the flag's value.
+func unquoted(help string) string { return strings.ReplaceAll(help, "`", "") }
+
+func defaultNote(s setting) string {
+	if s.def == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (default %s)", s.def)
+}
+
+// printConfig writes every setting with its value, secrets masked, and where the
+// value comes from.
+func printConfig(w io.Writer, origins []origin) error {
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, o := range origins {
+		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\n", o.setting.key, o.shown(), o.from); err != nil {
+			return err
+		}
+	}
+	return table.Flush()
+}
+
+// shown is the value as it may be shown.
+func (o origin) shown() string {
+	if o.raw == nil || o.raw == "" {
+		return "-"
+	}
+	switch o.setting.kind {
+	case hidden:
+		return mask
+	case dsn:
+		return redactURL(fmt.Sprint(o.raw))
+	case listed, vault:
+		raw := structured(o.raw)
+		if s, ok := raw.(string); ok {
+			return s
+		}
+		shown, err := json.Marshal(redact(raw, o.setting.kind == vault))
+		if err != nil {
+			return mask
+		}
+		return string(shown)
+	case plain:
+	}
+	if list, err := texts(o.raw); err == nil {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprint(o.raw)
+}
+
+// redact masks the secrets in a structured value: all values, or those under
+// keys that hold one.
+func redact(raw any, all bool) any {
+	switch v := raw.(type) {
+	case map[string]any:
+		shown := make(map[string]any, len(v))
+		for key, value := range v {
+			switch s, isText := value.(string); {
+			case all || key == "api_key":
+				shown[key] = mask
+			case isText && (key == "base_url" || key == "url"):
+				shown[key] = redactURL(s)
+			default:
+				shown[key] = redact(value, all || key == "headers" || key == "env")
+			}
+		}
+		return shown
+	case []any:
+		shown := make([]any, len(v))
+		for i, value := range v {
+			shown[i] = redact(value, all)
+		}
+		return shown
+	default:
+		if all {
+			return mask
+		}
+		return raw
+	}
+}
+
+// redactURL hides the password of a URL, a user that stands alone, and those
+// values of the query that are secrets by their name.
+func redactURL(s string) string {
+	if strings.HasPrefix(s, "sqlite:") {
+		return s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		return mask
+	}
+	if _, both := u.User.Password(); u.User != nil && !both {
+		u.User = url.User(urlMask)
+	}
+	query := u.Query()
+	for name := range query {
+		if secretName.MatchString(name) {
+			query.Set(name, urlMask)
+		}
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = query.Encode()
+	}
+	return u.Redacted()
+}
+
+// urlMask stands where a secret is in a URL.
+const urlMask = "xxxxx"
+
+var secretName = regexp.MustCompile(`(?i)pass|secret|token|key|user`)
+
+// settingsHelp is the table for a terminal.
+func settingsHelp() string {
+	var b strings.Builder
+	b.WriteString("Flag before environment before file (--config) before default. Values marked * may come from a file:\n" +
+		"add _FILE to the variable, _file to the key, -file to the flag. Secrets have no flag but that one.\n\n")
+	for _, s := range settings {
+		star := ""
+		if s.kind != plain {
+			star = " *"
+		}
+		flag := "--" + s.flag()
+		if s.secret() {
+			flag += "-file"
+		}
+		fmt.Fprintf(&b, "%s%s\n    %s%s\n    %s, %s\n", s.key, star, unquoted(s.help), defaultNote(s), flag, strings.Join(s.env, ", else "))
+	}
+	return b.String()
+}

@@ -1,0 +1,348 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/knadh/koanf/parsers/yaml"
+)
+
+type (
+	prefixList = []netip.Prefix
+	span       = time.Duration
+)
+
+// binder parses a raw value into a Config.
+type binder = func(*Config, any) error
+
+// scalar makes a binder of a parser of text.
+func scalar[T any](field func(*Config) *T, parse func(string) (T, error)) binder {
+	return func(c *Config, raw any) error {
+		s, err := scalarText(raw)
+		if err != nil {
+			return err
+		}
+		v, err := parse(s)
+		if err != nil {
+			return err
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
+// scalarText is a raw value as text.
+func scalarText(raw any) (string, error) {
+	switch v := raw.(type) {
+	case string:
+		return strings.TrimSpace(v), nil
+	case bool, int, int64, uint64, float64:
+		return fmt.Sprint(v), nil
+	default:
+		return "", errors.New("must be a single value")
+	}
+}
+
+// texts is a raw value as a list: of YAML, or a string with commas.
+func texts(raw any) ([]string, error) {
+	items, ok := raw.([]any)
+	if !ok {
+		s, err := scalarText(raw)
+		if err != nil {
+			return nil, errors.New("must be a list")
+		}
+		for part := range strings.SplitSeq(s, ",") {
+			items = append(items, part)
+		}
+	}
+	var list []string
+	for _, item := range items {
+		s, err := scalarText(item)
+		if err != nil {
+			return nil, errors.New("must be a list of single values")
+		}
+		if s != "" {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+func text(field func(*Config) *string) binder {
+	return scalar(field, func(s string) (string, error) { return s, nil })
+}
+
+func oneOf(field func(*Config) *string, words ...string) binder {
+	return scalar(field, func(s string) (string, error) {
+		if !slices.Contains(words, s) {
+			return "", fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+		}
+		return s, nil
+	})
+}
+
+func integer(field func(*Config) *int, low, high int) binder {
+	return scalar(field, func(s string) (int, error) { return wholeNumber(s, low, high) })
+}
+
+func wholeNumber(s string, low, high int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < low || n > high {
+		return 0, fmt.Errorf("must be a whole number from %d to %d", low, high)
+	}
+	return n, nil
+}
+
+func float(field func(*Config) *float64, low, high float64) binder {
+	return scalar(field, func(s string) (float64, error) { return number(s, low, high) })
+}
+
+// number refuses what is no number at all, NaN, by asking for what is in range.
+func number(s string, low, high float64) (float64, error) {
+	f, err := strconv.ParseFloat(s, 64)
+	if inRange := f >= low && f <= high; err != nil || !inRange {
+		return 0, fmt.Errorf("must be a number from %g to %g", low, high)
+	}
+	return f, nil
+}
+
+func boolean(field func(*Config) *bool) binder { return scalar(field, parseSwitch) }
+
+func parseSwitch(s string) (bool, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return false, errors.New("must be true or false")
+	}
+	return b, nil
+}
+
+// The bounds of every duration setting.
+const (
+	minDuration = 10 * time.Millisecond
+	maxDuration = 24 * time.Hour
+)
+
+func duration(field func(*Config) *span) binder { return scalar(field, parseSpan) }
+
+func parseSpan(s string) (span, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < minDuration || d > maxDuration {
+		return 0, fmt.Errorf("must be a time such as 15s or 2m, from %s to %s", minDuration, maxDuration)
+	}
+	return d, nil
+}
+
+// The bounds of size settings: of what is in memory, and of what is stored.
+const (
+	minSize    = 1 << 10
+	maxSize    = 1 << 30
+	maxStorage = 1 << 50
+)
+
+var sizeUnits = []struct {
+	suffix string
+	bytes  int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
+
+func size(field func(*Config) *int64) binder {
+	return scalar(field, func(s string) (int64, error) {
+		n, ok := bytesOf(s, maxSize)
+		if !ok || n < minSize {
+			return 0, errors.New("must be a size such as 65536, 512KiB or 1MiB, from 1KiB to 1GiB")
+		}
+		return n, nil
+	})
+}
+
+// sizeOrZero takes a size, or 0 for one that follows from something else.
+func sizeOrZero(field func(*Config) *int64) binder {
+	return func(c *Config, raw any) error {
+		if s, err := scalarText(raw); err == nil && s == "0" {
+			*field(c) = 0
+			return nil
+		}
+		return size(field)(c, raw)
+	}
+}
+
+// storage takes the size of what is stored; it may be 0.
+func storage(field func(*Config) *int64) binder {
+	return scalar(field, func(s string) (int64, error) {
+		n, ok := bytesOf(s, maxStorage)
+		if !ok || n > 0 && n < minSize {
+			return 0, errors.New("must be a size such as 512MiB or 10GiB, from 1KiB to 1024TiB, or 0")
+		}
+		return n, nil
+	})
+}
+
+// bytesOf returns the bytes of a size with its unit, from 0 to most.
+func bytesOf(s string, most int64) (int64, bool) {
+	for _, unit := range sizeUnits {
+		number, ok := strings.CutSuffix(s, unit.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+		if err != nil || n < 0 || n > most/unit.bytes {
+			return 0, false
+		}
+		return n * unit.bytes, true
+	}
+	return 0, false
+}
+
+func address(field func(*Config) *string) binder {
+	return scalar(field, func(s string) (string, error) {
+		_, port, err := net.SplitHostPort(s)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		if err != nil {
+			return "", errors.New("must be host:port, such as 127.0.0.1:8080")
+		}
+		return s, nil
+	})
+}
+
+// httpURL takes a base URL; it may be empty. The value is never in the error:
+// it may hold a password.
+func httpURL(field func(*Config) *string) binder {
+	return scalar(field, parseHTTPURL)
+}
+
+func parseHTTPURL(s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "", errors.New("must be a URL that begins with http:// or https://")
+	}
+	return s, nil
+}
+
+func database(c *Config, raw any) error {
+	s, err := scalarText(raw)
+	if err != nil {
+		return err
+	}
+	path, isFile := strings.CutPrefix(s, "sqlite:")
+	switch u, err := url.Parse(s); {
+	case isFile && path != "":
+	case err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql"):
+	default:
+		return errors.New("must be sqlite:PATH or a URL that begins with postgres://")
+	}
+	c.DatabaseURL = s
+	return nil
+}
+
+func folder(field func(*Config) *string) binder {
+	return scalar(field, func(s string) (string, error) {
+		if s == "" {
+			return "", nil
+		}
+		if info, err := os.Stat(s); err != nil || !info.IsDir() {
+			return "", errors.New("must be a folder that exists")
+		}
+		return s, nil
+	})
+}
+
+func prefixes(field func(*Config) *prefixList) binder {
+	return func(c *Config, raw any) error {
+		list, err := texts(raw)
+		if err != nil {
+			return err
+		}
+		var found prefixList
+		for _, s := range list {
+			p, err := netip.ParsePrefix(s)
+			if err != nil {
+				return fmt.Errorf("%q is not a CIDR such as 10.1.0.0/16", s)
+			}
+			found = append(found, p.Masked())
+		}
+		*field(c) = found
+		return nil
+	}
+}
+
+// names takes a list of names.
+func names(field func(*Config) *[]string) binder {
+	return func(c *Config, raw any) (err error) {
+		*field(c), err = texts(raw)
+		return err
+	}
+}
+
+func origins(field func(*Config) *[]string) binder {
+	return func(c *Config, raw any) error {
+		list, err := texts(raw)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			u, err := url.Parse(s)
+			if err != nil || (u.Scheme != "http" && u.Scheme != "https") || s != u.Scheme+"://"+u.Host || u.Host == "" {
+				return fmt.Errorf("%q is not an origin such as https://app.example.com", s)
+			}
+		}
+		*field(c) = list
+		return nil
+	}
+}
+
+func logLevel(c *Config, raw any) error {
+	return scalar(func(c *Config) *slog.Level { return &c.LogLevel }, func(s string) (slog.Level, error) {
+		levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+		level, ok := levels[s]
+		if !ok {
+			return 0, errors.New("must be one of debug, info, warn, error")
+		}
+		return level, nil
+	})(c, raw)
+}
+
+// structured is a raw value with lists and maps: of the file, or JSON (or YAML)
+// in a string. A string that is neither stays a string.
+func structured(raw any) any {
+	s, ok := raw.(string)
+	if !ok {
+		return raw
+	}
+	doc, err := yaml.Parser().Unmarshal([]byte("value: " + strings.TrimSpace(s)))
+	if err != nil {
+		return s
+	}
+	return doc["value"]
+}
+
+func secrets(c *Config, raw any) error {
+	found := map[string]string{}
+	switch m := structured(raw).(type) {
+	case nil:
+	case map[string]any:
+		for name, v := range m {
+			s, err := scalarText(v)
+			if err != nil {
+				return fmt.Errorf("%s must be a single value", name)
+			}
+			found[name] = s
+		}
+	default:
+		return errors.New("must be a map of names to values")
+	}
+	c.Secrets = found
+	return nil
+}

@@ -1,0 +1,173 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/chattray/chattray"
+
+// folders are the points of the star: each imports schemas and itself. Only app may
+// import them all, and main imports app alone.
+var folders = []string{"api", "services", "agents", "tools", "payloads", "store", "web", "schemas"}
+
+// homes says where a vendor library lives, by the beginning of its import path.
+var homes = map[string][]string{
+	"github.com/labstack/echo":               {"api"},
+	"github.com/r3labs/sse":                  {"api"},
+	"github.com/go-playground/validator":     {"api"},
+	"github.com/coder/websocket":             {"api"},
+	"github.com/coreos/go-oidc":              {"api"},
+	"github.com/golang-jwt":                  {"api"},
+	"gorm.io":                                {"store"},
+	"modernc.org":                            {"store"},
+	"github.com/pressly/goose":               {"store"},
+	"github.com/jackc":                       {"store"},
+	"github.com/sashabaranov/go-openai":      {"agents/openai"},
+	"github.com/modelcontextprotocol/go-sdk": {"tools"},
+	"github.com/JohannesKaufmann":            {"tools"},
+	"code.dny.dev/ssrf":                      {"tools"},
+	"github.com/knadh/koanf":                 {"app"},
+	"github.com/spf13":                       {"app"},
+	"github.com/prometheus":                  {"app"},
+	"go.opentelemetry.io":                    {"app"},
+}
+
+// goPackage is what go list says of a package.
+type goPackage struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+}
+
+// place is the package's folder, empty for main.
+func (p goPackage) place() string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,GoFiles,Imports", "./...")
+	list.Dir = ".."
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []goPackage
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, p)
+	}
+	if len(found) < len(folders) {
+		t.Fatalf("go list found %d packages", len(found))
+	}
+	return found
+}
+
+// within says that a folder is one of the others or lies in one.
+func within(place string, others []string) bool {
+	return slices.ContainsFunc(others, func(o string) bool { return beginsWith(place, o) })
+}
+
+// beginsWith compares whole path elements.
+func beginsWith(path, prefix string) bool {
+	return path == prefix || strings.HasPrefix(path, prefix+"/")
+}
+
+func TestStar(t *testing.T) {
+	for _, p := range packages(t) {
+		from := p.place()
+		top, _, _ := strings.Cut(from, "/")
+		if top == "app" {
+			continue // it wires everything
+		}
+		if from == "" {
+			top = "app" // all that main imports
+		}
+		if from != "" && !slices.Contains(folders, top) {
+			t.Errorf("%s: the star has no such folder", from)
+		}
+		for _, path := range p.Imports {
+			if to, ours := strings.CutPrefix(path, module+"/"); ours && !within(to, []string{top, "schemas"}) {
+				t.Errorf("%s imports %s", from, to)
+			}
+			if first, _, _ := strings.Cut(path, "/"); top == "schemas" && strings.Contains(first, ".") && !beginsWith(path, module+"/schemas") {
+				t.Errorf("%s imports %s; it has only the standard library", from, path)
+			}
+		}
+	}
+}
+
+func TestVendorLibrariesHaveOneHome(t *testing.T) {
+	for _, p := range packages(t) {
+		from := p.place()
+		for _, path := range p.Imports {
+			for library, home := range homes {
+				if beginsWith(path, library) && !within(from, home) {
+					t.Errorf("%s imports %s, whose home is %s", from, path, strings.Join(home, ", "))
+				}
+			}
+		}
+	}
+}
+
+func TestMetricsAndTracesAreInOnePlace(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			for _, i := range parse(t, filepath.Join(p.Dir, name)).Imports {
+				path, err := strconv.Unquote(i.Path.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				watching := beginsWith(path, "github.com/prometheus") || beginsWith(path, "go.opentelemetry.io")
+				if watching && (p.place() != "app" || !strings.HasPrefix(name, "telemetry")) {
+					t.Errorf("%s/%s imports %s", p.place(), name, path)
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyMainReadsTheEnvironment(t *testing.T) {
+	readers := []string{"Getenv", "LookupEnv", "Environ", "ExpandEnv"}
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			ast.Inspect(parse(t, filepath.Join(p.Dir, name)), func(n ast.Node) bool {
+				s, ok := n.(*ast.SelectorExpr)
+				if !ok || !slices.Contains(readers, s.Sel.Name) {
+					return true
+				}
+				pkg, ok := s.X.(*ast.Ident)
+				if ok && (pkg.Name == "os" || pkg.Name == "syscall") && (p.place() != "" || name != "main.go") {
+					t.Errorf("%s/%s calls %s.%s", p.place(), name, pkg.Name, s.Sel.Name)
+				}
+				return true
+			})
+		}
+	}
+}
+
+func parse(t *testing.T, path string) *ast.File {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,320 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// unknownTool stands for names that a model made up: labels come from our own
+// words only.
+const unknownTool = "unknown"
+
+// newLogger returns the log of the service (6-operations, Watching it). Format
+// auto is text where w is a terminal, else json.
+func newLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if format == "text" || format == "auto" && isTerminal(w) {
+		return slog.New(tracedLog{slog.NewTextHandler(w, options)})
+	}
+	return slog.New(tracedLog{slog.NewJSONHandler(w, options)})
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// telemetry counts what the service does and traces runs. Its methods are safe
+// for concurrent use; each belongs to one small interface of a consumer.
+type telemetry struct {
+	registry *prometheus.Registry
+	tracer   trace.Tracer
+	servers  map[string]string // the hosts of models' servers; see modelServers
+	stop     func(context.Context) error
+
+	runs          *prometheus.HistogramVec
+	runsActive    prometheus.Gauge
+	streamsActive prometheus.Gauge
+	firstToken    prometheus.Histogram
+	events        prometheus.Counter
+	modelCalls    *prometheus.HistogramVec
+	modelTokens   *prometheus.CounterVec
+	contained     prometheus.Counter
+	toolCalls     *prometheus.HistogramVec
+	batchWrites   prometheus.Histogram
+	batchSeconds  prometheus.Histogram
+}
+
+// newTelemetry returns the metrics, and traces where the OTEL_* variables name
+// an endpoint.
+func newTelemetry(ctx context.Context, environ []string) (*telemetry, error) {
+	calls := prometheus.ExponentialBuckets(0.05, 2, 13) // 50 ms to 205 s
+	t := &telemetry{
+		registry:      prometheus.NewRegistry(),
+		runs:          histogramVec("run_seconds", "Runs that ended, by outcome.", calls, "outcome"),
+		runsActive:    gauge("runs_active", "Runs under way."),
+		streamsActive: gauge("streams_active", "Open event streams."),
+		firstToken:    histogram("first_token_seconds", "From a run's start to its first text.", prometheus.ExponentialBuckets(0.001, 2, 17)),
+		events:        prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "events_total", Help: "Events of all runs."}),
+		contained: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "runs_contained_total", Help: "Runs that were ended because the process ended while it worked on them.",
+		}),
+		modelCalls: histogramVec("model_call_seconds", "Calls of models, by model and outcome.", calls, "model", "outcome"),
+		modelTokens: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "model_tokens_total", Help: "Tokens, by model and direction (input, output).",
+		}, []string{"model", "direction"}),
+		toolCalls:    histogramVec("tool_call_seconds", "Calls of tools, by tool and outcome.", calls, "tool", "outcome"),
+		batchWrites:  histogram("store_batch_writes", "Writes in a batch.", prometheus.ExponentialBuckets(1, 2, 12)),
+		batchSeconds: histogram("store_batch_seconds", "Time to commit a batch.", prometheus.ExponentialBuckets(0.0005, 2, 16)),
+	}
+	t.registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.contained, t.toolCalls,
+		t.batchWrites, t.batchSeconds,
+	)
+	var err error
+	t.tracer, t.stop, err = newTracer(ctx, environ)
+	return t, err
+}
+
+const namespace = "chattray"
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
+}
+
+func histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
+}
+
+func histogramVec(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+// Handler answers with the metrics in Prometheus' text format.
+func (t *telemetry) Handler() http.Handler {
+	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry})
+}
+
+// Close sends the spans that wait.
+func (t *telemetry) Close(ctx context.Context) error { return t.stop(ctx) }
+
+// RunStarted counts a run that begins; RunEnded must follow.
+func (t *telemetry) RunStarted() { t.runsActive.Inc() }
+
+// RunEnded counts a run that ended as completed, failed or cancelled.
+func (t *telemetry) RunEnded(outcome string, took time.Duration) {
+	t.runsActive.Dec()
+	t.runs.WithLabelValues(outcome).Observe(took.Seconds())
+}
+
+// RunContained counts a run that is ended because the process ended with it.
+func (t *telemetry) RunContained() { t.contained.Inc() }
+
+// FirstToken counts the time from a run's start to its first text.
+func (t *telemetry) FirstToken(took time.Duration) { t.firstToken.Observe(took.Seconds()) }
+
+// Event counts n events of a log.
+func (t *telemetry) Event(n int) { t.events.Add(float64(n)) }
+
+// StreamOpened counts a reader that begins; StreamClosed must follow.
+func (t *telemetry) StreamOpened() { t.streamsActive.Inc() }
+
+// StreamClosed counts a reader that has gone.
+func (t *telemetry) StreamClosed() { t.streamsActive.Dec() }
+
+// openStreams is StreamOpened and StreamClosed in one.
+func (t *telemetry) openStreams(change int) { t.streamsActive.Add(float64(change)) }
+
+// StoreBatch counts a commit of so many writes.
+func (t *telemetry) StoreBatch(writes int, took time.Duration) {
+	t.batchWrites.Observe(float64(writes))
+	t.batchSeconds.Observe(took.Seconds())
+}
+
+// ModelCall counts a call of a model that is over. Its outcome is ok or an error
+// code.
+func (t *telemetry) ModelCall(model, outcome string, used schemas.Usage, took time.Duration) {
+	t.modelCalls.WithLabelValues(model, outcome).Observe(took.Seconds())
+	t.modelTokens.WithLabelValues(model, "input").Add(float64(used.InputTokens))
+	t.modelTokens.WithLabelValues(model, "output").Add(float64(used.OutputTokens))
+}
+
+// ToolCall counts a call of a tool that is over. Its outcome is ok or error.
+func (t *telemetry) ToolCall(tool, outcome string, took time.Duration) {
+	t.toolCalls.WithLabelValues(tool, outcome).Observe(took.Seconds())
+}
+
+// agent is the loop as the wiring hands it on.
+type agent interface {
+	Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error]
+}
+
+// Watch returns the agent with its model calls and tools counted, and each run
+// traced: one trace a run, with the GenAI names of OpenTelemetry. No text of
+// users, models or tools goes into a span.
+func (t *telemetry) Watch(next agent) agent { return watched{t, next} }
+
+type watched struct {
+	*telemetry
+	next agent
+}
+
+// Run passes the events of the loop on and watches them go by.
+func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
+	return func(yield func(turn.Event, error) bool) {
+		ctx, span := w.start(ctx, &req)
+		defer span.End()
+		s := &sighting{telemetry: w.telemetry, req: &req}
+		for event, err := range w.next.Run(ctx, req) {
+			s.see(ctx, event, err)
+			if err != nil {
+				span.SetStatus(codes.Error, errorType(err))
+				span.SetAttributes(attribute.String("error.type", errorType(err)))
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
+}
+
+// start begins the span of a run.
+func (t *telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
+	return t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
+		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
+		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
+}
+
+// sighting is what is known of one run of the loop.
+type sighting struct {
+	*telemetry
+	req *turn.Request
+	// asked is when the open model call began; zero when none is open.
+	asked time.Time
+	// threads are those that are open, by call and number.
+	threads map[[2]int]*sighting
+}
+
+// see counts one event, before it is passed on.
+func (s *sighting) see(ctx context.Context, event turn.Event, err error) {
+	if err != nil {
+		s.callEnded(ctx, errorType(err), turn.Reply{StartedAt: s.asked})
+		return
+	}
+	switch e := event.(type) {
+	case turn.CallStart:
+		s.asked = time.Now()
+	case turn.Reply:
+		outcome := "ok"
+		if e.Synthetic {
+			outcome = "error" // it stands in for a reply that did not come
+		}
+		s.callEnded(ctx, outcome, e)
+	case turn.Cancelled:
+		s.callEnded(ctx, "cancelled", turn.Reply{StartedAt: s.asked})
+	case turn.ToolComplete:
+		s.toolEnded(ctx, e)
+	case turn.ThreadEvent:
+		s.thread(ctx, e)
+	}
+}
+
+// thread counts an event of a thread like one of a run of its own.
+func (s *sighting) thread(ctx context.Context, e turn.ThreadEvent) {
+	id := [2]int{e.Index, e.Thread}
+	switch said := e.Event.(type) {
+	case turn.ThreadStart:
+		if s.threads == nil {
+			s.threads = make(map[[2]int]*sighting)
+		}
+		s.threads[id] = &sighting{telemetry: s.telemetry, req: &turn.Request{Model: said.Model, Tools: s.req.Tools, RunID: s.req.RunID, ConversationID: s.req.ConversationID}}
+	case turn.ThreadEnd:
+		if t := s.threads[id]; t != nil && said.Err != nil {
+			t.see(ctx, nil, said.Err)
+		}
+		delete(s.threads, id)
+	default:
+		if t := s.threads[id]; t != nil {
+			t.see(ctx, e.Event, nil)
+		}
+	}
+}
+
+// callEnded counts and traces the open model call, if there is one.
+func (s *sighting) callEnded(ctx context.Context, outcome string, reply turn.Reply) {
+	if s.asked.IsZero() {
+		return
+	}
+	took := time.Since(s.asked)
+	answered := cmp.Or(reply.Model, s.req.Model)
+	s.ModelCall(answered, outcome, reply.Usage, took)
+	_, span := s.tracer.Start(ctx, "chat "+s.req.Model, trace.WithTimestamp(s.asked), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(
+			attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.request.model", s.req.Model),
+			attribute.String("gen_ai.response.model", answered),
+			attribute.Int("gen_ai.usage.input_tokens", reply.Usage.InputTokens),
+			attribute.Int("gen_ai.usage.output_tokens", reply.Usage.OutputTokens)), trace.WithAttributes(ofRun(s.req)...))
+	if host := s.servers[answered]; host != "" {
+		span.SetAttributes(attribute.String("server.address", host))
+	}
+	if outcome != "ok" {
+		span.SetStatus(codes.Error, outcome)
+		span.SetAttributes(attribute.String("error.type", outcome))
+	} else {
+		span.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(reply.StopReason)}))
+	}
+	span.End()
+	s.asked = time.Time{}
+}
+
+// toolEnded counts and traces a tool call.
+func (s *sighting) toolEnded(ctx context.Context, e turn.ToolComplete) {
+	name, outcome := e.Name, "ok"
+	if !slices.ContainsFunc(s.req.Tools, func(t turn.Tool) bool { return t.Name == name }) {
+		name = unknownTool
+	}
+	if e.Result.IsError {
+		outcome = "error"
+	}
+	s.ToolCall(name, outcome, e.Result.Duration)
+	_, span := s.tracer.Start(ctx, "execute_tool "+name, trace.WithTimestamp(time.Now().Add(-e.Result.Duration)),
+		trace.WithAttributes(
+			attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", name),
+			attribute.String("gen_ai.tool.call.id", e.ID), attribute.String("gen_ai.tool.type", "function")), trace.WithAttributes(ofRun(s.req)...))
+	if e.Result.IsError {
+		span.SetStatus(codes.Error, outcome)
+		span.SetAttributes(attribute.String("error.type", "tool_error"))
+	}
+	span.End()
+}
+
+// errorType is an error in a word that may be shown.
+func errorType(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "cancelled"
+	}
+	return string(schemas.Visible(err).Code)
+}

@@ -1,0 +1,245 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+func TestLogger(t *testing.T) {
+	for format, want := range map[string]string{"json": `"msg":"hello"`, "auto": `"msg":"hello"`, "text": "msg=hello"} {
+		var out bytes.Buffer
+		log := newLogger(&out, slog.LevelInfo, format)
+		log.Debug("unseen")
+		log.Info("hello")
+		if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "unseen") {
+			t.Errorf("%s: the log is %q", format, out.String())
+		}
+	}
+}
+
+// scripted is an agent that yields what it is told to.
+type scripted struct {
+	events []turn.Event
+	err    error
+}
+
+func (s scripted) Run(context.Context, turn.Request) iter.Seq2[turn.Event, error] {
+	return func(yield func(turn.Event, error) bool) {
+		for _, e := range s.events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if s.err != nil {
+			yield(nil, s.err)
+		}
+	}
+}
+
+// last reads to the end and returns the last error.
+func last(events iter.Seq2[turn.Event, error]) error {
+	var last error
+	for _, err := range events {
+		last = err
+	}
+	return last
+}
+
+// watch returns a telemetry whose spans are kept.
+func watch(t *testing.T) (*telemetry, *tracetest.InMemoryExporter) {
+	t.Helper()
+	telemetry, err := newTelemetry(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans := tracetest.NewInMemoryExporter()
+	telemetry.tracer = sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)).Tracer("test")
+	return telemetry, spans
+}
+
+// metrics returns the lines about ours.
+func metrics(t *testing.T, telemetry *telemetry) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	telemetry.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	return answer.Body.String()
+}
+
+func wantLines(t *testing.T, text string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("%q is not in the metrics", line)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+func TestWatchedAgent(t *testing.T) {
+	telemetry, spans := watch(t)
+	script := scripted{events: []turn.Event{
+		turn.CallStart{},
+		turn.TextDelta{Text: "private words"},
+		turn.Reply{Text: "private words", StopReason: schemas.EndTurn, Usage: schemas.Usage{InputTokens: 5, OutputTokens: 7}},
+		turn.ToolStart{ID: "c1", Name: "search"},
+		turn.ToolComplete{ID: "c1", Name: "search", Result: turn.Result{Text: "private words", Duration: 2 * time.Second}},
+		turn.ToolComplete{ID: "c2", Name: "made up", Result: turn.Result{IsError: true}},
+		turn.CallStart{Iteration: 1},
+		turn.Reply{Synthetic: true},
+		turn.LoopComplete{},
+	}}
+	request := turn.Request{Model: "m", Tools: []turn.Tool{{Name: "search"}}}
+	var seen []turn.Event
+	for event, err := range telemetry.Watch(script).Run(t.Context(), request) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, event)
+	}
+	if diff := cmp.Diff(script.events, seen); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	wantLines(t, metrics(t, telemetry),
+		`chattray_model_call_seconds_count{model="m",outcome="ok"} 1`,
+		`chattray_model_call_seconds_count{model="m",outcome="error"} 1`,
+		`chattray_model_tokens_total{direction="input",model="m"} 5`,
+		`chattray_model_tokens_total{direction="output",model="m"} 7`,
+		`chattray_tool_call_seconds_sum{outcome="ok",tool="search"} 2`,
+		`chattray_tool_call_seconds_count{outcome="error",tool="unknown"} 1`,
+	)
+	var names []string
+	root := spans.GetSpans()[len(spans.GetSpans())-1]
+	for _, s := range spans.GetSpans() {
+		names = append(names, s.Name)
+		if s.SpanContext.TraceID() != root.SpanContext.TraceID() {
+			t.Errorf("%s is in another trace", s.Name)
+		}
+		for _, a := range s.Attributes {
+			if strings.Contains(a.Value.String(), "private") {
+				t.Errorf("%s holds what was said: %s", s.Name, a.Key)
+			}
+		}
+	}
+	want := []string{"chat m", "execute_tool search", "execute_tool unknown", "chat m", "invoke_agent chattray"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+}
+
+func TestWatchedAgentThatFails(t *testing.T) {
+	tests := []struct {
+		name   string
+		script scripted
+		want   string
+	}{
+		{"upstream", scripted{err: schemas.NewError(schemas.CodeUpstreamAuth, "x").Because(errors.New("key sk-1"))}, "upstream_auth"},
+		{"something unknown", scripted{err: errors.New("boom")}, "internal"},
+		{"cancelled", scripted{events: []turn.Event{turn.Cancelled{}}}, "cancelled"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			telemetry, spans := watch(t)
+			tt.script.events = append([]turn.Event{turn.CallStart{}}, tt.script.events...)
+			if err := last(telemetry.Watch(tt.script).Run(t.Context(), turn.Request{Model: "m"})); !errors.Is(err, tt.script.err) {
+				t.Errorf("error is %v, want %v", err, tt.script.err)
+			}
+			wantLines(t, metrics(t, telemetry), `chattray_model_call_seconds_count{model="m",outcome="`+tt.want+`"} 1`)
+			call := spans.GetSpans()[0]
+			if call.Status.Code != codes.Error || call.Status.Description != tt.want {
+				t.Errorf("span status is %v", call.Status)
+			}
+		})
+	}
+}
+
+func TestWatchedAgentThatIsLeft(t *testing.T) {
+	telemetry, spans := watch(t)
+	for _, err := range telemetry.Watch(scripted{events: []turn.Event{turn.CallStart{}, turn.CallStart{}}}).Run(t.Context(), turn.Request{}) {
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+	if n := len(spans.GetSpans()); n != 1 {
+		t.Errorf("%d spans, want the run's alone", n)
+	}
+}
+
+func TestMetricsOfRunsStreamsAndStore(t *testing.T) {
+	telemetry, _ := watch(t)
+	telemetry.RunStarted()
+	telemetry.RunStarted()
+	telemetry.RunEnded("completed", 3*time.Second)
+	telemetry.FirstToken(time.Millisecond)
+	telemetry.Event(4)
+	telemetry.StreamOpened()
+	telemetry.StreamOpened()
+	telemetry.StreamClosed()
+	telemetry.StoreBatch(9, time.Millisecond)
+	wantLines(t, metrics(t, telemetry),
+		"chattray_runs_active 1", `chattray_run_seconds_sum{outcome="completed"} 3`, "chattray_first_token_seconds_count 1",
+		"chattray_events_total 4", "chattray_streams_active 1", "chattray_store_batch_writes_sum 9", "chattray_store_batch_seconds_count 1")
+}
+
+func TestTracesAreExported(t *testing.T) {
+	var exports atomic.Int32
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err == nil && bytes.Contains(body, []byte("invoke_agent chattray")) && r.URL.Path == "/v1/traces" {
+			exports.Add(1)
+		}
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL) // the exporter reads it itself
+	telemetry, err := newTelemetry(t.Context(), []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := last(telemetry.Watch(scripted{events: []turn.Event{turn.LoopComplete{}}}).Run(t.Context(), turn.Request{})); err != nil {
+		t.Fatal(err)
+	}
+	if err := telemetry.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if exports.Load() != 1 {
+		t.Errorf("%d exports with the run's span, want 1", exports.Load())
+	}
+}
+
+func TestTracesAreOff(t *testing.T) {
+	for name, environ := range map[string][]string{
+		"without an endpoint": nil,
+		"by the SDK's switch": {"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_SDK_DISABLED=true"},
+		"by the exporter":     {"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_TRACES_EXPORTER=none"},
+	} {
+		telemetry, err := newTelemetry(t.Context(), environ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, span := telemetry.tracer.Start(t.Context(), "x"); span.IsRecording() {
+			t.Errorf("%s: spans are recorded", name)
+		}
+	}
+	if _, err := newTelemetry(t.Context(), []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://h", "OTEL_EXPORTER_OTLP_PROTOCOL=smoke"}); err == nil {
+		t.Error("a protocol that is not spoken was taken")
+	}
+}

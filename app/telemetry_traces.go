@@ -1,0 +1,132 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// newTracer returns a tracer that exports over OTLP; the exporter and the sampler
+// read the rest of the OTEL_* variables themselves. Without an endpoint it traces
+// nothing.
+func newTracer(ctx context.Context, environ []string) (trace.Tracer, func(context.Context) error, error) {
+	otel := map[string]string{}
+	for _, pair := range environ {
+		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "OTEL_") {
+			otel[name] = value
+		}
+	}
+	endpoint := otel["OTEL_EXPORTER_OTLP_ENDPOINT"] + otel["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
+	if endpoint == "" || otel["OTEL_TRACES_EXPORTER"] == "none" || strings.EqualFold(otel["OTEL_SDK_DISABLED"], "true") {
+		return noop.NewTracerProvider().Tracer(namespace), func(context.Context) error { return nil }, nil
+	}
+	exporter, err := newExporter(ctx, cmp.Or(otel["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"], otel["OTEL_EXPORTER_OTLP_PROTOCOL"]))
+	if err != nil {
+		return nil, nil, fmt.Errorf("traces: %w", err)
+	}
+	about, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", namespace), attribute.String("service.version", version())),
+		resource.WithFromEnv())
+	if err != nil {
+		return nil, nil, fmt.Errorf("traces: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	return provider.Tracer(namespace), provider.Shutdown, nil
+}
+
+// newExporter speaks the protocol that is set for a whole cluster. Collectors that
+// take JSON over HTTP take protobuf too.
+func newExporter(ctx context.Context, protocol string) (sdktrace.SpanExporter, error) {
+	switch protocol {
+	case "grpc":
+		return otlptracegrpc.New(ctx)
+	case "", "http/protobuf", "http/json":
+		return otlptracehttp.New(ctx)
+	default:
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is none of grpc and http/protobuf", protocol)
+	}
+}
+
+// propagated is how a caller's trace comes in.
+var propagated = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+
+// Traced returns the handler with a span for each request of the API, in the
+// caller's trace where there is one.
+func (t *telemetry) Traced(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/api/") && r.URL.Path != "/mcp" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx, span := t.tracer.Start(propagated.Extract(r.Context(), propagation.HeaderCarrier(r.Header)), r.Method,
+			trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path)))
+		defer span.End()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// carryTrace gives a run, which outlives its request, the request's trace.
+func carryTrace(from, to context.Context) context.Context {
+	to = trace.ContextWithSpanContext(to, trace.SpanContextFromContext(from))
+	return baggage.ContextWithBaggage(to, baggage.FromContext(from))
+}
+
+// ofRun are the attributes that every span of a run has.
+func ofRun(req *turn.Request) []attribute.KeyValue {
+	list := []attribute.KeyValue{attribute.String("gen_ai.provider.name", "openai")} // whose protocol is spoken
+	if req.RunID != "" {
+		list = append(list, attribute.String("run_id", req.RunID))
+	}
+	if req.ConversationID != 0 {
+		list = append(list, attribute.String("gen_ai.conversation.id", strconv.FormatInt(req.ConversationID, 10)))
+	}
+	return list
+}
+
+// modelServers are the hosts of the models' servers, by model.
+func modelServers(c Config) map[string]string {
+	hosts := map[string]string{}
+	for _, m := range c.Models {
+		base := cmp.Or(m.BaseURL, c.OpenAI.BaseURL, "https://api.openai.com")
+		if u, err := url.Parse(base); err == nil && !c.Demo() {
+			hosts[m.Name] = u.Hostname()
+		}
+	}
+	return hosts
+}
+
+// tracedLog adds the trace of what a line is about.
+type tracedLog struct{ slog.Handler }
+
+// Handle is of slog.Handler.
+func (h tracedLog) Handle(ctx context.Context, r slog.Record) error {
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs is of slog.Handler.
+func (h tracedLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return tracedLog{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup is of slog.Handler.
+func (h tracedLog) WithGroup(name string) slog.Handler { return tracedLog{h.Handler.WithGroup(name)} }

@@ -1,0 +1,211 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/schemas"
+)
+
+var toolMark = regexp.MustCompile(`\[\[tool:(\d+)\]\]`)
+
+func jsonNumber(n int64) string { return strconv.FormatInt(n, 10) }
+
+// anyEvent has the fields of all events of the dialect chat that the checks
+// need.
+type anyEvent struct {
+	Type     string  `json:"type"`
+	Message  string  `json:"message"`
+	Text     *string `json:"text"`
+	Tool     string  `json:"tool"`
+	Index    int     `json:"index"`
+	Progress float64 `json:"progress"`
+	Attempt  int     `json:"attempt"`
+	Kept     int64   `json:"kept_through"`
+	Payload  schemas.ChatResponsePayload
+}
+
+// counting returns the events that count: of an earlier attempt those that were
+// kept.
+func counting(frames []apitest.Frame) []anyEvent {
+	var events []anyEvent
+	var ids []int64
+	for _, f := range frames {
+		var e anyEvent
+		_ = json.Unmarshal(f.Data, &e) // checked against the contract before
+		if e.Attempt > 1 {
+			n := 0
+			for n < len(ids) && ids[n] <= e.Kept {
+				n++
+			}
+			events, ids = events[:n], ids[:n]
+		}
+		events, ids = append(events, e), append(ids, f.ID)
+	}
+	return events
+}
+
+// joinedText is the text of a run: that of its text_delta events, behind what stands
+// after a recovery.
+func joinedText(frames []apitest.Frame) string {
+	var b strings.Builder
+	for _, f := range frames {
+		var e anyEvent
+		_ = json.Unmarshal(f.Data, &e) // checked against the contract before
+		switch {
+		case e.Attempt > 1:
+			b.Reset()
+			b.WriteString(*e.Text)
+		case e.Type == schemas.TypeTextDelta:
+			b.WriteString(*e.Text)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// checkUnion says whether what a stream has shown is a piece of the log,
+// without a gap.
+func checkUnion(t *testing.T, log, live []apitest.Frame) {
+	t.Helper()
+	if len(live) == 0 {
+		return
+	}
+	from := 0
+	for from < len(log) && log[from].ID < live[0].ID {
+		from++
+	}
+	for i, f := range live {
+		if from+i >= len(log) || log[from+i].ID != f.ID || !bytes.Equal(log[from+i].Data, f.Data) {
+			t.Errorf("a stream had event %d as %s; the log does not have it there", f.ID, f.Data)
+			return
+		}
+	}
+}
+
+// checkFrames checks the whole log of a run: what apitest.CheckRun says, and how
+// tools are shown (2-protocol, "Dialect chat"; 7-exact-answers, "Parallel tools
+// in chat").
+func checkFrames(t *testing.T, frames []apitest.Frame) {
+	t.Helper()
+	events := counting(frames)
+	last := events[len(events)-1]
+	if e := events[0]; e.Type != schemas.TypeStatus || e.Message != "Thinking..." {
+		t.Errorf("the first event is %+v", e)
+	}
+	if frames[0].ID != 1 {
+		t.Errorf("the first event has id %d", frames[0].ID)
+	}
+	text := joinedText(frames)
+	if last.Type == schemas.TypeComplete && last.Payload.Message != text {
+		t.Errorf("payload.message is %q, want the text %q", last.Payload.Message, text)
+	}
+	tools := toolsShown(t, events)
+	if last.Type == schemas.TypeComplete {
+		checkComplete(t, last.Payload, tools)
+	}
+	at := toolMark.FindAllStringSubmatchIndex(text, -1)
+	for n, m := range at {
+		if text[m[2]:m[3]] != strconv.Itoa(n) {
+			t.Errorf("marker %s is in the place of marker %d", text[m[0]:m[1]], n)
+		}
+		before, after := text[:m[0]], text[m[1]:]
+		if before != "" && !strings.HasSuffix(before, "\n\n") || after != "" && !strings.HasPrefix(after, "\n\n") {
+			t.Errorf("marker %d has no blank line before and after it: %q", n, text)
+		}
+		if strings.HasSuffix(before, "\n\n\n") || strings.HasPrefix(after, "\n\n\n") {
+			t.Errorf("marker %d has more than a blank line around it: %q", n, text)
+		}
+	}
+	if last.Type == schemas.TypeComplete && len(at) != len(tools) {
+		t.Errorf("%d markers, %d tools", len(at), len(tools))
+	}
+}
+
+// shownTool is where a tool is in its life.
+type shownTool struct {
+	name      string
+	progress  float64
+	completed bool
+}
+
+// toolsShown checks the events of tools and returns the tools by index.
+func toolsShown(t *testing.T, events []anyEvent) map[int]*shownTool {
+	t.Helper()
+	tools := map[int]*shownTool{}
+	for i, e := range events {
+		if e.Attempt > 1 { // what was not done begins again
+			maps.DeleteFunc(tools, func(_ int, t *shownTool) bool { return !t.completed })
+		}
+		tool := tools[e.Index]
+		switch e.Type {
+		case schemas.TypeToolStart:
+			if tool != nil {
+				t.Errorf("tool %d starts twice", e.Index)
+			}
+			tools[e.Index] = &shownTool{name: e.Tool}
+			if before := events[i-1]; before.Type != schemas.TypeStatus || before.Message != "Running "+e.Tool+"..." {
+				t.Errorf("before tool_start of %s is %+v", e.Tool, before)
+			}
+		case schemas.TypeToolProgress, schemas.TypeToolComplete:
+			if tool == nil || tool.completed || tool.name != e.Tool {
+				t.Errorf("%s of tool %d %s, which is %+v", e.Type, e.Index, e.Tool, tool)
+				continue
+			}
+			if e.Type == schemas.TypeToolProgress && (e.Progress < tool.progress || e.Progress > 1) {
+				t.Errorf("progress of tool %d goes from %v to %v", e.Index, tool.progress, e.Progress)
+			}
+			tool.progress, tool.completed = e.Progress, e.Type == schemas.TypeToolComplete
+		case schemas.TypeTextDelta:
+			m := toolMark.FindStringSubmatch(*e.Text)
+			if m == nil {
+				continue
+			}
+			n, _ := strconv.Atoi(m[1]) // digits
+			if *e.Text != m[0] || tools[n] == nil || !tools[n].completed {
+				t.Errorf("marker %q comes when tool %d is %+v", *e.Text, n, tools[n])
+			}
+		}
+	}
+	return tools
+}
+
+// checkComplete checks how the parts of complete fit (2-protocol, "Dialect
+// chat").
+func checkComplete(t *testing.T, p schemas.ChatResponsePayload, tools map[int]*shownTool) {
+	t.Helper()
+	for index, tool := range tools {
+		if !tool.completed {
+			t.Errorf("tool %d has no tool_complete", index)
+		}
+		if index >= len(p.ToolHistory) || p.ToolHistory[index].ToolName != tool.name {
+			t.Errorf("tool %d %s is not in its place in tool_history", index, tool.name)
+		}
+	}
+	if len(p.ToolHistory) != len(tools) {
+		t.Errorf("tool_history has %d calls, want %d", len(p.ToolHistory), len(tools))
+	}
+	want := ""
+	if len(tools) > 0 {
+		want = "tool_history"
+	}
+	for _, source := range []string{"llm", "tool"} { // the last one counts
+		for _, made := range p.Payloads {
+			if made.Source == source {
+				want = made.Type + made.PayloadID
+			}
+		}
+	}
+	got := ""
+	if p.CustomPayload != nil {
+		got = p.CustomPayload.Type + p.CustomPayload.PayloadID
+	}
+	if got != want {
+		t.Errorf("custom_payload is %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,237 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/delta"
+)
+
+// checkMessages reads a run of a transcript in the dialect messages and checks
+// what holds for each (2-protocol, "Dialect messages"), and that it comes to the
+// same text as the frames of the dialect chat.
+func (s *stage) checkMessages(r seenRun, chat []apitest.Frame) {
+	s.t.Helper()
+	x := s.request(step{verb: http.MethodGet, arg: "/api/chat/runs/" + r.id + "/stream?dialect=messages", user: r.step.user, roles: r.step.roles})
+	x.run(s.client)
+	s.checkAnswer(x)
+	frames := messageFrames(s.t, s.contract, x.body.Bytes())
+	if len(frames) == 0 {
+		s.t.Errorf("the messages of run %s are empty", r.id)
+		return
+	}
+	checkNesting(s.t, frames)
+	if got, want := foldedText(s.t, frames), withoutMarkers(joinedText(chat)); got != want {
+		s.t.Errorf("the messages have the text %q, want %q", got, want)
+	}
+}
+
+// messageFrames decodes a stream of the dialect messages, held against the
+// contract.
+func messageFrames(t *testing.T, contract apitest.Contract, body []byte) []schemas.MessageFrame {
+	t.Helper()
+	var frames []schemas.MessageFrame
+	for _, f := range contract.CheckFrames(t, body) {
+		var m schemas.MessageFrame
+		if err := json.Unmarshal(f.Data, &m); err != nil {
+			t.Errorf("frame %d: %v", f.ID, err)
+		}
+		frames = append(frames, m)
+	}
+	return frames
+}
+
+// withoutMarkers is a text of either dialect to compare: white space is left out,
+// for the lines around markers are the marker's.
+func withoutMarkers(text string) string {
+	return strings.Join(strings.Fields(toolMark.ReplaceAllString(text, " ")), "")
+}
+
+// foldedText is the text of the main stream: its messages of type text, folded
+// by the delta rules, in order. What an attempt made void does not count.
+func foldedText(t *testing.T, frames []schemas.MessageFrame) string {
+	t.Helper()
+	state := new(delta.State)
+	for _, f := range frames {
+		if e := eventOf(f); e.Event == "attempt" {
+			state = new(delta.State)
+		}
+		if err := state.Apply(f); err != nil {
+			t.Errorf("frame %s: %v", f.ChunkID, err)
+		}
+	}
+	var texts []string
+	for _, m := range state.Messages {
+		if text, ok := m.Props["content"].(string); ok && m.Type == "text" && m.Thread == "" {
+			texts = append(texts, text)
+		}
+	}
+	return withoutMarkers(strings.Join(texts, ""))
+}
+
+// levelEvent are the props of an event frame, as far as the checks need them.
+type levelEvent struct {
+	Event string `json:"event"`
+	Data  struct {
+		ThreadID  string `json:"thread_id"`
+		BlockID   string `json:"block_id"`
+		MessageID string `json:"message_id"`
+		Status    string `json:"status"`
+		Type      string `json:"type"`
+		Ref       string `json:"ref"`
+	} `json:"data"`
+}
+
+func eventOf(f schemas.MessageFrame) (e levelEvent) {
+	if f.Type == "event" {
+		_ = json.Unmarshal(f.Props, &e) // checked against the contract before
+	}
+	return e
+}
+
+var levelOf = regexp.MustCompile(`^(stream|thread|block|message)_(start|end)$`)
+
+// checkNesting checks that every start names what it stands for and has exactly
+// one end, properly nested within its thread, that ids are never used twice, and that every frame lies
+// inside the levels that it names.
+func checkNesting(t *testing.T, frames []schemas.MessageFrame) {
+	t.Helper()
+	n := nesting{open: map[string][]string{}, seen: map[string]bool{}}
+	for _, f := range frames {
+		if err := n.take(f); err != nil {
+			t.Errorf("frame %s: %v", f.ChunkID, err)
+		}
+	}
+	for thread, open := range n.open {
+		if len(open) > 0 {
+			t.Errorf("the thread %q ends with %v open", thread, open)
+		}
+	}
+	if len(n.threads) > 0 || !n.ended {
+		t.Errorf("the stream ended: %t, with the threads %v open", n.ended, n.threads)
+	}
+}
+
+// nesting is the levels that are open while frames are gone through.
+type nesting struct {
+	open    map[string][]string // by thread, the outermost first
+	threads []string            // open, in order
+	seen    map[string]bool
+	begun   bool
+	ended   bool
+}
+
+// take takes a frame, or says why it cannot stand where it does.
+func (n *nesting) take(f schemas.MessageFrame) error {
+	e := eventOf(f)
+	m := levelOf.FindStringSubmatch(e.Event)
+	switch {
+	case n.ended:
+		return errors.New("it comes behind the end of the stream")
+	case m == nil && e.Event == "attempt":
+		return nil
+	case m == nil:
+		return n.inside(f)
+	}
+	level, end := m[1], m[2] == "end"
+	if end && e.Data.Status == "" {
+		return fmt.Errorf("%s has no status", e.Event)
+	}
+	if !end && e.Data.Ref == "" {
+		return fmt.Errorf("%s has no ref", e.Event)
+	}
+	switch level {
+	case "stream":
+		if end {
+			n.ended = true
+			return nil
+		}
+		if n.begun {
+			return errors.New("a second stream_start")
+		}
+		n.begun = true
+		return nil
+	case "thread":
+		return n.thread(f, e.Data.ThreadID, end)
+	case "block":
+		return n.level(f.ThreadID, e.Data.BlockID, end, 0)
+	default:
+		return n.level(f.ThreadID, e.Data.MessageID, end, 1)
+	}
+}
+
+// thread opens or closes a thread. It opens inside a block and has nothing open
+// at its end.
+func (n *nesting) thread(f schemas.MessageFrame, id string, end bool) error {
+	if f.ThreadID != id {
+		return fmt.Errorf("it is about %s and in thread %q", id, f.ThreadID)
+	}
+	if !end {
+		if n.seen[id] || !n.isOpen(f.BlockID) {
+			return fmt.Errorf("%s opens: known %t, outside of %q", id, n.seen[id], f.BlockID)
+		}
+		n.seen[id] = true
+		n.threads = append(n.threads, id)
+		return nil
+	}
+	at := slices.Index(n.threads, id)
+	if at < 0 || len(n.open[id]) > 0 {
+		return fmt.Errorf("%s ends: open %t, with %v inside", id, at >= 0, n.open[id])
+	}
+	n.threads = slices.Delete(n.threads, at, at+1)
+	return nil
+}
+
+// level opens or closes a block or a message of a thread; depth is how many
+// blocks of the thread's own may be open around it.
+func (n *nesting) level(thread, id string, end bool, depth int) error {
+	open := n.open[thread]
+	if !end {
+		if n.seen[id] {
+			return fmt.Errorf("%s starts twice", id)
+		}
+		if depth == 0 && len(open) > 0 {
+			return fmt.Errorf("%s starts inside of %v", id, open)
+		}
+		n.seen[id] = true
+		n.open[thread] = append(open, id)
+		return nil
+	}
+	at := len(open) - 1
+	if at < 0 || open[at] != id {
+		return fmt.Errorf("%s ends, and the innermost of %q is %v", id, thread, open)
+	}
+	n.open[thread] = open[:at]
+	return nil
+}
+
+// isOpen says whether a block or message is open in any thread.
+func (n *nesting) isOpen(id string) bool {
+	for _, open := range n.open {
+		if slices.Contains(open, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// inside checks that a frame of content lies in the levels that it names.
+func (n *nesting) inside(f schemas.MessageFrame) error {
+	for _, id := range []string{f.BlockID, f.MessageID} {
+		if id != "" && !n.isOpen(id) {
+			return fmt.Errorf("it is in %s, which is not open", id)
+		}
+	}
+	if f.ThreadID != "" && !slices.Contains(n.threads, f.ThreadID) {
+		return fmt.Errorf("it is in %s, which is not open", f.ThreadID)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// aliases gives what differs from run to run a name that does not.
+type aliases struct {
+	of     map[string]string // value → name
+	values map[string]string // name → value
+	counts map[string]int
+}
+
+func newAliases() *aliases {
+	return &aliases{of: map[string]string{}, values: map[string]string{}, counts: map[string]int{}}
+}
+
+const uuidPattern = `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
+
+var (
+	idField     = regexp.MustCompile(`"(\w+)": ?"(` + uuidPattern + `|[0-9a-f]{8}|[0-9a-f]{24}|[A-Z2-7]{26})"`)
+	blockField  = regexp.MustCompile(`"(?:block_ids?|ref)": ?"([^"]+)"`)
+	generated   = regexp.MustCompile(`^(?:` + uuidPattern + `|[0-9a-f]{24})$`)
+	runHead     = regexp.MustCompile(`(?m)^X-Run-Id: (` + uuidPattern + `)$`)
+	timeText    = regexp.MustCompile(`2000-01-0\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z`)
+	rowTime     = regexp.MustCompile(`("(?:created|updated)_at": ?)"[^"]*"`)
+	estimate    = regexp.MustCompile(`("(?:input|total)_tokens": ?)\d{4,}`)
+	promptField = regexp.MustCompile(`("system_prompt": ?)("(?:[^"\\]|\\.)*")`)
+	nameText    = regexp.MustCompile(`\b(RUN|MSG|CHAT|PAY|REQ|ASK|BLOCK|DOC|TICKET)\d+\b`)
+	section     = regexp.MustCompile(`(?m)^## ([A-Z ]+)$`)
+)
+
+// kinds says by which field an id gets which name.
+var kinds = map[string]string{
+	"run_id": "RUN", "active_run_id": "RUN", "id": "MSG", "message_id": "MSG", "user_message_id": "MSG",
+	"chat_id": "CHAT", "payload_id": "PAY", "request_id": "REQ", "approval_id": "ASK", "document_id": "DOC", "ticket": "TICKET",
+}
+
+// named returns text with names in the place of ids.
+func (n *aliases) named(text string) string {
+	for _, m := range runHead.FindAllStringSubmatch(text, -1) {
+		n.name("RUN", m[1])
+	}
+	for _, m := range idField.FindAllStringSubmatch(text, -1) {
+		if kind := kinds[m[1]]; kind != "" {
+			n.name(kind, m[2])
+		}
+	}
+	for _, m := range blockField.FindAllStringSubmatch(text, -1) {
+		for id := range strings.SplitSeq(m[1], ",") {
+			if generated.MatchString(id) {
+				n.name("BLOCK", id)
+			}
+		}
+	}
+	pairs := make([]string, 0, 2*len(n.of))
+	for value, name := range n.of {
+		pairs = append(pairs, value, name)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// plain returns text with names in the place of all that differs from run to run.
+func (n *aliases) plain(text string) string {
+	text = promptField.ReplaceAllStringFunc(n.named(text), func(field string) string {
+		m := promptField.FindStringSubmatch(field)
+		var prompt string
+		if json.Unmarshal([]byte(m[2]), &prompt) != nil || prompt == "" {
+			return field
+		}
+		return m[1] + `"` + promptSections(prompt) + `"`
+	})
+	text = estimate.ReplaceAllString(text, "${1}ESTIMATE") // of a call that did not say; it depends on the prompt's length
+	return rowTime.ReplaceAllString(timeText.ReplaceAllString(text, "TIME"), `$1"TIME"`)
+}
+
+func (n *aliases) name(kind, value string) {
+	if n.of[value] != "" {
+		return
+	}
+	n.counts[kind]++
+	name := fmt.Sprint(kind, n.counts[kind])
+	n.of[value], n.values[name] = name, value
+}
+
+// real returns text with the values in the place of their names.
+func (n *aliases) real(text string) string {
+	return nameText.ReplaceAllStringFunc(text, func(name string) string {
+		if value := n.values[name]; value != "" {
+			return value
+		}
+		return name
+	})
+}
+
+// promptSections names the sections of a system prompt.
+func promptSections(prompt string) string {
+	var found []string
+	for _, m := range section.FindAllStringSubmatch(prompt, -1) {
+		found = append(found, m[1])
+	}
+	if len(found) == 0 {
+		return "(" + prompt[:min(len(prompt), 60)] + "…)"
+	}
+	return "(" + strings.Join(found, ", ") + ")"
+}

@@ -1,0 +1,286 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/store"
+)
+
+// What no client may ever see, and no log either.
+const (
+	canaryKey    = "canary-of-the-api-key"
+	canarySecret = "canary-of-the-jwt-secret-32-bytes"
+	canaryDSN    = "canary-of-the-dsn"
+)
+
+// stage is the service that a transcript talks to, with what stands around it.
+type stage struct {
+	t        *testing.T
+	environ  []string
+	config   Config
+	contract apitest.Contract
+	aliases  *aliases
+
+	up      *upstream.Server
+	replies int                         // that the transcript has
+	asked   int                         // requests that it has shown
+	options func(*services.RunsOptions) // may be nil
+
+	log     lockedBuffer
+	wire    *memoryWire
+	client  *http.Client
+	cancel  context.CancelFunc
+	stopped chan error
+	open    map[string]*exchange
+	wires   map[string]*wire
+	runs    []seenRun
+}
+
+// sampled makes a database with the sample data; copied makes a copy of it whose
+// url has a canary in it. It also starts what the store starts once for the whole
+// process, the packing of large values: its channels must belong to no bubble.
+func (d testDatabase) sampled(t *testing.T) (copied func(t *testing.T) string) {
+	t.Helper()
+	original := d.fresh(t)
+	data, err := store.Open(t.Context(), original, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(addSample(t.Context(), data, slog.New(slog.DiscardHandler)), data.Close()); err != nil {
+		t.Fatal(err)
+	}
+	startPacking(t)
+	if d.name == "postgres" {
+		u, err := url.Parse(original)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(t *testing.T) string {
+			return freshPostgres(t, postgresURL(), strings.TrimPrefix(u.Path, "/")) + "&application_name=" + canaryDSN
+		}
+	}
+	file, err := os.ReadFile(strings.TrimPrefix(original, "sqlite:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(t *testing.T) string {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), canaryDSN+".db")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return "sqlite:" + path
+	}
+}
+
+// startPacking packs a large value.
+func startPacking(t *testing.T) {
+	t.Helper()
+	data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "large.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := &record.Write{RunID: "large", Begin: &record.Begin{Run: record.Run{
+		ID: "large", Owner: schemas.User{ID: "una"}, Request: []byte(`"` + strings.Repeat("large ", 200) + `"`),
+	}}}
+	if err := errors.Join(data.Commit(t.Context(), []*record.Write{large}), large.Err, data.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pagesDir returns a folder with the page files.
+func pagesDir(t *testing.T, archive *txtar.Archive) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range archive.Files {
+		name, ok := strings.CutPrefix(f.Name, "pages/")
+		if !ok {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// newStage is a stage over a database and a folder of pages.
+func newStage(t *testing.T, database, pages string, archive *txtar.Archive) *stage {
+	t.Helper()
+	s := &stage{
+		t: t, contract: apitest.Load(t, "../openapi.yaml"), aliases: newAliases(), up: upstream.NewMemory(), open: map[string]*exchange{}, wires: map[string]*wire{},
+		environ: []string{
+			"CHATTRAY_DATABASE_URL=" + database, "CHATTRAY_PAGES=" + pages,
+			"CHATTRAY_OPENAI_BASE_URL=http://upstream.test/v1", "CHATTRAY_OPENAI_API_KEY=" + canaryKey,
+			"CHATTRAY_JWT_SECRET=" + canarySecret, "CHATTRAY_LOG_FORMAT=json",
+		},
+	}
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "settings":
+			s.environ = append(s.environ, strings.Fields(string(f.Data))...)
+		case "upstream":
+			s.says(string(f.Data))
+		}
+	}
+	var err error
+	if s.config, _, err = (sources{environ: s.environ}).load(t); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// says gives the model's server more replies.
+func (s *stage) says(text string) {
+	s.t.Helper()
+	replies, err := parseUpstream(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.up.Push(replies...)
+	s.replies += len(replies)
+}
+
+// start starts the service.
+func (s *stage) start() {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	log := newLogger(&s.log, s.config.LogLevel, s.config.LogFormat)
+	watch, err := newTelemetry(ctx, s.environ)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	service, err := build(ctx, s.config, Options{Tools: labTools(), Models: s.up.Transport(), Runs: s.options}, watch, log)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	wire := newMemoryWire()
+	s.wire, s.cancel, s.stopped = wire, cancel, make(chan error, 1)
+	go func() {
+		err := service.answer(ctx, s.config, wire, log)
+		s.stopped <- errors.Join(err, service.store.Close(), watch.Close(context.Background()))
+	}()
+	s.client = &http.Client{Transport: &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return wire.dial(ctx) },
+		DisableCompression: true,
+	}}
+}
+
+// stop stops the service as SIGTERM does.
+func (s *stage) stop() {
+	s.t.Helper()
+	s.cancel()
+	if err := <-s.stopped; err != nil {
+		s.t.Errorf("the service stopped with %v", err)
+	}
+	s.client.CloseIdleConnections()
+}
+
+// leave ends what is still read in the background.
+func (s *stage) leave() {
+	for _, x := range s.open {
+		x.cancel()
+	}
+	for _, w := range s.wires {
+		if w.conn != nil {
+			_ = w.conn.CloseNow() // it may be closed
+		}
+	}
+	synctest.Wait()
+}
+
+// bearer is the token of a user, "" of nobody.
+func (s *stage) bearer(user string, roles []string) string {
+	if user == "nobody" {
+		return ""
+	}
+	token, err := api.SignToken(canarySecret, "", schemas.User{Name: user, Roles: roles}, time.Now(), time.Now().Add(24*time.Hour))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return token
+}
+
+// memoryWire is a listener whose connections are in memory.
+type memoryWire struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newMemoryWire() *memoryWire {
+	return &memoryWire{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+func (w *memoryWire) dial(ctx context.Context) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case w.conns <- far:
+		return near, nil
+	case <-w.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept is of net.Listener.
+func (w *memoryWire) Accept() (net.Conn, error) {
+	select {
+	case conn := <-w.conns:
+		return conn, nil
+	case <-w.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close is of net.Listener.
+func (w *memoryWire) Close() error {
+	w.once.Do(func() { close(w.closed) })
+	return nil
+}
+
+// Addr is of net.Listener.
+func (w *memoryWire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
+
+// lockedBuffer is a buffer for several writers.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+var _ io.Writer = (*lockedBuffer)(nil)
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

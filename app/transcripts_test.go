@@ -1,0 +1,105 @@
+package app
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// A transcript is a whole conversation with the service, in a txtar file of
+// testdata/transcripts: a comment that says what it shows, and the parts
+//
+//	settings    lines NAME=value of the environment, beside those of newStage
+//	upstream    what the model's server answers, in order; see parseUpstream
+//	transcript  steps, in lines that begin with ">", and under each the answer
+//
+// and any number of files pages/NAME.yaml for the setting pages. parseSteps says
+// what steps there are. The service is the real one, from settings to
+// the database, behind an HTTP server and client of net/http; only the wires are in memory
+// and the time is that of testing/synctest. So waits take no time, and time
+// passes only while everything waits.
+//
+// Ids and times differ from run to run and stand as RUN1, MSG2, TIME …; steps
+// may use these names. Go test with -update writes the answers anew.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/transcripts/*.txtar")
+	if err != nil || len(files) < leastTranscripts {
+		t.Fatalf("%d transcripts, want at least %d (%v)", len(files), leastTranscripts, err)
+	}
+	for _, d := range testDatabases() {
+		database := d.sampled(t)
+		for _, file := range files {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+d.name, func(t *testing.T) {
+				t.Parallel()
+				holdTranscript(t, file, database(t), *update && d.name == "sqlite")
+			})
+		}
+	}
+}
+
+// holdTranscript plays a transcript and compares, or writes it anew.
+func holdTranscript(t *testing.T, file, database string, write bool) {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "transcript" })
+	if at < 0 || len(bytes.TrimSpace(archive.Comment)) == 0 {
+		t.Fatal("the file lacks a transcript or the comment that says what it shows")
+	}
+	want, got := string(archive.Files[at].Data), ""
+	pages := pagesDir(t, archive)
+	synctest.Test(t, func(t *testing.T) { got = play(t, database, pages, archive, want) })
+	if got == want || t.Failed() && !write {
+		return
+	}
+	if !write {
+		t.Errorf("the transcript differs (-want +got; -update writes it):\n%s", cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+		return
+	}
+	archive.Files[at].Data = []byte(got)
+	if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const (
+	// leastTranscripts guards against a pattern that finds nothing.
+	leastTranscripts = 60
+	// leftBehind is the time in which a tool ends that does not listen.
+	leftBehind = time.Minute
+)
+
+// play goes through the steps of a transcript and returns it with the answers.
+func play(t *testing.T, database, pages string, archive *txtar.Archive, transcript string) string {
+	steps, err := parseSteps(transcript)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStage(t, database, pages, archive)
+	s.start()
+	var out strings.Builder
+	for _, step := range steps {
+		out.WriteString(strings.Join(step.lines, "\n") + "\n")
+		said := s.aliases.plain(s.do(step))
+		if said = strings.TrimRight(said, "\n"); said != "" {
+			out.WriteString(said + "\n\n")
+		}
+	}
+	s.checkRuns()
+	s.leave()
+	s.stop()
+	time.Sleep(leftBehind) //nolint:forbidigo // the time of the bubble: it passes at once
+	s.checkUpstream()
+	s.checkLog(steps)
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}

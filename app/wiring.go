@@ -1,0 +1,206 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/payloads"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/guard"
+	"github.com/chattray/chattray/services/research"
+	"github.com/chattray/chattray/services/usage"
+	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sample"
+	"github.com/chattray/chattray/tools"
+	"github.com/chattray/chattray/web"
+)
+
+// service is everything that answers requests, built from the settings.
+type service struct {
+	store   *store.Store
+	runs    *services.Runs
+	mcp     *mcpParts
+	sockets *api.Sockets
+	handler http.Handler
+}
+
+// Options are what the service is built from beside its settings. All but the
+// contract are for tests: parts beside the real ones, or in their place.
+type Options struct {
+	// Contract is openapi.yaml, as it is served.
+	Contract []byte
+	// Tools are registered beside the built-in ones.
+	Tools []turn.Tool
+	// Models carries the requests to model servers; nil is the network.
+	Models http.RoundTripper
+	// Runs changes how runs are made; may be nil.
+	Runs func(*services.RunsOptions)
+}
+
+// build opens the database and puts the parts together; it takes up no runs. The
+// MCP servers' connections last until s.mcp.stop.
+func build(ctx context.Context, c Config, with Options, watch *telemetry, log *slog.Logger) (_ *service, err error) {
+	s := &service{sockets: api.NewSockets()}
+	defer func() {
+		if err != nil && s.store != nil {
+			err = errors.Join(err, s.store.Close())
+		}
+	}()
+	if s.store, err = store.Open(ctx, c.DatabaseURL, store.Options{Logger: log, ReadTimeout: c.Timeouts.Database, Quota: c.Limits.StoragePerUser}); err != nil {
+		return nil, err
+	}
+	if err := addSample(ctx, s.store, log); err != nil {
+		return nil, err
+	}
+	types, err := payloads.NewRegistry()
+	if err != nil {
+		return nil, err
+	}
+	serverActions, err := actions.New(actions.ApplySchema(s.store))
+	if err != nil {
+		return nil, err
+	}
+	registry, err := toolRegistry(c, s.store, with.Tools)
+	if err != nil {
+		return nil, err
+	}
+	if s.mcp, err = newMCP(c, registry, s.store, log); err != nil {
+		return nil, err
+	}
+	pages, err := services.LoadPages(services.PageSources{Dir: c.Pages}, services.PageParts{
+		Tools: registry, Payloads: types, ServerActions: serverActions.Names(),
+		MakeHTTPTool:    func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
+		MakePayloadType: payloads.NewType,
+		PageTools:       mcpPageTools(c),
+		Secret:          func(name string) (string, bool) { v, ok := c.Secrets[name]; return v, ok },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the page files are wrong:\n%w", err)
+	}
+	model, err := newModel(c, with.Models, log)
+	if err != nil {
+		return nil, err
+	}
+	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
+	options := services.RunsOptions{
+		Store: s.store, Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: pages, Actions: serverActions,
+		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
+			return payloads.NewFilter(types, actions)
+		},
+		Frame: api.AppendChatFrame, Model: defaultModel(c), Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
+		Prices: prices(c), Windows: windows(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
+		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
+		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
+		Text:           c.TextLimits(),
+		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
+		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: carryTrace,
+	}
+	if with.Runs != nil {
+		with.Runs(&options)
+	}
+	s.runs = services.NewRuns(options)
+	if s.handler, err = s.routes(c, with.Contract, pages, watch, log); err != nil {
+		return nil, err
+	}
+	s.handler, watch.servers = watch.Traced(s.handler), modelServers(c)
+	s.mcp.start(ctx)
+	return s, nil
+}
+
+// routes is the API over the parts.
+func (s *service) routes(c Config, contract []byte, pages *services.Pages, watch *telemetry, log *slog.Logger) (http.Handler, error) {
+	page, err := web.Handler()
+	if err != nil {
+		return nil, err
+	}
+	var local []string
+	if !c.Authenticated() {
+		local = []string{c.Addr}
+	}
+	return api.New(api.Options{
+		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: research.New(s.store),
+		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
+		LocalHosts: local,
+		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,
+		Limits: api.Limits{
+			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
+			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute, OthersPerMinute: c.Limits.OthersPerMinute,
+			BodiesPerUser: c.Limits.BodiesPerUser, Bodies: c.Limits.Bodies,
+		},
+		Log: log,
+	}), nil
+}
+
+// ready says why the service takes no requests.
+func (s *service) ready(ctx context.Context) error {
+	if s.runs.Draining() {
+		return schemas.NewError(schemas.CodeShuttingDown, "the service is stopping")
+	}
+	return s.store.Ping(ctx)
+}
+
+// seesDiagnostics says who may see system prompts (setting diagnostics).
+func seesDiagnostics(setting string) func(schemas.User) bool {
+	switch setting {
+	case "all":
+		return func(schemas.User) bool { return true }
+	case "admin":
+		return schemas.User.Admin
+	default:
+		return func(schemas.User) bool { return false }
+	}
+}
+
+// addSample puts the sample data into an empty database.
+func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
+	empty, err := data.Empty(ctx)
+	if err != nil || !empty {
+		return err
+	}
+	counts, err := data.Import(ctx, sample.Open())
+	if err != nil {
+		return fmt.Errorf("load the sample data: %w", err)
+	}
+	log.Info("sample data loaded", "streams", counts.Streams, "reports", counts.Reports, "articles", counts.Articles)
+	return nil
+}
+
+// toolRegistry makes the tools that the settings allow for, and adds more.
+func toolRegistry(c Config, data *store.Store, more []turn.Tool) (*tools.Registry, error) {
+	list, err := tools.Builtin(tools.Config{
+		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
+		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: documents.New(data, data, data),
+		Models: modelNames(c),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tools.NewRegistry(append(list, more...)...)
+}
+
+// authenticator turns a bearer token into a user; see api.Options.
+type authenticator interface {
+	Authenticate(ctx context.Context, bearer string) (schemas.User, time.Time, error)
+}
+
+// newAuthenticator is how users are known.
+func newAuthenticator(c Config) authenticator {
+	switch {
+	case c.Auth.JWTSecret != "":
+		return api.NewHS256(c.Auth.JWTSecret, c.Auth.Audience)
+	case c.Authenticated():
+		return api.NewOIDC(c.Auth.OIDCIssuer, c.Auth.JWKSURL, c.Auth.Audience, http.DefaultTransport)
+	default:
+		return api.Local{}
+	}
+}
