@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services"
 	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/chats"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/research"
@@ -128,7 +129,7 @@ func (s *service) routes(c Config, contract []byte, pages *services.Pages, watch
 		local = []string{c.Addr}
 	}
 	return api.New(api.Options{
-		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: services.NewChats(s.store, s.runs), Research: research.New(s.store),
+		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: chats.New(s.store, s.store, s.runs, pages), Research: research.New(s.store),
 		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,

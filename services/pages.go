@@ -220,8 +220,8 @@ func (p *Pages) Tools(page, tab, subtab string, user schemas.User) ([]schemas.To
 	return list, nil
 }
 
-// words are what people read of the tool of that name.
-func (p *Pages) words(name string, user schemas.User) turn.Words {
+// Words returns what people read of the tool of that name.
+func (p *Pages) Words(name string, user schemas.User) turn.Words {
 	t, _ := p.tool(name, user)
 	return t.Words
 }

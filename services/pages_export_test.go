@@ -23,8 +23,6 @@ var (
 	WriteData = writeData
 )
 
-func (p *Pages) Words(name string, user schemas.User) turn.Words { return p.words(name, user) }
-
 func BuildPrompt(ctx context.Context, research ResearchReader, o PromptOptions, offer Offer, page schemas.Object, payloads []schemas.CustomPayload) string {
 	text, _ := newPrompter(research, o).build(ctx, promptInput{Offer: offer, Context: page, Payloads: payloads})
 	return text

@@ -144,3 +144,16 @@ func (r *Runs) worksOn(conversationID int64) bool {
 	}
 	return false
 }
+
+// Queued returns the ids of a chat's runs that wait for their turn.
+func (r *Runs) Queued(conversationID int64) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var ids []string
+	for id, one := range r.live {
+		if one.conversationID == conversationID && one.attempt == 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

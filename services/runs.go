@@ -101,6 +101,7 @@ type runsStore interface {
 	runStore
 	waitStore
 	chatStore
+	historyStore
 	usage.Store
 }
 
@@ -390,7 +391,7 @@ func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index
 	}
 	for _, c := range rows {
 		if c.Index == index {
-			words := r.Pages.words(c.Name, user)
+			words := r.Pages.Words(c.Name, user)
 			return schemas.ToolCall{
 				ToolName: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError,
 				ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: words.Title, Done: words.Done,

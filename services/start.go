@@ -373,3 +373,22 @@ func (r *Runs) startedView(one *run, b *record.Begin) schemas.Run {
 		UserMessageID: one.userMessageID, CreatedAt: b.Run.CreatedAt,
 	}
 }
+
+// pageOfMessages is how many messages are read at once.
+const pageOfMessages = 200
+
+// allMessages returns the current messages of a chat in order of time.
+func (r *Runs) allMessages(ctx context.Context, owner string, id int64) ([]schemas.Message, error) {
+	var all []schemas.Message
+	for cursor := ""; ; {
+		list, next, err := r.Store.Messages(ctx, owner, id, record.MessageQuery{Limit: pageOfMessages, Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		all = append(list, all...)
+		if next == "" {
+			return all, nil
+		}
+		cursor = next
+	}
+}

@@ -58,27 +58,18 @@ type waitStore interface {
 	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
 }
 
-// chatStore reads and changes chats; each call checks the owner, and what is
-// unknown or somebody else's is schemas.ErrNotFound.
+// chatStore reads chats; each call checks the owner: what is unknown or somebody
+// else's is schemas.ErrNotFound.
 type chatStore interface {
-	Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error)
 	// Chat returns the chat without messages.
 	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
 	ChatByKey(ctx context.Context, owner, key string) (schemas.Chat, error)
-	RenameChat(ctx context.Context, owner string, id int64, title string) (schemas.Chat, error)
-	// DeleteChat deletes the chat with all that belongs to it.
-	DeleteChat(ctx context.Context, owner string, id int64) error
 	// Messages returns a page of messages and the cursor of the page before it.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
 	// Files returns a user message's attachments with their content.
 	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
-	SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error)
-	Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error)
-	// Payloads returns the chat's payloads in order, without their data, those
-	// of superseded messages left out.
+	// Payloads returns the chat's payloads in order, without their data, except
+	// those of superseded messages.
 	Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error)
-	ResolvePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (schemas.CustomPayload, error)
-	Summary(ctx context.Context, owner string, id int64) (record.Summary, error)
-	SetSummary(ctx context.Context, owner string, id int64, s record.Summary) error
 }

@@ -1,0 +1,154 @@
+// Package chats owns what users do to their conversations: list, read, rename and
+// delete them, judge answers and decide about proposals.
+package chats
+
+import (
+	"context"
+	"slices"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// The store's parts that Chats needs. Each call checks the owner: what is unknown
+// or somebody else's is schemas.ErrNotFound.
+
+// Conversations reads and changes conversations.
+type Conversations interface {
+	Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error)
+	// Chat returns the chat without messages.
+	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
+	// Messages returns a page of messages and the cursor of the page before it.
+	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
+	RenameChat(ctx context.Context, owner string, id int64, title string) (schemas.Chat, error)
+	// DeleteChat deletes the chat and everything in it.
+	DeleteChat(ctx context.Context, owner string, id int64) error
+}
+
+// Content reads and changes what is in a conversation.
+type Content interface {
+	SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error)
+	Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error)
+	ResolvePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (schemas.CustomPayload, error)
+}
+
+// Runs are the runs under way.
+type Runs interface {
+	// Cancel ends a run of the user's and waits for its end, for a while.
+	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
+	// Queued returns the ids of the chat's runs that wait for their turn.
+	Queued(conversationID int64) []string
+}
+
+// Tools knows what people read of the tool of a name.
+type Tools interface {
+	Words(name string, user schemas.User) turn.Words
+}
+
+// Chats is the conversations of users. Every call is for the user it is given; for
+// another user's conversation the error is schemas.ErrNotFound. It is safe for
+// concurrent use.
+type Chats struct {
+	conversations Conversations
+	content       Content
+	runs          Runs
+	tools         Tools
+}
+
+// New returns the chats of a store, given in its parts. Deleting a chat cancels
+// its runs first.
+func New(conversations Conversations, content Content, runs Runs, tools Tools) *Chats {
+	return &Chats{conversations, content, runs, tools}
+}
+
+// List returns a page of the user's chats, newest first.
+func (c *Chats) List(ctx context.Context, user schemas.User, q record.ChatQuery) (schemas.ChatList, error) {
+	return c.conversations.Chats(ctx, user.ID, q)
+}
+
+// Get returns a chat with a page of its messages.
+func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.MessageQuery) (schemas.Chat, error) {
+	chat, err := c.conversations.Chat(ctx, user.ID, id)
+	if err != nil {
+		return schemas.Chat{}, err
+	}
+	list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
+	chat.Messages, chat.NextCursor = afterQuestions(list), next
+	c.addWords(chat.Messages, user)
+	return chat, err
+}
+
+// addWords gives stored calls the present names of their tools.
+func (c *Chats) addWords(messages []schemas.Message, user schemas.User) {
+	known := make(map[string]turn.Words)
+	for _, m := range messages {
+		for i := range m.ToolHistory {
+			call := &m.ToolHistory[i]
+			words, ok := known[call.ToolName]
+			if !ok {
+				words = c.tools.Words(call.ToolName, user)
+				known[call.ToolName] = words
+			}
+			call.Title, call.Done = words.Title, words.Done
+		}
+	}
+}
+
+// afterQuestions puts each answer after its question. A question that waits for
+// its turn is stored before the answer to the question before it.
+func afterQuestions(list []schemas.Message) []schemas.Message {
+	ordered := make([]schemas.Message, 0, len(list))
+	for _, m := range list {
+		at := len(ordered)
+		if m.Role != "user" && m.RunID != "" {
+			asked := func(q schemas.Message) bool { return q.Role == "user" && q.RunID == m.RunID }
+			if q := slices.IndexFunc(ordered, asked); q >= 0 {
+				at = q + 1
+			}
+		}
+		ordered = slices.Insert(ordered, at, m)
+	}
+	return ordered
+}
+
+// Rename gives a chat a title.
+func (c *Chats) Rename(ctx context.Context, user schemas.User, id int64, title string) (schemas.Chat, error) {
+	return c.conversations.RenameChat(ctx, user.ID, id, title)
+}
+
+// Delete deletes a chat and everything in it. Its runs are cancelled first, those
+// that wait for their turn before the one under way.
+func (c *Chats) Delete(ctx context.Context, user schemas.User, id int64) error {
+	chat, err := c.conversations.Chat(ctx, user.ID, id)
+	if err != nil {
+		return err
+	}
+	open := c.runs.Queued(id)
+	if chat.ActiveRunID != "" {
+		open = append(open, chat.ActiveRunID)
+	}
+	for _, run := range open {
+		if _, err := c.runs.Cancel(ctx, user, run); err != nil {
+			return err
+		}
+	}
+	return c.conversations.DeleteChat(ctx, user.ID, id)
+}
+
+// Payload returns a payload with all of its data.
+func (c *Chats) Payload(ctx context.Context, user schemas.User, id int64, payloadID string) (schemas.CustomPayload, error) {
+	return c.content.Payload(ctx, user.ID, id, payloadID)
+}
+
+// Resolve stores the user's decision about a payload.
+func (c *Chats) Resolve(ctx context.Context, user schemas.User, id int64, payloadID, decision string) (schemas.CustomPayload, error) {
+	return c.content.ResolvePayload(ctx, user.ID, id, payloadID, decision)
+}
+
+// SetFeedback stores the user's judgement of an answer.
+func (c *Chats) SetFeedback(ctx context.Context, user schemas.User, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
+	m, err := c.content.SetFeedback(ctx, user.ID, id, messageID, f)
+	c.addWords([]schemas.Message{m}, user)
+	return m, err
+}
