@@ -20,6 +20,7 @@ import (
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -81,7 +82,7 @@ type memoryBench struct {
 func newMemoryBench(b *testing.B, size int) *memoryBench {
 	up := upstream.NewMemory()
 	b.Cleanup(up.Close)
-	m := &memoryBench{B: b, user: schemas.User{ID: "local|dev"}, s: serviceOver(b, up, strings.Repeat("0123456789", pieceOf1K/10), size/pieceOf1K, LimitConfig{ReplyText: 64 << 20, RunText: 64 << 20})}
+	m := &memoryBench{B: b, user: schemas.User{ID: "local|dev"}, s: serviceOver(b, up, strings.Repeat("0123456789", pieceOf1K/10), size/pieceOf1K, settings.Limits{ReplyText: 64 << 20, RunText: 64 << 20})}
 	server := api.NewServer("", m.s.handler)
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		if state == http.StateActive {

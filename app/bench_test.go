@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -20,11 +21,11 @@ func benchService(b *testing.B, n int) *service {
 	b.Helper()
 	up := upstream.NewMemory()
 	b.Cleanup(up.Close)
-	return serviceOver(b, up, "token ", n, LimitConfig{})
+	return serviceOver(b, up, "token ", n, settings.Limits{})
 }
 
 // serviceOver is the service over a model that says a piece of text n times.
-func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits LimitConfig) *service {
+func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits settings.Limits) *service {
 	b.Helper()
 	chunk := "data: " + upstream.Chunk(`{"content":"`+piece+`"}`, "null") + "\n\n"
 	// As many chunks as fit into one write of a server that does not wait.
@@ -34,9 +35,9 @@ func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits 
 	if err != nil {
 		b.Fatal(err)
 	}
-	config := Config{
-		DatabaseURL: "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), OpenAI: OpenAIConfig{BaseURL: up.URL(), APIKey: "key"},
-		Model: "m", Models: []ModelConfig{{Name: "m"}}, MaxTokens: 4096, MaxIterations: 5, Limits: limits,
+	config := settings.Config{
+		DatabaseURL: "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), OpenAI: settings.OpenAI{BaseURL: up.URL(), APIKey: "key"},
+		Model: "m", Models: []settings.Model{{Name: "m"}}, MaxTokens: 4096, MaxIterations: 5, Limits: limits,
 	}
 	s, err := build(b.Context(), config, Options{Models: up.Transport()}, watch, slog.New(slog.DiscardHandler))
 	if err != nil {

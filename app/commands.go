@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -53,7 +54,7 @@ with --config; "chattray help settings" lists them all.`,
 	root.SetErr(p.Stdout)
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.configFile, "config", "", "settings file (YAML)")
-	addFlags(flags)
+	settings.AddFlags(flags)
 	flags.SortFlags = false
 
 	root.AddCommand(
@@ -81,18 +82,18 @@ with --config; "chattray help settings" lists them all.`,
 				return err
 			},
 		},
-		&cobra.Command{Use: "settings", Short: "Every setting with its flag, variable and default", Long: settingsHelp()},
+		&cobra.Command{Use: "settings", Short: "Every setting with its flag, variable and default", Long: settings.Help()},
 	)
 	return root
 }
 
 // action is what a command does with the settings.
-type action func(ctx context.Context, c Config, args []string, stdout io.Writer) error
+type action func(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error
 
 // with reads the settings for an action; wrong ones stop it.
 func (p *program) with(do action) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		config, _, err := loadConfig(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
+		config, _, err := settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
 		if err != nil {
 			return err
 		}
@@ -111,8 +112,8 @@ func (p *program) migrateCommand() *cobra.Command {
 
 func (p *program) configCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Print or check the settings"}
-	load := func(cmd *cobra.Command) ([]origin, error) {
-		_, origins, err := loadConfig(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
+	load := func(cmd *cobra.Command) ([]settings.Origin, error) {
+		_, origins, err := settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
 		return origins, err
 	}
 	cmd.AddCommand(
@@ -120,7 +121,7 @@ func (p *program) configCommand() *cobra.Command {
 			Use: "print", Short: "Print every setting with where it comes from, secrets masked", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				origins, wrong := load(cmd)
-				return errors.Join(printConfig(p.Stdout, origins), wrong)
+				return errors.Join(settings.Print(p.Stdout, origins), wrong)
 			},
 		},
 		&cobra.Command{
@@ -143,7 +144,7 @@ func (p *program) tokenCommand() *cobra.Command {
 	var ttl time.Duration
 	cmd := &cobra.Command{
 		Use: "token --user NAME", Short: "Print a token signed with auth.jwt_secret, for development", Args: cobra.NoArgs,
-		RunE: p.with(func(_ context.Context, c Config, _ []string, stdout io.Writer) error {
+		RunE: p.with(func(_ context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 			if c.Auth.JWTSecret == "" {
 				return errors.New("auth.jwt_secret is not set, so no token would be accepted")
 			}
@@ -169,7 +170,7 @@ func (p *program) tokenCommand() *cobra.Command {
 }
 
 // healthcheck asks the service on the configured address, from this machine.
-func healthcheck(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+func healthcheck(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	host, port, err := net.SplitHostPort(c.Addr)
 	if err != nil {
 		return err

@@ -7,11 +7,12 @@ import (
 	"io"
 	"os"
 
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/store"
 )
 
 // migrateUp brings the database up to date.
-func migrateUp(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+func migrateUp(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	data, err := store.Open(ctx, c.DatabaseURL, store.Options{Logger: newLogger(stdout, c.LogLevel, c.LogFormat)})
 	if err != nil {
 		return err
@@ -20,7 +21,7 @@ func migrateUp(ctx context.Context, c Config, _ []string, stdout io.Writer) erro
 }
 
 // migrateStatus lists the migrations, a line each.
-func migrateStatus(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+func migrateStatus(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	return withStore(ctx, c, store.Options{NoMigrate: true}, func(data *store.Store) error {
 		list, err := data.MigrationStatus(ctx)
 		for _, m := range list {
@@ -36,7 +37,7 @@ func migrateStatus(ctx context.Context, c Config, _ []string, stdout io.Writer) 
 }
 
 // importFile loads research data from a file of JSON lines.
-func importFile(ctx context.Context, c Config, args []string, stdout io.Writer) error {
+func importFile(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
 	file, err := os.Open(args[0])
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func importFile(ctx context.Context, c Config, args []string, stdout io.Writer) 
 }
 
 // withStore opens the database for do and closes it.
-func withStore(ctx context.Context, c Config, o store.Options, do func(*store.Store) error) error {
+func withStore(ctx context.Context, c settings.Config, o store.Options, do func(*store.Store) error) error {
 	data, err := store.Open(ctx, c.DatabaseURL, o)
 	if err != nil {
 		return err

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/store"
@@ -35,17 +37,17 @@ type mcpParts struct {
 
 // newMCP makes the parts; it starts nothing. Afterwards pages may name the tools
 // that the servers will have.
-func newMCP(c Config, registry *tools.Registry, data *store.Store, log *slog.Logger) (*mcpParts, error) {
+func newMCP(c settings.Config, registry *tools.Registry, data *store.Store, log *slog.Logger) (*mcpParts, error) {
 	var servers []mcp.Server
 	for _, s := range enabledMCP(c) {
 		env := c.ChildEnv
-		for _, name := range sortedKeys(s.Env) {
+		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 			env = append(slices.Clip(env), name+"="+s.Env[name])
 		}
 		if err := registry.Reserve(s.Name); err != nil {
 			return nil, err
 		}
-		servers = append(servers, s.server(env))
+		servers = append(servers, mcpServer(s, env))
 	}
 	clients, err := mcp.New(mcp.Options{Servers: servers, Registry: registry, Pins: data, Version: release, Logger: log})
 	if err != nil {
@@ -56,8 +58,8 @@ func newMCP(c Config, registry *tools.Registry, data *store.Store, log *slog.Log
 	})}, nil
 }
 
-// server is the entry for the client, with the whole environment of its process.
-func (s MCPServerConfig) server(env []string) mcp.Server {
+// mcpServer is the entry for the client, with the whole environment of its process.
+func mcpServer(s settings.MCPServer, env []string) mcp.Server {
 	return mcp.Server{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: env, URL: s.URL, Headers: s.Headers,
 		Global: s.Global, Confirm: s.Confirm, TrustHints: s.TrustHints, Timeout: s.Timeout,
@@ -87,8 +89,8 @@ func (m *mcpParts) stop() {
 	<-m.done
 }
 
-func enabledMCP(c Config) []MCPServerConfig {
-	var list []MCPServerConfig
+func enabledMCP(c settings.Config) []settings.MCPServer {
+	var list []settings.MCPServer
 	for _, s := range c.MCPServers {
 		if !s.Disabled {
 			list = append(list, s)
@@ -98,7 +100,7 @@ func enabledMCP(c Config) []MCPServerConfig {
 }
 
 // mcpPageTools gives pages all tools of the servers that name them.
-func mcpPageTools(c Config) map[string][]string {
+func mcpPageTools(c settings.Config) map[string][]string {
 	pages := map[string][]string{}
 	for _, s := range enabledMCP(c) {
 		for _, page := range s.Pages {
@@ -125,7 +127,7 @@ func (p *program) mcpCommand() *cobra.Command {
 
 // listMCPTools writes a line for each tool that is remembered, and both
 // definitions of those that have changed.
-func listMCPTools(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
 		list, err := data.MCPTools(ctx)
 		if err != nil {
@@ -149,20 +151,20 @@ func listMCPTools(ctx context.Context, c Config, _ []string, stdout io.Writer) e
 }
 
 // asking says whether a tool waits for the user's approval, and why.
-func asking(c Config, t record.MCPTool) string {
-	i := slices.IndexFunc(c.MCPServers, func(s MCPServerConfig) bool { return s.Name == t.Server })
+func asking(c settings.Config, t record.MCPTool) string {
+	i := slices.IndexFunc(c.MCPServers, func(s settings.MCPServer) bool { return s.Name == t.Server })
 	var d mcp.Definition
 	if i < 0 || json.Unmarshal(t.Definition, &d) != nil {
 		return "not in the settings"
 	}
-	asks, why := c.MCPServers[i].server(nil).Asks(t.Tool, d)
+	asks, why := mcpServer(c.MCPServers[i], nil).Asks(t.Tool, d)
 	if asks {
 		return "asks (" + why + ")"
 	}
 	return "does not ask (" + why + ")"
 }
 
-func acceptMCPTools(ctx context.Context, c Config, args []string, stdout io.Writer) error {
+func acceptMCPTools(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error {
 	server, tool := args[0], strings.Join(args[1:], "")
 	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
 		accepted, err := data.AcceptMCPTools(ctx, server, tool)

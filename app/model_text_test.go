@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/settings"
 )
 
 // A model that writes more than is allowed, in a reply, in a run or while others
@@ -14,12 +15,12 @@ import (
 func TestModelTextIsBounded(t *testing.T) {
 	const piece, pieces = "0123456789abcdef", 1000
 	for name, c := range map[string]struct {
-		limits LimitConfig
+		limits settings.Limits
 		code   string
 	}{
-		"reply": {LimitConfig{ReplyText: 4096}, "upstream_error"},
-		"run":   {LimitConfig{RunText: 4096}, "upstream_error"},
-		"all":   {LimitConfig{AllText: 4096}, "too_many_runs"},
+		"reply": {settings.Limits{ReplyText: 4096}, "upstream_error"},
+		"run":   {settings.Limits{RunText: 4096}, "upstream_error"},
+		"all":   {settings.Limits{AllText: 4096}, "too_many_runs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			up := upstream.NewMemory()

@@ -10,6 +10,7 @@ import (
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/demo"
 	"github.com/chattray/chattray/agents/openai"
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/services/usage"
 )
@@ -19,7 +20,7 @@ const openAIBase = "https://api.openai.com/v1"
 // newModel returns the demo model, or the servers of the configured ones with
 // those that stand in for them. All calls are metered. Nil is the transport of
 // the network.
-func newModel(c Config, transport http.RoundTripper, log *slog.Logger) (agents.Model, error) {
+func newModel(c settings.Config, transport http.RoundTripper, log *slog.Logger) (agents.Model, error) {
 	if c.Demo() {
 		log.Warn("no model is configured: the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
 		return agents.Metered(demo.New(demo.DefaultDelay)), nil
@@ -66,14 +67,14 @@ func (s serversByModel) Stream(ctx context.Context, req agents.ModelRequest) ite
 }
 
 // defaultModel is the one that answers where a request names none.
-func defaultModel(c Config) string {
+func defaultModel(c settings.Config) string {
 	if c.Demo() {
 		return demo.Name
 	}
 	return c.Model
 }
 
-func modelNames(c Config) []string {
+func modelNames(c settings.Config) []string {
 	names := make([]string, 0, len(c.Models))
 	for _, m := range c.Models {
 		names = append(names, m.Name)
@@ -82,7 +83,7 @@ func modelNames(c Config) []string {
 }
 
 // windows are the context windows that are known.
-func windows(c Config) map[string]int {
+func windows(c settings.Config) map[string]int {
 	known := make(map[string]int)
 	for _, m := range c.Models {
 		if m.ContextWindow > 0 {
@@ -93,10 +94,10 @@ func windows(c Config) map[string]int {
 }
 
 // prices are those of the models that have one.
-func prices(c Config) map[string]usage.Price {
+func prices(c settings.Config) map[string]usage.Price {
 	known := make(map[string]usage.Price)
 	for _, m := range c.Models {
-		if m.Price != (PriceConfig{}) {
+		if m.Price != (settings.Price{}) {
 			known[m.Name] = usage.Price{Input: schemas.Dollars(m.Price.Input), Output: schemas.Dollars(m.Price.Output)}
 		}
 	}

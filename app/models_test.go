@@ -1,41 +1,23 @@
 package app
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/chattray/chattray/agents/demo"
+	"github.com/chattray/chattray/app/settings"
 )
 
-func TestFallbackOf(t *testing.T) {
-	c, _, err := sources{file: "models: [a, b, c, d, {name: own, fallback: [d, a]}, {name: none, fallback: []}]\nfallback: [a, b, c]"}.load(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for model, want := range map[string][]string{"a": {"b", "c"}, "b": {"c"}, "c": {}, "d": {"a", "b", "c"}, "own": {"d", "a"}, "none": {}} {
-		if diff := cmp.Diff(want, c.FallbackOf(model), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("models that stand in for %s (-want +got):\n%s", model, diff)
-		}
-	}
-}
-
-func TestModelsThatDoNotGoTogether(t *testing.T) {
-	for _, tt := range []struct{ name, file, want string }{
-		{"an unknown stand-in", "models: [a]\nfallback: [b]", "fallback: b is not in models"},
-		{"a stand-in twice", "models: [a, b]\nfallback: [a, b, a]", "fallback: a is there twice"},
-		{"an unknown stand-in of a model", "models: [{name: a, fallback: [b]}]", "models: a: fallback: b is not in models"},
-		{"a model for itself", "models: [{name: a, fallback: [a]}]", "models: a: fallback: a model cannot stand in for itself"},
-		{"a window without room", "models: [{name: a, context_window: 4096}]", "models: a: context_window: leaves no room beside max_tokens"},
-		{"a budget without prices", "limits: {budget_usd: 1}", "limits.budget_usd: has no effect"},
-		{"a list that is none", "models: [{name: a, fallback: {b: c}}]", "models: entry 1: fallback: must be a list"},
-		{"a budget that is no amount", "limits: {budget_usd: -1}", "limits.budget_usd: must be a number"},
+func TestDefaultModel(t *testing.T) {
+	for environ, want := range map[string]string{
+		"": demo.Name, "CHATTRAY_MODEL=m": demo.Name, "OPENAI_API_KEY=k": "gpt-4.1-mini", "CHATTRAY_OPENAI_BASE_URL=http://h/v1": "gpt-4.1-mini",
+		`CHATTRAY_MODELS=[{"name":"a","base_url":"http://h/v1"}]`: "a",
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, _, err := sources{file: tt.file}.load(t)
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error is %v, want one with %q", err, tt.want)
-			}
-		})
+		c, _, err := settings.Load(nil, []string{environ}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := defaultModel(c); got != want {
+			t.Errorf("with %q the default model is %q, want %q", environ, got, want)
+		}
 	}
 }

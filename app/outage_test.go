@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/services"
 )
@@ -42,7 +43,7 @@ func (w *world) serveHere(with Options) {
 	for _, s := range w.settings {
 		environ = append(environ, "CHATTRAY_"+s)
 	}
-	c, _, err := (sources{environ: environ}).load(w.t)
+	c, _, err := settings.Load(nil, environ, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}

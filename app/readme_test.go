@@ -2,7 +2,6 @@ package app
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/spf13/cobra"
 )
@@ -26,41 +24,13 @@ func readFile(t *testing.T, name string) string {
 	return string(content)
 }
 
-// settingsPage is the page that lists every setting.
-const settingsPage = "../docs/settings.md"
-
-// settingsMarkdown is the table of settings as settingsPage has it.
-func settingsMarkdown() string {
-	var b strings.Builder
-	b.WriteString("| key | environment | default | what |\n|---|---|---|---|\n")
-	for _, s := range settings {
-		def := "–"
-		if s.def != "" {
-			def = "`" + s.def + "`"
-		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.key, strings.Join(s.env, "`, else `"), def, s.help)
+func tempFile(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	return b.String()
-}
-
-func TestSettingsPageHasTheSettings(t *testing.T) {
-	page := readFile(t, settingsPage)
-	table := regexp.MustCompile(`(?s)(<!-- settings: [^\n]* -->\n)(.*)(<!-- /settings -->)`)
-	found := table.FindStringSubmatch(page)
-	if found == nil {
-		t.Fatal(settingsPage + " has no place for the settings")
-	}
-	want := settingsMarkdown()
-	if *update {
-		page = strings.Replace(page, found[0], found[1]+want+found[3], 1)
-		if err := os.WriteFile(settingsPage, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, found[2]); diff != "" {
-		t.Errorf("the table of settings (-code +docs/settings.md):\n%s", diff)
-	}
+	return path
 }
 
 func TestReadmeBeginsWithTheTwoCommands(t *testing.T) {
@@ -82,47 +52,6 @@ func TestReadmeNamesTheCommands(t *testing.T) {
 		}
 	}
 	commands(newRoot(&program{}))
-}
-
-func TestSettingsPageExampleIsGood(t *testing.T) {
-	block := regexp.MustCompile("(?s)```yaml\n(model:.*?)```").FindStringSubmatch(readFile(t, settingsPage))
-	if block == nil {
-		t.Fatal(settingsPage + " has no example of a settings file")
-	}
-	key := tempFile(t, "key", "k")
-	c, _, err := sources{file: strings.ReplaceAll(block[1], "/run/secrets/openai", key)}.load(t)
-	if err != nil || c.Model != "small" || len(c.Models) != 2 {
-		t.Errorf("got %+v, %v", c.Models, err)
-	}
-}
-
-// variables finds the names of our variables that a file sets.
-func variables(text string) []string {
-	var names []string
-	for _, m := range regexp.MustCompile(`(?m)^[^#\n]*?\b(CHATTRAY_[A-Z_]+)[:=]`).FindAllStringSubmatch(text, -1) {
-		names = append(names, m[1])
-	}
-	return names
-}
-
-func TestContainersUseKnownSettings(t *testing.T) {
-	known := map[string]bool{}
-	for _, s := range settings {
-		for _, name := range s.env {
-			known[name], known[name+"_FILE"] = true, s.kind != plain
-		}
-	}
-	for _, file := range []string{"Dockerfile", "docker-compose.yml"} {
-		names := variables(readFile(t, filepath.Join("..", file)))
-		if len(names) == 0 {
-			t.Errorf("%s sets nothing", file)
-		}
-		for _, name := range names {
-			if !known[name] {
-				t.Errorf("%s sets %s, which is no setting", file, name)
-			}
-		}
-	}
 }
 
 func TestCompose(t *testing.T) {

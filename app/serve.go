@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/app/settings"
 )
 
 // lastWords bounds what is said after the drain time: closing connections,
@@ -18,9 +19,9 @@ import (
 const lastWords = 5 * time.Second
 
 // serve builds the service and answers until ctx ends, then stops in good order.
-func (p *program) serve(ctx context.Context, c Config, _ []string, stdout io.Writer) error {
+func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	log := newLogger(stdout, c.LogLevel, c.LogFormat)
-	for _, warning := range c.warnings() {
+	for _, warning := range c.Warnings() {
 		log.Warn(warning)
 	}
 	watch, err := newTelemetry(ctx, p.Environ)
@@ -39,7 +40,7 @@ func (p *program) serve(ctx context.Context, c Config, _ []string, stdout io.Wri
 }
 
 // listen answers on the configured address.
-func (s *service) listen(ctx context.Context, c Config, log *slog.Logger) error {
+func (s *service) listen(ctx context.Context, c settings.Config, log *slog.Logger) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		s.end(ctx)
@@ -52,7 +53,7 @@ func (s *service) listen(ctx context.Context, c Config, log *slog.Logger) error 
 // listener until ctx ends. Then readiness fails and new runs are refused; those
 // under way have the drain time to finish, the rest is left to the next start.
 // The listener is closed when it returns.
-func (s *service) answer(ctx context.Context, c Config, listener net.Listener, log *slog.Logger) error {
+func (s *service) answer(ctx context.Context, c settings.Config, listener net.Listener, log *slog.Logger) error {
 	limit, err := connectionLimit(c.Limits.Connections, descriptors())
 	if err != nil {
 		s.end(ctx)

@@ -37,7 +37,7 @@ var homes = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"tools"},
 	"github.com/JohannesKaufmann":            {"tools"},
 	"code.dny.dev/ssrf":                      {"tools"},
-	"github.com/knadh/koanf":                 {"app"},
+	"github.com/knadh/koanf":                 {"app/settings"},
 	"github.com/spf13":                       {"app"},
 	"github.com/prometheus":                  {"app"},
 	"go.opentelemetry.io":                    {"app"},

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -101,7 +102,7 @@ func ofRun(req *turn.Request) []attribute.KeyValue {
 }
 
 // modelServers are the hosts of the models' servers, by model.
-func modelServers(c Config) map[string]string {
+func modelServers(c settings.Config) map[string]string {
 	hosts := map[string]string{}
 	for _, m := range c.Models {
 		base := cmp.Or(m.BaseURL, c.OpenAI.BaseURL, "https://api.openai.com")

@@ -14,6 +14,7 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -21,7 +22,7 @@ import (
 // TestRunsJoinTheCallersTrace asks the whole service over HTTP.
 func TestRunsJoinTheCallersTrace(t *testing.T) {
 	const traceID = "0af7651916cd43dd8448eb211c80319c"
-	c, _, err := (sources{environ: []string{"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "a.db")}}).load(t)
+	c, _, err := settings.Load(nil, []string{"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "a.db")}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

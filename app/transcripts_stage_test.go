@@ -22,6 +22,7 @@ import (
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services"
@@ -39,7 +40,7 @@ const (
 type stage struct {
 	t        *testing.T
 	environ  []string
-	config   Config
+	config   settings.Config
 	contract apitest.Contract
 	aliases  *aliases
 
@@ -146,7 +147,7 @@ func newStage(t *testing.T, database, pages string, archive *txtar.Archive) *sta
 		}
 	}
 	var err error
-	if s.config, _, err = (sources{environ: s.environ}).load(t); err != nil {
+	if s.config, _, err = settings.Load(nil, s.environ, ""); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/payloads"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
@@ -50,7 +51,7 @@ type Options struct {
 
 // build opens the database and puts the parts together; it takes up no runs. The
 // MCP servers' connections last until s.mcp.stop.
-func build(ctx context.Context, c Config, with Options, watch *telemetry, log *slog.Logger) (_ *service, err error) {
+func build(ctx context.Context, c settings.Config, with Options, watch *telemetry, log *slog.Logger) (_ *service, err error) {
 	s := &service{sockets: api.NewSockets()}
 	defer func() {
 		if err != nil && s.store != nil {
@@ -119,7 +120,7 @@ func build(ctx context.Context, c Config, with Options, watch *telemetry, log *s
 }
 
 // routes is the API over the parts.
-func (s *service) routes(c Config, contract []byte, pages *services.Pages, watch *telemetry, log *slog.Logger) (http.Handler, error) {
+func (s *service) routes(c settings.Config, contract []byte, pages *services.Pages, watch *telemetry, log *slog.Logger) (http.Handler, error) {
 	page, err := web.Handler()
 	if err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
 }
 
 // toolRegistry makes the tools that the settings allow for, and adds more.
-func toolRegistry(c Config, data *store.Store, more []turn.Tool) (*tools.Registry, error) {
+func toolRegistry(c settings.Config, data *store.Store, more []turn.Tool) (*tools.Registry, error) {
 	list, err := tools.Builtin(tools.Config{
 		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
 		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: documents.New(data, data, data),
@@ -195,7 +196,7 @@ type authenticator interface {
 }
 
 // newAuthenticator is how users are known.
-func newAuthenticator(c Config) authenticator {
+func newAuthenticator(c settings.Config) authenticator {
 	switch {
 	case c.Auth.JWTSecret != "":
 		return api.NewHS256(c.Auth.JWTSecret, c.Auth.Audience)

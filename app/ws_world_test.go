@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -30,7 +31,7 @@ func newSocketDesk(t *testing.T) (*desk, *upstream.Server) {
 		"CHATTRAY_OPENAI_BASE_URL=http://upstream.test/v1", "CHATTRAY_OPENAI_API_KEY=key", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test",
 		"CHATTRAY_MODELS=claude sonnet 3.7 thinking", "CHATTRAY_CORS_ORIGINS=https://app.example", "CHATTRAY_DRAIN=1s",
 	}
-	config, _, err := (sources{environ: environ}).load(t)
+	config, _, err := settings.Load(nil, environ, "")
 	if err != nil {
 		t.Fatal(err)
 	}

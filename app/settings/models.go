@@ -1,4 +1,4 @@
-package app
+package settings
 
 import (
 	"errors"
@@ -20,13 +20,13 @@ func models(c *Config, raw any) error {
 			items = append(items, name)
 		}
 	}
-	var list []ModelConfig
+	var list []Model
 	for i, item := range items {
 		m, err := model(item)
 		if err != nil {
 			return fmt.Errorf("entry %d: %w", i+1, err)
 		}
-		if slices.ContainsFunc(list, func(o ModelConfig) bool { return o.Name == m.Name }) {
+		if slices.ContainsFunc(list, func(o Model) bool { return o.Name == m.Name }) {
 			return fmt.Errorf("entry %d: %s is there twice", i+1, m.Name)
 		}
 		list = append(list, m)
@@ -43,8 +43,8 @@ func orEmpty(raw any) any {
 }
 
 // model takes one entry of the allow-list.
-func model(raw any) (ModelConfig, error) {
-	var m ModelConfig
+func model(raw any) (Model, error) {
+	var m Model
 	fields, ok := raw.(map[string]any)
 	if !ok {
 		name, err := scalarText(raw)
@@ -69,7 +69,7 @@ func model(raw any) (ModelConfig, error) {
 }
 
 // set takes one field of an entry of the allow-list.
-func (m *ModelConfig) set(key string, raw any) error {
+func (m *Model) set(key string, raw any) error {
 	switch key {
 	case "price":
 		return m.Price.set(raw)
@@ -100,7 +100,7 @@ func (m *ModelConfig) set(key string, raw any) error {
 }
 
 // set takes the price of a model.
-func (p *PriceConfig) set(raw any) error {
+func (p *Price) set(raw any) error {
 	fields, ok := raw.(map[string]any)
 	if !ok {
 		return errors.New("must be an object {input, output}")

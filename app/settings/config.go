@@ -1,4 +1,4 @@
-package app
+package settings
 
 import (
 	"log/slog"
@@ -10,25 +10,25 @@ import (
 	"github.com/chattray/chattray/services"
 )
 
-// Config is what the service is told at its start (design: Running it,
-// Settings). The table in settings.go says where each field comes from.
+// Config is what the service is told at its start. The table in settings.go says
+// where each field comes from.
 type Config struct {
 	// Addr is host:port; only loopback addresses go without authentication.
 	Addr string
 	// DatabaseURL is sqlite:PATH or postgres://….
 	DatabaseURL string
-	OpenAI      OpenAIConfig
+	OpenAI      OpenAI
 	// Model is the one used when a request names none; it is one of Models.
 	Model string
 	// Models is the allow-list. It is never empty.
-	Models []ModelConfig
+	Models []Model
 	// Fallback is the order in which models stand in for one that fails before
 	// its first token; see FallbackOf.
 	Fallback      []string
 	Temperature   float64
 	MaxTokens     int
 	MaxIterations int
-	Auth          AuthConfig
+	Auth          Auth
 	// PublicURL is the URL under which clients know the service; empty is the one
 	// that a request comes to.
 	PublicURL string
@@ -37,7 +37,7 @@ type Config struct {
 	// Pages is a folder of page files that add to and override the bundled
 	// ones; empty for none.
 	Pages  string
-	PubMed PubMedConfig
+	PubMed PubMed
 	// SearXNG is the base URL of a SearXNG; empty offers no web_search.
 	SearXNG string
 	// FetchAllow are exempt from the public-address and port rules.
@@ -47,9 +47,9 @@ type Config struct {
 	// DisconnectGrace is how long a run that ends with its reader waits for one to
 	// come back.
 	DisconnectGrace time.Duration
-	Timeouts        TimeoutConfig
-	Limits          LimitConfig
-	History         HistoryConfig
+	Timeouts        Timeouts
+	Limits          Limits
+	History         History
 	// Drain is how long running runs may go on after a stop was asked for.
 	Drain    time.Duration
 	LogLevel slog.Level
@@ -60,46 +60,46 @@ type Config struct {
 	// Secrets are the values that page files name in headers of HTTP tools.
 	Secrets map[string]string
 	// MCPServers are those whose tools are offered, each under its own name.
-	MCPServers []MCPServerConfig
+	MCPServers []MCPServer
 	// ChildEnv is what processes that are started get of our environment.
 	ChildEnv []string
 }
 
-// OpenAIConfig is the upstream of every model that has none of its own. An
+// OpenAI is the upstream of every model that has none of its own. An
 // empty BaseURL is OpenAI's.
-type OpenAIConfig struct{ BaseURL, APIKey string }
+type OpenAI struct{ BaseURL, APIKey string }
 
-// ModelConfig is a model that requests may name. Without a BaseURL it is served
-// by OpenAIConfig's, with OpenAIConfig's key unless it has its own; with a BaseURL
+// Model is a model that requests may name. Without a BaseURL it is served
+// by OpenAI's, with OpenAI's key unless it has its own; with a BaseURL
 // it has only its own key. A ContextWindow of 0 is unknown.
-type ModelConfig struct {
+type Model struct {
 	Name          string
 	BaseURL       string
 	APIKey        string
 	ContextWindow int
-	Price         PriceConfig
+	Price         Price
 	// Fallback, when not nil, takes the place of Config's; empty is none.
 	Fallback []string
 }
 
-// PriceConfig is in US dollars for a million tokens.
-type PriceConfig struct{ Input, Output float64 }
+// Price is in US dollars for a million tokens.
+type Price struct{ Input, Output float64 }
 
-// AuthConfig says how users are known. All empty is the local user dev. JWTSecret
+// Auth says how users are known. All empty is the local user dev. JWTSecret
 // goes without OIDCIssuer and JWKSURL.
-type AuthConfig struct {
+type Auth struct {
 	JWTSecret  string
 	OIDCIssuer string
 	JWKSURL    string
 	Audience   string
 }
 
-// PubMedConfig is NCBI's E-utilities. Without APIKey NCBI allows 3 requests a
+// PubMed is NCBI's E-utilities. Without APIKey NCBI allows 3 requests a
 // second, with it 10.
-type PubMedConfig struct{ BaseURL, APIKey, Email string }
+type PubMed struct{ BaseURL, APIKey, Email string }
 
-// TimeoutConfig bounds waits.
-type TimeoutConfig struct {
+// Timeouts bounds waits.
+type Timeouts struct {
 	ModelConnect    time.Duration
 	ModelFirstToken time.Duration
 	ModelIdle       time.Duration
@@ -109,9 +109,9 @@ type TimeoutConfig struct {
 	Database        time.Duration
 }
 
-// LimitConfig bounds sizes and rates. Of the three per-user limits 0 is no
+// Limits bounds sizes and rates. Of the three per-user limits 0 is no
 // limit.
-type LimitConfig struct {
+type Limits struct {
 	// Body is bytes; LargeBody is the same where attachments or blocks are sent.
 	Body, LargeBody int64
 	// BodiesPerUser and Bodies are the bytes of bodies in flight, of a user and
@@ -144,9 +144,9 @@ type LimitConfig struct {
 	BudgetTokens int
 }
 
-// HistoryConfig says how much of a chat goes into a prompt. Budget is tokens;
+// History says how much of a chat goes into a prompt. Budget is tokens;
 // Compact keeps a running summary of what no longer fits.
-type HistoryConfig struct {
+type History struct {
 	Budget  int
 	Compact bool
 }
@@ -194,8 +194,8 @@ func (c Config) shortSecret() bool {
 	return c.Auth.JWTSecret != "" && len(c.Auth.JWTSecret) < leastSecret
 }
 
-// warnings are what the service starts with all the same; each is one sentence.
-func (c Config) warnings() []string {
+// Warnings are what the service starts with all the same; each is one sentence.
+func (c Config) Warnings() []string {
 	var found []string
 	if c.shortSecret() {
 		found = append(found, "auth.jwt_secret is short; take 32 random bytes or more")
@@ -238,7 +238,7 @@ func (c Config) modelProblems() []string {
 		if m.ContextWindow > 0 && m.ContextWindow <= c.MaxTokens {
 			found = append(found, "models: "+m.Name+": context_window: leaves no room beside max_tokens")
 		}
-		priced = priced || m.Price != PriceConfig{}
+		priced = priced || m.Price != Price{}
 	}
 	if c.Limits.BudgetUSD > 0 && !priced {
 		found = append(found, "limits.budget_usd: has no effect, for no model has a price")
@@ -255,7 +255,7 @@ func (c Config) orderProblems(key, model string, order []string) []string {
 			found = append(found, key+": a model cannot stand in for itself")
 		case slices.Contains(order[:i], name):
 			found = append(found, key+": "+name+" is there twice")
-		case !slices.ContainsFunc(c.Models, func(m ModelConfig) bool { return m.Name == name }):
+		case !slices.ContainsFunc(c.Models, func(m Model) bool { return m.Name == name }):
 			found = append(found, key+": "+name+" is not in models")
 		}
 	}

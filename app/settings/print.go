@@ -1,4 +1,4 @@
-package app
+package settings
 
 import (
 	"encoding/json"
@@ -15,11 +15,11 @@ import (
 // mask stands where a secret is.
 const mask = "********"
 
-// addFlags declares a flag for every setting, and one for its file where it may
+// AddFlags declares a flag for every setting, and one for its file where it may
 // come from one. The help shows the few that a newcomer needs.
-func addFlags(flags *pflag.FlagSet) {
+func AddFlags(flags *pflag.FlagSet) {
 	shown := map[string]bool{"addr": true, "database_url": true, "openai.base_url": true, "model": true, "log_level": true}
-	for _, s := range settings {
+	for _, s := range table {
 		if !s.secret() {
 			flags.String(s.flag(), "", unquoted(s.help)+defaultNote(s))
 		}
@@ -44,9 +44,9 @@ func defaultNote(s setting) string {
 	return fmt.Sprintf(" (default %s)", s.def)
 }
 
-// printConfig writes every setting with its value, secrets masked, and where the
+// Print writes every setting with its value, secrets masked, and where the
 // value comes from.
-func printConfig(w io.Writer, origins []origin) error {
+func Print(w io.Writer, origins []Origin) error {
 	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, o := range origins {
 		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\n", o.setting.key, o.shown(), o.from); err != nil {
@@ -57,7 +57,7 @@ func printConfig(w io.Writer, origins []origin) error {
 }
 
 // shown is the value as it may be shown.
-func (o origin) shown() string {
+func (o Origin) shown() string {
 	if o.raw == nil || o.raw == "" {
 		return "-"
 	}
@@ -145,12 +145,12 @@ const urlMask = "xxxxx"
 
 var secretName = regexp.MustCompile(`(?i)pass|secret|token|key|user`)
 
-// settingsHelp is the table for a terminal.
-func settingsHelp() string {
+// Help is the table for a terminal.
+func Help() string {
 	var b strings.Builder
 	b.WriteString("Flag before environment before file (--config) before default. Values marked * may come from a file:\n" +
 		"add _FILE to the variable, _file to the key, -file to the flag. Secrets have no flag but that one.\n\n")
-	for _, s := range settings {
+	for _, s := range table {
 		star := ""
 		if s.kind != plain {
 			star = " *"

@@ -1,4 +1,4 @@
-package app
+package settings
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// MCPServerConfig is an MCP server whose tools are offered: one that is run
+// MCPServer is an MCP server whose tools are offered: one that is run
 // here (Command) or one that is called (URL).
-type MCPServerConfig struct {
+type MCPServer struct {
 	Name    string
 	Command string
 	Args    []string
@@ -55,11 +55,11 @@ func mcpServers(c *Config, raw any) error {
 	if !ok && orEmpty(raw) != "" {
 		return errors.New("must be a list of objects")
 	}
-	var list []MCPServerConfig
+	var list []MCPServer
 	var wrong []error
 	for i, item := range items {
 		server, err := mcpServer(item, c.Secrets)
-		if err == nil && slices.ContainsFunc(list, func(o MCPServerConfig) bool { return o.Name == server.Name }) {
+		if err == nil && slices.ContainsFunc(list, func(o MCPServer) bool { return o.Name == server.Name }) {
 			err = fmt.Errorf("%s is there twice", server.Name)
 		}
 		if err != nil {
@@ -75,8 +75,8 @@ func mcpServers(c *Config, raw any) error {
 }
 
 // mcpServer takes one entry of the list.
-func mcpServer(raw any, secrets map[string]string) (MCPServerConfig, error) {
-	var s MCPServerConfig
+func mcpServer(raw any, secrets map[string]string) (MCPServer, error) {
+	var s MCPServer
 	fields, ok := raw.(map[string]any)
 	if !ok {
 		return s, errors.New("must be an object with a name")
@@ -104,7 +104,7 @@ func mcpServer(raw any, secrets map[string]string) (MCPServerConfig, error) {
 }
 
 // set takes one field of an entry.
-func (s *MCPServerConfig) set(key string, raw any, secrets map[string]string) (err error) {
+func (s *MCPServer) set(key string, raw any, secrets map[string]string) (err error) {
 	switch key {
 	case "args":
 		s.Args, err = plainTexts(raw)

@@ -1,4 +1,7 @@
-package app
+// Package settings is what the operator can set: one table of settings, and how
+// they are read from flags, the environment and a file, checked, and printed. The
+// environment is handed in; the package reads none itself.
+package settings
 
 import "strings"
 
@@ -39,9 +42,9 @@ func flagName(key string) string { return strings.NewReplacer(".", "-", "_", "-"
 // can be seen by others.
 func (s setting) secret() bool { return s.kind == hidden || s.kind == vault }
 
-// settings is the table (design: Running it, Settings). README.md shows it; a
-// test compares the two.
-var settings = []setting{
+// table has a row for each setting. docs/settings.md shows it; a test compares the
+// two.
+var table = []setting{
 	{"addr", vars("ADDR"), "127.0.0.1:8080", "host and port to listen on", plain, address(func(c *Config) *string { return &c.Addr })},
 	{"database_url", vars("DATABASE_URL"), "sqlite:data/chattray.db", "`sqlite:PATH` or `postgres://…`", dsn, database},
 	{"openai.base_url", vars("OPENAI_BASE_URL", "OPENAI_BASE_URL"), "", "OpenAI-compatible endpoint; OpenAI's when only a key is set, the demo model when neither is", dsn, httpURL(func(c *Config) *string { return &c.OpenAI.BaseURL })},

@@ -1,4 +1,4 @@
-package app
+package settings
 
 import (
 	"errors"
@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// settingsError is everything wrong with the settings, a sentence each.
-type settingsError []string
+// Error is everything that is wrong with the settings, a sentence each.
+type Error []string
 
 // Error lists all of it, one a line.
-func (e settingsError) Error() string {
+func (e Error) Error() string {
 	if len(e) == 1 {
 		return "a setting is wrong: " + e[0]
 	}
@@ -35,18 +35,19 @@ type layer struct {
 	name func(key string) string
 }
 
-// origin is a setting's raw value and where it comes from.
-type origin struct {
+// Origin is a setting's raw value and where it comes from.
+type Origin struct {
 	setting setting
 	raw     any
 	from    string
 }
 
-// loadConfig reads the settings: flag before environment before file before
-// default. The error is a settingsError with everything that is wrong, and then
-// the origins are still all that could be found.
-func loadConfig(flags *pflag.FlagSet, environ []string, path string) (Config, []origin, error) {
-	var wrong settingsError
+// Load reads the settings from flags (those of AddFlags; nil is none), from the
+// environment and from the file at path (empty is none): flag before environment
+// before file before default. The error is an Error with everything that is wrong,
+// and then the origins are still all that could be found.
+func Load(flags *pflag.FlagSet, environ []string, path string) (Config, []Origin, error) {
+	var wrong Error
 	layers := make([]layer, 0, 3)
 	for _, read := range []func() (layer, []string){
 		func() (layer, []string) { return flagLayer(flags) },
@@ -59,8 +60,8 @@ func loadConfig(flags *pflag.FlagSet, environ []string, path string) (Config, []
 	}
 
 	config := Config{ChildEnv: childEnv(environ)}
-	origins := make([]origin, 0, len(settings))
-	for _, s := range settings {
+	origins := make([]Origin, 0, len(table))
+	for _, s := range table {
 		o, err := find(s, layers)
 		if err == nil {
 			if err = s.bind(&config, o.raw); err != nil {
@@ -83,7 +84,7 @@ func loadConfig(flags *pflag.FlagSet, environ []string, path string) (Config, []
 }
 
 // find returns the value of the first layer that has one.
-func find(s setting, layers []layer) (origin, error) {
+func find(s setting, layers []layer) (Origin, error) {
 	for _, l := range layers {
 		value, path := l.values.Get(s.key), ""
 		if s.kind != plain {
@@ -91,44 +92,47 @@ func find(s setting, layers []layer) (origin, error) {
 		}
 		switch {
 		case value != nil && path != "":
-			return origin{s, nil, l.name(s.key)}, fmt.Errorf("is set together with the file for it (%s)", l.name(s.key))
+			return Origin{s, nil, l.name(s.key)}, fmt.Errorf("is set together with the file for it (%s)", l.name(s.key))
 		case value != nil:
-			return origin{s, value, l.name(s.key)}, nil
+			return Origin{s, value, l.name(s.key)}, nil
 		case path != "":
 			from := l.name(s.key + "_file")
 			content, err := secretFile(path)
 			if err != nil {
 				err = fmt.Errorf("%w (%s)", err, from)
 			}
-			return origin{s, content, from}, err
+			return Origin{s, content, from}, err
 		}
 	}
-	return origin{s, s.def, "default"}, nil
+	return Origin{s, s.def, "default"}, nil
 }
 
 // settleModel makes model and allow-list agree: without a list it is the model
 // alone, and a list without a model means its first.
-func (c *Config) settleModel(origins []origin) []string {
-	i := slices.IndexFunc(origins, func(o origin) bool { return o.setting.key == "model" })
+func (c *Config) settleModel(origins []Origin) []string {
+	i := slices.IndexFunc(origins, func(o Origin) bool { return o.setting.key == "model" })
 	switch given := origins[i].from != "default"; {
 	case len(c.Models) == 0:
 		if c.Model == "" {
 			return []string{"model: is empty"}
 		}
-		c.Models = []ModelConfig{{Name: c.Model}}
+		c.Models = []Model{{Name: c.Model}}
 	case !given:
 		c.Model = c.Models[0].Name
 		origins[i].raw, origins[i].from = c.Model, "the first of models"
-	case !slices.ContainsFunc(c.Models, func(m ModelConfig) bool { return m.Name == c.Model }):
+	case !slices.ContainsFunc(c.Models, func(m Model) bool { return m.Name == c.Model }):
 		return []string{fmt.Sprintf("model: %q is not in models (%s)", c.Model, origins[i].from)}
 	}
 	return nil
 }
 
-// flagLayer takes the flags that were given; addFlags declared them.
+// flagLayer takes the flags that were given; AddFlags declared them.
 func flagLayer(flags *pflag.FlagSet) (layer, []string) {
+	if flags == nil {
+		flags = new(pflag.FlagSet)
+	}
 	keys := map[string]string{}
-	for _, s := range settings {
+	for _, s := range table {
 		keys[s.flag()], keys[s.flag()+"-file"] = s.key, s.key+"_file"
 	}
 	k := koanf.New(".")
@@ -151,7 +155,7 @@ func envLayer(environ []string) (layer, []string) {
 		}
 	}
 	keys, names, known := map[string]string{}, map[string]string{}, map[string]bool{}
-	for _, s := range settings {
+	for _, s := range table {
 		for _, name := range s.env {
 			known[name], known[name+"_FILE"] = true, s.kind != plain
 			if names[s.key] != "" || names[s.key+"_file"] != "" {
@@ -196,7 +200,7 @@ func fileLayer(path string) (layer, []string) {
 	}
 	known := map[string]bool{}
 	var open, sections []string
-	for _, s := range settings {
+	for _, s := range table {
 		known[s.key], known[s.key+"_file"] = true, s.kind != plain
 		if s.kind == listed || s.kind == vault {
 			open = append(open, s.key+".")

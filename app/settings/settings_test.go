@@ -1,4 +1,4 @@
-package app
+package settings
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
-
-	"github.com/chattray/chattray/agents/demo"
 )
 
 // sources are what a test says of the settings.
@@ -25,10 +23,10 @@ type sources struct {
 	file string
 }
 
-func (s sources) load(t *testing.T) (Config, []origin, error) {
+func (s sources) load(t *testing.T) (Config, []Origin, error) {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	addFlags(flags)
+	AddFlags(flags)
 	if err := flags.Parse(s.flags); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +34,7 @@ func (s sources) load(t *testing.T) (Config, []origin, error) {
 	if s.file != "" {
 		path = tempFile(t, "chattray.yaml", s.file)
 	}
-	return loadConfig(flags, s.environ, path)
+	return Load(flags, s.environ, path)
 }
 
 func tempFile(t *testing.T, name, content string) string {
@@ -51,16 +49,16 @@ func tempFile(t *testing.T, name, content string) string {
 func defaults() Config {
 	return Config{
 		Addr: "127.0.0.1:8080", DatabaseURL: "sqlite:data/chattray.db",
-		Model: "gpt-4.1-mini", Models: []ModelConfig{{Name: "gpt-4.1-mini"}},
+		Model: "gpt-4.1-mini", Models: []Model{{Name: "gpt-4.1-mini"}},
 		MaxTokens: 4096, MaxIterations: 5, Diagnostics: "admin",
-		PubMed:    PubMedConfig{BaseURL: "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"},
+		PubMed:    PubMed{BaseURL: "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"},
 		KeepAlive: 15 * time.Second, DisconnectGrace: 5 * time.Second, Drain: 30 * time.Second,
-		Timeouts: TimeoutConfig{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Second},
-		Limits: LimitConfig{
+		Timeouts: Timeouts{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Second},
+		Limits: Limits{
 			Body: 1 << 20, LargeBody: 8 << 20, Message: 100_000, ToolOutput: 16_000,
 			RunsPerUser: 8, StreamsPerUser: 32, ReplaysPerUser: 16, Replays: 1024, ReplayCache: 32 << 20, RequestsPerMinute: 120, OthersPerMinute: 3000, BodiesPerUser: 16 << 20, Bodies: 256 << 20, StoragePerUser: 1 << 30,
 		},
-		History:  HistoryConfig{Budget: 24_000, Compact: true},
+		History:  History{Budget: 24_000, Compact: true},
 		LogLevel: slog.LevelInfo, LogFormat: "auto", ApproveAfterUntrusted: "effects",
 	}
 }
@@ -81,13 +79,13 @@ func TestSettings(t *testing.T) {
 				file:    "model: file\nmax_tokens: 1\nmax_iterations: 7\n",
 			},
 			func(c *Config) {
-				c.Model, c.Models, c.MaxTokens, c.MaxIterations = "flag", []ModelConfig{{Name: "flag"}}, 2, 7
+				c.Model, c.Models, c.MaxTokens, c.MaxIterations = "flag", []Model{{Name: "flag"}}, 2, 7
 			},
 		},
 		{
 			"own variable before the common one",
 			sources{environ: []string{"OPENAI_API_KEY=common", "CHATTRAY_OPENAI_API_KEY=own", "OPENAI_BASE_URL=http://a/v1"}},
-			func(c *Config) { c.OpenAI = OpenAIConfig{"http://a/v1", "own"} },
+			func(c *Config) { c.OpenAI = OpenAI{"http://a/v1", "own"} },
 		},
 		{
 			"an empty variable is not set",
@@ -118,7 +116,7 @@ func TestSettings(t *testing.T) {
 			func(c *Config) {
 				c.CORSOrigins = []string{"https://a.example", "http://b.example:81"}
 				c.FetchAllow = []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("::1/128")}
-				c.Model, c.Models = "m1", []ModelConfig{{Name: "m1"}, {Name: "m2"}}
+				c.Model, c.Models = "m1", []Model{{Name: "m1"}, {Name: "m2"}}
 			},
 		},
 		{
@@ -127,7 +125,7 @@ func TestSettings(t *testing.T) {
 				"\n    context_window: 8192\n    price: {input: 0.4, output: 1}\n"},
 			func(c *Config) {
 				c.Model = "b"
-				c.Models = []ModelConfig{{Name: "a"}, {"b", "http://b/v1", "from-a-file", 8192, PriceConfig{0.4, 1}, nil}}
+				c.Models = []Model{{Name: "a"}, {"b", "http://b/v1", "from-a-file", 8192, Price{0.4, 1}, nil}}
 			},
 		},
 		{
@@ -138,7 +136,7 @@ func TestSettings(t *testing.T) {
 			},
 			func(c *Config) {
 				c.Model, c.Fallback = "a", []string{"b", "a"}
-				c.Models = []ModelConfig{{Name: "a", Price: PriceConfig{0, 1}}, {Name: "b"}, {Name: "c", Fallback: []string{"b"}}}
+				c.Models = []Model{{Name: "a", Price: Price{0, 1}}, {Name: "b"}, {Name: "c", Fallback: []string{"b"}}}
 				c.Limits.BudgetUSD, c.Limits.BudgetTokens = 0.5, 1000
 			},
 		},
@@ -146,7 +144,7 @@ func TestSettings(t *testing.T) {
 			"structures in the environment",
 			sources{environ: []string{`CHATTRAY_MODELS=[{"name":"a","api_key":"k"}]`, `CHATTRAY_SECRETS={"A.B":"x y","N":7}`}},
 			func(c *Config) {
-				c.Model, c.Models = "a", []ModelConfig{{Name: "a", APIKey: "k"}}
+				c.Model, c.Models = "a", []Model{{Name: "a", APIKey: "k"}}
 				c.Secrets = map[string]string{"A.B": "x y", "N": "7"}
 			},
 		},
@@ -279,30 +277,10 @@ func TestWarnings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(c.warnings(), "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			if got := strings.Join(c.Warnings(), "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestConnectionLimit(t *testing.T) {
-	for _, tt := range []struct {
-		configured, descriptors, want int
-		refused                       string
-	}{
-		{0, 1024, 768, ""},
-		{0, 100, 36, ""},
-		{0, 64, 0, "raise the limit"},
-		{500, 1024, 500, ""},
-		{960, 1024, 960, ""},
-		{961, 1024, 0, "at most 960"},
-		{0, mostDescriptors, 786432, ""},
-	} {
-		got, err := connectionLimit(tt.configured, tt.descriptors)
-		if got != tt.want || (tt.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.refused) {
-			t.Errorf("%d connections with %d descriptors: got %d, %v, want %d, %q", tt.configured, tt.descriptors, got, err, tt.want, tt.refused)
-		}
 	}
 }
 
@@ -324,9 +302,6 @@ func TestConfigDemo(t *testing.T) {
 		if got := c.Demo(); got != tt.want {
 			t.Errorf("with %q Demo() is %t, want %t", tt.environ, got, tt.want)
 		}
-		if got := defaultModel(c); (got == demo.Name) != tt.want || !tt.want && got != c.Model {
-			t.Errorf("with %q the default model is %q", tt.environ, got)
-		}
 	}
 }
 
@@ -346,7 +321,7 @@ func TestPrintConfigMasksSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := printConfig(&out, origins); err != nil {
+	if err := Print(&out, origins); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"postgres://me:xxxxx@db/chattray", "environment CHATTRAY_JWT_SECRET", "TOKEN", "chattray.yaml", "https://a.example", "default"} {
@@ -364,7 +339,7 @@ func TestPrintConfigMasksSecrets(t *testing.T) {
 
 func TestSettingsTableIsSound(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range settings {
+	for _, s := range table {
 		for _, name := range append([]string{s.key, s.flag()}, s.env...) {
 			if name != s.key && seen[name] {
 				t.Errorf("%s: %s is there twice", s.key, name)
