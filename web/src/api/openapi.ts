@@ -82,7 +82,7 @@ export interface paths {
         /**
          * Follow or replay a run
          * @description Gives exactly the events after the cursor, then follows live. The cursor is the header `Last-Event-ID`, else
-         *     `after`; what is no number, or past the newest event of a run under way, reads from the start. At or behind the
+         *     `after`; what is no number, or more than 1000 past the newest event of a run under way, reads from the start. At or behind the
          *     terminal event the answer is 204, so that an `EventSource` stops. The stream ends no later than its token does; come
          *     back with a fresh one.
          */
@@ -822,8 +822,8 @@ export interface paths {
          *     does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a chat and the watching,
          *     `pause` the one under way; a message while an answer streams waits for its turn. `mode` `agent` offers the tools of
          *     documents; `chat` with a `document_id` writes the answer into that document. Several sockets may watch one chat;
-         *     `resume` joins in, or gives the chunks after `after` of the run `run_id` and what came behind it; past the newest
-         *     event of a run under way it gives them from the start. The end of a block
+         *     `resume` joins in, or gives the chunks after `after` of the run `run_id` and what came behind it; more than
+         *     1000 past the newest event of a run under way it gives them from the start. The end of a block
          *     is a chunk with empty content and `end`, the end of a run a chunk `run_end`. A frame that cannot be read is answered
          *     with an `error` chunk; one over the limit of bodies closes with 1009, too many with 1008, an interrupted run with
          *     1012. The socket ends with its token, or after 15 quiet minutes. Its origin is that of the service or one of

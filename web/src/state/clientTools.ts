@@ -1,6 +1,7 @@
 import type { ChatApi } from '../api/client'
 import { ApiError } from '../api/errors'
 import type { ClientToolSpec, Props } from '../api/types'
+import { issueWords, type OutputOf, type StandardSchema } from '../payloads/standardSchema'
 
 /** Limits of the tools that a page runs. */
 export const CLIENT_TOOL_LIMITS = {
@@ -25,9 +26,21 @@ export interface ClientToolCall {
 }
 
 /** A tool that the page runs for the model. */
-export interface ClientTool<I = any> extends ClientToolSpec {
+export interface ClientTool<I = unknown> extends Omit<ClientToolSpec, 'input_schema'> {
+  /** A JSON schema of type object; absent, that of `schema`, where its library can say it (Standard JSON Schema). */
+  input_schema?: ClientToolSpec['input_schema']
+  /** Checks the arguments in the page too, and says what the handler gets. */
+  schema?: StandardSchema<unknown, I>
   /** Gives the outcome: any JSON, of which the model reads a string as it is. What it throws, the model reads as an error. */
-  handler: (input: I, call: ClientToolCall) => unknown
+  handler(input: I, call: ClientToolCall): unknown
+}
+
+/** A tool whose schema says what its handler gets. */
+export type SchemaTool<S extends StandardSchema> = Omit<ClientTool<OutputOf<S>>, 'schema'> & { schema: S }
+
+/** What a request says about a tool. */
+export function specOf({ name, description, input_schema, schema }: ClientTool): ClientToolSpec {
+  return { name, description, input_schema: input_schema ?? schema?.['~standard'].jsonSchema?.input({ target: 'draft-2020-12' }) ?? { type: 'object' } }
 }
 
 interface Call {
@@ -70,7 +83,7 @@ export class ClientTools {
 
   /** What a request says about the tools. */
   specs(): ClientToolSpec[] {
-    return [...this.tools.values()].map(({ name, description, input_schema }) => ({ name, description, input_schema }))
+    return [...this.tools.values()].map(specOf)
   }
 
   /** Takes a call that the service asks for, also one that was asked for before. */
@@ -129,7 +142,9 @@ export class ClientTools {
     const tool = this.tools.get(call.name)
     if (!tool) return failed(`The page that is open has no tool ${call.name}.`)
     try {
-      const output = (await tool.handler(call.input, { runId: call.runId, toolUseId: call.id, signal })) ?? null
+      const checked = await tool.schema?.['~standard'].validate(call.input)
+      if (checked?.issues) return failed(`The arguments do not fit: ${issueWords(checked.issues)}`)
+      const output = (await tool.handler(checked ? checked.value : call.input, { runId: call.runId, toolUseId: call.id, signal })) ?? null
       return JSON.stringify(output) === undefined ? failed(`The tool ${call.name} gave what is no JSON.`) : { output }
     } catch (error) {
       return failed(error instanceof Error && error.message ? error.message : `The tool ${call.name} failed.`)

@@ -3,7 +3,8 @@ import { createChatApi, type ChatApi, type ChatApiOptions } from '../api/client'
 import type { CustomPayload, PageContext } from '../api/types'
 import type { Labels } from '../labels'
 import { payloadsOf, textOf, type ActiveTool } from './run'
-import type { ClientTool } from './clientTools'
+import type { StandardSchema } from '../payloads/standardSchema'
+import { specOf, type ClientTool, type SchemaTool } from './clientTools'
 import type { SendOptions } from './request'
 import { ChatStore } from './store'
 import type { ChatState, GeneralChatMessage } from './state'
@@ -30,8 +31,11 @@ export interface ChatProviderProps extends ChatApiOptions {
 /** Holds one conversation for the tray and for the page around it. */
 export function ChatProvider({ children, api, context, storageKey = 'default', model, labels, clientTools, ...options }: ChatProviderProps) {
   const [latest] = useState(() => ({ options, model }))
-  latest.options = options
-  latest.model = model
+  // Before any effect of what is below asks the service.
+  useInsertionEffect(() => {
+    latest.options = options
+    latest.model = model
+  })
   const place = JSON.stringify([storageKey, options.baseUrl ?? ''])
   // Numbers of chats are those of a service.
   const name = storageKey && [storageKey, ...(options.baseUrl ? [options.baseUrl] : [])].join('@')
@@ -79,14 +83,16 @@ export function useChatStore(): ChatStore {
  * Offers a tool to the model while the component is there: the model calls it, the page runs the handler, the model reads
  * the outcome. The handler may change at every render. A page that is reloaded before it has answered is asked again.
  */
-export function useClientTool<I = any>(tool: ClientTool<I>): void {
+export function useClientTool<S extends StandardSchema>(tool: SchemaTool<S>): void
+export function useClientTool<I = unknown>(tool: ClientTool<I>): void
+export function useClientTool(tool: ClientTool): void {
   const store = useChatStore()
   const latest = useRef(tool)
   useEffect(() => {
     latest.current = tool
   })
-  const spec = JSON.stringify([tool.name, tool.description, tool.input_schema])
-  useEffect(() => store.clientTools.register({ ...latest.current, handler: (input, call) => latest.current.handler(input as I, call) }), [store, spec])
+  const spec = JSON.stringify(specOf(tool))
+  useEffect(() => store.clientTools.register({ ...latest.current, handler: (input, call) => latest.current.handler(input, call) }), [store, spec])
 }
 
 function Offered({ tool }: { tool: ClientTool }) {
