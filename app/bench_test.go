@@ -11,6 +11,7 @@ import (
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -31,7 +32,7 @@ func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits 
 	// As many chunks as fit into one write of a server that does not wait.
 	body := strings.Repeat(chunk, n)
 	up.On(upstream.Any, upstream.Open(upstream.Split(body, 4096), upstream.Finish("stop"), upstream.Done()))
-	watch, err := newTelemetry(b.Context(), nil)
+	watch, err := telemetry.New(b.Context(), telemetry.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

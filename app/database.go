@@ -8,12 +8,13 @@ import (
 	"os"
 
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/store"
 )
 
 // migrateUp brings the database up to date.
 func migrateUp(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
-	data, err := store.Open(ctx, c.DatabaseURL, store.Options{Logger: newLogger(stdout, c.LogLevel, c.LogFormat)})
+	data, err := store.Open(ctx, c.DatabaseURL, store.Options{Logger: telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)})
 	if err != nil {
 		return err
 	}

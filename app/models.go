@@ -6,6 +6,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"net/url"
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/demo"
@@ -102,4 +103,16 @@ func prices(c settings.Config) map[string]usage.Price {
 		}
 	}
 	return known
+}
+
+// modelServers are the hosts of the models' servers, by model.
+func modelServers(c settings.Config) map[string]string {
+	hosts := map[string]string{}
+	for _, m := range c.Models {
+		base := cmp.Or(m.BaseURL, c.OpenAI.BaseURL, "https://api.openai.com")
+		if u, err := url.Parse(base); err == nil && !c.Demo() {
+			hosts[m.Name] = u.Hostname()
+		}
+	}
+	return hosts
 }

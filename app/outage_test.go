@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/services"
 )
@@ -49,7 +50,7 @@ func (w *world) serveHere(with Options) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	log := slog.New(slog.DiscardHandler)
-	watch, err := newTelemetry(ctx, nil)
+	watch, err := telemetry.New(ctx, telemetry.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

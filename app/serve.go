@@ -12,6 +12,7 @@ import (
 
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/app/telemetry"
 )
 
 // lastWords bounds what is said after the drain time: closing connections,
@@ -20,11 +21,11 @@ const lastWords = 5 * time.Second
 
 // serve builds the service and answers until ctx ends, then stops in good order.
 func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
-	log := newLogger(stdout, c.LogLevel, c.LogFormat)
+	log := telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)
 	for _, warning := range c.Warnings() {
 		log.Warn(warning)
 	}
-	watch, err := newTelemetry(ctx, p.Environ)
+	watch, err := telemetry.New(ctx, telemetry.Options{Environ: p.Environ, Version: version()})
 	if err != nil {
 		return err
 	}

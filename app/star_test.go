@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -39,8 +38,8 @@ var homes = map[string][]string{
 	"code.dny.dev/ssrf":                      {"tools"},
 	"github.com/knadh/koanf":                 {"app/settings"},
 	"github.com/spf13":                       {"app"},
-	"github.com/prometheus":                  {"app"},
-	"go.opentelemetry.io":                    {"app"},
+	"github.com/prometheus":                  {"app/telemetry"},
+	"go.opentelemetry.io":                    {"app/telemetry"},
 }
 
 // goPackage is what go list says of a package.
@@ -121,23 +120,6 @@ func TestVendorLibrariesHaveOneHome(t *testing.T) {
 			for library, home := range homes {
 				if beginsWith(path, library) && !within(from, home) {
 					t.Errorf("%s imports %s, whose home is %s", from, path, strings.Join(home, ", "))
-				}
-			}
-		}
-	}
-}
-
-func TestMetricsAndTracesAreInOnePlace(t *testing.T) {
-	for _, p := range packages(t) {
-		for _, name := range p.GoFiles {
-			for _, i := range parse(t, filepath.Join(p.Dir, name)).Imports {
-				path, err := strconv.Unquote(i.Path.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				watching := beginsWith(path, "github.com/prometheus") || beginsWith(path, "go.opentelemetry.io")
-				if watching && (p.place() != "app" || !strings.HasPrefix(name, "telemetry")) {
-					t.Errorf("%s/%s imports %s", p.place(), name, path)
 				}
 			}
 		}

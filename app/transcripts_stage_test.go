@@ -23,6 +23,7 @@ import (
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/api/apitest"
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services"
@@ -168,8 +169,8 @@ func (s *stage) says(text string) {
 func (s *stage) start() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	log := newLogger(&s.log, s.config.LogLevel, s.config.LogFormat)
-	watch, err := newTelemetry(ctx, s.environ)
+	log := telemetry.NewLogger(&s.log, s.config.LogLevel, s.config.LogFormat)
+	watch, err := telemetry.New(ctx, telemetry.Options{Environ: s.environ})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/payloads"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
@@ -51,7 +52,7 @@ type Options struct {
 
 // build opens the database and puts the parts together; it takes up no runs. The
 // MCP servers' connections last until s.mcp.stop.
-func build(ctx context.Context, c settings.Config, with Options, watch *telemetry, log *slog.Logger) (_ *service, err error) {
+func build(ctx context.Context, c settings.Config, with Options, watch *telemetry.Telemetry, log *slog.Logger) (_ *service, err error) {
 	s := &service{sockets: api.NewSockets()}
 	defer func() {
 		if err != nil && s.store != nil {
@@ -105,7 +106,7 @@ func build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
 		Text:           c.TextLimits(),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
-		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: carryTrace,
+		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: telemetry.CarryTrace,
 	}
 	if with.Runs != nil {
 		with.Runs(&options)
@@ -114,13 +115,14 @@ func build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if s.handler, err = s.routes(c, with.Contract, pages, watch, log); err != nil {
 		return nil, err
 	}
-	s.handler, watch.servers = watch.Traced(s.handler), modelServers(c)
+	watch.ModelServers(modelServers(c))
+	s.handler = watch.Traced(s.handler)
 	s.mcp.start(ctx)
 	return s, nil
 }
 
 // routes is the API over the parts.
-func (s *service) routes(c settings.Config, contract []byte, pages *services.Pages, watch *telemetry, log *slog.Logger) (http.Handler, error) {
+func (s *service) routes(c settings.Config, contract []byte, pages *services.Pages, watch *telemetry.Telemetry, log *slog.Logger) (http.Handler, error) {
 	page, err := web.Handler()
 	if err != nil {
 		return nil, err
@@ -133,7 +135,7 @@ func (s *service) routes(c settings.Config, contract []byte, pages *services.Pag
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: chats.New(s.store, s.store, s.runs, pages), Research: research.New(s.store),
 		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
-		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.openStreams, Sockets: s.sockets,
+		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,
 		Limits: api.Limits{
 			Body: c.Limits.Body, FilesBody: c.Limits.LargeBody, Message: c.Limits.Message,
 			StreamsPerUser: c.Limits.StreamsPerUser, RequestsPerMinute: c.Limits.RequestsPerMinute, OthersPerMinute: c.Limits.OthersPerMinute,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -35,11 +36,11 @@ func newSocketDesk(t *testing.T) (*desk, *upstream.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch, err := newTelemetry(t.Context(), environ)
+	watch, err := telemetry.New(t.Context(), telemetry.Options{Environ: environ})
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := newLogger(io.Discard, config.LogLevel, config.LogFormat)
+	log := telemetry.NewLogger(io.Discard, config.LogLevel, config.LogFormat)
 	ctx, stop := context.WithCancel(context.Background())
 	s, err := build(ctx, config, Options{Models: up.Transport()}, watch, log)
 	if err != nil {

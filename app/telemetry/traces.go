@@ -1,4 +1,4 @@
-package app
+package telemetry
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -20,16 +19,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
 // newTracer returns a tracer that exports over OTLP; the exporter and the sampler
 // read the rest of the OTEL_* variables themselves. Without an endpoint it traces
 // nothing.
-func newTracer(ctx context.Context, environ []string) (trace.Tracer, func(context.Context) error, error) {
+func newTracer(ctx context.Context, o Options) (trace.Tracer, func(context.Context) error, error) {
 	otel := map[string]string{}
-	for _, pair := range environ {
+	for _, pair := range o.Environ {
 		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "OTEL_") {
 			otel[name] = value
 		}
@@ -43,7 +41,7 @@ func newTracer(ctx context.Context, environ []string) (trace.Tracer, func(contex
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
 	about, err := resource.New(ctx,
-		resource.WithAttributes(attribute.String("service.name", namespace), attribute.String("service.version", version())),
+		resource.WithAttributes(attribute.String("service.name", namespace), attribute.String("service.version", o.Version)),
 		resource.WithFromEnv())
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
@@ -70,7 +68,7 @@ var propagated = propagation.NewCompositeTextMapPropagator(propagation.TraceCont
 
 // Traced returns the handler with a span for each request of the API, in the
 // caller's trace where there is one.
-func (t *telemetry) Traced(next http.Handler) http.Handler {
+func (t *Telemetry) Traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, "/api/") && r.URL.Path != "/mcp" {
 			next.ServeHTTP(w, r)
@@ -83,8 +81,8 @@ func (t *telemetry) Traced(next http.Handler) http.Handler {
 	})
 }
 
-// carryTrace gives a run, which outlives its request, the request's trace.
-func carryTrace(from, to context.Context) context.Context {
+// CarryTrace gives a run, which outlives its request, the request's trace.
+func CarryTrace(from, to context.Context) context.Context {
 	to = trace.ContextWithSpanContext(to, trace.SpanContextFromContext(from))
 	return baggage.ContextWithBaggage(to, baggage.FromContext(from))
 }
@@ -99,18 +97,6 @@ func ofRun(req *turn.Request) []attribute.KeyValue {
 		list = append(list, attribute.String("gen_ai.conversation.id", strconv.FormatInt(req.ConversationID, 10)))
 	}
 	return list
-}
-
-// modelServers are the hosts of the models' servers, by model.
-func modelServers(c settings.Config) map[string]string {
-	hosts := map[string]string{}
-	for _, m := range c.Models {
-		base := cmp.Or(m.BaseURL, c.OpenAI.BaseURL, "https://api.openai.com")
-		if u, err := url.Parse(base); err == nil && !c.Demo() {
-			hosts[m.Name] = u.Hostname()
-		}
-	}
-	return hosts
 }
 
 // tracedLog adds the trace of what a line is about.

@@ -1,4 +1,5 @@
-package app
+// Package telemetry is the service's log, metrics and traces.
+package telemetry
 
 import (
 	"cmp"
@@ -27,9 +28,9 @@ import (
 // words only.
 const unknownTool = "unknown"
 
-// newLogger returns the log of the service (6-operations, Watching it). Format
+// NewLogger returns the log of the service. Format
 // auto is text where w is a terminal, else json.
-func newLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
+func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if format == "text" || format == "auto" && isTerminal(w) {
 		return slog.New(tracedLog{slog.NewTextHandler(w, options)})
@@ -46,12 +47,12 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// telemetry counts what the service does and traces runs. Its methods are safe
+// Telemetry counts what the service does and traces runs. Its methods are safe
 // for concurrent use; each belongs to one small interface of a consumer.
-type telemetry struct {
+type Telemetry struct {
 	registry *prometheus.Registry
 	tracer   trace.Tracer
-	servers  map[string]string // the hosts of models' servers; see modelServers
+	servers  map[string]string // the hosts of models' servers; see ModelServers
 	stop     func(context.Context) error
 
 	runs          *prometheus.HistogramVec
@@ -67,11 +68,21 @@ type telemetry struct {
 	batchSeconds  prometheus.Histogram
 }
 
-// newTelemetry returns the metrics, and traces where the OTEL_* variables name
-// an endpoint.
-func newTelemetry(ctx context.Context, environ []string) (*telemetry, error) {
+// Options are what New needs to know.
+type Options struct {
+	// Environ is the environment: traces are exported where its OTEL_* variables
+	// name an endpoint.
+	Environ []string
+	// Version is the release, as traces name it.
+	Version string
+	// Tracer takes the place of the exporter; nil is the exporter.
+	Tracer trace.Tracer
+}
+
+// New returns the metrics and traces. Close must follow.
+func New(ctx context.Context, o Options) (*Telemetry, error) {
 	calls := prometheus.ExponentialBuckets(0.05, 2, 13) // 50 ms to 205 s
-	t := &telemetry{
+	t := &Telemetry{
 		registry:      prometheus.NewRegistry(),
 		runs:          histogramVec("run_seconds", "Runs that ended, by outcome.", calls, "outcome"),
 		runsActive:    gauge("runs_active", "Runs under way."),
@@ -94,8 +105,12 @@ func newTelemetry(ctx context.Context, environ []string) (*telemetry, error) {
 		t.runs, t.runsActive, t.streamsActive, t.firstToken, t.events, t.modelCalls, t.modelTokens, t.contained, t.toolCalls,
 		t.batchWrites, t.batchSeconds,
 	)
+	if o.Tracer != nil {
+		t.tracer, t.stop = o.Tracer, func(context.Context) error { return nil }
+		return t, nil
+	}
 	var err error
-	t.tracer, t.stop, err = newTracer(ctx, environ)
+	t.tracer, t.stop, err = newTracer(ctx, o)
 	return t, err
 }
 
@@ -114,72 +129,71 @@ func histogramVec(name, help string, buckets []float64, labels ...string) *prome
 }
 
 // Handler answers with the metrics in Prometheus' text format.
-func (t *telemetry) Handler() http.Handler {
+func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry})
 }
 
 // Close sends the spans that wait.
-func (t *telemetry) Close(ctx context.Context) error { return t.stop(ctx) }
+func (t *Telemetry) Close(ctx context.Context) error { return t.stop(ctx) }
 
 // RunStarted counts a run that begins; RunEnded must follow.
-func (t *telemetry) RunStarted() { t.runsActive.Inc() }
+func (t *Telemetry) RunStarted() { t.runsActive.Inc() }
 
 // RunEnded counts a run that ended as completed, failed or cancelled.
-func (t *telemetry) RunEnded(outcome string, took time.Duration) {
+func (t *Telemetry) RunEnded(outcome string, took time.Duration) {
 	t.runsActive.Dec()
 	t.runs.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
 // RunContained counts a run that is ended because the process ended with it.
-func (t *telemetry) RunContained() { t.contained.Inc() }
+func (t *Telemetry) RunContained() { t.contained.Inc() }
 
 // FirstToken counts the time from a run's start to its first text.
-func (t *telemetry) FirstToken(took time.Duration) { t.firstToken.Observe(took.Seconds()) }
+func (t *Telemetry) FirstToken(took time.Duration) { t.firstToken.Observe(took.Seconds()) }
 
 // Event counts n events of a log.
-func (t *telemetry) Event(n int) { t.events.Add(float64(n)) }
+func (t *Telemetry) Event(n int) { t.events.Add(float64(n)) }
 
-// StreamOpened counts a reader that begins; StreamClosed must follow.
-func (t *telemetry) StreamOpened() { t.streamsActive.Inc() }
+// OpenStreams counts readers that begin, and with a negative change those that
+// have gone.
+func (t *Telemetry) OpenStreams(change int) { t.streamsActive.Add(float64(change)) }
 
-// StreamClosed counts a reader that has gone.
-func (t *telemetry) StreamClosed() { t.streamsActive.Dec() }
-
-// openStreams is StreamOpened and StreamClosed in one.
-func (t *telemetry) openStreams(change int) { t.streamsActive.Add(float64(change)) }
+// ModelServers names the hosts of the models' servers, by model. It is called
+// before the first run.
+func (t *Telemetry) ModelServers(hosts map[string]string) { t.servers = hosts }
 
 // StoreBatch counts a commit of so many writes.
-func (t *telemetry) StoreBatch(writes int, took time.Duration) {
+func (t *Telemetry) StoreBatch(writes int, took time.Duration) {
 	t.batchWrites.Observe(float64(writes))
 	t.batchSeconds.Observe(took.Seconds())
 }
 
 // ModelCall counts a call of a model that is over. Its outcome is ok or an error
 // code.
-func (t *telemetry) ModelCall(model, outcome string, used schemas.Usage, took time.Duration) {
+func (t *Telemetry) ModelCall(model, outcome string, used schemas.Usage, took time.Duration) {
 	t.modelCalls.WithLabelValues(model, outcome).Observe(took.Seconds())
 	t.modelTokens.WithLabelValues(model, "input").Add(float64(used.InputTokens))
 	t.modelTokens.WithLabelValues(model, "output").Add(float64(used.OutputTokens))
 }
 
 // ToolCall counts a call of a tool that is over. Its outcome is ok or error.
-func (t *telemetry) ToolCall(tool, outcome string, took time.Duration) {
+func (t *Telemetry) ToolCall(tool, outcome string, took time.Duration) {
 	t.toolCalls.WithLabelValues(tool, outcome).Observe(took.Seconds())
 }
 
-// agent is the loop as the wiring hands it on.
-type agent interface {
+// Agent is the agent loop.
+type Agent interface {
 	Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error]
 }
 
 // Watch returns the agent with its model calls and tools counted, and each run
 // traced: one trace a run, with the GenAI names of OpenTelemetry. No text of
 // users, models or tools goes into a span.
-func (t *telemetry) Watch(next agent) agent { return watched{t, next} }
+func (t *Telemetry) Watch(next Agent) Agent { return watched{t, next} }
 
 type watched struct {
-	*telemetry
-	next agent
+	*Telemetry
+	next Agent
 }
 
 // Run passes the events of the loop on and watches them go by.
@@ -187,7 +201,7 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 	return func(yield func(turn.Event, error) bool) {
 		ctx, span := w.start(ctx, &req)
 		defer span.End()
-		s := &sighting{telemetry: w.telemetry, req: &req}
+		s := &sighting{Telemetry: w.Telemetry, req: &req}
 		for event, err := range w.next.Run(ctx, req) {
 			s.see(ctx, event, err)
 			if err != nil {
@@ -202,7 +216,7 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 }
 
 // start begins the span of a run.
-func (t *telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
+func (t *Telemetry) start(ctx context.Context, req *turn.Request) (context.Context, trace.Span) {
 	return t.tracer.Start(ctx, "invoke_agent "+namespace, trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", namespace),
 		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
@@ -210,7 +224,7 @@ func (t *telemetry) start(ctx context.Context, req *turn.Request) (context.Conte
 
 // sighting is what is known of one run of the loop.
 type sighting struct {
-	*telemetry
+	*Telemetry
 	req *turn.Request
 	// asked is when the open model call began; zero when none is open.
 	asked time.Time
@@ -250,7 +264,7 @@ func (s *sighting) thread(ctx context.Context, e turn.ThreadEvent) {
 		if s.threads == nil {
 			s.threads = make(map[[2]int]*sighting)
 		}
-		s.threads[id] = &sighting{telemetry: s.telemetry, req: &turn.Request{Model: said.Model, Tools: s.req.Tools, RunID: s.req.RunID, ConversationID: s.req.ConversationID}}
+		s.threads[id] = &sighting{Telemetry: s.Telemetry, req: &turn.Request{Model: said.Model, Tools: s.req.Tools, RunID: s.req.RunID, ConversationID: s.req.ConversationID}}
 	case turn.ThreadEnd:
 		if t := s.threads[id]; t != nil && said.Err != nil {
 			t.see(ctx, nil, said.Err)

@@ -1,4 +1,4 @@
-package app
+package telemetry
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ import (
 func TestLogger(t *testing.T) {
 	for format, want := range map[string]string{"json": `"msg":"hello"`, "auto": `"msg":"hello"`, "text": "msg=hello"} {
 		var out bytes.Buffer
-		log := newLogger(&out, slog.LevelInfo, format)
+		log := NewLogger(&out, slog.LevelInfo, format)
 		log.Debug("unseen")
 		log.Info("hello")
 		if !strings.Contains(out.String(), want) || strings.Contains(out.String(), "unseen") {
@@ -64,19 +64,18 @@ func last(events iter.Seq2[turn.Event, error]) error {
 }
 
 // watch returns a telemetry whose spans are kept.
-func watch(t *testing.T) (*telemetry, *tracetest.InMemoryExporter) {
+func watch(t *testing.T) (*Telemetry, *tracetest.InMemoryExporter) {
 	t.Helper()
-	telemetry, err := newTelemetry(t.Context(), nil)
+	spans := tracetest.NewInMemoryExporter()
+	telemetry, err := New(t.Context(), Options{Tracer: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)).Tracer("test")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spans := tracetest.NewInMemoryExporter()
-	telemetry.tracer = sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)).Tracer("test")
 	return telemetry, spans
 }
 
 // metrics returns the lines about ours.
-func metrics(t *testing.T, telemetry *telemetry) string {
+func metrics(t *testing.T, telemetry *Telemetry) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
 	telemetry.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
@@ -192,9 +191,9 @@ func TestMetricsOfRunsStreamsAndStore(t *testing.T) {
 	telemetry.RunEnded("completed", 3*time.Second)
 	telemetry.FirstToken(time.Millisecond)
 	telemetry.Event(4)
-	telemetry.StreamOpened()
-	telemetry.StreamOpened()
-	telemetry.StreamClosed()
+	telemetry.OpenStreams(1)
+	telemetry.OpenStreams(1)
+	telemetry.OpenStreams(-1)
 	telemetry.StoreBatch(9, time.Millisecond)
 	wantLines(t, metrics(t, telemetry),
 		"chattray_runs_active 1", `chattray_run_seconds_sum{outcome="completed"} 3`, "chattray_first_token_seconds_count 1",
@@ -210,7 +209,7 @@ func TestTracesAreExported(t *testing.T) {
 	}))
 	defer collector.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL) // the exporter reads it itself
-	telemetry, err := newTelemetry(t.Context(), []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL})
+	telemetry, err := New(t.Context(), Options{Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +230,7 @@ func TestTracesAreOff(t *testing.T) {
 		"by the SDK's switch": {"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_SDK_DISABLED=true"},
 		"by the exporter":     {"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_TRACES_EXPORTER=none"},
 	} {
-		telemetry, err := newTelemetry(t.Context(), environ)
+		telemetry, err := New(t.Context(), Options{Environ: environ})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +238,7 @@ func TestTracesAreOff(t *testing.T) {
 			t.Errorf("%s: spans are recorded", name)
 		}
 	}
-	if _, err := newTelemetry(t.Context(), []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://h", "OTEL_EXPORTER_OTLP_PROTOCOL=smoke"}); err == nil {
+	if _, err := New(t.Context(), Options{Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://h", "OTEL_EXPORTER_OTLP_PROTOCOL=smoke"}}); err == nil {
 		t.Error("a protocol that is not spoken was taken")
 	}
 }
