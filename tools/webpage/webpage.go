@@ -112,6 +112,7 @@ func parse(rawURL string) (*url.URL, error) {
 		return nil, schemas.NewError(schemas.CodeInvalid, "this is no URL of a page; it must look like https://example.com/path")
 	}
 	u.Fragment, u.RawFragment = "", ""
+	u.Host = strings.ToLower(u.Host) // what is the same address sends the same
 	return u, nil
 }
 

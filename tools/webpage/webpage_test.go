@@ -222,3 +222,18 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// The case of a host's letters says nothing to a resolver, but much to the host
+// that reads it: it must not carry anything out.
+func TestReadSendsTheHostInLowerCase(t *testing.T) {
+	var host string
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { host = r.Host }))
+	t.Cleanup(srv.Close)
+	address := strings.TrimPrefix(srv.URL, "http://127.0.0.1")
+	if _, err := reader().Read(t.Context(), "http://LoCaLhOsT"+address+"/Path"); err != nil {
+		t.Fatal(err)
+	}
+	if want := "localhost" + address; host != want {
+		t.Errorf("the page's server was told the host %q, want %q", host, want)
+	}
+}
