@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import { browser, call, service, until } from './world.js'
+import { browser, call, listening, model, service, until } from './world.js'
+
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 let server, chromium
 before(async () => {
@@ -37,7 +41,7 @@ test('a document is planned, filled while one looks, accepted and reverted block
 
   await page.ask('Shorten the summary')
   await page.settled()
-  await page.locator('.ct-block[data-state=pending_edit] .ct-diff del').first().waitFor()
+  await page.locator('.ct-block[data-state=pending_edit] .ct-changes del').first().waitFor()
   await page.shot('diff')
   const edited = page.locator('.ct-block[data-state=pending_edit]')
   await edited.getByRole('button', { name: 'Current' }).click()
@@ -161,6 +165,116 @@ test('a chart takes the colours of the theme, whoever changes it', async () => {
   await choose('Theme: dark')
   await until('also with less motion', async () => ![light, ''].includes(await picture()))
   await page.shot('chart-dark')
+  assert.deepEqual(page.bad, [])
+  await page.context().close()
+})
+
+const chart = { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } }
+
+/** A document with one change of each kind, made by a model that says so. */
+async function changed() {
+  const made = await call(server.url, 'POST', '/api/documents', { title: 'Review' })
+  const add = (block) => call(server.url, 'POST', `/api/documents/${made.id}/blocks`, block)
+  const blocks = []
+  for (const block of [{ type: 'md', content: '# Summary\n\nThe **price** of gold rose by 5 % in 2023.\n\n| a | b |\n|---|---|\n| 1 | x |' }, { type: 'csv', content: 'year,tonnes\n2022,3000\n2023,3100\n' }, { type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: chart }, { type: 'md', content: '# To go\n\nThis [link](https://example.com) and `code` are deleted.' }]) blocks.push(await add(block))
+  return { made, blocks }
+}
+
+test('changes are seen as they are read, reviewed with the keyboard, and every decision is undone', async () => {
+  const { made, blocks } = await changed()
+  const edits = [
+    ['edit_block', { block_id: blocks[0].id, content: '# Summary\n\nThe **price** of gold fell by 4 % in 2023.\n\n| a | b |\n|---|---|\n| 2 | x |' }],
+    ['edit_block', { block_id: blocks[1].id, content: 'year,tonnes\n2022,3000\n2023,3250\n2024,3300\n' }],
+    ['edit_block', { block_id: blocks[2].id, content: 'year,tonnes\n2022,3000\n2023,3250\n' }],
+    ['delete_block', { block_id: blocks[3].id }],
+    ['write_block', { type: 'md', content: 'A new block.' }],
+  ]
+  const upstream = model((last) => (last.role === 'user' ? { call: edits[0] } : edits.length > 1 ? (edits.shift(), { call: edits[0] }) : { content: 'Done.' }))
+  const port = await listening(upstream)
+  const writer = await service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'x' })
+  try {
+    const copy = await call(writer.url, 'POST', '/api/documents', { title: made.title })
+    for (const [i, { type, current, meta }] of blocks.entries()) {
+      const { id } = await call(writer.url, 'POST', `/api/documents/${copy.id}/blocks`, { type, content: current, ...(meta && { meta }) })
+      for (const [, input] of edits) if (input.block_id === blocks[i].id) input.block_id = id
+    }
+    const page = await chromium.open(`${writer.url}/#/document/${copy.id}`, { viewport: { width: 1440, height: 1000 } })
+    await page.ask('Change it')
+    await page.settled(60_000)
+    await until('all wait', async () => (await states(page)).join() === 'pending_edit,pending_edit,pending_edit,pending_delete,pending_new')
+    const block = (i) => page.locator('.ct-block[data-block]').nth(i)
+    assert.deepEqual([await block(0).locator('p del').first().textContent(), await block(0).locator('p ins').first().textContent()], ['rose ', 'fell '])
+    assert.equal(await block(0).locator('strong').textContent(), 'price')
+    assert.equal(await block(0).locator('td del').textContent(), '1')
+    assert.equal(await block(1).locator('td ins').first().textContent(), '3250')
+    await block(2).locator('figure figure canvas, .ct-beside canvas').nth(1).waitFor()
+    for (const scheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+      await page.shot(`review-${scheme}`)
+      await page.evaluate(await readFile(axe, 'utf8'))
+      const { violations } = await page.evaluate(() => window.axe.run('.app-main', { resultTypes: ['violations'] }))
+      assert.deepEqual(violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id} ${v.nodes[0].target} ${v.nodes[0].failureSummary}`), [])
+    }
+    await page.locator('.ct-doc').focus()
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('k')
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.block), await block(0).getAttribute('data-block'))
+    await page.keyboard.press('a')
+    await until('the first is accepted', async () => (await states(page))[0] === 'clean')
+    await page.keyboard.press('r')
+    await until('the second is reverted', async () => (await states(page))[1] === 'clean')
+    await page.keyboard.press('u')
+    await until('the second waits again', async () => (await states(page))[1] === 'pending_edit')
+    await page.button('Undo accepting').click()
+    await until('the first waits again', async () => (await states(page))[0] === 'pending_edit')
+    const stored = async () => (await call(writer.url, 'GET', `/api/documents/${copy.id}`)).blocks.map((b) => b.current)
+    assert.match((await stored())[0], /rose by 5 %/)
+    await page.button('Accept all').click()
+    await until('all are accepted', async () => (await states(page)).join() === 'clean,clean,clean,clean')
+    assert.match((await stored())[0], /fell by 4 %/)
+    assert.match((await stored())[1], /3300/)
+    await page.button('Undo accepting').click()
+    await until('all wait again', async () => (await states(page)).join() === 'pending_edit,pending_edit,pending_edit,pending_delete,pending_new')
+    await page.button('Revert all').click()
+    await until('all are reverted', async () => (await states(page)).join() === 'clean,clean,clean,clean')
+    assert.match((await stored())[0], /rose by 5 %/)
+    assert.match((await stored())[3], /To go/)
+    assert.deepEqual(page.bad, [])
+    await page.context().close()
+  } finally {
+    await writer.kill()
+    upstream.close()
+  }
+})
+
+test('a chart says what is under the pointer and is saved as PNG; CSV sorts', async () => {
+  const made = await call(server.url, 'POST', '/api/documents', { title: 'Figures' })
+  await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: chart })
+  await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'csv', content: `name,value\n${Array.from({ length: 400 }, (_, i) => `n${i},${(i * 37) % 400}`).join('\n')}` })
+  const page = await chromium.open(`${server.url}/#/document/${made.id}`, { acceptDownloads: true })
+  const canvas = page.locator('.ct-chart canvas')
+  await canvas.waitFor()
+  const box = await canvas.boundingBox()
+  await until('a bar is found', async () => {
+    for (const x of [0.3, 0.4, 0.6, 0.7]) {
+      await page.mouse.move(box.x + box.width * x, box.y + box.height * 0.6)
+      if (await page.locator('.ct-chart-tip.visible').count()) return true
+    }
+    return false
+  })
+  assert.match(await page.locator('.ct-chart-tip').textContent(), /tonnes.*3[01]00/)
+  await page.shot('chart-tip')
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.button('Save as PNG').click()])
+  assert.deepEqual([...(await readFile(await saved.path())).subarray(1, 4)].map((c) => String.fromCharCode(c)).join(''), 'PNG')
+  const grid = page.locator('.ct-grid').last()
+  await grid.getByRole('button', { name: 'Sort by value' }).click()
+  assert.equal(await grid.locator('tbody td[data-numeric]').first().textContent(), '0')
+  await grid.getByRole('button', { name: 'Sort by value' }).click()
+  assert.equal(await grid.locator('tbody td[data-numeric]').first().textContent(), '399')
+  assert.ok((await grid.locator('tbody tr').count()) < 100, 'only rows in sight are made')
+  assert.equal(await grid.locator('th[data-numeric]').evaluate((e) => getComputedStyle(e).textAlign), 'end')
+  await page.shot('csv')
   assert.deepEqual(page.bad, [])
   await page.context().close()
 })

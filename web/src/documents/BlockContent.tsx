@@ -3,17 +3,19 @@ import { lazy, memo, Suspense, useMemo } from 'react'
 import type { Props } from '../api/types'
 import { useLabels } from '../state/ui'
 import { Markdown } from '../markdown/Markdown'
+import { TableFrame } from '../markdown/TableFrame'
 
 const Chart = lazy(() => import('./Chart'))
+const DataGrid = lazy(() => import('../markdown/DataGrid'))
 
 /** Rows of a table that are shown. */
-const MAX_ROWS = 500
+const MAX_ROWS = 10_000
 
 /** A block's content by its type; types that nobody knows are shown as text. */
 export const BlockContent = memo(function BlockContent({ type, content, meta, streaming = false }: { type: string; content: string; meta?: Props; streaming?: boolean }) {
   const labels = useLabels()
   if (type === 'md') return <Markdown text={content} streaming={streaming} />
-  if (type === 'csv') return <CsvTable content={content} />
+  if (type === 'csv') return <CsvTable content={content} streaming={streaming} />
   if (/^image\/(png|jpe?g|gif|webp)$/.test(type)) return <Image type={type} content={content} meta={meta} />
   if (type === 'interactive_chart' || type === 'interative_chart') {
     return (
@@ -28,20 +30,22 @@ export const BlockContent = memo(function BlockContent({ type, content, meta, st
   return <pre className="ct-plain" dir="auto">{content}</pre>
 })
 
-function CsvTable({ content }: { content: string }) {
+/** The rows of CSV; some more than are wanted tell that there are more. */
+export function csvRows(content: string, most: number): string[][] {
+  return Papa.parse<string[]>(content.trim(), { skipEmptyLines: true, preview: most }).data
+}
+
+function CsvTable({ content, streaming = false }: { content: string; streaming?: boolean }) {
   const labels = useLabels()
-  const rows = useMemo(() => Papa.parse<string[]>(content.trim(), { skipEmptyLines: true, preview: MAX_ROWS + 2 }).data, [content])
-  const [head, ...body] = rows
-  if (!head) return null
+  const rows = useMemo(() => csvRows(content, MAX_ROWS + 2), [content])
+  const shown = useMemo(() => rows.slice(0, MAX_ROWS + 1), [rows])
+  if (shown.length === 0) return null
   return (
     <>
-      <div className="ct-table" tabIndex={0} role="group" aria-label={labels.table}>
-        <table>
-          <thead><tr>{head.map((cell, i) => <th key={i} scope="col">{cell}</th>)}</tr></thead>
-          <tbody>{body.slice(0, MAX_ROWS).map((row, i) => <tr key={i}>{row.map((cell, j) => <td key={j} align={cell !== '' && Number.isFinite(Number(cell)) ? 'right' : undefined}>{cell}</td>)}</tr>)}</tbody>
-        </table>
-      </div>
-      {body.length > MAX_ROWS && <p className="ct-muted">{labels.tableFirst(MAX_ROWS)}</p>}
+      <TableFrame rows={() => shown} title={labels.tableRows(shown.length - 1)} tools={!streaming}>
+        <Suspense fallback={<p className="ct-muted ct-center">{labels.loading}</p>}><DataGrid rows={shown} label={labels.table} /></Suspense>
+      </TableFrame>
+      {rows.length > MAX_ROWS + 1 && <p className="ct-muted">{labels.tableFirst(MAX_ROWS)}</p>}
     </>
   )
 }

@@ -1,9 +1,13 @@
 import Papa from 'papaparse'
-import { useEffect, useRef, useState, type RefObject } from 'react'
+import { useEffect, useId, useRef, useState, type RefObject } from 'react'
 import { parse, View, type Loader } from 'vega'
 import { expressionInterpreter } from 'vega-interpreter'
 import { compile, type TopLevelSpec } from 'vega-lite'
+import { formatValue, Handler } from 'vega-tooltip'
 import type { Props } from '../api/types'
+import { DownloadIcon } from '../components/icons'
+import { download } from '../markdown/copy'
+import { Tool } from '../markdown/TableFrame'
 import { useLabels } from '../state/ui'
 
 /** Rows that are drawn. */
@@ -17,6 +21,9 @@ const loader: Loader = { load: refuse, sanitize: refuse, http: refuse, file: ref
 export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
   const labels = useLabels()
   const box = useRef<HTMLDivElement>(null)
+  const tip = useRef<HTMLDivElement>(null)
+  const id = useId()
+  const drawn = useRef<View | null>(null)
   const colours = useColours(box)
   const width = useWidth(box)
   const described = typeof spec.description === 'string' ? spec.description : typeof spec.title === 'string' ? spec.title : labels.chart
@@ -27,23 +34,44 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
     let view: View | null = null
     let gone = false
     const draw = async () => {
-      view = new View(parse({ ...vegaOf(csv, spec, element), description: described }, {}, { ast: true }), { expr: expressionInterpreter, loader, renderer: 'canvas', container: element, hover: true, tooltip: () => undefined })
+      view = new View(parse({ ...vegaOf(csv, spec, element), description: described }, {}, { ast: true }), { expr: expressionInterpreter, loader, renderer: 'canvas', container: element, hover: true, tooltip: tooltipOf(id) })
       await view.runAsync()
+      drawn.current = gone ? null : view
       if (gone) view.finalize()
     }
     draw().then(() => setProblem(''), (error: unknown) => setProblem(error instanceof NoData ? 'chartEmpty' : 'chartFailed'))
     return () => {
       gone = true
+      drawn.current = null
       view?.finalize()
       element.replaceChildren()
     }
-  }, [csv, spec, colours, described, width])
+  }, [csv, spec, colours, described, width, id])
+  const save = async () => {
+    const view = drawn.current
+    if (!view || !tip.current) return
+    const canvas = await view.background(getComputedStyle(tip.current).backgroundColor).toCanvas(PNG_SCALE)
+    view.background('transparent')
+    canvas.toBlob((png) => png && download('chart.png', png))
+  }
   return (
-    <>
+    <div className="ct-chart-frame">
       <div ref={box} className="ct-chart-box" role="img" aria-label={described} hidden={problem !== ''} />
+      <div ref={tip} id={id} className="ct-chart-tip" />
+      {!problem && <span className="ct-chart-tools"><Tool label={labels.chartPng} onClick={() => void save()}><DownloadIcon /></Tool></span>}
       {problem && <p className="ct-note" data-tone="error">{labels[problem]}</p>}
-    </>
+    </div>
   )
+}
+
+const PNG_SCALE = 2
+
+/** Shows what is under the pointer in an element of the chart's own, in our styles; it shows no images. */
+function tooltipOf(id: string) {
+  return new Handler({
+    id, disableDefaultStyle: true, theme: 'ct', maxDepth: 2,
+    formatTooltip: (value: unknown, sanitize: (text: unknown) => string, depth: number) => formatValue(value !== null && typeof value === 'object' && 'image' in value ? { ...value, image: undefined } : value, sanitize, depth, ''),
+  }).call
 }
 
 class NoData extends Error {}
@@ -80,11 +108,13 @@ function useColours(box: RefObject<HTMLElement | null>): string {
 function vegaOf(csv: string, spec: Props, element: HTMLElement) {
   const { data: values } = Papa.parse<Props>(csv.trim(), { header: true, dynamicTyping: true, skipEmptyLines: true, preview: MAX_ROWS })
   if (values.length === 0) throw new NoData()
-  const { data: _, datasets: __, usermeta: ___, $schema: ____, ...rest } = spec
+  const { data: _, datasets: __, usermeta: ___, $schema: ____, config: own, ...rest } = spec
+  const ownConfig = (own ?? {}) as { range?: object; mark?: object }
   const style = getComputedStyle(element)
   const [text, line] = [style.color, style.getPropertyValue('--ct-chart-line') || '#8884']
-  const light = { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line }
-  const config = { background: 'transparent', font: style.fontFamily, view: { stroke: 'transparent' }, axis: light, legend: { labelColor: text, titleColor: text }, title: { color: text }, range: { category: ['#4f7df0', '#e39b2d', '#2fa56b', '#d65f8a', '#8b6fe0', '#3fa7c4'] } }
+  const light = { labelFontSize: 12, titleFontSize: 12, labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line }
+  const range = { category: ['#4f7df0', '#e39b2d', '#2fa56b', '#d65f8a', '#8b6fe0', '#3fa7c4'], ...ownConfig.range }
+  const config = { ...ownConfig, mark: { tooltip: true, color: '#4f7df0', ...ownConfig.mark }, axisX: { labelAngle: 0, labelOverlap: 'parity' }, range, background: 'transparent', font: style.fontFamily, view: { stroke: 'transparent' }, axis: light, legend: { labelFontSize: 12, titleFontSize: 12, labelColor: text, titleColor: text }, title: { color: text } }
   const whole = { height: 280, ...rest, width: 'container', autosize: { type: 'fit', contains: 'padding' }, data: { values }, config } as unknown as TopLevelSpec
   const { spec: vega } = compile(whole, { logger: quiet })
   const signals = (vega.signals ?? []).map((s) => (s.name === 'width' ? { name: 'width', value: Math.max(200, element.clientWidth) } : s))

@@ -7,6 +7,7 @@ import { useChatState, useChatStore } from '../state/context'
 import { text, type RunView } from '../state/run'
 import { writesDocument } from '../state/view'
 import { partialTexts } from './partial'
+import { apply, pendingOf, undo, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
   document: DocumentRecord | null
@@ -26,11 +27,17 @@ export interface DocumentState {
   move: (block: Block, afterId: string) => Promise<boolean>
   add: (type: string, content: string, afterId?: string) => Promise<boolean>
   rename: (title: string) => Promise<boolean>
+  /** The last decision, which can still be undone; null when there is none. */
+  undoable: Decision['kind'] | null
+  /** Takes the last decision back: what was decided waits again. */
+  undo: () => Promise<boolean>
 }
 
 export interface LiveBlock extends Block {
   /** Set while the model writes into it. */
   writing: boolean
+  /** Set while the model has only said that it will write it. */
+  planned?: boolean
 }
 
 /** A document with its blocks, kept up to date with the chat's run (spec 000, flows 1 to 3). */
@@ -44,6 +51,12 @@ export function useDocument(id: string | null): DocumentState {
   const [document, setDocument] = useState<DocumentRecord | null>(null)
   const [problem, setProblem] = useState('')
   const [loading, setLoading] = useState(false)
+  const [proposals, setProposals] = useState<Proposal[]>([])
+  const [decisions, setDecisions] = useState<Decision[]>([])
+  useEffect(() => {
+    setProposals([])
+    setDecisions([])
+  }, [id])
   const wanted = useRef(id)
   wanted.current = id
 
@@ -90,14 +103,43 @@ export function useDocument(id: string | null): DocumentState {
     return done
   }, [api])
 
-  const blocks = useMemo(() => withLive(document, run), [document, run])
+  const proposed = useMemo(() => withProposals(document, proposals), [document, proposals])
+  const blocks = useMemo(() => withLive(proposed, run), [proposed, run])
+  const here = (block: Block) => proposals.find((p) => p.block.id === block.id && (document?.blocks ?? []).every((b) => b.id !== block.id || b.state === 'clean'))
+  const pending = pendingOf(proposed?.blocks ?? [])
+
+  /** Decides and remembers it; proposals of this page are carried out here, the others by the service. */
+  const decide = (decision: Decision, service: (() => Promise<unknown>) | null) => act(async () => {
+    const own = decision.proposals.flatMap((p) => here(p.block) ?? [])
+    await service?.()
+    if (decision.kind === 'accept') for (const proposal of own) await apply(api, id ?? '', proposal, document?.blocks ?? [])
+    setProposals((all) => all.filter((p) => !own.includes(p)))
+    setDecisions((all) => [...all, decision].slice(-MAX_DECISIONS))
+  })
+  const decideOne = (kind: Decision['kind'], block: Block) => {
+    const one = pending.filter((p) => p.block.id === block.id)
+    return decide({ kind, proposals: one }, here(block) ? null : () => api[kind](block.id, block.revision))
+  }
+  const decideAll = (kind: Decision['kind']) => {
+    const title = document?.new_title && document.new_title !== document.title ? { old: document.title, proposed: document.new_title } : undefined
+    return decide({ kind, proposals: pending, title: kind === 'accept' ? title : undefined }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
+  }
+  const takeBack = () => act(async () => {
+    const last = decisions.at(-1)
+    if (!last || !id) return
+    const back = await undo(api, id, last)
+    setDecisions((all) => all.slice(0, -1))
+    setProposals((all) => [...all.filter((p) => back.every((b) => b.block.id !== p.block.id)), ...back])
+  })
   return {
-    document, blocks, problem, loading, reload,
-    pending: (document?.blocks ?? []).filter((b) => b.state !== 'clean').length + (document?.new_title ? 1 : 0),
-    accept: (b) => act(() => api.accept(b.id, b.revision)),
-    revert: (b) => act(() => api.revert(b.id, b.revision)),
-    acceptAll: () => act(() => api.acceptAll(id ?? '')),
-    revertAll: () => act(() => api.revertAll(id ?? '')),
+    document: proposed, blocks, problem, loading, reload,
+    pending: pending.length + (document?.new_title ? 1 : 0),
+    accept: (b) => decideOne('accept', b),
+    revert: (b) => decideOne('revert', b),
+    acceptAll: () => decideAll('accept'),
+    revertAll: () => decideAll('revert'),
+    undoable: decisions.at(-1)?.kind ?? null,
+    undo: takeBack,
     edit: (b, content) => act(() => api.updateBlock(b.id, { content }, b.revision)),
     remove: (b) => act(() => api.removeBlock(b.id)),
     move: (b, after) => act(() => api.updateBlock(b.id, { after_block_id: after }, b.revision)),
@@ -105,6 +147,9 @@ export function useDocument(id: string | null): DocumentState {
     rename: (title) => act(() => api.rename(id ?? '', title)),
   }
 }
+
+/** Decisions that can be undone, one after the other. */
+const MAX_DECISIONS = 50
 
 const documentTools = new Set(['plan_document', 'write_block', 'edit_block', 'delete_block', 'move_block'])
 
@@ -149,5 +194,5 @@ function withLive(document: DocumentRecord | null, run: RunView | null): LiveBlo
     if (old && (writing || old.new !== content)) blocks[at] = { ...old, new: content, writing, type: type || old.type, state: old.current === undefined ? 'pending_new' : 'pending_edit' }
     else if (!old) blocks.push({ id, type: type || 'md', new: content, state: 'pending_new', position: '', revision: 0, writing })
   }
-  return blocks
+  return run.outcome ? blocks : blocks.map((b) => (b.state === 'pending_new' && !b.writing && !b.new ? { ...b, planned: true } : b))
 }

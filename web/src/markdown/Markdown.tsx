@@ -54,10 +54,23 @@ function Answer({ text, streaming = false }: MarkdownProps) {
 /** Blocks that are laid out together; of a long text, groups out of sight are not laid out. */
 const GROUP = 24
 
-const Chunk = memo(function Chunk({ text, streaming, definitions }: { text: string; streaming: boolean; definitions: string }) {
+interface ChunkProps {
+  text: string
+  streaming: boolean
+  definitions: string
+  /** What changes the tree, after it is safe. */
+  more?: Plugins
+}
+
+/** One block of Markdown, whose tree is changed by plugins before it is shown. */
+export function MarkdownChunk({ text, plugins }: { text: string; plugins: Plugins }) {
+  return <Chunk text={text} streaming={false} definitions="" more={plugins} />
+}
+
+const Chunk = memo(function Chunk({ text, streaming, definitions, more = nothing }: ChunkProps) {
   const labels = useLabels()
   const sources = useSources()
-  const rehypePlugins = useMemo<Plugins>(() => [sanitize, [rehypeCitations, { sources }]], [sources])
+  const rehypePlugins = useMemo<Plugins>(() => [sanitize, ...more, [rehypeCitations, { sources }]], [sources, more])
   const code = fencedCode(text)
   if (code) return <CodeBlock language={code.language} code={code.code} streaming={streaming} />
   if (tooDeep(text)) return <pre className="ct-plain">{text}</pre>
@@ -76,7 +89,8 @@ const Chunk = memo(function Chunk({ text, streaming, definitions }: { text: stri
 /** Begins the ids of a text, which are its own: those of the page stay apart. */
 const ID_PREFIX = 'ct-'
 
-type Plugins = NonNullable<ComponentProps<typeof ReactMarkdown>['rehypePlugins']>
+export type Plugins = NonNullable<ComponentProps<typeof ReactMarkdown>['rehypePlugins']>
+const nothing: Plugins = []
 
 const remarkPlugins: Plugins = [remarkGfm, remarkBreaks]
 const sanitize: Plugins[number] = [rehypeSanitize, {

@@ -31,7 +31,7 @@ export function Scroller({ className, label, inline = false, children, onEdges }
       if (frame.dataset.more !== edges) frame.dataset.more = edges
       told.current?.(element.scrollWidth > element.clientWidth + 1)
     }
-    look()
+    // The first look is that of the observer, after the layout that it would force here.
     element.addEventListener('scroll', look, { passive: true })
     const sizes = new ResizeObserver(look)
     sizes.observe(element)

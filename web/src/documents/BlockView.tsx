@@ -1,0 +1,99 @@
+import { memo, useState } from 'react'
+import type { Block } from '../api/documents'
+import { CheckIcon, CloseIcon, EditIcon, TrashIcon } from '../components/icons'
+import { IconButton } from '../components/IconButton'
+import type { Labels } from '../labels'
+import { useLabels } from '../state/ui'
+import { BlockContent } from './BlockContent'
+import { RenderedDiff } from './RenderedDiff'
+import type { DocumentState, LiveBlock } from './useDocument'
+
+/** What is said of a block's state. */
+const words: Record<Block['state'], (labels: Labels) => string> = {
+  clean: () => '', pending_new: (l) => l.blockNew, pending_edit: (l) => l.blockChanged, pending_delete: (l) => l.blockDeleted, pending_move: (l) => l.blockMoved,
+}
+
+/** One block with what waits for it. */
+export const BlockView = memo(function BlockView({ block, state, previous }: { block: LiveBlock; state: DocumentState; previous: string | null }) {
+  const labels = useLabels()
+  const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
+  const [editing, setEditing] = useState(false)
+  const [removing, setRemoving] = useState(false)
+  const both = block.current !== undefined && block.new !== undefined
+  const changed = both && (block.current !== block.new || block.new_meta !== undefined)
+  const shown = block.writing || (!changed && view === 'diff') ? 'new' : view
+  const waits = block.state !== 'clean' && !block.writing && !block.planned
+  return (
+    <section className="ct-block" data-state={block.state} data-block={block.id} data-writing={block.writing || undefined} data-planned={block.planned || undefined} data-waits={waits || undefined} tabIndex={-1} aria-label={labels.blockName(block.type)}>
+      <div className="ct-block-bar">
+        {block.writing ? <span className="ct-tag" data-tone="warning"><span className="ct-spinner" /> {labels.blockWriting}</span> : block.planned ? <span className="ct-tag">{labels.blockPlanned}</span> : block.state !== 'clean' && <span className="ct-tag" data-tone={tones[block.state]}>{words[block.state](labels)}</span>}
+        {changed && waits && (
+          <span className="ct-segmented">
+            <button type="button" aria-pressed={shown === 'diff'} onClick={() => setView('diff')}>{labels.viewDiff}</button>
+            <button type="button" aria-pressed={shown === 'new'} onClick={() => setView('new')}>{labels.viewNew}</button>
+            <button type="button" aria-pressed={shown === 'current'} onClick={() => setView('current')}>{labels.viewCurrent}</button>
+          </span>
+        )}
+        <span className="ct-spacer" />
+        {waits && (
+          <span className="ct-doc-decide">
+            <button type="button" className="ct-button ct-small" onClick={() => void state.revert(block)}><CloseIcon />{labels.revert}</button>
+            <button type="button" className="ct-button ct-small" data-style="primary" onClick={() => void state.accept(block)}><CheckIcon />{labels.accept}</button>
+          </span>
+        )}
+        {removing && (
+          <span className="ct-row ct-block-sure" role="group" aria-label={labels.blockRemoveSure} onKeyDown={(e) => e.key === 'Escape' && setRemoving(false)}>
+            <span>{labels.blockRemoveSure}</span>
+            <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={() => void state.remove(block).then(() => setRemoving(false))}>{labels.remove}</button>
+            <button type="button" className="ct-button ct-small" onClick={() => setRemoving(false)}>{labels.cancel}</button>
+          </span>
+        )}
+        {block.state === 'clean' && !removing && (
+          <span className="ct-block-tools">
+            {editable(block) && <IconButton label={labels.blockEdit} onClick={() => setEditing(true)}><EditIcon /></IconButton>}
+            {previous !== null && <IconButton label={labels.blockUp} onClick={() => void state.move(block, previous)}>↑</IconButton>}
+            <IconButton label={labels.blockRemove} onClick={() => setRemoving(true)}><TrashIcon /></IconButton>
+          </span>
+        )}
+      </div>
+      {editing ? (
+        <EditBlock block={block} save={(content) => state.edit(block, content)} close={() => setEditing(false)} />
+      ) : block.planned ? (
+        <div className="ct-skeleton" aria-hidden="true"><span /><span /><span /></div>
+      ) : shown === 'diff' && both ? (
+        <RenderedDiff type={block.type} before={block.current ?? ''} after={block.new ?? ''} meta={block.meta} newMeta={block.new_meta} />
+      ) : (
+        <BlockContent type={block.type} content={(shown === 'current' ? block.current : (block.new ?? block.current)) ?? ''} meta={shown === 'current' ? block.meta : (block.new_meta ?? block.meta)} streaming={block.writing} />
+      )}
+    </section>
+  )
+})
+
+const tones: Partial<Record<Block['state'], string>> = { pending_new: 'added', pending_edit: 'warning', pending_delete: 'invalid', pending_move: 'warning' }
+
+function editable(block: Block): boolean {
+  return block.type === 'md' || block.type === 'csv' || block.type.startsWith('text') || block.type.endsWith('chart')
+}
+
+/** Stays open until its content is kept, so that nothing that was written is lost. */
+export function EditBlock({ block, save, close }: { block: Block; save: (content: string) => Promise<boolean>; close: () => void }) {
+  const labels = useLabels()
+  const [content, setContent] = useState(block.current ?? '')
+  const [saving, setSaving] = useState(false)
+  return (
+    <form className="ct-block-edit" onSubmit={(e) => {
+      e.preventDefault()
+      setSaving(true)
+      void save(content).then((done) => {
+        setSaving(false)
+        if (done) close()
+      })
+    }}>
+      <textarea className="ct-input" value={content} rows={Math.min(20, content.split('\n').length + 2)} aria-label={labels.blockContent} autoFocus dir="auto" onChange={(e) => setContent(e.target.value)} onKeyDown={(e) => e.key === 'Escape' && content === (block.current ?? '') && close()} />
+      <div className="ct-row">
+        <button type="submit" className="ct-button ct-small" data-style="primary" disabled={saving}>{labels.save}</button>
+        <button type="button" className="ct-button ct-small" onClick={close}>{labels.cancel}</button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,82 @@
+import { render } from '@testing-library/react'
+import { describe, expect, it } from 'vitest'
+import type { Block, DocumentApi } from '../src/documents'
+import { RenderedDiff } from '../src/documents/RenderedDiff'
+import { apply, pendingOf, targetOf, undo, withProposals } from '../src/documents/undo'
+
+const texts = (container: HTMLElement, tag: string) => [...container.querySelectorAll(tag)].map((e) => e.textContent)
+
+describe('a change of a block', () => {
+  it('is shown in the text as it is read: words in their block, formats and formulas whole', () => {
+    const { container } = render(<RenderedDiff type="md" before={'# Gold\n\nThe **price** rose by 5 % in \\(x_1\\).\n\nSame.\n\nGone.'} after={'# Gold\n\nThe **price** fell by 5 % in \\(x_2\\).\n\nSame.\n\n- New'} />)
+    expect(container.querySelector('h1')?.textContent).toBe('Gold')
+    expect(container.querySelector('strong')?.textContent).toBe('price')
+    const paragraph = container.querySelector('p')!
+    expect([texts(paragraph, 'del')[0], texts(paragraph, 'ins')[0]]).toEqual(['rose ', 'fell '])
+    const formulas = [...paragraph.querySelectorAll('del .ct-math, ins .ct-math')].map((e) => e.textContent)
+    expect(formulas).toHaveLength(2)
+    expect(formulas[0]).toContain('x_1')
+    expect(formulas[1]).toContain('x_2')
+    expect(container.textContent).not.toContain('**')
+    expect(texts(container, 'del.ct-change').map((t) => t?.trim())).toEqual(['Gone.'])
+    expect(texts(container, 'ins.ct-change').map((t) => t?.trim())).toEqual(['New'])
+    expect(container.textContent?.match(/Same\./g)).toHaveLength(1)
+  })
+
+  it('is shown in the cells of a table of Markdown and of CSV', () => {
+    const md = render(<RenderedDiff type="md" before={'| a | b |\n|---|---|\n| 1 | x |'} after={'| a | b |\n|---|---|\n| 2 | x |'} />).container
+    expect([texts(md, 'td del'), texts(md, 'td ins')]).toEqual([['1'], ['2']])
+    const csv = render(<RenderedDiff type="csv" before={'name,n\na,1\nb,2\nc,3'} after={'name,n\na,1\nb,5\nd,4'} />).container
+    expect([texts(csv, 'td del'), texts(csv, 'td ins')]).toEqual([['2', 'c', '3'], ['5', 'd', '4']])
+    expect(texts(csv, 'tr[data-change=ins] td:first-child')).toEqual(['d'])
+  })
+
+  it('of code is shown in its words', () => {
+    const { container } = render(<RenderedDiff type="md" before={'```go\na := 1\n```'} after={'```go\na := 2\n```'} />)
+    expect([texts(container, 'del'), texts(container, 'ins')]).toEqual([['1\n'.trim()], ['2']])
+  })
+
+  it('of what has no words shows both, one beside the other', () => {
+    const { container } = render(<RenderedDiff type="application/x" before="a" after="b" />)
+    expect(texts(container, 'figure')).toEqual(['Currenta', 'Newb'])
+  })
+})
+
+describe('a decision', () => {
+  const block = (id: string, state: Block['state'], more: Partial<Block> = {}): Block => ({ id, type: 'md', current: id, state, position: id, revision: 1, ...more })
+  const before = [block('a', 'clean'), block('b', 'pending_edit', { new: 'B' }), block('c', 'pending_delete'), block('d', 'pending_move', { new_position: '0' }), block('e', 'pending_new', { current: undefined, new: 'E' })]
+
+  /** A service that notes what it is asked. */
+  function service() {
+    const asked: unknown[] = []
+    const note = (name: string) => async (...args: unknown[]) => {
+      asked.push([name, ...args])
+      return { ...block('made', 'clean') }
+    }
+    return { asked, api: { updateBlock: note('update'), removeBlock: note('remove'), addBlock: note('add'), rename: note('rename') } as unknown as DocumentApi }
+  }
+
+  it('that accepted is undone in the service, and what was decided waits again', async () => {
+    const { api, asked } = service()
+    const back = await undo(api, 'doc', { kind: 'accept', proposals: pendingOf(before), title: { old: 'Old', proposed: 'New' } })
+    expect(asked).toEqual([
+      ['rename', 'doc', 'Old'], ['update', 'b', { content: 'b' }], ['add', 'doc', { type: 'md', content: 'c', after_block_id: 'b' }], ['update', 'd', { after_block_id: 'made' }], ['remove', 'e'],
+    ])
+    const now = withProposals({ id: 'doc', title: 'Old', revision: 2, blocks: [block('a', 'clean'), block('b', 'clean'), block('made', 'clean'), block('d', 'clean')] }, back)!
+    expect(now.blocks!.map((b) => [b.id, b.state, b.new])).toEqual([['a', 'clean', undefined], ['b', 'pending_edit', 'B'], ['made', 'pending_delete', undefined], ['d', 'pending_move', undefined], ['e', 'pending_new', 'E']])
+  })
+
+  it('that reverted is undone without the service, which forgot it; accepting it then does it', async () => {
+    const { api, asked } = service()
+    const back = await undo(api, 'doc', { kind: 'revert', proposals: pendingOf(before) })
+    expect(asked).toEqual([])
+    for (const proposal of back) await apply(api, 'doc', proposal, before)
+    expect(asked).toEqual([['update', 'b', { content: 'B' }], ['remove', 'c'], ['update', 'd', { after_block_id: '' }], ['add', 'doc', { type: 'md', content: 'E', after_block_id: 'd' }]])
+    expect(targetOf(block('a', 'pending_move', { new_position: 'c5' }), before)).toBe('c')
+  })
+
+  it('of this page gives way to what the service proposes since', () => {
+    const mine = pendingOf([block('b', 'pending_edit', { new: 'mine' })])
+    expect(withProposals({ id: 'd', title: '', revision: 1, blocks: [block('b', 'pending_edit', { new: 'theirs' })] }, mine)!.blocks![0]!.new).toBe('theirs')
+  })
+})
