@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/tools"
 )
 
@@ -131,8 +132,8 @@ func TestHostilePageFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := services.PageParts{
-		Tools: registry, Payloads: types, MakePayloadType: payloads.NewType,
+	parts := pages.Parts{
+		Tools: registry, Payloads: types, ContextBuilders: services.ContextBuilders(), MakePayloadType: payloads.NewType,
 		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
 	}
 	for kind, text := range map[string]string{
@@ -145,7 +146,7 @@ func TestHostilePageFiles(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(dir, "odd.yaml"), fmt.Appendf(nil, text, tt.schema), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				_, err := services.LoadPages(services.PageSources{Dir: dir}, parts)
+				_, err := pages.Load(pages.Sources{Dir: dir}, parts)
 				if err == nil || !strings.Contains(err.Error(), tt.page) || !strings.Contains(err.Error(), "odd.yaml:") {
 					t.Errorf("got %.300v, want %q with the place", err, tt.page)
 				}

@@ -20,6 +20,7 @@ import (
 	"github.com/chattray/chattray/services/chats"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/guard"
+	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/research"
 	"github.com/chattray/chattray/services/usage"
 	"github.com/chattray/chattray/store"
@@ -80,8 +81,8 @@ func build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if s.mcp, err = newMCP(c, registry, s.store, log); err != nil {
 		return nil, err
 	}
-	pages, err := services.LoadPages(services.PageSources{Dir: c.Pages}, services.PageParts{
-		Tools: registry, Payloads: types, ServerActions: serverActions.Names(),
+	offers, err := pages.Load(pages.Sources{Dir: c.Pages}, pages.Parts{
+		Tools: registry, Payloads: types, ServerActions: serverActions.Names(), ContextBuilders: services.ContextBuilders(),
 		MakeHTTPTool:    func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
 		MakePayloadType: payloads.NewType,
 		PageTools:       mcpPageTools(c),
@@ -96,7 +97,7 @@ func build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := services.RunsOptions{
-		Store: s.store, Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: pages, Actions: serverActions,
+		Store: s.store, Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: offers, Actions: serverActions,
 		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
 			return payloads.NewFilter(types, actions)
 		},
@@ -112,7 +113,7 @@ func build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		with.Runs(&options)
 	}
 	s.runs = services.NewRuns(options)
-	if s.handler, err = s.routes(c, with.Contract, pages, watch, log); err != nil {
+	if s.handler, err = s.routes(c, with.Contract, offers, watch, log); err != nil {
 		return nil, err
 	}
 	watch.ModelServers(modelServers(c))
@@ -122,7 +123,7 @@ func build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 }
 
 // routes is the API over the parts.
-func (s *service) routes(c settings.Config, contract []byte, pages *services.Pages, watch *telemetry.Telemetry, log *slog.Logger) (http.Handler, error) {
+func (s *service) routes(c settings.Config, contract []byte, offers *pages.Pages, watch *telemetry.Telemetry, log *slog.Logger) (http.Handler, error) {
 	page, err := web.Handler()
 	if err != nil {
 		return nil, err
@@ -132,8 +133,8 @@ func (s *service) routes(c settings.Config, contract []byte, pages *services.Pag
 		local = []string{c.Addr}
 	}
 	return api.New(api.Options{
-		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: chats.New(s.store, s.store, s.runs, pages), Research: research.New(s.store),
-		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: pages, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
+		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: chats.New(s.store, s.store, s.runs, offers), Research: research.New(s.store),
+		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: offers, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,
 		Limits: api.Limits{

@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/pages"
 )
 
 // briefing is what one turn begins with: the work for the loop, the filter for
@@ -25,7 +26,7 @@ type briefing struct {
 }
 
 // offer is what the request's page, tab and subtab allow.
-func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (Offer, error) {
+func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (pages.Offer, error) {
 	c := req.Context
 	offer, err := r.Pages.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
 	if err == nil {
@@ -52,7 +53,7 @@ func (r *Runs) briefApart(ctx context.Context, one *run) (b *briefing, err error
 }
 
 // outline is the part of a briefing for which nothing is read.
-func (r *Runs) outline(one *run) (*briefing, Offer, error) {
+func (r *Runs) outline(one *run) (*briefing, pages.Offer, error) {
 	offer, err := r.offer(one.req, one.owner)
 	if err != nil {
 		return nil, offer, fmt.Errorf("resolve the page: %w", err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/services/pages"
 )
 
 // Limits of what a context builder loads, in characters where nothing else is
@@ -70,7 +71,8 @@ var contextBuilders = map[string]contextBuilder{
 	"document": documentContext,
 }
 
-// ContextBuilders returns the names that `builder:` in a page file may have.
+// ContextBuilders returns the names that `builder:` in a page file may have, in
+// order.
 func ContextBuilders() []string { return slices.Sorted(maps.Keys(contextBuilders)) }
 
 func (l *loadedContext) add(name, text string) { l.data = append(l.data, contextData{name, text}) }
@@ -199,15 +201,12 @@ func streamText(s *schemas.Stream, withSchema bool) string {
 	return b.String()
 }
 
-// contextIdentity are keys that a page may send and that have no effect.
-var contextIdentity = []string{"user_id", "user_role"}
-
 // openContext is the rest of the request's context object as JSON, one key a
 // line, long values cut.
 func openContext(page schemas.Object) string {
 	keys := slices.Sorted(maps.Keys(page))
 	keys = slices.DeleteFunc(keys, func(k string) bool {
-		return slices.Contains(contextIdentity, k) || k == "current_page" || k == "active_tab" || k == "active_subtab"
+		return pages.NamesUser(k) || k == "current_page" || k == "active_tab" || k == "active_subtab"
 	})
 	if len(keys) == 0 {
 		return ""

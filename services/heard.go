@@ -157,7 +157,7 @@ func (rec *recorder) toolOf(name string) *turn.Tool {
 	var found *turn.Tool
 	if i := slices.IndexFunc(rec.offered, func(t turn.Tool) bool { return t.Name == name }); i >= 0 {
 		found = &rec.offered[i]
-	} else if t, ok := rec.run.runs.Pages.tool(name, rec.run.owner); ok {
+	} else if t, ok := rec.run.runs.Pages.Tool(name, rec.run.owner); ok {
 		found = &t
 	}
 	if rec.heard.tools == nil {

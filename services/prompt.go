@@ -1,18 +1,17 @@
 package services
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/pages"
 )
 
 // Limits of a prompt's parts, in characters where nothing else is said. What is
@@ -51,7 +50,7 @@ type prompter struct {
 
 // promptInput is what one system prompt is built from.
 type promptInput struct {
-	Offer   Offer
+	Offer   pages.Offer
 	Context schemas.Object
 	// Owner and ConversationID are whose turn it is and in which chat.
 	Owner          string
@@ -119,7 +118,7 @@ func (p *prompter) load(ctx context.Context, in promptInput) loadedContext {
 	return builder(ctx, p, &in)
 }
 
-func (p *prompter) writeIdentity(b *strings.Builder, o Offer) {
+func (p *prompter) writeIdentity(b *strings.Builder, o pages.Offer) {
 	identity := cmp.Or(o.Identity, p.Identity)
 	if identity == "" {
 		identity = "You are a helpful assistant in the chat of a web application."
@@ -143,11 +142,11 @@ func writeContext(b *strings.Builder, in promptInput, loaded loadedContext) {
 		writeData(b, d.name, d.text)
 	}
 	if in.Offer.ContextTemplate != nil {
-		text, err := in.Offer.contextText(in.Context)
+		text, err := in.Offer.ContextText(in.Context)
 		if err != nil {
 			loaded.note("the page's own context could not be shown")
 		}
-		if text = strings.TrimSpace(text); text != "" {
+		if text = strings.TrimSpace(cutText(text, maxContextTemplate)); text != "" {
 			writeData(b, "page", text)
 		}
 	}
@@ -159,44 +158,13 @@ func writeContext(b *strings.Builder, in promptInput, loaded loadedContext) {
 	}
 }
 
-// templateData is what a page's context template sees. Context is the request's
-// context object without what names the user.
-type templateData struct {
-	Page, Tab, Subtab string
-	Context           map[string]any
-}
-
-// contextText executes the page's context template. What the page did not send
-// is empty; what is too long is cut.
-func (o *Offer) contextText(page schemas.Object) (string, error) {
-	data := templateData{Page: o.Page, Tab: o.Tab, Subtab: o.Subtab, Context: make(map[string]any)}
-	for key, raw := range page {
-		var v any
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		if d.Decode(&v) == nil {
-			data.Context[key] = v
-		}
-	}
-	for _, key := range contextIdentity {
-		delete(data.Context, key)
-	}
-	out := text.Buffer{Limit: 4 * maxContextTemplate}
-	err := o.ContextTemplate.Execute(&out, data)
-	if errors.Is(err, text.ErrFull) {
-		err = nil
-	}
-	text := strings.ReplaceAll(strings.ToValidUTF8(out.String(), ""), "<no value>", "")
-	return cutText(text, maxContextTemplate), err
-}
-
 func writeManifest(b *strings.Builder, in promptInput) {
 	list := in.Payloads
 	if len(list) == 0 {
 		return
 	}
 	b.WriteString("Structured data that this chat has produced, oldest first.")
-	if in.Offer.hasTool("get_payload") {
+	if slices.ContainsFunc(in.Offer.Tools, func(t turn.Tool) bool { return t.Name == "get_payload" }) {
 		b.WriteString(" Call get_payload with an id to read one whole.")
 	}
 	b.WriteByte('\n')
@@ -213,16 +181,7 @@ func writeManifest(b *strings.Builder, in promptInput) {
 	}
 }
 
-func (o *Offer) hasTool(name string) bool {
-	for _, t := range o.Tools {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-func writeCapabilities(b *strings.Builder, o Offer) {
+func writeCapabilities(b *strings.Builder, o pages.Offer) {
 	if len(o.Tools) > 0 {
 		b.WriteString("### Tools you may call\n")
 		for _, t := range o.Tools[:min(len(o.Tools), maxPromptTools)] {
@@ -279,7 +238,7 @@ const promptGuidelines = `- Answer in Markdown, in the user's language, and come
 const promptActions = `- When an action listed under "Actions you may suggest" is the next step, end the answer with one line: SUGGESTED_ACTIONS: [{"label": "Text of the button", "action": "its name", "handler": "client or server, as listed", "data": {}, "style": "primary"}]. A style is primary, secondary or warning. Suggest no other actions.
 `
 
-func (p *prompter) writeGuidelines(b *strings.Builder, o Offer) {
+func (p *prompter) writeGuidelines(b *strings.Builder, o pages.Offer) {
 	b.WriteString(promptGuidelines)
 	if len(o.Actions) > 0 {
 		b.WriteString(promptActions)

@@ -18,6 +18,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/pages/pagestest"
 )
 
 var updatePrompts = flag.Bool("update-prompts", false, "write the golden prompts")
@@ -115,7 +117,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestPrompts(t *testing.T) {
-	pages := loadPages(t, nil)
+	all := pagestest.Load(t, nil)
 	for _, tc := range []struct {
 		name, context string
 		payloads      []schemas.CustomPayload
@@ -139,7 +141,7 @@ func TestPrompts(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := object(t, tc.context)
-			offer, err := pages.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), schemas.User{})
+			offer, err := all.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), schemas.User{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -199,7 +201,7 @@ func TestPromptIsBounded(t *testing.T) {
 	}
 	stream.Instructions, stream.Purpose, stream.Name = long, long, long
 	r.reports[7], r.streams[1] = report, stream
-	offer := services.Offer{Page: long, ContextBuilder: "report", ContextTemplate: template.Must(template.New("").Parse("{{range $i := .Context}}" + long[:1000] + "{{end}}"))}
+	offer := pages.Offer{Page: long, ContextBuilder: "report", ContextTemplate: template.Must(template.New("").Parse("{{range $i := .Context}}" + long[:1000] + "{{end}}"))}
 	for i := range 1_000 {
 		name := fmt.Sprintf("tool%d", i)
 		offer.Tools = append(offer.Tools, turn.Tool{Name: name, Description: long})
@@ -223,7 +225,7 @@ func TestPromptIsBounded(t *testing.T) {
 }
 
 func TestContextTemplate(t *testing.T) {
-	pages := loadPages(t, map[string]string{"inventory.yaml": inventoryPage})
+	all := pagestest.Load(t, map[string]string{"inventory.yaml": pagestest.Inventory})
 	for _, tc := range []struct{ name, context, want string }{
 		{"all there", `{"item": "Bolt", "shelf": {"name": "B2"}}`, "<data name=\"page\">\n  Item Bolt on B2\n</data>\n"},
 		{"absent", `{}`, "<data name=\"page\">\n  Item\n</data>\n"},
@@ -231,7 +233,7 @@ func TestContextTemplate(t *testing.T) {
 		{"wrong kind", `{"shelf": 3}`, "(the page's own context could not be shown)\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			offer, err := pages.Resolve("inventory", "", "", schemas.User{})
+			offer, err := all.Resolve("inventory", "", "", schemas.User{})
 			if err != nil {
 				t.Fatal(err)
 			}

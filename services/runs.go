@@ -22,6 +22,7 @@ import (
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/guard"
+	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -116,7 +117,7 @@ type RunsOptions struct {
 	// nothing of them before the tool has run.
 	Drafts  *documents.Documents
 	Agent   Agent
-	Pages   *Pages
+	Pages   *pages.Pages
 	Actions *actions.Actions
 	Prompt  PromptOptions
 	History HistoryOptions

@@ -1,11 +1,8 @@
-package services_test
+package pages_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,115 +12,11 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/pages/pagestest"
 )
 
-// pageTools are the tools of a test; names that begin with global_ are global.
-type pageTools []turn.Tool
-
-func (p pageTools) Has(name string) bool {
-	return slices.ContainsFunc(p, func(t turn.Tool) bool { return t.Name == name })
-}
-
-func (p pageTools) Resolve(names []string, user schemas.User) ([]turn.Tool, error) {
-	var list []turn.Tool
-	for _, t := range p {
-		if (t.Global || slices.Contains(names, t.Name)) && (len(t.Roles) == 0 || user.Admin()) {
-			list = append(list, t)
-		}
-	}
-	return list, nil
-}
-
-type pagePayloads map[string]turn.PayloadType
-
-func (p pagePayloads) Type(name string) (turn.PayloadType, bool) { t, ok := p[name]; return t, ok }
-
-func (p pagePayloads) Globals() []turn.PayloadType {
-	if t, ok := p["webpage_content"]; ok {
-		return []turn.PayloadType{t}
-	}
-	return nil
-}
-
-func testTools() pageTools {
-	tools := pageTools{
-		{Name: "search_pubmed", Description: "Searches PubMed. Long story.", Global: true, PayloadType: "pubmed_search_results"},
-		{Name: "get_payload", Description: "Returns a payload of this chat whole.", Global: true},
-		{Name: "admin_tool", Description: "For admins.", Global: true, Roles: []string{"admin"}},
-	}
-	for _, name := range []string{
-		"get_report", "search_articles", "list_reports", "list_streams", "get_stream", "research", "compare_models",
-		"read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
-	} {
-		tools = append(tools, turn.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)})
-	}
-	tools[3].Title = "Read a report"
-	return tools
-}
-
-func testPayloads() pagePayloads {
-	p := pagePayloads{
-		"webpage_content":       {Name: "webpage_content", Source: "tool", Global: true},
-		"pubmed_search_results": {Name: "pubmed_search_results", Source: "tool"},
-	}
-	for name, marker := range map[string]string{
-		"schema_proposal": "SCHEMA_PROPOSAL:", "validation_results": "VALIDATION_RESULTS:", "query_suggestion": "QUERY_SUGGESTION:",
-		"stream_suggestions": "STREAM_SUGGESTIONS:", "presentation_categories": "PRESENTATION_CATEGORIES:", "ai_column_suggestion": "AI_COLUMN:",
-	} {
-		p[name] = turn.PayloadType{
-			Name: name, Source: "llm", Marker: marker, Description: "A " + name + ".",
-			Schema: json.RawMessage(`{"type":"object"}`), Instructions: "Write it when asked.\n" + marker + ` {"a": 1}`,
-		}
-	}
-	return p
-}
-
-func testParts() services.PageParts {
-	return services.PageParts{
-		Tools: testTools(), Payloads: testPayloads(), ServerActions: []string{"apply_schema"},
-		Secret: func(name string) (string, bool) { return "s3cret", name == "stock_key" },
-		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) {
-			if !strings.HasPrefix(def.URL, "https://") {
-				return turn.Tool{}, errors.New("url: no https")
-			}
-			return turn.Tool{Name: def.Name, Description: def.Description, Words: def.Words, InputSchema: def.InputSchema, PayloadType: def.PayloadType, Idempotent: def.Idempotent, Confirm: def.Confirm}, nil
-		},
-		MakePayloadType: func(def turn.PayloadDef) (turn.PayloadType, error) {
-			if len(def.Schema) == 0 {
-				return turn.PayloadType{}, errors.New("schema: is absent")
-			}
-			return turn.PayloadType{Name: def.Name, Source: def.Source, Marker: def.Marker, Schema: def.Schema, Instructions: def.Instructions}, nil
-		},
-	}
-}
-
-// folderOf writes files into a folder of their own.
-func folderOf(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-func loadPages(t *testing.T, files map[string]string) *services.Pages {
-	t.Helper()
-	src := services.PageSources{}
-	if files != nil {
-		src.Dir = folderOf(t, files)
-	}
-	p, err := services.LoadPages(src, testParts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func offerLine(o services.Offer) string {
+func offerLine(o pages.Offer) string {
 	var tools, types, actions []string
 	for _, t := range o.Tools {
 		tools = append(tools, t.Name)
@@ -139,7 +32,7 @@ func offerLine(o services.Offer) string {
 }
 
 func TestBundledPagesOffer(t *testing.T) {
-	p := loadPages(t, nil)
+	p := pagestest.Load(t, nil)
 	for _, tc := range []struct{ name, page, tab, subtab, want string }{
 		{"reports", "reports", "", "", "reports.. known=true builder=report\ntools: search_pubmed get_payload get_report search_articles list_reports research compare_models\n" +
 			"payloads: webpage_content pubmed_search_results\nactions: close_chat/client"},
@@ -175,7 +68,7 @@ func TestBundledPagesOffer(t *testing.T) {
 }
 
 func TestOfferIsForTheUser(t *testing.T) {
-	p := loadPages(t, nil)
+	p := pagestest.Load(t, nil)
 	tools, err := p.Tools("document", "", "", schemas.User{Roles: []string{"admin"}})
 	if err != nil {
 		t.Fatal(err)
@@ -185,51 +78,12 @@ func TestOfferIsForTheUser(t *testing.T) {
 	}
 }
 
-const inventoryPage = `
-aliases: [stock]
-identity: You watch the shelves.
-context:
-  template: "Item {{.Context.item}}{{with .Context.shelf}} on {{.name}}{{end}}"
-payload_types:
-  - name: reorder
-    marker: "REORDER:"
-    instructions: Write it when stock is low.
-    schema: {type: object, required: [sku], properties: {sku: {type: string}}}
-    summary: "Reorder {{.sku}}"
-  - name: scoped
-    source: tool
-    schema: '{"type":"object"}'
-http_tools:
-  - name: stock_level
-    description: Says how many there are.
-    title: Look up the stock
-    done: Looked up the stock|Looked up {n} stocks
-    input_schema: {type: object, properties: {sku: {type: string}}}
-    url: https://stock.example/items/{{.sku}}
-    headers: {Authorization: "Bearer ${stock_key}"}
-    payload: /data
-    payload_type: scoped
-    confirm: true
-tools: [list_reports]
-actions:
-  - {action: open_item, description: Opens the item., handler: client}
-tabs:
-  orders:
-    payloads: [scoped]
-    actions: [{action: close_chat, description: Puts the chat away.}]
-    subtabs:
-      open:
-        identity: You watch open orders.
-        tools: [get_report]
-      closed:
-`
-
 func TestOwnPage(t *testing.T) {
 	var headers map[string]string
-	parts := testParts()
+	parts := pagestest.Parts()
 	makeTool := parts.MakeHTTPTool
 	parts.MakeHTTPTool = func(def turn.HTTPTool) (turn.Tool, error) { headers = def.Headers; return makeTool(def) }
-	p, err := services.LoadPages(services.PageSources{Dir: folderOf(t, map[string]string{"inventory.yaml": inventoryPage, "notes.txt": "{"})}, parts)
+	p, err := pages.Load(pages.Sources{Dir: pagestest.Folder(t, map[string]string{"inventory.yaml": pagestest.Inventory, "notes.txt": "{"})}, parts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +143,7 @@ func TestOwnPage(t *testing.T) {
 }
 
 func TestFolderOverridesBundled(t *testing.T) {
-	p := loadPages(t, map[string]string{
+	p := pagestest.Load(t, map[string]string{
 		"reports.yml": "identity: Ours.\n",
 		"mine.yaml":   "page: edit_research_stream\nidentity: Mine.\n",
 		".hidden.yml": "no: page\n",
@@ -355,7 +209,7 @@ tabs:
 		"huge.yaml":   {Data: []byte("identity: " + strings.Repeat("x", 1<<20))},
 		"long.yaml":   {Data: []byte("identity: " + strings.Repeat("x", 20_001))},
 	}
-	_, err := services.LoadPages(services.PageSources{Bundled: files, Dir: "/nowhere/at/all"}, testParts())
+	_, err := pages.Load(pages.Sources{Bundled: files, Dir: "/nowhere/at/all"}, pagestest.Parts())
 	if err == nil {
 		t.Fatal("mistakes were accepted")
 	}

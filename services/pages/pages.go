@@ -1,4 +1,6 @@
-package services
+// Package pages owns what each page offers to its chat: it reads the page files,
+// checks everything in them at the start, and resolves a place to its offer.
+package pages
 
 import (
 	"embed"
@@ -11,11 +13,11 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-//go:embed pages/*.yaml
-var bundledPages embed.FS
+//go:embed *.yaml
+var bundled embed.FS
 
-// PageTools resolves tools for pages; tools.Registry is one.
-type PageTools interface {
+// Tools resolves tools for pages; tools.Registry is one.
+type Tools interface {
 	// Has says whether a tool of that name is known, offered now or not.
 	Has(name string) bool
 	// Resolve returns the global tools and the named ones, each once, without
@@ -23,15 +25,15 @@ type PageTools interface {
 	Resolve(names []string, user schemas.User) ([]turn.Tool, error)
 }
 
-// PagePayloads knows payload types; payloads.Registry is one.
-type PagePayloads interface {
+// Payloads knows payload types; payloads.Registry is one.
+type Payloads interface {
 	Type(name string) (turn.PayloadType, bool)
 	// Globals are the types that are allowed on every page.
 	Globals() []turn.PayloadType
 }
 
-// PageSources says where page files are.
-type PageSources struct {
+// Sources says where page files are.
+type Sources struct {
 	// Bundled holds files *.yaml at its root; nil is the bundled pages.
 	Bundled fs.FS
 	// Dir is a folder of files *.yaml that add to and override the bundled
@@ -39,11 +41,11 @@ type PageSources struct {
 	Dir string
 }
 
-// PageParts is what page files may name. Tools and Payloads must be set; a file
+// Parts is what page files may name. Tools and Payloads must be set; a file
 // that needs an absent function is a mistake in that file.
-type PageParts struct {
-	Tools    PageTools
-	Payloads PagePayloads
+type Parts struct {
+	Tools    Tools
+	Payloads Payloads
 	// MakeHTTPTool makes a tool that a file declares.
 	MakeHTTPTool func(turn.HTTPTool) (turn.Tool, error)
 	// MakePayloadType makes a payload type that a file declares.
@@ -51,21 +53,20 @@ type PageParts struct {
 	// Secret returns the settings' value for ${name} in the headers of an HTTP
 	// tool.
 	Secret func(name string) (string, bool)
-	// PageTools are tools that pages have beside those of their files, by the
+	// PageTools are the tools that pages have besides those of their files, by the
 	// page's name or alias.
 	PageTools map[string][]string
 	// ServerActions are the names of the actions with a handler.
 	ServerActions []string
-	// ContextBuilders are the names of the context builders; nil is
-	// ContextBuilders().
+	// ContextBuilders are the names that `builder:` may have.
 	ContextBuilders []string
 }
 
-// Pages says what each page offers to its chat (3-agent.md, "Pages"). It is
-// made once at the start, never changes, and is safe for concurrent use.
+// Pages says what each page offers to its chat. It is made once at the start,
+// never changes, and is safe for concurrent use.
 type Pages struct {
-	tools    PageTools
-	payloads PagePayloads
+	tools    Tools
+	payloads Payloads
 	byName   map[string]*pageEntry // names and aliases
 	names    []string              // sorted, without aliases
 	unknown  pageOffer
@@ -83,7 +84,7 @@ type Offer struct {
 	Identity string
 	// ContextBuilder names the builder; empty is none.
 	ContextBuilder string
-	// ContextTemplate is nil when there is none; its data is templateData.
+	// ContextTemplate is nil when there is none; ContextText executes it.
 	ContextTemplate *template.Template
 	// Tools are the global ones and those of page, tab and subtab, by name
 	// each once.
@@ -118,18 +119,11 @@ type pageOffer struct {
 	types map[string]turn.PayloadType
 }
 
-// LoadPages reads the page files and checks everything in them. The error joins
+// Load reads the page files and checks everything in them. The error joins
 // every mistake in every file, each with file and line; there are then no pages.
-func LoadPages(src PageSources, parts PageParts) (*Pages, error) {
+func Load(src Sources, parts Parts) (*Pages, error) {
 	if src.Bundled == nil {
-		sub, err := fs.Sub(bundledPages, "pages")
-		if err != nil {
-			return nil, err
-		}
-		src.Bundled = sub
-	}
-	if parts.ContextBuilders == nil {
-		parts.ContextBuilders = ContextBuilders()
+		src.Bundled = bundled
 	}
 	l := &pageLoader{parts: parts}
 	files := l.merge(l.readBundled(src.Bundled), l.readFolder(src.Dir))
@@ -156,10 +150,9 @@ func LoadPages(src PageSources, parts PageParts) (*Pages, error) {
 	return p, nil
 }
 
-// Resolve returns what a place offers to the user. A page, tab or subtab that
-// no file describes is no error: what is known of the place counts, and an
-// unknown page has the default identity and what is global (2-protocol.md). An
-// error is one of the tools' registry.
+// Resolve returns what a place offers to the user. A page, tab or subtab that no
+// file describes is no error: an unknown tab has the offer of its page, an unknown
+// page the default identity and what is global. An error is the tool registry's.
 func (p *Pages) Resolve(page, tab, subtab string, user schemas.User) (Offer, error) {
 	o := p.unknown
 	entry := p.byName[page]
@@ -222,13 +215,13 @@ func (p *Pages) Tools(page, tab, subtab string, user schemas.User) ([]schemas.To
 
 // Words returns what people read of the tool of that name.
 func (p *Pages) Words(name string, user schemas.User) turn.Words {
-	t, _ := p.tool(name, user)
+	t, _ := p.Tool(name, user)
 	return t.Words
 }
 
-// tool returns the tool of that name: one of the registry's that the user may
+// Tool returns the tool of that name: one of the registry's that the user may
 // use, else one that a page file declares.
-func (p *Pages) tool(name string, user schemas.User) (turn.Tool, bool) {
+func (p *Pages) Tool(name string, user schemas.User) (turn.Tool, bool) {
 	named := func(t turn.Tool) bool { return t.Name == name }
 	if p.tools.Has(name) {
 		if list, err := p.tools.Resolve([]string{name}, user); err == nil {
@@ -266,7 +259,7 @@ func (p *Pages) Page(name string) (schemas.Page, bool) {
 		return schemas.Page{}, false
 	}
 	o, err := p.Resolve(name, "", "", schemas.User{})
-	if err != nil { // a tool has gone since the start
+	if err != nil { // a tool was removed since the start
 		o = entry.at("", "").Offer
 	}
 	f := entry.file

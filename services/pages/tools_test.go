@@ -1,4 +1,4 @@
-package services_test
+package pages_test
 
 import (
 	"slices"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/pages/pagestest"
 )
 
 func TestPageToolsOfTheSettings(t *testing.T) {
-	parts := testParts()
+	parts := pagestest.Parts()
 	parts.PageTools = map[string][]string{"reports": {"get_stream"}, "edit_research_stream": {"get_report", "get_report"}}
-	p, err := services.LoadPages(services.PageSources{}, parts)
+	p, err := pages.Load(pages.Sources{}, parts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,9 +35,9 @@ func TestPageToolsOfTheSettings(t *testing.T) {
 }
 
 func TestPageToolsOfTheSettingsThatAreWrong(t *testing.T) {
-	parts := testParts()
+	parts := pagestest.Parts()
 	parts.PageTools = map[string][]string{"no_page": {"get_stream"}, "reports": {"no_tool"}}
-	_, err := services.LoadPages(services.PageSources{}, parts)
+	_, err := pages.Load(pages.Sources{}, parts)
 	want := `the settings: there is no page "no_page"
 the settings: unknown tool "no_tool" for the page "reports"`
 	if err == nil || err.Error() != want {
@@ -69,7 +70,7 @@ func TestPageHTTPToolsConfirm(t *testing.T) {
 			if strings.Contains(tt.lines, "body") {
 				lines = tt.lines
 			}
-			p := loadPages(t, map[string]string{"shop.yaml": "http_tools:\n  - name: place_order\n    description: Places one.\n    url: https://shop.example/orders\n    " + lines + "\ntools: [place_order]\n"})
+			p := pagestest.Load(t, map[string]string{"shop.yaml": "http_tools:\n  - name: place_order\n    description: Places one.\n    url: https://shop.example/orders\n    " + lines + "\ntools: [place_order]\n"})
 			o, err := p.Resolve("shop", "", "", schemas.User{})
 			if err != nil {
 				t.Fatal(err)

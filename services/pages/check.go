@@ -1,13 +1,11 @@
-package services
+package pages
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
@@ -60,7 +58,7 @@ func (l *pageLoader) uniqueNames(files []*pageFile) {
 	}
 }
 
-// settingsFile stands for the settings in mistakes about them.
+// settingsFile is the file of mistakes in the settings.
 const settingsFile = "the settings"
 
 // addPageTools gives pages the tools that the settings name for them.
@@ -305,8 +303,8 @@ func (l *pageLoader) with(f *pageFile, outer pageOffer, level *pageLevel) pageOf
 	return o
 }
 
-// addEach returns list with more behind it, by key each once; what comes later
-// takes the place of what has its key.
+// addEach returns list with more appended, each key once: a later item takes the
+// place of the earlier one.
 func addEach[T any](list, more []T, key func(T) string) []T {
 	out := slices.Clone(list)
 	for _, item := range more {
@@ -320,7 +318,7 @@ func addEach[T any](list, more []T, key func(T) string) []T {
 	return out
 }
 
-// checkMarkers reports two types that the model would write behind one marker.
+// checkMarkers reports two types with the same marker.
 func (l *pageLoader) checkMarkers(f *pageFile, level *pageLevel, types []turn.PayloadType) {
 	if len(level.types) == 0 {
 		return
@@ -335,21 +333,6 @@ func (l *pageLoader) checkMarkers(f *pageFile, level *pageLevel, types []turn.Pa
 		}
 		byMarker[t.Marker] = t.Name
 	}
-}
-
-// parseContextTemplate parses the text under `template:`, and tries it on an
-// empty page so that a mistake in a name shows at the start.
-func parseContextTemplate(name, text string) (*template.Template, error) {
-	t, err := template.New(name).Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	// An empty page may lack what the template asks of the context; only a
-	// field that no page ever has is a mistake.
-	if err := t.Execute(io.Discard, templateData{}); err != nil && strings.Contains(err.Error(), "in type services.templateData") {
-		return nil, err
-	}
-	return t, nil
 }
 
 // flat is an error's text on one line.

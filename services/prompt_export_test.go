@@ -7,9 +7,10 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/pages"
 )
 
-// What the black-box tests of pages, prompts, histories and actions see.
+// What the black-box tests of prompts and histories see.
 type (
 	ResearchReader = researchReader
 	HistoryStore   = historyStore
@@ -23,7 +24,7 @@ var (
 	WriteData = writeData
 )
 
-func BuildPrompt(ctx context.Context, research ResearchReader, o PromptOptions, offer Offer, page schemas.Object, payloads []schemas.CustomPayload) string {
+func BuildPrompt(ctx context.Context, research ResearchReader, o PromptOptions, offer pages.Offer, page schemas.Object, payloads []schemas.CustomPayload) string {
 	text, _ := newPrompter(research, o).build(ctx, promptInput{Offer: offer, Context: page, Payloads: payloads})
 	return text
 }

@@ -1,4 +1,4 @@
-package services
+package pages
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func (m pageMistake) Error() string {
 
 // pageLoader reads and checks page files, and collects what is wrong in them.
 type pageLoader struct {
-	parts    PageParts
+	parts    Parts
 	mistakes []pageMistake
 }
 

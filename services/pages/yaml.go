@@ -1,4 +1,4 @@
-package services
+package pages
 
 import (
 	"encoding/json"
