@@ -186,19 +186,27 @@ func (c Config) FallbackOf(model string) []string {
 	return c.Fallback[slices.Index(c.Fallback, model)+1:]
 }
 
-// leastSecret is the length in bytes under which an HS256 secret can be guessed
-// from a token (RFC 7518, section 3.2).
-const leastSecret = 32
+// An HS256 secret can be guessed from a token when it is shorter (RFC 7518,
+// section 3.2), or when it has fewer different characters, as a word has that is
+// repeated until it is long enough.
+const (
+	leastSecret     = 32
+	leastCharacters = 8
+)
 
-func (c Config) shortSecret() bool {
-	return c.Auth.JWTSecret != "" && len(c.Auth.JWTSecret) < leastSecret
+func (c Config) weakSecret() bool {
+	different := map[byte]bool{}
+	for _, b := range []byte(c.Auth.JWTSecret) {
+		different[b] = true
+	}
+	return c.Auth.JWTSecret != "" && (len(c.Auth.JWTSecret) < leastSecret || len(different) < leastCharacters)
 }
 
 // Warnings are what the service starts with all the same; each is one sentence.
 func (c Config) Warnings() []string {
 	var found []string
-	if c.shortSecret() {
-		found = append(found, "auth.jwt_secret is short; take 32 random bytes or more")
+	if c.weakSecret() {
+		found = append(found, "auth.jwt_secret is short or repeats itself; take 32 random bytes or more")
 	}
 	if (c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != "") && c.Auth.Audience == "" {
 		found = append(found, "auth.audience is not set: every token that the issuer signs for any application is accepted here")
@@ -213,8 +221,8 @@ func (c Config) problems() []string {
 		found = append(found, "addr: "+c.Addr+" can be reached from other machines and no authentication is configured; "+
 			"set auth.jwt_secret, auth.oidc_issuer or auth.jwks_url, or listen on 127.0.0.1")
 	}
-	if c.shortSecret() && !loopback(c.Addr) {
-		found = append(found, "auth.jwt_secret: is shorter than 32 bytes, so that it can be guessed from a token, and "+c.Addr+
+	if c.weakSecret() && !loopback(c.Addr) {
+		found = append(found, "auth.jwt_secret: is shorter than 32 bytes or repeats itself, so that it can be guessed from a token, and "+c.Addr+
 			" can be reached from other machines; take 32 random bytes, for instance from openssl rand -base64 32")
 	}
 	if c.Auth.JWTSecret != "" && (c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != "") {

@@ -233,6 +233,7 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"IPv6 without authentication", []string{"CHATTRAY_ADDR=[::]:80"}, "no authentication is configured"},
 		{"all addresses with a secret", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, ""},
 		{"all addresses with a secret that can be guessed", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=secret-of-31-bytes-for-thistest"}, "take 32 random bytes"},
+		{"all addresses with a repeated word", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=changemechangemechangemechangeme"}, "take 32 random bytes"},
 		{"a name with a secret that can be guessed", []string{"CHATTRAY_ADDR=tray.internal:80", "CHATTRAY_JWT_SECRET=s"}, "take 32 random bytes"},
 		{"a loopback address with a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, ""},
 		{"all addresses with an issuer", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_OIDC_ISSUER=https://id.example"}, ""},
@@ -266,7 +267,7 @@ func TestWarnings(t *testing.T) {
 		want    string // empty when there are none
 	}{
 		{"nothing set", nil, ""},
-		{"a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, "auth.jwt_secret is short"},
+		{"a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, "auth.jwt_secret is short or repeats itself"},
 		{"a good secret", []string{"CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, ""},
 		{"keys for every application", []string{"CHATTRAY_JWKS_URL=https://id.example/keys"}, "auth.audience is not set"},
 		{"an issuer for every application", []string{"CHATTRAY_OIDC_ISSUER=https://id.example"}, "auth.audience is not set"},
