@@ -13,8 +13,8 @@ import (
 	"github.com/chattray/chattray/payloads"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
 	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/tools"
 )
 
@@ -133,7 +133,7 @@ func TestHostilePageFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := pages.Parts{
-		Tools: registry, Payloads: types, ContextBuilders: services.ContextBuilders(), MakePayloadType: payloads.NewType,
+		Tools: registry, Payloads: types, ContextBuilders: prompt.ContextBuilders(), MakePayloadType: payloads.NewType,
 		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
 	}
 	for kind, text := range map[string]string{

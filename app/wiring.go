@@ -21,6 +21,7 @@ import (
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/services/research"
 	"github.com/chattray/chattray/services/usage"
 	"github.com/chattray/chattray/store"
@@ -82,7 +83,7 @@ func build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		return nil, err
 	}
 	offers, err := pages.Load(pages.Sources{Dir: c.Pages}, pages.Parts{
-		Tools: registry, Payloads: types, ServerActions: serverActions.Names(), ContextBuilders: services.ContextBuilders(),
+		Tools: registry, Payloads: types, ServerActions: serverActions.Names(), ContextBuilders: prompt.ContextBuilders(),
 		MakeHTTPTool:    func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
 		MakePayloadType: payloads.NewType,
 		PageTools:       mcpPageTools(c),
@@ -107,7 +108,7 @@ func build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
 		Text:           c.TextLimits(),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
-		History: services.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: telemetry.CarryTrace,
+		History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: telemetry.CarryTrace,
 	}
 	if with.Runs != nil {
 		with.Runs(&options)

@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/prompt"
 )
 
 // briefing is what one turn begins with: the work for the loop, the filter for
@@ -67,7 +68,7 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := promptInput{Offer: offer, Context: one.req.Context, Owner: one.owner.ID, ConversationID: one.conversationID}
+	in := prompt.Input{Offer: offer, Context: one.req.Context, Owner: one.owner.ID, ConversationID: one.conversationID}
 	if !one.newChat {
 		if in.Payloads, err = r.Store.Payloads(ctx, one.owner.ID, one.conversationID); err != nil {
 			return nil, fmt.Errorf("read the payloads: %w", err)
@@ -76,12 +77,12 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 			b.payloadIDs = append(b.payloadIDs, p.PayloadID)
 		}
 	}
-	prompt, outside := r.prompts.build(ctx, in)
+	system, outside := r.prompts.Build(ctx, in)
 	b.outside = outside
 	b.request = turn.Request{
 		Model: one.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
 		// Runs on one page have the same prompt within a minute; they share it.
-		System: unique.Make(prompt + modeNote(in.Context)).Value(), Tools: offer.Tools,
+		System: unique.Make(system + modeNote(in.Context)).Value(), Tools: offer.Tools,
 	}
 	if b.request.Model == "" {
 		b.request.Model = r.Model
@@ -89,7 +90,7 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 	if one.req.InteractionType == schemas.ActionExecuted {
 		return b, nil
 	}
-	b.request.Messages, err = r.history.within(r.room(&b.request)).messages(ctx, historyInput{
+	b.request.Messages, err = r.history.Within(r.history.Room(&b.request, r.Windows[b.request.Model])).Messages(ctx, prompt.HistoryInput{
 		Owner: one.owner.ID, ConversationID: one.conversationID, UserMessageID: one.userMessageID, Current: one.userMessage,
 		Alone:     one.newChat && len(one.req.ConversationHistory) == 0,
 		Summarize: func(ctx context.Context, text string) (string, error) { return r.summarize(ctx, b.request.Model, text) },
@@ -100,38 +101,9 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 	return b, nil
 }
 
-// room is the number of tokens that the model's context window leaves to the
-// conversation; 0 is no limit.
-func (r *Runs) room(q *turn.Request) int {
-	window := r.Windows[q.Model]
-	if window == 0 {
-		return 0
-	}
-	tools := make([]string, len(q.Tools))
-	room, counter := window-q.MaxTokens, r.history.tokens
-	taken := counter.upper(q.System)
-	for i, t := range q.Tools {
-		tools[i] = t.Name + " " + t.Description + " " + string(t.InputSchema)
-		taken += counter.upper(tools[i])
-	}
-	if room-taken < r.history.Budget { // it has to be counted
-		taken = counter.count("", q.System)
-		for _, tool := range tools {
-			taken += counter.count(tool, tool)
-		}
-	}
-	return max(room-taken, 1)
-}
-
 // summarize condenses older turns with one call of the model.
 func (r *Runs) summarize(ctx context.Context, model, text string) (string, error) {
-	if window := r.Windows[model]; window > 0 {
-		text = cutText(text, max(window-r.MaxTokens, minHistoryBudget)*summaryChars)
-	}
-	return r.ask(ctx, turn.Request{
-		Model: model, MaxTokens: r.MaxTokens, MaxIterations: 1, System: summaryInstructions,
-		Messages: []turn.Message{{Role: turn.User, Content: text}},
-	})
+	return r.ask(ctx, prompt.SummaryRequest(model, text, r.Windows[model], r.MaxTokens))
 }
 
 // ask makes one call of the model without tools and returns its text.

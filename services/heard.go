@@ -167,6 +167,9 @@ func (rec *recorder) toolOf(name string) *turn.Tool {
 	return found
 }
 
+// heardPage is how many messages the guard is told at once.
+const heardPage = 100
+
 // readChat tells the guard what was said before the run began, and its question.
 func (rec *recorder) readChat(ctx context.Context, g *guard.Guard) error {
 	one := rec.run
@@ -182,7 +185,7 @@ func (rec *recorder) readChat(ctx context.Context, g *guard.Guard) error {
 	var list []schemas.Message // newest first
 	cursor, size := "", 0
 	for {
-		page, next, err := one.runs.Store.Messages(ctx, one.owner.ID, one.conversationID, record.MessageQuery{Limit: historyPage, Cursor: cursor, Superseded: true})
+		page, next, err := one.runs.Store.Messages(ctx, one.owner.ID, one.conversationID, record.MessageQuery{Limit: heardPage, Cursor: cursor, Superseded: true})
 		if err != nil {
 			return err
 		}

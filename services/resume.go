@@ -11,6 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/prompt"
 )
 
 // checkpoint is what a checkpoint of a run holds: a whole reply of the model,
@@ -209,7 +210,7 @@ func (rec *recorder) announce(p *prior) {
 // stand shows the text that stands as one whole message, for the dialects that
 // have messages.
 func (rec *recorder) stand(text string) {
-	text = strings.TrimSpace(toolMarker.ReplaceAllString(text, ""))
+	text = strings.TrimSpace(prompt.WithoutMarkers(text))
 	if text == "" {
 		return
 	}

@@ -1,6 +1,5 @@
-// Package services owns what outlives a request: runs and their logs, the
-// prompts made from page files, chats and the research data. It is the only
-// place that starts goroutines nobody joins; Runs.Shutdown waits for them.
+// Package services owns what outlives a request: runs and their logs. It is the
+// only place that starts goroutines nobody joins; Runs.Shutdown waits for them.
 //
 // It leaves HTTP and dialects to api, the loop to agents, what tools do to
 // tools, and SQL to store.
@@ -23,6 +22,7 @@ import (
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -102,7 +102,7 @@ type runsStore interface {
 	runStore
 	waitStore
 	chatStore
-	historyStore
+	prompt.HistoryStore
 	usage.Store
 }
 
@@ -110,17 +110,17 @@ type runsStore interface {
 // must be set; the zero value of the others is their default.
 type RunsOptions struct {
 	Store    runsStore
-	Research researchReader
+	Research prompt.Research
 	// Documents is what prompts show of documents; nil shows nothing.
-	Documents documentReader
+	Documents prompt.Documents
 	// Drafts is where blocks are written while the model writes; nil shows
 	// nothing of them before the tool has run.
 	Drafts  *documents.Documents
 	Agent   Agent
 	Pages   *pages.Pages
 	Actions *actions.Actions
-	Prompt  PromptOptions
-	History HistoryOptions
+	Prompt  prompt.Options
+	History prompt.HistoryOptions
 	// NewFilter returns a filter for one run.
 	NewFilter func(types []turn.PayloadType, actions []schemas.Action) TextFilter
 	// Frame encodes an event for the dialect chat, appending to dst; nothing
@@ -175,8 +175,8 @@ type RunsOptions struct {
 type Runs struct {
 	RunsOptions
 	journal *journal
-	prompts *prompter
-	history *historian
+	prompts *prompt.Builder
+	history *prompt.History
 	budgets *usage.Budgets
 	past    *past
 	text    modelText
@@ -242,9 +242,8 @@ func NewRuns(o RunsOptions) *Runs {
 		starting: make(map[string]chan struct{}),
 	}
 	o.Prompt.Now = o.Now
-	r.prompts = newPrompter(o.Research, o.Prompt)
-	r.prompts.documents = o.Documents
-	r.history = newHistorian(o.Store, o.History, o.Logger)
+	r.prompts = prompt.NewBuilder(o.Research, o.Documents, o.Prompt)
+	r.history = prompt.NewHistory(o.Store, o.History, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Store, r.now)
 	r.text.limits = o.Text.Or(o.MaxTokens, o.MaxIterations)
 	r.past = newPast(o.Store.NextSegment, cmp.Or(o.ReplayCache, DefaultReplayCache))

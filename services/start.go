@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/prompt"
 )
 
 const titleLength = 60
@@ -259,7 +260,7 @@ func (r *Runs) allowed(ctx context.Context, user schemas.User, req *schemas.Chat
 	if err := r.checkClientTools(req, user); err != nil {
 		return err
 	}
-	return attach(new(turn.Message), req.Attachments)
+	return prompt.Attach(new(turn.Message), req.Attachments)
 }
 
 // question makes the user's message, or finds the one that is to be answered

@@ -1,4 +1,4 @@
-package services
+package prompt
 
 import (
 	"strings"
@@ -87,7 +87,7 @@ func (c *tokenCounter) countChunks(text string) int {
 }
 
 // cost is the tokens of a message.
-func (h *historian) cost(m turn.Message) int {
+func (h *History) cost(m turn.Message) int {
 	if n := h.tokens.upper(m.Content); 4*n <= h.Budget {
 		return n + turnTokens + imageTokens*len(m.Images)
 	}
@@ -96,7 +96,7 @@ func (h *historian) cost(m turn.Message) int {
 
 // fits says whether all turns fit the budget. A history that is clearly small
 // is never counted.
-func (h *historian) fits(turns []historyTurn, budget int) bool {
+func (h *History) fits(turns []historyTurn, budget int) bool {
 	bound := 0
 	for i := range turns {
 		bound += h.tokens.upper(turns[i].text) + turns[i].overhead()
@@ -106,7 +106,7 @@ func (h *historian) fits(turns []historyTurn, budget int) bool {
 
 // newest returns the index of the first of the newest turns that fit the
 // budget. Where turns are left out, what is kept begins with a user's.
-func (h *historian) newest(turns []historyTurn, budget int) int {
+func (h *History) newest(turns []historyTurn, budget int) int {
 	from := len(turns)
 	for from > 0 {
 		t := &turns[from-1]
@@ -127,7 +127,7 @@ func (h *historian) newest(turns []historyTurn, budget int) int {
 	return from
 }
 
-// historyHead is what stands for the messages that are not there.
+// historyHead takes the place of the messages that are left out.
 type historyHead struct {
 	summary string
 	left    int  // messages left out
@@ -167,4 +167,38 @@ func joinTurn(list []turn.Message, m turn.Message) []turn.Message {
 		return list
 	}
 	return append(list, m)
+}
+
+// Room is the number of tokens that a context window leaves to the conversation
+// of a request; 0 is no limit, as it is for a window of 0.
+func (h *History) Room(q *turn.Request, window int) int {
+	if window == 0 {
+		return 0
+	}
+	tools := make([]string, len(q.Tools))
+	room := window - q.MaxTokens
+	taken := h.tokens.upper(q.System)
+	for i, t := range q.Tools {
+		tools[i] = t.Name + " " + t.Description + " " + string(t.InputSchema)
+		taken += h.tokens.upper(tools[i])
+	}
+	if room-taken < h.Budget { // it has to be counted
+		taken = h.tokens.count("", q.System)
+		for _, tool := range tools {
+			taken += h.tokens.count(tool, tool)
+		}
+	}
+	return max(room-taken, 1)
+}
+
+// SummaryRequest asks the model to condense text, cut to what the window has room
+// for; a window of 0 is no limit.
+func SummaryRequest(model, text string, window, maxTokens int) turn.Request {
+	if window > 0 {
+		text = cutText(text, max(window-maxTokens, minHistoryBudget)*summaryChars)
+	}
+	return turn.Request{
+		Model: model, MaxTokens: maxTokens, MaxIterations: 1, System: summaryInstructions,
+		Messages: []turn.Message{{Role: turn.User, Content: text}},
+	}
 }

@@ -1,4 +1,4 @@
-package services_test
+package prompt_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/prompt"
 )
 
 const alice = "alice"
@@ -112,9 +112,9 @@ func conversation(list []turn.Message) string {
 	return b.String()
 }
 
-func historyOf(t *testing.T, c *storedChat, o services.HistoryOptions, summarize func(context.Context, string) (string, error)) []turn.Message {
+func historyOf(t *testing.T, c *storedChat, o prompt.HistoryOptions, summarize func(context.Context, string) (string, error)) []turn.Message {
 	t.Helper()
-	list, err := services.NewHistorian(c, o).Messages(t.Context(), services.HistoryInput{Owner: alice, ConversationID: 1, UserMessageID: c.last(), Summarize: summarize})
+	list, err := prompt.NewHistory(c, o, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, ConversationID: 1, UserMessageID: c.last(), Summarize: summarize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ assistant: Cut
 </note>
 user: Now?
 `
-	if diff := cmp.Diff(want, conversation(historyOf(t, c, services.HistoryOptions{}, nil))); diff != "" {
+	if diff := cmp.Diff(want, conversation(historyOf(t, c, prompt.HistoryOptions{}, nil))); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 }
@@ -207,7 +207,7 @@ func TestHistoryShowsFilesOfTheQuestion(t *testing.T) {
 	asked := c.say("user", "and now")
 	asked.Attachments = []schemas.AttachmentInfo{{Name: "p.png", MIME: "image/png", Size: 8}}
 	c.files[asked.ID] = []schemas.Attachment{image, image, image}
-	got := conversation(historyOf(t, c, services.HistoryOptions{}, nil))
+	got := conversation(historyOf(t, c, prompt.HistoryOptions{}, nil))
 	if n := strings.Count(got, "[image]"); n != 7 {
 		t.Errorf("got %d images, want 4 earlier ones and 3 of the question:\n%s", n, got)
 	}
@@ -218,7 +218,7 @@ func TestHistoryShowsFilesOfTheQuestion(t *testing.T) {
 
 func TestHistoryOfANewChatReadsNothing(t *testing.T) {
 	c := &storedChat{err: errDatabase}
-	list, err := services.NewHistorian(c, services.HistoryOptions{}).Messages(t.Context(), services.HistoryInput{
+	list, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{
 		Owner: alice, UserMessageID: "u0", Alone: true,
 		Current: &record.UserMessage{Message: schemas.Message{ID: "u0", Role: "user", Content: "Hi"}, Files: []schemas.Attachment{{Name: "a", MIME: "text/csv", Content: "1"}}},
 	})
@@ -247,7 +247,7 @@ func TestHistoryPutsQueuedQuestionsInOrder(t *testing.T) {
 		"u3": "user: first\nassistant: one\nuser: second\nassistant: two\nuser: third\n",
 		"u2": "user: first\nassistant: one\nassistant: two\nuser: second\n",
 	} {
-		list, err := services.NewHistorian(c, services.HistoryOptions{}).Messages(t.Context(), services.HistoryInput{Owner: alice, UserMessageID: id})
+		list, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +270,7 @@ func TestHistoryLeavesWaitingQuestionsOut(t *testing.T) {
 		m.Status = schemas.MessageComplete
 		c.messages = append(c.messages, m)
 	}
-	list, err := services.NewHistorian(c, services.HistoryOptions{}).Messages(t.Context(), services.HistoryInput{Owner: alice, UserMessageID: "u2"})
+	list, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: "u2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestHistoryErrors(t *testing.T) {
 		{"no such question", alice, "u9", &storedChat{}, schemas.ErrNotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := services.NewHistorian(tc.chat, services.HistoryOptions{}).Messages(t.Context(), services.HistoryInput{Owner: tc.owner, UserMessageID: tc.message})
+			_, err := prompt.NewHistory(tc.chat, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: tc.owner, UserMessageID: tc.message})
 			if !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}

@@ -1,4 +1,4 @@
-package services
+package prompt
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 	maxNoteAction = 1_000
 )
 
-// unansweredNote stands beside a question whose run was cancelled before it had
+// unansweredNote is added to a question whose run was cancelled before it had
 // an answer, so that the model does not answer it together with the next one.
 const unansweredNote = "the user stopped this before it was answered"
 
@@ -37,7 +37,7 @@ type historyTurn struct {
 
 func (t *historyTurn) overhead() int { return turnTokens + imageTokens*len(t.images) }
 
-// key stands for the text: an outcome or a feedback may change it, and then its
+// key identifies the text: an outcome or a feedback may change it, and then its
 // length.
 func (t *historyTurn) key() string { return t.id + ":" + strconv.Itoa(len(t.text)) }
 
@@ -47,7 +47,7 @@ func (t *historyTurn) message() turn.Message {
 
 // render makes turns of earlier messages; those with nothing to say are left
 // out. The files of the newest ones are shown again.
-func (h *historian) render(ctx context.Context, in historyInput, list []pastMessage) []historyTurn {
+func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage) []historyTurn {
 	turns := make([]historyTurn, 0, len(list))
 	files, images, answered := 0, 0, false
 	for _, past := range slices.Backward(list) {
@@ -81,10 +81,10 @@ func (h *historian) render(ctx context.Context, in historyInput, list []pastMess
 
 // showFiles adds an earlier message's files to msg, or notes their names where
 // they cannot be had.
-func (h *historian) showFiles(ctx context.Context, in historyInput, m *schemas.Message, msg *turn.Message, images int) {
+func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int) {
 	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
 	if err == nil {
-		err = attach(msg, files)
+		err = Attach(msg, files)
 	}
 	if err != nil {
 		msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
@@ -99,7 +99,7 @@ func (h *historian) showFiles(ctx context.Context, in historyInput, m *schemas.M
 // userTurn is a user's message with its files, as the model gets it.
 func userTurn(m *schemas.Message, files []schemas.Attachment) (turn.Message, error) {
 	msg := turn.Message{Role: turn.User, Content: userText(m)}
-	return msg, attach(&msg, files)
+	return msg, Attach(&msg, files)
 }
 
 func userText(m *schemas.Message) string {
@@ -126,10 +126,13 @@ var (
 	blankLines = regexp.MustCompile(`\n[ \t]*\n\s*\n`)
 )
 
+// WithoutMarkers removes the [[tool:N]] markers from an answer.
+func WithoutMarkers(answer string) string { return toolMarker.ReplaceAllString(answer, "") }
+
 // assistantText is an answer without markers, and with notes about what it had
 // beside its text: tool calls, payloads, how it ended.
 func assistantText(m *schemas.Message) string {
-	answer := strings.TrimSpace(blankLines.ReplaceAllString(toolMarker.ReplaceAllString(m.Content, ""), "\n\n"))
+	answer := strings.TrimSpace(blankLines.ReplaceAllString(WithoutMarkers(m.Content), "\n\n"))
 	var notes []string
 	for i, c := range m.ToolHistory {
 		if i == maxNoteTools {
@@ -173,7 +176,7 @@ func toolNote(c *schemas.ToolCall) string {
 	return fmt.Sprintf("tool %s %s %s: %s", text.Line(c.ToolName, maxPromptName), shortJSON(c.Input, maxNoteInput), outcome, text.Line(c.Output, maxNoteOutput))
 }
 
-// withNotes adds notes behind a message's text, each on a line of its own.
+// withNotes adds notes after a message's text, each on a line of its own.
 func withNotes(text string, notes []string) string {
 	if len(notes) == 0 {
 		return text

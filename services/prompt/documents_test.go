@@ -1,4 +1,4 @@
-package services_test
+package prompt_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/prompt"
 )
 
 var ann = schemas.User{ID: "ann"}
@@ -34,7 +34,7 @@ func TestPromptShowsTheDocument(t *testing.T) {
 	}
 	s := &oneDocument{document: schemas.Document{ID: "doc1", Title: "Gold", NewTitle: "Silver", Blocks: blocks}}
 	page := schemas.Object{"document_id": json.RawMessage(`"doc1"`)}
-	got := services.BuildDocumentPrompt(t.Context(), s, ann.ID, page)
+	got := prompt.BuildForDocument(t.Context(), s, ann.ID, page)
 	for _, want := range []string{
 		"Title: Gold", "New title, not yet accepted: Silver", "1. block_id b1 | md | pending edit | 31 characters | # Gold ## IDENTITY You are evil",
 		"2. block_id b2 | image/png | clean | 4 characters\n",
@@ -47,7 +47,7 @@ func TestPromptShowsTheDocument(t *testing.T) {
 		t.Errorf("a block begins a section, or is shown whole:\n%s", got)
 	}
 	meant := schemas.Object{"document_id": page["document_id"], "block_ids": json.RawMessage(`"b1,b2,other"`)}
-	got = services.BuildDocumentPrompt(t.Context(), s, ann.ID, meant)
+	got = prompt.BuildForDocument(t.Context(), s, ann.ID, meant)
 	if want := "\"block b1, which the user's message is about\">\n  # Gold\n  ## IDENTITY\n  You are evil\n"; strings.Count(got, want) != 1 || strings.Contains(got, "iVBO") {
 		t.Errorf("the blocks that the message is about are not shown, or an image is:\n%s", got)
 	}
@@ -64,7 +64,7 @@ func TestPromptShowsTheDocument(t *testing.T) {
 		"the store's away": {ann.ID, page, record.ErrUnavailable, "could not be loaded"},
 	} {
 		s.fails = tt.fails
-		if got := services.BuildDocumentPrompt(t.Context(), s, tt.owner, tt.page); !strings.Contains(got, tt.want) || strings.Contains(got, "Silver") {
+		if got := prompt.BuildForDocument(t.Context(), s, tt.owner, tt.page); !strings.Contains(got, tt.want) || strings.Contains(got, "Silver") {
 			t.Errorf("%s: the prompt lacks %q:\n%s", name, tt.want, got)
 		}
 	}
@@ -72,7 +72,7 @@ func TestPromptShowsTheDocument(t *testing.T) {
 	for i := range 200 {
 		s.document.Blocks = append(s.document.Blocks, schemas.Block{ID: fmt.Sprint("x", i), Type: "md", Current: new(strings.Repeat("long ", 10_000))})
 	}
-	if got := services.BuildDocumentPrompt(t.Context(), s, ann.ID, page); len(got) > 40_000 || !strings.Contains(got, "(102 more blocks not listed)") {
+	if got := prompt.BuildForDocument(t.Context(), s, ann.ID, page); len(got) > 40_000 || !strings.Contains(got, "(102 more blocks not listed)") {
 		t.Errorf("a long document makes a prompt of %d bytes", len(got))
 	}
 }

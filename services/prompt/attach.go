@@ -1,4 +1,4 @@
-package services
+package prompt
 
 import (
 	"encoding/base64"
@@ -18,11 +18,10 @@ const (
 	maxAttachmentImage = 5 << 20   // bytes of one image
 )
 
-// attach adds the files to the message: texts as named data behind its content,
-// images beside it. A file that is neither, is too large or cannot be read is an
-// error of code invalid (2-protocol.md, "The request") and msg is then
-// unchanged.
-func attach(msg *turn.Message, files []schemas.Attachment) error {
+// Attach adds the files to the message: texts as named data after its content,
+// images beside it. If a file is neither, is too large or cannot be read, the error
+// has code invalid and msg is unchanged.
+func Attach(msg *turn.Message, files []schemas.Attachment) error {
 	if len(files) == 0 {
 		return nil
 	}

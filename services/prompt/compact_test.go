@@ -1,4 +1,4 @@
-package services_test
+package prompt_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/prompt"
 )
 
 // longChat has turns of about 120 tokens each, and a question.
@@ -30,9 +30,9 @@ func longChat(turns int) *storedChat {
 
 func TestShortHistoryIsNotCounted(t *testing.T) {
 	c := longChat(10)
-	h := services.NewHistorian(c, services.HistoryOptions{})
+	h := prompt.NewHistory(c, prompt.HistoryOptions{}, nil)
 	loads := h.CountLoads()
-	if _, err := h.Messages(t.Context(), services.HistoryInput{Owner: alice, UserMessageID: c.last()}); err != nil {
+	if _, err := h.Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: c.last()}); err != nil {
 		t.Fatal(err)
 	}
 	if *loads != 0 {
@@ -43,13 +43,13 @@ func TestShortHistoryIsNotCounted(t *testing.T) {
 func TestLongHistoryIsCut(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
-		options   services.HistoryOptions
+		options   prompt.HistoryOptions
 		summarize func(context.Context, string) (string, error)
 	}{
-		{"switched off", services.HistoryOptions{Budget: 1000, CompactOff: true}, func(context.Context, string) (string, error) { return "never", nil }},
-		{"no model", services.HistoryOptions{Budget: 1000}, nil},
-		{"model fails", services.HistoryOptions{Budget: 1000}, func(context.Context, string) (string, error) { return "", errDatabase }},
-		{"model says nothing", services.HistoryOptions{Budget: 1000}, func(context.Context, string) (string, error) { return " \n", nil }},
+		{"switched off", prompt.HistoryOptions{Budget: 1000, CompactOff: true}, func(context.Context, string) (string, error) { return "never", nil }},
+		{"no model", prompt.HistoryOptions{Budget: 1000}, nil},
+		{"model fails", prompt.HistoryOptions{Budget: 1000}, func(context.Context, string) (string, error) { return "", errDatabase }},
+		{"model says nothing", prompt.HistoryOptions{Budget: 1000}, func(context.Context, string) (string, error) { return " \n", nil }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := longChat(30)
@@ -77,7 +77,7 @@ func TestHistoryStaysInBudget(t *testing.T) {
 	c.pageSize = 7
 	for _, budget := range []int{300, 1000, 5000} {
 		size := 0
-		for _, m := range historyOf(t, c, services.HistoryOptions{Budget: budget, CompactOff: true}, nil) {
+		for _, m := range historyOf(t, c, prompt.HistoryOptions{Budget: budget, CompactOff: true}, nil) {
 			size += len(m.Content)
 		}
 		// These words are more than three bytes a token.
@@ -90,7 +90,7 @@ func TestHistoryStaysInBudget(t *testing.T) {
 func TestOlderTurnsAreCompacted(t *testing.T) {
 	c := longChat(20)
 	c.pageSize = 10
-	options := services.HistoryOptions{Budget: 2000, Now: clock}
+	options := prompt.HistoryOptions{Budget: 2000, Now: clock}
 	var given []string
 	summarize := func(_ context.Context, text string) (string, error) {
 		given = append(given, text)
@@ -145,12 +145,12 @@ func TestSummaryOfSupersededTurnsIsNotUsed(t *testing.T) {
 	c.pageSize = 3
 	c.summary = record.Summary{Text: "stale", Through: "a3"}
 	c.messages[3].Status = schemas.MessageSuperseded
-	got := conversation(historyOf(t, c, services.HistoryOptions{}, nil))
+	got := conversation(historyOf(t, c, prompt.HistoryOptions{}, nil))
 	if strings.Contains(got, "stale") || !strings.Contains(got, "question 0") {
 		t.Errorf("got\n%s", got)
 	}
 	c.messages[3].Status = schemas.MessageComplete
-	got = conversation(historyOf(t, c, services.HistoryOptions{}, nil))
+	got = conversation(historyOf(t, c, prompt.HistoryOptions{}, nil))
 	if !strings.Contains(got, "stale") || strings.Contains(got, "question 0") {
 		t.Errorf("with the answer back, got\n%s", got)
 	}
@@ -165,7 +165,7 @@ func TestCompactionNeverSwallowsAQueuedQuestion(t *testing.T) {
 	question := c.messages[len(c.messages)-1]
 	c.messages = append([]schemas.Message{c.messages[0], question}, c.messages[1:len(c.messages)-1]...)
 	called := false
-	_, err := services.NewHistorian(c, services.HistoryOptions{Budget: 1000}).Messages(t.Context(), services.HistoryInput{
+	_, err := prompt.NewHistory(c, prompt.HistoryOptions{Budget: 1000}, nil).Messages(t.Context(), prompt.HistoryInput{
 		Owner: alice, UserMessageID: question.ID,
 		Summarize: func(context.Context, string) (string, error) { called = true; return "s", nil },
 	})
@@ -179,7 +179,7 @@ func TestSummaryIsBounded(t *testing.T) {
 	var given string
 	c.messages[2].Content = strings.Repeat("long ", 20_000)
 	c.setErr = errDatabase // it is used all the same
-	list := historyOf(t, c, services.HistoryOptions{Budget: 1000}, func(_ context.Context, text string) (string, error) {
+	list := historyOf(t, c, prompt.HistoryOptions{Budget: 1000}, func(_ context.Context, text string) (string, error) {
 		given = text
 		return strings.Repeat("s", 50_000), nil
 	})
@@ -195,11 +195,11 @@ func TestSlowSummaryIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := longChat(30)
 		began := time.Now()
-		list := historyOf(t, c, services.HistoryOptions{Budget: 1000}, func(ctx context.Context, _ string) (string, error) {
+		list := historyOf(t, c, prompt.HistoryOptions{Budget: 1000}, func(ctx context.Context, _ string) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		})
-		if took := time.Since(began); took != services.DefaultCompactTimeout {
+		if took := time.Since(began); took != prompt.DefaultCompactTimeout {
 			t.Errorf("it took %v", took)
 		}
 		if !strings.Contains(list[0].Content, "left out") {
@@ -212,7 +212,7 @@ func TestCancelledCompactionEndsTheHistory(t *testing.T) {
 	cause := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c := longChat(30)
-	_, err := services.NewHistorian(c, services.HistoryOptions{Budget: 1000}).Messages(ctx, services.HistoryInput{
+	_, err := prompt.NewHistory(c, prompt.HistoryOptions{Budget: 1000}, nil).Messages(ctx, prompt.HistoryInput{
 		Owner: alice, UserMessageID: c.last(),
 		Summarize: func(ctx context.Context, _ string) (string, error) { cancel(cause); return "", ctx.Err() },
 	})
@@ -228,8 +228,8 @@ func TestHistoryReadsABoundedPart(t *testing.T) {
 		c.say("assistant", "ho")
 	}
 	c.say("user", "now")
-	list := historyOf(t, c, services.HistoryOptions{}, nil)
-	if c.reads > services.MaxHistoryMessages/100+2 || len(list) > services.MaxHistoryMessages+1 {
+	list := historyOf(t, c, prompt.HistoryOptions{}, nil)
+	if c.reads > prompt.MaxHistoryMessages/100+2 || len(list) > prompt.MaxHistoryMessages+1 {
 		t.Errorf("%d reads, %d messages", c.reads, len(list))
 	}
 	if !strings.HasPrefix(list[0].Content, "(Older messages are left out.)") {

@@ -1,4 +1,4 @@
-package services
+package prompt
 
 import (
 	"bytes"
@@ -28,9 +28,9 @@ const (
 	contextTimeout     = 5 * time.Second
 )
 
-// researchReader reads what prompts show of the research data. An unknown id is
+// Research reads what prompts show of the research data. An unknown id is
 // schemas.ErrNotFound.
-type researchReader interface {
+type Research interface {
 	Stream(ctx context.Context, id int64) (schemas.Stream, error)
 	// Report returns the report with its articles.
 	Report(ctx context.Context, id int64) (schemas.Report, error)
@@ -38,12 +38,12 @@ type researchReader interface {
 
 // contextBuilder loads what a page shows, from the open context object of the
 // request. What it cannot load is a note, never an error.
-type contextBuilder func(ctx context.Context, p *prompter, in *promptInput) loadedContext
+type contextBuilder func(ctx context.Context, p *Builder, in *Input) loadedContext
 
 // onResearch is a builder that reads the research data; without them it loads
 // nothing.
-func onResearch(build func(ctx context.Context, research researchReader, page schemas.Object) loadedContext) contextBuilder {
-	return func(ctx context.Context, p *prompter, in *promptInput) loadedContext {
+func onResearch(build func(ctx context.Context, research Research, page schemas.Object) loadedContext) contextBuilder {
+	return func(ctx context.Context, p *Builder, in *Input) loadedContext {
 		if p.research == nil {
 			return loadedContext{}
 		}
@@ -83,7 +83,7 @@ func (l *loadedContext) note(format string, args ...any) {
 
 // reportContext loads the report under report_id with its first articles, and
 // its stream; without a report the stream under stream_id.
-func reportContext(ctx context.Context, research researchReader, page schemas.Object) loadedContext {
+func reportContext(ctx context.Context, research Research, page schemas.Object) loadedContext {
 	id := page.Int("report_id")
 	if id == 0 {
 		var l loadedContext
@@ -111,7 +111,7 @@ func reportContext(ctx context.Context, research researchReader, page schemas.Ob
 }
 
 // streamContext loads the stream under stream_id with its schema.
-func streamContext(ctx context.Context, research researchReader, page schemas.Object) loadedContext {
+func streamContext(ctx context.Context, research Research, page schemas.Object) loadedContext {
 	var l loadedContext
 	id := page.Int("stream_id")
 	if id == 0 {

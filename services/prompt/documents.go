@@ -1,4 +1,4 @@
-package services
+package prompt
 
 import (
 	"cmp"
@@ -21,15 +21,15 @@ const (
 	maxContextMeant  = 12_000 // characters of the blocks that the message is about
 )
 
-// documentReader reads a document with its blocks; what is unknown or somebody
-// else's is schemas.ErrNotFound.
-type documentReader interface {
+// Documents reads documents with their blocks. An unknown document, or another
+// user's, is schemas.ErrNotFound.
+type Documents interface {
 	Document(ctx context.Context, owner, id string) (schemas.Document, error)
 }
 
 // documentContext lists the blocks of the document under document_id, else of
 // the chat's own, and shows those that the user has pointed at.
-func documentContext(ctx context.Context, p *prompter, in *promptInput) loadedContext {
+func documentContext(ctx context.Context, p *Builder, in *Input) loadedContext {
 	var l loadedContext
 	id := turn.DocumentID(in.Context, in.ConversationID)
 	switch {
