@@ -65,13 +65,18 @@ func (l *loop) request(final bool) ModelRequest {
 
 // writing is a reply while the model writes it.
 type writing struct {
-	text, thinking strings.Builder
-	arguments      []*strings.Builder
+	text      *strings.Builder
+	thinking  strings.Builder
+	arguments []*strings.Builder
 }
 
 // stream makes the call and yields its deltas, until the reply is whole.
 func (l *loop) stream(ctx context.Context, reply *turn.Reply) error {
-	var w writing
+	w := writing{text: l.req.Writing}
+	if w.text == nil {
+		w.text = new(strings.Builder)
+	}
+	w.text.Reset()
 	err := errTruncated
 	for d, failed := range l.model.Stream(ctx, l.request(reply.Final)) {
 		if failed != nil {

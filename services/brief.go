@@ -135,7 +135,7 @@ func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
 	}
 	cut := rec.cut
 	req := brief.request
-	req.Tools, req.Steps, req.MaxIterations = nil, nil, 1
+	req.Tools, req.Steps, req.Writing, req.MaxIterations = nil, nil, nil, 1
 	req.Messages = append(slices.Clip(req.Messages),
 		turn.Message{Role: turn.Assistant, Content: rec.message() + "\n\n" + cut.Marker + " " + cut.Text},
 		turn.Message{Role: turn.User, Content: "Your reply was cut off inside the JSON behind " + cut.Marker +
@@ -159,7 +159,7 @@ func actionCall(req *schemas.ChatRequest, user schemas.User, conversationID int6
 // (7-exact-answers.md, "action_executed"). That it begins is on disk first, so
 // that it never runs twice.
 func (r *Runs) act(one *run, rec *recorder) outcome {
-	rec.checkpoint = &record.Checkpoint{N: 1, Data: encode(checkpoint{Action: true})}
+	rec.checkpoint, rec.checkpointN = &checkpoint{Action: true}, 1
 	if err := rec.write(&record.Write{}).wait(one.ctx); err != nil {
 		return r.stopped(one, err)
 	}

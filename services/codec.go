@@ -35,6 +35,15 @@ func appendEvents(dst []byte, events []runlog.Event) []byte {
 	return dst
 }
 
+// packedSize is about how much events take as a segment.
+func packedSize(events []runlog.Event) (n int) {
+	const head = 12
+	for i := range events {
+		n += head + len(events[i].Text) + len(events[i].Data)
+	}
+	return n + head
+}
+
 // appendEvent encodes an event after one of that number and time.
 func appendEvent(dst []byte, e *runlog.Event, seq, at int64) []byte {
 	dst = append(dst, byte(e.Kind))

@@ -12,6 +12,7 @@ import (
 // finish commits the answer, the trace and the whole log with its terminal
 // event, and only then shows that event.
 func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
+	defer one.text.alone()()
 	if end.state != schemas.RunCompleted {
 		rec.breakOff()
 	}
@@ -20,7 +21,7 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 	rec.usage = one.spent.Total()
 	d := rec.diagnostics(end.state)
 	fin := &record.Finish{
-		State: end.state, StopReason: rec.stop, Usage: rec.usage, Spent: one.spent.Of(d.Model), EndedAt: r.now(), Trace: encode(d),
+		State: end.state, StopReason: rec.stop, Usage: rec.usage, Spent: one.spent.Of(d.Model), EndedAt: r.now(), Trace: encodeTrace(&d),
 	}
 	event := rec.terminal(end, fin)
 	if end.err != nil && end.state == schemas.RunFailed {
@@ -49,8 +50,9 @@ func (rec *recorder) terminal(end outcome, fin *record.Finish) runlog.Event {
 	if end.state == schemas.RunCompleted {
 		rec.warnOfNothing()
 	}
+	message := rec.message()
 	m := &schemas.Message{
-		ID: rec.run.messageID, ConversationID: rec.run.conversationID, Role: "assistant", Type: "md", Content: rec.message(),
+		ID: rec.run.messageID, ConversationID: rec.run.conversationID, Role: "assistant", Type: "md", Content: message,
 		CreatedAt: fin.EndedAt, RunID: rec.run.id, Usage: &rec.usage,
 		SuggestedValues: rec.values, SuggestedActions: rec.actions, CustomPayload: rec.customPayload(), Warnings: rec.warnings,
 	}
@@ -61,8 +63,8 @@ func (rec *recorder) terminal(end outcome, fin *record.Finish) runlog.Event {
 		if rec.stop == schemas.MaxTokens || rec.stop == schemas.ContentFilter {
 			m.Status = schemas.MessageIncomplete
 		}
-		payload := rec.complete()
-		return runlog.Event{Kind: runlog.Completed, Data: payload.AppendJSON(nil)}
+		payload := rec.complete(message)
+		return runlog.Event{Kind: runlog.Completed, Data: payload.AppendJSON(make([]byte, 0, room(len(message))))}
 	case schemas.RunCancelled:
 		m.Status = schemas.MessageCancelled
 		if !rec.produced() {
@@ -98,9 +100,9 @@ func keptID(fin *record.Finish) string {
 }
 
 // complete is the payload of a run that has its answer (specs 001 and 003).
-func (rec *recorder) complete() schemas.ChatResponsePayload {
+func (rec *recorder) complete(message string) schemas.ChatResponsePayload {
 	return schemas.ChatResponsePayload{
-		Message: rec.message(), SuggestedValues: rec.values, SuggestedActions: rec.actions, CustomPayload: rec.customPayload(),
+		Message: message, SuggestedValues: rec.values, SuggestedActions: rec.actions, CustomPayload: rec.customPayload(),
 		Payloads: rec.payloads, ToolHistory: rec.history(), ConversationID: rec.run.conversationID, ChatID: rec.run.chatKey,
 		MessageID: rec.run.messageID, RunID: rec.run.id, StopReason: rec.stop, Usage: rec.usage, Warnings: rec.warnings,
 	}

@@ -241,7 +241,7 @@ func (j *journal) addSegments(batch []*entry) []int64 {
 		e.write.Segment = nil
 		if events := e.run.log.unstored(); len(events) > 0 {
 			through[i] = events[len(events)-1].Seq
-			e.write.Segment = &record.Segment{First: events[0].Seq, Last: through[i], Data: appendEvents(nil, events)}
+			e.write.Segment = &record.Segment{First: events[0].Seq, Last: through[i], Data: appendEvents(make([]byte, 0, packedSize(events)), events)}
 		}
 	}
 	return through

@@ -2,6 +2,7 @@ package services
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -15,6 +16,10 @@ const (
 	bytesPerToken = 64
 	// runsOfText is how many runs may write as much as one may.
 	runsOfText = 8
+	// A run with largeText ends alone, as its end takes several times its text for
+	// a moment; it waits no longer than aloneWait.
+	largeText = 1 << 20
+	aloneWait = 5 * time.Second
 )
 
 // TextLimits bound what models write: text, reasoning and arguments of calls, in
@@ -49,6 +54,7 @@ var (
 type modelText struct {
 	limits TextLimits
 	all    atomic.Int64
+	alone  chan struct{} // full while a run with largeText ends
 }
 
 // textCount is the share of one run. It belongs to the goroutine of the run.
@@ -75,6 +81,28 @@ func (c *textCount) add(n int, inThread bool) error {
 		return errAllText
 	}
 	return nil
+}
+
+// hold counts n bytes that an earlier attempt of the run has written.
+func (c *textCount) hold(n int) {
+	c.run += int64(n)
+	c.of.all.Add(int64(n))
+}
+
+// alone waits until no other run with much text ends, if this is one; done lets
+// the next one end.
+func (c *textCount) alone() (done func()) {
+	if c.run < largeText {
+		return func() {}
+	}
+	late := time.NewTimer(aloneWait)
+	defer late.Stop()
+	select {
+	case c.of.alone <- struct{}{}:
+		return func() { <-c.of.alone }
+	case <-late.C:
+		return func() {}
+	}
 }
 
 // end gives back what the run has counted, once its text is no longer held.

@@ -36,11 +36,14 @@ type recorder struct {
 	filter TextFilter
 	taken  map[string]bool // payload ids of the chat
 
-	// visible joins all text deltas; atMarker says that it ends with a tool
-	// marker, so that a blank line is due before what follows.
-	visible  strings.Builder
-	newlines int // at the end of visible
-	atMarker bool
+	// stood is the visible text of earlier attempts; that of this one is in its
+	// log, see text. shown says that there is any, worded that it is not all white
+	// space, and atMarker that it ends with a tool marker, so that a blank line is
+	// due before what follows.
+	stood         strings.Builder
+	shown, worded bool
+	newlines      int // at the end of the visible text
+	atMarker      bool
 
 	steps   []turn.Step
 	calls   []*call
@@ -52,19 +55,19 @@ type recorder struct {
 	actions  []schemas.SuggestedAction
 	warnings []string
 	dropped  []string
-	raw      strings.Builder // the model's text as it was
+	writing  strings.Builder // the model's text of the reply under way, see turn.Request
 	spoke    bool            // the reply under way has had text
 	calling  time.Time       // when the model's call under way began; zero is none
-	said     int             // where in raw its text begins
 	cut      *turn.CutValue
 	cutNote  string        // the warning about cut
 	usage    schemas.Usage // set at the end
 	stop     schemas.StopReason
 
-	// checkpoint is the reply that is to be stored with the next write; writes
-	// are those that may not be stored yet.
-	checkpoint *record.Checkpoint
-	writes     []*entry
+	// checkpoint is what is to be stored with the next write that does not end the
+	// run, as number checkpointN; writes are those that may not be stored yet.
+	checkpoint  *checkpoint
+	checkpointN int
+	writes      []*entry
 	// silent is set while finished steps are gone through again, of which the
 	// stored log shows the first keptMarkers markers.
 	silent      bool
@@ -199,10 +202,8 @@ func (rec *recorder) handleOther(event turn.Event) {
 	case turn.CallStart:
 		rec.run.text.begin()
 		rec.spoke = false
-		if rec.raw.Len() > 0 {
-			rec.raw.WriteString("\n\n")
-		}
-		rec.calling, rec.said = rec.run.runs.now(), rec.raw.Len()
+		rec.writing.Reset() // of a model call that failed
+		rec.calling = rec.run.runs.now()
 		if e.Iteration > 0 {
 			rec.status(thinkingStatus)
 		}
@@ -242,7 +243,6 @@ func (rec *recorder) handleOther(event turn.Event) {
 // modelText shows what the filter lets through of a piece of the model's text.
 func (rec *recorder) modelText(delta string) {
 	rec.spoke = true
-	rec.raw.WriteString(delta)
 	rec.show(rec.filter.Feed(delta))
 }
 
@@ -260,14 +260,18 @@ func (rec *recorder) show(text string) {
 	if text == "" {
 		return
 	}
-	if rec.visible.Len() == 0 && !rec.silent {
+	if !rec.shown && !rec.silent {
 		rec.run.runs.Metrics.FirstToken(rec.run.runs.now().Sub(rec.run.createdAt))
 	}
 	rec.put(runlog.Text, text)
 }
 
 func (rec *recorder) put(kind runlog.Kind, text string) {
-	rec.visible.WriteString(text)
+	rec.shown = true
+	rec.worded = rec.worded || strings.TrimSpace(text) != ""
+	if rec.silent {
+		rec.stood.WriteString(text)
+	}
 	rec.answer.add(rec, kind, text)
 	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
 		rec.newlines += len(text)
@@ -298,7 +302,8 @@ func (rec *recorder) reply(e turn.Reply) {
 	rec.wholeBlocks(&e)
 	rec.levels.closeBlock("completed")
 	rec.steps = append(rec.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
-	rec.checkpoint = &record.Checkpoint{N: len(rec.steps), Data: encode(checkpoint{Reply: &e, Spent: rec.run.spent.Models()})}
+	rec.writing.Reset()
+	rec.checkpoint, rec.checkpointN = &checkpoint{Reply: &e, Spent: rec.run.spent.Models()}, len(rec.steps)
 	if e.Model != "" {
 		rec.warn("The model " + rec.brief.request.Model + " did not answer; " + e.Model + " answered in its place.")
 	}
@@ -345,11 +350,8 @@ func (rec *recorder) warn(text string) {
 	}
 }
 
-// message is the visible text without the white space around it.
-func (rec *recorder) message() string { return strings.TrimSpace(rec.visible.String()) }
-
 // produced says whether there is anything of an answer to keep.
-func (rec *recorder) produced() bool { return rec.message() != "" || len(rec.calls) > 0 }
+func (rec *recorder) produced() bool { return rec.worded || len(rec.calls) > 0 }
 
 // history is the tool history in the order in which the model asked.
 func (rec *recorder) history() []schemas.ToolCall {

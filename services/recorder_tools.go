@@ -230,7 +230,7 @@ const markerStart = "[[tool:"
 
 // marker shows [[tool:N]] after a blank line, if there is text before it.
 func (rec *recorder) marker(n int) {
-	if rec.visible.Len() > 0 && rec.newlines < 2 {
+	if rec.shown && rec.newlines < 2 {
 		rec.put(runlog.Marker, "\n\n"[rec.newlines:])
 	}
 	rec.put(runlog.Marker, markerStart+strconv.Itoa(n)+"]]")
@@ -243,9 +243,10 @@ func (rec *recorder) write(w *record.Write) *entry { return rec.submit(w, true) 
 
 func (rec *recorder) submit(w *record.Write, hold bool) *entry {
 	w.RunID, w.Attempt = rec.run.id, rec.run.attempt
-	if rec.checkpoint != nil {
-		w.Checkpoint, rec.checkpoint = rec.checkpoint, nil
+	if rec.checkpoint != nil && w.Finish == nil {
+		w.Checkpoint = &record.Checkpoint{N: rec.checkpointN, Data: encode(rec.checkpoint)}
 	}
+	rec.checkpoint = nil
 	w.Payloads = append(w.Payloads, rec.takePayloads()...)
 	e := rec.run.runs.journal.submit(w, rec.run, hold)
 	rec.writes = append(slices.DeleteFunc(rec.writes, (*entry).stored), e)

@@ -135,6 +135,23 @@ func (p *prior) compare() {
 	}
 }
 
+// written is how much models have written of what is there.
+func (p *prior) written() (n int) {
+	for i := range p.steps {
+		reply := &p.steps[i].Reply
+		n += len(reply.Text) + len(reply.Reasoning)
+		for _, c := range reply.ToolCalls {
+			n += len(c.Arguments)
+		}
+	}
+	for i := range p.events {
+		if p.events[i].Thread != 0 {
+			n += len(p.events[i].Text)
+		}
+	}
+	return n
+}
+
 // text is what a reader of all events sees.
 func (p *prior) text() string {
 	var b strings.Builder
@@ -158,6 +175,7 @@ func (p *prior) text() string {
 // these keep all that their reader saw, and no model is called for them.
 func (r *Runs) resume(one *run, rec *recorder) (end outcome, over bool) {
 	p, cause := one.prior, context.Cause(one.ctx)
+	one.text.hold(p.written())
 	var unready error
 	if !p.bare {
 		var outline *briefing
@@ -198,7 +216,7 @@ func (rec *recorder) announce(p *prior) {
 		return
 	}
 	rec.silent = false
-	one, text := rec.run, rec.visible.String()
+	one, text := rec.run, rec.stood.String()
 	rec.emit(runlog.Event{Kind: runlog.Attempt, Text: string(encode(rec.answer.target)), Data: encode(schemas.StatusEvent{
 		Type: schemas.TypeStatus, Message: "Resuming...", RunID: one.id, ConversationID: one.conversationID, ChatID: one.chatKey,
 		UserMessageID: one.userMessageID, Attempt: one.attempt, KeptThrough: &p.kept, Text: &text,
@@ -327,7 +345,8 @@ func (rec *recorder) keep(p *prior) {
 			rec.at(row.Index).ToolCall = row // breakOff ends those that have not
 		}
 	}
-	rec.visible.Reset()
-	rec.visible.WriteString(p.text())
+	rec.stood.Reset()
+	rec.stood.WriteString(p.text())
+	rec.shown, rec.worded = rec.stood.Len() > 0, strings.TrimSpace(rec.stood.String()) != ""
 	rec.announce(p)
 }

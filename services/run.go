@@ -185,6 +185,7 @@ func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
 	brief.request.Steps = rec.steps
 	brief.request.RunID, brief.request.ConversationID = one.id, one.conversationID
 	brief.request.RunTool, brief.request.Await, brief.request.Asks = rec.runTool, rec.await, rec.asks
+	brief.request.Writing = &rec.writing
 	rec.offered = brief.request.Tools
 	for event, err := range r.Agent.Run(one.ctx, brief.request) {
 		if err != nil {

@@ -245,7 +245,7 @@ func NewRuns(o RunsOptions) *Runs {
 	r.prompts = prompt.NewBuilder(o.Research, o.Documents, o.Prompt)
 	r.history = prompt.NewHistory(o.Store, o.History, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Store, r.now)
-	r.text.limits = o.Text.Or(o.MaxTokens, o.MaxIterations)
+	r.text.limits, r.text.alone = o.Text.Or(o.MaxTokens, o.MaxIterations), make(chan struct{}, 1)
 	r.past = newPast(o.Store.NextSegment, cmp.Or(o.ReplayCache, DefaultReplayCache))
 	r.replays = newTurns(o.ReplaysPerUser, o.Replays)
 	r.base, r.stop = context.WithCancelCause(context.Background())

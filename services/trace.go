@@ -5,17 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
 // diagnostics is the trace as it is stored: the messages of an iteration are
-// left out where they follow from those before it; expandTrace adds them. A call
+// left out where they follow from those before it, and so is the raw response,
+// which is the replies; expandTrace adds them. A call
 // of the model that the run's end broke off is the last iteration, with that end
 // for its stop reason.
 func (rec *recorder) diagnostics(state schemas.RunState) schemas.Diagnostics {
-	d := schemas.Diagnostics{Context: rec.run.req.Context, RawResponse: rec.raw.String(), Tools: []string{}, Messages: []schemas.TraceMessage{}, Iterations: []schemas.TraceIteration{}}
+	d := schemas.Diagnostics{Context: rec.run.req.Context, Tools: []string{}, Messages: []schemas.TraceMessage{}, Iterations: []schemas.TraceIteration{}}
 	if d.Context == nil {
 		d.Context = schemas.Object{}
 	}
@@ -45,11 +47,37 @@ func (rec *recorder) diagnostics(state schemas.RunState) schemas.Diagnostics {
 	}
 	if !rec.calling.IsZero() { // broken off
 		d.Iterations = append(d.Iterations, schemas.TraceIteration{
-			Reply: rec.raw.String()[rec.said:], StopReason: levelStatus[state], StartedAt: rec.calling,
+			Reply: rec.writing.String(), StopReason: levelStatus[state], StartedAt: rec.calling,
 			DurationMS: rec.run.runs.now().Sub(rec.calling).Milliseconds(),
 		})
 	}
 	return d
+}
+
+// encodeTrace is d as JSON. What the model has written is put in by itself, since
+// json.Marshal holds all that it writes several times.
+func encodeTrace(d *schemas.Diagnostics) json.RawMessage {
+	rest := encode(struct {
+		*schemas.Diagnostics
+		Iterations *bool `json:"iterations,omitempty"` // hides the other one
+	}{Diagnostics: d})
+	size := len(rest)
+	for i := range d.Iterations {
+		size += room(len(d.Iterations[i].Reply))
+	}
+	dst := append(append(make([]byte, 0, size), rest[:len(rest)-1]...), `,"iterations":[`...)
+	for i := range d.Iterations {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		rest := encode(struct {
+			*schemas.TraceIteration
+			Reply *bool `json:"reply,omitempty"`
+		}{TraceIteration: &d.Iterations[i]})
+		dst = schemas.AppendKey(append(dst, rest[:len(rest)-1]...), "reply")
+		dst = append(schemas.AppendString(dst, d.Iterations[i].Reply), '}')
+	}
+	return append(dst, "]}"...)
 }
 
 // callsTools is the stop reason of a reply that asks for tools, in the trace.
@@ -99,24 +127,44 @@ func traceMessage(m turn.Message) schemas.TraceMessage {
 	return t
 }
 
-// expandTrace adds to each iteration the messages that were sent in it.
+// expandTrace adds to each iteration the messages that were sent in it, and to all
+// what the model has written. The iterations share their messages.
 func expandTrace(d schemas.Diagnostics) schemas.Diagnostics {
-	sent := d.Messages
-	iterations := make([]schemas.TraceIteration, len(d.Iterations))
-	for i, it := range d.Iterations {
-		it.Messages = slices.Clip(sent)
-		iterations[i] = it
+	sent := slices.Clone(d.Messages)
+	iterations := slices.Clone(d.Iterations)
+	until := make([]int, len(iterations)) // how much of sent was sent
+	for i := range iterations {
+		it := &iterations[i]
+		until[i] = len(sent)
 		calls := make([]schemas.TraceToolCall, 0, len(it.ToolCalls))
 		var results []schemas.TraceMessage
 		for _, c := range it.ToolCalls {
 			calls = append(calls, schemas.TraceToolCall{ToolName: c.ToolName, ToolUseID: c.ToolUseID, Input: c.Input})
 			results = append(results, schemas.TraceMessage{Role: string(turn.ToolRole), Content: cmp.Or(c.ModelOutput, c.Output), ToolCallID: c.ToolUseID})
 		}
-		sent = append(slices.Clip(sent), schemas.TraceMessage{Role: string(turn.Assistant), Content: it.Reply, ToolCalls: calls})
+		sent = append(sent, schemas.TraceMessage{Role: string(turn.Assistant), Content: it.Reply, ToolCalls: calls})
 		sent = append(sent, results...)
 	}
+	for i, n := range until {
+		iterations[i].Messages = sent[:n:n]
+	}
 	d.Iterations = iterations
+	if d.RawResponse == "" {
+		d.RawResponse = rawResponse(iterations)
+	}
 	return d
+}
+
+// rawResponse is the replies as they were, one after the other; a single one is
+// not copied.
+func rawResponse(iterations []schemas.TraceIteration) string {
+	var replies []string
+	for _, it := range iterations {
+		if len(replies) > 0 || it.Reply != "" {
+			replies = append(replies, it.Reply)
+		}
+	}
+	return strings.Join(replies, "\n\n")
 }
 
 // Diagnostics is the trace of an ended run of the user's.

@@ -6,6 +6,7 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -63,6 +64,9 @@ type Request struct {
 	RunTool func(ctx context.Context, t *Tool, call *Call) (Result, error)
 	Await   func(ctx context.Context, call *Call) (Verdict, error)
 	Asks    func(ctx context.Context, t *Tool, call *Call) (schemas.ApprovalReason, error)
+	// Writing, when set, gets the text of the reply under way, so that it is held
+	// once; each reply begins with an empty one.
+	Writing *strings.Builder
 	// Steps is what earlier attempts finished; the loop goes on after it.
 	Steps []Step
 	// RunID and ConversationID are for those who watch; the loop makes no use of

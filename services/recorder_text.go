@@ -1,0 +1,62 @@
+package services
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// pieces are the visible text of this attempt, as its log has them.
+func (rec *recorder) pieces() iter.Seq[string] {
+	events, _ := rec.run.log.since(0)
+	return func(yield func(string) bool) {
+		for i := range events {
+			if e := &events[i]; (e.Kind == runlog.Text || e.Kind == runlog.Marker) && !yield(e.Text) {
+				return
+			}
+		}
+	}
+}
+
+// message is the visible text without the white space around it. It shares the
+// memory of the model's only reply where that is shown as it is.
+func (rec *recorder) message() string {
+	whole, rest := rec.only(), rec.only()
+	shows := rec.stood.Len() == 0
+	for piece := range rec.pieces() {
+		if !shows {
+			break
+		}
+		rest, shows = strings.CutPrefix(rest, piece)
+	}
+	if shows && strings.TrimSpace(rest) == "" {
+		return strings.TrimSpace(whole)
+	}
+	size := rec.stood.Len()
+	for piece := range rec.pieces() {
+		size += len(piece)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString(rec.stood.String())
+	for piece := range rec.pieces() {
+		b.WriteString(piece)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// only is the text of the only reply that there is, be it under way.
+func (rec *recorder) only() string {
+	switch {
+	case len(rec.steps) == 0:
+		return rec.writing.String()
+	case len(rec.steps) == 1:
+		return rec.steps[0].Reply.Text
+	default:
+		return ""
+	}
+}
+
+// room is about how much an encoded text of n bytes takes, with what is beside it.
+func room(n int) int { return n + n/16 + 512 }
