@@ -1,0 +1,66 @@
+package services_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services"
+)
+
+// A run that is taken up goes on counting where its earlier attempts ended: what
+// is in replies, and in threads.
+func TestTakenUpRunsCountTheirText(t *testing.T) {
+	steps := []turn.Step{{Reply: turn.Reply{Text: "1234", Reasoning: "567", ToolCalls: []turn.ToolCall{{Arguments: "{}"}}}}}
+	events := []runlog.Event{{Kind: runlog.Text, Text: "1234"}, {Kind: runlog.ThreadText, Thread: 1, Text: "x"}}
+	limits := services.TextLimits{Reply: 100, Run: 12, All: 100}
+	if held, err := services.TakenUp(limits, steps, events, 2); held != 10 || err != nil {
+		t.Errorf("%d bytes are counted, want 10; 2 more give %v", held, err)
+	}
+	if _, err := services.TakenUp(limits, steps, events, 3); err == nil {
+		t.Error("a run that is taken up may write more than its limit")
+	}
+}
+
+// A trace has each reply once where it is stored, and is served whole.
+func TestTraceHasEachReplyOnce(t *testing.T) {
+	question := schemas.TraceMessage{Role: "user", Content: "q"}
+	d := schemas.Diagnostics{
+		Model: "m", Tools: []string{"look"}, Messages: []schemas.TraceMessage{question}, Context: schemas.Object{"iterations": json.RawMessage("null")},
+		Iterations: []schemas.TraceIteration{
+			{Reply: "fi\"rst\u2028", StopReason: "tool_calls", ToolCalls: []schemas.TraceToolCall{{ToolName: "look", ToolUseID: "c", Input: json.RawMessage(`{}`), Output: "o"}}},
+			{Reply: "second", StopReason: "end_turn"},
+		},
+	}
+	raw := services.StoredTrace(&d)
+	for _, text := range []string{`fi\"rst`, "second"} {
+		if n := strings.Count(string(raw), text); n != 1 {
+			t.Errorf("%s is stored %d times in %s", text, n, raw)
+		}
+	}
+	var stored schemas.Diagnostics
+	if err := json.Unmarshal(raw, &stored); err != nil {
+		t.Fatalf("%v in %s", err, raw)
+	}
+	if diff := cmp.Diff(d, stored); diff != "" {
+		t.Errorf("the trace, as it is stored: %s", diff)
+	}
+	whole := services.ExpandTrace(stored)
+	if want := d.Iterations[0].Reply + "\n\nsecond"; whole.RawResponse != want {
+		t.Errorf("the raw response is %q, want %q", whole.RawResponse, want)
+	}
+	asked := schemas.TraceToolCall{ToolName: "look", ToolUseID: "c", Input: json.RawMessage(`{}`)}
+	want := [][]schemas.TraceMessage{{question}, {
+		question, {Role: "assistant", Content: d.Iterations[0].Reply, ToolCalls: []schemas.TraceToolCall{asked}}, {Role: "tool", Content: "o", ToolCallID: "c"},
+	}}
+	for i, it := range whole.Iterations {
+		if diff := cmp.Diff(want[i], it.Messages); diff != "" {
+			t.Errorf("messages of iteration %d: %s", i, diff)
+		}
+	}
+}
