@@ -35,7 +35,7 @@ test-go:
 
 test-postgres:
 	.ci/with-postgres go test $(RACE) -shuffle=on -count=1 -timeout 10m $(POSTGRES_TESTS)
-	.ci/with-postgres go test -count=1 -timeout 10m -run 'TestKilled|Outage|TestStop|TestResume|GoesAway|TestTranscripts|TestPooled|TestMigrateAtOnce|TestReadsOf' ./app
+	.ci/with-postgres go test -count=1 -timeout 10m -run 'TestKilled|Outage|TestStop|TestResume|GoesAway|TestTranscripts|TestPooled|TestMigrateAtOnce|TestReadsOf' ./app ./app/transcripts
 
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything:

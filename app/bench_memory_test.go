@@ -73,7 +73,7 @@ func grows(b *testing.B, do func()) (most, left int64) {
 // bench is the service with its server and ended runs.
 type memoryBench struct {
 	*testing.B
-	s    *service
+	s    *Service
 	user schemas.User
 	addr string
 	open sync.Map // connections of the service

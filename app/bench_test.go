@@ -18,7 +18,7 @@ import (
 
 // benchService is the whole service over a model that says n tokens, database
 // and log on.
-func benchService(b *testing.B, n int) *service {
+func benchService(b *testing.B, n int) *Service {
 	b.Helper()
 	up := upstream.NewMemory()
 	b.Cleanup(up.Close)
@@ -26,7 +26,7 @@ func benchService(b *testing.B, n int) *service {
 }
 
 // serviceOver is the service over a model that says a piece of text n times.
-func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits settings.Limits) *service {
+func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits settings.Limits) *Service {
 	b.Helper()
 	chunk := "data: " + upstream.Chunk(`{"content":"`+piece+`"}`, "null") + "\n\n"
 	// As many chunks as fit into one write of a server that does not wait.
@@ -40,7 +40,7 @@ func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits 
 		DatabaseURL: "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), OpenAI: settings.OpenAI{BaseURL: up.URL(), APIKey: "key"},
 		Model: "m", Models: []settings.Model{{Name: "m"}}, MaxTokens: 4096, MaxIterations: 5, Limits: limits,
 	}
-	s, err := build(b.Context(), config, Options{Models: up.Transport()}, watch, slog.New(slog.DiscardHandler))
+	s, err := Build(b.Context(), config, Options{Models: up.Transport()}, watch, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

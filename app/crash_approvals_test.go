@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/services"
 )
@@ -38,12 +39,12 @@ type waitingEvent struct {
 // answer after the next start; an answer that was acknowledged counts whatever
 // comes after it (2-protocol; 7-exact-answers, "Approvals and client tools").
 func TestKilledWhileWaiting(t *testing.T) {
-	for _, d := range testDatabases() {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), talkLimit)
 			defer cancel()
-			w := newWorld(t, d.fresh(t))
+			w := newWorld(t, d.Fresh(t))
 			w.start()
 			yes, no, quick, page := w.ask(ctx, "order"), w.ask(ctx, "order"), w.ask(ctx, "order"), w.ask(ctx, "pick")
 			for range services.MaxAttempts + 1 { // attempts that only waited do not count
@@ -78,12 +79,12 @@ func TestKilledWhileWaiting(t *testing.T) {
 // behind it, before or while the tool runs: the tool never runs twice, and
 // nobody is asked again.
 func TestKilledBehindAnAnswer(t *testing.T) {
-	for _, d := range testDatabases() {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), talkLimit)
 			defer cancel()
-			w := newWorld(t, d.fresh(t))
+			w := newWorld(t, d.Fresh(t))
 			w.start()
 			yes, no, page := w.ask(ctx, "order"), w.ask(ctx, "order"), w.ask(ctx, "pick")
 			no.answer(ctx, http.StatusOK, schemas.ApprovalAnswer{})
@@ -108,12 +109,12 @@ func TestKilledBehindAnAnswer(t *testing.T) {
 // answers, also for one that was given while none was there to take it, and to
 // the same end. What else such a run is at has the drain time to finish.
 func TestStopWhileWaiting(t *testing.T) {
-	for _, d := range testDatabases() {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), talkLimit)
 			defer cancel()
-			w := newWorld(t, d.fresh(t))
+			w := newWorld(t, d.Fresh(t))
 			w.settings = append(w.settings, "DRAIN=1h")
 			w.start()
 			yes, page := w.ask(ctx, "order"), w.ask(ctx, "pick")
@@ -165,12 +166,12 @@ func TestStopWhileWaiting(t *testing.T) {
 // An approval ends at its time whoever is there: a process that starts after it
 // denies the call.
 func TestKilledPastTheEndOfAnApproval(t *testing.T) {
-	for _, d := range testDatabases() {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), talkLimit)
 			defer cancel()
-			w := newWorld(t, d.fresh(t))
+			w := newWorld(t, d.Fresh(t))
 			w.settings = append(w.settings, "APPROVAL_TIMEOUT=2s")
 			w.start()
 			r := w.ask(ctx, "order")

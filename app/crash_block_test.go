@@ -7,6 +7,7 @@ import (
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -14,14 +15,14 @@ import (
 // answer. The next one finishes it: the block is emptied, written anew, and ends;
 // the document has the whole and what the user had accepted.
 func TestKilledInABlock(t *testing.T) {
-	for _, d := range testDatabases() {
+	for _, d := range apptest.Databases() {
 		for mode, half := range map[string]upstream.Part{
 			"agent": upstream.Call(0, "call_1", "write_block", `{"block_id":"mine","content":"Half of`),
 			"chat":  upstream.Say("Half of"),
 		} {
-			t.Run(d.name+"/"+mode, func(t *testing.T) {
+			t.Run(d.Name+"/"+mode, func(t *testing.T) {
 				t.Parallel()
-				killInABlock(t, d.fresh(t), mode, half)
+				killInABlock(t, d.Fresh(t), mode, half)
 			})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -30,10 +31,10 @@ func (w *world) again() {
 // A run that kills its process is found and ended, and says why; the runs beside
 // it lose nothing, though they have written nothing for as long as it lasted.
 func TestPoisonousRunIsContained(t *testing.T) {
-	for _, d := range testDatabases() {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, d.fresh(t))
+			w := newWorld(t, d.Fresh(t))
 			w.start()
 			gate := make(chan struct{})
 			var others []*talk
@@ -89,7 +90,7 @@ func TestPoisonousRunIsContained(t *testing.T) {
 // A stop in the middle of trials leaves runs in good order, and the process ends.
 func TestStopWhileRunsAreHeld(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	w.settings = append(w.settings, "DRAIN=100ms")
 	w.start()
 	gate := make(chan struct{})

@@ -2,22 +2,14 @@ package app
 
 import (
 	"bufio"
-	"cmp"
-	"context"
 	"encoding/json"
-	"fmt"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 )
 
 // asProgram in the environment makes the test binary the program itself, for
@@ -147,60 +139,4 @@ func (p *process) wait() *os.ProcessState {
 		p.t.Fatalf("the process does not end:\n%s", p.lastLines())
 	}
 	return p.cmd.ProcessState
-}
-
-// testDatabase is a kind of database that tests run on.
-type testDatabase struct {
-	name string
-	// fresh returns the url of an empty database that goes with the test.
-	fresh func(t testing.TB) string
-}
-
-// testDatabases are SQLite, and Postgres where the environment names one:
-// TEST_DATABASE_URL, else PGHOST.
-func testDatabases() []testDatabase {
-	list := []testDatabase{{"sqlite", func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chat.db") }}}
-	if server := postgresURL(); server != "" {
-		list = append(list, testDatabase{"postgres", func(t testing.TB) string { return freshPostgres(t, server, "template1") }})
-	}
-	return list
-}
-
-func postgresURL() string {
-	if u := os.Getenv("TEST_DATABASE_URL"); u != "" {
-		return u
-	}
-	host := os.Getenv("PGHOST")
-	if host == "" {
-		return ""
-	}
-	u := url.URL{Scheme: "postgres", Path: cmp.Or(os.Getenv("PGDATABASE"), "postgres"), User: url.UserPassword(os.Getenv("PGUSER"), os.Getenv("PGPASSWORD"))}
-	q := url.Values{"sslmode": {cmp.Or(os.Getenv("PGSSLMODE"), "disable")}, "host": {host}, "port": {cmp.Or(os.Getenv("PGPORT"), "5432")}}
-	u.RawQuery = q.Encode()
-	return u.String()
-}
-
-// freshPostgres makes a database on the server, a copy of another one that
-// nobody uses.
-func freshPostgres(t testing.TB, server, template string) string {
-	t.Helper()
-	name := "chattray_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	admin := func(ctx context.Context, statement string) {
-		conn, err := pgx.Connect(ctx, server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(ctx)
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	admin(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template)
-	t.Cleanup(func() { admin(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/" + name
-	return u.String()
 }

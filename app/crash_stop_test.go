@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -59,7 +60,7 @@ func holds(t *testing.T, talks ...*talk) {
 // the drain time ends as ever, and the program with status 0.
 func TestStopLetsRunsFinish(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	w.settings = append(w.settings, "DRAIN=20s")
 	w.start()
 	p := w.now
@@ -106,7 +107,7 @@ func TestStopLetsRunsFinish(t *testing.T) {
 // turn, are taken up by the next start; their streams end with a hint.
 func TestStopInterruptsTheRest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	w.settings = append(w.settings, "DRAIN=100ms")
 	w.start()
 	p := w.now
@@ -143,7 +144,7 @@ func TestStopInterruptsTheRest(t *testing.T) {
 // A second SIGTERM ends the program at once.
 func TestStopAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	w.settings = append(w.settings, "DRAIN=1h")
 	w.start()
 	p := w.now

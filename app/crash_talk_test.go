@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/services"
 )
@@ -348,8 +349,8 @@ func (k *talk) checkMessages(ctx context.Context, t *testing.T) {
 			t.Errorf("frame %d: %v", f.id, err)
 		}
 	}
-	checkNesting(t, frames)
-	if got, want := foldedText(t, frames), withoutMarkers(textOf(unvoided(k.got))); got != want {
+	apptest.CheckNesting(t, frames)
+	if got, want := apptest.FoldedText(t, frames), apptest.WithoutMarkers(textOf(unvoided(k.got))); got != want {
 		t.Errorf("%s: the text is %q in messages, %q in chat", k.question, got, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/services"
 )
@@ -47,10 +48,10 @@ const (
 // was promised before holds after the next start (design: Overview, What we
 // promise, 1, 2, 3, 5 and 6).
 func TestKilled(t *testing.T) {
-	for _, d := range testDatabases() {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, d.fresh(t))
+			w := newWorld(t, d.Fresh(t))
 			w.start()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -150,7 +151,7 @@ func toJSON(v any) string {
 // and is asked for no more.
 func TestKilledInEveryAttempt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	w.start()
 	k := w.gated("chat", "reject", make(chan struct{}))
 	done := k.going(t)
@@ -178,7 +179,7 @@ func TestKilledInEveryAttempt(t *testing.T) {
 // end of the run changes nothing.
 func TestKilledWhileItIsCancelled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	w.start()
 	for n := range 10 {
 		k := w.gated(fmt.Sprintf("chat-%d", n), "reject", make(chan struct{}))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/store/storetest"
 )
@@ -24,7 +25,7 @@ const pooledTalks = 16
 // Behind PgBouncer in transaction mode, without a setting for it, runs, reads and
 // changes of documents go on side by side.
 func TestPooled(t *testing.T) {
-	server := postgresURL()
+	server := apptest.PostgresURL()
 	if server == "" {
 		t.Skip("no Postgres: make test gives one")
 	}
@@ -83,7 +84,7 @@ func (w *world) status(t *testing.T, method, path string, body any) int {
 // Three times `migrate up` at once on a fresh database end well, directly and
 // through a pooler.
 func TestMigrateAtOnce(t *testing.T) {
-	server := postgresURL()
+	server := apptest.PostgresURL()
 	if server == "" {
 		t.Skip("no Postgres: make test gives one")
 	}
@@ -107,7 +108,7 @@ func TestMigrateAtOnce(t *testing.T) {
 // A Postgres that hangs is 503 on every route that reads, with a hint when to
 // come again, in the time that a read has.
 func TestReadsOfAPostgresThatHangs(t *testing.T) {
-	server := postgresURL()
+	server := apptest.PostgresURL()
 	if server == "" {
 		t.Skip("no Postgres: make test gives one")
 	}

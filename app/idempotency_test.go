@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -16,10 +17,10 @@ const atOnce = 16
 // Requests that come at once under one Idempotency-Key are one run, also where a
 // user may have no second one.
 func TestRequestsAtOnceUnderOneKey(t *testing.T) {
-	for _, d := range testDatabases() {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, d.fresh(t))
+			w := newWorld(t, d.Fresh(t))
 			at := slices.Index(w.settings, "MAX_RUNS_PER_USER=0")
 			w.settings[at] = "MAX_RUNS_PER_USER=1"
 			w.serveHere(Options{})

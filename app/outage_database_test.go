@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services"
@@ -29,12 +30,12 @@ type outage interface {
 }
 
 // fragile is a database that can be taken away.
-func (d testDatabase) fragile(t *testing.T) (url string, o outage) {
+func fragile(t *testing.T, d apptest.Database) (url string, o outage) {
 	t.Helper()
-	if d.name == "sqlite" {
-		return d.fresh(t), &switchedStore{}
+	if d.Name == "sqlite" {
+		return d.Fresh(t), &switchedStore{}
 	}
-	p := newProxy(t, d.fresh(t))
+	p := newProxy(t, d.Fresh(t))
 	return p.url, p
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/schemas"
@@ -54,7 +55,7 @@ func (w *world) serveHere(with Options) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s, err := build(ctx, c, with, watch, log)
+	s, err := Build(ctx, c, with, watch, log)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func (w *world) serveHere(with Options) {
 		w.t.Fatal(err)
 	}
 	stopped := make(chan error, 1)
-	go func() { stopped <- s.answer(ctx, c, listener, log) }()
+	go func() { stopped <- s.Answer(ctx, c, listener, log) }()
 	w.t.Cleanup(func() {
 		cancel()
 		err := <-stopped
@@ -80,10 +81,10 @@ func (w *world) serveHere(with Options) {
 
 // onFragile runs a test on every kind of database, which can be taken away.
 func onFragile(t *testing.T, hold time.Duration, test func(t *testing.T, w *world, o outage)) {
-	for _, d := range testDatabases() {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			url, o := d.fragile(t)
+			url, o := fragile(t, d)
 			w := newWorld(t, url)
 			w.settings = append(w.settings, "DRAIN=5s")
 			w.serveHere(Options{Runs: func(r *services.RunsOptions) {

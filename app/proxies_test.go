@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -100,7 +101,7 @@ func startProxy(t *testing.T, p proxyProgram, service string) string {
 	}
 	cmd := exec.Command(program, p.args(file, dir)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
-	var said lockedBuffer
+	var said apptest.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

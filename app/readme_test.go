@@ -1,7 +1,6 @@
 package app
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,8 +11,6 @@ import (
 	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/spf13/cobra"
 )
-
-var update = flag.Bool("update", false, "write what is made from the code into the files")
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -38,10 +39,10 @@ type reading struct {
 // Whatever cursors its reader comes back with, and however, each connection gets
 // exactly the events of the log behind its cursor, in order and once.
 func TestResume(t *testing.T) {
-	for _, d := range testDatabases() {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, d.fresh(t))
+			w := newWorld(t, d.Fresh(t))
 			w.serveHere(Options{})
 			var runs sync.WaitGroup
 			for n := range resumeRuns {
@@ -187,7 +188,7 @@ func (r reading) compare(log []sseFrame) error {
 // A reader whose cursor is a little past the log, as after a crash, gets what is greater.
 func TestResumePastTheLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	w.serveHere(Options{})
 	gate := make(chan struct{})
 	k := w.gated("chat", "reject", gate)
@@ -223,7 +224,7 @@ func TestResumePastTheLog(t *testing.T) {
 // everything, and soon after the end nobody is left.
 func TestReadersOfOneRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	w.settings = append(w.settings, "DIAGNOSTICS=off")
 	w.start()
 	gate := make(chan struct{})

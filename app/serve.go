@@ -29,32 +29,31 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 	if err != nil {
 		return err
 	}
-	s, err := build(ctx, c, Options{Contract: p.Contract}, watch, log)
+	s, err := Build(ctx, c, Options{Contract: p.Contract}, watch, log)
 	if err != nil {
 		return err
 	}
 	err = s.listen(ctx, c, log)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
-	s.mcp.stop()
-	return errors.Join(err, s.store.Close(), watch.Close(last))
+	return errors.Join(err, s.Close(), watch.Close(last))
 }
 
 // listen answers on the configured address.
-func (s *service) listen(ctx context.Context, c settings.Config, log *slog.Logger) error {
+func (s *Service) listen(ctx context.Context, c settings.Config, log *slog.Logger) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		s.end(ctx)
 		return err
 	}
-	return s.answer(ctx, c, listener, log)
+	return s.Answer(ctx, c, listener, log)
 }
 
-// answer takes up the runs that an earlier process left, and answers on the
+// Answer takes up the runs that an earlier process left, and answers on the
 // listener until ctx ends. Then readiness fails and new runs are refused; those
 // under way have the drain time to finish, the rest is left to the next start.
 // The listener is closed when it returns.
-func (s *service) answer(ctx context.Context, c settings.Config, listener net.Listener, log *slog.Logger) error {
+func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Listener, log *slog.Logger) error {
 	limit, err := connectionLimit(c.Limits.Connections, descriptors())
 	if err != nil {
 		s.end(ctx)
@@ -98,8 +97,14 @@ func (s *service) answer(ctx context.Context, c settings.Config, listener net.Li
 	return err
 }
 
+// Close ends what Build began, once no request is under way.
+func (s *Service) Close() error {
+	s.mcp.stop()
+	return s.store.Close()
+}
+
 // end stops the runs at once, where the service did not come to serve.
-func (s *service) end(ctx context.Context) {
+func (s *Service) end(ctx context.Context) {
 	now, cancel := context.WithCancel(ctx)
 	cancel()
 	s.runs.Shutdown(now)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
@@ -38,20 +39,25 @@ func threadTools(under *atomic.Int64) []turn.Tool {
 		return list
 	}
 	return []turn.Tool{
-		tools.NewText("ask_all", "Ask all.", func(ctx context.Context, call *tools.Call, in aroundInput) (string, error) {
+		tools.NewText("ask_all", "Ask all.", func(ctx context.Context, call *tools.Call, in questionsInput) (string, error) {
 			return fmt.Sprint(len(concurrent.All(ctx, concurrent.Options{}, branches(call, in.Questions)...))), context.Cause(ctx)
 		}, tools.Global()),
-		tools.NewText("ask_any", "Ask until one answers.", func(ctx context.Context, call *tools.Call, in aroundInput) (string, error) {
+		tools.NewText("ask_any", "Ask until one answers.", func(ctx context.Context, call *tools.Call, in questionsInput) (string, error) {
 			first, err := concurrent.Any(ctx, concurrent.Options{}, branches(call, in.Questions)...)
 			return first.Text, err
 		}, tools.Global()),
-		tools.NewText("stuck", "Wait for ever.", func(ctx context.Context, _ *tools.Call, _ nothing) (string, error) {
+		tools.NewText("stuck", "Wait for ever.", func(ctx context.Context, _ *tools.Call, _ struct{}) (string, error) {
 			under.Add(1)
 			defer under.Add(-1)
 			<-ctx.Done()
 			return "", context.Cause(ctx)
 		}, tools.Global(), tools.Idempotent()),
 	}
+}
+
+// questionsInput is what the tools that ask take.
+type questionsInput struct {
+	Questions []string `json:"questions"`
 }
 
 // asksThreads makes the model call a tool with these questions, and then answer.
@@ -98,7 +104,7 @@ func whole(t *testing.T, resp *http.Response) []byte {
 // all levels, whoever watches and in whichever dialect (issue 3).
 func TestCancelOfThreads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	var stuck atomic.Int64
 	w.serveHere(Options{Tools: threadTools(&stuck)})
 	var questions []string
@@ -133,18 +139,18 @@ func TestCancelOfThreads(t *testing.T) {
 	again := w.get(http.MethodGet, "/api/chat/runs/"+run+"/stream", nil)
 	for name, resp := range map[string]*http.Response{"live": chat, "again": again} {
 		frames := contract.CheckFrames(t, whole(t, resp))
-		checkFrames(t, frames)
+		apptest.CheckFrames(t, frames)
 		if last := frames[len(frames)-1]; last.Type != schemas.TypeCancelled {
 			t.Errorf("chat, %s: it ends with %s", name, last.Type)
 		}
 	}
 	again = w.get(http.MethodGet, "/api/chat/runs/"+run+"/stream?dialect=messages", nil)
 	for name, resp := range map[string]*http.Response{"live": messages, "again": again} {
-		frames := messageFrames(t, contract, whole(t, resp))
-		checkNesting(t, frames)
+		frames := apptest.MessageFrames(t, contract, whole(t, resp))
+		apptest.CheckNesting(t, frames)
 		cut := 0
 		for _, f := range frames {
-			if e := eventOf(f); e.Event == "thread_end" && e.Data.Status == "cancelled" {
+			if e := apptest.EventOf(f); e.Event == "thread_end" && e.Data.Status == "cancelled" {
 				cut++
 			}
 		}
@@ -158,7 +164,7 @@ func TestCancelOfThreads(t *testing.T) {
 // on only when it has (issue 3).
 func TestLoserIsHungUpOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, testDatabases()[0].fresh(t))
+	w := newWorld(t, apptest.Databases()[0].Fresh(t))
 	w.serveHere(Options{Tools: threadTools(new(atomic.Int64))})
 	slow := make(chan struct{})
 	var won, lost time.Time
@@ -171,7 +177,7 @@ func TestLoserIsHungUpOn(t *testing.T) {
 		upstream.Say("It is said."), upstream.Finish("stop"), upstream.Done()))
 	body := whole(t, w.begin())
 	frames := apitest.Load(t, "../openapi.yaml").CheckFrames(t, body)
-	checkFrames(t, frames)
+	apptest.CheckFrames(t, frames)
 	if last := frames[len(frames)-1]; last.Type != schemas.TypeComplete || !strings.Contains(string(last.Data), "The fast one.") {
 		t.Errorf("the run ends with %s", last.Data)
 	}

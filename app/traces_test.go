@@ -30,7 +30,7 @@ func TestRunsJoinTheCallersTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	s, err := build(t.Context(), c, Options{}, watch, telemetry.NewLogger(&out, slog.LevelInfo, "json"))
+	s, err := Build(t.Context(), c, Options{}, watch, telemetry.NewLogger(&out, slog.LevelInfo, "json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,8 @@ import (
 	"github.com/chattray/chattray/web"
 )
 
-// service is everything that answers requests, built from the settings.
-type service struct {
+// Service is everything that answers requests, built from the settings.
+type Service struct {
 	store   *store.Store
 	runs    *services.Runs
 	mcp     *mcpParts
@@ -52,10 +52,10 @@ type Options struct {
 	Runs func(*services.RunsOptions)
 }
 
-// build opens the database and puts the parts together; it takes up no runs. The
+// Build opens the database and puts the parts together; it takes up no runs. The
 // MCP servers' connections last until s.mcp.stop.
-func build(ctx context.Context, c settings.Config, with Options, watch *telemetry.Telemetry, log *slog.Logger) (_ *service, err error) {
-	s := &service{sockets: api.NewSockets()}
+func Build(ctx context.Context, c settings.Config, with Options, watch *telemetry.Telemetry, log *slog.Logger) (_ *Service, err error) {
+	s := &Service{sockets: api.NewSockets()}
 	defer func() {
 		if err != nil && s.store != nil {
 			err = errors.Join(err, s.store.Close())
@@ -124,7 +124,7 @@ func build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 }
 
 // routes is the API over the parts.
-func (s *service) routes(c settings.Config, contract []byte, offers *pages.Pages, watch *telemetry.Telemetry, log *slog.Logger) (http.Handler, error) {
+func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages, watch *telemetry.Telemetry, log *slog.Logger) (http.Handler, error) {
 	page, err := web.Handler()
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (s *service) routes(c settings.Config, contract []byte, offers *pages.Pages
 }
 
 // ready says why the service takes no requests.
-func (s *service) ready(ctx context.Context) error {
+func (s *Service) ready(ctx context.Context) error {
 	if s.runs.Draining() {
 		return schemas.NewError(schemas.CodeShuttingDown, "the service is stopping")
 	}

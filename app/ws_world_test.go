@@ -42,7 +42,7 @@ func newSocketDesk(t *testing.T) (*desk, *upstream.Server) {
 	}
 	log := telemetry.NewLogger(io.Discard, config.LogLevel, config.LogFormat)
 	ctx, stop := context.WithCancel(context.Background())
-	s, err := build(ctx, config, Options{Models: up.Transport()}, watch, log)
+	s, err := Build(ctx, config, Options{Models: up.Transport()}, watch, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func newSocketDesk(t *testing.T) (*desk, *upstream.Server) {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.answer(ctx, config, listener, log) }()
+	go func() { ended <- s.Answer(ctx, config, listener, log) }()
 	t.Cleanup(func() {
 		stop()
 		if err := errors.Join(<-ended, s.store.Close(), watch.Close(context.Background())); err != nil {

@@ -1,4 +1,4 @@
-package app
+package transcripts
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -25,7 +26,7 @@ import (
 // and ends both. The model answers as in the part upstream of a transcript.
 func onStage(t *testing.T, upstream string, do func(s *stage)) {
 	t.Helper()
-	database := testDatabases()[0].sampled(t)(t)
+	database := sampled(t, apptest.Databases()[0])(t)
 	archive := &txtar.Archive{Files: []txtar.File{
 		{Name: "settings", Data: []byte("CHATTRAY_REQUESTS_PER_MINUTE=0")}, {Name: "upstream", Data: []byte(upstream)},
 	}}

@@ -1,4 +1,4 @@
-package app
+package apptest
 
 import (
 	"bytes"
@@ -13,9 +13,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-var toolMark = regexp.MustCompile(`\[\[tool:(\d+)\]\]`)
-
-func jsonNumber(n int64) string { return strconv.FormatInt(n, 10) }
+// ToolMark is the marker of a tool call in a text.
+var ToolMark = regexp.MustCompile(`\[\[tool:(\d+)\]\]`)
 
 // anyEvent has the fields of all events of the dialect chat that the checks
 // need.
@@ -51,9 +50,9 @@ func counting(frames []apitest.Frame) []anyEvent {
 	return events
 }
 
-// joinedText is the text of a run: that of its text_delta events, behind what stands
+// JoinedText is the text of a run: that of its text_delta events, behind what stands
 // after a recovery.
-func joinedText(frames []apitest.Frame) string {
+func JoinedText(frames []apitest.Frame) string {
 	var b strings.Builder
 	for _, f := range frames {
 		var e anyEvent
@@ -69,9 +68,9 @@ func joinedText(frames []apitest.Frame) string {
 	return strings.TrimSpace(b.String())
 }
 
-// checkUnion says whether what a stream has shown is a piece of the log,
+// CheckUnion says whether what a stream has shown is a piece of the log,
 // without a gap.
-func checkUnion(t *testing.T, log, live []apitest.Frame) {
+func CheckUnion(t testing.TB, log, live []apitest.Frame) {
 	t.Helper()
 	if len(live) == 0 {
 		return
@@ -88,10 +87,10 @@ func checkUnion(t *testing.T, log, live []apitest.Frame) {
 	}
 }
 
-// checkFrames checks the whole log of a run: what apitest.CheckRun says, and how
+// CheckFrames checks the whole log of a run: what apitest.CheckRun says, and how
 // tools are shown (2-protocol, "Dialect chat"; 7-exact-answers, "Parallel tools
 // in chat").
-func checkFrames(t *testing.T, frames []apitest.Frame) {
+func CheckFrames(t testing.TB, frames []apitest.Frame) {
 	t.Helper()
 	events := counting(frames)
 	last := events[len(events)-1]
@@ -101,7 +100,7 @@ func checkFrames(t *testing.T, frames []apitest.Frame) {
 	if frames[0].ID != 1 {
 		t.Errorf("the first event has id %d", frames[0].ID)
 	}
-	text := joinedText(frames)
+	text := JoinedText(frames)
 	if last.Type == schemas.TypeComplete && last.Payload.Message != text {
 		t.Errorf("payload.message is %q, want the text %q", last.Payload.Message, text)
 	}
@@ -109,7 +108,7 @@ func checkFrames(t *testing.T, frames []apitest.Frame) {
 	if last.Type == schemas.TypeComplete {
 		checkComplete(t, last.Payload, tools)
 	}
-	at := toolMark.FindAllStringSubmatchIndex(text, -1)
+	at := ToolMark.FindAllStringSubmatchIndex(text, -1)
 	for n, m := range at {
 		if text[m[2]:m[3]] != strconv.Itoa(n) {
 			t.Errorf("marker %s is in the place of marker %d", text[m[0]:m[1]], n)
@@ -135,7 +134,7 @@ type shownTool struct {
 }
 
 // toolsShown checks the events of tools and returns the tools by index.
-func toolsShown(t *testing.T, events []anyEvent) map[int]*shownTool {
+func toolsShown(t testing.TB, events []anyEvent) map[int]*shownTool {
 	t.Helper()
 	tools := map[int]*shownTool{}
 	for i, e := range events {
@@ -162,7 +161,7 @@ func toolsShown(t *testing.T, events []anyEvent) map[int]*shownTool {
 			}
 			tool.progress, tool.completed = e.Progress, e.Type == schemas.TypeToolComplete
 		case schemas.TypeTextDelta:
-			m := toolMark.FindStringSubmatch(*e.Text)
+			m := ToolMark.FindStringSubmatch(*e.Text)
 			if m == nil {
 				continue
 			}
@@ -177,7 +176,7 @@ func toolsShown(t *testing.T, events []anyEvent) map[int]*shownTool {
 
 // checkComplete checks how the parts of complete fit (2-protocol, "Dialect
 // chat").
-func checkComplete(t *testing.T, p schemas.ChatResponsePayload, tools map[int]*shownTool) {
+func checkComplete(t testing.TB, p schemas.ChatResponsePayload, tools map[int]*shownTool) {
 	t.Helper()
 	for index, tool := range tools {
 		if !tool.completed {

@@ -1,4 +1,4 @@
-package app
+package transcripts
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/chattray/chattray/app/apptest"
 )
 
 // randomRuns is how many runs TestRandomRuns makes up; fewer with -short.
@@ -19,7 +21,7 @@ const randomRuns = 100
 // come back, and ends by itself, by an error or by a cancel. Both dialects come to
 // the same text and every level is closed (spec 004). A failure names its seed.
 func TestRandomRuns(t *testing.T) {
-	database := testDatabases()[0].sampled(t)
+	database := sampled(t, apptest.Databases()[0])
 	runs := uint64(randomRuns)
 	if testing.Short() {
 		runs /= 5

@@ -1,4 +1,4 @@
-package app
+package transcripts
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/demo"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/services"
 )
 
@@ -38,13 +39,13 @@ var recordings = []recording{
 }
 
 // recordingsDir is where the playground has them.
-const recordingsDir = "../web/page/recordings"
+const recordingsDir = "../../web/page/recordings"
 
 // TestRecordings holds the playground's recordings against what the service
 // answers now, in both dialects; -update records them anew. Ids stand as in
 // transcripts, times are those of the bubble.
 func TestRecordings(t *testing.T) {
-	database := testDatabases()[0].sampled(t) // SQLite
+	database := sampled(t, apptest.Databases()[0]) // SQLite
 	want := map[string]bool{}
 	for _, r := range recordings {
 		want[r.name+".json"] = true

@@ -1,7 +1,8 @@
-package app
+package transcripts
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/chattray/chattray/app/apptest"
 )
+
+var update = flag.Bool("update", false, "write what the service says into the files")
 
 // A transcript is a whole conversation with the service, in a txtar file of
 // testdata/transcripts: a comment that says what it shows, and the parts
@@ -34,12 +39,12 @@ func TestTranscripts(t *testing.T) {
 	if err != nil || len(files) < leastTranscripts {
 		t.Fatalf("%d transcripts, want at least %d (%v)", len(files), leastTranscripts, err)
 	}
-	for _, d := range testDatabases() {
-		database := d.sampled(t)
+	for _, d := range apptest.Databases() {
+		database := sampled(t, d)
 		for _, file := range files {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+d.name, func(t *testing.T) {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+d.Name, func(t *testing.T) {
 				t.Parallel()
-				holdTranscript(t, file, database(t), *update && d.name == "sqlite")
+				holdTranscript(t, file, database(t), *update && d.Name == "sqlite")
 			})
 		}
 	}

@@ -1,15 +1,17 @@
-package app
+package transcripts
 
 import (
 	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -115,7 +117,7 @@ func (s *stage) checkLog(steps []step) {
 		for _, frames := range r.live {
 			for _, f := range frames {
 				var delta schemas.TextDeltaEvent
-				if f.Type == schemas.TypeTextDelta && json.Unmarshal(f.Data, &delta) == nil && len(delta.Text) > 8 && !toolMark.MatchString(delta.Text) {
+				if f.Type == schemas.TypeTextDelta && json.Unmarshal(f.Data, &delta) == nil && len(delta.Text) > 8 && !apptest.ToolMark.MatchString(delta.Text) {
 					never = append(never, delta.Text)
 				}
 			}
@@ -145,10 +147,10 @@ func (s *stage) checkRuns() {
 			s.t.Errorf("the log of run %s is empty", s.aliases.of[r.id])
 			continue
 		}
-		checkFrames(s.t, frames)
+		apptest.CheckFrames(s.t, frames)
 		s.checkMessages(r, frames)
 		for _, live := range r.live {
-			checkUnion(s.t, frames, live)
+			apptest.CheckUnion(s.t, frames, live)
 		}
 		s.checkEnd(r, &run, frames)
 	}
@@ -185,7 +187,7 @@ func (s *stage) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) {
 		Payload   schemas.ChatResponsePayload `json:"payload"`
 	}
 	_ = json.Unmarshal(last.Data, &end) // checked against the contract before
-	id, want := end.MessageID, joinedText(frames)
+	id, want := end.MessageID, apptest.JoinedText(frames)
 	if last.Type == schemas.TypeComplete {
 		id = end.Payload.MessageID
 	}
@@ -195,7 +197,7 @@ func (s *stage) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) {
 	var chat struct {
 		Messages []schemas.Message `json:"messages"`
 	}
-	if id == "" || !s.fetch(r, "/api/chats/"+jsonNumber(run.ConversationID)+"?superseded=true", &chat) {
+	if id == "" || !s.fetch(r, "/api/chats/"+strconv.FormatInt(run.ConversationID, 10)+"?superseded=true", &chat) {
 		return
 	}
 	at := slices.IndexFunc(chat.Messages, func(m schemas.Message) bool { return m.ID == id })

@@ -1,11 +1,8 @@
-package app
+package transcripts
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,12 +19,15 @@ import (
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/api"
 	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services"
 	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sample"
 )
 
 // What no client may ever see, and no log either.
@@ -50,7 +50,7 @@ type stage struct {
 	asked   int                         // requests that it has shown
 	options func(*services.RunsOptions) // may be nil
 
-	log     lockedBuffer
+	log     apptest.Buffer
 	wire    *memoryWire
 	client  *http.Client
 	cancel  context.CancelFunc
@@ -63,24 +63,25 @@ type stage struct {
 // sampled makes a database with the sample data; copied makes a copy of it whose
 // url has a canary in it. It also starts what the store starts once for the whole
 // process, the packing of large values: its channels must belong to no bubble.
-func (d testDatabase) sampled(t *testing.T) (copied func(t *testing.T) string) {
+func sampled(t *testing.T, d apptest.Database) (copied func(t *testing.T) string) {
 	t.Helper()
-	original := d.fresh(t)
+	original := d.Fresh(t)
 	data, err := store.Open(t.Context(), original, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(addSample(t.Context(), data, slog.New(slog.DiscardHandler)), data.Close()); err != nil {
+	_, err = data.Import(t.Context(), sample.Open())
+	if err := errors.Join(err, data.Close()); err != nil {
 		t.Fatal(err)
 	}
 	startPacking(t)
-	if d.name == "postgres" {
+	if d.Name == "postgres" {
 		u, err := url.Parse(original)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return func(t *testing.T) string {
-			return freshPostgres(t, postgresURL(), strings.TrimPrefix(u.Path, "/")) + "&application_name=" + canaryDSN
+			return apptest.FreshPostgres(t, apptest.PostgresURL(), strings.TrimPrefix(u.Path, "/")) + "&application_name=" + canaryDSN
 		}
 	}
 	file, err := os.ReadFile(strings.TrimPrefix(original, "sqlite:"))
@@ -132,7 +133,7 @@ func pagesDir(t *testing.T, archive *txtar.Archive) string {
 func newStage(t *testing.T, database, pages string, archive *txtar.Archive) *stage {
 	t.Helper()
 	s := &stage{
-		t: t, contract: apitest.Load(t, "../openapi.yaml"), aliases: newAliases(), up: upstream.NewMemory(), open: map[string]*exchange{}, wires: map[string]*wire{},
+		t: t, contract: apitest.Load(t, "../../openapi.yaml"), aliases: newAliases(), up: upstream.NewMemory(), open: map[string]*exchange{}, wires: map[string]*wire{},
 		environ: []string{
 			"CHATTRAY_DATABASE_URL=" + database, "CHATTRAY_PAGES=" + pages,
 			"CHATTRAY_OPENAI_BASE_URL=http://upstream.test/v1", "CHATTRAY_OPENAI_API_KEY=" + canaryKey,
@@ -174,15 +175,15 @@ func (s *stage) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	service, err := build(ctx, s.config, Options{Tools: labTools(), Models: s.up.Transport(), Runs: s.options}, watch, log)
+	service, err := app.Build(ctx, s.config, app.Options{Tools: labTools(), Models: s.up.Transport(), Runs: s.options}, watch, log)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	wire := newMemoryWire()
 	s.wire, s.cancel, s.stopped = wire, cancel, make(chan error, 1)
 	go func() {
-		err := service.answer(ctx, s.config, wire, log)
-		s.stopped <- errors.Join(err, service.store.Close(), watch.Close(context.Background()))
+		err := service.Answer(ctx, s.config, wire, log)
+		s.stopped <- errors.Join(err, service.Close(), watch.Close(context.Background()))
 	}()
 	s.client = &http.Client{Transport: &http.Transport{
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return wire.dial(ctx) },
@@ -266,23 +267,3 @@ func (w *memoryWire) Close() error {
 
 // Addr is of net.Listener.
 func (w *memoryWire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }
-
-// lockedBuffer is a buffer for several writers.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-var _ io.Writer = (*lockedBuffer)(nil)
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}

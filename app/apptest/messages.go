@@ -1,10 +1,9 @@
-package app
+package apptest
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,28 +14,9 @@ import (
 	"github.com/chattray/chattray/schemas/delta"
 )
 
-// checkMessages reads a run of a transcript in the dialect messages and checks
-// what holds for each (2-protocol, "Dialect messages"), and that it comes to the
-// same text as the frames of the dialect chat.
-func (s *stage) checkMessages(r seenRun, chat []apitest.Frame) {
-	s.t.Helper()
-	x := s.request(step{verb: http.MethodGet, arg: "/api/chat/runs/" + r.id + "/stream?dialect=messages", user: r.step.user, roles: r.step.roles})
-	x.run(s.client)
-	s.checkAnswer(x)
-	frames := messageFrames(s.t, s.contract, x.body.Bytes())
-	if len(frames) == 0 {
-		s.t.Errorf("the messages of run %s are empty", r.id)
-		return
-	}
-	checkNesting(s.t, frames)
-	if got, want := foldedText(s.t, frames), withoutMarkers(joinedText(chat)); got != want {
-		s.t.Errorf("the messages have the text %q, want %q", got, want)
-	}
-}
-
-// messageFrames decodes a stream of the dialect messages, held against the
+// MessageFrames decodes a stream of the dialect messages, held against the
 // contract.
-func messageFrames(t *testing.T, contract apitest.Contract, body []byte) []schemas.MessageFrame {
+func MessageFrames(t testing.TB, contract apitest.Contract, body []byte) []schemas.MessageFrame {
 	t.Helper()
 	var frames []schemas.MessageFrame
 	for _, f := range contract.CheckFrames(t, body) {
@@ -49,19 +29,19 @@ func messageFrames(t *testing.T, contract apitest.Contract, body []byte) []schem
 	return frames
 }
 
-// withoutMarkers is a text of either dialect to compare: white space is left out,
+// WithoutMarkers is a text of either dialect to compare: white space is left out,
 // for the lines around markers are the marker's.
-func withoutMarkers(text string) string {
-	return strings.Join(strings.Fields(toolMark.ReplaceAllString(text, " ")), "")
+func WithoutMarkers(text string) string {
+	return strings.Join(strings.Fields(ToolMark.ReplaceAllString(text, " ")), "")
 }
 
-// foldedText is the text of the main stream: its messages of type text, folded
+// FoldedText is the text of the main stream: its messages of type text, folded
 // by the delta rules, in order. What an attempt made void does not count.
-func foldedText(t *testing.T, frames []schemas.MessageFrame) string {
+func FoldedText(t testing.TB, frames []schemas.MessageFrame) string {
 	t.Helper()
 	state := new(delta.State)
 	for _, f := range frames {
-		if e := eventOf(f); e.Event == "attempt" {
+		if e := EventOf(f); e.Event == "attempt" {
 			state = new(delta.State)
 		}
 		if err := state.Apply(f); err != nil {
@@ -74,11 +54,11 @@ func foldedText(t *testing.T, frames []schemas.MessageFrame) string {
 			texts = append(texts, text)
 		}
 	}
-	return withoutMarkers(strings.Join(texts, ""))
+	return WithoutMarkers(strings.Join(texts, ""))
 }
 
-// levelEvent are the props of an event frame, as far as the checks need them.
-type levelEvent struct {
+// LevelEvent are the props of an event frame, as far as the checks need them.
+type LevelEvent struct {
 	Event string `json:"event"`
 	Data  struct {
 		ThreadID  string `json:"thread_id"`
@@ -90,7 +70,7 @@ type levelEvent struct {
 	} `json:"data"`
 }
 
-func eventOf(f schemas.MessageFrame) (e levelEvent) {
+func EventOf(f schemas.MessageFrame) (e LevelEvent) {
 	if f.Type == "event" {
 		_ = json.Unmarshal(f.Props, &e) // checked against the contract before
 	}
@@ -99,10 +79,10 @@ func eventOf(f schemas.MessageFrame) (e levelEvent) {
 
 var levelOf = regexp.MustCompile(`^(stream|thread|block|message)_(start|end)$`)
 
-// checkNesting checks that every start names what it stands for and has exactly
+// CheckNesting checks that every start names what it stands for and has exactly
 // one end, properly nested within its thread, that ids are never used twice, and that every frame lies
 // inside the levels that it names.
-func checkNesting(t *testing.T, frames []schemas.MessageFrame) {
+func CheckNesting(t testing.TB, frames []schemas.MessageFrame) {
 	t.Helper()
 	n := nesting{open: map[string][]string{}, seen: map[string]bool{}}
 	for _, f := range frames {
@@ -131,7 +111,7 @@ type nesting struct {
 
 // take takes a frame, or says why it cannot stand where it does.
 func (n *nesting) take(f schemas.MessageFrame) error {
-	e := eventOf(f)
+	e := EventOf(f)
 	m := levelOf.FindStringSubmatch(e.Event)
 	switch {
 	case n.ended:

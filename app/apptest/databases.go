@@ -1,0 +1,74 @@
+// Package apptest is what the tests of the whole service share: databases, and
+// checks that hold for every stream.
+package apptest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Database is a kind of database that tests run on.
+type Database struct {
+	Name string
+	// Fresh returns the url of an empty database that goes with the test.
+	Fresh func(t testing.TB) string
+}
+
+// Databases are SQLite, and Postgres where the environment names one:
+// TEST_DATABASE_URL, else PGHOST.
+func Databases() []Database {
+	list := []Database{{"sqlite", func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chat.db") }}}
+	if server := PostgresURL(); server != "" {
+		list = append(list, Database{"postgres", func(t testing.TB) string { return FreshPostgres(t, server, "template1") }})
+	}
+	return list
+}
+
+// PostgresURL is the server that the environment names, empty for none.
+func PostgresURL() string {
+	if u := os.Getenv("TEST_DATABASE_URL"); u != "" {
+		return u
+	}
+	host := os.Getenv("PGHOST")
+	if host == "" {
+		return ""
+	}
+	u := url.URL{Scheme: "postgres", Path: cmp.Or(os.Getenv("PGDATABASE"), "postgres"), User: url.UserPassword(os.Getenv("PGUSER"), os.Getenv("PGPASSWORD"))}
+	q := url.Values{"sslmode": {cmp.Or(os.Getenv("PGSSLMODE"), "disable")}, "host": {host}, "port": {cmp.Or(os.Getenv("PGPORT"), "5432")}}
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// FreshPostgres makes a database on the server, a copy of another one that
+// nobody uses.
+func FreshPostgres(t testing.TB, server, template string) string {
+	t.Helper()
+	name := "chattray_test_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	admin := func(ctx context.Context, statement string) {
+		conn, err := pgx.Connect(ctx, server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(ctx)
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	admin(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template)
+	t.Cleanup(func() { admin(context.Background(), fmt.Sprintf("DROP DATABASE %s WITH (FORCE)", name)) })
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}

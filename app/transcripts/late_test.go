@@ -1,0 +1,61 @@
+package transcripts
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/store"
+)
+
+// lateStore has carried out nothing of what a process that was killed had told
+// it when the next one looks, and all of it later.
+type lateStore struct {
+	*store.Store
+	looks atomic.Int64
+}
+
+func (s *lateStore) Unfinished(ctx context.Context) ([]record.Run, error) {
+	if s.looks.Add(1) == 1 {
+		return nil, nil
+	}
+	return s.Store.Unfinished(ctx)
+}
+
+// A run that is stored only after its successor has looked for unfinished runs
+// goes on all the same, once, and so does the one that waits behind it.
+func TestRunsStoredLate(t *testing.T) {
+	onStage(t, "say \"Half\"\nhang\n\nsay \"Mine\"\nhang\n\nsay \"Whole.\"\nfinish stop\n\nsay \"Second.\"\nfinish stop\n", func(s *stage) {
+		ask := func(message string) {
+			s.do(step{verb: http.MethodPost, name: message, arg: "/api/chat/stream", user: "una", body: `{"message":"` + message + `","chat_id":"chat","if_busy":"queue"}`})
+		}
+		ask("first")
+		ask("second")
+		s.stop()
+		late := new(lateStore)
+		s.options = func(o *services.RunsOptions) {
+			late.Store, _ = o.Store.(*store.Store)
+			o.Store = late
+		}
+		s.start()
+		time.Sleep(9 * time.Second) //nolint:forbidigo // the time of the bubble: it passes at once
+		if n := s.up.Calls(); n != 1 {
+			t.Fatalf("the model was asked %d times before the second look, want 1", n)
+		}
+		s.do(step{verb: http.MethodPost, name: "own", arg: "/api/chat/stream", user: "una", body: `{"message":"mine"}`})
+		time.Sleep(time.Minute) //nolint:forbidigo // the time of the bubble: it passes at once
+		if got := s.do(step{verb: http.MethodGet, arg: "/api/chats/1", user: "una"}); strings.Count(got, `"status": "complete"`) != 4 ||
+			!strings.Contains(got, `"Whole."`) || !strings.Contains(got, `"Second."`) {
+			t.Errorf("the chat of the late runs is %s", got)
+		}
+		if n, looks := s.up.Calls(), late.looks.Load(); n != 4 || looks != 2 {
+			t.Errorf("the model was asked %d times, want 4; %d looks, want 2", n, looks)
+		}
+		s.leave()
+	})
+}
