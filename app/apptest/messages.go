@@ -70,6 +70,7 @@ type LevelEvent struct {
 	} `json:"data"`
 }
 
+// EventOf decodes the event that a frame carries.
 func EventOf(f schemas.MessageFrame) (e LevelEvent) {
 	if f.Type == "event" {
 		_ = json.Unmarshal(f.Props, &e) // checked against the contract before
