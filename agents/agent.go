@@ -9,6 +9,7 @@ package agents
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"iter"
 	"log/slog"
 	"strconv"
@@ -169,9 +170,17 @@ func (l *loop) take(ctx context.Context, step *turn.Step) bool {
 	l.messages = append(l.messages, turn.Message{Role: turn.Assistant, Content: reply.Text, ToolCalls: reply.ToolCalls})
 	for i, c := range reply.ToolCalls {
 		l.outcomes = append(l.outcomes, outcome{name: c.Name, result: *results[i]})
-		l.messages = append(l.messages, turn.Message{Role: turn.ToolRole, Content: l.modelText(*results[i]), ToolCallID: c.ID})
+		l.messages = append(l.messages, turn.Message{Role: turn.ToolRole, Content: l.modelText(*results[i]), ToolCallID: c.ID, Data: resultData(results[i])})
 	}
 	return true
+}
+
+// resultData is what a tool returned as JSON; nil for text alone.
+func resultData(r *turn.Result) json.RawMessage {
+	if r.Data == nil && r.Payload != nil {
+		return r.Payload.Data
+	}
+	return r.Data
 }
 
 // remember takes over what an earlier attempt's reply used up.

@@ -31,6 +31,9 @@ type ModelRequest struct {
 	// System is the system prompt; empty for none.
 	System   string
 	Messages []turn.Message
+	// Facts and the Data of Messages are for a model that reads data instead of
+	// prompts; an adapter sends neither.
+	Facts *turn.Facts
 	// Tools are those that the model may call; it reads their names,
 	// descriptions and schemas.
 	Tools []turn.Tool

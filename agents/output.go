@@ -48,6 +48,9 @@ func clean(r turn.Result) turn.Result {
 		r.Text += fmt.Sprintf("\n\n[the payload of %d bytes was too large and is not shown]", len(r.Payload.Data))
 		r.Payload = nil
 	}
+	if len(r.Data) > maxPayload {
+		r.Data = nil
+	}
 	return r
 }
 

@@ -57,7 +57,7 @@ func (l *loop) request(final bool) ModelRequest {
 		messages = append(slices.Clip(messages), turn.Message{Role: turn.User, Content: lastNote})
 	}
 	return ModelRequest{
-		Model: l.req.Model, System: l.req.System, Messages: messages,
+		Model: l.req.Model, System: l.req.System, Messages: messages, Facts: l.req.Facts,
 		Tools: l.req.Tools, ToolsForbidden: final,
 		Temperature: l.req.Temperature, MaxTokens: l.req.MaxTokens,
 	}

@@ -83,6 +83,7 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 		Model: one.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
 		// Runs on one page have the same prompt within a minute; they share it.
 		System: unique.Make(system + modeNote(in.Context)).Value(), Tools: offer.Tools,
+		Facts: &turn.Facts{Context: in.Context, Payloads: offer.PayloadTypes, Actions: offer.Actions},
 	}
 	if b.request.Model == "" {
 		b.request.Model = r.Model
@@ -92,8 +93,10 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 	}
 	b.request.Messages, err = r.history.Within(r.history.Room(&b.request, r.Windows[b.request.Model])).Messages(ctx, prompt.HistoryInput{
 		Owner: one.owner.ID, ConversationID: one.conversationID, UserMessageID: one.userMessageID, Current: one.userMessage,
-		Alone:     one.newChat && len(one.req.ConversationHistory) == 0,
-		Summarize: func(ctx context.Context, text string) (string, error) { return r.summarize(ctx, b.request.Model, text) },
+		Alone: one.newChat && len(one.req.ConversationHistory) == 0,
+		Summarize: func(ctx context.Context, text string, older []turn.Message) (string, error) {
+			return r.summarize(ctx, b.request.Model, text, older)
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
@@ -102,8 +105,8 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 }
 
 // summarize condenses older turns with one call of the model.
-func (r *Runs) summarize(ctx context.Context, model, text string) (string, error) {
-	return r.ask(ctx, prompt.SummaryRequest(model, text, r.Windows[model], r.MaxTokens))
+func (r *Runs) summarize(ctx context.Context, model, text string, older []turn.Message) (string, error) {
+	return r.ask(ctx, prompt.SummaryRequest(model, text, older, r.Windows[model], r.MaxTokens))
 }
 
 // ask makes one call of the model without tools and returns its text.

@@ -65,7 +65,7 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 	branches := make([]concurrent.Branch[turn.Conclusion], len(models))
 	for i, model := range models {
 		branches[i] = func(ctx context.Context) (turn.Conclusion, error) {
-			req := asking(comparePrompt, in.Question, nil)
+			req := asking(turn.Facts{Purpose: turn.AnswerPart}, comparePrompt, in.Question, nil)
 			req.Model = model
 			return call.Converse(ctx, model, req)
 		}

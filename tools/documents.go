@@ -158,7 +158,7 @@ func (d documentTools) read(ctx context.Context, call *Call, in readArguments) (
 	if in.BlockID != "" {
 		for i := range blocks {
 			if blocks[i].ID == in.BlockID {
-				return Text(blockText(&blocks[i], utf8.RuneCountInString(blockContent(&blocks[i])))), nil
+				return withBlocks(blockText(&blocks[i], utf8.RuneCountInString(blockContent(&blocks[i]))), blocks[i:i+1])
 			}
 		}
 		return Result{}, noBlock(schemas.ErrNotFound)
@@ -166,7 +166,7 @@ func (d documentTools) read(ctx context.Context, call *Call, in readArguments) (
 	if len(blocks) == 0 {
 		return Text("The document has no blocks yet. Plan it with plan_document, or add blocks with write_block."), nil
 	}
-	return Text(documentText(&doc, blocks)), nil
+	return withBlocks(documentText(&doc, blocks), blocks)
 }
 
 func (d documentTools) plan(ctx context.Context, call *Call, in planArguments) (Result, error) {
@@ -174,7 +174,7 @@ func (d documentTools) plan(ctx context.Context, call *Call, in planArguments) (
 	if err != nil {
 		return Result{}, err
 	}
-	blocks := make([]record.NewBlock, len(in.Blocks))
+	blocks, planned := make([]record.NewBlock, len(in.Blocks)), make([]schemas.Block, len(in.Blocks))
 	ids := make([]string, len(in.Blocks))
 	var b strings.Builder
 	fmt.Fprintf(&b, "The document %q is planned. Fill its blocks with write_block, one after the other:\n", oneLine(in.Title))
@@ -186,13 +186,14 @@ func (d documentTools) plan(ctx context.Context, call *Call, in planArguments) (
 		}
 		blocks[i] = record.NewBlock{ID: call.BlockID(i), Type: or(p.Type, schemas.BlockMarkdown), Meta: meta}
 		ids[i] = blocks[i].ID
+		planned[i] = schemas.Block{ID: ids[i], Type: blocks[i].Type}
 		fmt.Fprintf(&b, "\nblock_id: %s (%s, planned)\n%s (%s)\n", ids[i], blocks[i].Type, p.Heading, or(p.Brief, "no brief"))
 	}
 	if _, err := d.data.Plan(ctx, call.User, id, strings.TrimSpace(in.Title), blocks); err != nil {
 		return Result{}, err
 	}
 	seen(call, fmt.Sprintf("Planned %d blocks", len(ids)), turn.BlockProgress{BlockIDs: strings.Join(ids, ","), DocumentID: id, Type: schemas.BlockMarkdown, NewDoc: true})
-	return Text(b.String()), nil
+	return withBlocks(b.String(), planned)
 }
 
 func (d documentTools) write(ctx context.Context, call *Call, in writeArguments) (Result, error) {

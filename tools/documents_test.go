@@ -166,6 +166,9 @@ func TestDocumentOfACall(t *testing.T) {
 func TestDocumentToolsSayWhatChanged(t *testing.T) {
 	d := new(desk)
 	planned, progress, err := d.use(t, "plan_document", `{"title":" A  title ","blocks":[{"type":"md","heading":"First","brief":"All of it"},{"type":"csv","heading":"Second"}]}`, nil)
+	if _, id, _ := strings.Cut(progress[0].BlockIDs, ","); !strings.HasSuffix(string(planned.Data), `{"block_id":"`+id+`","type":"csv"}]}`) {
+		t.Errorf("the data are %s, want them to end with the block %s", planned.Data, id)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,6 +245,9 @@ func TestReadDocument(t *testing.T) {
 		{ID: "b6", Type: "md", State: schemas.BlockClean, Current: some(strings.Repeat("é", 10_000)), Position: "f"},
 	}}}
 	whole, progress, err := d.use(t, "read_document", `{}`, nil)
+	if !strings.HasPrefix(string(whole.Data), `{"blocks":[{"block_id":"`) {
+		t.Errorf("the data are %s", whole.Data)
+	}
 	if err != nil || len(progress) > 0 {
 		t.Fatal(err, progress)
 	}

@@ -72,6 +72,29 @@ func blockText(b *schemas.Block, limit int) string {
 	return fmt.Sprintf("block_id: %s (%s, %s)\n%s%s\n(end of the block)\n", b.ID, b.Type, stateWord(b.State), meta, strings.TrimRight(content, "\n"))
 }
 
+// blockData is a block as a tool says it in data.
+type blockData struct {
+	ID      string `json:"block_id"`
+	Type    string `json:"type"`
+	Content string `json:"content,omitempty"`
+}
+
+// withBlocks is a result that has the blocks as data, their contents up to
+// maxReadBlock each and maxReadDocument in all.
+func withBlocks(shown string, blocks []schemas.Block) (Result, error) {
+	data := struct {
+		Blocks []blockData `json:"blocks"`
+	}{make([]blockData, len(blocks))}
+	room := maxReadDocument
+	for i := range blocks {
+		content := text.Ellipsis(blockContent(&blocks[i]), min(room, maxReadBlock))
+		room = max(room-len(content), 1)
+		data.Blocks[i] = blockData{blocks[i].ID, blocks[i].Type, content}
+	}
+	raw, err := json.Marshal(data)
+	return Result{Text: shown, Data: raw}, err
+}
+
 // documentText shows a document; when there is too much of it the later blocks
 // are named only.
 func documentText(d *schemas.Document, blocks []schemas.Block) string {

@@ -58,13 +58,6 @@ type researchQuestion struct {
 	Question string `json:"question" jsonschema:"the question, whole and understandable on its own"`
 }
 
-// finding is what came of a sub-question.
-type finding struct {
-	question string
-	answer   string
-	sources  []int
-}
-
 func inParts(ctx context.Context, call *Call, in researchQuestion) (Result, error) {
 	if strings.TrimSpace(in.Question) == "" {
 		return Result{}, Invalid("the question is empty")
@@ -74,7 +67,7 @@ func inParts(ctx context.Context, call *Call, in researchQuestion) (Result, erro
 		return Result{}, Invalid("this page offers no tools to search with")
 	}
 	call.Progress("planning", "Splitting the question", 0, nil)
-	plan, err := call.Converse(ctx, "Plan", asking(planPrompt, in.Question, nil))
+	plan, err := call.Converse(ctx, "Plan", asking(turn.Facts{Purpose: turn.PlanParts}, planPrompt, in.Question, nil))
 	if err != nil {
 		return Result{}, err
 	}
@@ -84,7 +77,7 @@ func inParts(ctx context.Context, call *Call, in researchQuestion) (Result, erro
 		return Result{}, err
 	}
 	call.Progress("merging", "Merging the findings", planWeight+findingsWeight, nil)
-	merged, err := call.Converse(ctx, "Merge", asking(mergePrompt, written(in.Question, findings, cited), nil))
+	merged, err := call.Converse(ctx, "Merge", asking(turn.Facts{Purpose: turn.MergeParts, Findings: findings}, mergePrompt, written(in.Question, findings, cited), nil))
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
@@ -96,9 +89,9 @@ func inParts(ctx context.Context, call *Call, in researchQuestion) (Result, erro
 }
 
 // asking is a conversation that begins with one message.
-func asking(system, message string, tools []turn.Tool) turn.Request {
+func asking(facts turn.Facts, system, message string, tools []turn.Tool) turn.Request {
 	return turn.Request{
-		System: system, Messages: []turn.Message{{Role: turn.User, Content: message}}, Tools: tools, MaxIterations: questionRounds,
+		Facts: &facts, System: system, Messages: []turn.Message{{Role: turn.User, Content: message}}, Tools: tools, MaxIterations: questionRounds,
 	}
 }
 
@@ -125,12 +118,12 @@ func subQuestions(plan, question string) []string {
 
 // investigate answers the sub-questions side by side. One that fails is told as
 // such; the error is that all did, or that ctx is done.
-func investigate(ctx context.Context, call *Call, parts []string, search []turn.Tool) ([]finding, *citations, error) {
+func investigate(ctx context.Context, call *Call, parts []string, search []turn.Tool) ([]turn.Finding, *citations, error) {
 	var done atomic.Int32
 	branches := make([]concurrent.Branch[turn.Conclusion], len(parts))
 	for i, part := range parts {
 		branches[i] = func(ctx context.Context) (turn.Conclusion, error) {
-			found, err := call.Converse(ctx, part, asking(findPrompt, part, search))
+			found, err := call.Converse(ctx, part, asking(turn.Facts{Purpose: turn.AnswerPart}, findPrompt, part, search))
 			n := int(done.Add(1))
 			call.Progress("answering", fmt.Sprintf("%d of %d sub-questions answered", n, len(parts)),
 				planWeight+findingsWeight*float64(n)/float64(len(parts)), nil)
@@ -142,13 +135,13 @@ func investigate(ctx context.Context, call *Call, parts []string, search []turn.
 		return nil, nil, context.Cause(ctx)
 	}
 	cited, answered := &citations{}, 0
-	findings := make([]finding, len(parts))
+	findings := make([]turn.Finding, len(parts))
 	var last error
 	for i, r := range results {
-		findings[i] = finding{question: parts[i], answer: text.Ellipsis(strings.TrimSpace(r.Value.Text), maxFinding), sources: cited.add(r.Value.Payloads)}
+		findings[i] = turn.Finding{Question: parts[i], Answer: text.Ellipsis(strings.TrimSpace(r.Value.Text), maxFinding), Sources: cited.add(r.Value.Payloads)}
 		if r.Err != nil {
 			last = r.Err
-			findings[i].answer = "(This part failed: " + schemas.Visible(r.Err).Message + ".)"
+			findings[i].Answer = "(This part failed: " + schemas.Visible(r.Err).Message + ".)"
 			continue
 		}
 		answered++
@@ -160,16 +153,16 @@ func investigate(ctx context.Context, call *Call, parts []string, search []turn.
 }
 
 // written is what the last step is given.
-func written(question string, findings []finding, cited *citations) string {
+func written(question string, findings []turn.Finding, cited *citations) string {
 	var b strings.Builder
 	if question != "" {
 		fmt.Fprintf(&b, "Question: %s\n", question)
 	}
 	for _, f := range findings {
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n", f.question, f.answer)
-		if cited != nil && len(f.sources) > 0 {
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n", f.Question, f.Answer)
+		if cited != nil && len(f.Sources) > 0 {
 			b.WriteString("\nSources:")
-			for _, n := range f.sources {
+			for _, n := range f.Sources {
 				fmt.Fprintf(&b, " [%d]", n)
 			}
 			b.WriteString("\n")

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/openai"
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -36,6 +38,9 @@ func TestBodyOnTheWire(t *testing.T) {
 		if err := json.Unmarshal(body, &got); err != nil {
 			t.Errorf("the request is no JSON: %v\n%s", err, body)
 		}
+		if bytes.Contains(body, []byte("unsent")) {
+			t.Errorf("facts or a message's data are sent: %s", body)
+		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
@@ -45,7 +50,8 @@ func TestBodyOnTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	for d, err := range m.Stream(t.Context(), agents.ModelRequest{
-		Model: "m", System: hostile, Messages: []turn.Message{{Role: turn.User, Content: hostile}},
+		Model: "m", System: hostile, Messages: []turn.Message{{Role: turn.User, Content: hostile, Data: json.RawMessage(`"unsent"`)}},
+		Facts: &turn.Facts{Purpose: "unsent", Context: schemas.Object{"unsent": json.RawMessage(`"unsent"`)}},
 		Tools: []turn.Tool{
 			{Name: "plain", Description: "Says \"<b>\" \u2028\n" + hostile, InputSchema: json.RawMessage("{\"type\":\"object\",\n\"properties\":{\"a\":{\"const\":\"]}\"}}}")},
 			{Name: "bare"},

@@ -31,6 +31,9 @@ type Message struct {
 	// role tool answers.
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	// Data is the JSON that a tool returned beside its text; nil for none.
+	// Adapters of real models do not send it.
+	Data json.RawMessage `json:"-"`
 }
 
 // Image is an image for a model that sees.
@@ -54,6 +57,8 @@ type Request struct {
 	MaxTokens, MaxIterations int
 	System                   string
 	Messages                 []Message
+	// Facts are what System was written from; nil for none.
+	Facts *Facts
 	// Tools have different names.
 	Tools []Tool
 	// RunTool, when set, runs a tool in the place of the tool's own Run. Await,
@@ -204,6 +209,9 @@ type Result struct {
 	Text    string   `json:"text"`
 	Payload *Payload `json:"payload,omitempty"`
 	IsError bool     `json:"is_error,omitempty"`
+	// Data says in JSON what Text says, for models that read data (Facts); nil is
+	// the payload's data. It is not stored: after a restart it is nil.
+	Data json.RawMessage `json:"-"`
 	// Duration is set by the loop.
 	Duration time.Duration `json:"duration,omitempty"`
 }

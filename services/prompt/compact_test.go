@@ -167,7 +167,7 @@ func TestCompactionNeverSwallowsAQueuedQuestion(t *testing.T) {
 	called := false
 	_, err := prompt.NewHistory(c, prompt.HistoryOptions{Budget: 1000}, nil).Messages(t.Context(), prompt.HistoryInput{
 		Owner: alice, UserMessageID: question.ID,
-		Summarize: func(context.Context, string) (string, error) { called = true; return "s", nil },
+		Summarize: func(context.Context, string, []turn.Message) (string, error) { called = true; return "s", nil },
 	})
 	if err != nil || called || c.summary.Through != "" {
 		t.Errorf("got %v, called %t, stored %+v", err, called, c.summary)
@@ -214,7 +214,10 @@ func TestCancelledCompactionEndsTheHistory(t *testing.T) {
 	c := longChat(30)
 	_, err := prompt.NewHistory(c, prompt.HistoryOptions{Budget: 1000}, nil).Messages(ctx, prompt.HistoryInput{
 		Owner: alice, UserMessageID: c.last(),
-		Summarize: func(ctx context.Context, _ string) (string, error) { cancel(cause); return "", ctx.Err() },
+		Summarize: func(ctx context.Context, _ string, _ []turn.Message) (string, error) {
+			cancel(cause)
+			return "", ctx.Err()
+		},
 	})
 	if !errors.Is(err, cause) {
 		t.Errorf("got %v, want %v", err, cause)

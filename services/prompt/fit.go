@@ -193,12 +193,12 @@ func (h *History) Room(q *turn.Request, window int) int {
 
 // SummaryRequest asks the model to condense text, cut to what the window has room
 // for; a window of 0 is no limit.
-func SummaryRequest(model, text string, window, maxTokens int) turn.Request {
+func SummaryRequest(model, text string, older []turn.Message, window, maxTokens int) turn.Request {
 	if window > 0 {
 		text = cutText(text, max(window-maxTokens, minHistoryBudget)*summaryChars)
 	}
 	return turn.Request{
 		Model: model, MaxTokens: maxTokens, MaxIterations: 1, System: summaryInstructions,
-		Messages: []turn.Message{{Role: turn.User, Content: text}},
+		Messages: []turn.Message{{Role: turn.User, Content: text}}, Facts: &turn.Facts{Purpose: turn.Summarize, Older: older},
 	}
 }

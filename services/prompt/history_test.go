@@ -114,7 +114,16 @@ func conversation(list []turn.Message) string {
 
 func historyOf(t *testing.T, c *storedChat, o prompt.HistoryOptions, summarize func(context.Context, string) (string, error)) []turn.Message {
 	t.Helper()
-	list, err := prompt.NewHistory(c, o, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, ConversationID: 1, UserMessageID: c.last(), Summarize: summarize})
+	in := prompt.HistoryInput{Owner: alice, ConversationID: 1, UserMessageID: c.last()}
+	if summarize != nil {
+		in.Summarize = func(ctx context.Context, text string, older []turn.Message) (string, error) {
+			if len(older) == 0 {
+				t.Error("a summary of no turns is asked for")
+			}
+			return summarize(ctx, text)
+		}
+	}
+	list, err := prompt.NewHistory(c, o, nil).Messages(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,15 +71,9 @@ func NewBuilder(research Research, documents Documents, o Options) *Builder {
 }
 
 // Build returns the system prompt, without empty sections, and whether there may
-// be text from outside in it.
-//
-// The format is regular, for a rule-based model reads it too. A section begins
-// with "## " and its name at a line's start, a part of CAPABILITIES with "### ".
-// An entry of a list begins with "- ", its name, and ": " before the purpose;
-// an action has its handler in parentheses after its name, and a payload type
-// has its marker after "write ". Everything that the service did not write
-// itself is indented inside <data> lines or cut to one line, so that it never
-// is at a line's start.
+// be text from outside in it. Everything that the service did not write itself is
+// indented inside <data> lines or cut to one line, so that it never begins a line
+// and cannot pass for a section.
 func (p *Builder) Build(ctx context.Context, in Input) (prompt string, outside bool) {
 	loaded := p.load(ctx, in)
 	var b strings.Builder

@@ -1,0 +1,40 @@
+package turn
+
+import "github.com/chattray/chattray/schemas"
+
+// Purpose is what a conversation with a model is for.
+type Purpose string
+
+// The purposes. The zero value is an answer to the user; the others are steps
+// whose text the service works on: a summary of older turns, and the steps of
+// research, of which AnswerPart is one question out of several.
+const (
+	Summarize  Purpose = "summarize"
+	PlanParts  Purpose = "plan_parts"
+	AnswerPart Purpose = "answer_part"
+	MergeParts Purpose = "merge_parts"
+)
+
+// Facts are the data that a request's prompt was written from, for a model that
+// reads data instead of prompts, such as the demo model. Adapters of real models
+// send none of it.
+type Facts struct {
+	Purpose Purpose
+	// Context is the page's context object.
+	Context schemas.Object
+	// Payloads and Actions are those that the page offers. A model may write the
+	// payloads that have a marker.
+	Payloads []PayloadType
+	Actions  []schemas.Action
+	// Older are the turns that Summarize is about.
+	Older []Message
+	// Findings are what MergeParts is about.
+	Findings []Finding
+}
+
+// Finding is the answer to one part of a question. Sources are the numbers by
+// which it is cited.
+type Finding struct {
+	Question, Answer string
+	Sources          []int
+}
