@@ -186,7 +186,7 @@ func toolRegistry(c settings.Config, data *store.Store, more []turn.Tool) (*tool
 	list, err := tools.Builtin(tools.Config{
 		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
 		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: documents.New(data, data, data),
-		Models: modelNames(c),
+		Models: modelNames(c), Sample: c.Demo(),
 	})
 	if err != nil {
 		return nil, err

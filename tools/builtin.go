@@ -11,7 +11,7 @@ import (
 var builtinNames = []string{
 	"search_pubmed", "get_pubmed_article", "web_search", "fetch_webpage", "search_articles", "list_reports", "get_report",
 	"list_streams", "get_stream", "get_payload", "read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
-	"research", "compare_models",
+	"research", "compare_models", "order_print",
 }
 
 // Config says which built-in tools there are.
@@ -29,6 +29,8 @@ type Config struct {
 	Documents documents
 	// Models are those that users may name; compare_models needs more than one.
 	Models []string
+	// Sample adds order_print.
+	Sample bool
 }
 
 // Builtin returns the built-in tools whose services are configured. The error
@@ -45,5 +47,8 @@ func Builtin(c Config) ([]turn.Tool, error) {
 	out = append(out, Documents(c.Documents)...)
 	out = append(out, Questions()...)
 	out = append(out, CompareModels(c.Models)...)
+	if c.Sample {
+		out = append(out, Sample()...)
+	}
 	return append(out, Payloads(c.Payloads)...), nil
 }

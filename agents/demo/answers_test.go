@@ -11,124 +11,78 @@ import (
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/demo"
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// What tools say, in their form.
+// What tools return: text, and data for those whose data the rules read.
 const (
-	saidArticles = `2 articles match "BCL11A":
-
-1. An enhancer | a title with a pipe
-Bauer DE, Kamran SC. Science (2013). PMID 24115442. DOI 10.1126/science.1242088. category Mechanism. (article 8, report 1)
-Variants in an enhancer.
-
-2. Gold figures
-The sample. journal not given (2025). category Figures. (article 50, report 6)
-Figures about gold. ` + "```csv year,tonnes 2023,3000 2024,3300 ```" + `
-`
-	saidNone    = `No articles match "x".`
-	saidReports = `2 reports, newest first; these are the first 2:
-
-1. Gold supply and price (report 6, stream 2, 2025-04-21, 6 articles)
-World mine production.
-
-2. Safety (report 3, stream 1, 2025-04-14, 11 articles)
-What may go wrong.
-`
-	saidReport = `Report 6: Gold supply and price
-Stream 2, published 2025-04-21, 2 articles
-
-World mine production of gold.
-
-` + "```csv\nyear,tonnes,usd\n2023,3000,1950\n2024,3300,2400\n```" + `
-
-Articles:
-
-1. Is Gold a Hedge?
-Baur DG, Lucey BM. Financ Rev (2010). DOI 10.1111/x. category Markets. (article 51, report 6)
-A hedge on average.
-
-2. Mercury in gold mining
-Gibb H. Environ Health Perspect (2014). PMID 24682486. category Mining. (article 45, report 6)
-Mercury is often high.
-`
-	saidStreams = `There are 2 research streams.
-
-1. Gene editing (stream 1)
-Follow CRISPR.
-
-2. Gold (stream 2)
-Follow gold.
-`
-	saidStream = `Stream 1: Gene editing
-Purpose: Follow CRISPR.
-Schema: {"semantic":{"topics":["BCL11A","base editing"],"inclusion":["trials"]},"retrieval":{"query":"(CRISPR OR \"gene editing\")"}}
-
-1 reports, newest first:
-
-1. Safety (report 3, stream 1, 2025-04-14, 11 articles)
-What may go wrong.
-`
-	saidPlan     = "Planned the document with these blocks:\n1. block_id: p1 (md) Summary\n2. block_id: p2 (md)\n3. block_id: p3 (md)\n4. block_id: p4 (csv)\n5. block_id: p5 (interactive_chart)\n6. block_id: p6 (md) Sources"
-	saidDocument = "Research report: gold\n\nblock_id: p1\ntype: md\n# Research report\n\nThis report draws on much. It was written by rules.\n\nblock_id: p2\ntype: interactive_chart\n{\"mark\":\"line\"}\n\nblock_id: p3\ntype: md\n## Sources\n\nOne."
+	foundArticles = `{"articles": [
+		{"article_id": 8, "report_id": 1, "title": "An enhancer | a title with a pipe", "year": 2013, "pmid": "24115442", "category": "Mechanism", "abstract": "Variants in an enhancer."},
+		{"article_id": 50, "report_id": 6, "title": "Gold figures", "year": 2025, "category": "Figures", "abstract": "Figures about gold. ` + "```csv year,tonnes 2023,3000 2024,3300 ```" + `"}]}`
+	foundNone = `{"articles": []}`
+	reports   = `"reports": [
+		{"report_id": 6, "stream_id": 2, "title": "Gold supply and price", "summary": "World mine production."},
+		{"report_id": 3, "stream_id": 1, "title": "Safety", "summary": "What may go wrong."}]`
+	report = `{"report": {"report_id": 6, "title": "Gold supply and price",
+		"summary": "World mine production of gold.\n\n` + "```csv\\nyear,tonnes,usd\\n2023,3000,1950\\n2024,3300,2400\\n```" + `", "articles": [
+		{"article_id": 51, "report_id": 6, "title": "Is Gold a Hedge?", "year": 2010, "category": "Markets", "abstract": "A hedge on average."},
+		{"article_id": 45, "report_id": 6, "title": "Mercury in gold mining", "year": 2014, "pmid": "24682486", "category": "Mining", "abstract": "Mercury is often high."}]}}`
+	streams = `{"streams": [{"stream_id": 1, "name": "Gene editing", "purpose": "Follow CRISPR."}, {"stream_id": 2, "name": "Gold", "purpose": "Follow gold."}]}`
+	stream  = `{"stream": {"stream_id": 1, "name": "Gene editing", "purpose": "Follow CRISPR.", "schema":
+		{"semantic": {"topics": ["BCL11A", "base editing"], "inclusion": ["trials"]}, "retrieval": {"query": "(CRISPR OR \"gene editing\")"}}}, ` + reports + `}`
+	plan     = `{"blocks": [{"block_id": "p1"}, {"block_id": "p2"}, {"block_id": "p3"}, {"block_id": "p4"}, {"block_id": "p5"}, {"block_id": "p6"}]}`
+	document = `{"blocks": [
+		{"block_id": "p1", "type": "md", "content": "# Research report\n\nThis report draws on much. It was written by rules."},
+		{"block_id": "p2", "type": "interactive_chart", "content": "year,tonnes\n2023,3000"},
+		{"block_id": "p3", "type": "md", "content": "## Sources\n\nOne."}]}`
 )
 
-// said is what the tools of the table say.
-var said = map[string]string{
-	"search_articles": saidArticles, "list_reports": saidReports, "get_report": saidReport,
-	"list_streams": saidStreams, "get_stream": saidStream, "search_pubmed": saidArticles,
-	"get_pubmed_article": "A title\nPMID: 33283989", "web_search": "The web search found 0 results.",
-	"fetch_webpage": "# A page", "get_payload": "Payload 0123abcd of type report_list", "open_article": "An open title",
-	"plan_document": saidPlan, "write_block": "Written.", "read_document": saidDocument,
-	"delete_block": "Marked.", "move_block": "Moved.", "edit_block": "Edited.",
+// returned is what the tools of the table return.
+var returned = map[string]turn.Result{
+	"search_articles": data(foundArticles), "list_reports": data("{" + reports + "}"), "get_report": data(report),
+	"list_streams": data(streams), "get_stream": data(stream), "search_pubmed": data(foundArticles),
+	"get_pubmed_article": {Text: "A title\nPMID: 33283989"}, "web_search": {Text: "The web search found 0 results."},
+	"fetch_webpage": {Text: "# A page"}, "get_payload": {Text: "Payload 0123abcd of type report_list"}, "open_article": {Text: "An open title"},
+	"plan_document": data(plan), "write_block": {Text: "Written."}, "read_document": data(document),
+	"delete_block": {Text: "Marked."}, "move_block": {Text: "Moved."}, "edit_block": {Text: "Edited."}, "order_print": {Text: "Order 1 is placed."},
+	"research": {Text: "Two findings [1]."},
 }
 
-const system = `## IDENTITY
-You are an assistant.
+// data is a result with data; its text says nothing that the rules could read.
+func data(json string) turn.Result {
+	return turn.Result{Text: "See the data.", Payload: &turn.Payload{Type: "any", Data: []byte(json)}}
+}
 
-## CONTEXT
-Page: reports
-<data name="report 6">
-  Title: Gold supply and price
-  1. Is Gold a Hedge? | Baur DG | Financ Rev 2010 | article_id 51 | DOI 10.1111/x | category Markets
-     A hedge on average.
-</data>
-<data name="stream 1">
-  Schema: {"semantic":{"topics":["BCL11A"]},"retrieval":{"query":"CRISPR"}}
-</data>
-
-## CAPABILITIES
-### Payloads you may write
-- schema_proposal: write SCHEMA_PROPOSAL: {…}.
-  SCHEMA_PROPOSAL: {"stream_id": 7, "changes": {"topics": ["an example"]}, "query": "an example"}
-- validation_results: write VALIDATION_RESULTS: {…}.
-- query_suggestion: write QUERY_SUGGESTION: {…}.
-- stream_suggestions: write STREAM_SUGGESTIONS: {…}.
-- presentation_categories: write PRESENTATION_CATEGORIES: {…}.
-- ai_column_suggestion: write AI_COLUMN: {…}.
-### Actions you may suggest
-- close_chat (client): Closes the chat.
-- apply_schema (server): Writes changes.
-
-## GUIDELINES
-- SUGGESTED_VALUES: [{"label": "Yes", "value": "Yes"}]
-`
+// facts are those of a page that allows everything.
+var facts = &turn.Facts{
+	Context: schemas.Object{"report_id": []byte("6"), "stream_id": []byte("1")},
+	Payloads: []turn.PayloadType{
+		{Name: "schema_proposal", Marker: "SCHEMA_PROPOSAL:"},
+		{Name: "validation_results", Marker: "VALIDATION_RESULTS:"},
+		{Name: "query_suggestion", Marker: "QUERY_SUGGESTION:"},
+		{Name: "stream_suggestions", Marker: "STREAM_SUGGESTIONS:"},
+		{Name: "presentation_categories", Marker: "PRESENTATION_CATEGORIES:"},
+		{Name: "ai_column_suggestion", Marker: "AI_COLUMN:"},
+	},
+	Actions: []schemas.Action{{Action: "close_chat", Handler: "client"}, {Action: "apply_schema", Handler: "server"}},
+}
 
 // converse runs the loop with tools that say what said has for them and returns
 // the calls in order and all text.
-func converse(t *testing.T, system, question string, without ...string) (calls []string, text string) {
+func converse(t *testing.T, facts *turn.Facts, question string, without ...string) (calls []string, text string) {
 	t.Helper()
-	req := turn.Request{System: system, Messages: []turn.Message{
+	req := turn.Request{System: "Whatever it says.", Facts: facts, Messages: []turn.Message{
 		{Role: turn.User, Content: "hi"},
 		{Role: turn.Assistant, Content: "Hello."},
 		{Role: turn.User, Content: question},
 	}}
-	for name, output := range said {
+	for name, result := range returned {
 		if strings.Contains(" "+strings.Join(without, " ")+" ", " "+name+" ") {
 			continue
 		}
 		req.Tools = append(req.Tools, turn.Tool{Name: name, Run: func(context.Context, *turn.Call) (turn.Result, error) {
-			return turn.Result{Text: output}, nil
+			return result, nil
 		}})
 	}
 	for e, err := range agents.New(demo.New(0), agents.Options{}).Run(t.Context(), req) {
@@ -182,12 +136,14 @@ func TestAnswers(t *testing.T) {
 		{ask: "open article 8", calls: []string{`open_article {"article_id":8}`}, says: []string{"An open title"}},
 		{ask: "show payload 0123abcd", calls: []string{`get_payload {"payload_id":"0123abcd"}`}, says: []string{"report_list"}},
 		{
-			ask: "hello", without: []string{"get_stream", "list_streams", "write_block"},
-			says: []string{`SUGGESTED_VALUES: [{"label":"Find articles about BCL11A","value":"Find articles about BCL11A"},{"label":"Summarize report 1","value":"Summarize report 1"}]`},
+			ask: "hello", without: []string{"get_stream", "list_streams", "write_block", "research", "order_print"},
+			says: []string{`SUGGESTED_VALUES: [{"label":"Summarize report 1","value":"Summarize report 1"},{"label":"Find articles about BCL11A","value":"Find articles about BCL11A"}]`},
 		},
 		{ask: "search the web for gold", without: []string{"web_search"}, says: []string{"`web_search`", "does not offer"}},
+		{ask: "Research base editing and gold", calls: []string{`research {"question":"base editing and gold"}`}, says: []string{"Two findings [1]."}},
+		{ask: "Order 2 printed copies of report 1", calls: []string{`order_print {"copies":2,"report_id":1}`}, says: []string{"Order 1 is placed."}},
 		{ask: "tool error", calls: []string{`get_report {"no_such_argument":true}`}, says: []string{"It said"}},
-		{ask: `call list_reports {"stream_id":2}`, calls: []string{`list_reports {"stream_id":2}`}, says: []string{"came back", "> **list_reports**: 2 reports"}},
+		{ask: `call list_reports {"stream_id":2}`, calls: []string{`list_reports {"stream_id":2}`}, says: []string{"came back", "> **list_reports**: See the data"}},
 		{ask: "call list_streams", calls: []string{`list_streams {}`}},
 		{ask: "call list_streams {2", says: []string{"must be JSON"}},
 		{ask: "Which group of drugs did you check for close relatives?", calls: []string{`search_articles {"query":"group drugs check close relatives"}`}},
@@ -205,7 +161,7 @@ func TestAnswers(t *testing.T) {
 		{ask: "Create a research report about gold", without: noDocument, says: []string{"the Document page"}},
 	} {
 		t.Run(tc.ask, func(t *testing.T) {
-			calls, text := converse(t, system, tc.ask, tc.without...)
+			calls, text := converse(t, facts, tc.ask, tc.without...)
 			if diff := cmp.Diff(tc.calls, calls); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
@@ -214,7 +170,7 @@ func TestAnswers(t *testing.T) {
 					t.Errorf("the answer lacks %q:\n%s", s, text)
 				}
 			}
-			if strings.Contains(text, "no key") {
+			if strings.Contains(text, "**demo model**") {
 				t.Error("the second answer introduces the model again")
 			}
 		})
@@ -222,10 +178,9 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestNothingFound(t *testing.T) {
-	old := said["search_articles"]
-	said["search_articles"] = saidNone
-	defer func() { said["search_articles"] = old }()
-	calls, text := converse(t, system, "Find articles about NDM-1 in purple elephants")
+	defer func() { returned["search_articles"] = data(foundArticles) }()
+	returned["search_articles"] = data(foundNone)
+	calls, text := converse(t, facts, "Find articles about NDM-1 in purple elephants")
 	want := []string{`search_articles {"query":"NDM-1 purple elephants"}`, `search_articles {"query":"NDM-1","report_id":0,"stream_id":0}`}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -233,7 +188,7 @@ func TestNothingFound(t *testing.T) {
 	if !strings.Contains(text, "I found nothing about **NDM-1 purple elephants**") {
 		t.Error(text)
 	}
-	calls, text = converse(t, system, "Create a report about unicorns", "list_reports")
+	calls, text = converse(t, facts, "Create a report about unicorns", "list_reports")
 	if len(calls) != 1 || !strings.Contains(text, "wrote nothing") {
 		t.Errorf("calls %v, text %s", calls, text)
 	}
@@ -273,16 +228,16 @@ func TestPayloads(t *testing.T) {
 		},
 	} {
 		t.Run(tc.ask+" "+tc.marker, func(t *testing.T) {
-			_, text := converse(t, system, tc.ask)
+			_, text := converse(t, facts, tc.ask)
 			if got := behind(text, tc.marker); got != tc.want {
 				t.Errorf("got  %s\nwant %s\nin %s", got, tc.want, text)
 			}
-			if _, text := converse(t, "", tc.ask); strings.Contains(text, tc.marker) || !strings.Contains(text, "lets me suggest no") {
+			if _, text := converse(t, new(turn.Facts), tc.ask); strings.Contains(text, tc.marker) || !strings.Contains(text, "does not offer me") {
 				t.Errorf("the page does not allow it, and yet: %s", text)
 			}
 		})
 	}
-	_, text := converse(t, system, "Suggest streams about phage therapy")
+	_, text := converse(t, facts, "Suggest streams about phage therapy")
 	var streams struct {
 		Suggestions []struct{ Name, Purpose string }
 	}
@@ -299,7 +254,7 @@ func behind(text, marker string) string {
 }
 
 func TestDocument(t *testing.T) {
-	calls, text := converse(t, system, "Create a research report about gold, please")
+	calls, text := converse(t, facts, "Create a research report about gold, please")
 	var names []string
 	var written []map[string]any
 	for _, c := range calls {
@@ -338,7 +293,7 @@ func TestDocument(t *testing.T) {
 }
 
 func TestDocumentWithoutReports(t *testing.T) {
-	calls, _ := converse(t, system, "Create a research report about gold", "list_reports", "get_report")
+	calls, _ := converse(t, facts, "Create a research report about gold", "list_reports", "get_report")
 	for _, c := range calls {
 		if strings.Contains(c, `"type":"csv"`) && strings.Contains(c, `year,tonnes\n2023,3000\n2024,3300\n`) {
 			return
@@ -348,7 +303,7 @@ func TestDocumentWithoutReports(t *testing.T) {
 }
 
 func TestContentStandsLast(t *testing.T) {
-	calls, _ := converse(t, system, "Create a research report about gold")
+	calls, _ := converse(t, facts, "Create a research report about gold")
 	last := regexp.MustCompile(`^write_block \{"type":.*"content":"(?:[^"\\]|\\.)*"\}$`)
 	for _, c := range calls {
 		if strings.HasPrefix(c, "write_block") && !last.MatchString(c) {
@@ -358,11 +313,11 @@ func TestContentStandsLast(t *testing.T) {
 }
 
 func TestReportsAboutATopic(t *testing.T) {
-	_, text := converse(t, system, "List the reports about gold")
+	_, text := converse(t, facts, "List the reports about gold")
 	if !strings.Contains(text, "I know 1 report about **gold**") || strings.Contains(text, "| 3 | Safety |") {
 		t.Error(text)
 	}
-	if _, text = converse(t, system, "List the reports about elephants"); !strings.Contains(text, "nothing about **elephants**") {
+	if _, text = converse(t, facts, "List the reports about elephants"); !strings.Contains(text, "nothing about **elephants**") {
 		t.Error(text)
 	}
 }

@@ -1,14 +1,15 @@
 package demo
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // Limits of the commands.
@@ -46,8 +47,7 @@ func help(*scene, []string) reply {
 }
 
 func greet(*scene, []string) reply {
-	return reply{text: "Hello! Ask me about the research in the sample data, for example:\n\n- " +
-		strings.Join(starters[1:], "\n- "), chips: starters}
+	return reply{text: "Hello! I work on the sample research data of this service. Where shall we begin?", chips: starters}
 }
 
 // slow counts to N, one word at a time, slowly.
@@ -56,16 +56,9 @@ func slow(_ *scene, m []string) reply {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {
 		b.WriteString(strconv.Itoa(i))
-		b.WriteByte(" \n"[btoi(i%10 == 0)])
+		b.WriteString(map[bool]string{true: "\n", false: " "}[i%10 == 0])
 	}
 	return reply{text: strings.TrimSpace(b.String()), pace: slowPace, bare: true}
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // long writes that many tokens of varied Markdown.
@@ -121,10 +114,9 @@ func toolError(s *scene, _ []string) reply {
 		return reply{text: "No tools are offered here, so none can fail."}
 	}
 	name := s.Tools[0].Name
-	for _, preferred := range []string{"get_report", "search_articles", "get_stream"} {
+	for _, preferred := range []string{"get_stream", "search_articles", "get_report"} {
 		if s.offered(preferred) {
 			name = preferred
-			break
 		}
 	}
 	return reply{
@@ -137,7 +129,7 @@ func toolError(s *scene, _ []string) reply {
 // shows what came back.
 func callTool(s *scene, _ []string) reply {
 	name, arguments, _ := strings.Cut(s.ask[len("call "):], " ")
-	arguments = or(strings.TrimSpace(arguments), "{}")
+	arguments = cmp.Or(strings.TrimSpace(arguments), "{}")
 	switch {
 	case s.rounds > 0:
 		return reply{text: toolSaid("That is what came back:", s.results), chips: []string{"help"}}
@@ -163,16 +155,12 @@ func toolSaid(head string, results []result) string {
 // useAllIterations looks things up until it is no longer allowed to.
 func useAllIterations(s *scene, _ []string) reply {
 	topics := []string{"gold", "sickle", "semaglutide", "resistance"}
-	next := call{"search_articles", toJSON(object{"query": topics[s.rounds%len(topics)]})}
-	for _, name := range []string{"list_reports", "list_streams"} {
-		if !s.offered(next.name) {
-			next = call{name, "{}"}
+	for _, next := range []call{{"search_articles", toJSON(object{"query": topics[s.rounds%len(topics)]})}, {"list_reports", "{}"}, {"list_streams", "{}"}} {
+		if s.offered(next.name) && s.rounds < maxRounds {
+			return reply{text: fmt.Sprintf("Step %d: one more look.", s.rounds+1), calls: []call{next}}
 		}
 	}
-	if !s.offered(next.name) || s.rounds >= maxRounds {
-		return sumUp(s)
-	}
-	return reply{text: fmt.Sprintf("Step %d: one more look.", s.rounds+1), calls: []call{next}}
+	return sumUp(s)
 }
 
 // sumUp is the answer when no more tools may be called.
@@ -183,31 +171,26 @@ func sumUp(s *scene) reply {
 	var b strings.Builder
 	fmt.Fprintf(&b, "I may call no more tools. After %d steps this is what I have:\n", s.rounds)
 	for _, r := range s.results {
-		found := articles([]result{r})
-		if len(found) == 0 {
-			fmt.Fprintf(&b, "\n- **%s**: %s", r.name, quoted(firstLine(r.text)))
-			continue
+		said := quoted(firstLine(r.text))
+		if len(r.Articles) > 0 {
+			said = fmt.Sprintf("%s, the first is *%s*", count(len(r.Articles), "article"), cite(r.Articles[0]))
 		}
-		fmt.Fprintf(&b, "\n- **%s**: %s, the first is *%s*", r.name, count(len(found), "article"), found[0].cite())
+		fmt.Fprintf(&b, "\n- **%s**: %s", r.name, said)
 	}
 	return reply{text: b.String(), chips: starters}
 }
 
-var userTurn = regexp.MustCompile(`(?m)^\s*user:\n\s*(.+)$`)
-
 // condense is the answer to the service itself, when it wants older turns in
 // short: what the user asked, one line each.
 func condense(s *scene) reply {
-	var asked [][]string
-	for _, m := range s.Messages {
-		asked = append(asked, userTurn.FindAllStringSubmatch(m.Content, -1)...)
+	var asked []string
+	for _, m := range s.facts.Older {
+		if m.Role == turn.User {
+			asked = append(asked, "\n- "+firstLine(paragraph(m.Content)))
+		}
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "The user asked %s so far, the newest last:\n", count(len(asked), "question"))
-	for _, m := range asked[max(0, len(asked)-maxCondensed):] {
-		b.WriteString("\n- " + firstLine(paragraph(m[1])))
-	}
-	return reply{text: b.String(), bare: true}
+	return reply{bare: true, text: fmt.Sprintf("The user asked %s so far, the newest last:\n%s",
+		count(len(asked), "question"), strings.Join(asked[max(0, len(asked)-maxCondensed):], ""))}
 }
 
 var closeButton = schemas.SuggestedAction{Label: "Close the chat", Action: "close_chat", Handler: "client", Style: "secondary"}

@@ -64,7 +64,7 @@ func ask(text string) agents.ModelRequest {
 func TestFirstAnswerIntroducesTheModel(t *testing.T) {
 	const intro = "demo model"
 	first := listen(t.Context(), t, demo.New(0), ask("hello"))
-	if !strings.Contains(first.text, intro) || !strings.Contains(first.text, "no key") {
+	if !strings.Contains(first.text, intro) || !strings.Contains(first.text, "instead of a language model") {
 		t.Errorf("the first answer is %q", first.text)
 	}
 	later := ask("hello")
@@ -220,8 +220,10 @@ func TestCallIDsDiffer(t *testing.T) {
 }
 
 func TestCondensing(t *testing.T) {
-	req := ask("<data name=\"conversation\">\n  user:\n  List the reports\n\n  assistant:\n  I know 2 reports.\n\n  user:\n  Summarize report 1\n</data>\n")
-	req.System = "You condense the earlier part of a conversation."
+	req := ask("Older turns.")
+	req.Facts = &turn.Facts{Purpose: turn.Summarize, Older: []turn.Message{
+		{Role: turn.User, Content: "List the reports"}, {Role: turn.Assistant, Content: "I know 2 reports."}, {Role: turn.User, Content: "Summarize report 1"},
+	}}
 	h := listen(t.Context(), t, demo.New(0), req)
 	want := "The user asked 2 questions so far, the newest last:\n\n- List the reports\n- Summarize report 1"
 	if h.text != want {
@@ -232,13 +234,13 @@ func TestCondensing(t *testing.T) {
 func TestWiderSearch(t *testing.T) {
 	req := ask("Find articles about NDM-1 in unicorns")
 	req.Tools = []turn.Tool{{Name: "search_articles"}}
-	for _, answer := range []string{saidNone, saidArticles} {
+	for _, answer := range []string{foundNone, foundArticles} {
 		h := listen(t.Context(), t, demo.New(0), req)
 		if len(h.calls) != 1 {
 			t.Fatalf("calls are %v, want one", h.calls)
 		}
 		req.Messages = append(req.Messages, turn.Message{Role: turn.Assistant, Content: h.text, ToolCalls: h.calls},
-			turn.Message{Role: turn.ToolRole, ToolCallID: h.calls[0].ID, Content: answer})
+			turn.Message{Role: turn.ToolRole, ToolCallID: h.calls[0].ID, Content: "See the data.", Data: []byte(answer)})
 	}
 	h := listen(t.Context(), t, demo.New(0), req)
 	if want := "No article has all of **NDM-1 unicorns**. I found 2 articles about **NDM-1**"; !strings.Contains(h.text, want) {

@@ -1,10 +1,13 @@
 package demo
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // maxChips is how many suggested values an answer carries.
@@ -15,71 +18,78 @@ const maxChips = 4
 type script func(s *scene, m []string) reply
 
 // rule is one thing that the demo model understands: the first rule whose
-// expression matches the question in lower case, and whose condition holds, is
-// asked for every reply of the answer.
+// expression matches the question, in any case, is asked for every reply of the
+// answer. A rule with only does not exist where that tool is not offered; one
+// with needs, a tool or a payload type, says there where to try it.
 type rule struct {
-	match string
-	when  func(*scene) bool
-	say   script
+	match              string
+	only, needs, where string
+	say                script
 }
 
-// hasDocument says whether the model may write into a document.
-func hasDocument(s *scene) bool { return s.offered("write_block") }
+// Where things can be tried.
+const (
+	onReports  = "the Reports page"
+	onStreams  = "the Streams page"
+	onDocument = "the Document page"
+	onArticles = "a report's tab Articles"
+	onSemantic = "Edit stream, tab Semantic"
+	networked  = "a server that may reach PubMed"
+)
 
 var rules = compile([]rule{
 	// Commands, for tests and tours. A command is the whole message.
-	{`^(?:/?help|\?|what can you do|hilfe|aide|ayuda)\W*$`, nil, help},
-	{`^slow (\d{1,4})$`, nil, slow},
-	{`^long(?: (\d{1,6}))?$`, nil, long},
-	{`^think\b`, nil, think},
-	{`^error$`, nil, failAtOnce},
-	{`^error late$`, nil, failLate},
-	{`^max tokens$`, nil, cutShort},
-	{`^tool error$`, nil, toolError},
-	{`(?s)^call [a-z0-9_-]+(?:\s+\{.*)?$`, nil, callTool},
-	{`^max iterations$`, nil, useAllIterations},
-	{`^markdown$`, nil, page("markdown.md")},
-	{`^hostile$`, nil, page("hostile.md")},
+	{match: `^(?:/?help|\?|what can you do|hilfe|aide|ayuda)\W*$`, say: help},
+	{match: `^slow (\d{1,4})$`, say: slow},
+	{match: `^long(?: (\d{1,6}))?$`, say: long},
+	{match: `^think\b`, say: think},
+	{match: `^error$`, say: failAtOnce},
+	{match: `^error late$`, say: failLate},
+	{match: `^max tokens$`, say: cutShort},
+	{match: `^tool error$`, say: toolError},
+	{match: `(?s)^call [a-z0-9_-]+(?:\s+\{.*)?$`, say: callTool},
+	{match: `^max iterations$`, say: useAllIterations},
+	{match: `^markdown$`, say: page("markdown.md")},
+	{match: `^hostile$`, say: page("hostile.md")},
 
-	// Threads.
-	{`^research (?:on |about |into )?(.{3,})`, hasResearch, research},
+	// Research in threads, and an approval.
+	{match: `^research (?:on |about |into )?(.{3,})`, needs: "research", where: onReports + " or " + onStreams, say: research},
+	{match: `^(?:please )?order\b(?:\D*(\d{1,2}) (?:printed )?cop)?`, needs: "order_print", where: "a service that has no model but me", say: orderPrint},
 
 	// Documents.
-	{`\b(?:delete|remove|drop)\b.*\b(?:block|section|paragraph|chart|table|csv)\b`, hasDocument, deleteBlock},
-	{`\bmove\b.*\b(?:block|section|paragraph|chart|table|csv|summary|sources?)\b`, hasDocument, moveBlock},
-	{`\b(?:edit|rewrite|change|shorten|improve|rephrase)\b.*\b(?:block|section|paragraph|introduction|summary|text|title)\b`, hasDocument, editBlock},
-	{`\b(?:write|create|draft|make|prepare|plan)\b.*\b(?:report|document|paper|article|overview|page|briefing)\b`, hasDocument, writeDocument},
-	{`\b(?:read|show|what is in|what's in)\b.*\bdocument\b`, hasDocument, readDocument},
-	{`^(?:please )?(?:write|create|draft|prepare)\b.*\b(?:report|document|paper|article)\b`, nil, noDocument},
+	{match: `\b(?:delete|remove|drop)\b.*\b(?:block|section|paragraph|chart|table|csv)\b`, only: "write_block", say: deleteBlock},
+	{match: `\bmove\b.*\b(?:block|section|paragraph|chart|table|csv|summary|sources?)\b`, only: "write_block", say: moveBlock},
+	{match: `\b(?:edit|rewrite|change|shorten|improve|rephrase)\b.*\b(?:block|section|paragraph|introduction|summary|text|title)\b`, only: "write_block", say: editBlock},
+	{match: `\b(?:write|create|draft|make|prepare|plan)\b.*\b(?:report|document|paper|article|overview|page|briefing)\b`, only: "write_block", say: writeDocument},
+	{match: `\b(?:read|show|what is in|what's in)\b.*\bdocument\b`, only: "write_block", say: readDocument},
+	{match: `^(?:please )?(?:write|create|draft|prepare)\b.*\b(?:report|document|paper|article)\b`, needs: "write_block", where: onDocument, say: writeDocument},
 
 	// Payloads that the model writes.
-	{`\b(?:propose|suggest|improve|change|extend|update)\b.*\bschema\b`, nil, proposeSchema},
-	{`\bvalidate\b|\bcheck\b.*\b(?:schema|stream)\b`, nil, validate},
-	{`\b(?:suggest|propose|write|improve|build)\b.*\bquer(?:y|ies)\b`, nil, suggestQuery},
-	{`\b(?:suggest|propose|recommend)\b.*\b(?:streams?|follow)\b`, nil, suggestStreams},
-	{`\b(?:categori[sz]e|categories)\b|\bgroup (?:the |these )?articles\b`, nil, categorize},
-	{`\b(?:add|suggest|propose|make)\b.*\bcolumn\b`, nil, addColumn},
+	{match: `\b(?:propose|suggest|improve|change|extend|update)\b.*\bschema\b`, needs: "schema_proposal", where: onSemantic, say: proposeSchema},
+	{match: `\bvalidate\b|\bcheck\b.*\b(?:schema|stream)\b`, needs: "validation_results", where: onSemantic, say: validate},
+	{match: `\b(?:suggest|propose|write|improve|build)\b.*\bquer(?:y|ies)\b`, needs: "query_suggestion", where: "Edit stream, tab Retrieval", say: suggestQuery},
+	{match: `\b(?:suggest|propose|recommend)\b.*\b(?:streams?|follow)\b`, needs: "stream_suggestions", where: onStreams, say: suggestStreams},
+	{match: `\b(?:categori[sz]e|categories)\b|\bgroup (?:the |these )?articles\b`, needs: "presentation_categories", where: onArticles, say: categorize},
+	{match: `\b(?:add|suggest|propose|make)\b.*\bcolumn\b`, needs: "ai_column_suggestion", where: onArticles, say: addColumn},
 
-	// Client actions.
-	{`^(?:close(?: the)?(?: chat| tray)?|bye|goodbye|that'?s all|done)\W*$`, nil, closeChat},
-
-	// Tools of the page.
-	{`^(?:please )?open article (\d{1,9})\b`, nil, openArticle},
+	// Client actions and tools of the page.
+	{match: `^(?:close(?: the)?(?: chat| tray)?|bye|goodbye|that'?s all|done)\W*$`, say: closeChat},
+	{match: `^(?:please )?open article (\d{1,9})\b`, needs: "open_article", where: onArticles, say: relay("open_article", "article_id", "I ask the page to open it.")},
 
 	// Looking things up.
-	{`https?://\S+`, nil, fetchPage},
-	{`\bsearch (?:the )?(?:web|internet|online)\b|\bweb search\b|\bon the (?:web|internet)\b`, nil, searchWeb},
-	{`\b(?:pubmed article|pmid)\W*(\d{1,8})\b`, nil, pubmedArticle},
-	{`\bpubmed\b`, nil, searchPubmed},
-	{`\bpayload\W+([0-9a-f]{8})\b`, nil, showPayload},
-	{`\bcompare\b.*\bstreams?\W*(\d{1,9})\b.*?\b(\d{1,9})\b`, nil, compareStreams},
-	{`\bstream\W*(\d{1,9})\b|\bthis (?:research )?stream\b`, nil, showStream},
-	{`\breport\W*(\d{1,9})\b|\bthis report\b`, nil, showReport},
-	{`\b(?:list|show|which|what|all|latest|newest)\b[^.?!]*\bstreams\b`, nil, listStreams},
-	{`^(?:hi|hello|hey|good (?:morning|evening|day)|hallo|bonjour|hola|ciao|thanks?|thank you|danke|merci|gracias)\b[^?]{0,30}$`, nil, greet},
-	{`\b(?:search|find|look for|articles?)\b`, nil, searchArticles},
-	{`\b(?:list|show|which|what|all|latest|newest)\b[^.?!]*\breports\b`, nil, listReports},
-	{``, nil, searchArticles},
+	{match: `(https?://\S*[^\s.,;:!?)\]}>"'` + "`" + `])`, needs: "fetch_webpage", where: "another page", say: fetchPage},
+	{match: `\bsearch (?:the )?(?:web|internet|online)\b|\bweb search\b|\bon the (?:web|internet)\b`, needs: "web_search", where: "a server with a search engine (setting `searxng_url`)", say: searchWeb},
+	{match: `\b(?:pubmed article|pmid)\W*(\d{1,8})\b`, needs: "get_pubmed_article", where: networked, say: relay("get_pubmed_article", "pmid", "I get the article from PubMed.")},
+	{match: `\bpubmed\b`, needs: "search_pubmed", where: networked, say: searchPubmed},
+	{match: `\bpayload\W+([0-9a-f]{8})\b`, needs: "get_payload", where: "another page", say: relay("get_payload", "payload_id", "I get it.")},
+	{match: `\bcompare\b.*\bstreams?\W*(\d{1,9})\b.*?\b(\d{1,9})\b`, needs: "get_stream", where: onStreams, say: compareStreams},
+	{match: `\bstream\W*(\d{1,9})\b|\bthis (?:research )?stream\b`, needs: "get_stream", where: onStreams, say: showStream},
+	{match: `\breport\W*(\d{1,9})\b|\bthis report\b`, needs: "get_report", where: onReports, say: showReport},
+	{match: `\b(?:list|show|which|what|all|latest|newest)\b[^.?!]*\bstreams\b`, needs: "list_streams", where: onStreams, say: listStreams},
+	{match: `^(?:hi|hello|hey|good (?:morning|evening|day)|hallo|bonjour|hola|ciao|thanks?|thank you|danke|merci|gracias)\b[^?]{0,30}$`, say: greet},
+	{match: `\b(?:search|find|look for|articles?)\b`, needs: "search_articles", where: onReports, say: searchArticles},
+	{match: `\b(?:list|show|which|what|all|latest|newest)\b[^.?!]*\breports\b`, needs: "list_reports", where: onReports, say: listReports},
+	{match: ``, needs: "search_articles", where: onReports, say: searchArticles},
 })
 
 // compiled is a rule with its expression ready.
@@ -91,14 +101,19 @@ type compiled struct {
 func compile(rules []rule) []compiled {
 	out := make([]compiled, len(rules))
 	for i, r := range rules {
-		out[i] = compiled{r, regexp.MustCompile(r.match)}
+		out[i] = compiled{r, regexp.MustCompile("(?i)" + r.match)}
 	}
 	return out
 }
 
 // intro opens the first answer of a chat.
-const intro = "I am the **demo model**: a table of rules that runs with no key and no network, over bundled sample data. " +
-	"Set a model's key to talk to a real one; write `help` to see what I can do.\n\n"
+const intro = "I am the built-in **demo model**: rules instead of a language model, but real tools, documents and approvals. Try `help`.\n\n"
+
+// starters are chips for somebody who does not know where to begin.
+var starters = []string{
+	"Create a research report about gold", "Research base editing and gold", "Order 2 printed copies of report 1",
+	"Summarize report 1", "List the research streams", "Find articles about BCL11A", "Compare stream 1 and stream 2",
+}
 
 // answer is the next reply.
 func (s *scene) answer() reply {
@@ -109,70 +124,54 @@ func (s *scene) answer() reply {
 	if s.first && s.rounds == 0 && r.fail == nil && !r.bare {
 		r.text = intro + r.text
 	}
-	if len(r.calls) == 0 && r.fail == nil && r.stop == "" {
+	if len(r.calls) == 0 && r.fail == nil && r.stop == "" && s.Facts != nil {
 		r.text += s.suggestions(r)
 	}
 	return r
 }
 
 func (s *scene) reply() reply {
-	if strings.HasPrefix(s.System, "You condense") && len(s.Tools) == 0 {
+	switch s.facts.Purpose {
+	case turn.Summarize:
 		return condense(s)
-	}
-	if strings.HasPrefix(s.System, planBegins) {
-		return planResearch(s)
-	}
-	if strings.HasPrefix(s.System, mergeBegins) {
-		return mergeResearch(s)
+	case turn.PlanParts:
+		return planParts(s)
+	case turn.MergeParts:
+		return mergeParts(s)
+	case turn.AnswerPart:
 	}
 	if s.ask == "" {
 		return reply{text: "I did not get a question. Write `help` to see what I can do."}
 	}
 	for _, r := range rules {
-		if m := r.expr.FindStringSubmatch(s.asked); m != nil && (r.when == nil || r.when(s)) {
+		m := r.expr.FindStringSubmatch(s.ask)
+		switch {
+		case m == nil || r.only != "" && !s.offered(r.only):
+		case r.needs != "" && !s.offered(r.needs) && s.marker(r.needs) == "":
+			return reply{text: fmt.Sprintf("This page does not offer me `%s`, which I need for that. Try it on %s.", r.needs, r.where), chips: starters, refused: true}
+		default:
 			return r.say(s, m)
 		}
 	}
 	return reply{} // the last rule matches everything
 }
 
-// suggestions writes chips and buttons, as far as the system prompt knows them.
+// suggestions writes chips and buttons, as far as the page has what they need.
 func (s *scene) suggestions(r reply) string {
-	var b strings.Builder
-	if strings.Contains(s.System, "SUGGESTED_VALUES:") {
-		var values []schemas.SuggestedValue
-		for _, c := range unique(r.chips) {
-			if len(values) < maxChips && c != s.ask && s.works(c) {
-				values = append(values, schemas.SuggestedValue{Label: c, Value: c})
-			}
-		}
-		if len(values) > 0 {
-			b.WriteString("\n\nSUGGESTED_VALUES: " + toJSON(values))
+	var values []schemas.SuggestedValue
+	for _, c := range unique(r.chips) {
+		next := &scene{ModelRequest: s.ModelRequest, facts: s.facts, ask: c, asked: strings.ToLower(c)}
+		if len(values) < maxChips && c != s.ask && !next.reply().refused {
+			values = append(values, schemas.SuggestedValue{Label: c, Value: c})
 		}
 	}
-	var buttons []schemas.SuggestedAction
-	for _, a := range r.buttons {
-		if s.maySuggest(a.Action) {
-			buttons = append(buttons, a)
-		}
+	buttons := slices.DeleteFunc(slices.Clone(r.buttons), func(a schemas.SuggestedAction) bool { return !s.maySuggest(a.Action) })
+	text := ""
+	if len(values) > 0 && s.facts.Purpose == "" {
+		text = "\n\nSUGGESTED_VALUES: " + toJSON(values)
 	}
 	if len(buttons) > 0 {
-		b.WriteString("\n\nSUGGESTED_ACTIONS: " + toJSON(buttons))
+		text += "\n\nSUGGESTED_ACTIONS: " + toJSON(buttons)
 	}
-	return b.String()
-}
-
-// works says whether this page has what the answer to question needs.
-func (s *scene) works(question string) bool {
-	next := &scene{ModelRequest: s.ModelRequest, ask: question, asked: strings.ToLower(question)}
-	return !next.reply().refused
-}
-
-// starters are chips for somebody who does not know where to begin.
-var starters = []string{
-	"Create a research report about gold",
-	"List the research streams",
-	"Find articles about BCL11A",
-	"Summarize report 1",
-	"Compare stream 1 and stream 2",
+	return text
 }

@@ -1,13 +1,16 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -21,6 +24,7 @@ const (
 // scene is a request as the rules see it.
 type scene struct {
 	agents.ModelRequest
+	facts turn.Facts
 	// ask is the first paragraph of the question that is being answered, asked
 	// is the same in lower case.
 	ask, asked string
@@ -32,33 +36,52 @@ type scene struct {
 	rounds int
 }
 
-// result is a finished tool call.
+// result is a finished tool call: its text, and its data as far as they are of a
+// shape that the rules know.
 type result struct {
-	name      string
-	arguments string
-	text      string
+	name, text string
+	Articles   []schemas.Article `json:"articles"`
+	Report     schemas.Report    `json:"report"`
+	Reports    []schemas.Report  `json:"reports"`
+	Stream     schemas.Stream    `json:"stream"`
+	Streams    []schemas.Stream  `json:"streams"`
+	Blocks     []block           `json:"blocks"`
+}
+
+// block is a block of the document.
+type block struct {
+	ID      string `json:"block_id"`
+	Type    string `json:"type"`
+	Content string `json:"content"`
 }
 
 func newScene(req agents.ModelRequest) *scene {
 	s := &scene{ModelRequest: req, first: true}
+	if req.Facts != nil {
+		s.facts = *req.Facts
+	}
 	asked := s.question()
 	if asked < 0 {
 		return s
 	}
-	s.first = asked == 0 && !strings.HasPrefix(req.System, partBegins)
+	s.first = asked == 0 && s.facts.Purpose == ""
 	s.ask = paragraph(req.Messages[asked].Content)
 	s.asked = strings.ToLower(s.ask)
-	calls := map[string]turn.ToolCall{}
+	names := map[string]string{}
 	for _, m := range req.Messages[asked+1:] {
 		switch m.Role {
 		case turn.Assistant:
 			s.rounds++
 			for _, c := range m.ToolCalls {
-				calls[c.ID] = c
+				names[c.ID] = c.Name
 			}
 		case turn.ToolRole:
-			c := calls[m.ToolCallID]
-			s.results = append(s.results, result{c.Name, c.Arguments, m.Content})
+			r := result{}
+			if json.Unmarshal(m.Data, &r) != nil {
+				r = result{} // of another shape: its text is quoted
+			}
+			r.name, r.text = names[m.ToolCallID], m.Content
+			s.results = append(s.results, r)
 		case turn.User:
 		}
 	}
@@ -79,44 +102,34 @@ func (s *scene) question() int {
 
 // paragraph returns the first paragraph of text, bounded.
 func paragraph(text string) string {
-	text = strings.TrimSpace(text)
-	if i := strings.Index(strings.ReplaceAll(text, "\r", ""), "\n\n"); i >= 0 {
-		text = strings.TrimSpace(text[:i])
-	}
+	text, _, _ = strings.Cut(strings.TrimSpace(strings.ReplaceAll(text, "\r", "")), "\n\n")
 	if r := []rune(text); len(r) > maxAsk {
 		text = string(r[:maxAsk])
 	}
-	return text
+	return strings.TrimSpace(text)
 }
 
-// offered says whether the page has all these tools. Whether they may still be
-// called is looked at in one place, answer.
-func (s *scene) offered(names ...string) bool {
-	for _, name := range names {
-		if !slices.ContainsFunc(s.Tools, func(t turn.Tool) bool { return t.Name == name }) {
-			return false
+// offered says whether the page has the tool. Whether it may still be called is
+// looked at in one place, answer.
+func (s *scene) offered(name string) bool {
+	return slices.ContainsFunc(s.Tools, func(t turn.Tool) bool { return t.Name == name })
+}
+
+// marker stands before a payload of the type; "" where the page does not allow it.
+func (s *scene) marker(name string) string {
+	for _, p := range s.facts.Payloads {
+		if p.Name == name {
+			return p.Marker
 		}
 	}
-	return true
+	return ""
 }
 
-// spec returns the tool of that name.
-func (s *scene) spec(name string) turn.Tool {
-	for _, t := range s.Tools {
-		if t.Name == name {
-			return t
-		}
-	}
-	return turn.Tool{}
+func (s *scene) maySuggest(action string) bool {
+	return slices.ContainsFunc(s.facts.Actions, func(a schemas.Action) bool { return a.Action == action })
 }
 
-// mayWrite says whether the page allows the payload behind marker, maySuggest
-// whether it has the action.
-func (s *scene) mayWrite(marker string) bool { return strings.Contains(s.System, "write "+marker) }
-
-func (s *scene) maySuggest(action string) bool { return strings.Contains(s.System, "\n- "+action+" (") }
-
-// of returns the texts that a tool gave since the question.
+// of returns what a tool gave since the question.
 func (s *scene) of(names ...string) []result {
 	var found []result
 	for _, r := range s.results {
@@ -127,15 +140,24 @@ func (s *scene) of(names ...string) []result {
 	return found
 }
 
-// called says whether one of the tools was called since the question.
-func (s *scene) called(names ...string) bool { return len(s.of(names...)) > 0 }
+// got is the last of these results, zero for none.
+func (s *scene) got(name string) result {
+	if all := s.of(name); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return result{}
+}
 
-// context is the part of the system prompt that says where the user is and what
-// the page shows.
-func (s *scene) context() string {
-	_, rest, _ := strings.Cut("\n"+s.System, "\n## CONTEXT\n")
-	text, _, _ := strings.Cut(rest, "\n## ")
-	return text
+// look asks for tools that were not called yet: ok is false while the answer has
+// to wait for them. One that is not offered is gone without.
+func (s *scene) look(text string, calls ...call) (r reply, ok bool) {
+	for _, c := range calls {
+		if s.offered(c.name) && len(s.of(c.name)) == 0 {
+			r.calls = append(r.calls, c)
+		}
+	}
+	r.text = text
+	return r, len(r.calls) == 0
 }
 
 // id returns the number that the question gives a thing ("report 3"), else that
@@ -144,12 +166,15 @@ func (s *scene) id(thing string) int64 {
 	if m := regexp.MustCompile(`\b` + thing + `\W{1,3}(\d{1,9})\b`).FindStringSubmatch(s.asked); m != nil {
 		return number(m[1])
 	}
-	for _, m := range contextHead.FindAllStringSubmatch(s.context(), -1) {
-		if m[1] == thing {
-			return number(m[2])
-		}
+	return s.facts.Context.Int(thing + "_id")
+}
+
+// args are those of a tool that reads one thing.
+func (s *scene) args(thing string) string {
+	if id := s.id(thing); id > 0 {
+		return toJSON(object{thing + "_id": id})
 	}
-	return 0
+	return "{}"
 }
 
 // stopWords say what to do, not what about; in a few languages.
@@ -175,15 +200,15 @@ func set(text string) map[string]bool {
 
 // topic returns what the question is about: its words without those that say
 // what to do. They are letters, digits and hyphens, so quoting them is safe.
-func (s *scene) topic() string { return topicOf(s.ask) }
-
-func topicOf(text string) string {
+func (s *scene) topic(without ...string) string {
 	var kept []string
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool {
+	for _, w := range strings.FieldsFunc(s.ask, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && r != '-'
 	}) {
 		w = strings.Trim(w, "-")
-		if w == "" || stopWords[strings.ToLower(w)] || len(w) > maxTopicWord || isNumber(w) {
+		lower := strings.ToLower(w)
+		isNumber := strings.Trim(w, "0123456789") == ""
+		if stopWords[lower] || slices.Contains(without, lower) || len(w) > maxTopicWord || isNumber {
 			continue
 		}
 		if kept = append(kept, w); len(kept) == maxTopicWords {
@@ -193,9 +218,14 @@ func topicOf(text string) string {
 	return strings.Join(kept, " ")
 }
 
-func isNumber(w string) bool {
-	return strings.IndexFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
+// mentions says whether text has one of the topic's words.
+func mentions(text, topic string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(topic)), func(w string) bool { return strings.Contains(text, w) })
 }
+
+// object is JSON in the making; its keys are written in order.
+type object = map[string]any
 
 // toJSON is for values made here, which always marshal.
 func toJSON(v any) string {
@@ -204,4 +234,51 @@ func toJSON(v any) string {
 		return "{}"
 	}
 	return string(b)
+}
+
+func number(digits string) int64 {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line)
+}
+
+// quoted is the beginning of a tool's text, for a quotation of several lines.
+func quoted(text string) string {
+	text = strings.TrimSpace(text)
+	if r := []rune(text); len(r) > maxQuoted {
+		text = strings.TrimSpace(string(r[:maxQuoted])) + "…"
+	}
+	return strings.ReplaceAll(text, "\n", "\n> ")
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// capital is text with a capital letter in front.
+func capital(text string) string {
+	for i, r := range text {
+		return strings.ToUpper(string(r)) + text[i+len(string(r)):]
+	}
+	return text
+}
+
+func unique[T cmp.Ordered](items []T) []T {
+	var out []T
+	for _, i := range items {
+		if !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	return out
 }

@@ -1,0 +1,34 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// maxCopies is the most that one order_print asks for.
+const maxCopies = 20
+
+// Sample returns order_print, which needs the user's approval and sends nothing:
+// with it approvals can be tried where nothing is configured. It is offered on
+// every page.
+func Sample() []turn.Tool {
+	return []turn.Tool{NewText("order_print", "Order printed copies of a research report. The user has to approve each order. It is a sample: nothing is printed or sent.",
+		orderPrint, Words("Order printed copies", "Ordered printed copies|Ordered printed copies {n} times"), Global(), InChat(), Confirm(), Refine(func(s *jsonschema.Schema) {
+			atLeast(s, 1, "report_id")
+			between(s, "copies", 1, maxCopies)
+		}))}
+}
+
+type printOrder struct {
+	ReportID int64 `json:"report_id" jsonschema:"id of the report"`
+	Copies   int   `json:"copies" jsonschema:"how many copies"`
+}
+
+func orderPrint(_ context.Context, call *Call, in printOrder) (string, error) {
+	return fmt.Sprintf("Order %s is placed: %s of report %d. It is a sample order; nothing is printed or sent.",
+		turn.BlockID(call.RunID, call.Index, call.Name, 0)[:8], counted(in.Copies, "printed copy", "printed copies"), in.ReportID), nil
+}
