@@ -2,21 +2,40 @@ package api
 
 import (
 	"container/list"
+	"context"
 	"net"
 	"net/http"
 	"sync"
 )
 
 // LimitConnections returns a listener for the server that lets at most limit
-// connections be open; the server must have no ConnState of its own. While all
-// are taken, the next one waits, and the one that has been idle for longest
-// between two requests is closed for it; those after it wait in the kernel.
+// connections be open; the server must have its handler, and no ConnState of its
+// own. While all are taken, the next one waits, and one that has no request in the
+// handler is closed for it: the one without a request for longest, whether it has
+// sent nothing, the beginning of a header, or is between two requests. Those after
+// it wait in the kernel.
 func LimitConnections(server *http.Server, l net.Listener, limit int) net.Listener {
 	c := &connections{Listener: l, limit: limit, idle: list.New(), places: map[net.Conn]*list.Element{}}
 	c.room.L = &c.mu
 	server.ConnState = c.changed
+	inner, handler := server.ConnContext, server.Handler
+	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		if inner != nil {
+			ctx = inner(ctx, conn)
+		}
+		return context.WithValue(ctx, connKey{}, conn)
+	}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+			c.busy(conn)
+		}
+		handler.ServeHTTP(w, r)
+	})
 	return c
 }
+
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
 
 type connections struct {
 	net.Listener
@@ -27,7 +46,7 @@ type connections struct {
 	open    int
 	closed  bool
 	waiting bool                       // a connection for which there is no room
-	idle    *list.List                 // of net.Conn, the longest idle first
+	idle    *list.List                 // of net.Conn without a request in the handler, the longest idle first
 	places  map[net.Conn]*list.Element // in idle
 }
 
@@ -85,19 +104,30 @@ func (c *connections) shed() bool {
 	return true
 }
 
-// changed keeps the list of idle connections.
+// changed keeps the list of idle connections. A connection that is reading a
+// request stays in it until the request is in the handler.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew, http.StateIdle:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.places[conn] = c.idle.PushBack(conn)
+		if c.waiting {
+			c.room.Broadcast()
+		}
+	case http.StateHijacked, http.StateClosed:
+		c.busy(conn)
+	case http.StateActive:
+	}
+}
+
+// busy takes a connection out of the list of idle ones.
+func (c *connections) busy(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if place := c.places[conn]; place != nil {
 		c.idle.Remove(place)
 		delete(c.places, conn)
-	}
-	if state == http.StateIdle {
-		c.places[conn] = c.idle.PushBack(conn)
-		if c.waiting {
-			c.room.Broadcast()
-		}
 	}
 }
 

@@ -92,6 +92,27 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	}
 }
 
+// TestSilentConnectionsMakeRoom shows that connections which send nothing, or only
+// the beginning of a header, keep nobody out.
+func TestSilentConnectionsMakeRoom(t *testing.T) {
+	for name, sent := range map[string]string{"nothing": "", "half a header": "GET / HTTP/1.1\r\nHost: loc"} {
+		t.Run(name, func(t *testing.T) {
+			addr, _, _, _ := limitedServer(t, 2)
+			for range 20 {
+				conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", addr)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = conn.Close() })
+				if _, err := io.WriteString(conn, sent); err != nil {
+					t.Fatal(err)
+				}
+			}
+			answered(t, request(t, addr, "/"))
+		})
+	}
+}
+
 // TestWaitingConnectionsEndWithTheListener shows that Accept returns although
 // there is no room.
 func TestWaitingConnectionsEndWithTheListener(t *testing.T) {

@@ -91,7 +91,7 @@ func TestStreamsOfAUser(t *testing.T) {
 
 func TestServerLimits(t *testing.T) {
 	s := api.NewServer("127.0.0.1:0", http.NotFoundHandler())
-	if s.ReadHeaderTimeout != 10*time.Second || s.IdleTimeout != 2*time.Minute || s.MaxHeaderBytes != 32<<10 || s.WriteTimeout != 0 {
+	if s.ReadHeaderTimeout != 10*time.Second || s.IdleTimeout != 2*time.Minute || s.MaxHeaderBytes != 32<<10 || s.WriteTimeout != 0 || !s.DisableGeneralOptionsHandler {
 		t.Errorf("got %v %v %v %v", s.ReadHeaderTimeout, s.IdleTimeout, s.MaxHeaderBytes, s.WriteTimeout)
 	}
 	socket := &bufferedConn{}

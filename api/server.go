@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The limits of the HTTP server (6-operations, "HTTP server"). There is no
+// The limits of the HTTP server. There is no
 // write timeout: streams set a deadline for each event.
 const (
 	headerWait = 10 * time.Second
@@ -25,6 +25,8 @@ func NewServer(addr string, handler http.Handler) *http.Server {
 		ReadHeaderTimeout: headerWait,
 		IdleTimeout:       idleWait,
 		MaxHeaderBytes:    maxHeader,
+		// net/http would answer "OPTIONS *" by itself, whatever the Host.
+		DisableGeneralOptionsHandler: true,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			if outer, ok := conn.(interface{ NetConn() net.Conn }); ok {
 				conn = outer.NetConn() // below TLS
