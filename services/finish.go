@@ -12,7 +12,9 @@ import (
 // finish commits the answer, the trace and the whole log with its terminal
 // event, and only then shows that event.
 func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
-	defer one.text.alone()()
+	if end.state != schemas.RunCancelled { // a cancel is not kept waiting
+		defer one.text.alone()()
+	}
 	if end.state != schemas.RunCompleted {
 		rec.breakOff()
 	}

@@ -148,6 +148,9 @@ func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) err
 		}
 		d.turn <- struct{}{}
 	}()
+	if err := d.inPlace(); err != nil {
+		return err
+	}
 	if err := d.begin(ctx); err != nil {
 		d.giveUp(err)
 		return err

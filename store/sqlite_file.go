@@ -32,15 +32,7 @@ func (f *sqliteFile) forgetLog() {
 // check says what has become of the files under the paths where they were
 // opened: what is written to a deleted file is lost.
 func (d *sqliteDB) check() error {
-	if err := same(d.path, d.file.opened, "the database file"); err != nil {
-		return err
-	}
-	f := &d.file
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.log == nil {
-		f.log, _ = os.Stat(d.path + "-wal") // there is one from the first write on
-	} else if err := same(d.path+"-wal", f.log, "the write-ahead log of the database"); err != nil {
+	if err := d.inPlace(); err != nil {
 		return err
 	}
 	if err := mayWrite(d.path); err != nil {
@@ -50,6 +42,22 @@ func (d *sqliteDB) check() error {
 		return unwell("the disk of the database is full", errors.New("there is no room"))
 	}
 	return nil
+}
+
+// inPlace says whether the files under the paths are those that are open. Each
+// transaction asks: what is committed to a deleted file ends with the process.
+func (d *sqliteDB) inPlace() error {
+	if err := same(d.path, d.file.opened, "the database file"); err != nil {
+		return err
+	}
+	f := &d.file
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.log == nil {
+		f.log, _ = os.Stat(d.path + "-wal") // there is one from the first write on
+		return nil
+	}
+	return same(d.path+"-wal", f.log, "the write-ahead log of the database")
 }
 
 // same says what has become of a file that was opened.

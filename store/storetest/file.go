@@ -33,7 +33,7 @@ func RunFile(t *testing.T, fresh func(t testing.TB) string, lock func(t *testing
 func pathOf(url string) string { return strings.TrimPrefix(url, "sqlite:") }
 
 // testFiles deletes, replaces and protects the files of a database in use; each
-// time readiness was asked for before, and says which it is.
+// time readiness was asked for before, and says which it is; nothing is accepted.
 func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 	replace := func(path string) error {
 		content, err := os.ReadFile(path)
@@ -62,13 +62,16 @@ func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 			synctest.Test(t, func(t *testing.T) {
 				url := fresh(t)
 				s := open(t, url)
-				newFixture(t, s).turn("q", "a")
+				f := newFixture(t, s)
+				g := f.turn("q", "a")
 				must(t, s.Ping(t.Context()))
 				<-time.After(time.Minute)
 				must(t, s.Ping(t.Context()))
 				must(t, tt.do(pathOf(url)))
 				<-time.After(time.Minute)
 				unready(t, s, tt.message)
+				_, err := s.RenameChat(t.Context(), f.owner, g.Run.ConversationID, "t")
+				fails(t, "a change", err, record.ErrUnavailable)
 			})
 		})
 	}
