@@ -82,7 +82,11 @@ type memoryBench struct {
 func newMemoryBench(b *testing.B, size int) *memoryBench {
 	up := upstream.NewMemory()
 	b.Cleanup(up.Close)
-	m := &memoryBench{B: b, user: schemas.User{ID: "local|dev"}, s: serviceOver(b, up, strings.Repeat("0123456789", pieceOf1K/10), size/pieceOf1K, settings.Limits{ReplyText: 64 << 20, RunText: 64 << 20})}
+	return memoryBenchOver(b, serviceOver(b, up, strings.Repeat("0123456789", pieceOf1K/10), size/pieceOf1K, settings.Limits{ReplyText: 64 << 20, RunText: 64 << 20}))
+}
+
+func memoryBenchOver(b *testing.B, s *Service) *memoryBench {
+	m := &memoryBench{B: b, user: schemas.User{ID: "local|dev"}, s: s}
 	server := api.NewServer("", m.s.handler)
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		if state == http.StateActive {
@@ -242,7 +246,24 @@ func BenchmarkMemoryManyReaders(b *testing.B) {
 
 // Four runs at once whose model says 40 MB in one reply.
 func BenchmarkMemoryModelText(b *testing.B) {
-	m := newMemoryBench(b, 40_000_000)
+	newMemoryBench(b, 40_000_000).fourRuns()
+}
+
+// BenchmarkMemoryHostileModel has a model that answers each of up to six calls in
+// four runs with 6.7 MB and a call of a tool, under the limits as they are by
+// default.
+func BenchmarkMemoryHostileModel(b *testing.B) {
+	up := upstream.NewMemory()
+	b.Cleanup(up.Close)
+	text := "data: " + upstream.Chunk(`{"content":"`+strings.Repeat("0123456789", pieceOf1K/10)+`"}`, "null") + "\n\n"
+	call := "data: " + upstream.Chunk(`{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"list_streams","arguments":"{}"}}]}`, "null") + "\n\n"
+	up.On(upstream.Any, upstream.Open(upstream.Split(strings.Repeat(text, 6_700_000/pieceOf1K)+call, 4096), upstream.Finish("tool_calls"), upstream.Done()))
+	memoryBenchOver(b, serviceWith(b, up, settings.Limits{})).fourRuns()
+}
+
+// fourRuns measures four runs at once.
+func (m *memoryBench) fourRuns() {
+	b := m.B
 	most, left := grows(b, func() {
 		var group sync.WaitGroup
 		for i := range 4 {

@@ -32,6 +32,12 @@ func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits 
 	// As many chunks as fit into one write of a server that does not wait.
 	body := strings.Repeat(chunk, n)
 	up.On(upstream.Any, upstream.Open(upstream.Split(body, 4096), upstream.Finish("stop"), upstream.Done()))
+	return serviceWith(b, up, limits)
+}
+
+// serviceWith returns the service over a model server and a database of its own.
+func serviceWith(b testing.TB, up *upstream.Server, limits settings.Limits) *Service {
+	b.Helper()
 	watch, err := telemetry.New(b.Context(), telemetry.Options{})
 	if err != nil {
 		b.Fatal(err)

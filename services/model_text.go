@@ -10,7 +10,7 @@ import (
 // Least limits of what models write, in bytes.
 const (
 	leastReplyText = 8 << 20
-	leastRunText   = 32 << 20
+	leastRunText   = 16 << 20
 	leastAllText   = 256 << 20
 	// bytesPerToken is more than a token has: four or so, of white space many.
 	bytesPerToken = 64
