@@ -76,8 +76,18 @@ export function SourcesProvider({ outputs, text, children }: { outputs: readonly
   const cited = /\[\d{1,3}(?:[\],]|\s*[–-])/.test(text)
   const key = cited ? outputs.map((o) => o.length).join() : ''
   const lines = cited && /^[ \t]*(?:[-*+][ \t]+)?\[\d/m.test(text) ? text : ''
-  const sources = useMemo(() => (cited ? sourcesOf(outputs, lines) : none), [cited, key, lines])
-  return <Context.Provider value={sources}>{children}</Context.Provider>
+  const found = useMemo(() => (cited ? sourcesOf(outputs, lines) : none), [cited, key, lines])
+  // The same sources are the same value, so that text that is whole is not drawn again while more comes.
+  const sources = useRef(found)
+  if (!sameSources(sources.current, found)) sources.current = found
+  return <Context.Provider value={sources.current}>{children}</Context.Provider>
+}
+
+function sameSources(a: ReadonlyMap<number, Source>, b: ReadonlyMap<number, Source>): boolean {
+  return a === b || (a.size === b.size && [...a].every(([number, one]) => {
+    const other = b.get(number)
+    return other !== undefined && one.title === other.title && one.detail === other.detail && one.url === other.url
+  }))
 }
 
 export function useSources(): ReadonlyMap<number, Source> {
