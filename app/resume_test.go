@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/apptest"
@@ -220,6 +221,9 @@ func TestResumePastTheLog(t *testing.T) {
 	}
 }
 
+// stalledIsBorne is less than the deadline of a write to a reader.
+const stalledIsBorne = 5 * time.Second
+
 // Two hundred readers of one run, half of which never read: the others get
 // everything, and soon after the end nobody is left.
 func TestReadersOfOneRun(t *testing.T) {
@@ -265,12 +269,14 @@ func TestReadersOfOneRun(t *testing.T) {
 	}
 	eventually(t, "all are there", func() bool { return w.resources(t).streams >= readersOfOne })
 	close(gate)
+	began := time.Now()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 	readers.Wait()
 	w.client.CloseIdleConnections()
-	if n := w.resources(t).streams; n < readersOfOne/2 {
+	// On a busy machine the others may need longer than a stalled reader is borne.
+	if n := w.resources(t).streams; n < readersOfOne/2 && time.Since(began) < stalledIsBorne {
 		t.Errorf("%d streams are open while %d clients stall; the test does not stall them", n, len(stalled))
 	}
 	eventually(t, "nobody is left", func() bool {

@@ -11,42 +11,45 @@ import (
 // loses its connection and not its user. It is safe for concurrent use.
 type absences struct {
 	mu     sync.Mutex
-	timers map[*run]*time.Timer
+	graces map[*run]*grace
 	closed bool
 	work   sync.WaitGroup // calls of gone
 }
 
+// grace is the time in which a reader may come back.
+type grace struct{ timer *time.Timer }
+
 // begin calls gone after the grace, unless end or close comes before.
-func (a *absences) begin(one *run, grace time.Duration, gone func()) {
+func (a *absences) begin(one *run, wait time.Duration, gone func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return
 	}
-	if before := a.timers[one]; before != nil {
-		before.Stop()
+	if before := a.graces[one]; before != nil {
+		before.timer.Stop()
 	}
-	if a.timers == nil {
-		a.timers = make(map[*run]*time.Timer)
+	if a.graces == nil {
+		a.graces = make(map[*run]*grace)
 	}
-	var timer *time.Timer
-	timer = time.AfterFunc(grace, func() {
-		if a.due(one, timer) {
+	g := new(grace)
+	a.graces[one] = g
+	g.timer = time.AfterFunc(wait, func() {
+		if a.due(one, g) {
 			defer a.work.Done()
 			gone()
 		}
 	})
-	a.timers[one] = timer
 }
 
-// due says whether a timer that has fired still counts; if so it is work.
-func (a *absences) due(one *run, timer *time.Timer) bool {
+// due says whether a grace that is over still counts; if so it is work.
+func (a *absences) due(one *run, g *grace) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.timers[one] != timer {
+	if a.graces[one] != g {
 		return false
 	}
-	delete(a.timers, one)
+	delete(a.graces, one)
 	a.work.Add(1)
 	return true
 }
@@ -55,9 +58,9 @@ func (a *absences) due(one *run, timer *time.Timer) bool {
 func (a *absences) end(one *run) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if timer := a.timers[one]; timer != nil {
-		timer.Stop()
-		delete(a.timers, one)
+	if g := a.graces[one]; g != nil {
+		g.timer.Stop()
+		delete(a.graces, one)
 	}
 }
 
@@ -66,9 +69,9 @@ func (a *absences) end(one *run) {
 func (a *absences) close() {
 	a.mu.Lock()
 	a.closed = true
-	for one, timer := range a.timers {
-		timer.Stop()
-		delete(a.timers, one)
+	for one, g := range a.graces {
+		g.timer.Stop()
+		delete(a.graces, one)
 	}
 	a.mu.Unlock()
 	a.work.Wait()
