@@ -57,14 +57,14 @@ func everythingRemote(t *testing.T) mcp.Server {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	return mcp.Server{Name: "everything", URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", port)}
+	return mcp.Server{Name: "everything", URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", port), TrustHints: true}
 }
 
 func TestEverything(t *testing.T) {
 	for name, server := range map[string]func(*testing.T) mcp.Server{
 		"stdio": func(t *testing.T) mcp.Server {
 			node, program := everything(t)
-			return mcp.Server{Name: "everything", Command: node, Args: []string{program, "stdio"}, Env: []string{"ONLY=this"}}
+			return mcp.Server{Name: "everything", Command: node, Args: []string{program, "stdio"}, Env: []string{"ONLY=this"}, TrustHints: true}
 		},
 		"HTTP": everythingRemote,
 	} {
@@ -102,8 +102,9 @@ func testEverythingCalls(t *testing.T, w *world) {
 			t.Errorf("%s: got %+v, payload %.300s, %v", tt.tool, got, payload, err)
 		}
 	}
-	if err := w.tool("everything__get-sum").Check(json.RawMessage(`{"a":"two"}`)); err == nil {
-		t.Error("wrong arguments were let through")
+	// Arguments are the server's to check; what it says of them is for the model.
+	if got, err := w.call("everything__get-sum", `{"a":"two"}`); err != nil || !got.IsError || got.Text == "" {
+		t.Errorf("wrong arguments: got %+v, %v", got, err)
 	}
 	if got := w.tool("everything__echo"); !got.Idempotent {
 		t.Error("echo is not idempotent")
