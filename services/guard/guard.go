@@ -36,8 +36,13 @@ var seed = maphash.MakeSeed()
 type Guard struct {
 	base *Guard // what was said before; nil for none
 
+	settling sync.Mutex // held while what is pending is read
+
 	mu      sync.Mutex
 	outside bool
+	// pending reads the URLs of what was told, in order. Most conversations never
+	// ask for them.
+	pending []func()
 	// given are URLs that users and others gave, made those that the model wrote
 	// before anybody had given them, sent those that calls have sent already, with
 	// the tool's name. All are hashes.
@@ -57,15 +62,44 @@ func (g *Guard) Outside() {
 	g.outside = true
 }
 
+// later reads URLs when somebody asks for them.
+func (g *Guard) later(read func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pending = append(g.pending, read)
+}
+
+// settle reads what is pending.
+func (g *Guard) settle() {
+	if g.base != nil {
+		g.base.settle()
+	}
+	g.settling.Lock()
+	defer g.settling.Unlock()
+	g.mu.Lock()
+	pending := g.pending
+	g.pending = nil
+	g.mu.Unlock()
+	for _, read := range pending {
+		read()
+	}
+}
+
 // Gave takes a text of the user's.
 func (g *Guard) Gave(text string) {
-	for key := range weburl.Given(text) {
-		g.add(g.given, hash(key))
-	}
+	g.later(func() {
+		for key := range weburl.Given(text) {
+			g.add(g.given, hash(key))
+		}
+	})
 }
 
 // Called takes the input of a call, as the model wrote it.
 func (g *Guard) Called(input string) {
+	g.later(func() { g.called(input) })
+}
+
+func (g *Guard) called(input string) {
 	made := func(key string) {
 		if h := hash(key); !g.has(h, gaveIt) {
 			g.add(g.made, h)
@@ -86,6 +120,10 @@ func (g *Guard) Answered(t turn.Tool, known bool, input, text string, isError bo
 	if t.Untrusted || !known {
 		g.Outside()
 	}
+	g.later(func() { g.answered(t, known, input, text, isError) })
+}
+
+func (g *Guard) answered(t turn.Tool, known bool, input, text string, isError bool) {
 	if t.Addresses != nil && !isError {
 		for _, key := range t.Addresses(json.RawMessage(input)) {
 			g.add(g.sent, hash(t.Name+" "+key))
@@ -103,6 +141,8 @@ func (g *Guard) Answered(t turn.Tool, known bool, input, text string, isError bo
 
 // Join takes over what another guard was told since its base.
 func (g *Guard) Join(o *Guard) {
+	o.settle()
+	g.settle()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.outside {
@@ -126,6 +166,7 @@ func (g *Guard) Why(mode Mode, t turn.Tool, input json.RawMessage) schemas.Appro
 		return ""
 	}
 	if t.Addresses != nil {
+		g.settle()
 		for _, key := range t.Addresses(input) {
 			if !g.has(hash(key), gaveIt) && !g.has(hash(t.Name+" "+key), sentIt) {
 				return schemas.ReasonUnseenURL
