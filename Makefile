@@ -31,11 +31,11 @@ setup:
 	.ci/setup
 
 test-go:
-	go test $(RACE) -shuffle=on -timeout 10m ./...
+	go test $(RACE) -shuffle=on -timeout 20m ./...
 
 test-postgres:
-	.ci/with-postgres go test $(RACE) -shuffle=on -count=1 -timeout 10m $(POSTGRES_TESTS)
-	.ci/with-postgres go test -count=1 -timeout 10m -run 'TestKilled|Outage|TestStop|TestResume|GoesAway|TestTranscripts|TestPooled|TestMigrateAtOnce|TestReadsOf' ./app ./app/transcripts
+	.ci/with-postgres go test $(RACE) -shuffle=on -count=1 -timeout 20m $(POSTGRES_TESTS)
+	.ci/with-postgres go test -count=1 -timeout 20m -run 'TestKilled|Outage|TestStop|TestResume|GoesAway|TestTranscripts|TestPooled|TestMigrateAtOnce|TestReadsOf' ./app ./app/transcripts
 
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything:
