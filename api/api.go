@@ -27,7 +27,7 @@ const (
 	DefaultMessage       = 100_000   // characters
 )
 
-// Limits bounds what one client may ask for (6-operations, limits).
+// Limits bounds what one client may ask for.
 type Limits struct {
 	// Body is the size of a JSON body in bytes, FilesBody that of one which
 	// sends attachments. 0 is the default.

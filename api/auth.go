@@ -13,11 +13,11 @@ import (
 const maxToken = 8 << 10
 
 // Local is the authenticator of a service without authentication: every request
-// comes from the user dev, an admin (6-operations, Settings). It is for loopback
+// comes from the user dev, an admin. It is for loopback
 // addresses only.
 type Local struct{}
 
-// Authenticate returns the user dev, for ever.
+// Authenticate returns the user dev, whose identity does not expire.
 func (Local) Authenticate(context.Context, string) (schemas.User, time.Time, error) {
 	return schemas.User{ID: "local|dev", Name: "dev", Roles: []string{"admin"}}, time.Time{}, nil
 }

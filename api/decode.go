@@ -161,7 +161,7 @@ func sendsFiles(raw []byte) bool {
 
 // decode returns the request's body as a T, and as it came. What is no JSON of
 // T's shape is bad_request; what is well-formed but not allowed is invalid;
-// both say where, by JSON pointer (2-protocol, "Shapes").
+// both say where, by JSON pointer.
 func decode[T any](s *server, c echo.Context) (T, []byte, error) {
 	raw := bodyOf(c)
 	v, err := parse[T](raw, s.check)

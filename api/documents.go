@@ -14,7 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// documents is a user's documents and their blocks (4-documents.md). Each call
+// documents is a user's documents and their blocks. Each call
 // checks the owner: what is unknown or somebody else's is schemas.ErrNotFound.
 // A match that does not hold is schemas.ErrStale, an id in use
 // schemas.ErrTaken.

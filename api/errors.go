@@ -25,7 +25,7 @@ type answer struct {
 	retry  int
 }
 
-// answers is the one table from error code to status (2-protocol, "Shapes").
+// answers is the one table from error code to status.
 // The codes of a failed run are the answer of POST /api/chat.
 var answers = map[schemas.Code]answer{
 	schemas.CodeBadRequest:       {status: http.StatusBadRequest},

@@ -124,7 +124,7 @@ func (s *server) count(c echo.Context, starts bool) error {
 	return s.others.allow(user.ID)
 }
 
-// identity is who asks, and until when the token holds; zero is for ever.
+// identity is who asks, and until when the token holds; zero means no expiry.
 type identity struct {
 	user    schemas.User
 	expires time.Time

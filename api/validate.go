@@ -55,7 +55,7 @@ func newValidator(maxMessage int) *validator.Validate {
 }
 
 // requestRules are the rules between the fields of a request: a message may be
-// empty only where something else says what is wanted (7-exact-answers).
+// empty only where something else says what is wanted.
 func requestRules(sl validator.StructLevel, maxMessage int) {
 	r := sl.Current().Interface().(schemas.ChatRequest)
 	clicked := r.InteractionType == schemas.ActionExecuted

@@ -18,7 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// The limits of a websocket (4-documents.md, "GET /api/ws"). A frame is at most
+// The limits of a websocket. A frame is at most
 // Limits.FilesBody.
 const (
 	socketPing   = 30 * time.Second

@@ -16,7 +16,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// documentPage is the page of a document (7-exact-answers.md, "Documents").
+// documentPage is the page of a document.
 const documentPage = "document"
 
 // handle does what one frame says.

@@ -69,7 +69,7 @@ func TestQueueWithALostAnswer(t *testing.T) {
 }
 
 // A run that waits here, and that another process has begun, has readers who are
-// told to come back: nobody waits for ever at the process that is replaced.
+// told to come back: nobody waits forever at the process that is replaced.
 func TestQueueTakenOver(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {

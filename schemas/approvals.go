@@ -6,7 +6,7 @@ import (
 )
 
 // The additive events of the dialect chat while a call waits for the user or
-// for the page (7-exact-answers.md, "Approvals and client tools in chat").
+// for the page.
 const (
 	TypeApprovalRequest  = "approval_request"
 	TypeApprovalResolved = "approval_resolved"

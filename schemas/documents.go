@@ -3,7 +3,7 @@ package schemas
 import "encoding/json"
 
 // The types of blocks that the service knows; any other type is kept and passed
-// on (4-documents.md, "Model").
+// on.
 const (
 	BlockMarkdown = "md"
 	BlockCSV      = "csv"

@@ -131,7 +131,7 @@ func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
 }
 
 // repair asks the model once for the value that the end of its reply cut off,
-// and for that alone (3-agent.md, "Markers").
+// and for that alone.
 func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
 	if rec.write(&record.Write{}).wait(one.ctx) != nil { // the reply is whole
 		return
@@ -158,8 +158,8 @@ func actionCall(req *schemas.ChatRequest, user schemas.User, conversationID int6
 	return actions.Call{Action: req.ActionMetadata.ActionIdentifier, User: user, ConversationID: conversationID, Context: req.Context, Data: req.ActionMetadata.ActionData}
 }
 
-// act runs the server action that the user clicked, without a call of the model
-// (7-exact-answers.md, "action_executed"). That it begins is on disk first, so
+// act runs the server action that the user clicked, without a call of the model.
+// That it begins is on disk first, so
 // that it never runs twice.
 func (r *Runs) act(one *run, rec *recorder) outcome {
 	rec.checkpoint, rec.checkpointN = &checkpoint{Action: true}, 1

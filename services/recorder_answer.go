@@ -14,8 +14,8 @@ import (
 	"github.com/chattray/chattray/services/documents"
 )
 
-// answerDraft is the text of an answer that goes into blocks of a document
-// (4-documents.md, mode chat with a document_id). The zero value is of an answer
+// answerDraft is the text of an answer that goes into blocks of a document.
+// The zero value is of an answer
 // that goes to the chat alone.
 type answerDraft struct {
 	target   runlog.Target
@@ -175,7 +175,7 @@ func (a *answerDraft) end(rec *recorder) {
 const intoDocument = "\n\nYour answer's text is written into the user's document as it is. Write only what belongs there: no greeting, no remarks about it."
 
 // forMode leaves out the tools that write the document where the answer itself
-// is written into it (7-exact-answers.md, "Websocket").
+// is written into it.
 func forMode(tools []turn.Tool, page schemas.Object) []turn.Tool {
 	if document, _ := turn.Answer(page); document == "" {
 		return tools

@@ -233,7 +233,7 @@ func (d *change) clear(but []string) error {
 }
 
 // The two decisions. What is deleted is gone first; the rest has what remains.
-// Every state is in one of the statements (4-documents.md, "Model"):
+// Every state is in one of the statements:
 //
 //	state           accept                 revert
 //	clean           as it is               as it is

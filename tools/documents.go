@@ -24,7 +24,7 @@ const (
 	maxReadDocument = 60_000
 )
 
-// documents is what the tools change (4-documents.md). What they change waits
+// documents is what the tools change. What they change waits
 // until the user accepts it. Plan and Write make the document when there is
 // none; a repeated call changes nothing more.
 type documents interface {

@@ -29,7 +29,7 @@ const (
 	maxHTTPError  = 500
 )
 
-// NewHTTP makes a tool of a page file's declaration (design 3-agent, "Pages").
+// NewHTTP makes a tool of a page file's declaration.
 // Arguments are checked against the declared schema; their values are escaped
 // in the URL and written as JSON in the body. Scheme, host and port are the
 // declaration's: they cannot come from arguments, and redirects to elsewhere

@@ -17,7 +17,7 @@ type Frame struct {
 }
 
 // CheckFrames parses a body of text/event-stream in either dialect and checks
-// what holds for each part of a run (2-protocol, "Frames"): LF only, whole
+// what holds for each part of a run: LF only, whole
 // frames of one id line and one data line, ids that increase, data that the
 // contract promises, and nothing after a terminal event. It returns the frames.
 func (c Contract) CheckFrames(t testing.TB, body []byte) []Frame {
@@ -128,7 +128,7 @@ func terminal(f Frame) bool {
 }
 
 // CheckRun checks what holds for the frames of a whole run of one attempt in
-// the dialect chat (2-protocol, "Dialect chat"): the first is a status with the ids, the last
+// the dialect chat: the first is a status with the ids, the last
 // and only the last is terminal, and joining all text gives the answer.
 func CheckRun(t testing.TB, frames []Frame) {
 	t.Helper()

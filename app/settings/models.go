@@ -7,7 +7,7 @@ import (
 )
 
 // models takes the allow-list: names with commas, or a list of names and
-// objects (design: Exact answers, Settings).
+// objects.
 func models(c *Config, raw any) error {
 	raw = structured(raw)
 	items, ok := raw.([]any)

@@ -57,7 +57,7 @@ func (s *stage) checkAnswer(x *exchange) {
 	}
 }
 
-// checkHead checks the headers of a stream (2-protocol, "Frames").
+// checkHead checks the headers of a stream.
 func (s *stage) checkHead(x *exchange, run string) {
 	s.t.Helper()
 	want := map[string]string{
@@ -131,7 +131,7 @@ func (s *stage) checkLog(steps []step) {
 }
 
 // checkRuns reads every run of the transcript again, from its start, and checks
-// what holds for each log (1-overview, "What we promise").
+// what holds for each log.
 func (s *stage) checkRuns() {
 	s.t.Helper()
 	for _, r := range s.runs {

@@ -8,7 +8,7 @@ import (
 )
 
 // checkMessages reads a run of a transcript in the dialect messages and checks
-// what holds for each (2-protocol, "Dialect messages"), and that it comes to the
+// what holds for each, and that it comes to the
 // same text as the frames of the dialect chat.
 func (s *stage) checkMessages(r seenRun, chat []apitest.Frame) {
 	s.t.Helper()

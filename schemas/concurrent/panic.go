@@ -19,7 +19,7 @@ type PanicError struct {
 func (e *PanicError) Error() string { return fmt.Sprintf("concurrent: a branch panicked: %v", e.Value) }
 
 // PanicPlace returns file and line of the code that panicked. Logs say it in
-// place of a stack, which they never hold (6-operations, "Who may do what"). It
+// place of a stack, which they never hold. It
 // is called by the deferred function that recovers.
 func PanicPlace() string {
 	var pcs [panicFrames]uintptr

@@ -175,7 +175,7 @@ type Call struct {
 }
 
 // Target says where content goes: to blocks of a document, or to the answer's
-// block in the chat, whose DocumentID is empty (4-documents.md, chunks).
+// block in the chat, whose DocumentID is empty.
 type Target struct {
 	// BlockIDs are comma separated.
 	BlockIDs   string `json:"block_ids"`

@@ -13,7 +13,7 @@ import (
 )
 
 // ContextDocument is the key of a request's context that names the document
-// which the model writes (7-exact-answers.md, "Documents").
+// which the model writes.
 const ContextDocument = "document_id"
 
 // More keys of a request's context, which the websocket sets (4-documents.md,

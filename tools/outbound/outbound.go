@@ -1,5 +1,5 @@
 // Package outbound makes the one kind of HTTP client with which the service
-// talks to the world on behalf of a user or a model (design 6-operations).
+// talks to the world on behalf of a user or a model.
 //
 // It owns what such a client may reach and how much it may take: public
 // addresses on ports 80 and 443, checked when the connection is made, so that
