@@ -19,6 +19,22 @@ func (w *world) poison(chat string) *talk {
 	return k
 }
 
+// revive starts the program each time it ends, until the run is over.
+func (w *world) revive(t *testing.T, over <-chan error) {
+	t.Helper()
+	for {
+		select {
+		case err := <-over:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return
+		case <-w.died:
+			w.start()
+		}
+	}
+}
+
 // again kills the program and starts it again.
 func (w *world) again() {
 	w.t.Helper()
@@ -46,18 +62,7 @@ func TestPoisonousRunIsContained(t *testing.T) {
 			}
 			bad := w.poison("bad")
 			w.deadly(bad.keys()[0])
-			over := bad.going(t)
-			for running := true; running; {
-				select {
-				case err := <-over:
-					if err != nil {
-						t.Fatal(err)
-					}
-					running = false
-				case <-w.died:
-					w.start()
-				}
-			}
+			w.revive(t, bad.going(t))
 			if last := bad.got[len(bad.got)-1].event; last.Type != schemas.TypeError || last.Code != schemas.CodeInterrupted {
 				t.Errorf("the poisonous run ended with %+v", last)
 			}
@@ -83,6 +88,26 @@ func TestPoisonousRunIsContained(t *testing.T) {
 				}
 			}
 			holds(t, others...)
+		})
+	}
+}
+
+// A run that kills its process while another call of it waits is not taken for
+// one that only waits, and neither is one whose call goes on because it has its
+// answer since before the process ended.
+func TestPoisonousRunThatWaits(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, d.Fresh(t))
+			w.start()
+			bad := w.newTalk("bad", "reject")
+			bad.plan([][]string{{"order", "look"}})
+			w.deadly(bad.keys()[1])
+			w.revive(t, bad.going(t))
+			if last := bad.got[len(bad.got)-1].event; last.Type != schemas.TypeError || last.Code != schemas.CodeInterrupted {
+				t.Errorf("the run that waits beside it ended with %+v", last)
+			}
 		})
 	}
 }

@@ -82,7 +82,10 @@ type recorder struct {
 	heard   heard       // what the model has read
 
 	decided map[int]bool // calls whose wait gave their outcome
+	asking  map[int]bool // calls that wait and have no answer
 	resting bool         // what Runs knows of it, see rest
+	// markedRest is what the mark of this attempt says, see markRest.
+	markedRest bool
 
 	blocks map[int]*blockCall // calls that write blocks, by index
 	answer answerDraft
@@ -101,7 +104,7 @@ type call struct {
 }
 
 func newRecorder(r *run) *recorder {
-	rec := &recorder{run: r, started: make(map[int]*entry), decided: make(map[int]bool), edited: make(map[int]bool)}
+	rec := &recorder{run: r, started: make(map[int]*entry), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool)}
 	rec.levels = levels{rec: rec, offset: uint32(max(r.attempt, 1)-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
 	rec.levels.all = &rec.levels
 	return rec

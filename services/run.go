@@ -236,7 +236,7 @@ func (r *Runs) giveUp(one *run, rec *recorder, err error) schemas.RunState {
 		if spent := one.spent.Models(); len(spent) > 0 {
 			w.Checkpoint = &record.Checkpoint{N: len(rec.steps) + 1, Data: encode(checkpoint{Spent: spent})}
 		}
-		r.leave(one, rec)
+		r.leave(one)
 		if err := rec.submit(w, false).wait(context.WithoutCancel(one.ctx)); err != nil {
 			r.Logger.Warn("store the events of an interrupted run", "run_id", one.id, "error", err)
 		}

@@ -43,7 +43,7 @@ type mark struct {
 	// Alone is when the run's trial began, in milliseconds; 0 is that it is not,
 	// or no longer, on trial.
 	Alone int64 `json:"alone,omitempty"`
-	// Left says that the attempt ended in good order, Fresh that the run to blame
+	// Left says that the attempt ended in good order or only waits, Fresh that the run to blame
 	// for the ends before it has been found.
 	Left  bool `json:"left,omitempty"`
 	Fresh bool `json:"fresh,omitempty"`
@@ -115,20 +115,21 @@ func (f found) stuck() int {
 }
 
 // note writes the mark of the run's attempt, durably.
-func (r *Runs) note(ctx context.Context, one *run, m mark) error {
+func (r *Runs) note(ctx context.Context, one *run, m mark) error { return r.mark(one, m).wait(ctx) }
+
+// mark writes the mark of the run's attempt.
+func (r *Runs) mark(one *run, m mark) *entry {
 	m.Attempt, m.Steps, m.Spared, m.Fresh = one.attempt, len(one.prior.steps), one.prior.spared, one.prior.fresh
 	w := &record.Write{RunID: one.id, Attempt: one.attempt, Checkpoint: &record.Checkpoint{N: markNumber, Data: encode(checkpoint{Mark: &m})}}
-	return r.journal.submit(w, nil, false).wait(ctx)
+	return r.journal.submit(w, nil, false)
 }
 
 // leave notes that an attempt ends in good order. Where it cannot be stored the
 // run is only held at the next start.
-func (r *Runs) leave(one *run, rec *recorder) {
-	if one.prior == nil || one.prior.broken != nil {
-		return
+func (r *Runs) leave(one *run) {
+	if one.prior != nil && one.prior.broken == nil {
+		r.mark(one, mark{Left: true})
 	}
-	m := mark{Attempt: one.attempt, Steps: len(one.prior.steps), Spared: one.prior.spared, Left: true}
-	rec.submit(&record.Write{Checkpoint: &record.Checkpoint{N: markNumber, Data: encode(checkpoint{Mark: &m})}}, false)
 }
 
 // hold makes a run that has been taken up wait for its trial. Readers follow it
@@ -172,10 +173,7 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		timer := time.NewTimer(limit)
 		select {
 		case <-one.done:
-		case <-one.calm:
-			if err := r.note(ctx, one, mark{}); err != nil {
-				r.Logger.Warn("end the trial of a run", "run_id", one.id, "error", err)
-			}
+		case <-one.calm: // it has marked itself
 		case <-timer.C:
 		case <-ctx.Done():
 		}

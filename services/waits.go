@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -77,6 +76,12 @@ func (rec *recorder) toolWaiting(e turn.ToolWaiting) {
 	if err == nil && one.prior != nil {
 		w, err = one.runs.stored(one.ctx, one.id, e.Index)
 	}
+	if err == nil && w.Answer == "" {
+		rec.asking[e.Index] = true
+		if marked := rec.markRest(rec.idle()); marked != nil {
+			err = marked.wait(one.ctx) // before anybody sees it
+		}
+	}
 	if err != nil {
 		rec.fail(err)
 		return
@@ -143,6 +148,7 @@ func approvalActions(w record.Wait) []schemas.SuggestedAction {
 // toolAnswered shows that a call waits no longer.
 func (rec *recorder) toolAnswered(e turn.ToolAnswered) {
 	rec.run.limit.resume()
+	delete(rec.asking, e.Index)
 	if e.Input != nil {
 		rec.mu.Lock()
 		rec.edited[e.Index] = true
@@ -158,13 +164,39 @@ func (rec *recorder) toolAnswered(e turn.ToolAnswered) {
 	rec.levels.closeWait(e.Index, "completed")
 }
 
-// rest tells whether the run does nothing but wait, when that may have changed.
+// idle says whether the run does nothing but wait for answers: each call of the
+// last reply waits without one, or has ended.
+func (rec *recorder) idle() bool {
+	if len(rec.asking) == 0 {
+		return false
+	}
+	reply := &rec.steps[len(rec.steps)-1].Reply
+	for i := range reply.ToolCalls {
+		n := reply.FirstIndex + i
+		if ended := n < len(rec.calls) && rec.calls[n] != nil && rec.calls[n].done; !ended && !rec.asking[n] {
+			return false
+		}
+	}
+	return true
+}
+
+// rest tells whether the run is idle, when that may have changed.
 func (rec *recorder) rest() {
-	resting := rec.run.limit.waits > 0 && !slices.ContainsFunc(rec.calls, func(c *call) bool { return c != nil && c.State == record.ToolStarted })
-	if resting != rec.resting {
+	if resting := rec.idle(); resting != rec.resting {
 		rec.resting = resting
+		rec.markRest(resting)
 		rec.run.runs.rest(rec.run, resting)
 	}
+}
+
+// markRest writes down whether the run is idle, for a start that asks which run
+// the process ended with: none that was idle. A first attempt has no mark.
+func (rec *recorder) markRest(resting bool) *entry {
+	if rec.run.prior == nil || rec.markedRest == resting {
+		return nil
+	}
+	rec.markedRest = resting
+	return rec.run.runs.mark(rec.run, mark{Left: resting})
 }
 
 // await waits for the answer to a call: the one that is stored, or the one that
