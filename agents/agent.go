@@ -63,12 +63,11 @@ func New(model Model, opts Options) *Agent {
 	return &Agent{model, opts}
 }
 
-// Run is the loop (design page 3, "The loop"): a model call, the tools it asks
-// for, the next call with their results, until a reply asks for none. After the
-// request's MaxIterations calls one last call is made in which tools are
-// forbidden; when that fails, a plain summary of the results, Synthetic, takes
-// its place. The work starts when the sequence is ranged over; ranging over it
-// twice does the work twice.
+// Run is the loop: a model call, the tools it asks for, the next call with
+// their results, until a reply asks for none. After the request's MaxIterations
+// calls one last call is made in which tools are forbidden; when that fails, a
+// plain summary of the results, Synthetic, takes its place. The work starts
+// when the sequence is ranged over; ranging over it twice does the work twice.
 //
 // Events come as package turn documents them, and the sequence ends with
 // LoopComplete, with Cancelled, or with an error beside a nil event. A failing

@@ -10,8 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// postApproval answers a call that waits for the user (7-exact-answers,
-// "Approvals and client tools in chat").
+// postApproval answers a call that waits for the user.
 func (s *server) postApproval(c echo.Context) error {
 	approval, err := id(c, "approval_id")
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// blocksDialect makes the chunks of the websocket from a run's events (spec 000;
-// 4-documents.md, "GET /api/ws"). It is given all events of a run in order, also
-// those whose chunks the client has. One goroutine uses it.
+// blocksDialect makes the chunks of the websocket from a run's events. It is
+// given all events of a run in order, also those whose chunks the client has.
+// One goroutine uses it.
 type blocksDialect struct {
 	after  int64 // chunks up to this number are not shown
 	run    string

@@ -8,10 +8,10 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// AppendChatFrame appends the frame of an event in the dialect chat (specs 001
-// to 003; 2-protocol, "Frames"): an id line, one line of JSON, a blank line. An
-// event without a frame in this dialect appends nothing. The data of complete
-// has no diagnostics; they depend on the reader.
+// AppendChatFrame appends the frame of an event in the dialect chat: an id
+// line, one line of JSON, a blank line. An event without a frame in this
+// dialect appends nothing. The data of complete has no diagnostics; they depend
+// on the reader.
 func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
 	switch e.Kind {
 	case runlog.Text, runlog.Marker:

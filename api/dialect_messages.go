@@ -14,10 +14,9 @@ var levelEvents = map[runlog.Kind]string{
 	runlog.MessageEnd: "message_end", runlog.BlockEnd: "block_end", runlog.ThreadEnd: "thread_end",
 }
 
-// messagesDialect appends frames of the dialect messages (spec 004; 2-protocol,
-// "Dialect messages"). Each event of the log gives at most one, so that its
-// chunk_id is C and the event's number. Of complete the diagnostics depend on
-// the reader, as in chatDialect.
+// messagesDialect appends frames of the dialect messages. Each event of the log
+// gives at most one, so that its chunk_id is C and the event's number. Of
+// complete the diagnostics depend on the reader, as in chatDialect.
 func messagesDialect(diagnostics func() json.RawMessage) dialect {
 	if diagnostics == nil {
 		plain := messagesFrame(nil)

@@ -55,7 +55,7 @@ type closing struct {
 	reason string
 }
 
-// getSocket speaks the websocket of spec 000 until one side ends it.
+// getSocket speaks the websocket until one side ends it.
 func (s *server) getSocket(c echo.Context) error {
 	_, id := identityOf(c)
 	r := c.Request()

@@ -30,8 +30,7 @@ const (
 	maxTokenTTL        = 366 * 24 * time.Hour
 )
 
-// newRoot returns the command chattray with all its commands (design: Running
-// it, Commands).
+// newRoot returns the command chattray with all its commands.
 func newRoot(p *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "chattray",

@@ -37,7 +37,7 @@ type waitingEvent struct {
 
 // A run that waits for its user when the program is killed waits for the same
 // answer after the next start; an answer that was acknowledged counts whatever
-// comes after it (2-protocol; 7-exact-answers, "Approvals and client tools").
+// comes after it.
 func TestKilledWhileWaiting(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {

@@ -45,8 +45,7 @@ const (
 )
 
 // The program is killed again and again in the middle of everything; whatever
-// was promised before holds after the next start (design: Overview, What we
-// promise, 1, 2, 3, 5 and 6).
+// was promised before holds after the next start.
 func TestKilled(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {

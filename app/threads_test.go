@@ -100,8 +100,8 @@ func whole(t *testing.T, resp *http.Response) []byte {
 	return body
 }
 
-// A cancel stops all that the threads of a run are at within a second, and closes
-// all levels, whoever watches and in whichever dialect (issue 3).
+// A cancel stops all that the threads of a run are at within a second, and
+// closes all levels, whoever watches and in whichever dialect.
 func TestCancelOfThreads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, apptest.Databases()[0].Fresh(t))
@@ -161,7 +161,7 @@ func TestCancelOfThreads(t *testing.T) {
 }
 
 // Any hangs up on the model of the branch that lost at once: here the run goes
-// on only when it has (issue 3).
+// on only when it has.
 func TestLoserIsHungUpOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, apptest.Databases()[0].Fresh(t))

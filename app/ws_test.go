@@ -15,8 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// specEvent is the sample frame of spec 000 with its comments out; %s is the
-// caller's own id.
+// specEvent is the sample frame of the websocket; %s is the caller's own id.
 const specEvent = `{
   "name" : "chat_message",
   "message": {

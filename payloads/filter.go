@@ -8,10 +8,9 @@ import (
 )
 
 // Filter takes payloads and suggestions out of a model's text while the text
-// streams (design pages 3-agent.md, "Markers in the model's text", and
-// 7-exact-answers.md, "Markers"). What Feed returns may be shown at once: it is
-// always a beginning of the final visible text, which is the same however the
-// text was split into deltas. In the visible text [[tool: is [\[tool:.
+// streams. What Feed returns may be shown at once: it is always a beginning of
+// the final visible text, which is the same however the text was split into
+// deltas. In the visible text [[tool: is [\[tool:.
 //
 // An occurrence of a marker is
 //

@@ -27,8 +27,8 @@ type Registry struct {
 	names  []string
 }
 
-// NewRegistry returns a registry with the bundled types, in the order of
-// design page 3-agent.md. An error is a defect of the bundled files.
+// NewRegistry returns a registry with the bundled types. An error is a defect
+// of the bundled files.
 func NewRegistry() (*Registry, error) {
 	r := &Registry{byName: make(map[string]turn.PayloadType)}
 	for _, b := range bundled {

@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// fromTools and fromModel are the bundled types of design page 3-agent.md.
+// fromTools and fromModel are the bundled types.
 var (
 	fromTools = []string{
 		"pubmed_search_results", "pubmed_article", "web_search_results", "webpage_content", "article_search_results",

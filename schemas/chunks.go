@@ -1,8 +1,7 @@
 package schemas
 
-// SocketEvent is what a client sends over the websocket (spec 000;
-// 4-documents.md, "GET /api/ws"): one JSON object a frame. Name is message (also
-// chat_message), stop, pause or resume.
+// SocketEvent is what a client sends over the websocket: one JSON object a
+// frame. Name is message (also chat_message), stop, pause or resume.
 type SocketEvent struct {
 	Name    string         `json:"name" validate:"required,oneof=message chat_message stop pause resume"`
 	Message *SocketMessage `json:"message,omitempty"`
@@ -36,9 +35,9 @@ const (
 	ChunkRunEnd = "run_end"
 )
 
-// Chunk is what the server sends over the websocket (spec 000). End ends a block,
-// NewDoc begins a new structure of a document. Content is absent where a chunk
-// has none. The first chunk of a run carries the ids of run and chat.
+// Chunk is what the server sends over the websocket. End ends a block, NewDoc
+// begins a new structure of a document. Content is absent where a chunk has
+// none. The first chunk of a run carries the ids of run and chat.
 type Chunk struct {
 	Type           string  `json:"type"`
 	BlockIDs       string  `json:"block_ids,omitempty"`

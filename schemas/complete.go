@@ -18,7 +18,7 @@ const (
 )
 
 // ChatResponsePayload is the payload of complete and the answer of POST
-// /api/chat (specs 001 and 003).
+// /api/chat.
 type ChatResponsePayload struct {
 	// Message is the visible text, with [[tool:N]] markers.
 	Message          string            `json:"message"`

@@ -2,8 +2,8 @@ package schemas
 
 import "encoding/json"
 
-// The events of the dialect chat (specs 001, 002, 003). Each is one frame; its
-// Type is the constant of the same name.
+// The events of the dialect chat. Each is one frame; its Type is the constant
+// of the same name.
 const (
 	TypeStatus       = "status"
 	TypeTextDelta    = "text_delta"
@@ -52,7 +52,7 @@ type ToolStartEvent struct {
 }
 
 // ToolProgressEvent is one step of a running tool; Progress is in 0..1 and
-// never falls. Data is null when there is none, as spec 001 shows it.
+// never falls. Data is null when there is none.
 type ToolProgressEvent struct {
 	Type      string          `json:"type"`
 	Tool      string          `json:"tool"`

@@ -2,9 +2,9 @@ package schemas
 
 import "encoding/json"
 
-// MessageFrame is one frame of the dialect messages (spec 004): a fragment of a
-// message, or an event of the stream's levels. Frames of one MessageID fold into
-// one message by the delta rules of package delta.
+// MessageFrame is one frame of the dialect messages: a fragment of a message,
+// or an event of the stream's levels. Frames of one MessageID fold into one
+// message by the delta rules of package delta.
 type MessageFrame struct {
 	// Type is text, thinking, loading, tool_call, tool_result, image, audio,
 	// video, action, error, event or, for a payload, the payload's type.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// InteractionType says how the user made a message (spec 003, request).
+// InteractionType says how the user made a message.
 type InteractionType string
 
 // The interaction types.

@@ -101,7 +101,7 @@ func keptID(fin *record.Finish) string {
 	return fin.Message.ID
 }
 
-// complete is the payload of a run that has its answer (specs 001 and 003).
+// complete is the payload of a run that has its answer.
 func (rec *recorder) complete(message string) schemas.ChatResponsePayload {
 	return schemas.ChatResponsePayload{
 		Message: message, SuggestedValues: rec.values, SuggestedActions: rec.actions, CustomPayload: rec.customPayload(),

@@ -12,9 +12,9 @@ import (
 )
 
 // levels opens and closes the threads, blocks and messages that a run's events
-// belong to (spec 004). It numbers them and holds the main stream; threads that
-// tools open are streams beside it. Every start has exactly one end, properly
-// nested within its thread.
+// belong to. It numbers them and holds the main stream; threads that tools open
+// are streams beside it. Every start has exactly one end, properly nested
+// within its thread.
 type levels struct {
 	rec    *recorder
 	offset uint32 // numbers of an attempt follow those of the one before

@@ -28,9 +28,9 @@ type answerDraft struct {
 }
 
 // reserve makes the first block that the client has chosen for an answer in the
-// chat the id of that answer's message, and further ones other names of it (spec
-// 000: block ids are persisted).
-// Blocks for an answer in a document must be of that document, or new.
+// chat the id of that answer's message, and further ones other names of it:
+// block ids are persisted. Blocks for an answer in a document must be of that
+// document, or new.
 func (r *Runs) reserve(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) error {
 	document, blocks := turn.Answer(req.Context)
 	for _, id := range blocks {

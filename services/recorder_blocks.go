@@ -48,8 +48,7 @@ type blockCall struct {
 	thread, block, message uint32
 }
 
-// blockArguments takes a piece of the arguments of a call (4-documents.md,
-// "Writing documents with the model"). The block ends with its content.
+// blockArguments takes a piece of the arguments of a call. The block ends with its content.
 func (rec *recorder) blockArguments(index int, name, fragment string) {
 	if rec.silent || rec.run.runs.Drafts == nil {
 		return

@@ -12,8 +12,7 @@ import (
 
 // thread is a thread that a running call has opened, with the loop in it: its
 // blocks are its own. Nothing in it is part of the run's answer or of its
-// history; the call's result says what came of it (7-exact-answers.md,
-// "Nesting").
+// history; the call's result says what came of it.
 type thread struct {
 	stream
 	several bool // the reply before asks for several calls

@@ -1,6 +1,5 @@
 // Package tools holds what a model may call: how a Go function becomes a tool,
-// which tools there are and who is offered them, and the built-in ones (design
-// 3-agent, "Tools").
+// which tools there are and who is offered them, and the built-in ones.
 //
 // It runs nothing of its own: calls, their timeouts and what becomes of their
 // results are the loop's. Everything outbound goes through tools/outbound.

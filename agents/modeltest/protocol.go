@@ -33,9 +33,9 @@ const key = "sk-secret-0123456789"
 const maxSplits = 120
 
 // Protocol tests an adapter of the OpenAI streaming protocol: what it makes of
-// every kind of stream and fault that such servers send (design page 3, "The
-// model"), however the bytes are split; when it tries again, and what it does
-// when nothing comes, or nobody reads.
+// every kind of stream and fault that such servers send, however the bytes are
+// split; when it tries again, and what it does when nothing comes, or nobody
+// reads.
 func Protocol(t *testing.T, dial func(t *testing.T, d Dial) agents.Model) {
 	p := protocol{dial}
 	t.Run("streams", p.streams)

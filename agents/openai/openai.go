@@ -1,8 +1,7 @@
 // Package openai is the adapter for servers that speak OpenAI's chat
-// completions protocol (design page 3, "The model"). It stands on go-openai,
-// made safe by a round tripper that cleans the byte stream, by timers around
-// it, and by the rule that a reply is finished only when a known finish_reason
-// was seen.
+// completions protocol. It is built on go-openai, made safe by a round tripper
+// that cleans the byte stream, by timers around it, and by the rule that a
+// reply is finished only when a known finish_reason was seen.
 //
 // Nothing of an upstream's headers or bodies reaches the visible part of an
 // error; it is in the cause, for the log, without the key.

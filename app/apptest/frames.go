@@ -87,9 +87,8 @@ func CheckUnion(t testing.TB, log, live []apitest.Frame) {
 	}
 }
 
-// CheckFrames checks the whole log of a run: what apitest.CheckRun says, and how
-// tools are shown (2-protocol, "Dialect chat"; 7-exact-answers, "Parallel tools
-// in chat").
+// CheckFrames checks the whole log of a run: what apitest.CheckRun says, and
+// how tools are shown.
 func CheckFrames(t testing.TB, frames []apitest.Frame) {
 	t.Helper()
 	events := counting(frames)
@@ -174,8 +173,7 @@ func toolsShown(t testing.TB, events []anyEvent) map[int]*shownTool {
 	return tools
 }
 
-// checkComplete checks how the parts of complete fit (2-protocol, "Dialect
-// chat").
+// checkComplete checks how the parts of complete fit.
 func checkComplete(t testing.TB, p schemas.ChatResponsePayload, tools map[int]*shownTool) {
 	t.Helper()
 	for index, tool := range tools {

@@ -16,10 +16,11 @@ import (
 // randomRuns is how many runs TestRandomRuns makes up; fewer with -short.
 const randomRuns = 100
 
-// TestRandomRuns holds runs that are made up to what holds for every transcript:
-// each is watched in both dialects at once, by clients some of which go away and
-// come back, and ends by itself, by an error or by a cancel. Both dialects come to
-// the same text and every level is closed (spec 004). A failure names its seed.
+// TestRandomRuns holds runs that are made up to what holds for every
+// transcript: each is watched in both dialects at once, by clients some of
+// which go away and come back, and ends by itself, by an error or by a cancel.
+// Both dialects come to the same text and every level is closed. A failure
+// names its seed.
 func TestRandomRuns(t *testing.T) {
 	database := sampled(t, apptest.Databases()[0])
 	runs := uint64(randomRuns)

@@ -1,6 +1,5 @@
 // Package concurrent runs branches of one piece of work side by side: All, Any
-// and Race (spec 004, scenario 5). It is here and not in agents because tools
-// use it too.
+// and Race. It is here and not in agents because tools use it too.
 //
 // Every function is bounded, and joins what it started: when it returns, its
 // branches have ended. The one exception is a branch that ignores its cancelled

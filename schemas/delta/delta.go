@@ -1,6 +1,6 @@
-// Package delta folds the frames of the dialect messages into messages (spec
-// 004; 2-protocol.md, "Delta rules"). It is pure. TypeScript has the same rules
-// in web, and both run the table testdata/delta.json.
+// Package delta folds the frames of the dialect messages into messages. It is
+// pure. TypeScript has the same rules in web, and both run the table
+// testdata/delta.json.
 package delta
 
 import (

@@ -95,8 +95,8 @@ type Event struct {
 	// Time is milliseconds since the Unix epoch.
 	Time int64
 	Kind Kind
-	// Thread, Block and Message are the numbers of the levels the event
-	// belongs to (T1, B1, M1 on the wire); 0 is none (spec 004).
+	// Thread, Block and Message are the numbers of the levels the event belongs
+	// to (T1, B1, M1 on the wire); 0 is none.
 	Thread, Block, Message uint32
 	Text                   string
 	Data                   json.RawMessage

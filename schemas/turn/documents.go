@@ -16,9 +16,8 @@ import (
 // which the model writes.
 const ContextDocument = "document_id"
 
-// More keys of a request's context, which the websocket sets (4-documents.md,
-// "GET /api/ws"): the blocks that the answer goes to, comma separated, and the
-// mode.
+// More keys of a request's context, which the websocket sets: the blocks that
+// the answer goes to, comma separated, and the mode.
 const (
 	ContextBlocks = "block_ids"
 	ContextMode   = "mode"

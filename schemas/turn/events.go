@@ -109,7 +109,7 @@ type PayloadMade struct {
 	Payload Payload
 }
 
-// ThreadEvent is an event in a thread that a running call has opened (spec 004):
+// ThreadEvent is an event in a thread that a running call has opened:
 // ThreadStart, then the events of the loop in it, then ThreadEnd. Index is the
 // call's, Thread counts its threads from 1. Events of several threads come in
 // any order, those of one in theirs, and all before the call's ToolComplete; of

@@ -20,11 +20,10 @@ type Conclusion struct {
 var errNoThreads = schemas.NewError(schemas.CodeInvalid, "this tool works only inside a chat")
 
 // Converse has a bounded conversation with a model in a thread of its own and
-// returns its answer (spec 004; 7-exact-answers.md, "Nesting"). The user sees
-// the thread under its label while it goes on, and the call's usage counts in
-// the run. Fields of req that are zero are the run's own, Tools excepted: none.
-// It is safe to have several at a time, on goroutines that the tool joins. There
-// are no threads inside a thread.
+// returns its answer. The user sees the thread under its label while it goes
+// on, and the call's usage counts in the run. Fields of req that are zero are
+// the run's own, Tools excepted: none. It is safe to have several at a time, on
+// goroutines that the tool joins. There are no threads inside a thread.
 //
 // A cancelled ctx ends it with the context's cause. Any other error says what
 // the model's server failed at.

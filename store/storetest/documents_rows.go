@@ -18,7 +18,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 }
 
 // largeDocument is how many blocks a large document has, openWithin the time to
-// open it (4-documents.md; the issue).
+// open it.
 const (
 	largeDocument = 2000
 	openWithin    = 100 * time.Millisecond

@@ -5,7 +5,7 @@ import type { Props } from './types'
 /** Where a block stands between what is accepted (`current`) and what is proposed (`new`). */
 export type BlockState = 'clean' | 'pending_new' | 'pending_edit' | 'pending_delete' | 'pending_move'
 
-/** One element of a document (spec 000; 4-documents.md). */
+/** One element of a document. */
 export interface Block {
   id: string
   document_id?: string

@@ -1855,7 +1855,7 @@ export interface components {
             };
             after_block_id?: string;
         };
-        /** @description What a client sends over the websocket (spec 000) */
+        /** @description What a client sends over the websocket */
         SocketEvent: {
             /** @enum {string} */
             name: "message" | "chat_message" | "stop" | "pause" | "resume";
@@ -1881,7 +1881,7 @@ export interface components {
             role?: "user";
         };
         /**
-         * @description What the server sends over the websocket (spec 000): a piece of a block, or `status`, `reset` (what came of the
+         * @description What the server sends over the websocket: a piece of a block, or `status`, `reset` (what came of the
          *     block is void), `error` or `run_end`. The first chunk of a run carries the ids of run and chat. A `status` with an
          *     `approval_id` asks for the user's approval of a call.
          */

@@ -9,7 +9,7 @@ import { useLabels } from '../state/ui'
 import { CopyIcon } from './icons'
 import { SidePanel } from './SidePanel'
 
-/** The trace of the run behind an answer, for those who may see it (spec 003, "Diagnostics"). */
+/** The trace of the run behind an answer, for those who may see it. */
 export default function DiagnosticsPanel({ message, onClose }: { message: GeneralChatMessage; onClose: () => void }) {
   const labels = useLabels()
   const store = useChatStore()

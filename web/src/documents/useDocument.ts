@@ -40,7 +40,7 @@ export interface LiveBlock extends Block {
   planned?: boolean
 }
 
-/** A document with its blocks, kept up to date with the chat's run (spec 000, flows 1 to 3). */
+/** A document with its blocks, kept up to date with the chat's run. */
 export function useDocument(id: string | null): DocumentState {
   const store = useChatStore()
   const { run, isLoading } = useChatState()

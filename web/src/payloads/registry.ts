@@ -3,7 +3,7 @@ import type { CustomPayload } from '../api/types'
 import type { Labels } from '../labels'
 import type { OutputOf, StandardSchema } from './standardSchema'
 
-/** What a card may do with its payload (spec 002). */
+/** What a card may do with its payload. */
 export interface PayloadCallbacks {
   /** Calls the handler's onAccept, keeps the decision and closes the panel. Give data that the user has changed. */
   onAccept: (data?: unknown) => void

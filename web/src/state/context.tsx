@@ -132,7 +132,7 @@ function same(a: unknown, b: unknown): boolean {
   return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && Object.is(mine[key], other[key]))
 }
 
-/** What the specs call the chat's state (spec 001, "useGeneralChat Hook State"), and what can be done. */
+/** The chat's state, and what can be done. */
 export interface GeneralChat {
   messages: readonly GeneralChatMessage[]
   isLoading: boolean

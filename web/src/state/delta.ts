@@ -1,7 +1,7 @@
 import type { MessageFrame, Props } from '../api/types'
 
 /**
- * The delta rules of the dialect messages (spec 004). Go has the same rules in schemas/delta, and both run the tables in
+ * The delta rules of the dialect messages. Go has the same rules in schemas/delta, and both run the tables in
  * schemas/delta/testdata. Everything here is pure: what is given is never changed.
  */
 

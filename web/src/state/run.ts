@@ -146,7 +146,7 @@ const MAX_UPDATES = 99
 
 const blank: Folded = { id: '', type: '', props: {}, block: '', thread: '', closed: false, first: 0, last: 0 }
 
-/** Folds an event of the dialect chat in (specs 001 to 003), so that both dialects give the same view. */
+/** Folds an event of the dialect chat in, so that both dialects give the same view. */
 export function reduceChatEvent(run: RunView, event: ChatEventFrame, seq: number): RunView {
   if (run.outcome || (seq > 0 && seq <= run.fold.last)) return run
   const next = { ...run, fold: { ...run.fold, last: Math.max(seq, run.fold.last) } }

@@ -56,7 +56,7 @@ export type Part =
   | { kind: 'approval'; key: string; approval: ApprovalView }
   | { kind: 'payload'; key: string; payloadId: string }
 
-/** A section is a block: a call of the model, or a phase of tools (spec 004). */
+/** A section is a block: a call of the model, or a phase of tools. */
 export interface Section {
   key: string
   type: string
