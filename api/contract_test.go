@@ -33,6 +33,10 @@ var (
 	}
 )
 
+func TestExamplesOfTheContract(t *testing.T) {
+	apitest.Load(t, contractFile).CheckExamples(t)
+}
+
 func TestRoutesAreTheContract(t *testing.T) {
 	contract := apitest.Load(t, contractFile)
 	var want, got []string
