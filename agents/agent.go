@@ -21,16 +21,16 @@ import (
 
 // The limits of a loop and their defaults.
 const (
-	// DefaultMaxIterations is the number of model calls that may ask for tools
-	// when a request does not say it; MaxIterations is the most.
-	DefaultMaxIterations = 5
-	MaxIterations        = 20
-	// DefaultParallel is how many calls run at a time.
-	DefaultParallel = 8
-	// DefaultToolTimeout bounds a call of a tool that sets no timeout.
-	DefaultToolTimeout = time.Minute
-	// DefaultToolOutput is how many characters of an output the model gets.
-	DefaultToolOutput = 16_000
+	// defaultMaxIterations is the number of model calls that may ask for tools
+	// when a request does not say it; maxIterations is the most.
+	defaultMaxIterations = 5
+	maxIterations        = 20
+	// defaultParallel is how many calls run at a time.
+	defaultParallel = 8
+	// defaultToolTimeout bounds a call of a tool that sets no timeout.
+	defaultToolTimeout = time.Minute
+	// defaultToolOutput is how many characters of an output the model gets.
+	defaultToolOutput = 16_000
 	// DefaultGrace is how long a cancelled loop waits for its running tools,
 	// and a timed-out call for its tool. With it a cancel ends within a second.
 	DefaultGrace = 500 * time.Millisecond
@@ -54,8 +54,8 @@ type Agent struct {
 
 // New returns an Agent over model.
 func New(model Model, opts Options) *Agent {
-	opts.Parallel = cmp.Or(max(opts.Parallel, 0), DefaultParallel)
-	opts.ToolTimeout = cmp.Or(max(opts.ToolTimeout, 0), DefaultToolTimeout)
+	opts.Parallel = cmp.Or(max(opts.Parallel, 0), defaultParallel)
+	opts.ToolTimeout = cmp.Or(max(opts.ToolTimeout, 0), defaultToolTimeout)
 	opts.Grace = cmp.Or(max(opts.Grace, 0), DefaultGrace)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -114,11 +114,11 @@ type loop struct {
 func newLoop(a *Agent, req turn.Request, yield func(turn.Event, error) bool) *loop {
 	l := &loop{
 		Agent: a, req: req, yield: yield,
-		limit:    min(cmp.Or(max(req.MaxIterations, 0), DefaultMaxIterations), MaxIterations),
+		limit:    min(cmp.Or(max(req.MaxIterations, 0), defaultMaxIterations), maxIterations),
 		messages: append([]turn.Message(nil), req.Messages...),
 		ids:      map[string]bool{},
 	}
-	l.req.ToolOutput = cmp.Or(max(req.ToolOutput, 0), DefaultToolOutput)
+	l.req.ToolOutput = cmp.Or(max(req.ToolOutput, 0), defaultToolOutput)
 	return l
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// DefaultRest is how long a model that failed is passed over.
-const DefaultRest = 30 * time.Second
+// defaultRest is how long a model that failed is passed over.
+const defaultRest = 30 * time.Second
 
 // FallbackOptions say which models stand in for which.
 type FallbackOptions struct {
@@ -25,7 +25,7 @@ type FallbackOptions struct {
 	// knows none.
 	Window func(model string) int
 	// Rest is how long a model that was away, refused our key, was busy or kept
-	// silent is passed over while there is another; 0 is DefaultRest.
+	// silent is passed over while there is another; 0 is defaultRest.
 	Rest time.Duration
 	// Logger is told when a model stands in for another. Nil drops it.
 	Logger *slog.Logger
@@ -38,7 +38,7 @@ type FallbackOptions struct {
 // those whose window is larger or unknown. When all fail, the error is the last
 // one's. The first delta of a stand-in has its name in Delta.Model.
 func Fallback(next Model, o FallbackOptions) Model {
-	o.Rest = cmp.Or(max(o.Rest, 0), DefaultRest)
+	o.Rest = cmp.Or(max(o.Rest, 0), defaultRest)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

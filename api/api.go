@@ -20,11 +20,11 @@ import (
 
 // The defaults of Limits.
 const (
-	DefaultBody          = 1 << 20   // bytes
-	DefaultFilesBody     = 8 << 20   // bytes
+	defaultBody          = 1 << 20   // bytes
+	defaultFilesBody     = 8 << 20   // bytes
 	DefaultBodiesPerUser = 16 << 20  // bytes
-	DefaultBodies        = 256 << 20 // bytes
-	DefaultMessage       = 100_000   // characters
+	defaultBodies        = 256 << 20 // bytes
+	defaultMessage       = 100_000   // characters
 )
 
 // Limits bounds what one client may ask for.
@@ -80,14 +80,14 @@ type Options struct {
 	LocalHosts []string
 	Limits     Limits
 	// KeepAlive is the silence after which a stream sends a comment; 0 is
-	// DefaultKeepAlive.
+	// defaultKeepAlive.
 	KeepAlive time.Duration
 	// Sockets are the websockets that are open; nil is a set of its own. Whoever
 	// gives them ends them with Shutdown.
 	Sockets *Sockets
-	// BodyWait bounds the time for a body to come in; 0 is DefaultBodyWait.
+	// BodyWait bounds the time for a body to come in; 0 is defaultBodyWait.
 	BodyWait time.Duration
-	// WriteWait bounds one write to a stream's client; 0 is DefaultWriteWait.
+	// WriteWait bounds one write to a stream's client; 0 is defaultWriteWait.
 	WriteWait time.Duration
 	// Diagnostics says who may see the trace of a run in complete; nil is
 	// nobody.
@@ -119,14 +119,14 @@ type server struct {
 
 // New returns the handler of every route. It is safe for concurrent use.
 func New(o Options) http.Handler {
-	o.Limits.Body = cmp.Or(o.Limits.Body, DefaultBody)
-	o.Limits.FilesBody = max(cmp.Or(o.Limits.FilesBody, DefaultFilesBody), o.Limits.Body)
+	o.Limits.Body = cmp.Or(o.Limits.Body, defaultBody)
+	o.Limits.FilesBody = max(cmp.Or(o.Limits.FilesBody, defaultFilesBody), o.Limits.Body)
 	o.Limits.BodiesPerUser = max(cmp.Or(o.Limits.BodiesPerUser, DefaultBodiesPerUser), o.Limits.FilesBody)
-	o.Limits.Bodies = max(cmp.Or(o.Limits.Bodies, DefaultBodies), o.Limits.FilesBody)
-	o.Limits.Message = cmp.Or(o.Limits.Message, DefaultMessage)
-	o.KeepAlive = cmp.Or(o.KeepAlive, DefaultKeepAlive)
-	o.BodyWait = cmp.Or(o.BodyWait, DefaultBodyWait)
-	o.WriteWait = cmp.Or(o.WriteWait, DefaultWriteWait)
+	o.Limits.Bodies = max(cmp.Or(o.Limits.Bodies, defaultBodies), o.Limits.FilesBody)
+	o.Limits.Message = cmp.Or(o.Limits.Message, defaultMessage)
+	o.KeepAlive = cmp.Or(o.KeepAlive, defaultKeepAlive)
+	o.BodyWait = cmp.Or(o.BodyWait, defaultBodyWait)
+	o.WriteWait = cmp.Or(o.WriteWait, defaultWriteWait)
 	if o.Sockets == nil {
 		o.Sockets = NewSockets()
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// DefaultBodyWait is the time for a whole body, or websocket frame, to come
+	// defaultBodyWait is the time for a whole body, or websocket frame, to come
 	// in.
-	DefaultBodyWait = 30 * time.Second
+	defaultBodyWait = 30 * time.Second
 
 	maxNoBody = 64 << 10 // bytes of a body that nobody wants
 	maxUnread = 32 << 20 // bytes of a refused body that are thrown away

@@ -30,7 +30,7 @@ func Status(code schemas.Code) int { return answers[code].status }
 
 // Parse decodes a chat request as the routes do.
 func Parse(raw []byte) (schemas.ChatRequest, error) {
-	s := &server{valid: newValidator(DefaultMessage)}
+	s := &server{valid: newValidator(defaultMessage)}
 	return parse[schemas.ChatRequest](raw, s.check)
 }
 

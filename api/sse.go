@@ -19,11 +19,11 @@ import (
 
 // The limits of a stream.
 const (
-	// DefaultKeepAlive is the silence after which a comment is sent.
-	DefaultKeepAlive = 15 * time.Second
+	// defaultKeepAlive is the silence after which a comment is sent.
+	defaultKeepAlive = 15 * time.Second
 
-	// DefaultWriteWait is how long a write to a client may take.
-	DefaultWriteWait = 10 * time.Second
+	// defaultWriteWait is how long a write to a client may take.
+	defaultWriteWait = 10 * time.Second
 
 	maxFrames   = 16 << 10 // bytes from which on frames are written and no more are put to them
 	maxPiece    = 64 << 10 // bytes that are written within one deadline

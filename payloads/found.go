@@ -18,7 +18,7 @@ import (
 const (
 	MaxValue    = 256 << 10
 	MaxPayloads = 16
-	MaxChoices  = 8
+	maxChoices  = 8
 
 	maxNotes   = 32
 	maxReason  = 200
@@ -144,7 +144,7 @@ func (f *Filter) takeActions(data []byte) {
 	}
 }
 
-// choices decodes the valid items of a list, MaxChoices at most; the invalid
+// choices decodes the valid items of a list, maxChoices at most; the invalid
 // ones are kept for the diagnostics. It says whether the list counts.
 func choices[T any](f *Filter, data []byte, decode func(json.RawMessage) (T, bool)) ([]T, bool) {
 	var items []json.RawMessage
@@ -159,7 +159,7 @@ func choices[T any](f *Filter, data []byte, decode func(json.RawMessage) (T, boo
 			f.keepDropped(item)
 		}
 	}
-	return valid[:min(len(valid), MaxChoices)], len(valid) > 0 || len(items) == 0
+	return valid[:min(len(valid), maxChoices)], len(valid) > 0 || len(items) == 0
 }
 
 // suggestedValue decodes a string, which is both label and value, or an object

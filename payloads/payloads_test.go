@@ -354,25 +354,3 @@ func TestRegistryAdd(t *testing.T) {
 		t.Error("got the type other, want none")
 	}
 }
-
-func TestStripToolMarkers(t *testing.T) {
-	tests := []struct{ name, text, want string }{
-		{"none", "a\n\n\n b", "a\n\n\n b"},
-		{"between paragraphs", "a\n\n[[tool:0]]\n\nb", "a\n\nb"},
-		{"several", "a\n\n[[tool:0]]\n\n[[tool:1]]\n\n[[tool:12]]\n\nb [[tool:13]] c", "a\n\nb c"},
-		{"paragraph between two", "a [[tool:0]]\n\n[[tool:1]] b", "a\n\nb"},
-		{"at the ends", "[[tool:0]]\n\na\n\n[[tool:1]]", "a"},
-		{"alone", "[[tool:0]]", ""},
-		{"in a line", "a[[tool:0]]b", "ab"},
-		{"line breaks", "a\r\n[[tool:0]]\r\nb", "a\nb"},
-		{"indentation stays", "a\n\n[[tool:0]]\n\n    code", "a\n\n    code"},
-		{"what the model wrote", `a [\[tool:0]] [[tool:x]]`, `a [\[tool:0]] [[tool:x]]`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := payloads.StripToolMarkers(tt.text); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}

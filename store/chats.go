@@ -13,10 +13,10 @@ import (
 // Limits of pages. A limit of 0 is the default, a greater one than the maximum
 // is the maximum.
 const (
-	DefaultChats    = 50
-	MaxChats        = 200
-	DefaultMessages = 50
-	MaxMessages     = 500
+	defaultChats    = 50
+	maxChats        = 200
+	defaultMessages = 50
+	maxMessages     = 500
 )
 
 const (
@@ -36,7 +36,7 @@ func pageLimit(limit, standard, most int) int {
 // The query's text is looked for in titles and in messages that were not
 // replaced, whatever its case.
 func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error) {
-	limit := pageLimit(q.Limit, DefaultChats, MaxChats)
+	limit := pageLimit(q.Limit, defaultChats, maxChats)
 	tx := s.read(ctx).Where("owner = ?", owner)
 	var at, id int64
 	more, err := cursorPlace(q.Cursor, cursorChats, &at, &id)

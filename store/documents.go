@@ -13,9 +13,9 @@ import (
 
 // Limits of documents. Sizes are in bytes and count what waits for the user too.
 const (
-	DefaultDocuments = 50
-	MaxDocuments     = 200 // of a page
-	MaxBlocks        = 10_000
+	defaultDocuments = 50
+	maxDocuments     = 200 // of a page
+	maxBlocks        = 10_000
 	MaxBlockContent  = 8 << 20
 	MaxDocumentSize  = 64 << 20
 )
@@ -119,7 +119,7 @@ func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (
 // Documents returns a page of the owner's documents, the newest first, without
 // their blocks.
 func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQuery) (schemas.DocumentList, error) {
-	limit := pageLimit(q.Limit, DefaultDocuments, MaxDocuments)
+	limit := pageLimit(q.Limit, defaultDocuments, maxDocuments)
 	tx := s.read(ctx).Table("documents").Where("owner = ?", owner).Select(`documents.*, (SELECT MAX(b.revision) FROM blocks b
 		WHERE b.owner = documents.owner AND b.document_id = documents.id) AS block_revision`)
 	var seq int64
@@ -310,7 +310,7 @@ func (d *change) touch() error {
 func (d *change) grow(blocks int, bytes int64) error {
 	d.blocks, d.size = d.blocks+blocks, d.size+bytes
 	switch {
-	case blocks > 0 && d.blocks > MaxBlocks:
+	case blocks > 0 && d.blocks > maxBlocks:
 		return errManyBlocks
 	case bytes > 0 && d.size > MaxDocumentSize:
 		return errLargeWhole

@@ -13,7 +13,7 @@ import (
 // Messages returns a page of the chat's messages in order of time, from the
 // newest back, and the cursor of the page before it, "" when there is none.
 func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error) {
-	limit := pageLimit(q.Limit, DefaultMessages, MaxMessages)
+	limit := pageLimit(q.Limit, defaultMessages, maxMessages)
 	var before int64
 	more, err := cursorPlace(q.Cursor, cursorMessages, &before)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 const (
 	maxStreams  = 10_000
 	maxReports  = 10_000
-	MaxArticles = 1000 // of a report or a search
+	maxArticles = 1000 // of a report or a search
 	// maxWords bounds how many words of a search count.
 	maxWords = 32
 )
@@ -194,7 +194,7 @@ func (s *Store) Report(ctx context.Context, id int64) (schemas.Report, error) {
 		return schemas.Report{}, s.fault("report", err)
 	}
 	var rows []articleRow
-	if err := s.read(ctx).Select(articleColumns).Where("report_id = ?", id).Order("id").Limit(MaxArticles).Find(&rows).Error; err != nil {
+	if err := s.read(ctx).Select(articleColumns).Where("report_id = ?", id).Order("id").Limit(maxArticles).Find(&rows).Error; err != nil {
 		return schemas.Report{}, s.fault("report", err)
 	}
 	report := row.report()
@@ -209,7 +209,7 @@ func (s *Store) Report(ctx context.Context, id int64) (schemas.Report, error) {
 // nothing.
 func (s *Store) SearchArticles(ctx context.Context, query string, streamID, reportID int64, limit int) ([]schemas.Article, error) {
 	words := searchWords(query)
-	limit = pageLimit(limit, MaxArticles, MaxArticles)
+	limit = pageLimit(limit, maxArticles, maxArticles)
 	var found []articleRow
 	for _, all := range []bool{true, false} {
 		if len(words) == 0 || len(found) >= limit || !all && len(words) == 1 {

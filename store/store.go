@@ -30,7 +30,7 @@ import (
 // DefaultConns is how many connections are opened for reading on SQLite, and
 // for everything on Postgres.
 const (
-	DefaultSQLiteConns   = 4
+	defaultSQLiteConns   = 4
 	DefaultPostgresConns = 16
 )
 
@@ -41,11 +41,11 @@ type Options struct {
 	// NoMigrate leaves the tables as they are. Without it Open brings them up
 	// to date.
 	NoMigrate bool
-	// Conns bounds the connections; 0 is DefaultSQLiteConns or
+	// Conns bounds the connections; 0 is defaultSQLiteConns or
 	// DefaultPostgresConns. SQLite has one more, for writing.
 	Conns int
 	// ReadTimeout bounds a read, from asking for a connection to its last row;
-	// 0 is DefaultReadTimeout. A change has changeTimes as long.
+	// 0 is defaultReadTimeout. A change has changeTimes as long.
 	ReadTimeout time.Duration
 	// Quota bounds the bytes of documents and attachments of each owner, what
 	// waits for the user included; each of them and each block counts 1 KiB on
@@ -54,8 +54,8 @@ type Options struct {
 	Quota int64
 }
 
-// DefaultReadTimeout is how long a read may take.
-const DefaultReadTimeout = 5 * time.Second
+// defaultReadTimeout is how long a read may take.
+const defaultReadTimeout = 5 * time.Second
 
 // changeTimes is how much longer than a read a change may take: a deep deletion
 // is slow, and cannot be done in parts.
@@ -128,7 +128,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	var err error
 	switch scheme {
 	case "sqlite":
-		db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, DefaultSQLiteConns))
+		db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns))
 	case "postgres", "postgresql":
 		db, err = openPostgres(ctx, url, cmp.Or(opts.Conns, DefaultPostgresConns), logs)
 	default:
@@ -137,7 +137,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: open: %w", translate(err))
 	}
-	s := &Store{db: db, quota: opts.Quota, logs: logs, readTime: cmp.Or(opts.ReadTimeout, DefaultReadTimeout)}
+	s := &Store{db: db, quota: opts.Quota, logs: logs, readTime: cmp.Or(opts.ReadTimeout, defaultReadTimeout)}
 	s.journal.rows.Store(journalRows)
 	if opts.NoMigrate {
 		return s, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// MaxUsage bounds the items of one answer.
-const MaxUsage = 20_000
+// maxUsage bounds the items of one answer.
+const maxUsage = 20_000
 
 // usageKey names a row of model_usage.
 type usageKey struct{ owner, day, model string }
@@ -42,7 +42,7 @@ func (b *batch) addUsed() {
 }
 
 // Usage returns what the owner used from a day to a day, both included and
-// YYYY-MM-DD, by day and model in that order; at most MaxUsage items.
+// YYYY-MM-DD, by day and model in that order; at most maxUsage items.
 func (s *Store) Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error) {
 	var rows []struct {
 		Day          string
@@ -53,7 +53,7 @@ func (s *Store) Usage(ctx context.Context, owner, from, to string) ([]schemas.Us
 		CostNano     schemas.USD
 	}
 	err := s.read(ctx).Table("model_usage").Where("owner = ? AND day >= ? AND day <= ?", owner, from, to).
-		Order("day, model").Limit(MaxUsage).Find(&rows).Error
+		Order("day, model").Limit(maxUsage).Find(&rows).Error
 	if err != nil {
 		return nil, s.fault("usage", err)
 	}

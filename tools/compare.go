@@ -58,9 +58,9 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 	}
 	switch {
 	case strings.TrimSpace(in.Question) == "":
-		return Result{}, Invalid("the question is empty")
+		return Result{}, invalid("the question is empty")
 	case len(models) < 2:
-		return Result{}, Invalid("name at least two models")
+		return Result{}, invalid("name at least two models")
 	}
 	branches := make([]concurrent.Branch[turn.Conclusion], len(models))
 	for i, model := range models {

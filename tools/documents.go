@@ -123,7 +123,7 @@ type moveArguments struct {
 func target(call *Call) (string, error) {
 	id := turn.DocumentID(call.Context, call.ConversationID)
 	if id == "" {
-		return "", Invalid("the page names no valid document_id")
+		return "", invalid("the page names no valid document_id")
 	}
 	return id, nil
 }
@@ -140,7 +140,7 @@ func changed(call *Call, document, message string, b *schemas.Block) {
 // noBlock says what a model can do about an unknown id.
 func noBlock(err error) error {
 	if err != nil && schemas.Visible(err).Code == schemas.CodeNotFound {
-		return Invalid("there is no such block in this document; call read_document for the ids of its blocks")
+		return invalid("there is no such block in this document; call read_document for the ids of its blocks")
 	}
 	return err
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/chattray/chattray/tools/webpage"
 )
 
-// TypeWebPage is the payload type of fetch_webpage.
-const TypeWebPage = "webpage_content"
+// typeWebPage is the payload type of fetch_webpage.
+const typeWebPage = "webpage_content"
 
 // pagePart is how many characters of a page the model gets at a time, below
 // the loop's own limit of a tool's output.
@@ -42,7 +42,7 @@ func FetchWebpage(c FetchConfig) []turn.Tool {
 	}
 	f := fetcher{webpage.Reader{Client: client, Extractor: c.Extractor}}
 	return []turn.Tool{New("fetch_webpage", "Read a public web page as Markdown text, given its URL. Long pages come in parts: pass start to read on.",
-		f.fetch, Words("Read a web page", "Read a web page|Read {n} web pages"), Global(), ReadOnly(), Untrusted(), Addresses(pageAddress), PayloadType(TypeWebPage), Refine(func(s *jsonschema.Schema) {
+		f.fetch, Words("Read a web page", "Read a web page|Read {n} web pages"), Global(), ReadOnly(), Untrusted(), Addresses(pageAddress), PayloadType(typeWebPage), Refine(func(s *jsonschema.Schema) {
 			sized(s, "url", 1, webpage.MaxURL)
 			atLeast(s, 0, "start")
 		}))}
@@ -78,7 +78,7 @@ func (f fetcher) fetch(ctx context.Context, call *Call, in pageRequest) (Result,
 		return Result{}, err
 	}
 	call.Progress("read", "Read "+or(page.Title, page.URL), 1, nil)
-	return WithPayload(pageText(page, in.Start), TypeWebPage, pageContent(page))
+	return WithPayload(pageText(page, in.Start), typeWebPage, pageContent(page))
 }
 
 // pageText is the part of the page from character start on, with a note where

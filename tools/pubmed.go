@@ -16,8 +16,8 @@ import (
 
 // The payload types of the PubMed tools.
 const (
-	TypePubMedResults = "pubmed_search_results"
-	TypePubMedArticle = "pubmed_article"
+	typePubMedResults = "pubmed_search_results"
+	typePubMedArticle = "pubmed_article"
 )
 
 // Bounds of the PubMed tools. The abstracts of a search share maxAbstracts
@@ -50,7 +50,7 @@ func PubMed(c PubMedConfig) ([]turn.Tool, error) {
 	return []turn.Tool{
 		New("search_pubmed", "Search PubMed for biomedical articles. Returns titles, authors, journal, year, PMID and abstracts. "+
 			"The query may use PubMed's syntax, such as aspirin[ti] AND randomized controlled trial[pt].", p.search,
-			Words("Search PubMed", "Searched PubMed|Searched PubMed {n} times"), Global(), ReadOnly(), Untrusted(), PayloadType(TypePubMedResults), Refine(func(s *jsonschema.Schema) {
+			Words("Search PubMed", "Searched PubMed|Searched PubMed {n} times"), Global(), ReadOnly(), Untrusted(), PayloadType(typePubMedResults), Refine(func(s *jsonschema.Schema) {
 				sized(s, "query", 1, maxQuery)
 				between(s, "max_results", 1, maxArticles)
 				between(s, "year_from", 1500, 3000)
@@ -58,7 +58,7 @@ func PubMed(c PubMedConfig) ([]turn.Tool, error) {
 				s.Properties["sort"].Enum = []any{"relevance", "newest"}
 			})),
 		New("get_pubmed_article", "Get one PubMed article by its PMID: the whole abstract with its sections, authors, journal, year, DOI, MeSH terms and publication types.",
-			p.get, Words("Read an article", "Read an article|Read {n} articles"), Global(), ReadOnly(), Untrusted(), PayloadType(TypePubMedArticle), Refine(func(s *jsonschema.Schema) {
+			p.get, Words("Read an article", "Read an article|Read {n} articles"), Global(), ReadOnly(), Untrusted(), PayloadType(typePubMedArticle), Refine(func(s *jsonschema.Schema) {
 				s.Properties["pmid"].Pattern = `^[1-9][0-9]{0,8}$`
 			})),
 	}, nil
@@ -113,10 +113,10 @@ type wholeArticle struct {
 
 func (p pubMed) search(ctx context.Context, call *Call, in pubMedSearch) (Result, error) {
 	if strings.TrimSpace(in.Query) == "" {
-		return Result{}, Invalid("the query is empty")
+		return Result{}, invalid("the query is empty")
 	}
 	if in.YearFrom > 0 && in.YearTo > 0 && in.YearFrom > in.YearTo {
-		return Result{}, Invalid("year_from is after year_to")
+		return Result{}, invalid("year_from is after year_to")
 	}
 	call.Progress("searching", "Searching PubMed", 0.1, nil)
 	found, err := p.client.Search(ctx, call.Waiting, eutils.Query{
@@ -137,7 +137,7 @@ func (p pubMed) search(ctx context.Context, call *Call, in pubMedSearch) (Result
 	for i, a := range articles {
 		data.Articles[i] = foundArticle{a.PMID, a.Title, a.Authors, a.Journal, a.Year, a.DOI, abstractText(a.Abstract), a.URL()}
 	}
-	return WithPayload(searchText(data, append(found.Notes, note...)), TypePubMedResults, data)
+	return WithPayload(searchText(data, append(found.Notes, note...)), typePubMedResults, data)
 }
 
 // read gets the articles: whole, with the list's short form for those that
@@ -190,7 +190,7 @@ func (p pubMed) get(ctx context.Context, call *Call, in pubMedArticle) (Result, 
 		return Result{}, schemas.NewError(schemas.CodeNotFound, "PubMed has no article with PMID "+in.PMID)
 	}
 	a := found[0]
-	return WithPayload(articleText(a), TypePubMedArticle,
+	return WithPayload(articleText(a), typePubMedArticle,
 		wholeArticle{a.PMID, a.Title, a.Authors, a.Journal, a.Year, a.DOI, a.Abstract, a.MeSH, a.Types, a.URL()})
 }
 

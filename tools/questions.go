@@ -60,11 +60,11 @@ type researchQuestion struct {
 
 func inParts(ctx context.Context, call *Call, in researchQuestion) (Result, error) {
 	if strings.TrimSpace(in.Question) == "" {
-		return Result{}, Invalid("the question is empty")
+		return Result{}, invalid("the question is empty")
 	}
 	search := call.Tools(searchTools...)
 	if len(search) == 0 {
-		return Result{}, Invalid("this page offers no tools to search with")
+		return Result{}, invalid("this page offers no tools to search with")
 	}
 	call.Progress("planning", "Splitting the question", 0, nil)
 	plan, err := call.Converse(ctx, "Plan", asking(turn.Facts{Purpose: turn.PlanParts}, planPrompt, in.Question, nil))

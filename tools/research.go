@@ -16,11 +16,11 @@ import (
 
 // The payload types of the research tools.
 const (
-	TypeArticleResults = "article_search_results"
-	TypeReportList     = "report_list"
-	TypeReportSummary  = "report_summary"
-	TypeStreamList     = "stream_list"
-	TypeStreamDetails  = "stream_details"
+	typeArticleResults = "article_search_results"
+	typeReportList     = "report_list"
+	typeReportSummary  = "report_summary"
+	typeStreamList     = "stream_list"
+	typeStreamDetails  = "stream_details"
 )
 
 // Bounds of the research tools. Text for the model shows at most maxListed
@@ -55,22 +55,22 @@ func Research(data research) []turn.Tool {
 	return []turn.Tool{
 		New("search_articles", "Search the articles of the research reports by words in title, abstract and authors. "+
 			"On a page about a report or a stream it searches there; pass 0 as report_id and stream_id to search everywhere.", r.searchArticles,
-			Words("Search the articles", "Searched the articles|Searched the articles {n} times"), Global(), ReadOnly(), PayloadType(TypeArticleResults), Refine(func(s *jsonschema.Schema) {
+			Words("Search the articles", "Searched the articles|Searched the articles {n} times"), Global(), ReadOnly(), PayloadType(typeArticleResults), Refine(func(s *jsonschema.Schema) {
 				sized(s, "query", 1, maxQuery)
 				between(s, "limit", 1, maxReports)
 				atLeast(s, 0, "stream_id", "report_id")
 			})),
 		New("list_reports", "List the research reports, newest first: all of them or those of one stream.", r.listReports,
-			Words("List the reports", "Listed the reports|Listed reports {n} times"), ReadOnly(), PayloadType(TypeReportList), Refine(func(s *jsonschema.Schema) {
+			Words("List the reports", "Listed the reports|Listed reports {n} times"), ReadOnly(), PayloadType(typeReportList), Refine(func(s *jsonschema.Schema) {
 				between(s, "limit", 1, maxReports)
 				atLeast(s, 0, "stream_id")
 			})),
 		New("get_report", "Get a research report with its summary and articles. Without an id: the report on the user's page.", r.getReport,
-			Words("Read a report", "Read a report|Read {n} reports"), ReadOnly(), PayloadType(TypeReportSummary), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "report_id") })),
+			Words("Read a report", "Read a report|Read {n} reports"), ReadOnly(), PayloadType(typeReportSummary), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "report_id") })),
 		New("list_streams", "List the research streams with their purpose.", r.listStreams,
-			Words("List the streams", "Listed the streams|Listed streams {n} times"), ReadOnly(), PayloadType(TypeStreamList)),
+			Words("List the streams", "Listed the streams|Listed streams {n} times"), ReadOnly(), PayloadType(typeStreamList)),
 		New("get_stream", "Get a research stream: purpose, schema, instructions and reports. Without an id: the stream on the user's page.", r.getStream,
-			Words("Read a stream", "Read a stream|Read {n} streams"), ReadOnly(), PayloadType(TypeStreamDetails), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "stream_id") })),
+			Words("Read a stream", "Read a stream|Read {n} streams"), ReadOnly(), PayloadType(typeStreamDetails), Refine(func(s *jsonschema.Schema) { atLeast(s, 1, "stream_id") })),
 	}
 }
 
@@ -98,7 +98,7 @@ type streamID struct {
 
 func (r researchTools) searchArticles(ctx context.Context, call *Call, in articleSearch) (Result, error) {
 	if strings.TrimSpace(in.Query) == "" {
-		return Result{}, Invalid("the query is empty")
+		return Result{}, invalid("the query is empty")
 	}
 	stream, report := scope(call, in)
 	articles, err := r.data.SearchArticles(ctx, in.Query, stream, report, clamp(in.Limit, defaultArticles, maxReports))
@@ -121,7 +121,7 @@ func (r researchTools) searchArticles(ctx context.Context, call *Call, in articl
 		fmt.Fprintf(&b, "%s %q%s:\n", counted(len(articles), "article matches", "articles match"), in.Query, where)
 		writeArticles(&b, articles)
 	}
-	return WithPayload(b.String(), TypeArticleResults, data)
+	return WithPayload(b.String(), typeArticleResults, data)
 }
 
 // scope is where to search: what the call says; where it says nothing, what the
@@ -171,7 +171,7 @@ func (r researchTools) listReports(ctx context.Context, call *Call, in reportLis
 		fmt.Fprintf(&b, "%s%s, newest first; these are the first %d:\n", counted(total, "report", "reports"), place(stream, 0), len(reports))
 		writeReports(&b, reports)
 	}
-	return WithPayload(b.String(), TypeReportList, data)
+	return WithPayload(b.String(), typeReportList, data)
 }
 
 func (r researchTools) getReport(ctx context.Context, call *Call, in reportID) (Result, error) {
@@ -180,7 +180,7 @@ func (r researchTools) getReport(ctx context.Context, call *Call, in reportID) (
 		id = call.Context.Int("report_id")
 	}
 	if id <= 0 {
-		return Result{}, Invalid("report_id is required: the user's page shows no report; list_reports has the ids")
+		return Result{}, invalid("report_id is required: the user's page shows no report; list_reports has the ids")
 	}
 	report, err := r.data.Report(ctx, id)
 	if err != nil {
@@ -194,7 +194,7 @@ func (r researchTools) getReport(ctx context.Context, call *Call, in reportID) (
 		b.WriteString("\nArticles:\n")
 		writeArticles(&b, report.Articles)
 	}
-	return WithPayload(b.String(), TypeReportSummary, struct {
+	return WithPayload(b.String(), typeReportSummary, struct {
 		Report schemas.Report `json:"report"`
 	}{report})
 }
@@ -212,7 +212,7 @@ func (r researchTools) listStreams(ctx context.Context, _ *Call, _ struct{}) (Re
 	for i, s := range streams[:min(len(streams), maxListed)] {
 		fmt.Fprintf(&b, "\n%d. %s (stream %d)\n%s\n", i+1, s.Name, s.StreamID, text.Ellipsis(oneLine(s.Purpose), maxSnippet))
 	}
-	return WithPayload(b.String()+left(len(streams)), TypeStreamList, struct {
+	return WithPayload(b.String()+left(len(streams)), typeStreamList, struct {
 		Streams []schemas.Stream `json:"streams"`
 	}{streams})
 }
@@ -223,7 +223,7 @@ func (r researchTools) getStream(ctx context.Context, call *Call, in streamID) (
 		id = call.Context.Int("stream_id")
 	}
 	if id <= 0 {
-		return Result{}, Invalid("stream_id is required: the user's page shows no stream; list_streams has the ids")
+		return Result{}, invalid("stream_id is required: the user's page shows no stream; list_streams has the ids")
 	}
 	stream, err := r.data.Stream(ctx, id)
 	if err != nil {
@@ -241,7 +241,7 @@ func (r researchTools) getStream(ctx context.Context, call *Call, in streamID) (
 	}
 	fmt.Fprintf(&b, "\n%s, newest first:\n", counted(len(reports), "report", "reports"))
 	writeReports(&b, reports)
-	return WithPayload(b.String(), TypeStreamDetails, struct {
+	return WithPayload(b.String(), typeStreamDetails, struct {
 		Stream  schemas.Stream   `json:"stream"`
 		Reports []schemas.Report `json:"reports"`
 	}{stream, withoutArticles(reports[:min(len(reports), maxReports)])})

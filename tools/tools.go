@@ -175,9 +175,9 @@ func WithPayload(text, payloadType string, data any) (Result, error) {
 	return Result{Text: text, Payload: &turn.Payload{Type: payloadType, Data: raw}}, nil
 }
 
-// Invalid is the error for arguments that fit the schema and still do not work;
+// invalid is the error for arguments that fit the schema and still do not work;
 // the model reads the message.
-func Invalid(message string) error { return schemas.NewError(schemas.CodeInvalid, message) }
+func invalid(message string) error { return schemas.NewError(schemas.CodeInvalid, message) }
 
 var errNoFunction = errors.New("it has no function")
 

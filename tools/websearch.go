@@ -19,8 +19,8 @@ import (
 	"github.com/chattray/chattray/tools/outbound"
 )
 
-// TypeWebResults is the payload type of web_search.
-const TypeWebResults = "web_search_results"
+// typeWebResults is the payload type of web_search.
+const typeWebResults = "web_search_results"
 
 // Bounds of web_search.
 const (
@@ -55,7 +55,7 @@ func WebSearch(c WebSearchConfig) ([]turn.Tool, error) {
 	}
 	s := searx{base, client}
 	return []turn.Tool{New("web_search", "Search the web. Returns titles, URLs and short texts; use fetch_webpage to read a result.", s.search,
-		Words("Search the web", "Searched the web|Searched the web {n} times"), Global(), ReadOnly(), Untrusted(), PayloadType(TypeWebResults), Refine(func(s *jsonschema.Schema) {
+		Words("Search the web", "Searched the web|Searched the web {n} times"), Global(), ReadOnly(), Untrusted(), PayloadType(typeWebResults), Refine(func(s *jsonschema.Schema) {
 			sized(s, "query", 1, maxSearchQuery)
 			between(s, "max_results", 1, maxHits)
 			s.Properties["time_range"].Enum = []any{"day", "month", "year"}
@@ -108,7 +108,7 @@ type searxAnswer struct {
 
 func (s searx) search(ctx context.Context, call *Call, in webSearch) (Result, error) {
 	if strings.TrimSpace(in.Query) == "" {
-		return Result{}, Invalid("the query is empty")
+		return Result{}, invalid("the query is empty")
 	}
 	call.Progress("searching", "Searching the web", 0.2, nil)
 	answer, err := s.ask(ctx, in)
@@ -129,7 +129,7 @@ func (s searx) search(ctx context.Context, call *Call, in webSearch) (Result, er
 			or(oneLine(r.Title), r.URL), r.URL, text.Ellipsis(oneLine(r.Content), maxSnippet), r.Engine, r.Published,
 		})
 	}
-	return WithPayload(hitsText(data, answer), TypeWebResults, data)
+	return WithPayload(hitsText(data, answer), typeWebResults, data)
 }
 
 func (s searx) ask(ctx context.Context, in webSearch) (searxAnswer, error) {

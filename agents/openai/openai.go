@@ -57,14 +57,14 @@ type Limits struct {
 
 // The defaults.
 const (
-	DefaultConnect    = 10 * time.Second
-	DefaultFirstToken = 2 * time.Minute
-	DefaultIdle       = time.Minute
+	defaultConnect    = 10 * time.Second
+	defaultFirstToken = 2 * time.Minute
+	defaultIdle       = time.Minute
 	DefaultAttempts   = 3
-	DefaultLine       = 8 << 20
-	DefaultReply      = 8 << 20
-	DefaultArguments  = 8 << 20 // a block of a document comes in them
-	DefaultCalls      = 128
+	defaultLine       = 8 << 20
+	defaultReply      = 8 << 20
+	defaultArguments  = 8 << 20 // a block of a document comes in them
+	defaultCalls      = 128
 )
 
 // Model calls the models of one server. It is safe for concurrent use.
@@ -83,14 +83,14 @@ func New(cfg Config) (*Model, error) {
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		return nil, errors.New("openai: the base URL must be an http or https URL with a host")
 	}
-	cfg.Connect = cmp.Or(max(cfg.Connect, 0), DefaultConnect)
-	cfg.FirstToken = cmp.Or(max(cfg.FirstToken, 0), DefaultFirstToken)
-	cfg.Idle = cmp.Or(max(cfg.Idle, 0), DefaultIdle)
+	cfg.Connect = cmp.Or(max(cfg.Connect, 0), defaultConnect)
+	cfg.FirstToken = cmp.Or(max(cfg.FirstToken, 0), defaultFirstToken)
+	cfg.Idle = cmp.Or(max(cfg.Idle, 0), defaultIdle)
 	cfg.Attempts = cmp.Or(max(cfg.Attempts, 0), DefaultAttempts)
-	cfg.Limits.Line = cmp.Or(max(cfg.Limits.Line, 0), DefaultLine)
-	cfg.Limits.Reply = cmp.Or(max(cfg.Limits.Reply, 0), DefaultReply)
-	cfg.Limits.Arguments = cmp.Or(max(cfg.Limits.Arguments, 0), DefaultArguments)
-	cfg.Limits.Calls = cmp.Or(max(cfg.Limits.Calls, 0), DefaultCalls)
+	cfg.Limits.Line = cmp.Or(max(cfg.Limits.Line, 0), defaultLine)
+	cfg.Limits.Reply = cmp.Or(max(cfg.Limits.Reply, 0), defaultReply)
+	cfg.Limits.Arguments = cmp.Or(max(cfg.Limits.Arguments, 0), defaultArguments)
+	cfg.Limits.Calls = cmp.Or(max(cfg.Limits.Calls, 0), defaultCalls)
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -118,7 +118,7 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 		MaxIdleConns:        maxIdle,
 		MaxIdleConnsPerHost: maxIdle,
 		IdleConnTimeout:     idleConnection,
-		TLSHandshakeTimeout: DefaultConnect,
+		TLSHandshakeTimeout: defaultConnect,
 		DisableCompression:  true,
 		WriteBufferSize:     writeBuffer,
 		ReadBufferSize:      readBuffer,

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/app/apptest/delta"
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/delta"
 )
 
 // MessageFrames decodes a stream of the dialect messages, held against the

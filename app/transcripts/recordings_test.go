@@ -42,8 +42,8 @@ var recordings = []recording{
 const recordingsDir = "../../web/page/recordings"
 
 // TestRecordings holds the playground's recordings against what the service
-// answers now, in both dialects; -update records them anew. Ids stand as in
-// transcripts, times are those of the bubble.
+// answers now, in the dialect messages; -update records them again. Ids are
+// those of transcripts, times those of the bubble.
 func TestRecordings(t *testing.T) {
 	database := sampled(t, apptest.Databases()[0]) // SQLite
 	want := map[string]bool{}
@@ -102,15 +102,13 @@ func (r recording) record(t *testing.T, database, pages string, script *txtar.Ar
 	s.start()
 	ask := step{verb: "POST", arg: "/api/chat/stream?dialect=messages", user: "una", body: `{"message": ` + quoted(r.message) + `, "context": ` + r.context + `}`}
 	messages := s.frames(ask)
-	chat := s.frames(step{verb: "GET", arg: "/api/chat/runs/RUN1/stream?dialect=chat", user: "una"})
 	s.checkRuns()
 	s.stop()
 	s.checkUpstream()
 	s.checkLog([]step{ask})
 	var out bytes.Buffer
 	out.WriteString(`{"name": ` + quoted(r.name) + `, "message": ` + quoted(r.message) + `, "messages": [` + "\n")
-	out.WriteString(strings.Join(messages, ",\n") + "\n" + `], "chat": [` + "\n")
-	out.WriteString(strings.Join(chat, ",\n") + "\n]}\n")
+	out.WriteString(strings.Join(messages, ",\n") + "\n]}\n")
 	if !json.Valid(out.Bytes()) {
 		t.Errorf("the recording is no JSON: %s", out.Bytes())
 	}

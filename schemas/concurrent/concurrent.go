@@ -16,8 +16,8 @@ import (
 
 // The defaults of Options.
 const (
-	// DefaultParallel is how many branches run at a time.
-	DefaultParallel = 8
+	// defaultParallel is how many branches run at a time.
+	defaultParallel = 8
 	// DefaultGrace is how long a cancelled branch is waited for.
 	DefaultGrace = 300 * time.Millisecond
 )
@@ -111,7 +111,7 @@ type end[T any] struct {
 // run starts the branches in order, as many at a time as the options allow, and
 // gives each end to take, on the caller's goroutine, until one is enough.
 func run[T any](ctx context.Context, o Options, branches []Branch[T], take func(i int, r Result[T]) (enough bool)) {
-	parallel := cmp.Or(max(o.Parallel, 0), DefaultParallel)
+	parallel := cmp.Or(max(o.Parallel, 0), defaultParallel)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ends := make(chan end[T], len(branches)) // room for all: one left behind never blocks

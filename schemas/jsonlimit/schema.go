@@ -16,14 +16,14 @@ import (
 const (
 	// MaxSubschemas is how many schemas it may consist of.
 	MaxSubschemas = 1_000
-	// MaxPasses is how many of them may look at one and the same value, with
+	// maxPasses is how many of them may look at one and the same value, with
 	// references followed, and MaxChain how many in a row.
-	MaxPasses = 2_000
+	maxPasses = 2_000
 	MaxChain  = 64
-	// MaxPattern is how long a regular expression may be in bytes, MaxProgram
+	// MaxPattern is how long a regular expression may be in bytes, maxProgram
 	// how many steps it may have once its repetitions are written out.
 	MaxPattern = 1_000
-	MaxProgram = 5_000
+	maxProgram = 5_000
 )
 
 // Bounds is what a check against a schema can cost. It never changes and is safe
@@ -259,8 +259,8 @@ func (c *compiler) pattern(place, text string) int {
 		return 0
 	}
 	size := written(parsed)
-	if size > MaxProgram {
-		c.fail(place, "is a regular expression of more than %d steps", MaxProgram)
+	if size > maxProgram {
+		c.fail(place, "is a regular expression of more than %d steps", maxProgram)
 	}
 	return size
 }
@@ -269,12 +269,12 @@ func (c *compiler) pattern(place, text string) int {
 func written(re *syntax.Regexp) int {
 	size := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {
-		size = min(size+written(sub), MaxProgram+1)
+		size = min(size+written(sub), maxProgram+1)
 	}
 	if re.Op == syntax.OpRepeat {
 		size *= max(re.Min, re.Max, 1) + 1
 	}
-	return min(size, MaxProgram+1)
+	return min(size, maxProgram+1)
 }
 
 // resolve finds where references lead.
@@ -314,11 +314,11 @@ func (c *compiler) passes(s *schema) *node {
 	passes, chain := 1, 1
 	for _, in := range n.in {
 		i := c.passes(in)
-		passes, chain = min(passes+i.passes, MaxPasses+1), max(chain, i.chain+1)
+		passes, chain = min(passes+i.passes, maxPasses+1), max(chain, i.chain+1)
 	}
 	n.visiting, n.passes, n.chain = false, passes, chain
-	if len(c.wrong) == 0 && (passes > MaxPasses || chain > MaxChain) {
-		c.fail(c.placeOf(s), "has alternatives and references that multiply: at most %d schemas, %d in a row, may look at one value", MaxPasses, MaxChain)
+	if len(c.wrong) == 0 && (passes > maxPasses || chain > MaxChain) {
+		c.fail(c.placeOf(s), "has alternatives and references that multiply: at most %d schemas, %d in a row, may look at one value", maxPasses, MaxChain)
 	}
 	return n
 }

@@ -7,12 +7,12 @@ import (
 
 // Limits of one check.
 const (
-	// MaxValueDepth is how deep a value may be nested.
-	MaxValueDepth = 200
-	// MaxSteps is what a check may cost at most. A step is about a microsecond:
+	// maxValueDepth is how deep a value may be nested.
+	maxValueDepth = 200
+	// maxSteps is what a check may cost at most. A step is about a microsecond:
 	// a schema that looks at a value and takes it is one, one that may refuse it
 	// and let others try costs what the reason for that costs to write.
-	MaxSteps = 500_000
+	maxSteps = 500_000
 )
 
 // ErrTooMuch is the error of a value that is not checked, as it would take too long.
@@ -26,7 +26,7 @@ func (b *Bounds) Allow(v any) error {
 	if err != nil {
 		return err
 	}
-	w := &walk{nodes: b.nodes, left: MaxSteps}
+	w := &walk{nodes: b.nodes, left: maxSteps}
 	w.visit(b.root, root, false)
 	if w.left < 0 {
 		return ErrTooMuch
@@ -47,7 +47,7 @@ const overhead = 8
 
 // weigh measures a value and all in it.
 func weigh(v any, depth int) (*value, error) {
-	if depth > MaxValueDepth {
+	if depth > maxValueDepth {
 		return nil, ErrTooMuch
 	}
 	w := &value{size: overhead}

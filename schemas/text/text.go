@@ -76,9 +76,6 @@ func Plural(n int, noun string) string {
 // maxID is the length of an id that a client chooses.
 const maxID = 64
 
-// IDPattern is the regular expression of IsID, for JSON schemas.
-const IDPattern = `^[A-Za-z0-9_-]{1,64}$`
-
 // IsID reports whether a client may choose this id: 1 to 64 letters, digits, -
 // and _.
 func IsID(id string) bool {

@@ -16,15 +16,15 @@ type Words struct {
 	Done  string
 }
 
-// MaxWords is the length of a title, and of each form of Done, in characters.
-const MaxWords = 80
+// maxWords is the length of a title, and of each form of Done, in characters.
+const maxWords = 80
 
 // Fault says what is wrong with the words.
 func (w Words) Fault() error {
 	one, several, counted := strings.Cut(w.Done, "|")
 	var wrong []error
 	for _, text := range []string{w.Title, one, several} {
-		if utf8.RuneCountInString(text) > MaxWords {
+		if utf8.RuneCountInString(text) > maxWords {
 			wrong = append(wrong, errors.New("its title and each form of done must have 80 characters at most"))
 			break
 		}

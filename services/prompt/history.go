@@ -17,7 +17,7 @@ import (
 
 // Defaults of HistoryOptions.
 const (
-	DefaultHistoryBudget  = 24_000
+	defaultHistoryBudget  = 24_000
 	DefaultCompactTimeout = 30 * time.Second
 )
 
@@ -42,7 +42,7 @@ const (
 type HistoryOptions struct {
 	// Budget is the number of tokens that earlier messages may take, in the
 	// counting of o200k; the user's message takes from it, but never more than
-	// three quarters. 0 is DefaultHistoryBudget.
+	// three quarters. 0 is defaultHistoryBudget.
 	Budget int
 	// Keep is the number of tokens kept word for word when older turns are
 	// compacted; 0 is a third of the budget.
@@ -104,7 +104,7 @@ type HistoryInput struct {
 // NewHistory returns a history over the store; the zero value of o is its default,
 // and nil logs nothing.
 func NewHistory(store HistoryStore, o HistoryOptions, logs *slog.Logger) *History {
-	o.Budget = cmp.Or(o.Budget, DefaultHistoryBudget)
+	o.Budget = cmp.Or(o.Budget, defaultHistoryBudget)
 	o.Keep = min(cmp.Or(o.Keep, o.Budget/3), o.Budget)
 	o.CompactTimeout = cmp.Or(o.CompactTimeout, DefaultCompactTimeout)
 	if o.Now == nil {

@@ -25,8 +25,8 @@ import (
 	"github.com/chattray/chattray/tools/outbound"
 )
 
-// BaseURL is where NCBI serves the E-utilities.
-const BaseURL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
+// baseURL is where NCBI serves the E-utilities.
+const baseURL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 
 // NCBI allows 3 requests a second, 10 with a key. The intervals are a little
 // longer, since what leaves evenly may arrive unevenly.
@@ -37,7 +37,7 @@ const (
 
 // The limits of a request.
 const (
-	MaxIDs        = 100
+	maxIDs        = 100
 	maxAnswer     = 8 << 20
 	maxWait       = 2 * time.Minute
 	maxRetries    = 2
@@ -69,7 +69,7 @@ type Client struct {
 
 // New returns a client.
 func New(c Config) (*Client, error) {
-	base, err := url.Parse(cmp.Or(c.BaseURL, BaseURL))
+	base, err := url.Parse(cmp.Or(c.BaseURL, baseURL))
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		return nil, errors.New("the base URL of PubMed is no http or https URL")
 	}

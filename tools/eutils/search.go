@@ -16,7 +16,7 @@ import (
 type Query struct {
 	// Term is in PubMed's own syntax.
 	Term string
-	// Max is how many ids to return, at most MaxIDs.
+	// Max is how many ids to return, at most maxIDs.
 	Max int
 	// Newest sorts by date of publication, else by relevance.
 	Newest bool
@@ -35,7 +35,7 @@ type Found struct {
 // Search runs esearch.
 func (c *Client) Search(ctx context.Context, hold Hold, q Query) (Found, error) {
 	query := url.Values{
-		"retmode": {"json"}, "term": {q.Term}, "retmax": {strconv.Itoa(min(q.Max, MaxIDs))}, "sort": {"relevance"},
+		"retmode": {"json"}, "term": {q.Term}, "retmax": {strconv.Itoa(min(q.Max, maxIDs))}, "sort": {"relevance"},
 	}
 	if q.Newest {
 		query.Set("sort", "pub_date")
@@ -88,7 +88,7 @@ func parseSearch(body []byte) (Found, error) {
 	}
 	out := Found{IDs: make([]string, 0, len(r.IDs)), Total: int(r.Count)}
 	for _, id := range r.IDs {
-		if ValidID(id) {
+		if validID(id) {
 			out.IDs = append(out.IDs, id)
 		}
 	}
@@ -207,8 +207,8 @@ var (
 	idDigits   = regexp.MustCompile(`^[1-9]\d{0,8}$`)
 )
 
-// ValidID says whether id may be a PubMed id.
-func ValidID(id string) bool { return idDigits.MatchString(id) }
+// validID says whether id may be a PubMed id.
+func validID(id string) bool { return idDigits.MatchString(id) }
 
 // stripTags takes out the mark-up of titles, which comes escaped or not.
 func stripTags(s string) string { return tags.ReplaceAllString(html.UnescapeString(s), "") }
@@ -229,7 +229,7 @@ func first(values ...string) string {
 	return ""
 }
 
-func join(ids []string) string { return strings.Join(ids[:min(len(ids), MaxIDs)], ",") }
+func join(ids []string) string { return strings.Join(ids[:min(len(ids), maxIDs)], ",") }
 
 // number is an integer that NCBI writes as a string, mostly.
 type number int

@@ -22,16 +22,16 @@ import (
 
 // The defaults and bounds of a Handler.
 const (
-	DefaultCallTimeout = time.Minute
-	// MaxExchange bounds one request, whatever is asked.
-	MaxExchange = 15 * time.Minute
+	defaultCallTimeout = time.Minute
+	// maxExchange bounds one request, whatever is asked.
+	maxExchange = 15 * time.Minute
 )
 
 // HandlerOptions is what a Handler stands on. Tools is needed.
 type HandlerOptions struct {
 	Tools offered
 	// Timeout bounds a call of a tool that has none of its own; 0 is
-	// DefaultCallTimeout.
+	// defaultCallTimeout.
 	Timeout time.Duration
 	// Body is the size of a request in bytes; 0 is MaxMessage.
 	Body    int64
@@ -57,7 +57,7 @@ type serverKey struct{}
 // NewHandler returns a Handler. Which hosts and origins a request may come from
 // is checked before it, for all routes alike.
 func NewHandler(o HandlerOptions) *Handler {
-	o.Timeout, o.Body = cmp.Or(o.Timeout, DefaultCallTimeout), cmp.Or(o.Body, MaxMessage)
+	o.Timeout, o.Body = cmp.Or(o.Timeout, defaultCallTimeout), cmp.Or(o.Body, MaxMessage)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -78,7 +78,7 @@ func (h *Handler) For(user schemas.User) http.Handler {
 			refused.send(w)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), MaxExchange)
+		ctx, cancel := context.WithTimeout(r.Context(), maxExchange)
 		defer cancel()
 		server := sdk.NewServer(&sdk.Implementation{Name: "chattray", Version: h.Version}, &sdk.ServerOptions{
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},

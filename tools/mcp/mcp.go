@@ -40,10 +40,10 @@ const (
 
 // The defaults of Options.
 const (
-	DefaultRefresh    = 30 * time.Second
-	DefaultConnect    = 30 * time.Second
-	DefaultFirstDelay = time.Second
-	DefaultLastDelay  = time.Minute
+	defaultRefresh    = 30 * time.Second
+	defaultConnect    = 30 * time.Second
+	defaultFirstDelay = time.Second
+	defaultLastDelay  = time.Minute
 )
 
 // Server is a server to connect to: a Command to run or a URL to call.
@@ -104,8 +104,8 @@ type Clients struct{ clients []*client }
 // New checks the servers; the registry must have a group for each. It connects
 // to nothing.
 func New(o Options) (*Clients, error) {
-	o.Refresh, o.Connect = cmp.Or(o.Refresh, DefaultRefresh), cmp.Or(o.Connect, DefaultConnect)
-	o.FirstDelay, o.LastDelay = cmp.Or(o.FirstDelay, DefaultFirstDelay), cmp.Or(o.LastDelay, DefaultLastDelay)
+	o.Refresh, o.Connect = cmp.Or(o.Refresh, defaultRefresh), cmp.Or(o.Connect, defaultConnect)
+	o.FirstDelay, o.LastDelay = cmp.Or(o.FirstDelay, defaultFirstDelay), cmp.Or(o.LastDelay, defaultLastDelay)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

@@ -23,10 +23,10 @@ import (
 
 // The limits of a client. Those with a field in Config are its defaults.
 const (
-	MaxBody      = 8 << 20
-	MaxRedirects = 5
-	Timeout      = 30 * time.Second
-	HeaderWait   = 20 * time.Second
+	defaultBody       = 8 << 20
+	MaxRedirects      = 5
+	defaultTimeout    = 30 * time.Second
+	defaultHeaderWait = 20 * time.Second
 
 	maxHeader        = 64 << 10
 	dialTimeout      = 10 * time.Second
@@ -86,16 +86,16 @@ func New(c Config) *http.Client {
 		},
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    tlsTimeout,
-		ResponseHeaderTimeout:  cmp.Or(c.HeaderWait, HeaderWait),
+		ResponseHeaderTimeout:  cmp.Or(c.HeaderWait, defaultHeaderWait),
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdleForAHost,
 		MaxResponseHeaderBytes: maxHeader,
 	}
 	return &http.Client{
-		Transport:     &checked{next: transport, base: base, max: cmp.Or(c.MaxBody, MaxBody)},
+		Transport:     &checked{next: transport, base: base, max: cmp.Or(c.MaxBody, defaultBody)},
 		CheckRedirect: checkRedirect,
-		Timeout:       cmp.Or(c.Timeout, Timeout),
+		Timeout:       cmp.Or(c.Timeout, defaultTimeout),
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // and returns the element that holds most of the prose: the page's own main or
 // article where it has one worth the name, else the container with the most
 // text in paragraphs, else the body.
-type Main struct{}
+type mainContent struct{}
 
 const (
 	// minMain is the number of characters that make a main element credible.
@@ -25,7 +25,7 @@ const (
 )
 
 // Extract implements Extractor.
-func (Main) Extract(doc *html.Node) (title string, content *html.Node) {
+func (mainContent) Extract(doc *html.Node) (title string, content *html.Node) {
 	title = titleOf(doc)
 	body := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Body })
 	if body == nil {

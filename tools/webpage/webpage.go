@@ -30,7 +30,7 @@ import (
 
 // The limits of a page.
 const (
-	MaxBody    = 2 << 20 // bytes as they come, decompressed
+	maxBody    = 2 << 20 // bytes as they come, decompressed
 	MaxContent = 200_000 // bytes of Markdown
 	MaxURL     = 2048
 	maxTitle   = 300
@@ -80,13 +80,13 @@ func (r Reader) Read(ctx context.Context, rawURL string) (Page, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return Page{}, outbound.Status(service, resp.StatusCode)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return Page{}, outbound.Explain(ctx, service, err)
 	}
 	page := Page{URL: resp.Request.URL.String()}
-	if len(body) > MaxBody {
-		body, page.Truncated = body[:MaxBody], true
+	if len(body) > maxBody {
+		body, page.Truncated = body[:maxBody], true
 	}
 	if err := r.fill(ctx, &page, body, resp.Header.Get("Content-Type")); err != nil {
 		return Page{}, err
@@ -162,7 +162,7 @@ func (r Reader) fromHTML(ctx context.Context, page *Page, source string) error {
 	}
 	extract := r.Extractor
 	if extract == nil {
-		extract = Main{}
+		extract = mainContent{}
 	}
 	absolute(doc, page.URL)
 	title, content := extract.Extract(doc)

@@ -4,7 +4,7 @@ import type { MessageFrame, Props } from '../src/api/types'
 import { applyDelta, emptyFold, fold, Refused } from '../src/state/delta'
 
 // The tables that Go runs, too.
-const table = <T>(name: string) => JSON.parse(readFileSync(`../schemas/delta/testdata/${name}`, 'utf8')) as T[]
+const table = <T>(name: string) => JSON.parse(readFileSync(`../app/apptest/delta/testdata/${name}`, 'utf8')) as T[]
 
 interface Row {
   name: string

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { ChatEventFrame, ChatResponsePayload, MessageFrame } from '../src/api/types'
-import { emptyRun, reduceChatEvent, reduceRun, textOf, type RunView } from '../src/state/run'
+import type { ChatResponsePayload, MessageFrame } from '../src/api/types'
+import { emptyRun, reduceRun, textOf, type RunView } from '../src/state/run'
 import { emptyState, reduce, type ChatState } from '../src/state/state'
 import { partsOfContent, sectionsOf } from '../src/state/view'
 
@@ -9,7 +9,6 @@ interface Recording {
   name: string
   message: string
   messages: MessageFrame[]
-  chat: ChatEventFrame[]
 }
 
 const recordings = readdirSync('page/recordings').map((f) => JSON.parse(readFileSync(`page/recordings/${f}`, 'utf8')) as Recording)
@@ -35,19 +34,14 @@ describe.each(recordings)('recording $name', (r) => {
     expect(run.threads.every((t) => t.status !== '')).toBe(true)
   })
 
-  it('gives the kept text in both dialects', () => {
+  it('gives the kept text', () => {
     const run = replay(r.messages)
-    const chat = r.chat.reduce((state, e, i) => reduceChatEvent(state, e, i + 1), emptyRun)
     if (run.outcome?.status === 'completed') expect(plain(textOf(run))).toBe(plain(run.outcome.payload.message))
-    expect(plain(textOf(chat))).toBe(plain(textOf(run)))
-    expect(chat.outcome?.status).toBe(run.outcome?.status)
   })
 
-  it('shows the same live, from the dialect chat and from what is kept', () => {
-    const shape = (parts: { kind: string }[]) => parts.map((p) => p.kind).filter((k) => k !== 'thinking' && k !== 'threads' && k !== 'payload') // only the dialect messages has them
+  it('shows the same live and from what is kept', () => {
+    const shape = (parts: { kind: string }[]) => parts.map((p) => p.kind).filter((k) => k !== 'thinking' && k !== 'threads' && k !== 'payload') // only live
     const live = sectionsOf(replay(r.messages)).flatMap((s) => s.parts)
-    const chat = sectionsOf(r.chat.reduce((state, e, i) => reduceChatEvent(state, e, i + 1), emptyRun)).flatMap((s) => s.parts)
-    expect(shape(chat)).toEqual(shape(live))
     const end = replay(r.messages).outcome
     if (end?.status === 'completed') expect(shape(partsOfContent(end.payload.message, end.payload.tool_history))).toEqual(shape(live))
   })

@@ -1,8 +1,8 @@
 import type { MessageFrame, Props } from '../api/types'
 
 /**
- * The delta rules of the dialect messages. Go has the same rules in schemas/delta, and both run the tables in
- * schemas/delta/testdata. Everything here is pure: what is given is never changed.
+ * The delta rules of the dialect messages. Go has the same rules in app/apptest/delta, and both run the tables in
+ * app/apptest/delta/testdata. Everything here is pure: what is given is never changed.
  */
 
 /** Bounds a path's length and how deep a value goes. */

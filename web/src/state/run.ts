@@ -1,5 +1,5 @@
-import type { ChatEventFrame, ChatResponsePayload, CustomPayload, MessageFrame, Props, ToolProgressEvent } from '../api/types'
-import { emptyFold, fold, isObject, Refused, sequenceOf, type Fold, type Folded } from './delta'
+import type { ChatResponsePayload, CustomPayload, MessageFrame, Props, ToolProgressEvent } from '../api/types'
+import { emptyFold, fold, isObject, Refused, sequenceOf, type Fold } from './delta'
 
 /** A level that frames opened: a block, or a thread. */
 export interface Level {
@@ -143,69 +143,6 @@ function activity(run: RunView, frame: MessageFrame): Partial<RunView> {
 
 /** Progress events of one tool that are kept. */
 const MAX_UPDATES = 99
-
-const blank: Folded = { id: '', type: '', props: {}, block: '', thread: '', closed: false, first: 0, last: 0 }
-
-/** Folds an event of the dialect chat in, so that both dialects give the same view. */
-export function reduceChatEvent(run: RunView, event: ChatEventFrame, seq: number): RunView {
-  if (run.outcome || (seq > 0 && seq <= run.fold.last)) return run
-  const next = { ...run, fold: { ...run.fold, last: Math.max(seq, run.fold.last) } }
-  switch (event.type) {
-    case 'status':
-      return chatStatus(next, event)
-    case 'text_delta':
-      return { ...next, status: null, fold: appendText(next.fold, event.text, seq) }
-    case 'tool_start': {
-      const props = { id: event.tool_use_id, name: event.tool, index: event.index, input: event.input, status: 'running', progress: 0 }
-      const item: Folded = { ...blank, id: `tool:${event.index}`, type: 'tool_result', props, block: 'tool', first: seq, last: seq }
-      return { ...next, active: { toolName: event.tool, updates: [] }, fold: { ...next.fold, messages: [...next.fold.messages, item] } }
-    }
-    case 'tool_progress':
-      return {
-        ...changeTool(next, event.index, { progress: event.progress, stage: event.stage, status_message: event.message }),
-        active: next.active && { ...next.active, updates: [...next.active.updates.slice(-MAX_UPDATES), event] },
-      }
-    case 'tool_complete':
-      return { ...changeTool(next, event.index, { status: event.is_error ? 'error' : 'completed', is_error: event.is_error ?? false, progress: 1 }), active: null, status: null }
-    case 'complete':
-      return { ...next, status: null, active: null, outcome: { status: 'completed', payload: event.payload } }
-    case 'error':
-      return { ...next, status: null, active: null, outcome: { status: 'error', code: event.code, message: event.message, retryable: event.retryable ?? false, messageId: event.message_id } }
-    case 'cancelled':
-      return { ...next, status: null, active: null, outcome: { status: 'cancelled', messageId: event.message_id } }
-    default:
-      return next
-  }
-}
-
-function chatStatus(run: RunView, event: Extract<ChatEventFrame, { type: 'status' }>): RunView {
-  const next = {
-    ...run, status: event.message, runId: event.run_id ?? run.runId, conversationId: event.conversation_id ?? run.conversationId,
-    chatId: event.chat_id ?? run.chatId, userMessageId: event.user_message_id ?? run.userMessageId, attempt: event.attempt ?? run.attempt,
-  }
-  if (event.text === undefined) return next
-  const through = event.kept_through ?? 0
-  const kept = run.fold.messages.filter((m) => m.type !== 'text' && m.last <= through)
-  return { ...next, fold: appendText({ ...next.fold, messages: kept }, event.text.replace(/\[\[tool:\d+\]\]/g, ''), run.fold.last) }
-}
-
-/** Appends visible text. A marker stands where its tool is already and only ends the text before it. */
-function appendText(state: Fold, more: string, seq: number): Fold {
-  if (/^\[\[tool:\d+\]\]$/.test(more)) return state
-  const last = state.messages.at(-1)
-  if (last?.type === 'text') {
-    const joined = { ...last, last: seq, props: { content: text(last.props.content) + more } }
-    return { ...state, messages: state.messages.with(-1, joined) }
-  }
-  if (more.trim() === '') return state
-  const item: Folded = { ...blank, id: `text:${state.messages.length}`, type: 'text', props: { content: more }, block: `llm:${state.messages.length}`, first: seq, last: seq }
-  return { ...state, messages: [...state.messages, item] }
-}
-
-function changeTool(run: RunView, index: number, change: Props): RunView {
-  const messages = run.fold.messages.map((m) => (m.type === 'tool_result' && m.props.index === index ? { ...m, last: run.fold.last, props: { ...m.props, ...change } } : m))
-  return { ...run, fold: { ...run.fold, messages } }
-}
 
 /** The text written so far, without markers. */
 export function textOf(run: RunView): string {

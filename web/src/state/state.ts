@@ -1,5 +1,5 @@
-import type { Attachment, Chat, ChatEventFrame, CustomPayload, Feedback, Message, MessageFrame } from '../api/types'
-import { emptyRun, reduceChatEvent, reduceRun, textOf, payloadsOf, type Outcome, type RunView } from './run'
+import type { Attachment, Chat, CustomPayload, Feedback, Message, MessageFrame } from '../api/types'
+import { emptyRun, reduceRun, textOf, payloadsOf, type Outcome, type RunView } from './run'
 import { sectionsOf } from './view'
 
 /** A message as the tray shows it: what the service keeps, and for answers of this visit the run that made it. */
@@ -63,7 +63,6 @@ export type ChatEvent =
   | { type: 'send'; message: GeneralChatMessage | null; replaces?: string }
   | { type: 'attach'; runId: string }
   | { type: 'frame'; frame: MessageFrame }
-  | { type: 'chat_event'; event: ChatEventFrame; seq: number }
   | { type: 'link'; link: Link }
   | { type: 'failed'; failure: Failure }
   | { type: 'noted'; failure: Failure }
@@ -96,8 +95,6 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, run: { ...emptyRun, runId: event.runId }, isLoading: true, link: 'connecting', error: null }
     case 'frame':
       return state.run ? advance(state, reduceRun(state.run, event.frame)) : state
-    case 'chat_event':
-      return state.run ? advance(state, reduceChatEvent(state.run, event.event, event.seq)) : state
     case 'link':
       return { ...state, link: event.link }
     case 'failed':

@@ -109,7 +109,7 @@ export class ChatStore extends KeptChat {
     const before = this.state
     this.state = reduce(this.state, event)
     if (this.state === before) return
-    const urgent = event.type !== 'frame' && event.type !== 'chat_event'
+    const urgent = event.type !== 'frame'
     if (urgent || !this.state.run) this.pace.now()
     else this.pace.soon()
   }

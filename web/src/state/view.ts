@@ -207,7 +207,7 @@ function collectTools(run: RunView): Map<string, ToolView> {
 
 const noTool: ToolView = { key: '', index: -1, name: '', title: '', done: '', input: undefined, output: '', isError: false, status: 'preparing', progress: 0, stage: '', message: '' }
 
-/** The dialect chat has outputs only in the history that comes with the end. */
+/** The payload of a completed run has the durations of the calls, and what no frame said. */
 function finished(run: RunView, tools: Map<string, ToolView>): Map<string, ToolView> {
   const history = run.outcome?.status === 'completed' ? (run.outcome.payload.tool_history ?? []) : []
   for (const [id, tool] of tools) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/chattray/chattray/app/apptest/delta"
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/delta"
 )
 
 func read(t *testing.T, name string, into any) {

@@ -11,18 +11,4 @@ summary: Summary.
 `,is_error:!1,tool_use_id:`call_1`,duration_ms:2e4}]},tool_history:[{tool_name:`ask_around`,input:{questions:[`weather`,`news`,`summary`]},output:`weather: Weather: Sunny, 25°C
 news: News: none.
 summary: Summary.
-`,is_error:!1,tool_use_id:`call_1`,duration_ms:2e4}],conversation_id:1,chat_id:`CHAT1`,message_id:`MSG2`,run_id:`RUN1`,stop_reason:`end_turn`,usage:{input_tokens:60,output_tokens:12,total_tokens:72}},status:`completed`},event:`stream_end`},chunk_id:`C74`,metadata:{timestamp:94668482e4,sequence:74}}],r=[{type:`status`,message:`Thinking...`,run_id:`RUN1`,conversation_id:1,chat_id:`CHAT1`,user_message_id:`MSG1`},{type:`text_delta`,text:`I ask three at once.`},{type:`status`,message:`Running ask_around...`},{type:`tool_start`,tool:`ask_around`,input:{questions:[`weather`,`news`,`summary`]},tool_use_id:`call_1`,index:0},{type:`tool_progress`,tool:`ask_around`,stage:`thread`,message:`weather`,progress:0,data:{thread:1,label:`weather`,status:`started`},tool_use_id:`call_1`,index:0},{type:`tool_progress`,tool:`ask_around`,stage:`thread`,message:`news`,progress:0,data:{thread:2,label:`news`,status:`started`},tool_use_id:`call_1`,index:0},{type:`tool_progress`,tool:`ask_around`,stage:`thread`,message:`summary`,progress:0,data:{thread:3,label:`summary`,status:`started`},tool_use_id:`call_1`,index:0},{type:`tool_progress`,tool:`ask_around`,stage:`thread`,message:`news: count`,progress:0,data:{thread:2,label:`news`,status:`running`,tool:`count`},tool_use_id:`call_1`,index:0},{type:`tool_progress`,tool:`ask_around`,stage:`thread`,message:`news`,progress:0,data:{thread:2,label:`news`,status:`completed`},tool_use_id:`call_1`,index:0},{type:`tool_progress`,tool:`ask_around`,stage:`thread`,message:`summary`,progress:0,data:{thread:3,label:`summary`,status:`completed`},tool_use_id:`call_1`,index:0},{type:`tool_progress`,tool:`ask_around`,stage:`thread`,message:`weather`,progress:0,data:{thread:1,label:`weather`,status:`completed`},tool_use_id:`call_1`,index:0},{type:`tool_complete`,tool:`ask_around`,index:0,tool_use_id:`call_1`},{type:`text_delta`,text:`
-
-`},{type:`text_delta`,text:`[[tool:0]]`},{type:`status`,message:`Thinking...`},{type:`text_delta`,text:`
-
-`},{type:`text_delta`,text:`That is all.`},{type:`complete`,payload:{message:`I ask three at once.
-
-[[tool:0]]
-
-That is all.`,custom_payload:{type:`tool_history`,data:[{tool_name:`ask_around`,input:{questions:[`weather`,`news`,`summary`]},output:`weather: Weather: Sunny, 25°C
-news: News: none.
-summary: Summary.
-`,is_error:!1,tool_use_id:`call_1`,duration_ms:2e4}]},tool_history:[{tool_name:`ask_around`,input:{questions:[`weather`,`news`,`summary`]},output:`weather: Weather: Sunny, 25°C
-news: News: none.
-summary: Summary.
-`,is_error:!1,tool_use_id:`call_1`,duration_ms:2e4}],conversation_id:1,chat_id:`CHAT1`,message_id:`MSG2`,run_id:`RUN1`,stop_reason:`end_turn`,usage:{input_tokens:60,output_tokens:12,total_tokens:72}}}],i={name:e,message:t,messages:n,chat:r};export{r as chat,i as default,t as message,n as messages,e as name};
+`,is_error:!1,tool_use_id:`call_1`,duration_ms:2e4}],conversation_id:1,chat_id:`CHAT1`,message_id:`MSG2`,run_id:`RUN1`,stop_reason:`end_turn`,usage:{input_tokens:60,output_tokens:12,total_tokens:72}},status:`completed`},event:`stream_end`},chunk_id:`C74`,metadata:{timestamp:94668482e4,sequence:74}}],r={name:e,message:t,messages:n};export{r as default,t as message,n as messages,e as name};
