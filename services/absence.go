@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // absences are the runs that end with their reader and have none now. Each has a
@@ -83,7 +85,7 @@ func (r *Runs) left(one *run, leave func() int) {
 	if leave() > 0 {
 		return
 	}
-	if _, open := one.log.since(one.log.last()); !open {
+	if _, open := one.log.Since(one.log.Last()); !open {
 		r.forget(one)
 		return
 	}
@@ -94,11 +96,11 @@ func (r *Runs) left(one *run, leave func() int) {
 
 // abandoned cancels a run to which no reader has come back.
 func (r *Runs) abandoned(one *run) {
-	if one.log.readers() > 0 {
+	if one.log.Readers() > 0 {
 		return
 	}
 	one.stop(errDisconnect)
-	ctx, cancel := context.WithTimeout(context.Background(), commitWait)
+	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
 	if err := r.Store.RequestCancel(ctx, one.id); err != nil {
 		r.Logger.Warn("store a cancel", "run_id", one.id, "error", err)

@@ -133,7 +133,7 @@ func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
 // repair asks the model once for the value that the end of its reply cut off,
 // and for that alone.
 func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
-	if rec.write(&record.Write{}).wait(one.ctx) != nil { // the reply is whole
+	if rec.write(&record.Write{}).Wait(one.ctx) != nil { // the reply is whole
 		return
 	}
 	cut := rec.cut
@@ -163,7 +163,7 @@ func actionCall(req *schemas.ChatRequest, user schemas.User, conversationID int6
 // that it never runs twice.
 func (r *Runs) act(one *run, rec *recorder) outcome {
 	rec.checkpoint, rec.checkpointN = &checkpoint{Action: true}, 1
-	if err := rec.write(&record.Write{}).wait(one.ctx); err != nil {
+	if err := rec.write(&record.Write{}).Wait(one.ctx); err != nil {
 		return r.stopped(one, err)
 	}
 	done, err := r.Actions.Run(one.ctx, actionCall(one.req, one.owner, one.conversationID))

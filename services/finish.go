@@ -30,15 +30,15 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 		r.Logger.Warn("a run failed", "run_id", one.id, "user", one.owner.ID, "code", schemas.Visible(end.err).Code, "error", end.err)
 	}
 	w := &record.Write{Finish: fin}
-	fin.Log, fin.LastSeq = one.log.seal(&event), event.Seq
+	fin.Log, fin.LastSeq = one.log.Seal(&event), event.Seq
 	booked := r.budgets.Ending(one.owner.ID, fin)
-	err := rec.write(w).wait(context.WithoutCancel(one.ctx))
+	err := rec.write(w).Wait(context.WithoutCancel(one.ctx))
 	booked(err)
 	if err != nil {
 		return err
 	}
 	one.trace.Store(&d)
-	one.log.publish(event)
+	one.log.Publish(event)
 	return nil
 }
 

@@ -29,10 +29,10 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 		if one.owner.ID != user.ID {
 			return nil, schemas.ErrNotFound
 		}
-		if last, over := one.log.ended(); over && after >= last {
+		if last, over := one.log.Ended(); over && after >= last {
 			return nil, runlog.ErrEnded
 		}
-		if runlog.Future(after, one.log.last()) {
+		if runlog.Future(after, one.log.Last()) {
 			after = 0
 		}
 		return func(yield func([]runlog.Event, error) bool) { r.followLive(ctx, one, after, idle, yield) }, nil
@@ -44,7 +44,7 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 	if rec.State.Terminal() && after >= rec.LastSeq {
 		return nil, runlog.ErrEnded
 	}
-	done, err := r.replays.take(ctx, user.ID)
+	done, err := r.replays.Turn(ctx, user.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -52,32 +52,32 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 	return func(yield func([]runlog.Event, error) bool) {
 		defer stop()
 		defer done()
-		if _, more := r.replay(ctx, id, after, 0, yield); more && !rec.State.Terminal() {
+		if _, more := r.replays.Read(ctx, id, after, 0, yield); more && !rec.State.Terminal() {
 			yield(nil, runlog.ErrInterrupted)
 		}
 	}, nil
 }
 
 func (r *Runs) followLive(ctx context.Context, one *run, after int64, idle time.Duration, yield func([]runlog.Event, error) bool) {
-	bell, leave := one.log.subscribe()
+	bell, leave := one.log.Subscribe()
 	defer r.left(one, leave)
 	r.absent.end(one)
-	if after < one.log.base { // events of earlier attempts
-		done, err := r.replays.take(ctx, one.owner.ID)
+	if after < one.log.Base() { // events of earlier attempts
+		done, err := r.replays.Turn(ctx, one.owner.ID)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		var more bool
-		after, more = r.replay(ctx, one.id, after, one.log.base, yield)
+		after, more = r.replays.Read(ctx, one.id, after, one.log.Base(), yield)
 		if done(); !more {
 			return
 		}
-		after = max(after, one.log.base)
+		after = max(after, one.log.Base())
 	}
 	if idle <= 0 {
 		idle = forever
-	} else if events, open := one.log.since(after); len(events) == 0 && open && (after > 0 || r.queued(one)) && !yield(nil, nil) {
+	} else if events, open := one.log.Since(after); len(events) == 0 && open && (after > 0 || r.queued(one)) && !yield(nil, nil) {
 		return
 	}
 	r.followBell(ctx, one, after, bell, idle, yield)
@@ -96,7 +96,7 @@ func (r *Runs) followBell(ctx context.Context, one *run, after int64, bell <-cha
 	silence := time.NewTimer(idle)
 	defer silence.Stop()
 	for {
-		events, open := one.log.since(after)
+		events, open := one.log.Since(after)
 		if len(events) > 0 {
 			after = events[len(events)-1].Seq
 			if !yield(events, nil) {
@@ -106,7 +106,7 @@ func (r *Runs) followBell(ctx context.Context, one *run, after int64, bell <-cha
 			continue
 		}
 		if !open {
-			if _, over := one.log.ended(); !over {
+			if _, over := one.log.Ended(); !over {
 				yield(nil, runlog.ErrInterrupted)
 			}
 			return

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // Least limits of what models write, in bytes.
@@ -35,7 +36,7 @@ func (l TextLimits) Or(maxTokens, maxIterations int) TextLimits {
 		l.Reply = max(reply, leastReplyText)
 	}
 	if l.Run == 0 {
-		l.Run = min(max(reply*int64(maxIterations+1), leastRunText, l.Reply), maxLogBytes)
+		l.Run = min(max(reply*int64(maxIterations+1), leastRunText, l.Reply), eventlog.MaxBytes)
 	}
 	if l.All == 0 {
 		l.All = max(runsOfText*l.Run, leastAllText)

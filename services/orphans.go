@@ -9,10 +9,11 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // orphan leaves a run to revive, with the writes that the database did not take.
-func (r *Runs) orphan(id string, lost []*entry) {
+func (r *Runs) orphan(id string, lost []*eventlog.Commit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.orphans[id] = lost
@@ -86,9 +87,9 @@ func (r *Runs) reviveAll(ctx context.Context) {
 
 // reviveOne stores what the run's last attempt could not store, so that no
 // finished reply and no finished tool is lost, and takes the run up.
-func (r *Runs) reviveOne(ctx context.Context, id string, lost []*entry) error {
+func (r *Runs) reviveOne(ctx context.Context, id string, lost []*eventlog.Commit) error {
 	for _, e := range lost {
-		err := r.journal.submit(e.write, e.run, false).wait(ctx)
+		err := r.committer.Submit(e.Write, e.Log, false).Wait(ctx)
 		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
@@ -116,29 +117,19 @@ func (r *Runs) reviveOne(ctx context.Context, id string, lost []*entry) error {
 
 // unsaved returns the writes of the attempt that the database did not take. A
 // tool whose beginning is among them never began.
-func (rec *recorder) unsaved() []*entry {
+func (rec *recorder) unsaved() []*eventlog.Commit {
 	if rec.checkpoint != nil || len(rec.pending) > 0 {
 		rec.submit(&record.Write{}, false)
 	}
-	var lost []*entry
+	var lost []*eventlog.Commit
 	for _, e := range rec.writes {
-		if <-e.ready; !errors.Is(e.err, record.ErrUnavailable) {
+		if err := e.Wait(context.Background()); !errors.Is(err, record.ErrUnavailable) {
 			continue
 		}
-		if c := e.write.ToolCall; c != nil && c.State == record.ToolStarted {
-			e.write.ToolCall = nil
+		if c := e.Write.ToolCall; c != nil && c.State == record.ToolStarted {
+			e.Write.ToolCall = nil
 		}
 		lost = append(lost, e)
 	}
 	return lost
-}
-
-// stored says whether a write is on disk.
-func (e *entry) stored() bool {
-	select {
-	case <-e.ready:
-		return e.err == nil
-	default:
-		return false
-	}
 }

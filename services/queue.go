@@ -6,6 +6,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // seize makes the caller the one who starts a queued run, and counts that as
@@ -84,7 +85,7 @@ func (r *Runs) lose(one *run) {
 	r.absent.end(one)
 	r.forget(one)
 	one.stop(nil)
-	one.log.close()
+	one.log.Close()
 	if one.release != nil {
 		one.release()
 	}
@@ -98,7 +99,7 @@ func (r *Runs) next(conversationID int64) {
 	if len(queued) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), commitWait)
+	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
 	rec, err := r.Store.NextQueued(ctx, conversationID)
 	switch {

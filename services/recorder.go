@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // Limits of what one run may show.
@@ -67,7 +68,7 @@ type recorder struct {
 	// run, as number checkpointN; writes are those that may not be stored yet.
 	checkpoint  *checkpoint
 	checkpointN int
-	writes      []*entry
+	writes      []*eventlog.Commit
 	// silent is set while finished steps are gone through again, of which the
 	// stored log shows the first keptMarkers markers.
 	silent      bool
@@ -91,9 +92,9 @@ type recorder struct {
 	answer answerDraft
 
 	mu      sync.Mutex
-	started map[int]*entry // the writes that say that a call begins, for the goroutines of the tools
-	edited  map[int]bool   // calls whose input the user has changed
-	drafts  map[int]string // blocks that calls have written while the model wrote them
+	started map[int]*eventlog.Commit // the writes that say that a call begins, for the goroutines of the tools
+	edited  map[int]bool             // calls whose input the user has changed
+	drafts  map[int]string           // blocks that calls have written while the model wrote them
 }
 
 // call is a tool call of the run.
@@ -104,7 +105,7 @@ type call struct {
 }
 
 func newRecorder(r *run) *recorder {
-	rec := &recorder{run: r, started: make(map[int]*entry), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool)}
+	rec := &recorder{run: r, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool)}
 	rec.levels = levels{rec: rec, offset: uint32(max(r.attempt, 1)-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
 	rec.levels.all = &rec.levels
 	return rec
@@ -129,7 +130,7 @@ func (rec *recorder) emit(e runlog.Event) {
 	if rec.silent {
 		return
 	}
-	if err := rec.run.log.append(e); err != nil && rec.err == nil {
+	if err := rec.run.log.Append(e); err != nil && rec.err == nil {
 		rec.err = err
 	}
 }

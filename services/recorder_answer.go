@@ -199,7 +199,7 @@ func (r *Runs) Live(user schemas.User, chat string) []string {
 	defer r.mu.Unlock()
 	var list []*run
 	for _, one := range r.live {
-		if _, over := one.log.ended(); !over && one.owner.ID == user.ID && one.chatKey == chat {
+		if _, over := one.log.Ended(); !over && one.owner.ID == user.ID && one.chatKey == chat {
 			list = append(list, one)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 )
 
@@ -276,7 +277,7 @@ func (rec *recorder) flush(ctx context.Context, d *documents.Draft) {
 // storing is a context for what a draft stores: also of a run that is being
 // stopped.
 func (rec *recorder) storing() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(rec.run.ctx), commitWait)
+	return context.WithTimeout(context.WithoutCancel(rec.run.ctx), eventlog.CommitWait)
 }
 
 // wholeBlocks ends the blocks of a whole reply; those whose arguments did not

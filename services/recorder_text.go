@@ -9,7 +9,7 @@ import (
 
 // pieces are the visible text of this attempt, as its log has them.
 func (rec *recorder) pieces() iter.Seq[string] {
-	events, _ := rec.run.log.since(0)
+	events, _ := rec.run.log.Since(0)
 	return func(yield func(string) bool) {
 		for i := range events {
 			if e := &events[i]; (e.Kind == runlog.Text || e.Kind == runlog.Marker) && !yield(e.Text) {

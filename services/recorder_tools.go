@@ -9,6 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // at returns the call of that index, making room for it.
@@ -37,7 +38,7 @@ func (rec *recorder) toolStart(e turn.ToolStart) {
 		rec.begin(e)
 		return
 	}
-	var w *entry
+	var w *eventlog.Commit
 	first := rec.checkpoint != nil
 	if row := c.ToolCall; !rec.idempotent(e.Name) {
 		w = rec.write(&record.Write{ToolCall: &row})
@@ -48,7 +49,7 @@ func (rec *recorder) toolStart(e turn.ToolStart) {
 		w = rec.write(&record.Write{})
 	}
 	if first {
-		if err := w.wait(rec.run.ctx); err != nil {
+		if err := w.Wait(rec.run.ctx); err != nil {
 			rec.fail(err)
 			return
 		}
@@ -90,7 +91,7 @@ func (rec *recorder) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (t
 		rec.mu.Lock()
 		w := rec.started[c.Index]
 		rec.mu.Unlock()
-		if err := c.Waiting(func() error { return w.wait(ctx) }); err != nil {
+		if err := c.Waiting(func() error { return w.Wait(ctx) }); err != nil {
 			rec.run.stop(err) // the attempt cannot go on without this write
 			return turn.Result{}, err
 		}
@@ -154,7 +155,7 @@ func (rec *recorder) toolComplete(e turn.ToolComplete) {
 	rec.result(e.Index, e.Result)
 	row := c.ToolCall
 	// A run that is being stopped keeps what it has.
-	if err := rec.write(&record.Write{ToolCall: &row}).wait(context.WithoutCancel(rec.run.ctx)); err != nil {
+	if err := rec.write(&record.Write{ToolCall: &row}).Wait(context.WithoutCancel(rec.run.ctx)); err != nil {
 		rec.fail(err)
 		return
 	}
@@ -239,17 +240,17 @@ func (rec *recorder) marker(n int) {
 
 // write submits a write of the run, with the checkpoint and the payloads that
 // wait for one. It is held while the database is away.
-func (rec *recorder) write(w *record.Write) *entry { return rec.submit(w, true) }
+func (rec *recorder) write(w *record.Write) *eventlog.Commit { return rec.submit(w, true) }
 
-func (rec *recorder) submit(w *record.Write, hold bool) *entry {
+func (rec *recorder) submit(w *record.Write, hold bool) *eventlog.Commit {
 	w.RunID, w.Attempt = rec.run.id, rec.run.attempt
 	if rec.checkpoint != nil && w.Finish == nil {
 		w.Checkpoint = &record.Checkpoint{N: rec.checkpointN, Data: encode(rec.checkpoint)}
 	}
 	rec.checkpoint = nil
 	w.Payloads = append(w.Payloads, rec.takePayloads()...)
-	e := rec.run.runs.journal.submit(w, rec.run, hold)
-	rec.writes = append(slices.DeleteFunc(rec.writes, (*entry).stored), e)
+	e := rec.run.runs.committer.Submit(w, rec.run.log, hold)
+	rec.writes = append(slices.DeleteFunc(rec.writes, (*eventlog.Commit).Stored), e)
 	return e
 }
 

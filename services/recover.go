@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // lateLook is how long after its beginning Recover's look is repeated.
@@ -274,7 +275,7 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 	}
 	var events []runlog.Event
 	for _, s := range segments {
-		list, err := decodeEvents(s.Data)
+		list, err := eventlog.Decode(s.Data)
 		if err != nil {
 			return nil, fmt.Errorf("read the log: %w", err)
 		}

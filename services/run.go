@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -29,7 +30,7 @@ type run struct {
 	userMessage    *record.UserMessage // nil when it is to be read
 	createdAt      time.Time
 	req            *schemas.ChatRequest
-	log            *log
+	log            *eventlog.Log
 	prior          *prior // what earlier attempts left; nil in the first
 	spent          *usage.Ledger
 
@@ -77,7 +78,7 @@ func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatReq
 // r.base, with what a request carries over.
 func (r *Runs) enlist(base context.Context, one *run, attempt int) {
 	one.text.of = &r.text
-	one.log = newLog(attempt, r.Frame, r.nowMilli)
+	one.log = eventlog.New(attempt, r.Frame, r.nowMilli)
 	one.spent = usage.NewLedger(r.Prices)
 	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(base, one.spent.Add))
 	one.done, one.calm = make(chan struct{}), make(chan struct{}, 1)
@@ -100,7 +101,7 @@ func (r *Runs) goWork(one *run) {
 		one.limit.timer.Stop()
 		one.stop(nil)
 		r.Metrics.RunEnded(string(end), r.now().Sub(began))
-		r.Metrics.Event(int(one.log.last() - one.log.base))
+		r.Metrics.Event(int(one.log.Last() - one.log.Base()))
 		r.ended(one)
 	})
 }
@@ -109,7 +110,7 @@ func (r *Runs) goWork(one *run) {
 func (r *Runs) ended(one *run) {
 	r.absent.end(one)
 	one.text.end()
-	if one.log.readers() == 0 {
+	if one.log.Readers() == 0 {
 		r.forget(one)
 	}
 	if one.release != nil {
@@ -219,7 +220,7 @@ func (r *Runs) stopped(one *run, err error) outcome {
 		return outcome{state: schemas.RunCancelled, err: err}
 	case errors.Is(err, errShutdown), errors.Is(err, record.ErrFenced), errors.Is(err, record.ErrUnavailable):
 		return outcome{err: err}
-	case errors.Is(err, errLogFull):
+	case errors.Is(err, eventlog.ErrFull):
 		return outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInternal, "the answer grew too long and was stopped").Because(err)}
 	default:
 		return outcome{schemas.RunFailed, err}
@@ -237,16 +238,16 @@ func (r *Runs) giveUp(one *run, rec *recorder, err error) schemas.RunState {
 			w.Checkpoint = &record.Checkpoint{N: len(rec.steps) + 1, Data: encode(checkpoint{Spent: spent})}
 		}
 		r.leave(one)
-		if err := rec.submit(w, false).wait(context.WithoutCancel(one.ctx)); err != nil {
+		if err := rec.submit(w, false).Wait(context.WithoutCancel(one.ctx)); err != nil {
 			r.Logger.Warn("store the events of an interrupted run", "run_id", one.id, "error", err)
 		}
-		one.log.close()
+		one.log.Close()
 	case errors.Is(err, record.ErrFenced):
 		r.Logger.Warn("a run goes on elsewhere", "run_id", one.id, "attempt", one.attempt)
-		one.log.close()
+		one.log.Close()
 	default:
 		r.Logger.Warn("a run is given up for now", "run_id", one.id, "attempt", one.attempt, "error", err)
-		one.log.close()
+		one.log.Close()
 		r.orphan(one.id, rec.unsaved())
 	}
 	return "given up"

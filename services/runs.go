@@ -6,7 +6,6 @@
 package services
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -20,6 +19,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/prompt"
@@ -98,7 +98,7 @@ var (
 
 // runsStore is what Runs needs of the store.
 type runsStore interface {
-	journalStore
+	eventlog.Store
 	runStore
 	waitStore
 	chatStore
@@ -174,13 +174,12 @@ type RunsOptions struct {
 // Runs is the runs of the service. It is safe for concurrent use.
 type Runs struct {
 	RunsOptions
-	journal *journal
-	prompts *prompt.Builder
-	history *prompt.History
-	budgets *usage.Budgets
-	past    *past
-	text    modelText
-	replays *turns
+	committer *eventlog.Committer
+	prompts   *prompt.Builder
+	history   *prompt.History
+	budgets   *usage.Budgets
+	text      modelText
+	replays   *eventlog.Replays
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
 	base context.Context
@@ -190,10 +189,10 @@ type Runs struct {
 	live     map[string]*run
 	perUser  map[string]int
 	draining bool
-	doomed   map[string]bool          // runs cancelled before they were known here
-	orphans  map[string][]*entry      // runs given up while the database was away, with what it did not take
-	stalled  map[int64]bool           // chats whose queue could not be looked at
-	starting map[string]chan struct{} // Idempotency-Keys of requests that are being started
+	doomed   map[string]bool               // runs cancelled before they were known here
+	orphans  map[string][]*eventlog.Commit // runs given up while the database was away, with what it did not take
+	stalled  map[int64]bool                // chats whose queue could not be looked at
+	starting map[string]chan struct{}      // Idempotency-Keys of requests that are being started
 	absent   absences
 	recovery *recovery // nil once it has been looked again
 	work     sync.WaitGroup
@@ -204,14 +203,8 @@ type Runs struct {
 	looping context.Context
 }
 
-// NewRuns starts the journal; Recover takes up what an earlier process left.
+// NewRuns starts the committer; Recover takes up what an earlier process left.
 func NewRuns(o RunsOptions) *Runs {
-	if o.Flush == 0 {
-		o.Flush = DefaultFlush
-	}
-	if o.Hold == 0 {
-		o.Hold = DefaultHold
-	}
 	if o.RunTimeout == 0 {
 		o.RunTimeout = DefaultRunTimeout
 	}
@@ -238,7 +231,7 @@ func NewRuns(o RunsOptions) *Runs {
 	}
 	r := &Runs{
 		RunsOptions: o, live: make(map[string]*run), perUser: make(map[string]int),
-		doomed: make(map[string]bool), orphans: make(map[string][]*entry), stalled: make(map[int64]bool),
+		doomed: make(map[string]bool), orphans: make(map[string][]*eventlog.Commit), stalled: make(map[int64]bool),
 		starting: make(map[string]chan struct{}),
 	}
 	o.Prompt.Now = o.Now
@@ -246,13 +239,14 @@ func NewRuns(o RunsOptions) *Runs {
 	r.history = prompt.NewHistory(o.Store, o.History, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Store, r.now)
 	r.text.limits, r.text.alone = o.Text.Or(o.MaxTokens, o.MaxIterations), make(chan struct{}, 1)
-	r.past = newPast(o.Store.NextSegment, cmp.Or(o.ReplayCache, DefaultReplayCache))
-	r.replays = newTurns(o.ReplaysPerUser, o.Replays)
+	r.replays = eventlog.NewReplays(eventlog.ReplayOptions{Load: o.Store.NextSegment, Cache: o.ReplayCache, PerUser: o.ReplaysPerUser, All: o.Replays})
 	r.base, r.stop = context.WithCancelCause(context.Background())
-	r.journal = newJournal(o, r.unstored)
+	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
+		Store: o.Store, Flush: o.Flush, Hold: o.Hold, Logger: o.Logger, Batch: o.Metrics.StoreBatch, Live: r.unstored,
+	})
 	loops, end := context.WithCancel(context.Background())
 	r.looping, r.endLoops = loops, end
-	r.loops.Go(func() { r.journal.run(loops) })
+	r.loops.Go(func() { r.committer.Run(loops) })
 	r.loops.Go(func() { r.revive(loops) })
 	return r
 }
@@ -261,14 +255,15 @@ func (r *Runs) now() time.Time { return r.Now().UTC() }
 
 func (r *Runs) nowMilli() int64 { return r.Now().UnixMilli() }
 
-// unstored returns the live runs with events that are in no committed write.
-func (r *Runs) unstored() []*run {
+// unstored returns the attempts under way with events that are in no committed
+// write.
+func (r *Runs) unstored() []eventlog.Attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var list []*run
+	var list []eventlog.Attempt
 	for _, one := range r.live {
-		if one.attempt > 0 && len(one.log.unstored()) > 0 {
-			list = append(list, one)
+		if one.attempt > 0 && one.log.HasUnstored() {
+			list = append(list, eventlog.Attempt{RunID: one.id, Number: one.attempt, Log: one.log})
 		}
 	}
 	return list
@@ -314,7 +309,7 @@ func (r *Runs) view(rec record.Run) schemas.Run {
 		v.MessageID = rec.MessageID
 	}
 	if one := r.find(rec.ID); one != nil && !rec.State.Terminal() {
-		v.LastSequence = max(v.LastSequence, one.log.last())
+		v.LastSequence = max(v.LastSequence, one.log.Last())
 	}
 	return v
 }
@@ -335,7 +330,7 @@ func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]strin
 // before anything else happens, also where the client does not wait for the
 // answer: that is the run's state once it has ended, or after a second.
 func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
-	durable, done := context.WithTimeout(context.WithoutCancel(ctx), commitWait)
+	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
 	defer done()
 	rec, err := r.owned(durable, user, id)
 	if err != nil {

@@ -13,7 +13,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.draining = true
 	for _, one := range r.live {
 		if one.attempt == 0 && !one.seized || one.held {
-			one.log.close() // the next start takes it up
+			one.log.Close() // the next start takes it up
 		}
 		if one.resting {
 			one.stop(errShutdown)

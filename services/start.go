@@ -60,7 +60,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 	}()
 	for {
 		// A client that goes away does not keep its message from being answered.
-		err := r.journal.submit(&record.Write{RunID: begin.Run.ID, Attempt: 1, Begin: begin}, nil, false).wait(context.WithoutCancel(ctx))
+		err := r.committer.Submit(&record.Write{RunID: begin.Run.ID, Attempt: 1, Begin: begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
 			one := r.launch(ctx, begin, req, user, release)

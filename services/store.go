@@ -8,14 +8,6 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// journalStore takes what runs write. Commit applies every write in one
-// transaction; a write that cannot be applied has its Err set and does not hold
-// back the others. An error of Commit itself (record.ErrUnavailable in its tree
-// when the database is away) means that nothing was applied.
-type journalStore interface {
-	Commit(ctx context.Context, writes []*record.Write) error
-}
-
 // runStore reads runs. An unknown id is schemas.ErrNotFound.
 type runStore interface {
 	Run(ctx context.Context, id string) (record.Run, error)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // A process that is killed leaves its runs to the next start, and one of them may
@@ -115,13 +116,13 @@ func (f found) stuck() int {
 }
 
 // note writes the mark of the run's attempt, durably.
-func (r *Runs) note(ctx context.Context, one *run, m mark) error { return r.mark(one, m).wait(ctx) }
+func (r *Runs) note(ctx context.Context, one *run, m mark) error { return r.mark(one, m).Wait(ctx) }
 
 // mark writes the mark of the run's attempt.
-func (r *Runs) mark(one *run, m mark) *entry {
+func (r *Runs) mark(one *run, m mark) *eventlog.Commit {
 	m.Attempt, m.Steps, m.Spared, m.Fresh = one.attempt, len(one.prior.steps), one.prior.spared, one.prior.fresh
 	w := &record.Write{RunID: one.id, Attempt: one.attempt, Checkpoint: &record.Checkpoint{N: markNumber, Data: encode(checkpoint{Mark: &m})}}
-	return r.journal.submit(w, nil, false)
+	return r.committer.Submit(w, nil, false)
 }
 
 // leave notes that an attempt ends in good order. Where it cannot be stored the

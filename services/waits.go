@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/eventlog"
 )
 
 // DefaultApprovalTimeout is how long a call waits for the user or for the page.
@@ -72,14 +73,14 @@ func (rec *recorder) toolWaiting(e turn.ToolWaiting) {
 	if rec.ofPage(e.Name) {
 		w.Kind = record.WaitClient
 	}
-	err := rec.write(&record.Write{Wait: &w}).wait(one.ctx)
+	err := rec.write(&record.Write{Wait: &w}).Wait(one.ctx)
 	if err == nil && one.prior != nil {
 		w, err = one.runs.stored(one.ctx, one.id, e.Index)
 	}
 	if err == nil && w.Answer == "" {
 		rec.asking[e.Index] = true
 		if marked := rec.markRest(rec.idle()); marked != nil {
-			err = marked.wait(one.ctx) // before anybody sees it
+			err = marked.Wait(one.ctx) // before anybody sees it
 		}
 	}
 	if err != nil {
@@ -191,7 +192,7 @@ func (rec *recorder) rest() {
 
 // markRest writes down whether the run is idle, for a start that asks which run
 // the process ended with: none that was idle. A first attempt has no mark.
-func (rec *recorder) markRest(resting bool) *entry {
+func (rec *recorder) markRest(resting bool) *eventlog.Commit {
 	if rec.run.prior == nil || rec.markedRest == resting {
 		return nil
 	}

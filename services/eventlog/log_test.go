@@ -1,4 +1,4 @@
-package services
+package eventlog
 
 import (
 	"encoding/json"
@@ -15,17 +15,17 @@ import (
 // plainFrame stands in for the dialect: the text of text events.
 func plainFrame(dst []byte, e *runlog.Event) []byte { return append(dst, e.Text...) }
 
-func testLog(attempt int) *log {
-	return newLog(attempt, plainFrame, func() int64 { return 1760000000000 })
+func testLog(attempt int) *Log {
+	return New(attempt, plainFrame, func() int64 { return 1760000000000 })
 }
 
 func TestLogNumbersEventsByAttempt(t *testing.T) {
 	for attempt, want := range map[int]int64{1: 1, 2: 1_000_001, 3: 2_000_001} {
 		l := testLog(attempt)
-		if err := l.append(runlog.Event{Kind: runlog.Text, Text: "a"}); err != nil {
+		if err := l.Append(runlog.Event{Kind: runlog.Text, Text: "a"}); err != nil {
 			t.Fatal(err)
 		}
-		events, open := l.since(0)
+		events, open := l.Since(0)
 		if len(events) != 1 || events[0].Seq != want || !open {
 			t.Errorf("attempt %d: got %+v, open %v; want one event %d, open", attempt, events, open, want)
 		}
@@ -44,9 +44,9 @@ func TestLogReadersMissAndRepeatNothing(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(r), 7))
 			var after int64
 			for {
-				bell, leave := l.subscribe()
+				bell, leave := l.Subscribe()
 				for cut := random.IntN(20); cut >= 0; {
-					list, open := l.since(after)
+					list, open := l.Since(after)
 					if n := len(list); n > 0 {
 						list = list[:1+random.IntN(n)]
 						for _, e := range list {
@@ -67,11 +67,11 @@ func TestLogReadersMissAndRepeatNothing(t *testing.T) {
 		})
 	}
 	for i := range events {
-		if err := l.append(runlog.Event{Kind: runlog.Text, Text: string(rune('a' + i%26))}); err != nil {
+		if err := l.Append(runlog.Event{Kind: runlog.Text, Text: string(rune('a' + i%26))}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l.publish(runlog.Event{Kind: runlog.Cancelled, Seq: events + 1})
+	l.Publish(runlog.Event{Kind: runlog.Cancelled, Seq: events + 1})
 	group.Wait()
 	for r := range readers {
 		if len(got[r]) != events+1 {
@@ -83,21 +83,21 @@ func TestLogReadersMissAndRepeatNothing(t *testing.T) {
 			}
 		}
 	}
-	if n := l.readers(); n != 0 {
+	if n := l.Readers(); n != 0 {
 		t.Errorf("%d readers are left, want none", n)
 	}
 }
 
 func TestLogRefusesTooMuch(t *testing.T) {
 	l := testLog(1)
-	big := make([]byte, maxLogBytes)
-	if err := l.append(runlog.Event{Kind: runlog.Text, Text: string(big)}); err != nil {
+	big := make([]byte, MaxBytes)
+	if err := l.Append(runlog.Event{Kind: runlog.Text, Text: string(big)}); err != nil {
 		t.Fatalf("at the limit: %v", err)
 	}
-	if err := l.append(runlog.Event{Kind: runlog.Text, Text: "x"}); err == nil {
+	if err := l.Append(runlog.Event{Kind: runlog.Text, Text: "x"}); err == nil {
 		t.Error("past the limit: got no error")
 	}
-	if err := l.append(runlog.Event{Kind: runlog.BlockEnd}); err != nil {
+	if err := l.Append(runlog.Event{Kind: runlog.BlockEnd}); err != nil {
 		t.Errorf("an end past the limit: %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestCodecRoundTrip(t *testing.T) {
 		}
 		want = append(want, e)
 	}
-	got, err := decodeEvents(appendEvents(nil, want))
+	got, err := Decode(appendEvents(nil, want))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,11 +136,11 @@ func FuzzCodec(f *testing.F) {
 	f.Add(appendEvents(nil, []runlog.Event{{Seq: 1, Time: 5, Kind: runlog.Text, Text: "Hello"}, {Seq: 2, Time: 9, Kind: runlog.Completed, Data: []byte(`{}`)}}))
 	f.Add([]byte{1, 2, 3})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		events, err := decodeEvents(data)
+		events, err := Decode(data)
 		if err != nil {
 			return
 		}
-		again, err := decodeEvents(appendEvents(nil, events))
+		again, err := Decode(appendEvents(nil, events))
 		if err != nil {
 			t.Fatalf("written again: %v", err)
 		}

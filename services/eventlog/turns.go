@@ -1,4 +1,4 @@
-package services
+package eventlog
 
 import (
 	"context"

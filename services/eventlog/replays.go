@@ -1,22 +1,54 @@
-package services
+package eventlog
 
 import (
+	"cmp"
 	"context"
 
+	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
 // oldSegment is the size from which on a segment is one of a log that was stored
-// whole: it is used until its last event has been shown, for to read it again
-// would take too long.
+// whole. A reader uses it until it has shown its last event, because reading it
+// again would take too long.
 const oldSegment = 4 * segmentSize
 
-// replay yields stored events after the cursor, up to the number (0 for all);
+// ReplayOptions configures Replays. A limit of 0 is none, but a Cache of 0 is
+// DefaultReplayCache.
+type ReplayOptions struct {
+	// Load returns the run's first segment with events after the number; one whose
+	// Last is 0 when there is none.
+	Load func(ctx context.Context, run string, after int64) (record.Segment, error)
+	// Cache is how many bytes of segments are in memory.
+	Cache int64
+	// PerUser and All bound how many stored logs are read at once.
+	PerUser, All int
+}
+
+// Replays reads stored logs. It is safe for concurrent use.
+type Replays struct {
+	cache *cache
+	turns *turns
+}
+
+// NewReplays returns the reader of what Load gives.
+func NewReplays(o ReplayOptions) *Replays {
+	return &Replays{cache: newCache(o.Load, cmp.Or(o.Cache, DefaultReplayCache)), turns: newTurns(o.PerUser, o.All)}
+}
+
+// Turn waits until the user may read a stored log, for a few seconds: then the
+// error has the code too_many_streams. The turn ends with done, which may be
+// called more than once.
+func (r *Replays) Turn(ctx context.Context, user string) (done func(), err error) {
+	return r.turns.take(ctx, user)
+}
+
+// Read yields stored events after the cursor, up to the number (0 for all);
 // it returns the last one's number and whether the reader wants more. While the
 // reader takes them it holds a copy of these events and no more, but for large
 // ones, which all readers share.
-func (r *Runs) replay(ctx context.Context, id string, after, through int64, yield func([]runlog.Event, error) bool) (int64, bool) {
-	s := pastReader{past: r.past, run: id, after: after, through: through}
+func (r *Replays) Read(ctx context.Context, run string, after, through int64, yield func([]runlog.Event, error) bool) (int64, bool) {
+	s := reader{cache: r.cache, run: run, after: after, through: through}
 	defer s.leave()
 	for {
 		events, err := s.next(ctx)
@@ -37,13 +69,13 @@ func (r *Runs) replay(ctx context.Context, id string, after, through int64, yiel
 	}
 }
 
-// pastReader reads a stored log.
-type pastReader struct {
-	*past
+// reader reads a stored log.
+type reader struct {
+	*cache
 	run            string
 	after, through int64
 
-	using *pastSegment // while it is in use
+	using *segment // while it is in use
 	// Where in which segment the event after the number is.
 	first, last int64
 	size        int
@@ -51,7 +83,7 @@ type pastReader struct {
 }
 
 // leave ends the use of the segment.
-func (r *pastReader) leave() {
+func (r *reader) leave() {
 	if r.using != nil {
 		r.release(r.using)
 		r.using = nil
@@ -60,7 +92,7 @@ func (r *pastReader) leave() {
 
 // next returns the next events, none at the end. They are valid until the next
 // call.
-func (r *pastReader) next(ctx context.Context) ([]runlog.Event, error) {
+func (r *reader) next(ctx context.Context) ([]runlog.Event, error) {
 	for {
 		if r.through > 0 && r.after >= r.through {
 			return nil, nil
@@ -90,7 +122,7 @@ func (r *pastReader) next(ctx context.Context) ([]runlog.Event, error) {
 
 // enter begins to use the segment with the next event. Where a segment is used
 // again, reading goes on from where it was.
-func (r *pastReader) enter(ctx context.Context) error {
+func (r *reader) enter(ctx context.Context) error {
 	if r.using != nil && r.after < r.last {
 		return nil
 	}
@@ -111,7 +143,7 @@ func (r *pastReader) enter(ctx context.Context) error {
 
 // batch decodes the next events of the segment; keep says that they use it. A
 // large event comes alone.
-func (r *pastReader) batch() (events []runlog.Event, keep bool) {
+func (r *reader) batch() (events []runlog.Event, keep bool) {
 	keep = len(r.using.data) > oldSegment
 	end, n := r.measure()
 	if n == 0 {
@@ -139,7 +171,7 @@ func (r *pastReader) batch() (events []runlog.Event, keep bool) {
 
 // measure skips what has been shown, and returns what is left of the segment
 // after the next batch, and how many events that has.
-func (r *pastReader) measure() (rest []byte, n int) {
+func (r *reader) measure() (rest []byte, n int) {
 	ahead := r.place
 	for size := 0; ; n++ {
 		before := ahead
@@ -155,7 +187,7 @@ func (r *pastReader) measure() (rest []byte, n int) {
 			n--
 			continue
 		}
-		if size += p.size() + pastWeight; n > 0 && size > pastBatch || r.through > 0 && p.Seq > r.through {
+		if size += p.size() + eventWeight; n > 0 && size > batchSize || r.through > 0 && p.Seq > r.through {
 			if n == 0 {
 				r.place.rest = nil
 			}

@@ -1,4 +1,4 @@
-package services
+package eventlog
 
 import (
 	"encoding/binary"
@@ -10,8 +10,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// errSegment is in the tree of every error of decodeEvents.
-var errSegment = errors.New("the stored log cannot be read")
+// ErrSegment is in the tree of every error about what is stored.
+var ErrSegment = errors.New("the stored log cannot be read")
 
 // segmentStart is where a kind would be at the start of a segment. What is
 // encoded can so be joined.
@@ -21,7 +21,7 @@ const segmentStart = 0
 // reader has to have in memory at a time. A large event has one to itself.
 const segmentSize = 64 << 10
 
-// appendEvents encodes events behind dst as a segment: segmentStart, then for
+// appendEvents appends events to dst as a segment: segmentStart, then for
 // each event its kind, as varints the distance in number and time to the event
 // before it, the levels, the length of text and data, then both. Frames are not
 // stored.
@@ -89,9 +89,10 @@ func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segme
 	}
 }
 
-// decodeEvents is the inverse of appendEvents, for segments one behind the
-// other. The data of the events shares data's memory.
-func decodeEvents(data []byte) ([]runlog.Event, error) {
+// Decode returns the events of stored segments that are joined one after the
+// other. The data of the events shares data's memory. An error has ErrSegment in
+// its tree.
+func Decode(data []byte) ([]runlog.Event, error) {
 	d := eventDecoder{segmentDecoder: segmentDecoder{rest: data}}
 	var events []runlog.Event
 	for {
@@ -156,9 +157,9 @@ func (d *eventDecoder) next() (p packedEvent, ok bool) {
 func (d *eventDecoder) fault() error {
 	switch {
 	case d.invalid != 0:
-		return fmt.Errorf("kind %d: %w", d.invalid, errSegment)
+		return fmt.Errorf("kind %d: %w", d.invalid, ErrSegment)
 	case d.bad:
-		return fmt.Errorf("event %d is cut off: %w", d.n, errSegment)
+		return fmt.Errorf("event %d is cut off: %w", d.n, ErrSegment)
 	default:
 		return nil
 	}

@@ -1,4 +1,4 @@
-package services
+package eventlog
 
 import (
 	"container/list"
@@ -14,7 +14,7 @@ import (
 )
 
 // Limits of reading stored logs. A reader holds a copy of what it shows next, at
-// most pastBatch and its frames; the segments are shared.
+// most batchSize and its frames; the segments are shared.
 const (
 	// DefaultReplayCache is how many bytes of segments are kept for the next
 	// reader, and how many all readers use at a time.
@@ -25,10 +25,10 @@ const (
 	DefaultReplays        = 1024
 
 	replayWait = 5 * time.Second // for a turn, and for room in the cache
-	pastBatch  = 16 << 10        // bytes of events that are shown at once
-	pastLoads  = 4               // segments that are read at once
-	// pastWeight is what an event costs beside its text and data.
-	pastWeight = 64
+	batchSize  = 16 << 10        // bytes of events that are shown at once
+	maxLoads   = 4               // segments that are read at once
+	// eventWeight is what an event costs beside its text and data.
+	eventWeight = 64
 	// largeWeight is what a segment with a large event costs: itself, and the
 	// event's frames.
 	largeWeight = 3
@@ -37,36 +37,36 @@ const (
 // errReplays refuses a reader that has waited for its turn.
 var errReplays = &schemas.Error{Code: schemas.CodeTooManyStreams, Message: "too many earlier answers are being read; try again in a moment", RetryAfter: int(replayWait / time.Second)}
 
-// past is the segments of stored logs that readers use now, and those that they
-// used last, up to a limit in bytes. Readers of one run share them. It is safe
-// for concurrent use.
-type past struct {
+// cache holds the segments of stored logs that readers use now, and those that
+// they used last, up to a limit in bytes. Readers of one run share them. It is
+// safe for concurrent use.
+type cache struct {
 	load  func(ctx context.Context, id string, after int64) (record.Segment, error)
 	limit int64
 	loads chan struct{}
 
 	mu      sync.Mutex
-	runs    map[string][]*pastSegment
-	idle    *list.List // of *pastSegment that nobody uses, the last used first
-	loading map[pastPlace]*pastLoad
+	runs    map[string][]*segment
+	idle    *list.List // of *segment that nobody uses, the last used first
+	loading map[position]*loading
 	bytes   int64         // of all segments
 	freed   chan struct{} // closed when a segment is no longer used
 	reads   int           // segments read from the store
 }
 
-// pastPlace is a place in a run's log.
-type pastPlace struct {
+// position is a position in a run's log.
+type position struct {
 	run   string
 	after int64
 }
 
-type pastLoad struct {
+type loading struct {
 	done chan struct{}
 	err  error
 }
 
-// pastSegment is a segment in memory. All but large and users is constant.
-type pastSegment struct {
+// segment is a stored segment in memory. All but large and users is constant.
+type segment struct {
 	run         string
 	first, last int64
 	data        []byte
@@ -78,32 +78,32 @@ type pastSegment struct {
 	large map[int64]runlog.Event // its large events, once they are decoded
 }
 
-func newPast(load func(ctx context.Context, id string, after int64) (record.Segment, error), limit int64) *past {
-	return &past{
-		load: load, limit: limit, loads: make(chan struct{}, pastLoads), runs: make(map[string][]*pastSegment), idle: list.New(),
-		loading: make(map[pastPlace]*pastLoad), freed: make(chan struct{}),
+func newCache(load func(ctx context.Context, id string, after int64) (record.Segment, error), limit int64) *cache {
+	return &cache{
+		load: load, limit: limit, loads: make(chan struct{}, maxLoads), runs: make(map[string][]*segment), idle: list.New(),
+		loading: make(map[position]*loading), freed: make(chan struct{}),
 	}
 }
 
 // segment returns the run's segment with the first event after the number; nil
 // when there is none. The caller says with release that it uses it no longer.
-func (p *past) segment(ctx context.Context, run string, after int64) (*pastSegment, error) {
-	place := pastPlace{run, after}
+func (c *cache) segment(ctx context.Context, run string, after int64) (*segment, error) {
+	at := position{run, after}
 	for {
-		p.mu.Lock()
-		if s := p.find(run, after); s != nil {
-			p.use(s)
-			p.mu.Unlock()
+		c.mu.Lock()
+		if s := c.find(run, after); s != nil {
+			c.use(s)
+			c.mu.Unlock()
 			return s, nil
 		}
-		l := p.loading[place]
+		l := c.loading[at]
 		if l == nil {
-			l = &pastLoad{done: make(chan struct{})}
-			p.loading[place] = l
-			p.mu.Unlock()
-			return p.read(ctx, place, l)
+			l = &loading{done: make(chan struct{})}
+			c.loading[at] = l
+			c.mu.Unlock()
+			return c.read(ctx, at, l)
 		}
-		p.mu.Unlock()
+		c.mu.Unlock()
 		select {
 		case <-l.done:
 			if l.err != nil && !errors.Is(l.err, context.Canceled) {
@@ -116,60 +116,60 @@ func (p *past) segment(ctx context.Context, run string, after int64) (*pastSegme
 }
 
 // read reads a segment for all who wait for it.
-func (p *past) read(ctx context.Context, place pastPlace, l *pastLoad) (s *pastSegment, err error) {
+func (c *cache) read(ctx context.Context, at position, l *loading) (s *segment, err error) {
 	defer func() {
-		p.mu.Lock()
-		delete(p.loading, place)
-		p.mu.Unlock()
+		c.mu.Lock()
+		delete(c.loading, at)
+		c.mu.Unlock()
 		l.err = err
 		close(l.done)
 	}()
 	select {
-	case p.loads <- struct{}{}:
+	case c.loads <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Canceled // of this reader; another one reads
 	}
-	defer func() { <-p.loads }()
-	p.mu.Lock()
-	p.reads++
-	p.mu.Unlock()
-	stored, err := p.load(ctx, place.run, place.after)
+	defer func() { <-c.loads }()
+	c.mu.Lock()
+	c.reads++
+	c.mu.Unlock()
+	stored, err := c.load(ctx, at.run, at.after)
 	if ctx.Err() != nil {
 		return nil, context.Canceled
 	}
 	if err != nil || stored.Last == 0 {
 		return nil, err
 	}
-	s = &pastSegment{run: place.run, first: stored.First, last: stored.Last, data: stored.Data, weight: int64(len(stored.Data)) + pastWeight}
+	s = &segment{run: at.run, first: stored.First, last: stored.Last, data: stored.Data, weight: int64(len(stored.Data)) + eventWeight}
 	if len(s.data) >= runlog.LargeEvent && s.first == s.last {
 		s.weight *= largeWeight
 	}
-	return p.keep(ctx, s)
+	return c.keep(ctx, s)
 }
 
 // keep adds a segment that the caller uses, once there is room for it: what
 // nobody uses makes room. A segment over the limit is alone.
-func (p *past) keep(ctx context.Context, s *pastSegment) (*pastSegment, error) {
+func (c *cache) keep(ctx context.Context, s *segment) (*segment, error) {
 	late := time.NewTimer(replayWait)
 	defer late.Stop()
 	for {
-		p.mu.Lock()
-		for p.bytes+s.weight > p.limit && p.idle.Len() > 0 {
-			p.drop(p.idle.Back().Value.(*pastSegment))
+		c.mu.Lock()
+		for c.bytes+s.weight > c.limit && c.idle.Len() > 0 {
+			c.drop(c.idle.Back().Value.(*segment))
 		}
-		if p.bytes == 0 || p.bytes+s.weight <= p.limit {
-			if same := p.find(s.run, s.first-1); same != nil && same.first == s.first && same.last == s.last {
+		if c.bytes == 0 || c.bytes+s.weight <= c.limit {
+			if same := c.find(s.run, s.first-1); same != nil && same.first == s.first && same.last == s.last {
 				s = same
 			} else {
-				p.runs[s.run] = append(p.runs[s.run], s)
-				p.bytes += s.weight
+				c.runs[s.run] = append(c.runs[s.run], s)
+				c.bytes += s.weight
 			}
-			p.use(s)
-			p.mu.Unlock()
+			c.use(s)
+			c.mu.Unlock()
 			return s, nil
 		}
-		freed := p.freed
-		p.mu.Unlock()
+		freed := c.freed
+		c.mu.Unlock()
 		select {
 		case <-freed:
 		case <-late.C:
@@ -181,8 +181,8 @@ func (p *past) keep(ctx context.Context, s *pastSegment) (*pastSegment, error) {
 }
 
 // find returns the segment that is in memory with the event after the number.
-func (p *past) find(run string, after int64) *pastSegment {
-	for _, s := range p.runs[run] {
+func (c *cache) find(run string, after int64) *segment {
+	for _, s := range c.runs[run] {
 		if s.first <= after+1 && after < s.last {
 			return s
 		}
@@ -190,41 +190,41 @@ func (p *past) find(run string, after int64) *pastSegment {
 	return nil
 }
 
-func (p *past) use(s *pastSegment) {
+func (c *cache) use(s *segment) {
 	if s.users++; s.place != nil {
-		p.idle.Remove(s.place)
+		c.idle.Remove(s.place)
 		s.place = nil
 	}
 }
 
 // release says that a reader uses the segment no longer.
-func (p *past) release(s *pastSegment) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (c *cache) release(s *segment) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if s.users--; s.users > 0 {
 		return
 	}
-	s.place = p.idle.PushFront(s)
-	if p.bytes > p.limit {
-		p.drop(s)
+	s.place = c.idle.PushFront(s)
+	if c.bytes > c.limit {
+		c.drop(s)
 	}
-	close(p.freed)
-	p.freed = make(chan struct{})
+	close(c.freed)
+	c.freed = make(chan struct{})
 }
 
 // drop forgets a segment that nobody uses.
-func (p *past) drop(s *pastSegment) {
-	p.idle.Remove(s.place)
+func (c *cache) drop(s *segment) {
+	c.idle.Remove(s.place)
 	s.place = nil
-	p.bytes -= s.weight
-	rest := slices.DeleteFunc(p.runs[s.run], func(o *pastSegment) bool { return o == s })
-	if p.runs[s.run] = rest; len(rest) == 0 {
-		delete(p.runs, s.run)
+	c.bytes -= s.weight
+	rest := slices.DeleteFunc(c.runs[s.run], func(o *segment) bool { return o == s })
+	if c.runs[s.run] = rest; len(rest) == 0 {
+		delete(c.runs, s.run)
 	}
 }
 
 // largeEvent returns a large event of the segment, decoded once for all readers.
-func (s *pastSegment) largeEvent(p *packedEvent) runlog.Event {
+func (s *segment) largeEvent(p *packedEvent) runlog.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := s.large[p.Seq]

@@ -1,4 +1,4 @@
-package services
+package eventlog
 
 import (
 	"bytes"
@@ -51,13 +51,13 @@ func inOne(events []runlog.Event, end runlog.Event) []record.Segment {
 	return []record.Segment{{First: events[0].Seq, Last: end.Seq, Data: appendEvents(nil, append(events, end))}}
 }
 
-func pastRuns(s shelf, limit int64) *Runs {
-	return &Runs{past: newPast(s.next, limit), replays: newTurns(0, 0)}
+func testReplays(s shelf, limit int64) *Replays {
+	return NewReplays(ReplayOptions{Load: s.next, Cache: limit})
 }
 
 // readPast reads a log to its end.
-func readPast(r *Runs, run string, after, through int64) (list []runlog.Event, err error) {
-	r.replay(context.Background(), run, after, through, func(events []runlog.Event, failed error) bool {
+func readPast(r *Replays, run string, after, through int64) (list []runlog.Event, err error) {
+	r.Read(context.Background(), run, after, through, func(events []runlog.Event, failed error) bool {
 		for _, e := range events {
 			e.Shared = nil
 			list = append(list, e)
@@ -70,7 +70,7 @@ func readPast(r *Runs, run string, after, through int64) (list []runlog.Event, e
 
 // From any cursor a stored log gives what was put in, however it is stored: in
 // pieces, whole as earlier, or with segments that have events in common.
-func TestPastIsReadWhole(t *testing.T) {
+func TestReplaysIsReadWhole(t *testing.T) {
 	for name, size := range map[string]int{"tokens": 6, "words": 300, "pages": 9000, "large": 40_000} {
 		events, end := endedLog(700_000/(size+100), size)
 		all := append(append([]runlog.Event(nil), events...), end)
@@ -81,7 +81,7 @@ func TestPastIsReadWhole(t *testing.T) {
 		}
 		for form, stored := range map[string][]record.Segment{"pieces": inPieces(events, end), "one": inOne(events, end), "common": common} {
 			t.Run(name+"/"+form, func(t *testing.T) {
-				r := pastRuns(shelf{"r": stored}, DefaultReplayCache)
+				r := testReplays(shelf{"r": stored}, DefaultReplayCache)
 				for _, after := range []int64{0, 1, int64(half) - 1, int64(half), end.Seq - 1, end.Seq, end.Seq + 5} {
 					got, err := readPast(r, "r", after, 0)
 					want := all[min(int(after), len(all)):]
@@ -98,8 +98,8 @@ func TestPastIsReadWhole(t *testing.T) {
 				if got, err := readPast(r, "r", 1, int64(half)); err != nil || int64(len(got)) != int64(half)-1 {
 					t.Errorf("from 2 through %d: got %d events and %v", half, len(got), err)
 				}
-				if r.past.idle.Len() == 0 || r.past.bytes > DefaultReplayCache {
-					t.Errorf("%d segments of %d bytes are kept", r.past.idle.Len(), r.past.bytes)
+				if r.cache.idle.Len() == 0 || r.cache.bytes > DefaultReplayCache {
+					t.Errorf("%d segments of %d bytes are kept", r.cache.idle.Len(), r.cache.bytes)
 				}
 			})
 		}
@@ -108,22 +108,22 @@ func TestPastIsReadWhole(t *testing.T) {
 
 // A reader of what came before an attempt does not go past it, though the
 // attempt's events are stored already.
-func TestPastStopsBeforeTheAttempt(t *testing.T) {
+func TestReplaysStopsBeforeTheAttempt(t *testing.T) {
 	events, end := endedLog(9, 10)
 	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Kind: runlog.Text, Text: "later"}
-	r := pastRuns(shelf{"r": append(inPieces(events, end), inPieces(nil, later)...)}, DefaultReplayCache)
-	last, more := r.replay(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("got something"); return false })
+	r := testReplays(shelf{"r": append(inPieces(events, end), inPieces(nil, later)...)}, DefaultReplayCache)
+	last, more := r.Read(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("got something"); return false })
 	if last != runlog.AttemptSpan || !more {
 		t.Errorf("it ends with %d, and %v", last, more)
 	}
 }
 
-func TestPastSaysWhatCannotBeRead(t *testing.T) {
+func TestReplaysSaysWhatCannotBeRead(t *testing.T) {
 	events, end := endedLog(20, 10)
 	stored := inPieces(events, end)
 	stored[0].Data = stored[0].Data[:100]
-	got, err := readPast(pastRuns(shelf{"r": stored}, DefaultReplayCache), "r", 0, 0)
-	if !errors.Is(err, errSegment) || len(got) == 0 || cmp.Diff(events[:len(got)], got) != "" {
+	got, err := readPast(testReplays(shelf{"r": stored}, DefaultReplayCache), "r", 0, 0)
+	if !errors.Is(err, ErrSegment) || len(got) == 0 || cmp.Diff(events[:len(got)], got) != "" {
 		t.Errorf("got %d events and %v", len(got), err)
 	}
 }
@@ -131,7 +131,7 @@ func TestPastSaysWhatCannotBeRead(t *testing.T) {
 // Readers that take what is there and then no more hold a copy of a few events
 // and use no segment. All that come read each segment once, and complete is
 // encoded once.
-func TestPastIsShared(t *testing.T) {
+func TestReplaysIsShared(t *testing.T) {
 	const readers, answer = 32, 2 << 20
 	events, end := endedLog(answer/1000, 1000)
 	stored := inPieces(events, end)
@@ -140,7 +140,7 @@ func TestPastIsShared(t *testing.T) {
 			t.Fatalf("a segment has %d bytes", len(s.Data))
 		}
 	}
-	r := pastRuns(shelf{"r": stored}, 16<<20)
+	r := testReplays(shelf{"r": stored}, 16<<20)
 	encoded := 0
 	var mu sync.Mutex
 	stalled, resume := make(chan struct{}, readers), make(chan struct{})
@@ -148,7 +148,7 @@ func TestPastIsShared(t *testing.T) {
 	for range readers {
 		group.Go(func() {
 			n := 0
-			r.replay(t.Context(), "r", 0, 0, func(list []runlog.Event, err error) bool {
+			r.Read(t.Context(), "r", 0, 0, func(list []runlog.Event, err error) bool {
 				size := 0
 				for _, e := range list {
 					size += len(e.Text) + len(e.Data)
@@ -162,7 +162,7 @@ func TestPastIsShared(t *testing.T) {
 						size = 0
 					}
 				}
-				if err != nil || size > pastBatch {
+				if err != nil || size > batchSize {
 					t.Errorf("got %d bytes at once, and %v", size, err)
 				}
 				if n++; n == 3 {
@@ -176,25 +176,25 @@ func TestPastIsShared(t *testing.T) {
 	for range readers {
 		<-stalled
 	}
-	r.past.mu.Lock()
-	inUse := -r.past.idle.Len()
-	for _, list := range r.past.runs {
+	r.cache.mu.Lock()
+	inUse := -r.cache.idle.Len()
+	for _, list := range r.cache.runs {
 		inUse += len(list)
 	}
-	r.past.mu.Unlock()
+	r.cache.mu.Unlock()
 	if inUse != 0 {
 		t.Errorf("readers that stand still use %d segments", inUse)
 	}
 	close(resume)
 	group.Wait()
-	if encoded != 1 || r.past.reads != len(stored) {
-		t.Errorf("complete is encoded %d times, and %d segments are read; want 1 and %d", encoded, r.past.reads, len(stored))
+	if encoded != 1 || r.cache.reads != len(stored) {
+		t.Errorf("complete is encoded %d times, and %d segments are read; want 1 and %d", encoded, r.cache.reads, len(stored))
 	}
 }
 
 // What is in memory keeps to the limit, however many logs are read at once; what
 // is larger than the limit is alone.
-func TestPastIsBounded(t *testing.T) {
+func TestReplaysIsBounded(t *testing.T) {
 	const runs, limit = 12, 1 << 20
 	s := shelf{}
 	for i := range runs {
@@ -203,16 +203,16 @@ func TestPastIsBounded(t *testing.T) {
 	}
 	events, end := endedLog(3000, 1000)
 	s["large"] = inPieces(events, end)
-	r := pastRuns(s, limit)
+	r := testReplays(s, limit)
 	var group sync.WaitGroup
 	for run, stored := range s {
 		group.Go(func() {
 			want := stored[len(stored)-1].Last
-			last, _ := r.replay(t.Context(), run, 0, 0, func([]runlog.Event, error) bool {
-				r.past.mu.Lock()
-				defer r.past.mu.Unlock()
-				if r.past.bytes > limit && len(r.past.runs) > 1 {
-					t.Errorf("%d bytes of %d runs are in memory", r.past.bytes, len(r.past.runs))
+			last, _ := r.Read(t.Context(), run, 0, 0, func([]runlog.Event, error) bool {
+				r.cache.mu.Lock()
+				defer r.cache.mu.Unlock()
+				if r.cache.bytes > limit && len(r.cache.runs) > 1 {
+					t.Errorf("%d bytes of %d runs are in memory", r.cache.bytes, len(r.cache.runs))
 				}
 				return true
 			})
@@ -222,19 +222,19 @@ func TestPastIsBounded(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if r.past.bytes > limit {
-		t.Errorf("%d bytes stay", r.past.bytes)
+	if r.cache.bytes > limit {
+		t.Errorf("%d bytes stay", r.cache.bytes)
 	}
 }
 
 // A reader that waits for room behind those who do not give it goes, and comes
 // back; so does one whose turn does not come.
-func TestPastWaitsForAWhile(t *testing.T) {
+func TestReplaysWaitsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events, end := endedLog(300, 1000)
-		r := pastRuns(shelf{"a": inPieces(events, end), "b": inPieces(events, end)}, 1<<20)
+		r := testReplays(shelf{"a": inPieces(events, end), "b": inPieces(events, end)}, 1<<20)
 		ctx, cancel := context.WithCancel(t.Context())
-		go r.replay(ctx, "a", end.Seq-1, 0, func([]runlog.Event, error) bool { <-ctx.Done(); return false })
+		go r.Read(ctx, "a", end.Seq-1, 0, func([]runlog.Event, error) bool { <-ctx.Done(); return false })
 		synctest.Wait()
 		began := time.Now()
 		if _, err := readPast(r, "b", end.Seq-1, 0); schemas.Visible(err).Code != schemas.CodeTooManyStreams || time.Since(began) != replayWait {

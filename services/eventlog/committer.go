@@ -1,0 +1,284 @@
+package eventlog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Settings of the committer.
+const (
+	// DefaultFlush is how often the events of all runs are stored.
+	DefaultFlush = 100 * time.Millisecond
+	// DefaultHold is how long a write waits for a database that is away.
+	DefaultHold = 30 * time.Second
+	// CommitWait bounds one transaction.
+	CommitWait = 20 * time.Second
+
+	maxBatch = 512
+	// gatherTurns bounds how often a commit lets others go first: one costs about
+	// as much as ten writes.
+	gatherTurns = 16
+	minBackoff  = 20 * time.Millisecond
+	maxBackoff  = time.Second
+)
+
+// Store takes what runs write. Commit applies every write in one transaction; a
+// write that cannot be applied has its Err set and does not hold back the
+// others. An error of Commit itself (record.ErrUnavailable in its tree when the
+// database is away) means that nothing was applied.
+type Store interface {
+	Commit(ctx context.Context, writes []*record.Write) error
+}
+
+// CommitterOptions configures a Committer. Store, Logger and Batch must be set,
+// and Live unless there is never a log; a Flush or Hold of 0 is its default.
+type CommitterOptions struct {
+	Store       Store
+	Flush, Hold time.Duration
+	Logger      *slog.Logger
+	// Batch is told of each commit.
+	Batch func(writes int, took time.Duration)
+	// Live returns the attempts with events to store; it is called every Flush.
+	Live func() []Attempt
+}
+
+// Attempt is an attempt of a run and its log.
+type Attempt struct {
+	RunID  string
+	Number int
+	Log    *Log
+}
+
+// Committer brings the writes of all runs together: one goroutine commits, in one
+// transaction, what was submitted while the last commit ran. A write takes along
+// the events of its log that are not stored yet. It is safe for concurrent use.
+type Committer struct {
+	CommitterOptions
+
+	mu    sync.Mutex
+	queue []*Commit
+	wake  chan struct{}
+}
+
+// Commit is a write that has been submitted.
+type Commit struct {
+	Write *record.Write
+	Log   *Log // whose unstored events go along; nil for none
+	hold  bool // wait for a database that is away
+	since time.Time
+	ready chan struct{}
+	err   error
+}
+
+// NewCommitter returns a committer; nothing is committed before Run.
+func NewCommitter(o CommitterOptions) *Committer {
+	o.Flush, o.Hold = cmp.Or(o.Flush, DefaultFlush), cmp.Or(o.Hold, DefaultHold)
+	return &Committer{CommitterOptions: o, wake: make(chan struct{}, 1)}
+}
+
+// Submit queues a write; writes of one run are committed in the order in which
+// they were submitted. With hold the write waits, for as long as Hold, while the
+// database is away.
+func (c *Committer) Submit(w *record.Write, log *Log, hold bool) *Commit {
+	commit := &Commit{Write: w, Log: log, hold: hold, since: time.Now(), ready: make(chan struct{})}
+	c.mu.Lock()
+	c.queue = append(c.queue, commit)
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+	return commit
+}
+
+// Wait returns the outcome of the write.
+func (c *Commit) Wait(ctx context.Context) error {
+	select {
+	case <-c.ready:
+		return c.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Stored reports whether the write is on disk.
+func (c *Commit) Stored() bool {
+	select {
+	case <-c.ready:
+		return c.err == nil
+	default:
+		return false
+	}
+}
+
+// Run commits until ctx ends and the queue is empty.
+func (c *Committer) Run(ctx context.Context) {
+	tick := time.NewTicker(c.Flush)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.wake:
+		case <-tick.C:
+			c.flushLive()
+		case <-ctx.Done():
+			c.drain()
+			return
+		}
+		c.drain()
+	}
+}
+
+// drain commits until the queue is empty. A write that comes alone is committed
+// at once; while several come at a time, more are gathered.
+func (c *Committer) drain() {
+	for {
+		c.gather()
+		batch := c.take()
+		if len(batch) == 0 {
+			return
+		}
+		c.commit(batch)
+	}
+}
+
+// gather yields the processor so that writers about to submit can join this
+// batch. It never blocks.
+func (c *Committer) gather() {
+	for before, turns := -1, 0; turns < gatherTurns; turns++ {
+		n := c.waiting()
+		if n == before {
+			return
+		}
+		before = n
+		runtime.Gosched()
+	}
+}
+
+func (c *Committer) waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.queue)
+}
+
+func (c *Committer) take() []*Commit {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(c.queue), maxBatch)
+	batch := c.queue[:n:n]
+	c.queue = c.queue[n:]
+	if len(c.queue) == 0 {
+		c.queue = nil
+	}
+	return batch
+}
+
+// flushLive stores the events of the runs under way, in batches.
+func (c *Committer) flushLive() {
+	var batch []*Commit
+	for _, a := range c.Live() {
+		batch = append(batch, &Commit{Write: &record.Write{RunID: a.RunID, Attempt: a.Number}, Log: a.Log, ready: make(chan struct{})})
+		if len(batch) == maxBatch {
+			c.commit(batch)
+			batch = nil
+		}
+	}
+	if len(batch) > 0 {
+		c.commit(batch)
+	}
+}
+
+// commit applies a batch, and repeats it while the database is away and a write
+// of it is held.
+func (c *Committer) commit(batch []*Commit) {
+	backoff := minBackoff
+	for {
+		through := addSegments(batch)
+		err := c.try(batch)
+		if err == nil {
+			for i, w := range batch {
+				if w.Write.Err == nil && w.Log != nil && through[i] > 0 {
+					w.Log.markStored(through[i])
+				}
+				w.finish(w.Write.Err)
+			}
+			return
+		}
+		if !errors.Is(err, record.ErrUnavailable) {
+			c.Logger.Error("commit", "error", err, "writes", len(batch))
+			for _, w := range batch {
+				w.finish(err)
+			}
+			return
+		}
+		if batch = c.keepHeld(batch, err); len(batch) == 0 {
+			return
+		}
+		c.Logger.Warn("the database is away; writes are held", "writes", len(batch), "error", err)
+		<-time.After(backoff)
+		backoff = min(2*backoff, maxBackoff)
+		batch = append(batch, c.take()...)
+	}
+}
+
+// keepHeld ends the writes that wait no longer.
+func (c *Committer) keepHeld(batch []*Commit, err error) []*Commit {
+	var held []*Commit
+	for _, w := range batch {
+		if w.hold && time.Since(w.since) < c.Hold {
+			held = append(held, w)
+			continue
+		}
+		w.finish(err)
+	}
+	return held
+}
+
+func (c *Committer) try(batch []*Commit) error {
+	writes := make([]*record.Write, len(batch))
+	for i, w := range batch {
+		w.Write.Err = nil
+		writes[i] = w.Write
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), CommitWait)
+	defer cancel()
+	began := time.Now()
+	err := c.Store.Commit(ctx, writes)
+	c.Batch(len(writes), time.Since(began))
+	return err
+}
+
+// addSegments gives the first write of each log the log's unstored events, and
+// returns for each write the number of the last of them (0 for none).
+func addSegments(batch []*Commit) []int64 {
+	through := make([]int64, len(batch))
+	var seen map[*Log]bool
+	if len(batch) > 1 {
+		seen = make(map[*Log]bool, len(batch))
+	}
+	for i, w := range batch {
+		if w.Log == nil || w.Write.Finish != nil || seen[w.Log] {
+			continue
+		}
+		if seen != nil {
+			seen[w.Log] = true
+		}
+		w.Write.Segment = nil
+		if events := w.Log.unstored(); len(events) > 0 {
+			through[i] = events[len(events)-1].Seq
+			w.Write.Segment = &record.Segment{First: events[0].Seq, Last: through[i], Data: appendEvents(make([]byte, 0, packedSize(events)), events)}
+		}
+	}
+	return through
+}
+
+func (c *Commit) finish(err error) {
+	c.err = err
+	close(c.ready)
+}

@@ -1,0 +1,212 @@
+// Package eventlog owns the event logs of runs: the log of a run under way with
+// the bell that wakes its readers, the form in which logs are stored, the group
+// commit that stores them, and reading what is stored. What events mean is the
+// business of those who append and show them.
+package eventlog
+
+import (
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// Limits of one attempt's log. MaxBytes counts text and data of its events.
+const (
+	maxEvents  = runlog.AttemptSpan - 1
+	MaxBytes   = 64 << 20
+	maxFrames  = 1 << 20 // bytes of frames that are kept for further readers
+	arenaChunk = 1 << 10
+	arenaMax   = 32 << 10
+)
+
+// ErrFull is the outcome of an append over the limits.
+var ErrFull = errors.New("the run's log is full")
+
+// Log is the event log of one attempt: one writer appends, any number of
+// Readers follow, each with its own cursor. Readers are woken by a one-slot
+// bell that carries nothing and then read the log, so nothing is dropped,
+// doubled or reordered, and a slow reader costs nobody else anything.
+type Log struct {
+	frame func(dst []byte, e *runlog.Event) []byte
+	now   func() int64
+
+	mu     sync.Mutex
+	base   int64 // the number before the first event's
+	events []runlog.Event
+	stored int // how many of events are in the store
+	bytes  int
+	arena  []byte
+	framed int // bytes of the events' frames
+	closed bool
+	bells  []chan struct{}
+}
+
+// New returns the log of an attempt (from 1). Frame appends an event's frame in
+// the dialect that most readers want; it is encoded once, when the event is
+// appended. Now is the time in milliseconds since the Unix epoch.
+func New(attempt int, frame func([]byte, *runlog.Event) []byte, now func() int64) *Log {
+	return &Log{base: int64(attempt-1) * runlog.AttemptSpan, frame: frame, now: now}
+}
+
+// Append adds e, giving it number and time, and rings the bells.
+func (l *Log) Append(e runlog.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.room(&e); err != nil {
+		return err
+	}
+	l.stamp(&e)
+	l.put(e)
+	return nil
+}
+
+// room refuses what goes past the limits; a terminal event always fits.
+func (l *Log) room(e *runlog.Event) error {
+	l.bytes += len(e.Text) + len(e.Data)
+	if (l.bytes > MaxBytes || len(l.events) >= maxEvents-16) && !e.Kind.Terminal() && e.Kind != runlog.MessageEnd && e.Kind != runlog.BlockEnd && e.Kind != runlog.ThreadEnd {
+		return ErrFull
+	}
+	return nil
+}
+
+func (l *Log) stamp(e *runlog.Event) {
+	e.Seq = l.base + int64(len(l.events)) + 1
+	e.Time = l.now()
+}
+
+func (l *Log) put(e runlog.Event) {
+	defer l.ring()
+	if e.Large() {
+		e.Shared = new(runlog.Frames)
+	}
+	if e.Large() || l.framed >= maxFrames { // its readers encode it
+		l.events = append(l.events, e)
+		return
+	}
+	if cap(l.arena)-len(l.arena) < len(e.Text)+len(e.Data)+128 {
+		size := min(arenaMax, max(arenaChunk, 2*cap(l.arena)))
+		l.arena = make([]byte, 0, max(size, len(e.Text)+len(e.Data)+256))
+	}
+	start := len(l.arena)
+	l.arena = l.frame(l.arena, &e)
+	if end := len(l.arena); end > start {
+		e.Frame = l.arena[start:end:end]
+		l.framed += end - start
+	}
+	l.events = append(l.events, e)
+}
+
+func (l *Log) ring() {
+	for _, bell := range l.bells {
+		select {
+		case bell <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Seal returns the whole log with a terminal event e after it, as segments.
+// Readers see e only after publish.
+func (l *Log) Seal(e *runlog.Event) iter.Seq[record.Segment] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stamp(e)
+	last := *e
+	return segmentsOf(slices.Clip(l.events), &last)
+}
+
+// Publish appends the sealed terminal event and closes the log.
+func (l *Log) Publish(e runlog.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.put(e)
+	l.stored = len(l.events)
+	l.closed = true
+}
+
+// Close ends the log without a terminal event; readers come back later.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.ring()
+}
+
+// Since returns the events after the number, and whether more may come. The
+// slice is the log's own; it never changes.
+func (l *Log) Since(after int64) (events []runlog.Event, open bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := min(max(after-l.base, 0), int64(len(l.events)))
+	n := len(l.events)
+	return l.events[from:n:n], !l.closed
+}
+
+// Last returns the number of the newest event, or of the one before the first.
+func (l *Log) Last() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.base + int64(len(l.events))
+}
+
+// Ended says whether the terminal event is in the log, and its number.
+func (l *Log) Ended() (int64, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.events)
+	if n == 0 || !l.events[n-1].Kind.Terminal() {
+		return 0, false
+	}
+	return l.events[n-1].Seq, true
+}
+
+// Base is the number before the first event's.
+func (l *Log) Base() int64 { return l.base }
+
+// HasUnstored reports whether there are events that no committed write holds yet.
+func (l *Log) HasUnstored() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stored < len(l.events)
+}
+
+// unstored returns the events that no committed write holds yet.
+func (l *Log) unstored() []runlog.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.events)
+	return l.events[l.stored:n:n]
+}
+
+// markStored says that all events up to the number are in the store.
+func (l *Log) markStored(through int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stored = max(l.stored, int(through-l.base))
+}
+
+// Subscribe returns a bell that is rung when there is something new, and what
+// to call when the reader leaves; left is the number of readers that remain.
+func (l *Log) Subscribe() (bell <-chan struct{}, leave func() (left int)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	mine := make(chan struct{}, 1)
+	l.bells = append(l.bells, mine)
+	return mine, func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.bells = slices.DeleteFunc(l.bells, func(b chan struct{}) bool { return b == mine })
+		return len(l.bells)
+	}
+}
+
+// Readers is the number of readers that follow now.
+func (l *Log) Readers() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.bells)
+}
