@@ -57,6 +57,8 @@ type Options struct {
 	Research  research
 	Pages     pages
 	Usage     usage
+	// Models are those that a request may name, the default one first.
+	Models []schemas.ModelOffer
 	// Ready says why the service cannot take requests: its database is away or
 	// it is about to stop. It returns at the end of its context, which is after
 	// readyWait.
@@ -198,11 +200,14 @@ func (s *server) routes() []route {
 
 		{method: get, path: "/api/chats", handle: s.listChats},
 		{method: get, path: "/api/chats/:conversation_id", handle: s.getChat},
-		{method: patch, path: "/api/chats/:conversation_id", handle: s.renameChat, body: jsonBody},
+		{method: patch, path: "/api/chats/:conversation_id", handle: s.patchChat, body: jsonBody},
 		{method: del, path: "/api/chats/:conversation_id", handle: s.deleteChat},
+		{method: get, path: "/api/chats/:conversation_id/export", handle: s.exportChat},
 		{method: get, path: "/api/chats/:conversation_id/payloads/:payload_id", handle: s.getPayload},
 		{method: post, path: "/api/chats/:conversation_id/payloads/:payload_id/resolve", handle: s.resolvePayload, body: jsonBody},
 		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/feedback", handle: s.postFeedback, body: jsonBody},
+		{method: get, path: "/api/chats/:conversation_id/messages/:message_id/versions", handle: s.getVersions},
+		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/select", handle: s.selectVersion},
 
 		{method: get, path: "/api/documents", handle: s.listDocuments},
 		{method: post, path: "/api/documents", handle: s.postDocument, body: jsonBody},
@@ -227,6 +232,7 @@ func (s *server) routes() []route {
 		{method: get, path: "/api/pages", handle: s.listPages},
 		{method: get, path: "/api/pages/:page", handle: s.getPage},
 		{method: get, path: "/api/tools", handle: s.listTools},
+		{method: get, path: "/api/models", handle: s.listModels},
 		{method: get, path: "/api/me", handle: s.getMe},
 		{method: get, path: "/api/usage", handle: s.getUsage},
 

@@ -122,6 +122,7 @@ func TestBadBodiesOfOtherRoutes(t *testing.T) {
 		errors                   []schemas.FieldError
 	}{
 		{"no title", "PATCH", "/api/chats/789", `{}`, 422, at("/title", "is required")},
+		{"pinned and what", "PATCH", "/api/chats/789", `{"pinned":"yes"}`, 400, at("/pinned", "must be a boolean, not a string")},
 		{"blank title", "PATCH", "/api/chats/789", `{"title":"  "}`, 422, at("/title", "must not be empty")},
 		{"long title", "PATCH", "/api/chats/789", `{"title":"` + strings.Repeat("a", 201) + `"}`, 422, at("/title", "must have at most 200 characters")},
 		{"unknown outcome", "POST", "/api/chats/789/payloads/abc12345/resolve", `{"outcome":"maybe"}`, 422, at("/outcome", "must be one of accepted, rejected")},
@@ -236,6 +237,8 @@ func TestBadQueries(t *testing.T) {
 		{"/api/chats?q=%ff", "the query parameter q is not text in UTF-8", 400},
 		{"/api/chats?q=%00", "the query parameter q is not text in UTF-8", 400},
 		{"/api/chats?q=" + strings.Repeat("a", 201), "the query parameter q must have at most 200 characters", 422},
+		{"/api/chats?archived=yes", "the query parameter archived must be true or false", 400},
+		{"/api/chats/789/export?format=pdf", "the query parameter format must be markdown or json", 422},
 		{"/api/chats/789?superseded=yes", "the query parameter superseded must be true or false", 400},
 		{"/api/chats/789?cursor=" + strings.Repeat("a", 1025), "the query parameter cursor must have at most 1024 characters", 422},
 		{"/api/tools?page=%00", "the query parameter page is not text in UTF-8", 400},

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"iter"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -16,13 +17,22 @@ import (
 type chats interface {
 	chatIndex
 	chatContent
+	chatVersions
 }
 
 type chatIndex interface {
 	List(ctx context.Context, user schemas.User, q record.ChatQuery) (schemas.ChatList, error)
 	Get(ctx context.Context, user schemas.User, conversationID int64, q record.MessageQuery) (schemas.Chat, error)
-	Rename(ctx context.Context, user schemas.User, conversationID int64, title string) (schemas.Chat, error)
+	Patch(ctx context.Context, user schemas.User, conversationID int64, p schemas.ChatPatch) (schemas.Chat, error)
 	Delete(ctx context.Context, user schemas.User, conversationID int64) error
+	// Export returns the chat and its text in a format, piece by piece.
+	Export(ctx context.Context, user schemas.User, conversationID int64, format string) (schemas.Chat, iter.Seq2[[]byte, error], error)
+}
+
+type chatVersions interface {
+	Versions(ctx context.Context, user schemas.User, conversationID int64, messageID string) (schemas.VersionList, error)
+	// SelectVersion makes a version of a message current and returns the chat.
+	SelectVersion(ctx context.Context, user schemas.User, conversationID int64, messageID string) (schemas.Chat, error)
 }
 
 type chatContent interface {
@@ -48,8 +58,12 @@ func (s *server) listChats(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	archived, err := queryFlag(c, "archived")
+	if err != nil {
+		return err
+	}
 	ctx, user := caller(c)
-	found, err := s.Chats.List(ctx, user, record.ChatQuery{Limit: limit, Cursor: cursor, Text: text})
+	found, err := s.Chats.List(ctx, user, record.ChatQuery{Limit: limit, Cursor: cursor, Text: text, Archived: archived})
 	if err != nil {
 		return err
 	}
@@ -82,7 +96,7 @@ func (s *server) getChat(c echo.Context) error {
 	return respond(c, found)
 }
 
-func (s *server) renameChat(c echo.Context) error {
+func (s *server) patchChat(c echo.Context) error {
 	chat, err := number(c, "conversation_id", firstID)
 	if err != nil {
 		return err
@@ -92,11 +106,11 @@ func (s *server) renameChat(c echo.Context) error {
 		return err
 	}
 	ctx, user := caller(c)
-	renamed, err := s.Chats.Rename(ctx, user, chat, patch.Title)
+	patched, err := s.Chats.Patch(ctx, user, chat, patch)
 	if err != nil {
 		return err
 	}
-	return respond(c, renamed)
+	return respond(c, patched)
 }
 
 func (s *server) deleteChat(c echo.Context) error {

@@ -194,15 +194,16 @@ func (s *server) exportDocument(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": fileName(title)}))
+	c.Response().Header().Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": baseName(title, "document") + ".md"}))
 	return c.Blob(http.StatusOK, "text/markdown; charset=utf-8", []byte(markdown))
 }
 
 // maxFileName is the length of an export's name in bytes, without its ending.
 const maxFileName = 100
 
-// fileName makes a file's name of a title.
-func fileName(title string) string {
+// baseName makes the name of a file, without its ending, of a title; other where that
+// gives none.
+func baseName(title, other string) string {
 	name := strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {
 			return ' '
@@ -214,9 +215,9 @@ func fileName(title string) string {
 		name = name[:len(name)-size]
 	}
 	if name = strings.Trim(name, ". "); name == "" {
-		name = "document"
+		name = other
 	}
-	return name + ".md"
+	return name
 }
 
 func (s *server) postBlock(c echo.Context) error {

@@ -201,7 +201,15 @@ func TestWhatServicesAreAsked(t *testing.T) {
 			"messages", "GET", "/api/chats/789?cursor=x&superseded=true", "",
 			fmt.Sprintf("Get alice 789 %+v", record.MessageQuery{Limit: 50, Cursor: "x", Superseded: true}),
 		},
-		{"rename", "PATCH", "/api/chats/789", `{"title":"Über \u00e4"}`, `Rename alice 789 "Über ä"`},
+		{"rename", "PATCH", "/api/chats/789", `{"title":"Über \u00e4"}`, `Patch alice 789 {"title":"Über ä"}`},
+		{"pin", "PATCH", "/api/chats/789", `{"pinned":true,"archived":false}`, `Patch alice 789 {"pinned":true,"archived":false}`},
+		{"versions", "GET", "/api/chats/789/messages/" + aMessage + "/versions", "", "Versions alice 789 " + aMessage},
+		{"go back", "POST", "/api/chats/789/messages/" + aMessage + "/select", "", "SelectVersion alice 789 " + aMessage},
+		{"export", "GET", "/api/chats/789/export", "", "Export alice 789 markdown"},
+		{
+			"archived chats", "GET", "/api/chats?archived=true", "",
+			fmt.Sprintf("List alice %+v", record.ChatQuery{Limit: 50, Archived: true}),
+		},
 		{"delete", "DELETE", "/api/chats/789", "", "Delete alice 789"},
 		{"payload", "GET", "/api/chats/789/payloads/abc12345", "", "Payload alice 789 abc12345"},
 		{

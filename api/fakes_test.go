@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -42,6 +43,8 @@ type world struct {
 	// fails, when set, is what every service answers.
 	fails error
 	ready error
+	// breaks, when set, ends an export that has begun.
+	breaks error
 	// stream is the documented stream that every run gives.
 	stream string
 	// trusted says that users may see diagnostics.
@@ -73,6 +76,9 @@ func newWorld(t *testing.T, change func(*world, *api.Options)) (*world, *httptes
 	}
 	o := api.Options{
 		Auth: tokens{}, Runs: fakeRuns{w}, Streams: fakeStreams{w}, Chats: fakeChats{w}, Documents: fakeDocuments{w}, Research: fakeResearch{w}, Pages: fakePages{w}, Usage: fakeUsage{w},
+		Models: []schemas.ModelOffer{
+			{Name: "gpt-4.1-mini", Default: true, ContextWindow: 128_000, Price: &schemas.ModelPrice{Input: 0.4, Output: 1.6}}, {Name: "local-model"},
+		},
 		Diagnostics: func(schemas.User) bool { return w.trusted },
 		Ready:       func(context.Context) error { return w.ready },
 		Metrics:     plain("text/plain; version=0.0.4", "chattray_active_runs 0\n"),
@@ -185,9 +191,33 @@ func (f fakeChats) Get(_ context.Context, user schemas.User, id int64, q record.
 	return owned[schemas.Chat](f.world, user, id == aChat, "getChat")
 }
 
-func (f fakeChats) Rename(_ context.Context, user schemas.User, id int64, title string) (schemas.Chat, error) {
-	f.call("Rename %s %d %q", user.Name, id, title)
-	return owned[schemas.Chat](f.world, user, id == aChat, "renameChat")
+func (f fakeChats) Patch(_ context.Context, user schemas.User, id int64, p schemas.ChatPatch) (schemas.Chat, error) {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return schemas.Chat{}, err
+	}
+	f.call("Patch %s %d %s", user.Name, id, raw)
+	return owned[schemas.Chat](f.world, user, id == aChat, "patchChat")
+}
+
+func (f fakeChats) Versions(_ context.Context, user schemas.User, id int64, message string) (schemas.VersionList, error) {
+	f.call("Versions %s %d %s", user.Name, id, message)
+	return owned[schemas.VersionList](f.world, user, id == aChat && message == aMessage, "getVersions")
+}
+
+func (f fakeChats) SelectVersion(_ context.Context, user schemas.User, id int64, message string) (schemas.Chat, error) {
+	f.call("SelectVersion %s %d %s", user.Name, id, message)
+	return owned[schemas.Chat](f.world, user, id == aChat && message == aMessage, "selectVersion")
+}
+
+func (f fakeChats) Export(_ context.Context, user schemas.User, id int64, format string) (schemas.Chat, iter.Seq2[[]byte, error], error) {
+	f.call("Export %s %d %s", user.Name, id, format)
+	chat, err := owned[schemas.Chat](f.world, user, id == aChat, "getChat")
+	return chat, func(yield func([]byte, error) bool) {
+		if yield([]byte("# "+chat.Title+"\n"), nil) && f.breaks != nil {
+			yield(nil, f.breaks)
+		}
+	}, err
 }
 
 func (f fakeChats) Delete(_ context.Context, user schemas.User, id int64) error {

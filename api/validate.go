@@ -40,7 +40,10 @@ func newValidator(maxMessage int) *validator.Validate {
 	v.RegisterStructValidation(attachmentRules, schemas.Attachment{})
 	v.RegisterStructValidation(func(sl validator.StructLevel) {
 		p := sl.Current().Interface().(schemas.ChatPatch)
-		if p.Title != "" && strings.TrimSpace(p.Title) == "" {
+		if p.Title == nil && p.Pinned == nil && p.Archived == nil {
+			sl.ReportError(p.Title, "title", "Title", "required", "")
+		}
+		if p.Title != nil && strings.TrimSpace(*p.Title) == "" {
 			sl.ReportError(p.Title, "title", "Title", "blank", "")
 		}
 	}, schemas.ChatPatch{})

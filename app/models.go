@@ -105,6 +105,26 @@ func prices(c settings.Config) map[string]usage.Price {
 	return known
 }
 
+// modelOffers are the models that a request may name, the default one first.
+func modelOffers(c settings.Config) []schemas.ModelOffer {
+	offers := []schemas.ModelOffer{{Name: defaultModel(c), Default: true}}
+	if c.Demo() {
+		return offers
+	}
+	for _, m := range c.Models {
+		offer := schemas.ModelOffer{Name: m.Name, ContextWindow: m.ContextWindow}
+		if m.Price != (settings.Price{}) {
+			offer.Price = &schemas.ModelPrice{Input: m.Price.Input, Output: m.Price.Output}
+		}
+		if m.Name == offers[0].Name {
+			offer.Default, offers[0] = true, offer
+			continue
+		}
+		offers = append(offers, offer)
+	}
+	return offers
+}
+
 // modelServers are the hosts of the models' servers, by model.
 func modelServers(c settings.Config) map[string]string {
 	hosts := map[string]string{}

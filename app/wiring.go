@@ -134,7 +134,7 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 		local = []string{c.Addr}
 	}
 	return api.New(api.Options{
-		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: chats.New(s.store, s.store, s.runs, offers), Research: research.New(s.store),
+		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: chats.New(s.store, s.store, s.store, s.runs, offers), Models: modelOffers(c), Research: research.New(s.store),
 		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: offers, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,

@@ -43,6 +43,32 @@ type Message struct {
 	Action *ActionMetadata `json:"action,omitempty"`
 	// Attachments are the files of a user message, without their content.
 	Attachments []AttachmentInfo `json:"attachments,omitempty"`
+	// Version is set where there are other versions of the message.
+	Version *Version `json:"version,omitempty"`
+}
+
+// Version is the place of a message among the versions of a question, which were
+// edited, or of an answer, which was asked for again; the first is number 1.
+type Version struct {
+	Number     int    `json:"number"`
+	Count      int    `json:"count"`
+	PreviousID string `json:"previous_id,omitempty"`
+	NextID     string `json:"next_id,omitempty"`
+}
+
+// VersionItem is one of them, with the beginning of its text.
+type VersionItem struct {
+	MessageID string        `json:"message_id"`
+	Number    int           `json:"number"`
+	Current   bool          `json:"current"`
+	Status    MessageStatus `json:"status"`
+	Preview   string        `json:"preview"`
+	CreatedAt time.Time     `json:"created_at"`
+}
+
+// VersionList is the versions of a message, the oldest first.
+type VersionList struct {
+	Items []VersionItem `json:"items"`
 }
 
 // AttachmentInfo names an attachment; Size is in bytes.
@@ -73,8 +99,13 @@ type Chat struct {
 	CreatedAt      time.Time `json:"created_at"`
 	UpdatedAt      time.Time `json:"updated_at"`
 	ActiveRunID    string    `json:"active_run_id,omitempty"`
-	Messages       []Message `json:"messages,omitempty"`
-	NextCursor     string    `json:"next_cursor,omitempty"`
+	// Pinned chats come first in the list; archived ones are in a list of their own.
+	Pinned   bool `json:"pinned,omitempty"`
+	Archived bool `json:"archived,omitempty"`
+	// Usage is of all runs of the chat; it is set where one chat is asked for.
+	Usage      *Usage    `json:"usage,omitempty"`
+	Messages   []Message `json:"messages,omitempty"`
+	NextCursor string    `json:"next_cursor,omitempty"`
 }
 
 // ChatList is a page of chats, newest first.
@@ -83,9 +114,32 @@ type ChatList struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
-// ChatPatch renames a chat.
+// ChatPatch renames, pins and archives a chat; what is nil stays as it is.
 type ChatPatch struct {
-	Title string `json:"title" validate:"required,max=200"`
+	Title    *string `json:"title,omitempty" validate:"omitempty,max=200"`
+	Pinned   *bool   `json:"pinned,omitempty"`
+	Archived *bool   `json:"archived,omitempty"`
+}
+
+// ModelOffer is a model that a request may name.
+type ModelOffer struct {
+	Name string `json:"name"`
+	// Default is the one that answers where none is named.
+	Default bool `json:"default"`
+	// ContextWindow is in tokens; absent where it is not known.
+	ContextWindow int         `json:"context_window,omitempty"`
+	Price         *ModelPrice `json:"price,omitempty"`
+}
+
+// ModelPrice is in US dollars for a million tokens.
+type ModelPrice struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+}
+
+// ModelList lists the models.
+type ModelList struct {
+	Items []ModelOffer `json:"items"`
 }
 
 // Resolution is the user's decision about a payload.

@@ -338,10 +338,14 @@ func underWay(open []openRun) string {
 	return open[0].id
 }
 
-// supersede marks the message and all after it as replaced.
+// supersede marks the message and all after it as replaced. What takes its place
+// is another version of it.
 func (b *batch) supersede(o *outcome, g *record.Begin) error {
 	var seq int64
-	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, g.Supersede}}, func(row scanner) error { return row.Scan(&seq) })
+	var role, branch string
+	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, g.Supersede}}, func(row scanner) error {
+		return row.Scan(&seq, &role, &branch)
+	})
 	if err != nil {
 		return err
 	}
@@ -349,7 +353,16 @@ func (b *batch) supersede(o *outcome, g *record.Begin) error {
 		o.err, o.state = schemas.ErrNotFound, ""
 		return nil
 	}
-	if err := b.tx.each(b.ctx, supersedeMessages, [][]any{{o.chat.id, seq}}); err != nil {
+	if role == roleUser {
+		o.branch = cmp.Or(branch, g.Supersede)
+		branch = o.branch
+	} else {
+		branch = g.Run.UserMessageID
+	}
+	if err := b.tx.each(b.ctx, supersedeMessages, [][]any{{g.Supersede, o.chat.id, seq}}); err != nil {
+		return err
+	}
+	if err := b.tx.each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, g.Supersede}}); err != nil {
 		return err
 	}
 	return b.tx.each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}})
@@ -381,7 +394,7 @@ func (b *batch) beginRows(o *outcome, g *record.Begin) error {
 				m.CreatedAt = r.CreatedAt
 			}
 			m.Status = cmp.Or(m.Status, schemas.MessageComplete)
-			if err := b.message(o.chat.owner, o.chat.id, &m, m.RunID, nil); err != nil {
+			if err := b.message(o.chat.owner, o.chat.id, &m, m.RunID, "", nil); err != nil {
 				return err
 			}
 		}
@@ -391,7 +404,7 @@ func (b *batch) beginRows(o *outcome, g *record.Begin) error {
 	if u := g.UserMessage; u != nil {
 		m := u.Message
 		m.ID = cmp.Or(m.ID, r.UserMessageID)
-		return b.message(o.chat.owner, o.chat.id, &m, cmp.Or(m.RunID, r.ID), u.Files)
+		return b.message(o.chat.owner, o.chat.id, &m, cmp.Or(m.RunID, r.ID), o.branch, u.Files)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"gorm.io/gorm"
@@ -32,19 +33,20 @@ func pageLimit(limit, standard, most int) int {
 	return min(limit, most)
 }
 
-// Chats returns a page of the owner's chats, the one with the latest run first.
+// Chats returns a page of the owner's chats, pinned ones first and of each kind the
+// one with the latest run first; those that are archived, or those that are not.
 // The query's text is looked for in titles and in messages that were not
 // replaced, whatever its case.
 func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error) {
 	limit := pageLimit(q.Limit, defaultChats, maxChats)
-	tx := s.read(ctx).Where("owner = ?", owner)
-	var at, id int64
-	more, err := cursorPlace(q.Cursor, cursorChats, &at, &id)
+	tx := s.read(ctx).Where("owner = ? AND archived = ?", owner, bit(q.Archived))
+	var pinned, at, id int64
+	more, err := cursorPlace(q.Cursor, cursorChats, &pinned, &at, &id)
 	if err != nil {
 		return schemas.ChatList{}, err
 	}
 	if more {
-		tx = tx.Where("(updated_at, id) < (?, ?)", at, id)
+		tx = tx.Where("(pinned, updated_at, id) < (?, ?, ?)", pinned, at, id)
 	}
 	if text := strings.TrimSpace(clean(q.Text)); text != "" {
 		pattern := "%" + escapeLike.Replace(strings.ToLower(text)) + "%"
@@ -52,13 +54,13 @@ func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (sc
 			" AND blocks.status <> 'superseded' AND "+s.db.contains("blocks.current")+"))", pattern, pattern)
 	}
 	var rows []chatRow
-	if err := tx.Order("updated_at DESC, id DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
+	if err := tx.Order("pinned DESC, updated_at DESC, id DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
 		return schemas.ChatList{}, s.fault("chats", err)
 	}
 	list := schemas.ChatList{}
 	if len(rows) > limit {
 		rows = rows[:limit]
-		list.NextCursor = cursorOf(cursorChats, rows[limit-1].UpdatedAt, rows[limit-1].ID)
+		list.NextCursor = cursorOf(cursorChats, rows[limit-1].Pinned, rows[limit-1].UpdatedAt, rows[limit-1].ID)
 	}
 	list.Items, err = withActiveRuns(s.read(ctx), rows)
 	return list, s.fault("chats", err)
@@ -131,13 +133,54 @@ func number(tx *gorm.DB, query string, args ...any) (int64, error) {
 	return n, found.Error
 }
 
-// RenameChat gives the owner's chat a title; its place among the chats stays.
-func (s *Store) RenameChat(ctx context.Context, owner string, id int64, title string) (schemas.Chat, error) {
-	err := s.change(ctx, "UPDATE chats SET title = ? WHERE owner = ? AND id = ?", clean(title), owner, id)
-	if err != nil {
-		return schemas.Chat{}, s.fault("rename chat", err)
+// PatchChat changes the owner's chat. A new title leaves its place among the chats.
+func (s *Store) PatchChat(ctx context.Context, owner string, id int64, p schemas.ChatPatch) (schemas.Chat, error) {
+	set, args := []string{}, []any{}
+	if p.Title != nil {
+		set, args = append(set, "title = ?"), append(args, clean(*p.Title))
+	}
+	if p.Pinned != nil {
+		set, args = append(set, "pinned = ?"), append(args, bit(*p.Pinned))
+	}
+	if p.Archived != nil {
+		set, args = append(set, "archived = ?"), append(args, bit(*p.Archived))
+	}
+	if len(set) > 0 {
+		if err := s.change(ctx, "UPDATE chats SET "+strings.Join(set, ", ")+" WHERE owner = ? AND id = ?", append(args, owner, id)...); err != nil {
+			return schemas.Chat{}, s.fault("patch chat", err)
+		}
 	}
 	return s.Chat(ctx, owner, id)
+}
+
+// RetitleChat gives the owner's chat a title unless it has another one than before
+// meanwhile; then it says false.
+func (s *Store) RetitleChat(ctx context.Context, owner string, id int64, before, title string) (bool, error) {
+	err := s.change(ctx, "UPDATE chats SET title = ? WHERE owner = ? AND id = ? AND title = ?", clean(title), owner, id, before)
+	if errors.Is(err, schemas.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, s.fault("retitle chat", err)
+}
+
+// ChatUsage returns what all runs of the owner's chat have used.
+func (s *Store) ChatUsage(ctx context.Context, owner string, id int64) (schemas.Usage, error) {
+	var row struct {
+		InputTokens, OutputTokens, TotalTokens int
+		CostNano                               schemas.USD
+	}
+	err := s.read(ctx).Raw("SELECT COALESCE(SUM(input_tokens), 0) AS input_tokens, COALESCE(SUM(output_tokens), 0) AS output_tokens,"+
+		" COALESCE(SUM(total_tokens), 0) AS total_tokens, COALESCE(SUM(cost_nano), 0) AS cost_nano FROM runs WHERE chat_id = ? AND owner = ?", id, owner).
+		Scan(&row).Error
+	return schemas.Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, TotalTokens: row.TotalTokens, CostUSD: row.CostNano}, s.fault("chat usage", err)
+}
+
+// bit is how a truth is stored.
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // DeleteChat deletes the owner's chat with all that belongs to it. What its runs

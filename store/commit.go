@@ -84,6 +84,7 @@ type outcome struct {
 	state   schemas.RunState
 	attempt int
 	busyRun string
+	branch  string // of the user's message, where it is another version of one
 }
 
 // runState is what a fence has to know of a run.
@@ -301,7 +302,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	}
 	b.add(deleteCheckpoints, run.id)
 	if f.Message != nil {
-		if err := b.message(run.owner, run.chat, f.Message, cmp.Or(f.Message.RunID, run.id), nil); err != nil {
+		if err := b.message(run.owner, run.chat, f.Message, cmp.Or(f.Message.RunID, run.id), "", nil); err != nil {
 			return err
 		}
 	}
@@ -323,20 +324,30 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	return nil
 }
 
-// message adds a message's block, with its files.
-func (b *batch) message(owner string, chat int64, m *schemas.Message, run string, files []schemas.Attachment) error {
+// message adds a message's block, with its files. Branch is that of another
+// version of a question.
+func (b *batch) message(owner string, chat int64, m *schemas.Message, run, branch string, files []schemas.Attachment) error {
 	data, err := messageData(m, files)
 	if err != nil {
 		return fmt.Errorf("message: %w", err)
 	}
-	answers := run
-	if m.Role == "user" {
+	answers, version := run, any(nil)
+	if m.Role == roleUser {
 		answers = ""
 	}
-	b.add(insertBlock, owner, m.ID, chat, clean(m.Role), clean(cmp.Or(m.Type, blockMarkdown)), clean(m.Content), answers, string(m.Status), run,
-		data, micros(m.CreatedAt))
+	if branch != "" {
+		version = branch
+	}
+	b.add(insertBlock, owner, m.ID, chat, clean(m.Role), clean(cmp.Or(m.Type, blockMarkdown)), clean(m.Content), run, data, micros(m.CreatedAt),
+		string(m.Status), answers, version)
 	for n, f := range files {
 		b.add(insertAttachment, owner, m.ID, int64(n), clean(f.Name), clean(f.MIME), pack(f.Content))
 	}
 	return nil
 }
+
+// The roles of messages.
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+)

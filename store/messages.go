@@ -11,7 +11,8 @@ import (
 )
 
 // Messages returns a page of the chat's messages in order of time, from the
-// newest back, and the cursor of the page before it, "" when there is none.
+// newest back or from the oldest on, and the cursor of the next page, "" when there
+// is none.
 func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error) {
 	limit := pageLimit(q.Limit, defaultMessages, maxMessages)
 	var before int64
@@ -23,14 +24,18 @@ func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.M
 		return nil, "", s.fault("messages", err)
 	}
 	tx := s.read(ctx).Table("blocks").Select(blockColumns).Where("chat_id = ?", id)
+	order, beyond := "seq DESC", "seq < ?"
+	if q.Forward {
+		order, beyond = "seq", "seq > ?"
+	}
 	if more {
-		tx = tx.Where("seq < ?", before)
+		tx = tx.Where(beyond, before)
 	}
 	if !q.Superseded {
 		tx = tx.Where("status <> ?", schemas.MessageSuperseded)
 	}
 	var rows []blockRow
-	if err := tx.Order("seq DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
+	if err := tx.Order(order).Limit(limit + 1).Find(&rows).Error; err != nil {
 		return nil, "", s.fault("messages", err)
 	}
 	cursor := ""
@@ -38,7 +43,9 @@ func (s *Store) Messages(ctx context.Context, owner string, id int64, q record.M
 		rows = rows[:limit]
 		cursor = cursorOf(cursorMessages, rows[limit-1].Seq)
 	}
-	slices.Reverse(rows)
+	if !q.Forward {
+		slices.Reverse(rows)
+	}
 	messages, err := joined(s.read(ctx), id, rows)
 	return messages, cursor, s.fault("messages", err)
 }
@@ -77,6 +84,9 @@ func joined(tx *gorm.DB, chat int64, rows []blockRow) ([]schemas.Message, error)
 				runs = append(runs, messages[i].RunID)
 			}
 		}
+	}
+	if err := joinVersions(tx, chat, rows, messages); err != nil {
+		return nil, err
 	}
 	payloads, err := payloadsOf(tx, chat, ids)
 	if err != nil {

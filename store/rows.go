@@ -25,13 +25,18 @@ type chatRow struct {
 	Summary        string
 	SummaryThrough string
 	SummaryAt      int64
+	Pinned         int64
+	Archived       int64
 }
 
 // TableName names the table.
 func (chatRow) TableName() string { return "chats" }
 
 func (r *chatRow) chat() schemas.Chat {
-	return schemas.Chat{ConversationID: r.ID, ChatID: r.Key, Title: r.Title, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt)}
+	return schemas.Chat{
+		ConversationID: r.ID, ChatID: r.Key, Title: r.Title, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
+		Pinned: r.Pinned != 0, Archived: r.Archived != 0,
+	}
 }
 
 type runRow struct {
@@ -171,10 +176,11 @@ type blockRow struct {
 	Data      *string
 	Feedback  *string
 	CreatedAt int64
+	Branch    *string
 }
 
 // blockColumns are those of blockRow.
-const blockColumns = "seq, owner, id, chat_id, role, type, current, status, run_id, data, feedback, created_at"
+const blockColumns = "seq, owner, id, chat_id, role, type, current, status, run_id, data, feedback, created_at, branch"
 
 // blockData is what a message has beside its text.
 type blockData struct {

@@ -47,9 +47,12 @@ var statements = [statementCount]string{
 	releaseBlocks: `DELETE FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved,
 	// The answer to a question that was replaced while it was under way is
 	// replaced as well.
-	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, status, run_id, data, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, CASE WHEN EXISTS (SELECT 1 FROM runs JOIN blocks asked ON asked.owner = runs.owner
-		AND asked.id = runs.user_message_id WHERE runs.id = ? AND asked.status = 'superseded') THEN 'superseded' ELSE ? END, ?, ?, ?)`,
+	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, run_id, data, created_at, status, kept, tail, branch)
+		SELECT ?, ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?, CAST(? AS BIGINT), CASE WHEN asked.status = 'superseded' THEN 'superseded' ELSE this.status END,
+		CASE WHEN asked.status = 'superseded' THEN this.status END, asked.tail, COALESCE(this.branch,
+		(SELECT b.branch FROM blocks b WHERE b.chat_id = runs.chat_id AND b.branch = runs.user_message_id AND b.role = 'assistant' LIMIT 1))
+		FROM (SELECT CAST(? AS TEXT) AS status, CAST(? AS TEXT) AS run, CAST(? AS TEXT) AS branch) this LEFT JOIN runs ON runs.id = this.run
+		LEFT JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id`,
 	insertAttachment: `INSERT INTO attachments (owner, block_id, n, name, mime, content) VALUES (?, ?, ?, ?, ?, ?)`,
 	insertJournal:    `INSERT INTO journal (data) VALUES (?)`,
 	upsertToolCall: `INSERT INTO tool_calls (run_id, idx, tool_use_id, name, state, attempt, input, output, model_output, is_error, payload,
@@ -93,12 +96,13 @@ const (
 	reserveBlock = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
 		ON CONFLICT (owner, id) DO NOTHING RETURNING id`
 	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY id`
-	selectMessage  = `SELECT seq FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
+	selectMessage  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
 )
 
 // What replaces messages from one on.
 const (
-	supersedeMessages = `UPDATE blocks SET status = 'superseded' WHERE chat_id = ? AND seq >= ? AND status <> 'superseded'`
+	supersedeMessages = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND seq >= ? AND status <> 'superseded'`
+	nameBranch        = `UPDATE blocks SET branch = ? WHERE owner = ? AND id = ? AND branch IS NULL`
 	// A summary that has taken in a replaced message stands for nothing.
 	dropSummary = `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ?
 		AND summary_through IN (SELECT id FROM blocks WHERE chat_id = ? AND seq >= ?)`

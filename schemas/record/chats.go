@@ -2,20 +2,25 @@ package record
 
 import "time"
 
-// ChatQuery asks for a page of a user's chats, newest first. Text searches
-// titles and messages; Cursor is a next_cursor, "" is the first page.
+// ChatQuery asks for a page of a user's chats, pinned ones first, then the newest;
+// of those that are archived, or of those that are not. Text searches titles and
+// messages; Cursor is a next_cursor, "" is the first page.
 type ChatQuery struct {
 	Limit  int
 	Cursor string
 	Text   string
+
+	Archived bool
 }
 
 // MessageQuery asks for a page of a chat's messages, from the newest back; the
-// page itself is in order of time. Superseded includes what was replaced.
+// page itself is in order of time. Superseded includes what was replaced. Forward
+// asks for pages from the oldest on.
 type MessageQuery struct {
 	Limit      int
 	Cursor     string
 	Superseded bool
+	Forward    bool
 }
 
 // Summary is the running summary of a chat's older turns: it stands for every

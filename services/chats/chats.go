@@ -1,5 +1,6 @@
-// Package chats owns what users do to their conversations: list, read, rename and
-// delete them, judge answers and decide about proposals.
+// Package chats owns what users do to their conversations: list, read, rename, pin,
+// archive, export and delete them, go back to versions of messages, judge answers and
+// decide about proposals.
 package chats
 
 import (
@@ -21,7 +22,9 @@ type Conversations interface {
 	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
 	// Messages returns a page of messages and the cursor of the page before it.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
-	RenameChat(ctx context.Context, owner string, id int64, title string) (schemas.Chat, error)
+	PatchChat(ctx context.Context, owner string, id int64, p schemas.ChatPatch) (schemas.Chat, error)
+	// ChatUsage returns what the chat's runs have used.
+	ChatUsage(ctx context.Context, owner string, id int64) (schemas.Usage, error)
 	// DeleteChat deletes the chat and everything in it.
 	DeleteChat(ctx context.Context, owner string, id int64) error
 }
@@ -31,6 +34,14 @@ type Content interface {
 	SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error)
 	Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error)
 	ResolvePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (schemas.CustomPayload, error)
+}
+
+// Versions reads and chooses versions of messages.
+type Versions interface {
+	Versions(ctx context.Context, owner string, id int64, messageID string) (schemas.VersionList, error)
+	// SelectVersion makes a version current; CodeBusy while a run of the chat is
+	// under way, CodeConflict for what is no version of a current message.
+	SelectVersion(ctx context.Context, owner string, id int64, messageID string) error
 }
 
 // Runs are the runs under way.
@@ -52,14 +63,15 @@ type Tools interface {
 type Chats struct {
 	conversations Conversations
 	content       Content
+	versions      Versions
 	runs          Runs
 	tools         Tools
 }
 
 // New returns the chats of a store, given in its parts. Deleting a chat cancels
 // its runs first.
-func New(conversations Conversations, content Content, runs Runs, tools Tools) *Chats {
-	return &Chats{conversations, content, runs, tools}
+func New(conversations Conversations, content Content, versions Versions, runs Runs, tools Tools) *Chats {
+	return &Chats{conversations, content, versions, runs, tools}
 }
 
 // List returns a page of the user's chats, newest first.
@@ -75,7 +87,14 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 	}
 	list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
 	chat.Messages, chat.NextCursor = afterQuestions(list), next
+	if err != nil {
+		return schemas.Chat{}, err
+	}
 	c.addWords(chat.Messages, user)
+	usage, err := c.conversations.ChatUsage(ctx, user.ID, id)
+	if usage.TotalTokens > 0 {
+		chat.Usage = &usage
+	}
 	return chat, err
 }
 
@@ -112,9 +131,23 @@ func afterQuestions(list []schemas.Message) []schemas.Message {
 	return ordered
 }
 
-// Rename gives a chat a title.
-func (c *Chats) Rename(ctx context.Context, user schemas.User, id int64, title string) (schemas.Chat, error) {
-	return c.conversations.RenameChat(ctx, user.ID, id, title)
+// Patch renames, pins and archives a chat.
+func (c *Chats) Patch(ctx context.Context, user schemas.User, id int64, p schemas.ChatPatch) (schemas.Chat, error) {
+	return c.conversations.PatchChat(ctx, user.ID, id, p)
+}
+
+// Versions returns the versions of a question or an answer, the oldest first.
+func (c *Chats) Versions(ctx context.Context, user schemas.User, id int64, messageID string) (schemas.VersionList, error) {
+	return c.versions.Versions(ctx, user.ID, id, messageID)
+}
+
+// SelectVersion makes a version current, with what followed it when it was, and
+// returns the chat with the newest of its messages.
+func (c *Chats) SelectVersion(ctx context.Context, user schemas.User, id int64, messageID string) (schemas.Chat, error) {
+	if err := c.versions.SelectVersion(ctx, user.ID, id, messageID); err != nil {
+		return schemas.Chat{}, err
+	}
+	return c.Get(ctx, user, id, record.MessageQuery{})
 }
 
 // Delete deletes a chat and everything in it. Its runs are cancelled first, those

@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -189,7 +188,7 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 	if source.DocumentID != "" || source.Current == nil {
 		return schemas.Block{}, schemas.NewError(schemas.CodeInvalid, "only a block of a chat can be applied to a document")
 	}
-	content := withoutMarkers(*source.Current)
+	content := text.WithoutMarkers(*source.Current)
 	if content == "" {
 		return schemas.Block{}, schemas.NewError(schemas.CodeInvalid, "the block has no text to apply")
 	}
@@ -201,15 +200,6 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 		w.ID = hex.EncodeToString(sum[:12])
 	}
 	return d.proposals.WriteBlock(ctx, user.ID, a.DocumentID, w)
-}
-
-// markerLines are tool markers with the line breaks around them.
-var markerLines = regexp.MustCompile(`(?:(?:[ \t]*\n)*\[\[tool:\d+\]\](?:[ \t]*\n)*)+`)
-
-// withoutMarkers returns a message's text as the model meant it.
-func withoutMarkers(text string) string {
-	text = strings.Trim(markerLines.ReplaceAllString(text, "\n\n"), "\n")
-	return strings.ReplaceAll(text, `[\[tool:`, "[[tool:")
 }
 
 // Plan proposes a new structure for a document, which is made when there is

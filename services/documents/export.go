@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Export returns a document's title and its current content as Markdown: tables
@@ -28,14 +29,14 @@ func (d *Documents) Export(ctx context.Context, user schemas.User, id string) (t
 		if block.Current == nil {
 			continue
 		}
-		text := strings.Trim(exported(block), "\n")
-		if text == "" {
+		content := strings.Trim(exported(block), "\n")
+		if content == "" {
 			continue
 		}
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
-		b.WriteString(text)
+		b.WriteString(content)
 	}
 	if b.Len() > 0 {
 		b.WriteByte('\n')
@@ -53,7 +54,7 @@ func exported(b *schemas.Block) string {
 		return table(content)
 	case b.Type == schemas.BlockChart:
 		if title := metaTitle(b.Meta); title != "" {
-			return "**" + escapeMarkdown(title) + "**\n\n" + table(content)
+			return "**" + text.EscapeMarkdown(title) + "**\n\n" + table(content)
 		}
 		return table(content)
 	case strings.HasPrefix(b.Type, "image/"):
@@ -100,10 +101,6 @@ var cellEscapes = strings.NewReplacer("|", `\|`, "\r\n", "<br>", "\n", "<br>", "
 
 func escapeCell(text string) string { return cellEscapes.Replace(strings.TrimSpace(text)) }
 
-var markdownEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "\n", " ", "\r", " ")
-
-func escapeMarkdown(text string) string { return markdownEscapes.Replace(text) }
-
 // metaTitle is the title of a chart: a text, or an object that has one.
 func metaTitle(meta json.RawMessage) string {
 	var m struct {
@@ -138,7 +135,7 @@ func image(b *schemas.Block) string {
 		return imageData(b.Type, m.Alt, m.MIME, content)
 	}
 	if u, err := url.Parse(content); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
-		return "![" + escapeMarkdown(m.Alt) + "](<" + strings.NewReplacer("<", "%3C", ">", "%3E").Replace(content) + ">)"
+		return "![" + text.EscapeMarkdown(m.Alt) + "](<" + strings.NewReplacer("<", "%3C", ">", "%3E").Replace(content) + ">)"
 	}
 	return imageData(b.Type, m.Alt, m.MIME, content)
 }
@@ -150,9 +147,9 @@ func imageData(blockType, alt, media, content string) string {
 		kind = blockType
 	}
 	if _, err := io.Copy(io.Discard, base64.NewDecoder(base64.StdEncoding, strings.NewReader(content))); err != nil || content == "" {
-		return "*(" + escapeMarkdown(alt) + ": an image that cannot be shown)*"
+		return "*(" + text.EscapeMarkdown(alt) + ": an image that cannot be shown)*"
 	}
-	return "![" + escapeMarkdown(alt) + "](data:" + kind + ";base64," + content + ")"
+	return "![" + text.EscapeMarkdown(alt) + "](data:" + kind + ";base64," + content + ")"
 }
 
 // fenced shows content as it is, in a fence longer than any inside.

@@ -110,7 +110,7 @@ func testActiveRun(f *fixture) {
 
 func testRenameDelete(f *fixture) {
 	g := f.turn("q", "a")
-	chat, err := f.store.RenameChat(f.ctx, f.owner, g.Run.ConversationID, "New\x00 name ✓\xff")
+	chat, err := f.store.PatchChat(f.ctx, f.owner, g.Run.ConversationID, title("New\x00 name ✓\xff"))
 	must(f, err)
 	equal(f, "title", chat.Title, "New name ✓\ufffd")
 	equal(f, "updated", chat.UpdatedAt, f.clock)
@@ -164,7 +164,7 @@ func testBadCursors(f *fixture) {
 	must(f, err)
 	encode := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	bad := []string{
-		"x", "\x00", "%00", "c.1.2", encode("c"), encode("c.1"), encode("c.1.2.3"), encode("c..2"), encode("c.1.!"), encode("m.!"), encode("m.1.2"),
+		"x", "\x00", "%00", "c.1.2", encode("c"), encode("c.1"), encode("c.1.2"), encode("c..2"), encode("c.1.!"), encode("m.!"), encode("m.1.2"),
 		encode("c.zzzzzzzzzzzzzzzzzzzzzz.1"), encode("'; DROP TABLE chats"), long("A", 1000),
 	}
 	for _, c := range append(bad, cursor) {
@@ -205,7 +205,7 @@ func testOwnership(f *fixture) {
 		payload string
 	}
 	calls := map[string]func(a ask) error{
-		"rename":      func(a ask) error { _, err := f.store.RenameChat(f.ctx, a.owner, a.chat, "mine"); return err },
+		"rename":      func(a ask) error { _, err := f.store.PatchChat(f.ctx, a.owner, a.chat, title("mine")); return err },
 		"delete":      func(a ask) error { return f.store.DeleteChat(f.ctx, a.owner, a.chat) },
 		"chat":        func(a ask) error { _, err := f.store.Chat(f.ctx, a.owner, a.chat); return err },
 		"payloads":    func(a ask) error { _, err := f.store.Payloads(f.ctx, a.owner, a.chat); return err },
@@ -246,4 +246,67 @@ func testOwnership(f *fixture) {
 	chat, err := f.store.Chat(f.ctx, f.owner, id)
 	must(f, err)
 	equal(f, "title", chat.Title, "About q")
+}
+
+func title(text string) schemas.ChatPatch { return schemas.ChatPatch{Title: &text} }
+
+func testPinArchive(f *fixture) {
+	var ids []int64
+	for range 5 {
+		ids = append(ids, f.turn("q", "a").Run.ConversationID)
+	}
+	yes, no := true, false
+	patch := func(id int64, p schemas.ChatPatch) schemas.Chat {
+		c, err := f.store.PatchChat(f.ctx, f.owner, id, p)
+		must(f, err)
+		return c
+	}
+	listed := func(archived bool, limit int) []int64 {
+		var got []int64
+		q := record.ChatQuery{Limit: limit, Archived: archived}
+		for {
+			list, err := f.store.Chats(f.ctx, f.owner, q)
+			must(f, err)
+			for _, c := range list.Items {
+				got = append(got, c.ConversationID)
+			}
+			if q.Cursor = list.NextCursor; q.Cursor == "" {
+				return got
+			}
+		}
+	}
+	c := patch(ids[0], schemas.ChatPatch{Pinned: &yes})
+	equal(f, "pinned", []bool{c.Pinned, c.Archived}, []bool{true, false})
+	patch(ids[2], schemas.ChatPatch{Pinned: &yes})
+	c = patch(ids[3], schemas.ChatPatch{Archived: &yes, Title: new("Old")})
+	equal(f, "archived", c.Title+fmt.Sprint(c.Archived), "Oldtrue")
+	for _, limit := range []int{0, 1, 2} {
+		equal(f, "pinned first", listed(false, limit), []int64{ids[2], ids[0], ids[4], ids[1]})
+		equal(f, "archived", listed(true, limit), []int64{ids[3]})
+	}
+	patch(ids[3], schemas.ChatPatch{Archived: &no})
+	c = patch(ids[2], schemas.ChatPatch{Pinned: &no})
+	equal(f, "title stays", c.Title, "About q")
+	equal(f, "as before", listed(false, 2), []int64{ids[0], ids[4], ids[3], ids[2], ids[1]})
+	_, err := f.store.PatchChat(f.ctx, f.somebody().owner, ids[0], schemas.ChatPatch{Pinned: &yes})
+	fails(f, "somebody else's", err, schemas.ErrNotFound)
+
+	done, err := f.store.RetitleChat(f.ctx, f.owner, ids[3], "Old", "New")
+	must(f, err)
+	equal(f, "a title in the place of the first", done, true)
+	done, err = f.store.RetitleChat(f.ctx, f.owner, ids[3], "Old", "Newer")
+	must(f, err)
+	equal(f, "not in the place of the user's", done, false)
+}
+
+func testChatUsage(f *fixture) {
+	chat := f.turn("q", "a").Run.ConversationID
+	f.turn("q", "a", in(chat))
+	f.turn("q", "another chat")
+	u, err := f.store.ChatUsage(f.ctx, f.owner, chat)
+	must(f, err)
+	equal(f, "usage", u, schemas.Usage{InputTokens: 6, OutputTokens: 8, TotalTokens: 14})
+	u, err = f.store.ChatUsage(f.ctx, f.somebody().owner, chat)
+	must(f, err)
+	equal(f, "usage of somebody else", u, schemas.Usage{})
 }

@@ -212,7 +212,7 @@ func testConcurrent(f *fixture) {
 					f.Errorf("finish: %v, %v, %v", err, end[0].Err, end[1].Err)
 					return
 				}
-				if _, err := f.store.RenameChat(f.ctx, own.owner, chat, "t"); err != nil {
+				if _, err := f.store.PatchChat(f.ctx, own.owner, chat, title("t")); err != nil {
 					f.Errorf("rename: %v", err)
 				}
 			}

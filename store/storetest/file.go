@@ -70,7 +70,7 @@ func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 				must(t, tt.do(pathOf(url)))
 				<-time.After(time.Minute)
 				unready(t, s, tt.message)
-				_, err := s.RenameChat(t.Context(), f.owner, g.Run.ConversationID, "t")
+				_, err := s.PatchChat(t.Context(), f.owner, g.Run.ConversationID, title("t"))
 				fails(t, "a change", err, record.ErrUnavailable)
 			})
 		})
@@ -103,7 +103,7 @@ func testLockedForWriting(t *testing.T, url string, lock func(path string) func(
 	_, err = s.Chat(t.Context(), f.owner, g.Run.ConversationID)
 	must(t, err)
 	began := time.Now()
-	_, err = s.RenameChat(t.Context(), f.owner, g.Run.ConversationID, "t")
+	_, err = s.PatchChat(t.Context(), f.owner, g.Run.ConversationID, title("t"))
 	fails(t, "change", err, record.ErrUnavailable)
 	if took := time.Since(began); took > 8*time.Second { // a fixed wait was 10 s
 		t.Errorf("the change took %v", took)

@@ -37,6 +37,18 @@ func testMessagePages(f *fixture) {
 		equal(f, fmt.Sprint("messages at limit ", limit), got, "012345")
 	}
 	equal(f, "all", strings.Join(f.messages(chat, true), ""), "0123-x-y45")
+	var forward strings.Builder
+	for q := (record.MessageQuery{Limit: 2, Forward: true}); ; {
+		page, cursor, err := f.store.Messages(f.ctx, f.owner, chat, q)
+		must(f, err)
+		for _, m := range page {
+			forward.WriteString(m.Content)
+		}
+		if q.Cursor = cursor; cursor == "" {
+			break
+		}
+	}
+	equal(f, "from the oldest on", forward.String(), "012345")
 }
 
 func testMessageWhole(f *fixture) {

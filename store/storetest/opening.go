@@ -105,7 +105,7 @@ func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx co
 		"chats":          func(ctx context.Context) error { _, err := s.Chats(ctx, owner, record.ChatQuery{}); return err },
 		"chat":           func(ctx context.Context) error { _, err := s.Chat(ctx, owner, id); return err },
 		"chat by key":    func(ctx context.Context) error { _, err := s.ChatByKey(ctx, owner, g.Run.ChatKey); return err },
-		"rename":         func(ctx context.Context) error { _, err := s.RenameChat(ctx, owner, id, "t"); return err },
+		"rename":         func(ctx context.Context) error { _, err := s.PatchChat(ctx, owner, id, title("t")); return err },
 		"delete":         func(ctx context.Context) error { return s.DeleteChat(ctx, owner, id) },
 		"messages": func(ctx context.Context) error {
 			_, _, err := s.Messages(ctx, owner, id, record.MessageQuery{})

@@ -174,7 +174,7 @@ func testPoolerComesLater(t *testing.T, server, pooled string) {
 			if _, err := s.Chat(t.Context(), f.owner, g.Run.ConversationID); err != nil {
 				t.Error(err)
 			}
-			if _, err := s.RenameChat(t.Context(), f.owner, g.Run.ConversationID, "t"); err != nil {
+			if _, err := s.PatchChat(t.Context(), f.owner, g.Run.ConversationID, title("t")); err != nil {
 				t.Error(err)
 			}
 		})

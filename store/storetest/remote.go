@@ -97,7 +97,7 @@ func testConnectionsEnded(t *testing.T, url string) {
 		},
 		"read":      func() error { _, err := f.store.Chat(t.Context(), f.owner, id); return err },
 		"long read": func() error { _, err := f.store.Document(t.Context(), f.owner, "d"); return err },
-		"change":    func() error { _, err := f.store.RenameChat(t.Context(), f.owner, id, "t"); return err },
+		"change":    func() error { _, err := f.store.PatchChat(t.Context(), f.owner, id, title("t")); return err },
 		"document": func() error {
 			_, err := f.store.RenameDocument(t.Context(), f.owner, "d", newID(), nil)
 			return err

@@ -51,7 +51,7 @@ func eventuallyWorks(t *testing.T, s *store.Store, owner string, g *record.Begin
 	for deadline := time.Now().Add(hangs); ; <-tick.C {
 		_, err := s.Chat(t.Context(), owner, g.Run.ConversationID)
 		if err == nil {
-			_, err = s.RenameChat(t.Context(), owner, g.Run.ConversationID, "works")
+			_, err = s.PatchChat(t.Context(), owner, g.Run.ConversationID, title("works"))
 		}
 		if err == nil {
 			err = s.Ping(t.Context())

@@ -229,7 +229,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Own chats, newest first */
+        /** Own chats, pinned ones first, then the newest */
         get: operations["listChats"];
         put?: never;
         post?: never;
@@ -260,8 +260,35 @@ export interface paths {
         delete: operations["deleteChat"];
         options?: never;
         head?: never;
-        /** Rename a chat */
-        patch: operations["renameChat"];
+        /**
+         * Rename, pin or archive a chat
+         * @description What is left out stays as it is. An archived chat goes on as it was; it is only in the other list.
+         */
+        patch: operations["patchChat"];
+        trace?: never;
+    };
+    "/api/chats/{conversation_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A chat as a file
+         * @description The messages that are current, from the oldest on, at most 20,000: as Markdown to read, or as JSON as in
+         *     `GET /api/chats/{conversation_id}`. The answer is sent as it is read; a connection that breaks off is no whole export.
+         */
+        get: operations["exportChat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/chats/{conversation_id}/payloads/{payload_id}": {
@@ -330,6 +357,68 @@ export interface paths {
          * @description A second judgement replaces the first.
          */
         post: operations["postFeedback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats/{conversation_id}/messages/{message_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /**
+                 * @description A message of this chat
+                 * @example 019ac0de-0000-7000-8000-00000000000b
+                 */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * The versions of a question or an answer
+         * @description A question that is edited and an answer that is asked for again are kept, with all that followed them: they are earlier
+         *     versions of what took their place. One version is current; `POST …/select` makes another one current. At most the newest
+         *     200 are listed, the oldest first. A message that was neither edited nor answered again is its own only version.
+         */
+        get: operations["getVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chats/{conversation_id}/messages/{message_id}/select": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /**
+                 * @description A message of this chat
+                 * @example 019ac0de-0000-7000-8000-00000000000b
+                 */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go back to a version of a message
+         * @description Makes the version current, with the messages that followed it when it was current last; what is current from its place on
+         *     is replaced, and kept as the other version. The next question continues from there, and prompts know only what is
+         *     current. What tools and decisions did to documents and data stays. It can be done while no run of the chat is under way
+         *     (`busy`), with versions of messages that are current themselves (`conflict`); of a version that is current already nothing
+         *     changes.
+         */
+        post: operations["selectVersion"];
         delete?: never;
         options?: never;
         head?: never;
@@ -686,6 +775,26 @@ export interface paths {
          * @description The global tools and those of the page, tab and subtab. A place that no page file describes has the global ones.
          */
         get: operations["listTools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The models that a request may name
+         * @description The default one is first. Prices are what the operator has set, in US dollars for a million tokens.
+         */
+        get: operations["listModels"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1568,6 +1677,48 @@ export interface components {
             action?: components["schemas"]["ActionMetadata"];
             /** @description The files of a user message, without their content */
             attachments?: components["schemas"]["AttachmentInfo"][];
+            /** @description There where there are other versions of the message */
+            version?: components["schemas"]["Version"];
+        };
+        /** @description The place of a message among the versions of a question, which were edited, or of an answer, which was asked for again; the first is number 1 */
+        Version: {
+            number: number;
+            count: number;
+            previous_id?: string;
+            next_id?: string;
+        };
+        /** @description One of the versions of a message, with the beginning of its text */
+        VersionItem: {
+            message_id: string;
+            number: number;
+            current: boolean;
+            /** @description Of one that is not current, what it was before */
+            status: components["schemas"]["MessageStatus"];
+            preview: string;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description The versions of a message, the oldest first */
+        VersionList: {
+            items: components["schemas"]["VersionItem"][];
+        };
+        /** @description A model that a request may name */
+        ModelOffer: {
+            name: string;
+            /** @description It answers where none is named */
+            default: boolean;
+            /** @description In tokens; absent where it is not known */
+            context_window?: number;
+            price?: components["schemas"]["ModelPrice"];
+        };
+        /** @description US dollars for a million tokens */
+        ModelPrice: {
+            input: number;
+            output: number;
+        };
+        /** @description The models that a request may name */
+        ModelList: {
+            items: components["schemas"]["ModelOffer"][];
         };
         /** @description Names an attachment */
         AttachmentInfo: {
@@ -1600,6 +1751,12 @@ export interface components {
             updated_at: string;
             /** @description The run that works on this chat */
             active_run_id?: string;
+            /** @description Pinned chats come first in the list */
+            pinned?: boolean;
+            /** @description Archived chats are in a list of their own */
+            archived?: boolean;
+            /** @description Of all runs of the chat, those of replaced answers too; there where one chat is asked for */
+            usage?: components["schemas"]["Usage"];
             messages?: components["schemas"]["Message"][];
             next_cursor?: string;
         };
@@ -1608,9 +1765,11 @@ export interface components {
             items: components["schemas"]["Chat"][];
             next_cursor?: string;
         };
-        /** @description Renames a chat; the title must not be blank */
+        /** @description Renames, pins and archives a chat; something has to be there, and the title must not be blank */
         ChatPatch: {
-            title: string;
+            title?: string;
+            pinned?: boolean;
+            archived?: boolean;
         };
         /** @description The user's decision about a payload */
         Resolution: {
@@ -2023,6 +2182,16 @@ export interface components {
         };
         /** @description The chat works on another run, or the run was cancelled */
         Busy: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The chat works on a run, or the message cannot be gone back to */
+        VersionConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -2610,6 +2779,11 @@ export interface operations {
                  * @example sickle
                  */
                 q?: string;
+                /**
+                 * @description Chats that are archived, in place of those that are not
+                 * @example false
+                 */
+                archived?: boolean;
             };
             header?: never;
             path?: never;
@@ -2717,7 +2891,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    renameChat: {
+    patchChat: {
         parameters: {
             query?: never;
             header?: never;
@@ -2750,6 +2924,54 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportChat: {
+        parameters: {
+            query?: {
+                /** @example markdown */
+                format?: "markdown" | "json";
+            };
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chat */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    /**
+                     * @description A file's name, made of the title
+                     * @example attachment; filename="CRISPR trials.md"
+                     */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example # CRISPR trials
+                     *
+                     *     ## You · 2026-11-21 10:00:00
+                     *
+                     *     Find recent trials
+                     */
+                    "text/markdown": string;
+                    "application/json": components["schemas"]["Chat"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
@@ -2872,6 +3094,80 @@ export interface operations {
             415: components["responses"]["UnsupportedMedia"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /**
+                 * @description A message of this chat
+                 * @example 019ac0de-0000-7000-8000-00000000000b
+                 */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The versions */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    selectVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /**
+                 * @description A message of this chat
+                 * @example 019ac0de-0000-7000-8000-00000000000b
+                 */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chat with its newest messages */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Chat"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["VersionConflict"];
+            413: components["responses"]["TooLarge"];
+            421: components["responses"]["Misdirected"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -3670,6 +3966,33 @@ export interface operations {
             422: components["responses"]["Invalid"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
+        };
+    };
+    listModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMe: {

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"mime"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// exportFormats are the media types and file endings of a chat's export.
+var exportFormats = map[string]struct{ media, ending string }{
+	"markdown": {"text/markdown; charset=utf-8", ".md"},
+	"json":     {echo.MIMEApplicationJSON, ".json"},
+}
+
+// exportChat sends the chat as it is read. What cannot be read to its end breaks the
+// connection off, so that nobody takes it for whole.
+func (s *server) exportChat(c echo.Context) error {
+	chat, err := number(c, "conversation_id", firstID)
+	if err != nil {
+		return err
+	}
+	name := c.QueryParam("format")
+	if name == "" {
+		name = "markdown"
+	}
+	format, known := exportFormats[name]
+	if !known {
+		return refusedQuery("format", "must be markdown or json")
+	}
+	ctx, user := caller(c)
+	found, pieces, err := s.Chats.Export(ctx, user, chat, name)
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h.Set(echo.HeaderContentType, format.media)
+	h.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment", map[string]string{"filename": baseName(found.Title, "chat") + format.ending}))
+	for piece, err := range pieces {
+		if err != nil && !c.Response().Committed {
+			h.Del(echo.HeaderContentDisposition)
+			return err
+		}
+		if err != nil {
+			s.Log.WarnContext(ctx, "an export broke off", "conversation_id", chat, "error", err)
+			panic(http.ErrAbortHandler)
+		}
+		if _, err := c.Response().Write(piece); err != nil {
+			return nil //nolint:nilerr // the client has gone
+		}
+	}
+	return nil
+}

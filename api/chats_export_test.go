@@ -1,0 +1,39 @@
+package api_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/chattray/chattray/api"
+)
+
+func TestChatExportNamesItsFile(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	for format, want := range map[string]string{"markdown": ".md", "json": ".json"} {
+		got, _ := send(t, ts.URL, "GET", "/api/chats/789/export?format="+format, "")
+		name := `attachment; filename="Find recent trials of CRISPR in sickle cell disease` + want + `"`
+		if got.status != http.StatusOK || got.header.Get("Content-Disposition") != name {
+			t.Errorf("%s: %d %q", format, got.status, got.header.Get("Content-Disposition"))
+		}
+	}
+}
+
+// TestExportThatBreaksOff: what is not whole does not look whole.
+func TestChatExportThatBreaksOff(t *testing.T) {
+	_, ts := newWorld(t, func(w *world, _ *api.Options) { w.breaks = errors.New("the database is away") })
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.URL+"/api/chats/789/export", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer alice")
+	res, err := http.DefaultClient.Do(req)
+	if err == nil {
+		_, err = io.ReadAll(res.Body)
+		_ = res.Body.Close()
+	}
+	if err == nil {
+		t.Error("an export that breaks off ends as a whole one does")
+	}
+}

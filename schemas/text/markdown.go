@@ -1,0 +1,20 @@
+package text
+
+import (
+	"regexp"
+	"strings"
+)
+
+// markerLines are tool markers with the line breaks around them.
+var markerLines = regexp.MustCompile(`(?:(?:[ \t]*\n)*\[\[tool:\d+\]\](?:[ \t]*\n)*)+`)
+
+// WithoutMarkers returns a message's text as the model meant it.
+func WithoutMarkers(s string) string {
+	s = strings.Trim(markerLines.ReplaceAllString(s, "\n\n"), "\n")
+	return strings.ReplaceAll(s, `[\[tool:`, "[[tool:")
+}
+
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "\n", " ", "\r", " ")
+
+// EscapeMarkdown returns s on one line, with nothing in it that Markdown reads as its own.
+func EscapeMarkdown(s string) string { return markdownEscapes.Replace(s) }

@@ -1,0 +1,154 @@
+package chats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
+)
+
+// The formats of an export.
+const (
+	Markdown = "markdown"
+	JSON     = "json"
+)
+
+// Limits of an export.
+const (
+	// exportPage is how many messages are read at once.
+	exportPage = 100
+	// maxExport is how many are exported; what is left out is said.
+	maxExport = 20_000
+	// maxTitle is the length of a title in characters.
+	maxTitle = 200
+)
+
+// Export returns a chat and, piece by piece, its text in a format: the messages that
+// are current, from the oldest on. The pieces end with an error when the rest cannot
+// be read.
+func (c *Chats) Export(ctx context.Context, user schemas.User, id int64, format string) (schemas.Chat, iter.Seq2[[]byte, error], error) {
+	chat, err := c.conversations.Chat(ctx, user.ID, id)
+	if err != nil {
+		return schemas.Chat{}, nil, err
+	}
+	pages := c.pages(ctx, user, id)
+	if format == JSON {
+		return chat, asJSON(chat, pages), nil
+	}
+	return chat, asMarkdown(chat, pages), nil
+}
+
+// pages reads the messages of a chat; more is said with the last page when there are
+// messages after it.
+func (c *Chats) pages(ctx context.Context, user schemas.User, id int64) iter.Seq2[[]schemas.Message, error] {
+	return func(yield func([]schemas.Message, error) bool) {
+		q := record.MessageQuery{Limit: exportPage, Forward: true}
+		for read := 0; read < maxExport; read += exportPage {
+			list, next, err := c.conversations.Messages(ctx, user.ID, id, q)
+			list = afterQuestions(list)
+			c.addWords(list, user)
+			if !yield(list, err) || err != nil || next == "" {
+				return
+			}
+			q.Cursor = next
+		}
+		yield(nil, errCut)
+	}
+}
+
+// errCut ends the pages of a chat that is longer than an export.
+var errCut = fmt.Errorf("chats: an export has at most %d messages", maxExport)
+
+// asJSON writes the chat with its messages as GET /api/chats/{id} does.
+func asJSON(chat schemas.Chat, pages iter.Seq2[[]schemas.Message, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		chat.Messages, chat.NextCursor = nil, ""
+		head, err := json.Marshal(chat)
+		if err != nil || !yield(append(head[:len(head)-1], `,"messages":[`...), nil) {
+			return
+		}
+		first := true
+		for list, err := range pages {
+			if err != nil && !errors.Is(err, errCut) {
+				yield(nil, err)
+				return
+			}
+			for i := range list {
+				piece, err := json.Marshal(&list[i])
+				if !first {
+					piece = append([]byte{','}, piece...)
+				}
+				if first = false; !yield(piece, err) || err != nil {
+					return
+				}
+			}
+		}
+		yield([]byte("]}\n"), nil)
+	}
+}
+
+// asMarkdown writes the chat to be read: who said what, when, with which files and
+// tools.
+func asMarkdown(chat schemas.Chat, pages iter.Seq2[[]schemas.Message, error]) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		if !yield([]byte("# "+text.EscapeMarkdown(text.Line(chat.Title, maxTitle))+"\n"), nil) {
+			return
+		}
+		for list, err := range pages {
+			if errors.Is(err, errCut) {
+				yield(fmt.Appendf(nil, "\n---\n\n*Only the first %d messages are here.*\n", maxExport), nil)
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range list {
+				if !yield([]byte(markdownOf(&list[i])), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// roleNames are the heads of messages in Markdown.
+var roleNames = map[string]string{"user": "You", "assistant": "Assistant"}
+
+func markdownOf(m *schemas.Message) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## %s · %s\n", roleNames[m.Role], m.CreatedAt.UTC().Format(time.DateTime))
+	for _, a := range m.Attachments {
+		fmt.Fprintf(&b, "\n*Attached: %s (%s, %d bytes)*\n", text.EscapeMarkdown(a.Name), text.EscapeMarkdown(a.MIME), a.Size)
+	}
+	var tools []string
+	for _, t := range m.ToolHistory {
+		name := "`" + strings.ReplaceAll(t.ToolName, "`", "") + "`"
+		if t.IsError {
+			name += " (failed)"
+		}
+		tools = append(tools, name)
+	}
+	if len(tools) > 0 {
+		fmt.Fprintf(&b, "\n*Tools: %s*\n", strings.Join(tools, ", "))
+	}
+	if content := strings.TrimSpace(text.WithoutMarkers(m.Content)); content != "" {
+		b.WriteString("\n" + content + "\n")
+	}
+	switch {
+	case m.Error != nil:
+		fmt.Fprintf(&b, "\n*Failed: %s*\n", text.EscapeMarkdown(m.Error.Message))
+	case m.Status == schemas.MessageCancelled:
+		b.WriteString("\n*Stopped.*\n")
+	case m.Status == schemas.MessageIncomplete:
+		b.WriteString("\n*Incomplete.*\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,146 @@
+package chats_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/chats"
+)
+
+// kept is a chat with messages, in the place of the store.
+type kept struct {
+	chats.Conversations
+	messages []schemas.Message
+	breaksAt int // the message from which on reading fails; 0 is none
+}
+
+var (
+	errAway = errors.New("the database is away")
+	at      = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	ann     = schemas.User{ID: "ann"}
+)
+
+func (k *kept) Chat(_ context.Context, owner string, id int64) (schemas.Chat, error) {
+	if owner != ann.ID || id != 1 {
+		return schemas.Chat{}, schemas.ErrNotFound
+	}
+	return schemas.Chat{ConversationID: 1, ChatID: "key", Title: "A *bold*\ntitle", CreatedAt: at, UpdatedAt: at}, nil
+}
+
+func (k *kept) Messages(_ context.Context, _ string, _ int64, q record.MessageQuery) ([]schemas.Message, string, error) {
+	from := 0
+	if q.Cursor != "" {
+		from, _ = strconv.Atoi(q.Cursor)
+	}
+	end := min(from+q.Limit, len(k.messages))
+	if k.breaksAt > 0 && end > k.breaksAt {
+		return nil, "", errAway
+	}
+	next := ""
+	if end < len(k.messages) {
+		next = strconv.Itoa(end)
+	}
+	return k.messages[from:end], next, nil
+}
+
+type words struct{}
+
+func (words) Words(string, schemas.User) turn.Words { return turn.Words{} }
+
+func exported(t *testing.T, k *kept, format string) (string, error) {
+	t.Helper()
+	_, pieces, err := chats.New(k, nil, nil, nil, words{}).Export(t.Context(), ann, 1, format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for piece, err := range pieces {
+		if err != nil {
+			return all.String(), err
+		}
+		all.Write(piece)
+	}
+	return all.String(), nil
+}
+
+func message(role, content string) schemas.Message {
+	return schemas.Message{ID: content, Role: role, Type: "md", Content: content, Status: schemas.MessageComplete, CreatedAt: at}
+}
+
+func TestExportMarkdown(t *testing.T) {
+	question, answer, failed, stopped := message("user", "What is *it*?"), message("assistant", "Let me look.\n\n[[tool:0]]\n\nIt is **this**."), message("assistant", ""), message("assistant", "Half")
+	question.Attachments = []schemas.AttachmentInfo{{Name: "my_notes.md", MIME: "text/markdown", Size: 12}}
+	answer.ToolHistory = []schemas.ToolCall{{ToolName: "search"}, {ToolName: "fetch", IsError: true}}
+	failed.Status, failed.Error = schemas.MessageError, &schemas.MessageFailure{Code: schemas.CodeInternal, Message: "it _broke_"}
+	stopped.Status = schemas.MessageCancelled
+	got, err := exported(t, &kept{messages: []schemas.Message{question, answer, failed, stopped}}, chats.Markdown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "# A \\*bold\\* title\n" +
+		"\n## You · 2026-11-21 10:00:00\n\n*Attached: my\\_notes.md (text/markdown, 12 bytes)*\n\nWhat is *it*?\n" +
+		"\n## Assistant · 2026-11-21 10:00:00\n\n*Tools: `search`, `fetch` (failed)*\n\nLet me look.\n\nIt is **this**.\n" +
+		"\n## Assistant · 2026-11-21 10:00:00\n\n*Failed: it \\_broke\\_*\n" +
+		"\n## Assistant · 2026-11-21 10:00:00\n\nHalf\n\n*Stopped.*\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the export differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestExportJSON(t *testing.T) {
+	for _, n := range []int{0, 1, 100, 101, 250} {
+		k := new(kept)
+		for i := range n {
+			k.messages = append(k.messages, message("user", strconv.Itoa(i)))
+		}
+		got, err := exported(t, k, chats.JSON)
+		var chat schemas.Chat
+		if err == nil {
+			err = json.Unmarshal([]byte(got), &chat)
+		}
+		if err != nil || len(chat.Messages) != n || chat.Title != "A *bold*\ntitle" || n > 0 && chat.Messages[n-1].Content != strconv.Itoa(n-1) {
+			t.Errorf("%d messages: %v, %s", n, err, got)
+		}
+	}
+}
+
+func TestExportThatBreaksOff(t *testing.T) {
+	k := &kept{breaksAt: 150}
+	for range 300 {
+		k.messages = append(k.messages, message("user", "q"))
+	}
+	for _, format := range []string{chats.Markdown, chats.JSON} {
+		if _, err := exported(t, k, format); !errors.Is(err, errAway) {
+			t.Errorf("%s: got %v", format, err)
+		}
+	}
+}
+
+func TestExportIsBounded(t *testing.T) {
+	k := &kept{messages: make([]schemas.Message, 20_001)}
+	got, err := exported(t, k, chats.Markdown)
+	if err != nil || !strings.HasSuffix(got, "*Only the first 20000 messages are here.*\n") {
+		t.Errorf("%v: %q", err, got[max(0, len(got)-100):])
+	}
+	got, err = exported(t, k, chats.JSON)
+	if err != nil || !json.Valid([]byte(got)) {
+		t.Errorf("the JSON is cut: %v", err)
+	}
+}
+
+func TestExportOfSomebodyElse(t *testing.T) {
+	_, _, err := chats.New(new(kept), nil, nil, nil, words{}).Export(t.Context(), schemas.User{ID: "bob"}, 1, chats.JSON)
+	if !errors.Is(err, schemas.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+}

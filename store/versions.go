@@ -1,0 +1,250 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
+)
+
+// Limits of versions.
+const (
+	// maxVersions is how many versions of a message are told, the newest ones.
+	maxVersions = 200
+	// previewLength is how much of each is told, in characters.
+	previewLength = 200
+)
+
+// versionRow is a message that is one of several versions. Those that were
+// replaced with an earlier message are none of their own.
+type versionRow struct {
+	ID, Role, Branch string
+	Status           schemas.MessageStatus
+	Kept, Tail       *string
+	Current          string
+	CreatedAt        int64
+}
+
+// isVersion is true of messages that can be gone back to, and of the current one.
+const isVersion = "(status <> 'superseded' OR tail = id)"
+
+// joinVersions says of the messages which have other versions.
+func joinVersions(tx *gorm.DB, chat int64, rows []blockRow, messages []schemas.Message) error {
+	var branches []string
+	for i := range rows {
+		if b := rows[i].Branch; b != nil && !slices.Contains(branches, *b) {
+			branches = append(branches, *b)
+		}
+	}
+	if len(branches) == 0 {
+		return nil
+	}
+	var found []versionRow
+	err := tx.Raw("SELECT id, role, branch FROM blocks WHERE chat_id = ? AND branch IN ? AND "+isVersion+" ORDER BY created_at, id", chat, branches).
+		Scan(&found).Error
+	type place struct{ role, branch string }
+	places := make(map[place][]string)
+	for _, v := range found {
+		p := place{v.Role, v.Branch}
+		places[p] = append(places[p], v.ID)
+	}
+	for i := range rows {
+		if rows[i].Branch == nil {
+			continue
+		}
+		ids := places[place{rows[i].Role, *rows[i].Branch}]
+		at := slices.Index(ids, rows[i].ID)
+		if at < 0 || len(ids) < 2 {
+			continue
+		}
+		v := &schemas.Version{Number: at + 1, Count: len(ids)}
+		if at > 0 {
+			v.PreviousID = ids[at-1]
+		}
+		if at+1 < len(ids) {
+			v.NextID = ids[at+1]
+		}
+		messages[i].Version = v
+	}
+	return err
+}
+
+// Versions returns the versions of a message of the chat, the oldest first: the
+// message alone where there are no others.
+func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID string) (schemas.VersionList, error) {
+	var row blockRow
+	err := s.read(ctx).Table("blocks").Select(blockColumns).Where("owner = ? AND id = ? AND chat_id = ?", owner, messageID, id).Take(&row).Error
+	if err != nil {
+		return schemas.VersionList{}, s.fault("versions", err)
+	}
+	const columns = "SELECT id, status, kept, current, created_at FROM blocks WHERE "
+	tx := s.read(ctx)
+	if row.Branch == nil {
+		tx = tx.Raw(columns+"owner = ? AND id = ?", owner, messageID)
+	} else {
+		tx = tx.Raw(columns+"chat_id = ? AND branch = ? AND role = ? AND "+isVersion+" ORDER BY created_at DESC, id DESC", id, *row.Branch, row.Role)
+	}
+	var found []versionRow
+	if err := tx.Scan(&found).Error; err != nil {
+		return schemas.VersionList{}, s.fault("versions", err)
+	}
+	slices.Reverse(found)
+	items := make([]schemas.VersionItem, len(found))
+	for i, v := range found {
+		status := v.Status
+		if v.Kept != nil {
+			status = schemas.MessageStatus(*v.Kept)
+		}
+		items[i] = schemas.VersionItem{
+			MessageID: v.ID, Number: i + 1, Current: v.Status != schemas.MessageSuperseded, Status: status,
+			Preview: text.Line(v.Current, previewLength), CreatedAt: moment(v.CreatedAt),
+		}
+	}
+	return schemas.VersionList{Items: items[max(0, len(items)-maxVersions):]}, nil
+}
+
+// The statements of SelectVersion.
+const (
+	selectVersion  = `SELECT id, seq, role, COALESCE(branch, ''), status, COALESCE(tail, '') FROM blocks WHERE owner = ? AND id = ? AND chat_id = ?`
+	currentVersion = `SELECT id, seq FROM blocks WHERE chat_id = ? AND branch = ? AND role = ? AND status <> 'superseded' ORDER BY seq LIMIT 1`
+	currentAfter   = `SELECT id, seq FROM blocks WHERE chat_id = ? AND seq > ? AND status <> 'superseded' ORDER BY seq LIMIT 1`
+	currentMessage = `SELECT id, seq FROM blocks WHERE owner = ? AND id = ? AND chat_id = ? AND status <> 'superseded'`
+	lastCurrent    = `SELECT id, seq FROM blocks WHERE chat_id = ? AND status <> 'superseded' ORDER BY seq DESC LIMIT 1`
+	replacedWith   = `SELECT id, seq FROM blocks WHERE chat_id = ? AND tail = ? ORDER BY seq`
+	restoreTail    = `UPDATE blocks SET status = kept, kept = NULL, tail = NULL WHERE chat_id = ? AND tail = ?`
+	moveBlock      = `UPDATE blocks SET seq = {next_seq} WHERE owner = ? AND id = ?`
+)
+
+// messagePlace is a message and its place in the chat.
+type messagePlace struct {
+	id  string
+	seq int64
+}
+
+// SelectVersion makes a version of a question or an answer the current one, with
+// the messages that followed it when it was; what was current from its place on is
+// replaced. Only a version of a current message can be chosen, and only while no
+// run of the chat is under way (CodeBusy with the run).
+func (s *Store) SelectVersion(ctx context.Context, owner string, id int64, messageID string) error {
+	if !plainText(messageID) {
+		return schemas.ErrNotFound
+	}
+	err := s.batch(ctx, func(ctx context.Context, tx session) error {
+		return (&versions{ctx, tx, owner, id}).choose(messageID)
+	})
+	return s.fault("select version", err)
+}
+
+// versions is one transaction of SelectVersion.
+type versions struct {
+	ctx   context.Context //nolint:containedctx // lives as long as the call
+	tx    session
+	owner string
+	chat  int64
+}
+
+func (v *versions) choose(messageID string) error {
+	if err := v.idle(); err != nil {
+		return err
+	}
+	var wanted messagePlace
+	var role, branch, status, tail string
+	err := v.tx.query(v.ctx, selectVersion, [][]any{{v.owner, messageID, v.chat}}, func(row scanner) error {
+		return row.Scan(&wanted.id, &wanted.seq, &role, &branch, &status, &tail)
+	})
+	switch {
+	case err != nil:
+		return err
+	case wanted.id == "":
+		return schemas.ErrNotFound
+	case status != string(schemas.MessageSuperseded):
+		return nil
+	case branch == "" || tail != wanted.id:
+		return schemas.NewError(schemas.CodeConflict, "this message was replaced with an earlier one; go back to that one")
+	}
+	current, err := v.one(currentVersion, v.chat, branch, role)
+	if err == nil && current.id == "" {
+		current, err = v.unanswered(role, branch)
+	}
+	if err != nil {
+		return err
+	}
+	if current.id != "" {
+		if err := v.tx.each(v.ctx, supersedeMessages, [][]any{{current.id, v.chat, current.seq}}); err != nil {
+			return err
+		}
+		if err := v.tx.each(v.ctx, dropSummary, [][]any{{v.chat, v.chat, current.seq}}); err != nil {
+			return err
+		}
+	}
+	return v.restore(wanted)
+}
+
+// idle is an error unless the chat is the owner's and no run of it is under way.
+func (v *versions) idle() error {
+	var owner, run string
+	err := v.tx.query(v.ctx, selectChat, [][]any{{v.chat}}, func(row scanner) error { return row.Scan(new(int64), &owner, new(string)) })
+	if err != nil {
+		return err
+	}
+	if owner != v.owner {
+		return schemas.ErrNotFound
+	}
+	err = v.tx.query(v.ctx, selectOpenRuns, [][]any{{v.chat}}, func(row scanner) error { return row.Scan(new(int64), &run, new(string)) })
+	if err == nil && run != "" {
+		e := schemas.NewError(schemas.CodeBusy, "this chat has an answer under way")
+		e.RunID = run
+		return e
+	}
+	return err
+}
+
+// unanswered returns what follows a question whose last answer was stopped before
+// it had begun; nothing may follow it.
+func (v *versions) unanswered(role, branch string) (messagePlace, error) {
+	question := messagePlace{}
+	var err error
+	if role == roleAssistant {
+		question, err = v.one(currentMessage, v.owner, branch, v.chat)
+	}
+	if err != nil {
+		return messagePlace{}, err
+	}
+	if question.id == "" {
+		return messagePlace{}, schemas.NewError(schemas.CodeConflict, "this version belongs to a message that was replaced; go back to that one first")
+	}
+	return v.one(currentAfter, v.chat, question.seq)
+}
+
+// restore makes the message and what was replaced with it current, behind what is.
+func (v *versions) restore(first messagePlace) error {
+	last, err := v.one(lastCurrent, v.chat)
+	if err != nil {
+		return err
+	}
+	if last.seq > first.seq {
+		var rows [][]any
+		err := v.tx.query(v.ctx, replacedWith, [][]any{{v.chat, first.id}}, func(row scanner) error {
+			var m messagePlace
+			err := row.Scan(&m.id, &m.seq)
+			rows = append(rows, []any{v.owner, m.id})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := v.tx.each(v.ctx, moveBlock, rows); err != nil {
+			return err
+		}
+	}
+	return v.tx.each(v.ctx, restoreTail, [][]any{{v.chat, first.id}})
+}
+
+// one returns the message that the SELECT finds, the zero value when it finds none.
+func (v *versions) one(statement string, args ...any) (m messagePlace, err error) {
+	err = v.tx.query(v.ctx, statement, [][]any{args}, func(row scanner) error { return row.Scan(&m.id, &m.seq) })
+	return m, err
+}
