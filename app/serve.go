@@ -99,6 +99,9 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 
 // Close ends what Build began, once no request is under way.
 func (s *Service) Close() error {
+	if s.titles != nil {
+		s.titles.Close()
+	}
 	s.mcp.stop()
 	return s.store.Close()
 }

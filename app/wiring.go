@@ -34,6 +34,7 @@ import (
 type Service struct {
 	store   *store.Store
 	runs    *services.Runs
+	titles  *chats.Titles // nil where first words are titles
 	mcp     *mcpParts
 	sockets *api.Sockets
 	handler http.Handler
@@ -109,6 +110,10 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		Text:           c.TextLimits(),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
 		History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: telemetry.CarryTrace,
+	}
+	if c.Titles == "model" {
+		s.titles = chats.NewTitles(loop, s.store, chats.TitleOptions{Log: log})
+		options.Answered = s.titles.Answered
 	}
 	if with.Runs != nil {
 		with.Runs(&options)

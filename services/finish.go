@@ -39,6 +39,12 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 	}
 	one.trace.Store(&d)
 	one.log.Publish(event)
+	if r.Answered != nil && one.newChat && end.state == schemas.RunCompleted && fin.Message != nil {
+		r.Answered(record.FirstAnswer{
+			Owner: one.owner.ID, ConversationID: one.conversationID, Title: title(firstMessage(one.req)), Model: d.Model,
+			Question: firstMessage(one.req), Answer: fin.Message.Content,
+		})
+	}
 	return nil
 }
 

@@ -140,6 +140,10 @@ type RunsOptions struct {
 	Windows map[string]int
 	Budget  usage.Budget
 
+	// Answered is told of the first answer of each new chat, once it is stored; may
+	// be nil. It returns at once.
+	Answered func(record.FirstAnswer)
+
 	// Carry gives a run's context what the one of its request carries for those who
 	// watch; nil carries nothing.
 	Carry func(from, to context.Context) context.Context

@@ -138,6 +138,8 @@ func (s *scene) reply() reply {
 		return planParts(s)
 	case turn.MergeParts:
 		return mergeParts(s)
+	case turn.NameChat:
+		return nameChat(s)
 	case turn.AnswerPart:
 	}
 	if s.ask == "" {

@@ -32,6 +32,8 @@ type Config struct {
 	// PublicURL is the URL under which clients know the service; empty is the one
 	// that a request comes to.
 	PublicURL string
+	// Titles says who names new chats: model or first_words.
+	Titles string
 	// Diagnostics says who may see the trace of a run: off, admin or all.
 	Diagnostics string
 	// Pages is a folder of page files that add to and override the bundled

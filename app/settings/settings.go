@@ -60,6 +60,7 @@ var table = []setting{
 	{"auth.jwks_url", vars("JWKS_URL"), "", "keys of the tokens, where there is no discovery", dsn, httpURL(func(c *Config) *string { return &c.Auth.JWKSURL })},
 	{"auth.audience", vars("AUDIENCE"), "", "audience that tokens must have", plain, text(func(c *Config) *string { return &c.Auth.Audience })},
 	{"public_url", vars("PUBLIC_URL"), "", "URL under which clients know the service, told to those that log in over OAuth; the host of the request when empty", plain, httpURL(func(c *Config) *string { return &c.PublicURL })},
+	{"titles", vars("TITLES"), "first_words", "what names a new chat: `first_words` of its question, or the `model` after its first answer (at most 400 tokens of a reply, which count towards no budget)", plain, oneOf(func(c *Config) *string { return &c.Titles }, "model", "first_words")},
 	{"diagnostics", vars("DIAGNOSTICS"), "admin", "who sees prompts and traces: `off`, `admin` or `all`", plain, oneOf(func(c *Config) *string { return &c.Diagnostics }, "off", "admin", "all")},
 	{"pages", vars("PAGES"), "", "folder of page files beside the bundled ones", plain, folder(func(c *Config) *string { return &c.Pages })},
 	{"pubmed.base_url", vars("PUBMED_BASE_URL"), "https://eutils.ncbi.nlm.nih.gov/entrez/eutils", "NCBI E-utilities", dsn, httpURL(func(c *Config) *string { return &c.PubMed.BaseURL })},

@@ -50,7 +50,7 @@ func defaults() Config {
 	return Config{
 		Addr: "127.0.0.1:8080", DatabaseURL: "sqlite:data/chattray.db",
 		Model: "gpt-4.1-mini", Models: []Model{{Name: "gpt-4.1-mini"}},
-		MaxTokens: 4096, MaxIterations: 5, Diagnostics: "admin",
+		MaxTokens: 4096, MaxIterations: 5, Titles: "first_words", Diagnostics: "admin",
 		PubMed:    PubMed{BaseURL: "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"},
 		KeepAlive: 15 * time.Second, DisconnectGrace: 5 * time.Second, Drain: 30 * time.Second,
 		Timeouts: Timeouts{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Second},

@@ -23,6 +23,15 @@ type MessageQuery struct {
 	Forward    bool
 }
 
+// FirstAnswer is the first question of a chat with its answer. Title is the chat's, made
+// of the question, Model the one that answered.
+type FirstAnswer struct {
+	Owner            string
+	ConversationID   int64
+	Title, Model     string
+	Question, Answer string
+}
+
 // Summary is the running summary of a chat's older turns: it stands for every
 // message up to and with Through.
 type Summary struct {

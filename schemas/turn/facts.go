@@ -7,12 +7,13 @@ type Purpose string
 
 // The purposes. The zero value is an answer to the user; the others are steps
 // whose text the service works on: a summary of older turns, and the steps of
-// research, of which AnswerPart is one question out of several.
+// research, of which AnswerPart is one question out of several, and the title of a chat.
 const (
 	Summarize  Purpose = "summarize"
 	PlanParts  Purpose = "plan_parts"
 	AnswerPart Purpose = "answer_part"
 	MergeParts Purpose = "merge_parts"
+	NameChat   Purpose = "name_chat"
 )
 
 // Facts are the data that a request's prompt was written from, for a model that
@@ -26,7 +27,7 @@ type Facts struct {
 	// payloads that have a marker.
 	Payloads []PayloadType
 	Actions  []schemas.Action
-	// Older are the turns that Summarize is about.
+	// Older are the turns that Summarize or NameChat is about.
 	Older []Message
 	// Findings are what MergeParts is about.
 	Findings []Finding

@@ -1,0 +1,106 @@
+package chats_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/chats"
+)
+
+// says is a model that says a text, or waits for its context to end.
+type says struct {
+	text  string
+	hangs bool
+	asked []turn.Request
+}
+
+func (s *says) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
+	s.asked = append(s.asked, req)
+	return func(yield func(turn.Event, error) bool) {
+		if s.hangs {
+			<-ctx.Done()
+			yield(nil, ctx.Err())
+			return
+		}
+		for word := range strings.SplitAfterSeq(s.text, " ") {
+			if !yield(turn.TextDelta{Text: word}, nil) {
+				return
+			}
+		}
+	}
+}
+
+type titles map[int64]string
+
+func (t titles) RetitleChat(_ context.Context, owner string, id int64, before, title string) (bool, error) {
+	if owner != "ann" || before != "first words" {
+		return false, errors.New("not the chat")
+	}
+	t[id] = title
+	return true, nil
+}
+
+func first(id int64) record.FirstAnswer {
+	return record.FirstAnswer{Owner: "ann", ConversationID: id, Title: "first words", Model: "m", Question: "What is it?", Answer: "[[tool:0]]\n\nIt is this."}
+}
+
+func TestTitles(t *testing.T) {
+	for said, want := range map[string]string{
+		"Base editing trials":        "Base editing trials",
+		"\n\"Quoted.\"\nand more":    "Quoted",
+		"Title: **Bold** ":           "Bold",
+		strings.Repeat("word ", 100): strings.TrimSpace(strings.Repeat("word ", 12))[:59] + "…",
+		" \n":                        "",
+		"„Grüße“":                    "Grüße",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			model, kept := &says{text: said}, titles{}
+			made := chats.NewTitles(model, kept, chats.TitleOptions{Log: slog.New(slog.DiscardHandler)})
+			made.Answered(first(1))
+			synctest.Wait()
+			made.Close()
+			if kept[1] != want {
+				t.Errorf("of %q: got %q, want %q", said, kept[1], want)
+			}
+			if r := model.asked[0]; r.Model != "m" || r.MaxTokens == 0 || strings.Contains(r.Messages[0].Content, "[[tool") || r.Facts.Purpose != turn.NameChat {
+				t.Errorf("the model is asked %+v", r)
+			}
+		})
+	}
+}
+
+// TestTitlesHoldNothingUp: a model that does not answer is given up, and chats beyond
+// the limit are not named.
+func TestTitlesHoldNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model, kept := &says{hangs: true}, titles{}
+		made := chats.NewTitles(model, kept, chats.TitleOptions{AtOnce: 2, Log: slog.New(slog.DiscardHandler)})
+		before := time.Now()
+		for id := range int64(5) {
+			made.Answered(first(id))
+		}
+		if time.Since(before) != 0 {
+			t.Error("an answer waits for its title")
+		}
+		synctest.Wait()
+		if len(model.asked) != 2 {
+			t.Errorf("%d titles at once", len(model.asked))
+		}
+		time.Sleep(chats.DefaultTitleTime)
+		synctest.Wait()
+		made.Answered(first(9))
+		synctest.Wait()
+		if len(model.asked) != 3 || len(kept) != 0 {
+			t.Errorf("%d asked, %d named", len(model.asked), len(kept))
+		}
+		made.Close()
+	})
+}
