@@ -25,7 +25,7 @@ import (
 const (
 	mib = 1 << 20
 	// patience bounds what a test waits for.
-	patience = 20 * time.Second
+	patience = 3 * time.Minute
 )
 
 // TestBodiesAreCounted shows what counts while a body comes in, and afterwards.

@@ -10,7 +10,8 @@ import (
 // A client that reads slowly, but reads, gets an event which takes longer than
 // the deadline of a write.
 func TestSlowReaderOfALongEvent(t *testing.T) {
-	const size, wait, pause, piece = 2 << 20, 400 * time.Millisecond, 20 * time.Millisecond, 32 << 10
+	t.Parallel()
+	const size, wait, pause, piece = 2 << 20, 3 * time.Second, 100 * time.Millisecond, 32 << 10
 	streams := newLongRun(2, size)
 	addr, _ := serveStreams(t, streams, wait)
 	conn := dial(t, addr, 64<<10)

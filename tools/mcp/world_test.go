@@ -26,7 +26,7 @@ import (
 )
 
 // patience bounds every wait of these tests; none takes it when all is well.
-const patience = 20 * time.Second
+const patience = 3 * time.Minute
 
 // memory remembers definitions as the store does.
 type memory struct {

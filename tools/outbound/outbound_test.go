@@ -330,16 +330,17 @@ func TestLimits(t *testing.T) {
 	defer srv.Close()
 	defer close(release)
 	for _, tc := range []struct {
-		path string
-		want error
+		path    string
+		timeout time.Duration
+		want    error
 	}{
-		{"/exact", nil},
-		{"/body", outbound.ErrTooLarge},
-		{"/loop", outbound.ErrRedirects},
-		{"/slow", context.DeadlineExceeded},
+		{"/exact", time.Minute, nil},
+		{"/body", time.Minute, outbound.ErrTooLarge},
+		{"/loop", time.Minute, outbound.ErrRedirects},
+		{"/slow", 300 * time.Millisecond, context.DeadlineExceeded},
 	} {
 		t.Run(tc.path, func(t *testing.T) {
-			client := outbound.New(outbound.Config{Allow: loopback, MaxBody: 1000, Timeout: 300 * time.Millisecond})
+			client := outbound.New(outbound.Config{Allow: loopback, MaxBody: 1000, Timeout: tc.timeout})
 			if _, err := get(t, client, srv.URL+tc.path); !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
