@@ -70,7 +70,7 @@ func killMCPTools(t *testing.T, trust bool, repeated map[string]bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), talkLimit)
 	defer cancel()
 	foreign := serveBrokenOff(t)
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.settings = append(w.settings, "MCP_SERVERS="+toJSON([]any{map[string]any{"name": "srv", "url": foreign.url, "global": true, "confirm": false, "trust_hints": trust}}))
 	w.start()
 	runs := map[string]*waitingRun{}

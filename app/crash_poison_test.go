@@ -115,7 +115,7 @@ func TestPoisonousRunThatWaits(t *testing.T) {
 // A stop in the middle of trials leaves runs in good order, and the process ends.
 func TestStopWhileRunsAreHeld(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.settings = append(w.settings, "DRAIN=100ms")
 	w.start()
 	gate := make(chan struct{})

@@ -60,7 +60,7 @@ func holds(t *testing.T, talks ...*talk) {
 // the drain time ends as ever, and the program with status 0.
 func TestStopLetsRunsFinish(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.settings = append(w.settings, "DRAIN=20s")
 	w.start()
 	p := w.now
@@ -107,7 +107,7 @@ func TestStopLetsRunsFinish(t *testing.T) {
 // turn, are taken up by the next start; their streams end with a hint.
 func TestStopInterruptsTheRest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.settings = append(w.settings, "DRAIN=100ms")
 	w.start()
 	p := w.now
@@ -144,7 +144,7 @@ func TestStopInterruptsTheRest(t *testing.T) {
 // A second SIGTERM ends the program at once.
 func TestStopAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.settings = append(w.settings, "DRAIN=1h")
 	w.start()
 	p := w.now

@@ -150,7 +150,7 @@ func toJSON(v any) string {
 // and is asked for no more.
 func TestKilledInEveryAttempt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.start()
 	k := w.gated("chat", "reject", make(chan struct{}))
 	done := k.going(t)
@@ -178,7 +178,7 @@ func TestKilledInEveryAttempt(t *testing.T) {
 // end of the run changes nothing.
 func TestKilledWhileItIsCancelled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.start()
 	for n := range 10 {
 		k := w.gated(fmt.Sprintf("chat-%d", n), "reject", make(chan struct{}))

@@ -87,7 +87,7 @@ func TestDisconnect(t *testing.T) {
 		for _, mode := range []string{"cancel", "continue", ""} {
 			t.Run(up.name+" "+mode, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, apptest.Databases()[0].Fresh(t))
+				w := newWorld(t, apptest.SQLite.Fresh(t))
 				w.settings = append(w.settings, noGrace)
 				w.serveHere(Options{})
 				gate := make(chan struct{})
@@ -149,7 +149,7 @@ func checkHungUp(t *testing.T, k *talk, run string) {
 // nor one that never ends.
 func TestDisconnectBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.settings = append(w.settings, noGrace)
 	w.serveHere(Options{})
 	for n := range 30 {
@@ -177,7 +177,7 @@ func TestDisconnectBeforeTheAnswer(t *testing.T) {
 // A run that ends with its reader goes on while another one reads.
 func TestDisconnectOfOneReader(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.settings = append(w.settings, noGrace)
 	w.serveHere(Options{})
 	gate := make(chan struct{})

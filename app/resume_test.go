@@ -189,7 +189,7 @@ func (r reading) compare(log []sseFrame) error {
 // A reader whose cursor is a little past the log, as after a crash, gets what is greater.
 func TestResumePastTheLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.serveHere(Options{})
 	gate := make(chan struct{})
 	k := w.gated("chat", "reject", gate)
@@ -228,7 +228,7 @@ const stalledIsBorne = 5 * time.Second
 // everything, and soon after the end nobody is left.
 func TestReadersOfOneRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.settings = append(w.settings, "DIAGNOSTICS=off")
 	w.start()
 	gate := make(chan struct{})

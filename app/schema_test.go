@@ -64,7 +64,7 @@ func hostileSchemas() []hostileSchema {
 // handed to the model, and the call is the page's.
 func TestHostileClientTools(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, "DATABASE_URL="+apptest.Databases()[0].Fresh(t), "REQUESTS_PER_MINUTE=0", "MAX_RUNS_PER_USER=0")
+	p := startProcess(t, "DATABASE_URL="+apptest.SQLite.Fresh(t), "REQUESTS_PER_MINUTE=0", "MAX_RUNS_PER_USER=0")
 	ask := func(t *testing.T, message, schema string) *http.Response {
 		t.Helper()
 		body := map[string]any{"message": message, "client_tools": []any{map[string]any{

@@ -104,7 +104,7 @@ func whole(t *testing.T, resp *http.Response) []byte {
 // closes all levels, whoever watches and in whichever dialect.
 func TestCancelOfThreads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	var stuck atomic.Int64
 	w.serveHere(Options{Tools: threadTools(&stuck)})
 	var questions []string
@@ -164,7 +164,7 @@ func TestCancelOfThreads(t *testing.T) {
 // on only when it has.
 func TestLoserIsHungUpOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, apptest.Databases()[0].Fresh(t))
+	w := newWorld(t, apptest.SQLite.Fresh(t))
 	w.serveHere(Options{Tools: threadTools(new(atomic.Int64))})
 	slow := make(chan struct{})
 	var won, lost time.Time

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,12 +24,18 @@ type Database struct {
 	Fresh func(t testing.TB) string
 }
 
-// Databases are SQLite, and Postgres where the environment names one:
-// TEST_DATABASE_URL, else PGHOST.
+// SQLite keeps its database in a file of the test's.
+var SQLite = Database{"sqlite", func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chat.db") }}
+
+// Databases are SQLite, and Postgres where the environment names a server:
+// TEST_DATABASE_URL, else PGHOST. TEST_DATABASES names the only kind to test.
 func Databases() []Database {
-	list := []Database{{"sqlite", func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chat.db") }}}
+	list := []Database{SQLite}
 	if server := PostgresURL(); server != "" {
 		list = append(list, Database{"postgres", func(t testing.TB) string { return FreshPostgres(t, server, "template1") }})
+	}
+	if only := os.Getenv("TEST_DATABASES"); only != "" {
+		list = slices.DeleteFunc(list, func(d Database) bool { return d.Name != only })
 	}
 	return list
 }

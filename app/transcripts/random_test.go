@@ -22,7 +22,7 @@ const randomRuns = 100
 // Both dialects come to the same text and every level is closed. A failure
 // names its seed.
 func TestRandomRuns(t *testing.T) {
-	database := sampled(t, apptest.Databases()[0])
+	database := sampled(t, apptest.SQLite)
 	runs := uint64(randomRuns)
 	if testing.Short() {
 		runs /= 5

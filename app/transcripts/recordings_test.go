@@ -45,7 +45,7 @@ const recordingsDir = "../../web/page/recordings"
 // answers now, in the dialect messages; -update records them again. Ids are
 // those of transcripts, times those of the bubble.
 func TestRecordings(t *testing.T) {
-	database := sampled(t, apptest.Databases()[0]) // SQLite
+	database := sampled(t, apptest.SQLite) // SQLite
 	want := map[string]bool{}
 	for _, r := range recordings {
 		want[r.name+".json"] = true

@@ -26,7 +26,7 @@ import (
 // and ends both. The model answers as in the part upstream of a transcript.
 func onStage(t *testing.T, upstream string, do func(s *stage)) {
 	t.Helper()
-	database := sampled(t, apptest.Databases()[0])(t)
+	database := sampled(t, apptest.SQLite)(t)
 	archive := &txtar.Archive{Files: []txtar.File{
 		{Name: "settings", Data: []byte("CHATTRAY_REQUESTS_PER_MINUTE=0")}, {Name: "upstream", Data: []byte(upstream)},
 	}}
