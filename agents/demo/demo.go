@@ -1,12 +1,13 @@
-// Package demo is the model for a machine with no key and no network: a table of
-// rules that reads what a real model reads (system prompt, messages, tools and
-// their results) and writes what a real model writes (text, reasoning, tool
-// calls, payloads and suggestions behind their markers). So the service does its
-// whole job with nothing configured, and tests and tours can ask for each
-// behaviour by name ("help" lists them).
+// Package demo is the model for a machine with no key and no network. It is a
+// table of rules that reads the request's data (the user's question, turn.Facts,
+// the offered tools and the data of their results) and writes what a real model
+// writes: text, reasoning, tool calls, payloads and suggestions after their
+// markers. So the service does its whole job with nothing configured, and tests
+// and tours can ask for each behaviour by name ("help" lists them).
 //
-// It owns rules and wording. Looking things up is left to the tools that it is
-// offered; it knows no figures of its own and says so when a tool found nothing.
+// It owns rules and wording, and reads no prompt. It looks things up with the
+// tools that it is offered, has no figures of its own, and says so when a tool
+// found nothing.
 package demo
 
 import (
@@ -28,7 +29,7 @@ const Name = "demo"
 // DefaultDelay is a pace that a person can read along with.
 const DefaultDelay = 15 * time.Millisecond
 
-// Limits of what is written and read.
+// Limits of what is written.
 const (
 	// slowPace is how many delays one word of "slow N" takes.
 	slowPace = 10
@@ -38,10 +39,10 @@ const (
 	charsPerToken = 4
 )
 
-// Model is the demo model. It is safe for concurrent use: it keeps nothing
-// between calls, so that the same request always gives the same reply.
-// Temperature, MaxTokens and the model's name have no effect; the command
-// "max tokens" gives a reply that was cut.
+// Model is the demo model. It is safe for concurrent use. It keeps nothing
+// between calls: the same request always gives the same reply. Temperature,
+// MaxTokens and the model's name have no effect; the command "max tokens" gives
+// a reply that was cut.
 type Model struct{ delay time.Duration }
 
 // New returns a model that waits for delay between two words; 0 does not wait.
@@ -115,8 +116,8 @@ func (p *pen) write(ctx context.Context, text string, delta func(piece string) a
 	return true
 }
 
-// calls yields tool calls one after the other, arguments word by word. Ids hold
-// the length of the conversation and so do not come twice in it.
+// calls yields tool calls one after the other, arguments word by word. An id
+// holds the length of the conversation, so that it is unique in it.
 func (p *pen) calls(ctx context.Context, length int, calls []call) bool {
 	for i, c := range calls {
 		head := agents.CallFragment{Index: i, ID: fmt.Sprintf("demo_%d_%d", length, i), Name: c.name}
@@ -153,7 +154,7 @@ func (p *pen) wait(ctx context.Context) bool {
 	return false
 }
 
-// words cuts text into words, each with the white space behind it.
+// words cuts text into words, each with the white space after it.
 func words(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start, space := 0, false

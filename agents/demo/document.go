@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Bounds of a document that is written from what was found.
@@ -18,12 +19,12 @@ const (
 
 // writeDocument looks things up, plans, fills the planned blocks, and says so:
 // one reply each.
-func writeDocument(s *scene, _ []string) reply {
+func writeDocument(s *scene, _ match) reply {
 	topic := s.topic()
 	if topic == "" {
 		return reply{text: "What is the document to be about? Try `Create a research report about gold`.", chips: starters[:1]}
 	}
-	if written := len(s.of("write_block")); written > 0 {
+	if written := s.of("write_block"); len(written) > 0 {
 		return reply{
 			text: fmt.Sprintf("The report about **%s** is written: %s. Look at each block and accept or revert it. "+
 				"You can also tell me to change it.", topic, count(written, "block")),
@@ -31,7 +32,7 @@ func writeDocument(s *scene, _ []string) reply {
 		}
 	}
 	if r, ok := s.look(fmt.Sprintf("First I look up what the research data holds on **%s**.", topic),
-		call{"search_articles", toJSON(object{"query": topic})}, call{"list_reports", "{}"}); !ok && s.rounds == 0 {
+		call{"search_articles", text.JSON(object{"query": topic})}, call{"list_reports", "{}"}); !ok && s.Rounds == 0 {
 		return r
 	}
 	if r, ok := s.look("I read the reports that fit.", s.relevantReports(topic)...); !ok {
@@ -46,11 +47,11 @@ func writeDocument(s *scene, _ []string) reply {
 		plan[i] = object{"type": b.kind, "heading": b.heading, "brief": b.brief}
 	}
 	if r, ok := s.look(fmt.Sprintf("I plan a document of %d blocks.", len(d)),
-		call{"plan_document", toJSON(object{"title": documentTitle(topic), "blocks": plan})}); !ok {
+		call{"plan_document", text.JSON(object{"title": "Research report: " + topic, "blocks": plan})}); !ok {
 		return r
 	}
 	planned := s.got("plan_document").Blocks
-	if len(planned) == 0 { // a restart leaves the tool's text alone
+	if len(planned) == 0 { // a restart keeps only the tool's text
 		if r, ok := s.look("Let me see what is planned.", call{"read_document", "{}"}); !ok {
 			return r
 		}
@@ -59,33 +60,26 @@ func writeDocument(s *scene, _ []string) reply {
 	return fill(d, planned)
 }
 
-func documentTitle(topic string) string { return "Research report: " + topic }
-
 // relevantReports asks for the reports that speak of the topic and those that
 // articles were found in.
 func (s *scene) relevantReports(topic string) []call {
-	var ids []int64
-	for _, r := range s.got("list_reports").Reports {
-		if mentions(r.Title+r.Summary, topic) {
-			ids = append(ids, r.ReportID)
+	var calls []call
+	ask := func(id int64, about string) {
+		c := call{"get_report", text.JSON(object{"report_id": id})}
+		if id > 0 && mentions(about, topic) && !slices.Contains(calls, c) && len(calls) < maxDocumentReports {
+			calls = append(calls, c)
 		}
+	}
+	for _, r := range s.got("list_reports").Reports {
+		ask(r.ReportID, r.Title+r.Summary)
 	}
 	for _, a := range s.got("search_articles").Articles {
-		if a.ReportID > 0 && isAbout(a, topic) {
-			ids = append(ids, a.ReportID)
-		}
-	}
-	ids = unique(ids)
-	var calls []call
-	for _, id := range ids[:min(len(ids), maxDocumentReports)] {
-		calls = append(calls, call{"get_report", toJSON(object{"report_id": id})})
+		ask(a.ReportID, contents(a))
 	}
 	return calls
 }
 
-func isAbout(a schemas.Article, topic string) bool {
-	return mentions(a.Title+" "+a.Abstract+" "+a.Category, topic)
-}
+func contents(a schemas.Article) string { return a.Title + " " + a.Abstract + " " + a.Category }
 
 // draftBlock is a block of a document, planned and written.
 type draftBlock struct {
@@ -96,56 +90,45 @@ type draftBlock struct {
 // draft writes all blocks from what the tools gave; nil when they gave nothing.
 // The same results give the same draft, so that the plan and the blocks agree.
 func (s *scene) draft(topic string) []draftBlock {
-	var found []schemas.Article
-	var said []string
+	from := struct {
+		Topic    string
+		Articles []schemas.Article
+		Reports  []schemas.Report
+	}{Topic: topic}
 	csv := ""
 	for _, r := range s.of("search_articles", "get_report") {
 		for _, a := range slices.Concat(r.Articles, r.Report.Articles) {
-			known := slices.ContainsFunc(found, func(b schemas.Article) bool { return strings.EqualFold(a.Title, b.Title) })
-			if !known && isAbout(a, topic) {
-				found = append(found, a)
+			known := slices.ContainsFunc(from.Articles, func(b schemas.Article) bool { return strings.EqualFold(a.Title, b.Title) })
+			if !known && mentions(contents(a), topic) {
+				from.Articles = append(from.Articles, a)
 			}
 		}
-		if summary := r.Report.Summary; summary != "" {
-			said = append(said, fmt.Sprintf("### %s\n\n%s", r.Report.Title, strings.TrimSpace(fencedCSV.ReplaceAllString(summary, ""))))
-			csv = cmp.Or(csv, csvIn(summary))
+		if r.Report.Summary != "" {
+			from.Reports = append(from.Reports, r.Report)
+			csv = cmp.Or(csv, csvIn(r.Report.Summary))
 		}
 	}
-	if len(found) == 0 {
+	if len(from.Articles) == 0 {
 		return nil
 	}
-	for _, a := range found {
+	for _, a := range from.Articles {
 		csv = cmp.Or(csv, csvIn(a.Abstract))
 	}
 	figures := "Figures as the research data holds them; those of the sample are illustrative."
 	if csv == "" {
-		csv, figures = byYear(found), "Number of articles found, by year of publication."
+		csv, figures = byYear(from.Articles), "Number of articles found, by year of publication."
 	}
-	found = found[:min(len(found), maxDocumentArticles)]
-	basis := count(len(found), "article")
-	if len(said) > 0 {
-		basis += " and " + count(len(said), "report")
-	}
-	var sources strings.Builder
-	for i, a := range found {
-		fmt.Fprintf(&sources, "\n%d. %s", i+1, cite(a))
-	}
-	blocks := []draftBlock{{
-		kind: "md", heading: "Summary", brief: "What this report rests on",
-		content: fmt.Sprintf("# %s\n\nThis report draws on %s of the research data. It was written by rules, from what the tools found, and adds no figures of its own.",
-			documentTitle(topic), basis),
-	}}
-	if len(said) > 0 {
-		blocks = append(blocks, draftBlock{
-			kind: "md", heading: "What the reports say", brief: "The reports' own summaries", content: "## What the reports say\n\n" + strings.Join(said, "\n\n"),
-		})
+	from.Articles = from.Articles[:min(len(from.Articles), maxDocumentArticles)]
+	blocks := []draftBlock{{kind: "md", heading: "Summary", brief: "What this report rests on", content: render("draft summary", from)}}
+	if len(from.Reports) > 0 {
+		blocks = append(blocks, draftBlock{kind: "md", heading: "What the reports say", brief: "The reports' own summaries", content: render("draft reports", from)})
 	}
 	return append(
 		blocks,
-		draftBlock{kind: "md", heading: "Articles", brief: "The articles with year and PubMed id", content: "## Articles\n\n" + articleTable(found)},
+		draftBlock{kind: "md", heading: "Articles", brief: "The articles with year and PubMed id", content: "## Articles\n\n" + render("articles", from.Articles)},
 		draftBlock{kind: "csv", heading: "Figures", brief: figures, content: csv},
 		draftBlock{kind: "interactive_chart", heading: "Chart", brief: figures, content: csv, meta: chart(capital(topic), csv)},
-		draftBlock{kind: "md", heading: "Sources", brief: "All sources", content: "## Sources\n" + sources.String()},
+		draftBlock{kind: "md", heading: "Sources", brief: "All sources", content: render("draft sources", from)},
 	)
 }
 
@@ -157,12 +140,11 @@ func byYear(found []schemas.Article) string {
 			years[a.Year]++
 		}
 	}
-	var b strings.Builder
-	b.WriteString("year,articles\n")
+	rows := []string{"year,articles"}
 	for _, y := range slices.Sorted(maps.Keys(years)) {
-		fmt.Fprintf(&b, "%d,%d\n", y, years[y])
+		rows = append(rows, fmt.Sprintf("%d,%d", y, years[y]))
 	}
-	return b.String()
+	return strings.Join(rows, "\n") + "\n"
 }
 
 // fill writes the planned blocks, all in one reply. The content comes last, so
@@ -170,14 +152,14 @@ func byYear(found []schemas.Article) string {
 func fill(draft []draftBlock, planned []block) reply {
 	r := reply{text: "Now I fill the blocks, one after the other."}
 	for i, b := range draft {
-		args := `{"type": ` + toJSON(b.kind)
+		args := `{"type": ` + text.JSON(b.kind)
 		if i < len(planned) {
-			args += `, "block_id": ` + toJSON(planned[i].ID)
+			args += `, "block_id": ` + text.JSON(planned[i].ID)
 		}
 		if b.meta != nil {
-			args += `, "meta": ` + toJSON(b.meta)
+			args += `, "meta": ` + text.JSON(b.meta)
 		}
-		r.calls = append(r.calls, call{"write_block", args + `, "content": ` + toJSON(b.content) + "}"})
+		r.calls = append(r.calls, call{"write_block", args + `, "content": ` + text.JSON(b.content) + "}"})
 	}
 	return r
 }
@@ -201,34 +183,29 @@ func chart(name, csv string) object {
 	}
 }
 
-// kinds are words for types of blocks.
-var kinds = map[string]string{"chart": "interactive_chart", "table": "csv", "csv": "csv", "figures": "csv"}
+// meant are words for a block's type.
+var meant = map[string]string{"chart": "interactive_chart", "table": "csv", "csv": "csv", "figures": "csv"}
 
 // pick returns the index of the block that the question means: by its id, its
 // place, its type, a word of its text; -1 for none.
 func (s *scene) pick(all []block) int {
-	words := strings.Fields(s.asked)
-	has := func(list ...string) bool {
-		return slices.ContainsFunc(list, func(w string) bool { return slices.Contains(words, w) })
-	}
-	if i := slices.IndexFunc(all, func(b block) bool { return has(strings.ToLower(b.ID)) }); i >= 0 || len(all) == 0 {
+	has := func(word string) bool { return slices.Contains(strings.Fields(s.asked), word) }
+	find := func(fits func(b block) bool) int { return slices.IndexFunc(all, fits) }
+	if i := find(func(b block) bool { return has(strings.ToLower(b.ID)) }); i >= 0 {
 		return i
 	}
-	switch {
-	case has("last"):
+	if has("last") {
 		return len(all) - 1
-	case has("first"):
-		return 0
 	}
-	if i := slices.IndexFunc(all, func(b block) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return kinds[w] == b.Type })
-	}); i >= 0 {
-		return i
+	for w := range strings.FieldsSeq(s.asked) {
+		if i := find(func(b block) bool { return b.Type == meant[w] }); i >= 0 {
+			return i
+		}
 	}
-	if has("summary", "introduction", "intro", "opening") {
-		return 0
+	if slices.ContainsFunc([]string{"first", "summary", "introduction", "intro", "opening"}, has) {
+		return min(0, len(all)-1)
 	}
-	return slices.IndexFunc(all, func(b block) bool { return mentions(b.Content, s.topic()) })
+	return find(func(b block) bool { return mentions(b.Content, s.topic()) })
 }
 
 // onBlock reads the document, finds the block that is meant, calls a tool on it
@@ -250,42 +227,42 @@ func onBlock(s *scene, tool, done string, arguments func(i int, all []block) str
 	}
 	return reply{
 		text:  fmt.Sprintf("That is block `%s`.", all[i].ID),
-		calls: []call{{tool, `{"block_id": ` + toJSON(all[i].ID) + arguments(i, all) + "}"}},
+		calls: []call{{tool, `{"block_id": ` + text.JSON(all[i].ID) + arguments(i, all) + "}"}},
 	}
 }
 
-func deleteBlock(s *scene, _ []string) reply {
+func deleteBlock(s *scene, _ match) reply {
 	return onBlock(s, "delete_block", "I marked the block as deleted. Accept to let it go, revert to keep it.", func(int, []block) string { return "" })
 }
 
-func moveBlock(s *scene, _ []string) reply {
+func moveBlock(s *scene, _ match) reply {
 	return onBlock(s, "move_block", "I moved the block.", func(i int, all []block) string {
 		after := all[len(all)-1].ID
 		up := slices.ContainsFunc([]string{"top", "front", "start", "begin", "first"}, func(w string) bool { return strings.Contains(s.asked, w) })
 		if up || after == all[i].ID {
 			after = ""
 		}
-		return `, "after_block_id": ` + toJSON(after)
+		return `, "after_block_id": ` + text.JSON(after)
 	})
 }
 
-func editBlock(s *scene, _ []string) reply {
+func editBlock(s *scene, _ match) reply {
 	return onBlock(s, "edit_block", "I rewrote the block; the difference is shown until you accept or revert.", func(i int, all []block) string {
-		return `, "content": ` + toJSON(shortened(all[i].Content))
+		return `, "content": ` + text.JSON(shortened(all[i].Content))
 	})
 }
 
 // shortened keeps the headings and the first sentence under each.
-func shortened(text string) string {
+func shortened(content string) string {
 	var out []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(content) {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasPrefix(line, "#"):
 			out = append(out, line)
 		case line != "" && (len(out) == 0 || strings.HasPrefix(out[len(out)-1], "#")):
-			if first, _, more := strings.Cut(line, ". "); more {
-				line = first + "."
+			if sentence, _, more := strings.Cut(line, ". "); more {
+				line = sentence + "."
 			}
 			out = append(out, line)
 		}
@@ -293,13 +270,13 @@ func shortened(text string) string {
 	return cmp.Or(strings.Join(out, "\n\n"), "This block is empty.")
 }
 
-func readDocument(s *scene, _ []string) reply {
+func readDocument(s *scene, _ match) reply {
 	if r, ok := s.look("Let me read the document.", call{"read_document", "{}"}); !ok {
 		return r
 	}
 	got := s.got("read_document")
 	return reply{
-		text:  fmt.Sprintf("The document has %s:\n\n> %s", count(len(got.Blocks), "block"), quoted(got.text)),
+		text:  fmt.Sprintf("The document has %s:\n\n> %s", count(got.Blocks, "block"), quoted(got.Text)),
 		chips: []string{"Shorten the summary", "Delete the last block"},
 	}
 }

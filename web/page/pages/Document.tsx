@@ -23,7 +23,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   useEffect(() => {
     setTray({
       context: { current_page: 'document', ...(id && { document_id: id }) },
-      starters: [{ label: 'Create a research report about gold' }, ...(id ? [{ label: 'Shorten the summary' }, { label: 'Read the document' }] : [])],
+      starters: [{ label: 'Create a report with a chart about gold' }, ...(id ? [{ label: 'Shorten the summary' }, { label: 'Read the document' }] : [])],
       openPayloads: 'decisions',
       onApplyToDocument: id ? async (message) => {
         await documents.apply(message.id, { document_id: id })

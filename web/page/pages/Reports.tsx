@@ -19,7 +19,7 @@ function ReportListPage({ api, stream, setTray }: { api: ResearchApi; stream?: n
   useEffect(() => {
     setTray({
       context: { current_page: 'reports', ...(stream && { stream_id: stream }) },
-      starters: [{ label: 'Research base editing and gold' }, { label: 'Summarize report 1' }, { label: 'Search articles about mercury and list the reports' }, { label: 'What can you do?', message: 'help' }],
+      starters: [{ label: 'Research base editing and gold' }, { label: 'Summarize report 1' }, { label: 'Order 2 printed copies of report 1' }, { label: 'What can you do?', message: 'help' }],
     })
   }, [stream, setTray])
   return (
