@@ -73,11 +73,11 @@ func New(model Model, opts Options) *Agent {
 // LoopComplete, with Cancelled, or with an error beside a nil event. A failing
 // tool is never such an error: the model reads it as the call's result.
 //
-// Cancelling ctx is seen before each model call, on each of its deltas, and
-// before, while and after tools run. Run joins the tools' goroutines, with one
+// The loop looks at ctx before each model call, at each delta, and before,
+// while and after tools run. Run joins the goroutines of tools, with one
 // exception: a tool that ignores its context for longer than Options.Grace is
-// left behind, its outcome dropped. Breaking off the range cancels the same way
-// and yields nothing more.
+// abandoned and its outcome dropped. Breaking off the range cancels in the same
+// way and yields nothing more.
 //
 // A tool may have conversations of its own (turn.Call.Converse): each is a loop
 // in a thread, run on the tool's goroutine, whose events come here as
@@ -97,7 +97,7 @@ type loop struct {
 	*Agent
 	req   turn.Request
 	limit int // calls that may ask for tools
-	// inThread says that the loop runs in a thread, in which there are none.
+	// inThread says that the loop runs in a thread, which can open no threads.
 	inThread bool
 
 	yield func(turn.Event, error) bool
@@ -108,7 +108,7 @@ type loop struct {
 	calls    int             // calls so far, over the run
 	ids      map[string]bool // their ids
 	shown    bool            // some text has been shown
-	outcomes []outcome       // for the summary, newest last
+	outcomes []namedResult   // for the summary, newest last
 }
 
 func newLoop(a *Agent, req turn.Request, yield func(turn.Event, error) bool) *loop {
@@ -132,8 +132,8 @@ func (l *loop) tool(name string) *turn.Tool {
 	return nil
 }
 
-// step does iteration n, what an earlier attempt finished of it left out, and
-// says whether another follows.
+// step does iteration n, except for what an earlier attempt finished, and
+// reports whether another one follows.
 func (l *loop) step(ctx context.Context, n int) bool {
 	if ctx.Err() != nil && n >= len(l.req.Steps) {
 		return l.cancelled(ctx)
@@ -142,13 +142,12 @@ func (l *loop) step(ctx context.Context, n int) bool {
 		l.remember(l.req.Steps[n].Reply)
 		return l.take(ctx, &l.req.Steps[n])
 	}
-	// What the reply takes on the stack is kept small: most runs wait here.
+	// The reply is on the heap to keep this stack small: most runs wait here.
 	reply := new(turn.Step)
 	return l.ask(ctx, n, &reply.Reply) && l.take(ctx, reply)
 }
 
-// take does what a whole reply asks for; it says whether the model is to be
-// called again.
+// take does what a whole reply asks for. It reports whether the model is to be called again.
 func (l *loop) take(ctx context.Context, step *turn.Step) bool {
 	reply := &step.Reply
 	l.usage = l.usage.Add(reply.Usage)
@@ -168,13 +167,13 @@ func (l *loop) take(ctx context.Context, step *turn.Step) bool {
 	}
 	l.messages = append(l.messages, turn.Message{Role: turn.Assistant, Content: reply.Text, ToolCalls: reply.ToolCalls})
 	for i, c := range reply.ToolCalls {
-		l.outcomes = append(l.outcomes, outcome{name: c.Name, result: *results[i]})
+		l.outcomes = append(l.outcomes, namedResult{name: c.Name, result: *results[i]})
 		l.messages = append(l.messages, turn.Message{Role: turn.ToolRole, Content: l.modelText(*results[i]), ToolCallID: c.ID, Data: resultData(results[i])})
 	}
 	return true
 }
 
-// resultData is what a tool returned as JSON; nil for text alone.
+// resultData returns the JSON of a tool's result; nil when it has only text.
 func resultData(r *turn.Result) json.RawMessage {
 	if r.Data == nil && r.Payload != nil {
 		return r.Payload.Data
@@ -182,7 +181,7 @@ func resultData(r *turn.Result) json.RawMessage {
 	return r.Data
 }
 
-// remember takes over what an earlier attempt's reply used up.
+// remember records the call ids and text of an earlier attempt's reply.
 func (l *loop) remember(reply turn.Reply) {
 	l.shown = l.shown || reply.Text != ""
 	for _, c := range reply.ToolCalls {
@@ -190,7 +189,7 @@ func (l *loop) remember(reply turn.Reply) {
 	}
 }
 
-// callID returns id, or one of our own when it is missing or taken.
+// callID returns id, or a new one if id is missing or taken.
 func (l *loop) callID(id string, index int) string {
 	if len(id) > maxCallID {
 		id = ""
@@ -216,7 +215,7 @@ func (l *loop) fail(err error) {
 	l.gone = true
 }
 
-// cancelled ends the loop; it returns false, as a step that none follows.
+// cancelled ends the loop. It returns false: no step follows.
 func (l *loop) cancelled(ctx context.Context) bool {
 	if !l.gone {
 		l.emit(turn.Cancelled{Cause: context.Cause(ctx)})

@@ -18,8 +18,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// errToolTimeout is the cause by which a timed-out call's context ends, errGone
-// the one of calls whose consumer broke off.
+// errToolTimeout cancels the context of a call that timed out, errGone that of
+// calls whose consumer broke off.
 var (
 	errToolTimeout = errors.New("agents: the tool's time is up")
 	errGone        = errors.New("agents: nobody reads on")
@@ -33,10 +33,10 @@ type batch struct {
 	waiting []*call // for an answer from outside; they take no place
 	running []*call
 	alone   bool          // a serial call is running
-	ended   chan ended    // room for every call: one that was left behind never blocks
+	ended   chan ended    // room for every call: an abandoned one never blocks
 	answers chan answered // room for every call
 	bell    chan struct{} // some call has progress
-	threads chan said
+	threads chan threadEvent
 	over    chan struct{} // closed when nobody takes from threads any more
 }
 
@@ -70,7 +70,7 @@ type ended struct {
 // events: calls run in parallel up to the limit, a serial one alone, and all
 // start in order. False means that the loop has ended.
 func (l *loop) runTools(ctx context.Context, reply turn.Reply, results []*turn.Result) bool {
-	b := &batch{loop: l, bell: make(chan struct{}, 1), threads: make(chan said), over: make(chan struct{})}
+	b := &batch{loop: l, bell: make(chan struct{}, 1), threads: make(chan threadEvent), over: make(chan struct{})}
 	defer close(b.over)
 	for i, c := range reply.ToolCalls {
 		if results[i] == nil {
@@ -139,12 +139,12 @@ func (l *loop) prepare(c turn.ToolCall, index, position int, bell chan struct{})
 // cutOffText is what the model reads of a call that its limit of tokens cut off.
 const cutOffText = "the tool was not run: the reply reached its limit of tokens before the arguments were whole; call it again with less in them"
 
-// unfinished says whether arguments that were cut off are not whole: that there
-// are none does not mean then that none were to come.
+// unfinished reports whether arguments that were cut off are incomplete. Empty
+// arguments are: more may have been to come.
 func unfinished(arguments string) bool { return !json.Valid([]byte(arguments)) }
 
-// input returns a call's arguments as one line of JSON. What is no object is
-// kept as text in an object, beside the error.
+// input returns a call's arguments as one line of JSON. Arguments that are no
+// JSON object are kept as text in an object and returned with an error.
 func input(arguments string) (json.RawMessage, error) {
 	text := strings.TrimSpace(arguments)
 	if text == "" || text == "null" {
@@ -178,8 +178,8 @@ func (b *batch) ready(ctx context.Context) bool {
 
 func (c *call) serial() bool { return c.tool != nil && c.tool.Serial }
 
-// next starts the next call, after its ToolStart has been taken, or lets it
-// wait.
+// next starts the next call after the consumer has taken its ToolStart, or lets
+// the call wait.
 func (b *batch) next(ctx context.Context) {
 	c := b.queue[0]
 	if b.awaits(ctx, c) {
@@ -269,7 +269,7 @@ func (l *loop) runTool(ctx context.Context, t *turn.Tool, asked *turn.Call) (tur
 
 func failure(text string) turn.Result { return clean(turn.Result{Text: text, IsError: true}) }
 
-// finish notes the call's end, once: what comes later is dropped.
+// finish records the call's end. Later calls of finish do nothing.
 func (b *batch) finish(c *call, result turn.Result, void bool) {
 	c.once.Do(func() {
 		result.Duration = time.Since(c.started)
@@ -277,7 +277,7 @@ func (b *batch) finish(c *call, result turn.Result, void bool) {
 	})
 }
 
-// end takes a call's end and yields its last events.
+// end handles a call's end and yields its last events.
 func (b *batch) end(e ended, results []*turn.Result) {
 	c := e.call
 	b.running = slices.DeleteFunc(b.running, func(r *call) bool { return r == c })

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// clock runs a call's time down, except while the call waits in a queue.
+// clock counts down a call's time, except while the call waits in a queue.
 type clock struct {
 	mu      sync.Mutex
 	timer   *time.Timer

@@ -16,27 +16,28 @@ import (
 // defaultRest is how long a model that failed is passed over.
 const defaultRest = 30 * time.Second
 
-// FallbackOptions say which models stand in for which.
+// FallbackOptions say which models replace one that fails.
 type FallbackOptions struct {
 	// Order returns the models to ask, in their order, when a model fails; they
-	// should not hold the model itself. It is asked once a call.
+	// should not include the model itself. It is called once for each call of a
+	// model.
 	Order func(model string) []string
-	// Window is the number of tokens that a model takes; 0 is unknown. Nil
-	// knows none.
+	// Window returns the number of tokens that a model takes; 0 is unknown. Nil
+	// means that all are unknown.
 	Window func(model string) int
-	// Rest is how long a model that was away, refused our key, was busy or kept
-	// silent is passed over while there is another; 0 is defaultRest.
+	// Rest is how long a failed model is tried last: its server was
+	// unreachable, busy or silent, or refused our key. 0 is defaultRest.
 	Rest time.Duration
-	// Logger is told when a model stands in for another. Nil drops it.
+	// Logger records each call that another model takes over. Nil drops it.
 	Logger *slog.Logger
 }
 
-// Fallback returns next, with a call whose model fails before its first token
-// made again with the next model in the order. What is not the model's fault is
-// not asked of another one: a request that is not valid, a cancel, an answer of
-// the content filter. A prompt that is too long for a model is asked only of
-// those whose window is larger or unknown. When all fail, the error is the last
-// one's. The first delta of a stand-in has its name in Delta.Model.
+// Fallback returns a model that calls next. When a call fails before its first
+// token, Fallback repeats it with the next model of the order, unless the model
+// is not to blame: an invalid request, a cancel, a refusal by the content
+// filter. A prompt that is too long for a model goes only to models whose
+// window is larger or unknown. When all models fail, the error is that of the
+// last. The first delta of a substitute has its name in Delta.Model.
 func Fallback(next Model, o FallbackOptions) Model {
 	o.Rest = cmp.Or(max(o.Rest, 0), defaultRest)
 	if o.Logger == nil {
@@ -53,10 +54,10 @@ type fallback struct {
 	next Model
 
 	mu      sync.Mutex
-	resting map[string]time.Time // until when a model is passed over
+	resting map[string]time.Time // until when a model is tried last
 }
 
-// Stream asks the request's model, and those that stand in for it.
+// Stream calls the request's model, and after a failure its substitutes.
 func (f *fallback) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta, error] {
 	order := f.Order(req.Model)
 	if len(order) == 0 {
@@ -88,8 +89,8 @@ func (f *fallback) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta
 	}
 }
 
-// ask makes one call. It says whether something of it was yielded, and returns
-// the error that was not; nil when the call is over.
+// ask makes one call. It reports whether something was yielded, and returns the
+// error, which it did not yield; nil when the call is over.
 func (f *fallback) ask(ctx context.Context, asked string, req ModelRequest, yield func(Delta, error) bool) (began bool, failed error) {
 	for d, err := range f.next.Stream(ctx, req) {
 		if err != nil {
@@ -109,8 +110,7 @@ func (f *fallback) ask(ctx context.Context, asked string, req ModelRequest, yiel
 	return began, nil
 }
 
-// queue is the model and those that stand in for it; models that rest come
-// last.
+// queue returns the model and its substitutes; models that failed lately come last.
 func (f *fallback) queue(model string, order []string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,8 +126,7 @@ func (f *fallback) queue(model string, order []string) []string {
 	return append(awake, resting...)
 }
 
-// others returns those of the queue that may do better than the model that
-// failed.
+// others returns the models of the queue that may succeed where this one failed.
 func (f *fallback) others(model string, queue []string, failed error) []string {
 	switch schemas.Visible(failed).Code {
 	case schemas.CodeRateLimited, schemas.CodeUpstreamAuth, schemas.CodeUpstreamTimeout, schemas.CodeUpstreamUnavailable:

@@ -9,19 +9,18 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// What an estimate of tokens stands on.
+// The figures from which tokens are estimated.
 const (
 	charsPerToken = 4
 	imageTokens   = 1_000
 )
 
-// Metered returns next with each of its calls reported to the context's meter
-// (see turn.WithMeter) when it is over. A call's usage is what the server
-// reported. Where it reported none the tokens are estimated at four characters
-// each: of a reply that broke off or was not read to its end, of one whose
-// server does not count, and, for the prompt alone, of a call that was cancelled
-// before its first token. A call that failed before its first token counts
-// nothing.
+// Metered returns a model that calls next and reports each call to the
+// context's meter (see turn.WithMeter) when it is over. A call's usage is what
+// the server reported. Without a report the tokens are estimated at four
+// characters each, for a reply that is incomplete or whose server does not
+// count. A call that was cancelled before its first token counts its prompt;
+// one that failed before its first token counts nothing.
 func Metered(next Model) Model { return metered{next} }
 
 type metered struct{ next Model }
@@ -64,7 +63,7 @@ func (d *Delta) chars() int {
 	return n
 }
 
-// estimate is the tokens of a prompt.
+// estimate returns the approximate number of tokens of a prompt.
 func estimate(req ModelRequest) int {
 	chars, images := utf8.RuneCountInString(req.System), 0
 	for _, msg := range req.Messages {

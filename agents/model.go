@@ -12,14 +12,13 @@ import (
 //
 // Stream makes one call. The sequence yields deltas in the order in which the
 // model wrote them and ends in one of two ways: with a delta whose Stop is set,
-// which is the last, or with an error beside a zero Delta. A sequence that ends
-// otherwise is a truncated reply. Errors have a *schemas.Error in their tree
-// that says what a client may see. Breaking off the sequence or cancelling ctx
-// ends the call, upstream too; after a cancel the error has context.Cause(ctx)
-// in its tree. Retries are the Model's own and happen only while it has yielded
-// nothing.
+// which is the last, or with an error and a zero Delta. A sequence that ends in
+// another way is a truncated reply. Every error wraps a *schemas.Error, which
+// is what a client may see. Breaking off the sequence or cancelling ctx ends
+// the call, upstream too; after a cancel the error has context.Cause(ctx) in
+// its tree. The Model retries by itself, and only while it has yielded nothing.
 //
-// The suite agents/modeltest is the contract's other half.
+// The tests in agents/modeltest hold implementations to this contract.
 type Model interface {
 	Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta, error]
 }
@@ -34,8 +33,7 @@ type ModelRequest struct {
 	// Facts and the Data of Messages are for a model that reads data instead of
 	// prompts; an adapter sends neither.
 	Facts *turn.Facts
-	// Tools are those that the model may call; it reads their names,
-	// descriptions and schemas.
+	// Tools are what the model may call. It is sent their names, descriptions and schemas.
 	Tools []turn.Tool
 	// ToolsForbidden says that Tools are defined but none may be called.
 	ToolsForbidden bool
@@ -57,11 +55,11 @@ type Delta struct {
 	// Usage counts the call's tokens. It may come more than once; the last one
 	// that is not zero counts.
 	Usage schemas.Usage
-	// Stop is set on the last delta: why the reply is whole. A reply that asks
-	// for tools stops with EndTurn.
+	// Stop is set on the last delta and says why the reply ended. A reply that
+	// asks for tools stops with EndTurn.
 	Stop schemas.StopReason
-	// Full says that the model did not stream: Text and Thinking are the whole
-	// reply's.
+	// Full says that the model did not stream: Text and Thinking are those of
+	// the whole reply.
 	Full bool
 }
 

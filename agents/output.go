@@ -10,9 +10,9 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Bounds of what a tool may give, and of the plain summary.
+// Limits of a tool's result, and of the plain summary.
 const (
-	// maxResultText is how much of an output is kept at all, in bytes.
+	// maxResultText is how much of an output is kept, in bytes.
 	maxResultText = 8 << 20
 	// maxPayload is the largest payload, in bytes; a larger one is dropped.
 	maxPayload = 8 << 20
@@ -22,14 +22,14 @@ const (
 	summaryText    = 500
 )
 
-// outcome is how a call ended, by name.
-type outcome struct {
+// namedResult is the result of a call of the tool name.
+type namedResult struct {
 	name   string
 	result turn.Result
 }
 
-// modelText is what the model gets of a result. It is never empty, since some
-// servers refuse an empty message.
+// modelText returns the text of a result for the model. It is never empty,
+// because some servers refuse empty messages.
 func (l *loop) modelText(r turn.Result) string {
 	if strings.TrimSpace(r.Text) == "" {
 		return "(the tool gave no output)"
@@ -37,7 +37,7 @@ func (l *loop) modelText(r turn.Result) string {
 	return cut(r.Text, l.req.ToolOutput)
 }
 
-// clean bounds a tool's result and makes its text storable: UTF-8, no NUL.
+// clean limits the size of a tool's result and makes its text valid UTF-8 without NUL.
 func clean(r turn.Result) turn.Result {
 	if len(r.Text) > maxResultText {
 		kept := text.Bytes(r.Text, maxResultText)
@@ -54,9 +54,9 @@ func clean(r turn.Result) turn.Result {
 	return r
 }
 
-// cut returns s, or when it has more than limit characters its head, a note
-// with the length, and its tail, together at most limit characters. The head is
-// twice the tail: a text says first what it is about.
+// cut returns s. A longer s than limit characters becomes its head, a note with
+// the length, and its tail, at most limit characters together. The head is
+// twice as long as the tail, because a text begins with what it is about.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -76,8 +76,9 @@ func cut(s string, limit int) string {
 	return s[:text.Offset(s, front)] + note(total-room) + s[text.Offset(s, total-room+front):]
 }
 
-// summarize makes reply the plain summary that stands in for the model's last
-// words. What the model wrote before it failed has been shown and stays.
+// summarize completes reply with a plain summary of the results in place of the
+// model's last answer. Text that the model wrote before it failed has been
+// shown and stays.
 func (l *loop) summarize(reply *turn.Reply) {
 	var b strings.Builder
 	if reply.Text != "" {
@@ -105,6 +106,5 @@ func (l *loop) summarize(reply *turn.Reply) {
 	reply.ToolCalls = nil
 }
 
-// maxSummaryInput is how much of a result is looked at for the summary, in
-// bytes.
+// maxSummaryInput is how much of a result the summary reads, in bytes.
 const maxSummaryInput = 64 << 10

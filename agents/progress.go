@@ -11,8 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// The bounds of a call's progress: a burst of steps is shown as it is; after it
-// one step an interval, the newest. The last step is always shown.
+// The limits of a call's progress. A burst of steps is shown as it is; after it
+// only the newest step of each interval. The last step is always shown.
 const (
 	progressBurst    = 20
 	progressInterval = 100 * time.Millisecond
@@ -23,14 +23,14 @@ const (
 )
 
 // progress holds a call's steps until the loop takes them: at most a burst and
-// the newest one. It never makes a tool wait.
+// the newest one. Reporting never blocks a tool.
 type progress struct {
 	bell chan struct{}
 
 	mu      sync.Mutex
 	limit   *rate.Limiter
 	due     []turn.Progress
-	held    *turn.Progress // the newest, which came too fast
+	held    *turn.Progress // the newest, over the rate
 	reached float64        // the highest fraction
 	closed  bool
 }
@@ -51,7 +51,7 @@ func (p *progress) report(step turn.Progress) {
 	if p.closed {
 		return
 	}
-	if step.Fraction > p.reached { // not so for NaN
+	if step.Fraction > p.reached { // false for NaN
 		p.reached = min(step.Fraction, 1)
 	}
 	step.Fraction = p.reached
@@ -66,8 +66,8 @@ func (p *progress) report(step turn.Progress) {
 	}
 }
 
-// take returns the steps that are due, and whether one is held back. The last
-// take returns that one too and closes the call's progress.
+// take returns the steps that are due, and whether one is held back. With last
+// it returns that step too and closes the call's progress.
 func (p *progress) take(last bool) (due []turn.Progress, held bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

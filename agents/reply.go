@@ -11,7 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Bounds of what a model may write where a name belongs.
+// Limits of the names and ids that a model writes, in bytes.
 const (
 	maxCallID   = 256
 	maxToolName = 256
@@ -50,7 +50,7 @@ func (l *loop) ask(ctx context.Context, n int, reply *turn.Reply) bool {
 	return l.emit(*reply)
 }
 
-// request is the next model call.
+// request returns the next call of the model.
 func (l *loop) request(final bool) ModelRequest {
 	messages := l.messages
 	if final {
@@ -63,14 +63,14 @@ func (l *loop) request(final bool) ModelRequest {
 	}
 }
 
-// writing is a reply while the model writes it.
+// writing is a reply under way.
 type writing struct {
 	text      *strings.Builder
 	thinking  strings.Builder
 	arguments []*strings.Builder
 }
 
-// stream makes the call and yields its deltas, until the reply is whole.
+// stream makes the call and yields its deltas until the reply is complete.
 func (l *loop) stream(ctx context.Context, reply *turn.Reply) error {
 	w := writing{text: l.req.Writing}
 	if w.text == nil {
@@ -108,7 +108,7 @@ func (l *loop) stream(ctx context.Context, reply *turn.Reply) error {
 
 var errTruncated error = schemas.NewError(schemas.CodeUpstreamTruncated, "the model's reply broke off before its end")
 
-// delta takes one delta and yields what it holds.
+// delta adds one delta to the reply and yields its events.
 func (l *loop) delta(w *writing, reply *turn.Reply, d Delta) error {
 	if d.Usage != (schemas.Usage{}) {
 		reply.Usage = d.Usage
@@ -135,12 +135,12 @@ func (l *loop) delta(w *writing, reply *turn.Reply, d Delta) error {
 	return nil
 }
 
-// fragment takes a piece of a tool call.
+// fragment adds a piece of a tool call to the reply and yields it.
 func (l *loop) fragment(w *writing, reply *turn.Reply, f *CallFragment) error {
 	index := reply.FirstIndex + f.Index
 	switch {
 	case f.Index < 0 || f.Index > len(reply.ToolCalls):
-		return schemas.NewError(schemas.CodeUpstreamError, "the model asked for tools in a way that makes no sense")
+		return schemas.NewError(schemas.CodeUpstreamError, "the model's tool calls are not numbered in order")
 	case f.Index == len(reply.ToolCalls):
 		reply.ToolCalls = append(reply.ToolCalls, turn.ToolCall{ID: l.callID(f.ID, index)})
 		w.arguments = append(w.arguments, new(strings.Builder))

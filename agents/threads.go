@@ -19,15 +19,15 @@ const (
 
 var errManyThreads = schemas.NewError(schemas.CodeInvalid, fmt.Sprintf("a tool may have at most %d conversations", MaxThreads))
 
-// said is an event of a thread; taken gets a value when it has been dealt with.
-type said struct {
+// threadEvent is an event of a thread. taken gets a value when the event has been yielded.
+type threadEvent struct {
 	turn.ThreadEvent
 	taken chan<- struct{}
 }
 
-// converse runs a loop in a new thread of the call, on the goroutine of the
-// tool. Each of its events waits until the loop that the tool belongs to has
-// taken it, so one sequence has them all and a slow reader slows the thread.
+// converse runs a loop in a new thread of the call, on the tool's goroutine.
+// Each event waits until the tool's loop has taken it: one sequence has all
+// events, and a slow reader slows the thread.
 func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Request) (answer turn.Conclusion, err error) {
 	n := int(c.threads.Add(1))
 	if n > MaxThreads {
@@ -37,7 +37,7 @@ func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Re
 	taken := make(chan struct{}, 1)
 	show := func(e turn.Event) bool {
 		select {
-		case b.threads <- said{turn.ThreadEvent{Index: c.index, Thread: n, Event: e}, taken}:
+		case b.threads <- threadEvent{turn.ThreadEvent{Index: c.index, Thread: n, Event: e}, taken}:
 			<-taken
 			return true
 		case <-b.over:
@@ -101,10 +101,9 @@ func (b *batch) inner(ctx context.Context, req turn.Request, show func(turn.Even
 	return answer, err
 }
 
-// thread yields what a thread says, behind the progress that the call made
-// before, if the call is still running: what a call that was left behind says is
-// nobody's concern.
-func (b *batch) thread(e said) {
+// thread yields a thread's event, after the progress that the call reported
+// before it. Events of an abandoned call are dropped.
+func (b *batch) thread(e threadEvent) {
 	defer func() { e.taken <- struct{}{} }()
 	at := slices.IndexFunc(b.running, func(c *call) bool { return c.index == e.Index })
 	if at < 0 {
@@ -116,8 +115,8 @@ func (b *batch) thread(e said) {
 	}
 }
 
-// tell says in the call's progress what a thread does, for dialects that do not
-// show threads. Fractions are the tool's own.
+// tell reports a thread's state as progress of the call, for dialects that do
+// not show threads. The fraction is left to the tool.
 func (c *call) tell(thread int, label, status, tool string) {
 	text := label
 	if tool != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// errAwaitPanicked ends a wait whose Await panicked, errCheckPanicked is the
-// outcome of a check that did.
+// errAwaitPanicked is the error of an Await that panicked, errCheckPanicked
+// that of a check that did.
 var (
 	errAwaitPanicked = errors.New("agents: waiting panicked")
 	errCheckPanicked = errors.New("agents: checking panicked")
@@ -22,15 +22,15 @@ var (
 // panickedText is what the model reads of a call that panicked.
 const panickedText = "the tool failed unexpectedly"
 
-// answered is the end of a call's wait.
+// answered says how a call's wait ended.
 type answered struct {
 	call    *call
 	verdict turn.Verdict
 	err     error
 }
 
-// awaits says whether the call has to wait before it begins. Arguments that do
-// not fit are told to the model at once; nobody is asked about them.
+// awaits reports whether the call has to wait before it begins. The user is not
+// asked about invalid arguments: the model reads at once what is wrong.
 func (b *batch) awaits(ctx context.Context, c *call) bool {
 	if c.tool == nil || b.req.Await == nil || !c.asked.IsZero() || c.fault != "" {
 		return false
@@ -49,8 +49,8 @@ func (b *batch) awaits(ctx context.Context, c *call) bool {
 	return c.fits
 }
 
-// decide finds out whether and why the user is asked about the call. A call of
-// which that cannot be known does not run.
+// decide finds out whether the user has to approve the call, and why. When that
+// fails the call does not run.
 func (b *batch) decide(ctx context.Context, c *call) {
 	switch {
 	case c.tool.Client:
@@ -59,17 +59,17 @@ func (b *batch) decide(ctx context.Context, c *call) {
 		c.reason, err = b.req.Asks(ctx, c.tool, &turn.Call{ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input)})
 		if err != nil {
 			if ctx.Err() == nil {
-				b.opts.Logger.WarnContext(ctx, "it is not known whether a call needs approval", "tool", c.Name, "tool_use_id", c.ID, "error", err)
+				b.opts.Logger.WarnContext(ctx, "the check whether a call needs approval failed", "tool", c.Name, "tool_use_id", c.ID, "error", err)
 			}
-			c.fault = "the tool was not run: it could not be found out whether it needs the user's approval"
+			c.fault = "the tool was not run: the check whether it needs the user's approval failed"
 		}
 	case c.tool.Confirm:
 		c.reason = schemas.ReasonToolConfirms
 	}
 }
 
-// misfit says why a call's tool cannot take its input; "" is that it can. A
-// check that takes longer than ctx is left behind, and its outcome is nobody's.
+// misfit says why the input does not fit the tool's schema; "" means that it
+// does. A check that outlives ctx is abandoned.
 func (b *batch) misfit(ctx context.Context, c *call) string {
 	if c.tool.Check == nil {
 		return ""
@@ -99,8 +99,8 @@ func (b *batch) misfit(ctx context.Context, c *call) string {
 	}
 }
 
-// wait lets the call at the head of the queue wait, after its ToolWaiting has
-// been taken. Others go on meanwhile.
+// wait moves the first call of the queue to the waiting ones, after the
+// consumer has taken its ToolWaiting. Other calls go on.
 func (b *batch) wait(ctx context.Context, c *call) {
 	if !b.emit(turn.ToolWaiting{Index: c.index, ID: c.ID, Name: c.Name, Input: c.input, Reason: c.reason}) || ctx.Err() != nil {
 		return
@@ -120,7 +120,7 @@ func (b *batch) wait(ctx context.Context, c *call) {
 	}()
 }
 
-// answer takes the end of a wait: the call is the next to begin.
+// answer handles the end of a wait: the call is the next to begin.
 func (b *batch) answer(ctx context.Context, a answered) {
 	c := a.call
 	b.leave(c)
@@ -128,8 +128,8 @@ func (b *batch) answer(ctx context.Context, a answered) {
 	case a.err != nil && ctx.Err() != nil:
 		return
 	case a.err != nil:
-		b.opts.Logger.WarnContext(ctx, "a call waited in vain", "tool", c.Name, "tool_use_id", c.ID, "error", a.err)
-		r := failure("the tool was not run: what it had to wait for did not come")
+		b.opts.Logger.WarnContext(ctx, "waiting for an approval or a client tool failed", "tool", c.Name, "tool_use_id", c.ID, "error", a.err)
+		r := failure("the tool was not run: waiting for its approval or result failed")
 		a.verdict = turn.Verdict{Result: &r}
 	}
 	if a.verdict.Input != nil {
@@ -140,7 +140,7 @@ func (b *batch) answer(ctx context.Context, a answered) {
 	b.queue = slices.Insert(b.queue, 0, c)
 }
 
-// leave takes a call out of those that wait.
+// leave removes a call from the waiting ones.
 func (b *batch) leave(c *call) {
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *call) bool { return w == c })
 }

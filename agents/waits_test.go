@@ -66,7 +66,7 @@ func TestAwait(t *testing.T) {
 	misfit.Check = func(json.RawMessage) error { return errors.New("it does not fit") }
 	broken := awaited{sleeper("broken", 0), func(context.Context) (turn.Verdict, error) { return yes, errors.New("no database") }}
 	panics := awaited{sleeper("panics", 0), func(context.Context) (turn.Verdict, error) { panic("await") }}
-	inVain := "complete 0 1 error: the tool was not run: what it had to wait for did not come"
+	inVain := "complete 0 1 error: the tool was not run: waiting for its approval or result failed"
 	for _, tt := range []struct {
 		name string
 		tool awaited

@@ -135,9 +135,9 @@ func searchArticles(s *scene, _ match) reply {
 	if topic == "" {
 		return reply{text: "I did not find a topic in that. Try `Find articles about BCL11A`; `help` says what else I know.", chips: starters}
 	}
-	calls := []call{{"search_articles", text.JSON(object{"query": topic})}}
+	calls := []toolCall{{"search_articles", text.JSON(object{"query": topic})}}
 	if strings.Contains(s.asked, "reports") {
-		calls = append(calls, call{"list_reports", "{}"})
+		calls = append(calls, toolCall{"list_reports", "{}"})
 	}
 	if r, ok := s.look(fmt.Sprintf("Let me search the articles for **%s**.", topic), calls...); !ok {
 		return r
@@ -147,7 +147,7 @@ func searchArticles(s *scene, _ match) reply {
 	case len(found) == 0 && s.Rounds == 1:
 		return reply{
 			text:  "Nothing yet; I search everywhere, for the word that says most.",
-			calls: []call{{"search_articles", text.JSON(object{"query": widest, "stream_id": 0, "report_id": 0})}},
+			calls: []toolCall{{"search_articles", text.JSON(object{"query": widest, "stream_id": 0, "report_id": 0})}},
 		}
 	case len(found) > 0 && s.Rounds > 1 && topic != widest:
 		said = fmt.Sprintf("No article has all of **%s**. ", topic) + articlesAbout(found, widest)
@@ -239,7 +239,7 @@ func showReports(s *scene, m match) reply {
 // compareStreams gets two streams at the same time.
 func compareStreams(s *scene, m match) reply {
 	if r, ok := s.look("I get both at the same time.",
-		call{m.needs, text.JSON(object{"stream_id": number(m.said[1])})}, call{m.needs, text.JSON(object{"stream_id": number(m.said[2])})}); !ok {
+		toolCall{m.needs, text.JSON(object{"stream_id": number(m.said[1])})}, toolCall{m.needs, text.JSON(object{"stream_id": number(m.said[2])})}); !ok {
 		return r
 	}
 	got := s.of(m.needs)

@@ -68,7 +68,7 @@ func toolError(s *scene, _ match) reply {
 	if s.offered("get_report") {
 		name = "get_report" // it knows its arguments, as not every tool of a page does
 	}
-	return reply{text: "I will call a tool with arguments that it cannot take.", calls: []call{{name, `{"no_such_argument": true}`}}}
+	return reply{text: "I will call a tool with arguments that it cannot take.", calls: []toolCall{{name, `{"no_such_argument": true}`}}}
 }
 
 // callTool calls the tool that the user names, with the user's own arguments, and
@@ -84,7 +84,7 @@ func callTool(s *scene, _ match) reply {
 	case !json.Valid([]byte(arguments)):
 		return reply{text: "What follows the name must be JSON, as in `call list_streams {}`."}
 	default:
-		return reply{text: "I call it as you say.", calls: []call{{name, arguments}}}
+		return reply{text: "I call it as you say.", calls: []toolCall{{name, arguments}}}
 	}
 }
 
@@ -95,9 +95,9 @@ func (s *scene) showResults(head string) reply {
 // useAllIterations looks things up until it is no longer allowed to.
 func useAllIterations(s *scene, _ match) reply {
 	topics := []string{"gold", "sickle", "semaglutide", "resistance"}
-	for _, next := range []call{{"search_articles", text.JSON(object{"query": topics[s.Rounds%len(topics)]})}, {"list_reports", "{}"}, {"list_streams", "{}"}} {
+	for _, next := range []toolCall{{"search_articles", text.JSON(object{"query": topics[s.Rounds%len(topics)]})}, {"list_reports", "{}"}, {"list_streams", "{}"}} {
 		if s.offered(next.name) && s.Rounds < maxRounds {
-			return reply{text: fmt.Sprintf("Step %d: one more look.", s.Rounds+1), calls: []call{next}}
+			return reply{text: fmt.Sprintf("Step %d: one more look.", s.Rounds+1), calls: []toolCall{next}}
 		}
 	}
 	return sumUp(s)

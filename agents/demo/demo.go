@@ -52,7 +52,7 @@ func New(delay time.Duration) *Model { return &Model{delay: delay} }
 type reply struct {
 	thinking string
 	text     string
-	calls    []call
+	calls    []toolCall
 	// pace multiplies the delay; 0 is 1.
 	pace int
 	// stop is EndTurn when empty.
@@ -69,7 +69,7 @@ type reply struct {
 }
 
 // call is a tool call. Arguments is the JSON that is streamed.
-type call struct{ name, arguments string }
+type toolCall struct{ name, arguments string }
 
 // Stream writes the reply that the first matching rule gives (see agents.Model).
 func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {
@@ -118,7 +118,7 @@ func (p *pen) write(ctx context.Context, text string, delta func(piece string) a
 
 // calls yields tool calls one after the other, arguments word by word. An id
 // holds the length of the conversation, so that it is unique in it.
-func (p *pen) calls(ctx context.Context, length int, calls []call) bool {
+func (p *pen) calls(ctx context.Context, length int, calls []toolCall) bool {
 	for i, c := range calls {
 		head := agents.CallFragment{Index: i, ID: fmt.Sprintf("demo_%d_%d", length, i), Name: c.name}
 		if !p.wait(ctx) || !p.yield(agents.Delta{Call: &head}, nil) {

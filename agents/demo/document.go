@@ -32,7 +32,7 @@ func writeDocument(s *scene, _ match) reply {
 		}
 	}
 	if r, ok := s.look(fmt.Sprintf("First I look up what the research data holds on **%s**.", topic),
-		call{"search_articles", text.JSON(object{"query": topic})}, call{"list_reports", "{}"}); !ok && s.Rounds == 0 {
+		toolCall{"search_articles", text.JSON(object{"query": topic})}, toolCall{"list_reports", "{}"}); !ok && s.Rounds == 0 {
 		return r
 	}
 	if r, ok := s.look("I read the reports that fit.", s.relevantReports(topic)...); !ok {
@@ -47,12 +47,12 @@ func writeDocument(s *scene, _ match) reply {
 		plan[i] = object{"type": b.kind, "heading": b.heading, "brief": b.brief}
 	}
 	if r, ok := s.look(fmt.Sprintf("I plan a document of %d blocks.", len(d)),
-		call{"plan_document", text.JSON(object{"title": "Research report: " + topic, "blocks": plan})}); !ok {
+		toolCall{"plan_document", text.JSON(object{"title": "Research report: " + topic, "blocks": plan})}); !ok {
 		return r
 	}
 	planned := s.got("plan_document").Blocks
 	if len(planned) == 0 { // a restart keeps only the tool's text
-		if r, ok := s.look("Let me see what is planned.", call{"read_document", "{}"}); !ok {
+		if r, ok := s.look("Let me see what is planned.", toolCall{"read_document", "{}"}); !ok {
 			return r
 		}
 		planned = s.got("read_document").Blocks
@@ -62,10 +62,10 @@ func writeDocument(s *scene, _ match) reply {
 
 // relevantReports asks for the reports that speak of the topic and those that
 // articles were found in.
-func (s *scene) relevantReports(topic string) []call {
-	var calls []call
+func (s *scene) relevantReports(topic string) []toolCall {
+	var calls []toolCall
 	ask := func(id int64, about string) {
-		c := call{"get_report", text.JSON(object{"report_id": id})}
+		c := toolCall{"get_report", text.JSON(object{"report_id": id})}
 		if id > 0 && mentions(about, topic) && !slices.Contains(calls, c) && len(calls) < maxDocumentReports {
 			calls = append(calls, c)
 		}
@@ -159,7 +159,7 @@ func fill(draft []draftBlock, planned []block) reply {
 		if b.meta != nil {
 			args += `, "meta": ` + text.JSON(b.meta)
 		}
-		r.calls = append(r.calls, call{"write_block", args + `, "content": ` + text.JSON(b.content) + "}"})
+		r.calls = append(r.calls, toolCall{"write_block", args + `, "content": ` + text.JSON(b.content) + "}"})
 	}
 	return r
 }
@@ -217,7 +217,7 @@ func onBlock(s *scene, tool, done string, arguments func(i int, all []block) str
 	if !s.offered(tool) {
 		return reply{text: fmt.Sprintf("I am not offered `%s` here.", tool)}
 	}
-	if r, ok := s.look("Let me read the document.", call{"read_document", "{}"}); !ok {
+	if r, ok := s.look("Let me read the document.", toolCall{"read_document", "{}"}); !ok {
 		return r
 	}
 	all := s.got("read_document").Blocks
@@ -227,7 +227,7 @@ func onBlock(s *scene, tool, done string, arguments func(i int, all []block) str
 	}
 	return reply{
 		text:  fmt.Sprintf("That is block `%s`.", all[i].ID),
-		calls: []call{{tool, `{"block_id": ` + text.JSON(all[i].ID) + arguments(i, all) + "}"}},
+		calls: []toolCall{{tool, `{"block_id": ` + text.JSON(all[i].ID) + arguments(i, all) + "}"}},
 	}
 }
 
@@ -271,7 +271,7 @@ func shortened(content string) string {
 }
 
 func readDocument(s *scene, _ match) reply {
-	if r, ok := s.look("Let me read the document.", call{"read_document", "{}"}); !ok {
+	if r, ok := s.look("Let me read the document.", toolCall{"read_document", "{}"}); !ok {
 		return r
 	}
 	got := s.got("read_document")

@@ -226,7 +226,7 @@ func (r compiled) reply(s *scene, said []string) reply {
 		if args == nil {
 			return reply{text: begin}
 		}
-		if first, ok := s.look(begin, call{r.needs, text.JSON(args)}); !ok {
+		if first, ok := s.look(begin, toolCall{r.needs, text.JSON(args)}); !ok {
 			return first
 		}
 	}

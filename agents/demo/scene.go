@@ -155,7 +155,7 @@ func (s *scene) got(name string) (last result) {
 
 // look calls tools that were not called yet: ok is false while the answer has to
 // wait for them. It goes on without a tool that is not offered.
-func (s *scene) look(text string, calls ...call) (r reply, ok bool) {
+func (s *scene) look(text string, calls ...toolCall) (r reply, ok bool) {
 	for _, c := range calls {
 		if s.offered(c.name) && len(s.of(c.name)) == 0 {
 			r.calls = append(r.calls, c)

@@ -19,7 +19,7 @@ func (s *scene) written(m match, say string, data any, chips ...string) reply {
 // stream looks at the stream that is meant or that the page shows.
 func (s *scene) stream() (id int64, known streamSchema, r reply, ok bool) {
 	if id = s.id("stream"); id > 0 {
-		if r, ok = s.look(fmt.Sprintf("Let me look at stream %d first.", id), call{"get_stream", text.JSON(s.args("stream"))}); !ok {
+		if r, ok = s.look(fmt.Sprintf("Let me look at stream %d first.", id), toolCall{"get_stream", text.JSON(s.args("stream"))}); !ok {
 			return id, known, r, false
 		}
 	}
@@ -108,7 +108,7 @@ func suggestStreams(s *scene, m match) reply {
 }
 
 func categorize(s *scene, m match) reply {
-	if r, ok := s.look("Let me read the report.", call{"get_report", text.JSON(s.args("report"))}); !ok {
+	if r, ok := s.look("Let me read the report.", toolCall{"get_report", text.JSON(s.args("report"))}); !ok {
 		return r
 	}
 	var names []string

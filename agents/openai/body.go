@@ -15,17 +15,16 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// go-openai encodes messages and tools by way of maps and scans their text and
-// schemas several times over, for each call anew. Here it encodes one message
-// and one tool that stand for all, and the round tripper puts what there is in
-// their places.
+// go-openai encodes messages and tools through maps and scans their text
+// several times for each call. Here it encodes one message and one tool as
+// placeholders, and the round tripper replaces them with the real ones.
 var (
 	standInMessages = []goopenai.ChatCompletionMessage{{Role: goopenai.ChatMessageRoleUser, Content: "messages"}}
 	standInTools    = []goopenai.Tool{{
 		Type:     goopenai.ToolTypeFunction,
 		Function: &goopenai.FunctionDefinition{Name: "tools", Parameters: json.RawMessage("{}")},
 	}}
-	// These cannot be part of a string in JSON: their quotes would be escaped.
+	// These cannot occur inside a JSON string: their quotes would be escaped.
 	messagesPlace, toolsPlace = member("messages", standInMessages), member("tools", standInTools)
 )
 
@@ -38,15 +37,14 @@ func member(name string, value any) []byte {
 	return append([]byte(`"`+name+`":`), raw...)
 }
 
-// emptySchema is that of a tool without arguments.
+// emptySchema is the schema of a tool without arguments.
 const emptySchema = `{"type":"object","properties":{}}`
 
-// memberFrame is about what stands around the words of a message or tool.
+// memberFrame is roughly the length of the JSON around the text of a message or tool.
 const memberFrame = 128
 
-// putRequest returns the request with the messages and tools of what is to be
-// said in the places of what stands for them.
-func putRequest(req *http.Request, said *agents.ModelRequest) (*http.Request, error) {
+// putRequest returns req with the placeholders replaced by the messages and tools of request.
+func putRequest(req *http.Request, request *agents.ModelRequest) (*http.Request, error) {
 	defer req.Body.Close() // it is in memory
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -56,19 +54,19 @@ func putRequest(req *http.Request, said *agents.ModelRequest) (*http.Request, er
 	if !found {
 		return nil, errors.New("the request has no place for messages")
 	}
-	size := len(body) + len(said.System) + memberFrame
-	for i := range said.Messages {
-		size += messageSize(&said.Messages[i])
+	size := len(body) + len(request.System) + memberFrame
+	for i := range request.Messages {
+		size += messageSize(&request.Messages[i])
 	}
-	for i := range said.Tools {
-		size += len(said.Tools[i].Name) + len(said.Tools[i].Description) + len(said.Tools[i].InputSchema) + memberFrame
+	for i := range request.Tools {
+		size += len(request.Tools[i].Name) + len(request.Tools[i].Description) + len(request.Tools[i].InputSchema) + memberFrame
 	}
-	whole := appendMessages(append(make([]byte, 0, size), head...), said)
-	if len(said.Tools) > 0 {
+	whole := appendMessages(append(make([]byte, 0, size), head...), request)
+	if len(request.Tools) > 0 {
 		if head, rest, found = bytes.Cut(rest, toolsPlace); !found {
 			return nil, errors.New("the request has no place for tools")
 		}
-		whole = appendTools(append(whole, head...), said.Tools)
+		whole = appendTools(append(whole, head...), request.Tools)
 	}
 	whole = append(whole, rest...)
 	sent := func() io.ReadCloser { return io.NopCloser(bytes.NewReader(whole)) }
@@ -78,7 +76,7 @@ func putRequest(req *http.Request, said *agents.ModelRequest) (*http.Request, er
 	return &out, nil
 }
 
-// messageSize is about how long a message is as JSON.
+// messageSize estimates the length of a message as JSON.
 func messageSize(m *turn.Message) int {
 	size := len(m.Content) + len(m.Content)/16 + memberFrame
 	for i := range m.Images {
@@ -112,7 +110,7 @@ func appendMessage(dst []byte, m *turn.Message) []byte {
 	case len(m.Images) > 0:
 		dst = appendParts(schemas.AppendKey(dst, "content"), m)
 	case m.Content != "" || len(m.ToolCalls) == 0:
-		dst = schemas.AppendField(dst, "content", cmp.Or(m.Content, " ")) // some servers refuse what is empty
+		dst = schemas.AppendField(dst, "content", cmp.Or(m.Content, " ")) // some servers refuse empty messages
 	}
 	if len(m.ToolCalls) > 0 {
 		dst = appendCalls(schemas.AppendKey(dst, "tool_calls"), m.ToolCalls)

@@ -7,8 +7,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// chunk is what counts of a chunk, or of a whole completion. Fields whose type
-// differs between servers are raw.
+// chunk has the fields of a chunk, or of a whole completion, that are used.
+// Fields whose type differs between servers are raw.
 type chunk struct {
 	Choices []choice `json:"choices"`
 	Usage   *usage   `json:"usage"`
@@ -47,15 +47,14 @@ type usage struct {
 	Total      float64 `json:"total_tokens"`
 }
 
-// tokens returns the usage in our words; a server that gives no total, or one
-// that cannot be, gets the sum.
+// tokens returns the usage. A missing or impossible total is replaced by the sum.
 func (u *usage) tokens() schemas.Usage {
 	count := func(f float64) int { return int(min(max(f, 0), 1e12)) }
 	in, out := count(u.Prompt), count(u.Completion)
 	return schemas.Usage{InputTokens: in, OutputTokens: out, TotalTokens: max(count(u.Total), in+out)}
 }
 
-// completion says whether body is a whole completion.
+// completion reports whether body is a whole completion.
 func completion(body []byte) bool {
 	var c chunk
 	return json.Unmarshal(body, &c) == nil && len(c.Choices) > 0 && c.Choices[0].Message != nil
@@ -63,7 +62,7 @@ func completion(body []byte) bool {
 
 // written returns the text and the reasoning of a content, which is a string or
 // a list of parts.
-func written(content json.RawMessage) (said, thought string) {
+func written(content json.RawMessage) (words, thought string) {
 	if len(content) == 0 || content[0] != '[' {
 		return plainText(content), ""
 	}
@@ -81,9 +80,9 @@ func written(content json.RawMessage) (said, thought string) {
 			thought += t
 			continue
 		}
-		said += storable(p.Text)
+		words += storable(p.Text)
 	}
-	return said, thought
+	return words, thought
 }
 
 // plainText returns a string's value, and "" for anything else.
@@ -95,8 +94,8 @@ func plainText(raw json.RawMessage) string {
 	return storable(s)
 }
 
-// thinking returns a piece's reasoning. Servers that know both fields repeat
-// the one in the other.
+// thinking returns a piece's reasoning. Servers that have both fields repeat
+// one in the other.
 func (p *piece) thinking() string {
 	if s := plainText(p.ReasoningContent); s != "" {
 		return s

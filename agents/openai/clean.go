@@ -12,11 +12,10 @@ import (
 	"github.com/chattray/chattray/agents"
 )
 
-// cleaning is the round tripper beneath go-openai. It puts what the call says
-// into the request, turns a response that is no success into a *fault, and takes
-// a success's body from go-openai, which would take many a broken stream for a
-// whole one, look at each line with regular expressions and hold a buffer: the
-// call reads it by a reader.
+// cleaning is the round tripper beneath go-openai. It puts messages and tools
+// into the request and turns a response other than a success into a *fault. The
+// body of a success it keeps from go-openai, which takes some broken streams
+// for complete ones and is slow: the call reads the body itself, with a reader.
 type cleaning struct {
 	next   http.RoundTripper
 	limits Limits
@@ -36,9 +35,9 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
 	if !ok {
-		return nil, errors.New("openai: the request belongs to no call")
+		return nil, errors.New("openai: the request's context has no exchange")
 	}
-	req, err := putRequest(req, x.said)
+	req, err := putRequest(req, x.request)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +69,8 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, f.without(t.key)
 }
 
-// sentBody is a request's body that is let go of once the answer has begun: the
-// transport keeps the request for as long as the reply streams, and a prompt is
+// sentBody is a request's body that is freed once the answer has begun. The
+// transport keeps the request for as long as the reply streams, and prompts are
 // long.
 type sentBody struct {
 	mu sync.Mutex
@@ -88,29 +87,28 @@ func (b *sentBody) get() (io.ReadCloser, error) {
 	return b.again()
 }
 
-// Read is of io.Reader.
+// Read implements io.Reader.
 func (b *sentBody) Read(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ReadCloser.Read(p)
 }
 
-// Close is of io.Closer.
+// Close implements io.Closer.
 func (b *sentBody) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ReadCloser.Close()
 }
 
-// drop lets go of the bytes; the answer has begun, so nobody reads them again.
+// drop frees the bytes. The answer has begun, so nobody reads them again.
 func (b *sentBody) drop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ReadCloser, b.again = http.NoBody, nil
 }
 
-// without returns f with the key, should the upstream have repeated it, taken
-// out.
+// without returns f without the key, which an upstream may repeat in its error.
 func (f *fault) without(key string) *fault {
 	if key != "" {
 		f.message = strings.ReplaceAll(f.message, key, "[key]")
@@ -118,11 +116,11 @@ func (f *fault) without(key string) *fault {
 	return f
 }
 
-// exchange is what a call and the round tripper share.
+// exchange is shared by a call and the round tripper.
 type exchange struct {
-	said   *agents.ModelRequest
-	watch  *watch
-	reader *reader // of the reply; set by the round tripper
+	request *agents.ModelRequest
+	watch   *watch
+	reader  *reader // of the reply; set by the round tripper
 }
 
 type exchangeKey struct{}

@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// fault is every shape of an upstream's error, as one. Its text is for the log.
+// fault is an upstream's error, whatever its shape. Its text is for the log.
 type fault struct {
 	status     int // 0 in the middle of a stream
 	kind       string
@@ -29,14 +29,14 @@ func (f *fault) Error() string {
 	return fmt.Sprintf("upstream: status %d, type %q, code %q: %s", f.status, f.kind, f.code, f.message)
 }
 
-// Bounds of what is read and kept of an upstream's error.
+// Limits of what is read and kept of an upstream's error.
 const (
 	maxErrorBody = 64 << 10
 	maxErrorText = 2 << 10
 )
 
-// How a call fails without the upstream saying so; the first four are the
-// causes by which our own timers end it.
+// How a call fails without an error of the upstream. The first four are causes
+// of our own timers.
 var (
 	errConnect    = errors.New("openai: no connection in time")
 	errFirstToken = errors.New("openai: no token in time")
@@ -52,9 +52,9 @@ func protocol(format string, args ...any) *fault {
 	return &fault{message: fmt.Sprintf(format, args...)}
 }
 
-// responseFault makes a fault of a response that is no success.
+// responseFault makes a fault of a response other than a success.
 func responseFault(resp *http.Response) *fault {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what came of it will do
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // the part that came is enough
 	f, ok := errorBody(body)
 	if !ok {
 		f = &fault{message: strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "\uFFFD")}
@@ -136,12 +136,12 @@ func isSet(raw json.RawMessage) bool {
 	return true
 }
 
-// category is the code of a fault.
+// category returns the code of a fault.
 func (f *fault) category() schemas.Code {
-	said := strings.ToLower(f.kind + " " + f.code + " " + f.message)
+	message := strings.ToLower(f.kind + " " + f.code + " " + f.message)
 	has := func(words ...string) bool {
 		for _, w := range words {
-			if strings.Contains(said, w) {
+			if strings.Contains(message, w) {
 				return true
 			}
 		}
@@ -171,7 +171,7 @@ func (f *fault) category() schemas.Code {
 	return schemas.CodeUpstreamError
 }
 
-// sentences are what a client reads, by code.
+// sentences are the messages for a client, by code.
 var sentences = map[schemas.Code]string{
 	schemas.CodeRateLimited:         "the model is busy: too many requests at the moment; try again later",
 	schemas.CodeUpstreamAuth:        "the model's server does not accept this service's credentials",
@@ -183,7 +183,7 @@ var sentences = map[schemas.Code]string{
 	schemas.CodeContentFilter:       "the model's content filter refused this request",
 }
 
-// visible puts what a client may see around err.
+// visible wraps err in the error that a client may see.
 func visible(err error) error {
 	code := category(err)
 	e := schemas.NewError(code, sentences[code])
@@ -208,7 +208,7 @@ func category(err error) schemas.Code {
 	return schemas.CodeUpstreamError
 }
 
-// isOurs says whether err already says what went wrong.
+// isOurs reports whether err already has a code of ours.
 func isOurs(err error) bool {
 	if _, ok := errors.AsType[*fault](err); ok {
 		return true

@@ -35,14 +35,14 @@ type Config struct {
 	APIKey  string
 	// Transport carries the requests; NewTransport(nil) when nil.
 	Transport http.RoundTripper
-	// Connect bounds getting a connection, FirstToken the time from the call to
-	// the reply's first token, Idle each silence after it.
+	// Connect bounds getting a connection, FirstToken the time until the
+	// reply's first token, Idle each silence after it.
 	Connect, FirstToken, Idle time.Duration
-	// Attempts is how often a call is tried while nothing has been shown.
+	// Attempts is how often a call is tried before its first token.
 	Attempts int
 	// Limits bound what an upstream may send.
 	Limits Limits
-	// Logger gets what is tried again. Nil drops it.
+	// Logger records retries. Nil drops them.
 	Logger *slog.Logger
 }
 
@@ -63,7 +63,7 @@ const (
 	DefaultAttempts   = 3
 	defaultLine       = 8 << 20
 	defaultReply      = 8 << 20
-	defaultArguments  = 8 << 20 // a block of a document comes in them
+	defaultArguments  = 8 << 20 // a block of a document is an argument
 	defaultCalls      = 128
 )
 
@@ -76,8 +76,7 @@ type Model struct {
 
 var _ agents.Model = (*Model)(nil)
 
-// New returns a Model, or an error when the base URL is none. It does not
-// connect.
+// New returns a Model, or an error when the base URL is invalid. It does not connect.
 func New(cfg Config) (*Model, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
@@ -125,13 +124,13 @@ func NewTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 	}
 }
 
-// Connections that are kept for the next call.
+// Limits of the connections that are kept for the next call.
 const (
 	maxIdle        = 1024
 	idleConnection = 90 * time.Second
-	// writeBuffer is for a request's head; what is longer is written through.
+	// writeBuffer holds a request's head; a longer body is written directly.
 	writeBuffer = 1 << 10
-	// readBuffer is for what a stream of tokens brings at once.
+	// readBuffer holds what a stream of tokens brings at once.
 	readBuffer = 2 << 10
 )
 
@@ -140,7 +139,7 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 	return func(yield func(agents.Delta, error) bool) {
 		q := m.known(req.Model)
 		for attempt := 1; ; attempt++ {
-			c := &call{Model: m, yield: yield}
+			c := &modelCall{Model: m, yield: yield}
 			err := c.run(ctx, &req, q)
 			switch {
 			case err == nil || c.gone:
@@ -155,7 +154,7 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 			if better, ok := q.after(err); ok { // each quirk is learned once, so this ends
 				q = better
 				m.quirks.Store(req.Model, q)
-				m.cfg.Logger.InfoContext(ctx, "the model's server does not take the request as it was; it is sent again without", "model", req.Model, "error", err)
+				m.cfg.Logger.InfoContext(ctx, "the model's server refused an option of the request; it is sent again without", "model", req.Model, "error", err)
 				attempt--
 				continue
 			}

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// textOf returns the text of a plain chunk. False is a string that cannot be
-// decoded.
+// textOf returns the text of a plain chunk, and false if the string cannot be decoded.
 func textOf(quoted []byte) (string, bool) {
 	content := quoted[1 : len(quoted)-1]
 	simple := true
@@ -25,17 +24,17 @@ func textOf(quoted []byte) (string, bool) {
 	return storable(s), err == nil
 }
 
-// memo recognizes chunks that hold a piece of text and nothing else, which are
-// called plain, without decoding them; nearly every chunk is one. It remembers
-// what stood around the text of the last one: the chunks of a stream differ in
-// nothing else as a rule, and then a comparison of bytes is proof.
+// memo recognizes plain chunks without decoding them. A plain chunk holds a
+// piece of text and nothing else; nearly every chunk is one. memo remembers the
+// bytes before and after the text of the last one: a chunk with the same bytes
+// around its text is plain too.
 type memo struct{ head, tail []byte }
 
 // maxMemo is the most that a memo remembers, in bytes.
 const maxMemo = 2 << 10
 
-// match returns the text, as it stands in the chunk with its quotes, of one that
-// differs from the remembered one in its text only.
+// match returns the text of a chunk that differs from the remembered one only
+// in its text. The text is as in the chunk, with its quotes.
 func (m *memo) match(chunk []byte) ([]byte, bool) {
 	if len(m.head) == 0 || len(chunk) < len(m.head)+len(m.tail) ||
 		!bytes.HasPrefix(chunk, m.head) || !bytes.HasSuffix(chunk, m.tail) {
@@ -45,8 +44,9 @@ func (m *memo) match(chunk []byte) ([]byte, bool) {
 	return chunk[start-1 : end+1], closed(chunk[start:end])
 }
 
-// closed says whether content, between quotes, is one JSON string: no quote in
-// it but escaped ones, and none of them the last.
+// closed reports whether content is the inside of one JSON string: every quote
+// in it is escaped, and it does not end with a backslash that escapes the
+// closing quote.
 func closed(content []byte) bool {
 	if bytes.IndexByte(content, '\\') < 0 {
 		return bytes.IndexByte(content, '"') < 0
@@ -64,8 +64,7 @@ func closed(content []byte) bool {
 	return true
 }
 
-// learn returns the text of a plain chunk, as match does, and remembers what
-// stands around it.
+// learn returns the text of a plain chunk, as match does, and remembers the bytes around it.
 func (m *memo) learn(chunk []byte) ([]byte, bool) {
 	s := skimmer{b: chunk}
 	if !s.object((*skimmer).chunk) || s.end == 0 || !json.Valid(chunk) {
@@ -78,8 +77,9 @@ func (m *memo) learn(chunk []byte) ([]byte, bool) {
 	return chunk[s.start-1 : s.end+1], true
 }
 
-// skimmer walks over a chunk; what it accepts is plain if it is valid JSON. It knows the keys that a plain
-// chunk may have; any other key, or one in another place, is for the decoder.
+// skimmer walks over a chunk. A chunk that it accepts is plain, provided that
+// it is valid JSON. It knows the keys of a plain chunk and where they are; it
+// leaves a chunk with others to the decoder.
 type skimmer struct {
 	b          []byte
 	i          int

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// reader reads an event stream and gives its chunks: no comments, no other
-// fields, no blank lines. An error in any shape, a line that is too long, or a
-// body that is no event stream end it with a *fault; [DONE] and the body's end
-// are io.EOF. A body that is one JSON completion becomes one chunk.
+// reader returns the chunks of an event stream, without comments, other fields
+// and blank lines. An error of any shape, a line that is too long, or a body
+// that is no event stream end it with a *fault; [DONE] and the end of the body
+// end it with io.EOF. A body that is one JSON completion is one chunk.
 //
-// What it gives does not depend on how the body's bytes are split over reads.
+// The chunks do not depend on how the body's bytes are split over reads.
 type reader struct {
 	body   io.ReadCloser
 	watch  *watch
@@ -24,27 +24,27 @@ type reader struct {
 	buf        []byte // raw bytes; buf[from:to] is not yet read
 	from, to   int
 	scan       int   // buf[from:scan] has no newline
-	ended      error // how the body ended
+	ended      error // the error that ended the body
 	memo       memo
 	whole      []byte // a JSON body that is being collected
 	some       bool   // a data line has been seen
 	errorEvent bool   // the next data line is an error
 	cut        bool   // the last line had no newline
 	done       bool   // [DONE] has been seen
-	err        error  // how the stream ends
+	err        error  // the error that ends the stream
 }
 
 const (
-	// startBuffer is a reader's buffer; it grows for a longer line, and one
-	// that has grown beyond keepBuffer is given up afterwards.
+	// startBuffer is the size of a reader's buffer. It grows for a longer line;
+	// a buffer larger than keepBuffer is freed after that line.
 	startBuffer = 1 << 10
 	keepBuffer  = 64 << 10
-	// maxEmptyReads ends a body that gives neither bytes nor an end.
+	// maxEmptyReads is how many reads in a row may return no bytes.
 	maxEmptyReads = 100
 )
 
-// next returns the next chunk, a JSON object. Of a plain one (see memo) text is
-// its text as a JSON string, else nil. Both are valid until the next call.
+// next returns the next chunk, a JSON object. If it is plain (see memo), text
+// is its text as a JSON string, else nil. Both are valid until the next call.
 func (r *reader) next() (object, text []byte, err error) {
 	for empty := 0; r.err == nil; {
 		if line, ok := r.line(); ok {
@@ -99,7 +99,7 @@ func (r *reader) line() ([]byte, bool) {
 	return nil, false
 }
 
-// fill reads more of the body; it says whether there was any.
+// fill reads more of the body and reports whether there was any.
 func (r *reader) fill() bool {
 	switch {
 	case r.from == r.to:
@@ -177,11 +177,11 @@ func (r *reader) data(payload []byte) (object, text []byte) {
 	return nil, nil
 }
 
-// fail ends the stream with what an error line says.
-func (r *reader) fail(said []byte) {
-	f, ok := errorBody(said)
+// fail ends the stream with the error of an error line.
+func (r *reader) fail(line []byte) {
+	f, ok := errorBody(line)
 	if !ok {
-		f = protocol("%s", strings.ToValidUTF8(string(said[:min(len(said), maxErrorText)]), "\uFFFD"))
+		f = protocol("%s", strings.ToValidUTF8(string(line[:min(len(line), maxErrorText)]), "\uFFFD"))
 	}
 	r.err = f.without(r.key)
 }
@@ -215,7 +215,7 @@ func (r *reader) completion() (object []byte) {
 	return nil
 }
 
-// end says what the end of the body means; it may complete a chunk.
+// end handles the end of the body, which may complete a chunk.
 func (r *reader) end() (object []byte) {
 	if r.whole != nil {
 		return r.completion()

@@ -10,8 +10,8 @@ import (
 	"github.com/chattray/chattray/agents"
 )
 
-// quirks are what a model's server does not take; they are learned from its
-// refusals (and go-openai's) and kept per model.
+// quirks are options that a model's server does not accept. They are learned
+// from its refusals (and go-openai's) and kept for each model.
 type quirks struct {
 	noStreamOptions  bool // no stream_options
 	completionTokens bool // max_completion_tokens instead of max_tokens
@@ -20,7 +20,7 @@ type quirks struct {
 	noToolChoice     bool // no tool_choice
 }
 
-// after returns the quirks with what err says added, and whether that is news.
+// after returns the quirks with the one that err shows, and whether it is new.
 func (q quirks) after(err error) (quirks, bool) {
 	old := q
 	switch {
@@ -32,15 +32,15 @@ func (q quirks) after(err error) (quirks, bool) {
 		q.reasoningOff = true
 	}
 	if f, ok := errors.AsType[*fault](err); ok && (f.status == 400 || f.status == 422) {
-		said := strings.ToLower(f.param + " " + f.message)
+		message := strings.ToLower(f.param + " " + f.message)
 		switch {
-		case strings.Contains(said, "stream_options"), strings.Contains(said, "include_usage"):
+		case strings.Contains(message, "stream_options"), strings.Contains(message, "include_usage"):
 			q.noStreamOptions = true
-		case strings.Contains(said, "max_completion_tokens"):
+		case strings.Contains(message, "max_completion_tokens"):
 			q.completionTokens = true
-		case strings.Contains(said, "temperature"):
+		case strings.Contains(message, "temperature"):
 			q.fixedTemperature = true
-		case strings.Contains(said, "tool_choice"):
+		case strings.Contains(message, "tool_choice"):
 			q.noToolChoice = true
 		}
 	}

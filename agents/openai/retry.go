@@ -12,16 +12,16 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// The waits between attempts: doubled from the first, with jitter. A longer
-// Retry-After than maxRetryAfter is not followed.
+// The waits between attempts: doubled from the first, with jitter. A
+// Retry-After longer than maxRetryAfter ends the attempts.
 const (
 	firstPause    = 500 * time.Millisecond
 	longestPause  = 8 * time.Second
 	maxRetryAfter = 30 * time.Second
 )
 
-// pause says whether to try again after err, and when: an upstream that is busy
-// or away may be back.
+// pause returns how long to wait before the next attempt, and whether there is
+// one: a busy or unreachable upstream may recover.
 func pause(err error, attempt, attempts int) (time.Duration, bool) {
 	if attempt >= attempts {
 		return 0, false
@@ -29,7 +29,7 @@ func pause(err error, attempt, attempts int) (time.Duration, bool) {
 	var after time.Duration
 	if f, ok := errors.AsType[*fault](err); ok {
 		if f.code == "insufficient_quota" || f.kind == "insufficient_quota" {
-			return 0, false // no waiting helps
+			return 0, false // waiting does not help
 		}
 		after = f.retryAfter
 	}
@@ -63,7 +63,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// sleep waits; false means that ctx ended first.
+// sleep waits for d. It returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

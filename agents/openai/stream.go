@@ -11,12 +11,12 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// call is one attempt at a reply.
-type call struct {
+// modelCall is one attempt at a reply.
+type modelCall struct {
 	*Model
 	yield func(agents.Delta, error) bool
 	shown bool // a token has been yielded
-	gone  bool // nobody reads on
+	gone  bool // the consumer broke off
 
 	watch   *watch
 	tools   assembly
@@ -26,9 +26,9 @@ type call struct {
 	usage   schemas.Usage
 }
 
-// run makes the request and yields its reply. A nil error means that the reply
-// was yielded whole, or that nobody reads on.
-func (c *call) run(ctx context.Context, req *agents.ModelRequest, q quirks) error {
+// run makes the request and yields its reply. A nil error means that the whole
+// reply was yielded or that the consumer broke off.
+func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks) error {
 	ctx, c.watch = watched(ctx, &c.cfg)
 	defer c.watch.stop()
 	c.tools.limits = c.cfg.Limits
@@ -36,11 +36,11 @@ func (c *call) run(ctx context.Context, req *agents.ModelRequest, q quirks) erro
 	if err != nil {
 		return reason(ctx, err)
 	}
-	defer r.Close() // there is nothing to lose
+	defer r.Close() // a failing close loses nothing
 	for !c.gone {
 		object, text, err := r.next()
 		if err == nil {
-			err = ctx.Err() // what is buffered is not shown after a cancel
+			err = ctx.Err() // buffered text is not shown after a cancel
 		}
 		if err != nil {
 			return c.end(reason(ctx, err))
@@ -52,8 +52,8 @@ func (c *call) run(ctx context.Context, req *agents.ModelRequest, q quirks) erro
 	return nil
 }
 
-// take takes a chunk.
-func (c *call) take(object, text []byte) error {
+// take handles a chunk.
+func (c *modelCall) take(object, text []byte) error {
 	if text != nil {
 		if text, ok := textOf(text); ok {
 			return c.give(agents.Delta{Text: text}, len(text))
@@ -62,12 +62,11 @@ func (c *call) take(object, text []byte) error {
 	return c.chunk(object)
 }
 
-// open makes the request. It does so on a goroutine of its own, so that the deep
-// stack that it takes is given back and not kept for as long as the reply
-// streams. Of go-openai's stream nothing is left: the round tripper has given its
-// body to a reader.
-func (c *call) open(ctx context.Context, req *agents.ModelRequest, q quirks) (*reader, error) {
-	x := &exchange{said: req, watch: c.watch}
+// open makes the request, on a goroutine of its own, so that the deep stack is
+// freed and not kept while the reply streams. It drops go-openai's stream: the
+// round tripper has given the body to a reader.
+func (c *modelCall) open(ctx context.Context, req *agents.ModelRequest, q quirks) (*reader, error) {
+	x := &exchange{request: req, watch: c.watch}
 	done := make(chan error)
 	go func() {
 		_, err := c.client.CreateChatCompletionStream(context.WithValue(ctx, exchangeKey{}, x), c.request(req, q))
@@ -77,7 +76,7 @@ func (c *call) open(ctx context.Context, req *agents.ModelRequest, q quirks) (*r
 	return x.reader, err
 }
 
-// reason returns why a call failed: what our own timers say, if it was they.
+// reason returns why a call failed: the cause of our own timer, if one ended it.
 func reason(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && isOurs(cause) {
 		return cause
@@ -85,8 +84,8 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// give yields d, whose pieces have size bytes.
-func (c *call) give(d agents.Delta, size int) error {
+// give yields d, which holds size bytes.
+func (c *modelCall) give(d agents.Delta, size int) error {
 	if size == 0 || c.gone {
 		return nil
 	}
@@ -101,8 +100,8 @@ func (c *call) give(d agents.Delta, size int) error {
 	return nil
 }
 
-// chunk takes a chunk that is not plain.
-func (c *call) chunk(line []byte) error {
+// chunk handles a chunk that is not plain.
+func (c *modelCall) chunk(line []byte) error {
 	var ch chunk
 	if err := json.Unmarshal(line, &ch); err != nil {
 		return fmt.Errorf("a chunk of the stream: %w", err)
@@ -114,7 +113,7 @@ func (c *call) chunk(line []byte) error {
 	}
 	for i := range ch.Choices {
 		if ch.Choices[i].Index != 0 {
-			continue // nobody asked for a second one
+			continue // only one was requested
 		}
 		if err := c.choice(&ch.Choices[i]); err != nil {
 			return err
@@ -123,7 +122,7 @@ func (c *call) chunk(line []byte) error {
 	return nil
 }
 
-func (c *call) choice(ch *choice) error {
+func (c *modelCall) choice(ch *choice) error {
 	p, full := ch.Delta, false
 	if p == nil && ch.Message != nil {
 		p, full = ch.Message, true
@@ -145,15 +144,15 @@ func (c *call) choice(ch *choice) error {
 	return nil
 }
 
-// piece yields what a delta or a message holds.
-func (c *call) piece(p *piece, full bool) error {
-	said, thought := written(p.Content)
+// piece yields the content of a delta or a message.
+func (c *modelCall) piece(p *piece, full bool) error {
+	words, thought := written(p.Content)
 	thought += p.thinking()
 	if p.Refusal != nil && *p.Refusal != "" {
 		c.refused = true
-		said += storable(*p.Refusal)
+		words += storable(*p.Refusal)
 	}
-	if err := c.give(agents.Delta{Text: said, Thinking: thought, Full: full}, len(said)+len(thought)); err != nil {
+	if err := c.give(agents.Delta{Text: words, Thinking: thought, Full: full}, len(words)+len(thought)); err != nil {
 		return err
 	}
 	calls := p.ToolCalls
@@ -174,9 +173,8 @@ func (c *call) piece(p *piece, full bool) error {
 	return nil
 }
 
-// end ends the reply. It is whole once it has a finish_reason, however the
-// stream went on.
-func (c *call) end(err error) error {
+// end ends the reply. A reply with a finish_reason is complete, however the stream ended.
+func (c *modelCall) end(err error) error {
 	if c.finish == "" {
 		if isOurs(err) {
 			return err

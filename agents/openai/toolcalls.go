@@ -16,14 +16,14 @@ type assembly struct {
 }
 
 type toolCall struct {
-	index     *int // as the server counts
+	index     *int // the server's number
 	id, name  string
 	arguments []byte
 	given     bool // a fragment with the name has been given
 }
 
-// add takes a fragment; first says that it is the first of its chunk. It
-// returns the fragment to yield, nil while the call has no name.
+// add adds a fragment; first says that it is the first of its chunk. It returns
+// the fragment to yield, or nil while the call has no name.
 func (a *assembly) add(f *fragment, first bool) (*agents.CallFragment, error) {
 	n := a.find(f, first)
 	if n == len(a.calls) {
@@ -48,13 +48,13 @@ func (a *assembly) add(f *fragment, first bool) (*agents.CallFragment, error) {
 	case c.given:
 		return &agents.CallFragment{Index: n, Arguments: more}, nil
 	case c.name == "" || (n > 0 && !a.calls[n-1].given):
-		return nil, nil // waits for its name, or for its turn
+		return nil, nil // it waits for its name, or for the calls before it
 	}
 	c.given = true
 	return &agents.CallFragment{Index: n, ID: c.id, Name: c.name, Arguments: string(c.arguments)}, nil
 }
 
-// find returns the position of the fragment's call; len(a.calls) is a new one.
+// find returns the position of the fragment's call; len(a.calls) means a new call.
 func (a *assembly) find(f *fragment, first bool) int {
 	last := len(a.calls) - 1
 	for i := last; i >= 0; i-- {
@@ -85,13 +85,13 @@ func (a *assembly) find(f *fragment, first bool) int {
 	return last
 }
 
-// another says whether f, under the call's index, begins another call.
+// another reports whether f, which has the call's index, begins another call.
 func (c *toolCall) another(f *fragment) bool {
 	return f.ID != "" && c.id != "" && f.ID != c.id && f.Function.Name != "" &&
 		(len(c.arguments) == 0 || json.Valid(c.arguments))
 }
 
-// nameless returns the calls that were never given, at the end of the reply.
+// nameless returns, at the end of the reply, the calls that were not yielded.
 func (a *assembly) nameless() []*agents.CallFragment {
 	var out []*agents.CallFragment
 	for n, c := range a.calls {

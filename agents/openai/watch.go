@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Waits at a reply's end.
+// How long to wait at a reply's end.
 const (
 	// tailWait is how long the usage chunk and [DONE] may take after the
-	// finish_reason; the reply is whole without them.
+	// finish_reason. The reply is complete without them.
 	tailWait = 2 * time.Second
 	// drainWait is how long the body may take to end after [DONE], so that its
 	// connection can be used again.
@@ -26,8 +26,9 @@ type watch struct {
 	cancel  context.CancelCauseFunc
 	connect *time.Timer
 	begun   time.Time
-	// waits is since when the upstream is waited for, in nanoseconds after
-	// begun plus 1; 0 while it is not. Time in which the consumer holds us up is not its silence.
+	// waits is when the current read of the upstream began, in nanoseconds
+	// after begun, plus 1; 0 while none is under way. Time that the consumer
+	// takes does not count as silence.
 	waits atomic.Int64
 
 	mu    sync.Mutex
@@ -36,8 +37,7 @@ type watch struct {
 	cause error // of the phase
 }
 
-// watched returns ctx with a watch over the call that it is for. The watch is
-// to be stopped.
+// watched returns ctx with a watch over its call. The caller stops the watch.
 func watched(ctx context.Context, cfg *Config) (context.Context, *watch) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watch{cancel: cancel, begun: time.Now(), idle: cfg.Idle, cause: errFirstToken}
@@ -67,11 +67,11 @@ func (w *watch) fired() {
 	w.cancel(w.cause)
 }
 
-// wait and got stand around each read of the upstream.
+// wait is called before each read of the upstream, got after it.
 func (w *watch) wait() { w.waits.Store(int64(time.Since(w.begun)) + 1) }
 func (w *watch) got()  { w.waits.Store(0) }
 
-// token says that the first token is there: from now on silences count.
+// token says that the first token has come: from now on silences are limited.
 func (w *watch) token() { w.phase(errIdle, w.idle) }
 
 // phase ends the call with cause after d.
