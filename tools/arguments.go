@@ -18,7 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// Bounds of what a message about arguments repeats of them.
+// Limits of what a message repeats of the arguments.
 const (
 	maxShownValue   = 60
 	maxShownProblem = 300
@@ -32,7 +32,7 @@ type arguments struct {
 	whole  *jsonschema.Resolved
 	bounds *jsonlimit.Bounds
 	// parts are the properties' own schemas, for messages that name the field;
-	// where the schema has references there are none.
+	// nil where the schema has references.
 	parts map[string]*jsonschema.Resolved
 	names []string
 }
@@ -46,8 +46,7 @@ func inferred[In any]() (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// withoutNull takes out the null that a Go slice or pointer may be: no model
-// needs to know.
+// withoutNull removes the type null that a Go slice or pointer allows: no model needs it.
 func withoutNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -90,7 +89,7 @@ func compile(s *jsonschema.Schema) (*arguments, error) {
 	return a, nil
 }
 
-// encoded is the schema of a tool's arguments as models get it.
+// encoded returns the schema of a tool's arguments as JSON for models.
 func encoded(s *jsonschema.Schema) (json.RawMessage, error) {
 	if s.Type != "object" {
 		return nil, errNotObject
@@ -99,13 +98,13 @@ func encoded(s *jsonschema.Schema) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of its arguments: %w", err)
 	}
-	if len(s.Properties) == 0 { // some model servers insist on the key
+	if len(s.Properties) == 0 { // some model servers require the key
 		raw = append(bytes.TrimSuffix(raw, []byte("}")), `,"properties":{}}`...)
 	}
 	return raw, nil
 }
 
-// read is the schema of a tool's arguments within the limits of jsonlimit.Measure.
+// read decodes the schema of a tool's arguments. It keeps to the limits of jsonlimit.Measure.
 func read(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if f := jsonlimit.Measure(raw); f != nil {
 		return nil, fmt.Errorf("the schema of its arguments: %w", f)
@@ -117,14 +116,14 @@ func read(raw json.RawMessage) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// isObject is the check of a tool whose owner checks its arguments.
+// isObject is the check for tools whose owner checks their arguments.
 func isObject(input json.RawMessage) error {
 	_, err := object(input)
 	return err
 }
 
-// check says what is wrong, all at once, in words that a model can act on. A
-// null stands for an optional field that is absent.
+// check returns everything that is wrong, in words that a model can act on. A
+// null means that an optional field is absent.
 func (a *arguments) check(input json.RawMessage) error {
 	args, err := object(input)
 	if err != nil {
@@ -169,20 +168,20 @@ func (a *arguments) check(input json.RawMessage) error {
 	return misfit{&schemas.Error{Code: schemas.CodeInvalid, Message: strings.Join(details, "; "), Fields: wrong}}
 }
 
-// misfit is a schemas.Error whose text is its message alone: the loop puts it
-// into a sentence of its own.
+// misfit is a schemas.Error whose text is only the message: the loop makes it
+// part of a sentence.
 type misfit struct{ seen *schemas.Error }
 
 func (m misfit) Error() string { return m.seen.Message }
 func (m misfit) Unwrap() error { return m.seen }
 
-// closed says whether unknown fields are wrong.
+// closed reports whether the schema allows no other fields.
 func (a *arguments) closed() bool {
 	no := a.schema.AdditionalProperties
 	return no != nil && no.Not != nil && reflect.DeepEqual(*no.Not, jsonschema.Schema{}) && a.schema.PatternProperties == nil
 }
 
-// deeper adds the validator's words where the fault is inside a value.
+// deeper returns the validator's own message where the fault is inside a value.
 func (a *arguments) deeper(name string, v any) string {
 	switch v.(type) {
 	case map[string]any, []any:
@@ -207,7 +206,7 @@ func object(input json.RawMessage) (map[string]any, error) {
 	return args, nil
 }
 
-// expected describes the values that a schema takes.
+// expected describes the values that a schema accepts.
 func expected(s *jsonschema.Schema) string {
 	if s == nil {
 		return "a value"
@@ -270,7 +269,7 @@ func list(values []any) string {
 	return strings.Join(parts, ", ")
 }
 
-// shown repeats a value with its type, shortened.
+// shown returns a value with its type, shortened.
 func shown(v any) string {
 	switch v.(type) {
 	case nil:
@@ -296,7 +295,7 @@ func jsonText(v any) string {
 	return string(b)
 }
 
-// plain strips the validator's own breadcrumbs.
+// plain returns the validator's message without its path.
 func plain(err error) string {
 	if err == nil {
 		return ""
@@ -314,8 +313,8 @@ func plain(err error) string {
 	}
 }
 
-// decode reads checked arguments. JSON knows no integers, so 5.0 and 1e3 fit
-// an integer; they are written plainly for Go's decoder.
+// decode decodes checked arguments. JSON Schema takes 5.0 and 1e3 for integers,
+// Go's decoder does not; they are rewritten first.
 func decode(input json.RawMessage, in any) error {
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")

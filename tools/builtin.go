@@ -17,7 +17,7 @@ var builtinNames = []string{
 // Config says which built-in tools there are.
 type Config struct {
 	PubMed PubMedConfig
-	// SearXNG is the URL of a SearXNG; without it there is no web_search.
+	// SearXNG is the URL of a SearXNG server; without it there is no web_search.
 	SearXNG string
 	// FetchAllow is exempt from the rules of fetch_webpage.
 	FetchAllow []netip.Prefix
@@ -25,16 +25,16 @@ type Config struct {
 	// offered.
 	Research research
 	Payloads payloads
-	// Documents are the users'; without them the document tools are not offered.
+	// Documents are those of the users; without them the document tools are not offered.
 	Documents documents
-	// Models are those that users may name; compare_models needs more than one.
+	// Models are the names that users may choose from; compare_models needs more than one.
 	Models []string
 	// Sample adds order_print.
 	Sample bool
 }
 
 // Builtin returns the built-in tools whose services are configured. The error
-// joins what is wrong with the configuration.
+// joins everything that is wrong with the configuration.
 func Builtin(c Config) ([]turn.Tool, error) {
 	pubmed, err := PubMed(c.PubMed)
 	search, err2 := WebSearch(WebSearchConfig{URL: c.SearXNG})

@@ -8,12 +8,12 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// errOfPage is the outcome of running a tool of the page here.
+// errOfPage is returned when the service is asked to run a tool of the page.
 var errOfPage = errors.New("this tool is run by the page")
 
-// NewClient makes a tool that the page runs, of what a request says of it. The
-// page checks the arguments. The error says what is wrong with the tool; where a
-// place in its schema is, a *jsonlimit.Fault is in the error's tree.
+// NewClient makes a tool that the page runs, from the request's definition. The
+// page checks the arguments. The error says what is wrong with the tool. It
+// wraps a *jsonlimit.Fault if a place in the schema is wrong.
 func NewClient(def schemas.ClientTool) (turn.Tool, error) {
 	t := NewForeign(def.Name, def.Description, def.InputSchema, func(context.Context, *Call) (Result, error) { return Result{}, errOfPage })
 	t.Client, t.Untrusted = true, true

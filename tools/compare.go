@@ -14,7 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Bounds of compare_models.
+// Limits of compare_models.
 const (
 	maxCompared     = 5
 	maxModelAnswer  = 8000 // characters of each answer that the result has
@@ -22,9 +22,9 @@ const (
 	noModelAnswered = "no model answered"
 )
 
-// CompareModels returns compare_models, which asks several of the models the same
-// question, each in a thread of its own; nothing when there is but one. It is
-// offered where a page names it.
+// CompareModels returns compare_models, which asks several of the models the
+// same question, each in a thread of its own. It returns none if there is only
+// one model. Pages have to name it.
 func CompareModels(models []string) []turn.Tool {
 	if len(models) < 2 {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Bounds of the document tools. A read of a whole document shows so much of each
-// block and of all; one block is shown whole.
+// Limits of the document tools. A read of a whole document shows at most this
+// much of each block and of all; a single block is shown whole.
 const (
 	maxPlanned      = 100
 	maxPlanText     = 500 // characters of a heading or a brief
@@ -24,9 +24,9 @@ const (
 	maxReadDocument = 60_000
 )
 
-// documents is what the tools change. What they change waits
-// until the user accepts it. Plan and Write make the document when there is
-// none; a repeated call changes nothing more.
+// documents is where the tools write. Changes are proposals until the user
+// accepts them. Plan and Write create the document if there is none. Repeating
+// a call changes nothing.
 type documents interface {
 	Get(ctx context.Context, user schemas.User, id string) (schemas.Document, error)
 	Plan(ctx context.Context, user schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error)
@@ -37,12 +37,12 @@ type documents interface {
 
 // Documents returns the tools that read and write the document of the page:
 // read_document, plan_document, write_block, edit_block, delete_block and
-// move_block; nothing without documents. The document is the one that the
-// context names, else the chat's own.
+// move_block; none without documents. The document is the one that the context
+// names, else the chat's own.
 //
-// All of them are idempotent: a new block's id depends on the run and the call
-// alone, and a write, a mark or a move that is there already changes nothing.
-// Those that change something run alone, in the order in which the model asked.
+// All are idempotent: a new block's id depends only on the run and the call,
+// and repeating a write, a deletion or a move changes nothing. Those that
+// change something run alone, in the model's order.
 func Documents(data documents) []turn.Tool {
 	if data == nil {
 		return nil
@@ -119,7 +119,7 @@ type moveArguments struct {
 	AfterBlockID string `json:"after_block_id" jsonschema:"id of the block that it comes behind; empty is the front"`
 }
 
-// target is the document of a call.
+// target returns the id of a call's document.
 func target(call *Call) (string, error) {
 	id := turn.DocumentID(call.Context, call.ConversationID)
 	if id == "" {
@@ -128,7 +128,7 @@ func target(call *Call) (string, error) {
 	return id, nil
 }
 
-// seen tells the page what has changed.
+// seen reports to the page what has changed.
 func seen(call *Call, message string, what turn.BlockProgress) {
 	call.Progress("document", message, 1, what)
 }
@@ -137,7 +137,7 @@ func changed(call *Call, document, message string, b *schemas.Block) {
 	seen(call, message, turn.BlockProgress{BlockID: b.ID, DocumentID: document, Type: b.Type, State: b.State, Revision: b.Revision})
 }
 
-// noBlock says what a model can do about an unknown id.
+// noBlock tells the model what to do about an unknown id.
 func noBlock(err error) error {
 	if err != nil && schemas.Visible(err).Code == schemas.CodeNotFound {
 		return invalid("there is no such block in this document; call read_document for the ids of its blocks")

@@ -14,10 +14,10 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// maxBeginning is how many characters stand for a block.
+// maxBeginning is how many characters of a block a list shows.
 const maxBeginning = 120
 
-// proposed returns the blocks as they will be when all is accepted.
+// proposed returns the blocks as they will be when everything is accepted.
 func proposed(blocks []schemas.Block) []schemas.Block {
 	kept := slices.DeleteFunc(slices.Clone(blocks), func(b schemas.Block) bool { return b.State == schemas.BlockPendingDelete })
 	place := func(b schemas.Block) string { return cmp.Or(b.NewPosition, b.Position) }
@@ -27,7 +27,7 @@ func proposed(blocks []schemas.Block) []schemas.Block {
 
 func stateWord(s schemas.BlockState) string { return strings.ReplaceAll(string(s), "_", " ") }
 
-// blockContent is what a block will hold; of an image what can be said of it.
+// blockContent returns the content that a block will have; for an image, a description.
 func blockContent(b *schemas.Block) string {
 	content := ""
 	switch {
@@ -45,7 +45,7 @@ func blockContent(b *schemas.Block) string {
 	return content
 }
 
-// plannedFor returns what a plan says of a block that is not written.
+// plannedFor returns the plan of a block that is not written yet.
 func plannedFor(b *schemas.Block) (heading, brief string) {
 	var m map[string]json.RawMessage
 	var p struct{ Heading, Brief string }
@@ -56,7 +56,7 @@ func plannedFor(b *schemas.Block) (heading, brief string) {
 }
 
 // blockText names a block and shows at most limit characters of it. The content
-// stands on lines of its own between the head and a line that ends it.
+// is on lines of its own, between a head and an end line.
 func blockText(b *schemas.Block, limit int) string {
 	content := blockContent(b)
 	total := utf8.RuneCountInString(content)
@@ -72,15 +72,15 @@ func blockText(b *schemas.Block, limit int) string {
 	return fmt.Sprintf("block_id: %s (%s, %s)\n%s%s\n(end of the block)\n", b.ID, b.Type, stateWord(b.State), meta, strings.TrimRight(content, "\n"))
 }
 
-// blockData is a block as a tool says it in data.
+// blockData is a block in a tool's data.
 type blockData struct {
 	ID      string `json:"block_id"`
 	Type    string `json:"type"`
 	Content string `json:"content,omitempty"`
 }
 
-// withBlocks is a result that has the blocks as data, their contents up to
-// maxReadBlock each and maxReadDocument in all.
+// withBlocks returns a result with the blocks as data: at most maxReadBlock of
+// each content and maxReadDocument in all.
 func withBlocks(shown string, blocks []schemas.Block) (Result, error) {
 	data := struct {
 		Blocks []blockData `json:"blocks"`
@@ -95,8 +95,8 @@ func withBlocks(shown string, blocks []schemas.Block) (Result, error) {
 	return Result{Text: shown, Data: raw}, err
 }
 
-// documentText shows a document; when there is too much of it the later blocks
-// are named only.
+// documentText shows a document. Where it is too long only the names of the
+// later blocks are shown.
 func documentText(d *schemas.Document, blocks []schemas.Block) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Title: %s\nBlocks: %d\n", oneLine(cmp.Or(d.NewTitle, d.Title)), len(blocks))
@@ -114,13 +114,13 @@ func documentText(d *schemas.Document, blocks []schemas.Block) string {
 	return b.String()
 }
 
-// beginning is the first characters of a block on one line.
+// beginning returns the first characters of a block on one line.
 func beginning(b *schemas.Block) string {
 	content := blockContent(b)
 	return text.Ellipsis(oneLine(content[:min(len(content), 8*maxBeginning)]), maxBeginning)
 }
 
-// grouped writes a number with its thousands apart.
+// grouped writes a number with thousands separators.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

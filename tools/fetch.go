@@ -20,15 +20,15 @@ import (
 // typeWebPage is the payload type of fetch_webpage.
 const typeWebPage = "webpage_content"
 
-// pagePart is how many characters of a page the model gets at a time, below
-// the loop's own limit of a tool's output.
+// pagePart is how many characters of a page the model gets at a time. It is
+// below the loop's limit of a tool's output.
 const pagePart = 12_000
 
 // FetchConfig is what fetch_webpage may fetch, and how.
 type FetchConfig struct {
 	// Allow is exempt from the public-address and port rules (fetch.allow).
 	Allow []netip.Prefix
-	// Extractor finds the main part of a page; nil is webpage.Main.
+	// Extractor finds the main part of a page; nil is the default of webpage.Reader.
 	Extractor webpage.Extractor
 	// HTTP sends the requests; nil is the guarded client.
 	HTTP *http.Client
@@ -48,7 +48,7 @@ func FetchWebpage(c FetchConfig) []turn.Tool {
 		}))}
 }
 
-// pageAddress is the page that a call reads, whatever its URL looks like.
+// pageAddress returns the key of the page that a call reads.
 func pageAddress(input json.RawMessage) []string {
 	var in pageRequest
 	if json.Unmarshal(input, &in) != nil {
@@ -81,8 +81,8 @@ func (f fetcher) fetch(ctx context.Context, call *Call, in pageRequest) (Result,
 	return WithPayload(pageText(page, in.Start), typeWebPage, pageContent(page))
 }
 
-// pageText is the part of the page from character start on, with a note where
-// it goes on.
+// pageText returns the part of the page from character start on, and a note
+// where the page continues.
 func pageText(page webpage.Page, start int) string {
 	var b strings.Builder
 	if page.Title != "" {

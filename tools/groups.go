@@ -11,14 +11,14 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// A tool of a group is named GROUP__TOOL; GROUP__* stands for all of them.
+// A tool of a group is named GROUP__TOOL; GROUP__* means all of them.
 const (
 	GroupSeparator = "__"
 	GroupAll       = "*"
 )
 
-// group is a set of tools that comes from elsewhere and changes as a whole. Its
-// slice is never written to again.
+// group is a set of tools, such as those of an MCP server, that is replaced as
+// a whole. Its slice is never written to.
 type group struct {
 	name  string
 	tools []turn.Tool
@@ -30,7 +30,7 @@ var groupRule = regexp.MustCompile(`^[a-z0-9]+([_-][a-z0-9]+)*$`)
 // MaxGroupName is the longest name of a group, in characters.
 const MaxGroupName = 24
 
-// CheckGroup says what is wrong with the name of a group.
+// CheckGroup returns what is wrong with the name of a group; nil if nothing is.
 func CheckGroup(name string) error {
 	if !groupRule.MatchString(name) || len(name) > MaxGroupName {
 		return fmt.Errorf("must be 1 to %d lower case letters and digits, with single - or _ between them", MaxGroupName)
@@ -62,7 +62,7 @@ func (r *Registry) Reserve(names ...string) error {
 	return errors.Join(wrong...)
 }
 
-// Replace gives a group other tools: all of them, or none and an error that
+// Replace replaces the tools of a group: all of them, or none and an error that
 // joins everything that is wrong. Turns that have resolved their tools keep
 // them.
 func (r *Registry) Replace(name string, tools []turn.Tool) error {
@@ -91,8 +91,8 @@ func (r *Registry) Replace(name string, tools []turn.Tool) error {
 	return nil
 }
 
-// groupOf returns the group that a tool of this name belongs to; nil is none.
-// The lock is the caller's.
+// groupOf returns the group that a tool of this name belongs to, or nil. The
+// caller holds the lock.
 func (r *Registry) groupOf(name string) *group {
 	prefix, rest, ok := strings.Cut(name, GroupSeparator)
 	if !ok || rest == "" || rest != GroupAll && !nameRule.MatchString(name) {
@@ -105,7 +105,7 @@ func (r *Registry) groupOf(name string) *group {
 	return &r.groups[i]
 }
 
-// all yields every tool that there is. The lock is the caller's.
+// all yields every tool. The caller holds the lock.
 func (r *Registry) all() iter.Seq[turn.Tool] {
 	return func(yield func(turn.Tool) bool) {
 		for _, t := range r.tools {

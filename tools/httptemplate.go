@@ -13,11 +13,11 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// maxRendered bounds a URL or a body made by a template, in bytes.
+// maxRendered is the most bytes of a URL or body that a template makes.
 const maxRendered = 256 << 10
 
-// The functions that make a value safe where it stands. Each action of a
-// template ends with one of them; the author need not, and cannot, leave it out.
+// The functions that escape a value for its place. Each action of a template
+// ends with one of them; the author cannot leave it out.
 const (
 	inPath  = "_path"
 	inQuery = "_query"
@@ -29,9 +29,8 @@ var escapers = template.FuncMap{inPath: pathValue, inQuery: queryValue, inJSON: 
 // ownEscapers would escape a second time.
 var ownEscapers = map[string]bool{"urlquery": true, "html": true, "js": true}
 
-// urlTemplate and bodyTemplate parse a template and put the escapers in: in a
-// URL by whether a value stands before or after the question mark, in a body
-// as JSON.
+// urlTemplate and bodyTemplate parse a template and add the escapers: in a URL
+// for the path or, after the question mark, for the query; in a body as JSON.
 func urlTemplate(source string) (*template.Template, error) {
 	query := false
 	return escaped("url", source, func(text string) { query = query || strings.Contains(text, "?") }, func() string {
@@ -111,8 +110,8 @@ func render(t *template.Template, args map[string]any) (string, error) {
 	return b.String(), nil
 }
 
-// pathValue is a value within one segment of a path. Dots that a server could
-// take for a way up are refused, encoded slashes considered.
+// pathValue escapes a value for one segment of a path. Dots that a server could
+// take for a parent folder are refused, also with encoded slashes.
 func pathValue(v any) (string, error) {
 	s := plainText(v)
 	for segment := range strings.FieldsFuncSeq(s, func(c rune) bool { return c == '/' || c == '\\' }) {
@@ -130,8 +129,7 @@ func jsonValue(v any) (string, error) {
 	return string(b), err
 }
 
-// plainText is a value as it stands in a URL: nothing for null, lists with
-// commas.
+// plainText returns a value as text for a URL: nothing for null, lists with commas.
 func plainText(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -23,19 +23,19 @@ import (
 	"github.com/chattray/chattray/tools/outbound"
 )
 
-// Bounds of a page-declared tool's answer, in bytes.
+// Limits of the answer to a page-declared tool, in bytes.
 const (
 	maxHTTPAnswer = 1 << 20
 	maxHTTPError  = 500
 )
 
-// NewHTTP makes a tool of a page file's declaration.
-// Arguments are checked against the declared schema; their values are escaped
-// in the URL and written as JSON in the body. Scheme, host and port are the
-// declaration's: they cannot come from arguments, and redirects to elsewhere
-// are not followed, so its headers, which may hold secrets, go nowhere else.
-// A nil client is a guarded one that may reach the declared host. The error
-// joins what is wrong with the declaration.
+// NewHTTP makes a tool from a page file's declaration. Arguments are checked
+// against the declared schema; their values are escaped in the URL and written
+// as JSON in the body. Scheme, host and port are those of the declaration:
+// arguments cannot change them, and redirects to other hosts are not followed,
+// so headers, which may hold secrets, go nowhere else. A nil client is a
+// guarded one that may reach the declared host. The error joins everything that
+// is wrong with the declaration.
 func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	base, err := httpBase(def.URL)
 	var wrong []error
@@ -121,7 +121,8 @@ func httpBase(source string) (*url.URL, error) {
 	return u, nil
 }
 
-// sameOrigin is client with redirects to other places left as the answer.
+// sameOrigin returns client without following redirects to other origins: the
+// redirect is the answer.
 func sameOrigin(client *http.Client) *http.Client {
 	c := *client
 	check := c.CheckRedirect
@@ -140,9 +141,9 @@ func sameOrigin(client *http.Client) *http.Client {
 	return &c
 }
 
-// secrets takes header values, and the credentials in them, out of texts.
+// secrets removes header values, and the credentials in them, from texts.
 func secrets(headers map[string]string) *strings.Replacer {
-	const shortest = 6 // what is shorter is no secret and may be a word
+	const shortest = 6 // a shorter value is no secret and may be a common word
 	var pairs []string
 	hide := func(s string) {
 		if len(s) >= shortest {
@@ -235,7 +236,7 @@ func (h *httpTool) request(ctx context.Context, input json.RawMessage) (*http.Re
 	return req, nil
 }
 
-// sendsJSON says whether the body is JSON: unless the headers say otherwise.
+// sendsJSON reports whether the body is JSON, which it is unless the headers say otherwise.
 func (h *httpTool) sendsJSON() bool {
 	for name, v := range h.def.Headers {
 		if textproto.CanonicalMIMEHeaderKey(name) == "Content-Type" {
@@ -245,8 +246,7 @@ func (h *httpTool) sendsJSON() bool {
 	return true
 }
 
-// result gives the answer to the model, and the part that the pointer names to
-// the page.
+// result returns the answer for the model, and the part that the pointer names for the page.
 func (h *httpTool) result(text string, resp *http.Response) (Result, error) {
 	if strings.TrimSpace(text) == "" {
 		return Text("The service answered with status " + strconv.Itoa(resp.StatusCode) + " and no content."), nil
@@ -276,7 +276,7 @@ func (h *httpTool) result(text string, resp *http.Response) (Result, error) {
 	return out, nil
 }
 
-// isText says whether an answer can be read; without a type it may be.
+// isText reports whether an answer is text; without a content type it may be.
 func isText(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return err != nil || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || strings.HasSuffix(kind, "xml")

@@ -11,14 +11,14 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// payloads reads a chat's payloads. What is unknown or somebody else's is
-// schemas.ErrNotFound.
+// payloads reads a chat's payloads. Its error is schemas.ErrNotFound for one
+// that is unknown or of another user.
 type payloads interface {
 	Payload(ctx context.Context, owner string, conversationID int64, payloadID string) (schemas.CustomPayload, error)
 }
 
 // Payloads returns get_payload, with which the model reads a payload of its
-// chat that the manifest names; nothing when there is no store.
+// chat that the manifest names; none without a store.
 func Payloads(store payloads) []turn.Tool {
 	if store == nil {
 		return nil

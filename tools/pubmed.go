@@ -20,7 +20,7 @@ const (
 	typePubMedArticle = "pubmed_article"
 )
 
-// Bounds of the PubMed tools. The abstracts of a search share maxAbstracts
+// Limits of the PubMed tools. The abstracts of a search share maxAbstracts
 // characters of the text for the model; the payload has them whole.
 const (
 	defaultArticles = 10
@@ -30,7 +30,7 @@ const (
 	minAbstract     = 300
 )
 
-// PubMedConfig is where and as whom PubMed is asked.
+// PubMedConfig says where PubMed is and who asks.
 type PubMedConfig struct {
 	// BaseURL is the folder of the E-utilities; empty is NCBI's.
 	BaseURL       string
@@ -140,8 +140,8 @@ func (p pubMed) search(ctx context.Context, call *Call, in pubMedSearch) (Result
 	return WithPayload(searchText(data, append(found.Notes, note...)), typePubMedResults, data)
 }
 
-// read gets the articles: whole, with the list's short form for those that
-// cannot be had whole. Notes say what is missing.
+// read returns the whole articles, and the short form for those that could not
+// be read. Notes say what is missing.
 func (p pubMed) read(ctx context.Context, call *Call, ids []string, titles bool) ([]eutils.Article, []string, error) {
 	var whole []eutils.Article
 	var notes []string
@@ -254,7 +254,7 @@ func published(journal string, year int) string {
 	return text
 }
 
-// clamp returns n within 1 and most, or instead when it is not given.
+// clamp returns n within 1 and most, or instead if n is not given.
 func clamp(n, instead, most int) int {
 	if n <= 0 {
 		return min(instead, most)
@@ -262,7 +262,7 @@ func clamp(n, instead, most int) int {
 	return min(n, most)
 }
 
-// sized and between bound a property of an inferred schema.
+// sized and between set the limits of a property of an inferred schema.
 func sized(s *jsonschema.Schema, name string, least, most int) {
 	s.Properties[name].MinLength, s.Properties[name].MaxLength = &least, &most
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Registry holds the tools there are: those that are added stay, those of a
-// group come and go. It is safe for concurrent use.
+// Registry holds the tools: added ones, which stay, and those of groups, which
+// are replaced. It is safe for concurrent use.
 type Registry struct {
 	mu     sync.RWMutex
 	tools  []turn.Tool
@@ -20,11 +20,11 @@ type Registry struct {
 	groups []group
 }
 
-// nameRule is what model servers take for a function's name.
+// nameRule is what model servers accept as a function's name.
 var nameRule = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // NewRegistry returns a registry of the tools. The error joins everything that
-// is wrong with them; it is meant to stop the start.
+// is wrong with them; the program should not start with it.
 func NewRegistry(tools ...turn.Tool) (*Registry, error) {
 	r := &Registry{byName: map[string]int{}}
 	if err := r.Add(tools...); err != nil {
@@ -59,7 +59,7 @@ func (r *Registry) Add(tools ...turn.Tool) error {
 	return nil
 }
 
-// fault says what is wrong with a tool.
+// fault returns what is wrong with a tool.
 func fault(t turn.Tool) error {
 	var wrong []error
 	if !nameRule.MatchString(t.Name) {
@@ -85,9 +85,9 @@ func fault(t turn.Tool) error {
 	return errors.Join(wrong...)
 }
 
-// Has says whether a tool of this name is known: there is one, it may come into
-// a group, or it is a built-in tool whose service is not configured here. A page
-// may name them all, and GROUP__* for whatever is in a group.
+// Has reports whether a page may name this tool: it exists, a group may get it,
+// it is a built-in tool whose service is not configured, or it is GROUP__* of a
+// group.
 func (r *Registry) Has(name string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -95,8 +95,7 @@ func (r *Registry) Has(name string) bool {
 	return ok || r.groupOf(name) != nil || slices.Contains(builtinNames, name)
 }
 
-// Names returns the names of the tools that there are, in the order in
-// which they were added, then those of the groups.
+// Names returns the names of the added tools, in their order, and then those of the groups.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -110,8 +109,8 @@ func (r *Registry) Names() []string {
 // Resolve returns the global tools, in the order in which they were added, and
 // then the named ones, in the order of the names, each tool once and only those
 // that the user may use. GROUP__* names all of a group. Built-in tools that are
-// not configured are left out, and so are tools of a group that are not there
-// now; unknown names are an error that joins them all.
+// not configured and tools that a group lacks at present are left out. The
+// error joins all unknown names.
 func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -151,8 +150,8 @@ func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, erro
 }
 
 // Offered returns the tools that the user may call outside of a chat: the
-// global ones that need no chat, ask nobody, change nothing and are our own, not
-// of a group. Nobody is there to be asked.
+// global ones that need no chat, need no approval, change nothing and belong to
+// no group. Outside of a chat nobody can be asked for approval.
 func (r *Registry) Offered(user schemas.User) []turn.Tool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

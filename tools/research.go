@@ -23,7 +23,7 @@ const (
 	typeStreamDetails  = "stream_details"
 )
 
-// Bounds of the research tools. Text for the model shows at most maxListed
+// Limits of the research tools. Text for the model shows at most maxListed
 // entries and cuts long texts; payloads are whole.
 const (
 	maxListed      = 30
@@ -33,8 +33,8 @@ const (
 	maxStreamText  = 4000
 )
 
-// research is what the tools read; everybody may read it. Reports are newest
-// first; a stream or report 0 does not narrow. What is unknown is
+// research is the data that the tools read; every user may read it. Reports are
+// newest first; a stream or report 0 means all. Unknown ids are
 // schemas.ErrNotFound.
 type research interface {
 	Streams(ctx context.Context) ([]schemas.Stream, error)
@@ -45,8 +45,8 @@ type research interface {
 }
 
 // Research returns the tools over the research data: search_articles,
-// list_reports, get_report, list_streams and get_stream; nothing when there is
-// no data. Ids that a call leaves out are taken from the page's context.
+// list_reports, get_report, list_streams and get_stream; none without data. Ids
+// that a call leaves out are taken from the page's context.
 func Research(data research) []turn.Tool {
 	if data == nil {
 		return nil
@@ -124,8 +124,7 @@ func (r researchTools) searchArticles(ctx context.Context, call *Call, in articl
 	return WithPayload(b.String(), typeArticleResults, data)
 }
 
-// scope is where to search: what the call says; where it says nothing, what the
-// page shows.
+// scope returns where to search: what the call says, else what the page shows.
 func scope(call *Call, in articleSearch) (stream, report int64) {
 	switch {
 	case in.StreamID == nil && in.ReportID == nil:
@@ -275,7 +274,7 @@ func writeReports(b *strings.Builder, reports []schemas.Report) {
 	b.WriteString(left(len(reports)))
 }
 
-// left says how many entries a list does not show.
+// left returns a note of how many entries a list does not show.
 func left(total int) string {
 	if total <= maxListed {
 		return ""
@@ -283,7 +282,7 @@ func left(total int) string {
 	return fmt.Sprintf("\n(%d more are not shown.)\n", total-maxListed)
 }
 
-// named says which id is unknown.
+// named returns err, or for an unknown id an error that names it.
 func named(err error, kind string, id int64) error {
 	if errors.Is(err, schemas.ErrNotFound) {
 		return schemas.NewError(schemas.CodeNotFound, fmt.Sprintf("there is no %s %d", kind, id)).Because(err)
@@ -298,7 +297,7 @@ func value(p *int64) int64 {
 	return *p
 }
 
-// withAuthors returns a copy whose lists are lists, not null.
+// withAuthors returns a copy in which no list is null.
 func withAuthors(articles []schemas.Article) []schemas.Article {
 	out := make([]schemas.Article, len(articles))
 	for i, a := range articles {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// oneLine makes white space plain and single.
+// oneLine turns each run of white space into one space.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// byline is "First, Second, Third et al." for many authors.
+// byline returns "First, Second, Third et al." for many authors.
 func byline(authors []string) string {
 	const most = 6
 	switch {
@@ -21,7 +21,7 @@ func byline(authors []string) string {
 	}
 }
 
-// counted is a number of things, one or several.
+// counted returns n with the noun for one or for several.
 func counted(n int, one, several string) string {
 	if n == 1 {
 		return "1 " + one

@@ -1,8 +1,8 @@
 // Package tools holds what a model may call: how a Go function becomes a tool,
 // which tools there are and who is offered them, and the built-in ones.
 //
-// It runs nothing of its own: calls, their timeouts and what becomes of their
-// results are the loop's. Everything outbound goes through tools/outbound.
+// It runs no calls: the loop in package agents does, with timeouts, and uses
+// the results. All outgoing requests go through tools/outbound.
 package tools
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Call is what a tool's function gets.
+// Call is the argument of a tool's function.
 type Call = turn.Call
 
-// Result is what a tool's function gives.
+// Result is what a tool's function returns.
 type Result = turn.Result
 
 // Option sets a property of a tool.
@@ -32,8 +32,7 @@ type definition struct {
 	refine []func(*jsonschema.Schema)
 }
 
-// Words says what people read of a call: title while it runs, done afterwards;
-// see turn.Words.
+// Words are what people read of a call: title while it runs, done afterwards; see turn.Words.
 func Words(title, done string) Option {
 	return func(d *definition) { d.tool.Words = turn.Words{Title: title, Done: done} }
 }
@@ -64,13 +63,14 @@ func Untrusted() Option { return func(d *definition) { d.tool.Untrusted = true }
 // Retold says that a model may have written what the tool returns.
 func Retold() Option { return func(d *definition) { d.tool.Retold = true } }
 
-// Addresses says which URLs of an input leave with a call; weburl.SentIn is all of them.
+// Addresses returns the URLs of an input that a call sends out; weburl.SentIn
+// returns all of them.
 func Addresses(of func(input json.RawMessage) []string) Option {
 	return func(d *definition) { d.tool.Addresses = of }
 }
 
 // InChat says that the tool works on the chat that calls it: it is not offered
-// outside of chats, at /mcp.
+// outside of chats, such as at /mcp.
 func InChat() Option { return func(d *definition) { d.tool.InChat = true } }
 
 // Timeout bounds one call.
@@ -115,7 +115,7 @@ func New[In any](name, description string, fn func(context.Context, *Call, In) (
 	})
 }
 
-// NewText is New for a function whose result is text alone.
+// NewText is New for a function whose result is only text.
 func NewText[In any](name, description string, fn func(context.Context, *Call, In) (string, error), opts ...Option) turn.Tool {
 	if fn == nil {
 		return New[In](name, description, nil, opts...)
@@ -127,8 +127,9 @@ func NewText[In any](name, description string, fn func(context.Context, *Call, I
 }
 
 // NewRaw makes a tool whose arguments are described by a JSON schema that the
-// operator wrote; fn reads call.Input, which fits it. The schema has the limits
-// of jsonlimit.Read, and arguments that would take too long to check do not fit.
+// operator wrote; fn reads call.Input, which fits it. The schema has to keep to
+// the limits of jsonlimit.Read. Arguments that would take too long to check are
+// refused.
 func NewRaw(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts ...Option) turn.Tool {
 	d := define(name, description, opts)
 	if fn == nil {
@@ -141,9 +142,9 @@ func NewRaw(name, description string, schema json.RawMessage, fn func(context.Co
 	return d.finish(s, fn)
 }
 
-// NewForeign makes a tool of somebody else's, who also checks its arguments: here
-// they only have to be an object. So a schema that this service did not write is
-// sized up (jsonlimit.Measure) and handed on to the model, and never run.
+// NewForeign makes a tool of another server, which checks the arguments: here
+// they only have to be an object. A schema from outside is measured
+// (jsonlimit.Measure) and sent to the model, but never used for checks.
 func NewForeign(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts ...Option) turn.Tool {
 	d := define(name, description, opts)
 	if fn == nil {
@@ -162,11 +163,12 @@ func NewForeign(name, description string, schema json.RawMessage, fn func(contex
 	return t
 }
 
-// Text is a result for the model alone.
+// Text returns a result for the model alone.
 func Text(s string) Result { return Result{Text: s} }
 
-// WithPayload is a result with data of a payload type for the page. The data
-// is one of this service's own types; what is no JSON is an internal error.
+// WithPayload returns a result with a payload of that type for the page. The
+// data is of one of this service's types; data that cannot be encoded is an
+// internal error.
 func WithPayload(text, payloadType string, data any) (Result, error) {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -175,8 +177,8 @@ func WithPayload(text, payloadType string, data any) (Result, error) {
 	return Result{Text: text, Payload: &turn.Payload{Type: payloadType, Data: raw}}, nil
 }
 
-// invalid is the error for arguments that fit the schema and still do not work;
-// the model reads the message.
+// invalid returns the error for arguments that fit the schema and cannot be
+// used. The model reads the message.
 func invalid(message string) error { return schemas.NewError(schemas.CodeInvalid, message) }
 
 var errNoFunction = errors.New("it has no function")
@@ -189,7 +191,7 @@ func define(name, description string, opts []Option) *definition {
 	return d
 }
 
-// broken is a tool without Run: NewRegistry asks its Check why.
+// broken returns a tool without Run, whose Check returns err for NewRegistry.
 func (d *definition) broken(err error) turn.Tool {
 	t := d.tool
 	t.Run, t.Check = nil, func(json.RawMessage) error { return err }

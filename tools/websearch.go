@@ -22,7 +22,7 @@ import (
 // typeWebResults is the payload type of web_search.
 const typeWebResults = "web_search_results"
 
-// Bounds of web_search.
+// Limits of web_search.
 const (
 	defaultHits     = 8
 	maxHits         = 20
@@ -31,16 +31,15 @@ const (
 	maxSnippet      = 600
 )
 
-// WebSearchConfig is where SearXNG is.
+// WebSearchConfig says where SearXNG is.
 type WebSearchConfig struct {
-	// URL is SearXNG's; empty is none.
+	// URL is that of the SearXNG server; empty for none.
 	URL string
 	// HTTP sends the requests; nil is a guarded client that may reach URL.
 	HTTP *http.Client
 }
 
-// WebSearch returns web_search over SearXNG's JSON API; nothing when no URL is
-// configured.
+// WebSearch returns web_search over SearXNG's JSON API; none if no URL is configured.
 func WebSearch(c WebSearchConfig) ([]turn.Tool, error) {
 	if c.URL == "" {
 		return nil, nil
@@ -224,7 +223,8 @@ func answerText(raw json.RawMessage) string {
 	return o.Answer
 }
 
-// engines names those that did not answer: pairs of name and reason.
+// engines returns the names of the engines that did not answer, from pairs of
+// name and reason.
 func engines(raw []json.RawMessage) string {
 	var names []string
 	for _, r := range raw[:min(len(raw), 10)] {

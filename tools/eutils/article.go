@@ -12,8 +12,7 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Article is a record of PubMed. What the record lacks is empty; Year 0 is
-// unknown.
+// Article is a record of PubMed. Missing fields are empty; Year 0 is unknown.
 type Article struct {
 	PMID    string
 	Title   string
@@ -27,7 +26,7 @@ type Article struct {
 	Types    []string
 }
 
-// Section is a part of an abstract; Label is empty where it has none.
+// Section is a part of an abstract. Label may be empty.
 type Section struct {
 	Label string `json:"label,omitempty"`
 	Text  string `json:"text"`
@@ -103,7 +102,7 @@ func parseArticles(body []byte) ([]Article, error) {
 				return nil, failure("PubMed could not look up the articles", reason(r.Error))
 			}
 		default:
-			if inside { // an element that came later
+			if inside { // an element that came laterr
 				err = d.Skip()
 			} else {
 				return nil, failure("PubMed answered with something that is no list of articles", nil)
@@ -115,7 +114,7 @@ func parseArticles(body []byte) ([]Article, error) {
 	}
 }
 
-// text is an element's whole text; the mark-up inside it is dropped.
+// text is an element's whole text without the mark-up inside it.
 type text string
 
 func (t *text) UnmarshalXML(d *xml.Decoder, _ xml.StartElement) error {
@@ -138,7 +137,7 @@ func (t *text) UnmarshalXML(d *xml.Decoder, _ xml.StartElement) error {
 	return nil
 }
 
-// tidy makes white space plain and single.
+// tidy turns each run of white space into one space.
 func tidy(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // The parts of the records, by the names of NCBI's DTD.
@@ -206,7 +205,7 @@ type (
 	}
 )
 
-// abstractText is a section with its label.
+// abstractText decodes a section with its label.
 type abstractText Section
 
 func (s *abstractText) UnmarshalXML(d *xml.Decoder, start xml.StartElement) error {
@@ -267,8 +266,7 @@ func (r bookRecord) article() Article {
 	return a
 }
 
-// untitled takes off the brackets in which PubMed puts translated titles, and
-// names what has no title.
+// untitled removes the brackets around translated titles, and replaces an empty title.
 func untitled(title string) string {
 	if inner, ok := strings.CutPrefix(title, "["); ok {
 		inner = strings.TrimSuffix(inner, ".")
@@ -296,8 +294,8 @@ func (a abstract) sections() []Section {
 	return out
 }
 
-// names are "Last AB", as in PubMed's citations; editors only where there are
-// no authors.
+// names returns names as "Last AB", as in PubMed's citations: the editors where
+// there are no authors.
 func names(lists []authorList) []string {
 	out, editors := []string{}, []string{}
 	for _, l := range lists {

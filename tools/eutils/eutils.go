@@ -1,8 +1,7 @@
-// Package eutils speaks to NCBI's E-utilities about PubMed: esearch and
+// Package eutils is a client for PubMed in NCBI's E-utilities: esearch and
 // esummary in JSON, efetch in XML, as the Entrez Programming Utilities Help
-// documents them. It keeps to NCBI's rate and knows what their answers look
-// like, errors inside of successes among them; what is shown of an article to
-// whom is not its business.
+// documents them. It keeps to NCBI's rate and recognizes errors inside
+// successful answers. How articles are shown is left to the caller.
 package eutils
 
 import (
@@ -29,7 +28,7 @@ import (
 const baseURL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/"
 
 // NCBI allows 3 requests a second, 10 with a key. The intervals are a little
-// longer, since what leaves evenly may arrive unevenly.
+// longer, because requests that leave evenly may arrive unevenly.
 const (
 	interval        = 340 * time.Millisecond
 	intervalWithKey = 102 * time.Millisecond
@@ -58,8 +57,8 @@ type Config struct {
 	HTTP *http.Client
 }
 
-// Client asks NCBI, no faster than it allows. It is safe for concurrent use;
-// one per process keeps the rate.
+// Client calls NCBI no faster than it allows. It is safe for concurrent use.
+// Only one Client in the process keeps the rate.
 type Client struct {
 	base    *url.URL
 	common  url.Values
@@ -89,8 +88,7 @@ func New(c Config) (*Client, error) {
 	return &Client{base, common, client, rate.NewLimiter(rate.Every(every), 1)}, nil
 }
 
-// Hold runs a wait that must not count as work, such as turn.Call.Waiting; nil
-// waits plainly.
+// Hold runs a wait that must not count as work, such as turn.Call.Waiting; nil just waits.
 type Hold func(wait func() error) error
 
 // get returns the answer of a utility. It waits for its turn, and tries again
@@ -137,11 +135,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// final is the pause of an error that another try would not mend.
+// final is the pause after an error that another try would not change.
 const final = -1
 
-// once sends one request. With an error comes how long to wait before the next
-// try: 0 is the usual time.
+// once sends one request. With an error it returns how long to wait before the
+// next try; 0 is the usual time.
 func (c *Client) once(ctx context.Context, utility string, query url.Values) ([]byte, time.Duration, error) {
 	u := c.base.JoinPath(utility)
 	values := u.Query()
@@ -172,7 +170,7 @@ func (c *Client) once(ctx context.Context, utility string, query url.Values) ([]
 	return body, 0, nil
 }
 
-// tooFast finds the answer to too many requests that comes as a success.
+// tooFast reports whether a successful answer says that there were too many requests.
 func tooFast(body []byte) bool {
 	return len(body) < maxCause*2 && bytes.Contains(body, []byte("API rate limit exceeded"))
 }
@@ -196,13 +194,13 @@ func retryAfter(resp *http.Response) time.Duration {
 	}
 }
 
-// failure is the error for an answer that holds one, or that is none.
+// failure is the error for an answer that holds an error or cannot be read.
 func failure(message string, cause error) error {
 	return schemas.NewError(schemas.CodeUpstreamError, message).Because(cause)
 }
 
-// said is what NCBI gave as a reason, for the log: one bounded line, never the
-// rest of the body, which may repeat the key.
+// said returns the reason that NCBI gave, for the log: one bounded line,
+// without the rest of the body, which may repeat the key.
 func said(body []byte) error {
 	var v struct {
 		Error string `json:"error"`

@@ -20,7 +20,7 @@ type Query struct {
 	Max int
 	// Newest sorts by date of publication, else by relevance.
 	Newest bool
-	// YearFrom and YearTo bound the year of publication; 0 does not.
+	// YearFrom and YearTo limit the year of publication; 0 is no limit.
 	YearFrom, YearTo int
 }
 
@@ -28,7 +28,7 @@ type Query struct {
 type Found struct {
 	IDs   []string
 	Total int
-	// Notes are what PubMed could not use of the term, in sentences.
+	// Notes are sentences about parts of the term that PubMed could not use.
 	Notes []string
 }
 
@@ -207,10 +207,10 @@ var (
 	idDigits   = regexp.MustCompile(`^[1-9]\d{0,8}$`)
 )
 
-// validID says whether id may be a PubMed id.
+// validID reports whether id may be a PubMed id.
 func validID(id string) bool { return idDigits.MatchString(id) }
 
-// stripTags takes out the mark-up of titles, which comes escaped or not.
+// stripTags removes the mark-up from titles, which may be escaped.
 func stripTags(s string) string { return tags.ReplaceAllString(html.UnescapeString(s), "") }
 
 // year finds the year in a date such as "2021 Mar 4", "1998 Dec-1999 Jan" or
@@ -231,7 +231,7 @@ func first(values ...string) string {
 
 func join(ids []string) string { return strings.Join(ids[:min(len(ids), maxIDs)], ",") }
 
-// number is an integer that NCBI writes as a string, mostly.
+// number is an integer that NCBI usually writes as a string.
 type number int
 
 func (n *number) UnmarshalJSON(b []byte) error {
@@ -243,8 +243,8 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// unmarshal decodes JSON; a page of HTML, as NCBI sends when it is down, is an
-// error without its text.
+// unmarshal decodes JSON. NCBI sends HTML when it is down: the error does not
+// repeat that text.
 func unmarshal(body []byte, v any) error {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 {

@@ -11,10 +11,10 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Explain turns an error of a client, or of reading its answer, into what a
+// Explain turns an error of a client, or of reading its answer, into one that a
 // model and a user may see. Service begins the sentence ("PubMed", "the page").
-// The URL, which may hold a key, is in neither the sentence nor the cause. When
-// ctx is done its error is returned, for the loop to judge.
+// The URL, which may hold a key, is in neither the sentence nor the cause. If
+// ctx is done, its error is returned.
 func Explain(ctx context.Context, service string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -40,7 +40,7 @@ func Explain(ctx context.Context, service string, err error) error {
 	return schemas.NewError(code, service+" "+what).Because(err)
 }
 
-// Status is the error for an answer that is no success.
+// Status returns the error for an answer whose status is no success.
 func Status(service string, status int) error {
 	code, what := schemas.CodeUpstreamError, "answered with an error"
 	switch {

@@ -7,15 +7,15 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// What the library's lists leave out.
+// Networks that the library's lists leave out.
 var (
-	// 168.63.129.16 is a cloud's host agent behind a public-looking address.
+	// 168.63.129.16 looks public and is the host agent of a cloud.
 	moreDeniedV4 = []netip.Prefix{netip.MustParsePrefix("168.63.129.16/32")}
-	// 3ffe::/16 was given back and is routed by nobody who is public.
+	// 3ffe::/16 was given back and is not routed publicly.
 	moreDeniedV6 = []netip.Prefix{netip.MustParsePrefix("3ffe::/16")}
 )
 
-// guard decides about resolved addresses.
+// guard decides which resolved addresses may be reached.
 type guard struct {
 	allow  []netip.Prefix
 	public *ssrf.Guardian
@@ -28,8 +28,8 @@ func newGuard(allow []netip.Prefix) *guard {
 	)}
 }
 
-// control is a net.Dialer's Control: it sees each address that is about to be
-// connected to, whatever name it came from.
+// control is a net.Dialer's Control: it checks each address before the
+// connection is made, whatever name it came from.
 func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return refuse("the network is not TCP")

@@ -1,10 +1,10 @@
-// Package outbound makes the one kind of HTTP client with which the service
-// talks to the world on behalf of a user or a model.
+// Package outbound makes the HTTP client with which the service calls other
+// servers for a user or a model.
 //
 // It owns what such a client may reach and how much it may take: public
 // addresses on ports 80 and 443, checked when the connection is made, so that
-// neither a spelling, a name nor a redirect gets around it. What is asked and
-// what becomes of the answer is the caller's.
+// neither a spelling, a name nor a redirect gets around it. Requests and the
+// use of answers are left to the caller.
 package outbound
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// The limits of a client. Those with a field in Config are its defaults.
+// The limits of a client. Config has fields for those named default.
 const (
 	defaultBody       = 8 << 20
 	MaxRedirects      = 5
@@ -37,37 +37,38 @@ const (
 	defaultUserAgent = "chattray"
 )
 
-// What a client reports besides network errors. They are in the tree of the
-// errors that http.Client.Do and the body return.
+// The errors of a client besides network errors. The errors of http.Client.Do
+// and of the body wrap them.
 var (
-	// ErrRefused is a request that the guard does not let out.
+	// ErrRefused is for a request that the guard refuses.
 	ErrRefused = errors.New("this address may not be reached")
-	// ErrTooLarge is an answer over the limit.
+	// ErrTooLarge is for an answer over the limit.
 	ErrTooLarge = errors.New("the answer is too large")
-	// ErrRedirects is an answer behind too many redirects.
+	// ErrRedirects is for an answer after too many redirects.
 	ErrRedirects = errors.New("too many redirects")
 )
 
 // Config says what a client may do. The zero value is the guard without
 // exceptions.
 type Config struct {
-	// Allow is exempt from the address and the port rule (fetch.allow).
+	// Allow lists networks that the rules for addresses and ports do not apply
+	// to (fetch.allow).
 	Allow []netip.Prefix
-	// Base is a URL that the operator configured: its host and port, as they
-	// are written there, may be reached wherever they lead, by this client
-	// only. Other hosts, also those that Base redirects to, stay guarded.
+	// Base is a URL that the operator configured: this client may reach its
+	// host and port, as they are written there, whatever address they resolve
+	// to. Other hosts, also those that Base redirects to, stay guarded.
 	Base *url.URL
 	// Resolver replaces the default one.
 	Resolver *net.Resolver
-	// MaxBody bounds a body in bytes, after decompression; 0 is MaxBody.
+	// MaxBody is the most bytes of a body, after decompression; 0 is defaultBody.
 	MaxBody int64
-	// Timeout bounds a whole exchange with its redirects; 0 is Timeout.
+	// Timeout bounds a whole exchange with its redirects; 0 is defaultTimeout.
 	Timeout time.Duration
-	// HeaderWait bounds the wait for an answer to begin; 0 is HeaderWait.
+	// HeaderWait bounds the wait for an answer to begin; 0 is defaultHeaderWait.
 	HeaderWait time.Duration
 }
 
-// New returns a client that keeps to c. It uses no proxy, whatever the
+// New returns a client with the limits of c. It uses no proxy, whatever the
 // environment says, keeps no cookies and sends no referrer. It is safe for
 // concurrent use.
 func New(c Config) *http.Client {
@@ -99,8 +100,7 @@ func New(c Config) *http.Client {
 	}
 }
 
-// checkRedirect bounds the chain; where it leads is checked by the transport,
-// which sees every hop.
+// checkRedirect bounds the length of the chain. The transport checks where each hop leads.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return ErrRedirects
@@ -109,7 +109,7 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// checked looks at each request before it leaves and bounds each answer.
+// checked checks each request before it is sent and bounds each answer.
 type checked struct {
 	next http.RoundTripper
 	base string
@@ -135,8 +135,8 @@ func (t *checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// check refuses what can be told from the URL alone. It makes for a clear
-// message and saves look-ups; the dialer has the last word.
+// check refuses what the URL alone shows to be wrong. The message is clear and
+// no name is looked up; the dialer decides about the rest.
 func (t *checked) check(u *url.URL) error {
 	own := t.base != "" && strings.EqualFold(hostPort(u), t.base)
 	switch {
@@ -152,8 +152,8 @@ func (t *checked) check(u *url.URL) error {
 	return nil
 }
 
-// endsInNumber finds hosts that resolvers may take for an IPv4 address although
-// they are not in its usual form: 127.1, 2130706433, 0x7f000001, 017700000001.
+// endsInNumber reports whether resolvers may take a host for an IPv4 address in
+// an unusual form: 127.1, 2130706433, 0x7f000001, 017700000001.
 func endsInNumber(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false

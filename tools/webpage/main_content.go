@@ -8,19 +8,19 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Main is the default Extractor. It drops what is no text (scripts, styles,
-// controls, hidden parts) and what surrounds it (navigation, banners, footers),
-// and returns the element that holds most of the prose: the page's own main or
-// article where it has one worth the name, else the container with the most
-// text in paragraphs, else the body.
+// mainContent is the default Extractor. It drops elements without text
+// (scripts, styles, controls, hidden parts) and those around the content
+// (navigation, banners, footers). It returns the element that holds most of the
+// prose: the page's main or article element if that has enough text, else the
+// container with the most text in paragraphs, else the body.
 type mainContent struct{}
 
 const (
-	// minMain is the number of characters that make a main element credible.
+	// minMain is how many characters a main or article element needs.
 	minMain = 200
 	// minText is the length of a paragraph that counts as prose.
 	minText = 25
-	// maxSpan bounds how far a table's cell may reach.
+	// maxSpan is the most rows or columns that a table's cell may span.
 	maxSpan = 20
 )
 
@@ -47,7 +47,7 @@ func (mainContent) Extract(doc *html.Node) (title string, content *html.Node) {
 	return title, body
 }
 
-// titleOf is the page's title, else its first heading.
+// titleOf returns the page's title, else its first heading.
 func titleOf(doc *html.Node) string {
 	for _, kind := range []atom.Atom{atom.Title, atom.H1} {
 		if n := find(doc, func(n *html.Node) bool { return n.DataAtom == kind && n.Namespace == "" }); n != nil {
@@ -59,7 +59,7 @@ func titleOf(doc *html.Node) string {
 	return ""
 }
 
-// strip removes from below n what no reader came for.
+// strip removes everything below n that is not content.
 func strip(n *html.Node) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -93,7 +93,7 @@ func useless(n *html.Node) bool {
 		strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
 }
 
-// boundSpans bounds spans that would make a small table a huge one.
+// boundSpans limits spans, which could make a small table a huge one.
 func boundSpans(n *html.Node) {
 	for i, a := range n.Attr {
 		if a.Key != "colspan" && a.Key != "rowspan" {
@@ -105,7 +105,7 @@ func boundSpans(n *html.Node) {
 	}
 }
 
-// size is how much text an element holds, and how much of it in links.
+// size is how much text an element holds, and how much of it is in links.
 type size struct{ text, linked int }
 
 // measure holds the sizes of all elements, taken in one pass.
@@ -131,8 +131,8 @@ func (m measure) take(n *html.Node) size {
 	return s
 }
 
-// densest is the container with the most prose: each paragraph counts for its
-// parent and half for its grandparent, links count against it.
+// densest returns the container with the most prose. Each paragraph counts for
+// its parent and half for its grandparent; links count against it.
 func (m measure) densest(body *html.Node) *html.Node {
 	scores := map[*html.Node]int{}
 	var best *html.Node
@@ -160,7 +160,7 @@ func (m measure) densest(body *html.Node) *html.Node {
 			add(n.Parent.Parent, s.text-s.linked)
 		}
 	})
-	// A part that has less than half of the text would lose too much.
+	// A container with less than half of the text would lose too much.
 	if best == nil || m[best].text*2 < m[body].text {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (m measure) biggest(n *html.Node, is func(*html.Node) bool) *html.Node {
 	return best
 }
 
-// nested says whether an element of the same kind holds n; then that counts.
+// nested reports whether an element of the same kind contains n; then that one counts.
 func nested(n *html.Node, is func(*html.Node) bool) bool {
 	for p := n.Parent; p != nil; p = p.Parent {
 		if p.Type == html.ElementNode && is(p) {
@@ -210,7 +210,7 @@ func find(n *html.Node, is func(*html.Node) bool) *html.Node {
 	return nil
 }
 
-// content is all text below n.
+// content returns all text below n.
 func content(n *html.Node) string {
 	var b strings.Builder
 	walk(n, func(c *html.Node) {

@@ -1,6 +1,6 @@
-// Package webpage reads a page of the web for a model: it fetches it, finds the
-// part that matters and writes that as Markdown. What may be fetched at all is
-// decided by the client it is given.
+// Package webpage reads a page of the web for a model: it fetches the page,
+// finds the main content and converts it to Markdown. The HTTP client decides
+// what may be fetched.
 package webpage
 
 import (
@@ -44,17 +44,18 @@ type Page struct {
 	URL     string
 	Title   string
 	Content string
-	// Truncated says that the page goes on.
+	// Truncated says that the page is longer.
 	Truncated bool
 }
 
-// Extractor picks from a parsed document what a reader came for. It may change
-// the document. A nil node is an empty page.
+// Extractor returns the title and the main content of a parsed document. It may
+// change the document. A nil node means an empty page.
 type Extractor interface {
 	Extract(doc *html.Node) (title string, content *html.Node)
 }
 
-// Reader reads pages. Client is required; a nil Extractor is Main.
+// Reader reads pages. Client is required; a nil Extractor is one that finds
+// most of the prose.
 type Reader struct {
 	Client    *http.Client
 	Extractor Extractor
@@ -112,11 +113,11 @@ func parse(rawURL string) (*url.URL, error) {
 		return nil, schemas.NewError(schemas.CodeInvalid, "this is no URL of a page; it must look like https://example.com/path")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	u.Host = strings.ToLower(u.Host) // what is the same address sends the same
+	u.Host = strings.ToLower(u.Host) // the same address is sent in one form
 	return u, nil
 }
 
-// fill reads the body by its kind.
+// fill converts the body by its content type.
 func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType string) error {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil || kind == "application/octet-stream" {
@@ -141,8 +142,8 @@ func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType s
 	}
 }
 
-// decoded is the body as UTF-8, by its mark, its content type or, in HTML, its
-// own declaration.
+// decoded returns the body as UTF-8. The encoding is that of its byte order
+// mark, its content type or, in HTML, its declaration.
 func decoded(body []byte, contentType string) string {
 	r, err := charset.NewReader(bytes.NewReader(body), contentType)
 	if err != nil {
@@ -182,8 +183,8 @@ func (r Reader) fromHTML(ctx context.Context, page *Page, source string) error {
 	return nil
 }
 
-// absolute makes links and images lead to where they lead from the page, and
-// takes out those that lead to no page: code, embedded data.
+// absolute resolves the links and images of the page, and removes those that
+// lead to no page: code, embedded data.
 func absolute(doc *html.Node, pageURL string) {
 	from, err := url.Parse(pageURL)
 	if err != nil {
@@ -214,7 +215,7 @@ func unreadable(err error) error {
 	return schemas.NewError(schemas.CodeUpstreamError, "the page cannot be read").Because(errors.Join(errors.New("HTML"), err))
 }
 
-// clean makes valid UTF-8 without control characters of what may be anything.
+// clean returns s as valid UTF-8 without control characters.
 func clean(s string) string {
 	s = strings.ReplaceAll(strings.TrimPrefix(strings.ToValidUTF8(s, "\uFFFD"), "\uFEFF"), "\r\n", "\n")
 	return strings.Map(func(c rune) rune {
@@ -225,7 +226,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// clip cuts s to at most limit bytes and splits no character.
+// clip cuts s to at most limit bytes without splitting a character.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s
