@@ -197,8 +197,15 @@ func TestValidateGivesUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Validate(map[string]any{"a": tt.value}); !errors.Is(err, jsonlimit.ErrTooMuch) {
+			value := map[string]any{"a": tt.value}
+			if err := s.Validate(value); !errors.Is(err, jsonlimit.ErrTooMuch) {
 				t.Errorf("got %.200v", err)
+			}
+			if s.bounds.Refers() || tt.name == "a deep value" {
+				return // there is no bound
+			}
+			if exact, bound := s.bounds.Counts(value); bound < exact {
+				t.Errorf("the bound is %d, less than the %d steps that there are", bound, exact)
 			}
 		})
 	}
@@ -225,16 +232,40 @@ func TestValidateTakesLargeValues(t *testing.T) {
 	}
 }
 
-// Whatever a schema and a value are: to compile and to check them ends.
+// What people write is allowed without going through schema and value together,
+// and without memory.
+func TestAllowIsCheap(t *testing.T) {
+	s, err := compile([]byte(`{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer","minimum":1}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := map[string]any{"rows": list(100, map[string]any{"id": int64(7)})}
+	if n := testing.AllocsPerRun(10, func() {
+		if err := s.bounds.Allow(value); err != nil {
+			t.Error(err)
+		}
+	}); n > 0 {
+		t.Errorf("Allow made %v allocations, want none", n)
+	}
+}
+
+// Whatever a schema and a value are: to compile and to check them ends, and the
+// bound is none too low.
 func FuzzValidate(f *testing.F) {
 	f.Add(`{"type":"object","$ref":"#"}`, `{}`)
 	f.Add(doubling(20, "anyOf"), `{"a":1}`)
 	f.Add(`{"type":"object","items":[{"$ref":"#/items/1"},{}],"patternProperties":{"a":{"$ref":"#"}}}`, `{"a":{"a":[1]}}`)
-	f.Fuzz(func(_ *testing.T, schema, value string) {
+	f.Fuzz(func(t *testing.T, schema, value string) {
 		s, err := compile([]byte(schema))
 		var v any
 		if err == nil && json.Unmarshal([]byte(value), &v) == nil {
 			_ = s.Validate(v) // any outcome is right
+			if s.bounds.Refers() {
+				return
+			}
+			if exact, bound := s.bounds.Counts(v); bound < exact {
+				t.Errorf("the bound is %d, less than the %d steps that there are", bound, exact)
+			}
 		}
 	})
 }

@@ -31,6 +31,7 @@ const (
 type Bounds struct {
 	root   *schema
 	nodes  map[*schema]*node
+	all    total
 	refers bool
 }
 
@@ -173,7 +174,11 @@ func Read(raw json.RawMessage) (*Bounds, error) {
 	if len(c.wrong) == 0 {
 		c.measure()
 	}
-	return &Bounds{root: s, nodes: c.nodes, refers: len(c.refs) > 0}, errors.Join(c.wrong...)
+	b := &Bounds{root: s, nodes: c.nodes, refers: len(c.refs) > 0}
+	for part, n := range c.nodes {
+		b.all.add(part, n)
+	}
+	return b, errors.Join(c.wrong...)
 }
 
 // Refers says whether the schema has references: a part of it means nothing then

@@ -22,16 +22,78 @@ var ErrTooMuch = errors.New("is too large or nested too deep to be checked again
 // int64) could cost. A value that is too much is ErrTooMuch and must not be given
 // to the validator, which cannot be interrupted.
 func (b *Bounds) Allow(v any) error {
-	root, err := weigh(v, 0)
-	if err != nil {
-		return err
+	m := measure{}
+	if _, ok := m.take(v, 0); !ok {
+		return ErrTooMuch
+	}
+	if !b.refers && b.all.most(m) <= maxSteps {
+		return nil
 	}
 	w := &walk{nodes: b.nodes, left: maxSteps}
-	w.visit(b.root, root, false)
+	w.visit(b.root, weigh(v), false)
 	if w.left < 0 {
 		return ErrTooMuch
 	}
 	return nil
+}
+
+// measure is how many values there are in one, the names of members included,
+// and the sum of their sizes, each with what is in it.
+type measure struct{ values, sizes int }
+
+// take counts v, and returns its size; false means that it is nested too deep.
+func (m *measure) take(v any, depth int) (size int, ok bool) {
+	if depth > maxValueDepth {
+		return 0, false
+	}
+	size = overhead
+	switch v := v.(type) {
+	case string:
+		size += len(v)
+	case json.Number:
+		size += len(v)
+	case []any:
+		for _, item := range v {
+			in, ok := m.take(item, depth+1)
+			if !ok {
+				return 0, false
+			}
+			size += in
+		}
+	case map[string]any:
+		for name, member := range v {
+			in, ok := m.take(member, depth+1)
+			if !ok {
+				return 0, false
+			}
+			size += len(name) + in
+			m.values++
+			m.sizes += len(name) + overhead
+		}
+	}
+	m.values++
+	m.sizes += size
+	return size, true
+}
+
+// total is what all parts of a schema cost together.
+type total struct{ schemas, perValue, program, unique int }
+
+// add counts one part.
+func (t *total) add(s *schema, n *node) {
+	t.schemas++
+	t.perValue += 1 + exactNumber + refusal + n.enum/comparedPerStep + n.enum/bytesPerStep + 1 + (len(s.Properties)+len(s.Required))/4
+	t.program += n.program + n.patterns
+	if s.UniqueItems {
+		t.unique++
+	}
+}
+
+// most is no less than what walk counts where no part of the schema looks at a
+// value more than once, as it is without references. It is found without going
+// through schema and value together, and is enough for what people write.
+func (t *total) most(m measure) int {
+	return m.values*t.perValue + m.sizes*t.schemas/bytesPerStep + m.sizes*t.program/patternFactor + m.sizes*t.unique/comparedPerStep
 }
 
 // value is a value with its size in bytes, about.
@@ -45,11 +107,8 @@ type value struct {
 // overhead is the size of a value beside its text.
 const overhead = 8
 
-// weigh measures a value and all in it.
-func weigh(v any, depth int) (*value, error) {
-	if depth > maxValueDepth {
-		return nil, ErrTooMuch
-	}
+// weigh measures a value, which is not nested too deep, and all in it.
+func weigh(v any) *value {
 	w := &value{size: overhead}
 	switch v := v.(type) {
 	case string:
@@ -59,25 +118,18 @@ func weigh(v any, depth int) (*value, error) {
 	case []any:
 		w.items = make([]*value, len(v))
 		for i, item := range v {
-			in, err := weigh(item, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			w.items[i] = in
-			w.size += in.size
+			w.items[i] = weigh(item)
+			w.size += w.items[i].size
 		}
 	case map[string]any:
 		w.members = make(map[string]*value, len(v))
 		for name, member := range v {
-			in, err := weigh(member, depth+1)
-			if err != nil {
-				return nil, err
-			}
+			in := weigh(member)
 			w.members[name] = in
 			w.size += len(name) + in.size
 		}
 	}
-	return w, nil
+	return w
 }
 
 // walk goes where the validator would go, if it took nothing for wrong, and

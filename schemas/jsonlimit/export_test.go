@@ -1,0 +1,12 @@
+package jsonlimit
+
+// Counts returns what Allow would count going through schema and value together,
+// and the bound that it takes for enough; without references.
+func (b *Bounds) Counts(v any) (exact, bound int) {
+	m := measure{}
+	m.take(v, 0)
+	const plenty = 1 << 60
+	w := &walk{nodes: b.nodes, left: plenty}
+	w.visit(b.root, weigh(v), false)
+	return plenty - w.left, b.all.most(m)
+}
