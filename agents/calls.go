@@ -223,16 +223,27 @@ func (b *batch) next(ctx context.Context) {
 	}()
 }
 
-// execute checks the input and runs the tool.
+// execute checks the input and runs the tool. The check cannot be interrupted: a
+// call whose context ends meanwhile ends at once, and this goroutine after it.
 func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Result) (result turn.Result, void bool) {
-	if why := b.misfit(ctx, c); why != "" {
-		switch {
-		case ctx.Err() == nil:
-			return failure(why), false
-		case errors.Is(context.Cause(ctx), errToolTimeout):
+	stopped := func() (turn.Result, bool) {
+		if errors.Is(context.Cause(ctx), errToolTimeout) {
 			return late, false
 		}
 		return turn.Result{}, true
+	}
+	if c.tool.Check != nil {
+		leave := context.AfterFunc(ctx, func() {
+			result, void := stopped()
+			b.finish(c, result, void)
+		})
+		fault := b.check(ctx, c)
+		switch {
+		case !leave():
+			return stopped()
+		case fault != "":
+			return failure(fault), false
+		}
 	}
 	asked := &turn.Call{
 		ID: c.ID, Index: c.index, Name: c.Name, Input: slices.Clone(c.input),
@@ -248,10 +259,7 @@ func (b *batch) execute(ctx context.Context, c *call, clock *clock, late turn.Re
 		return clean(result), false
 	}
 	if ctx.Err() != nil {
-		if errors.Is(context.Cause(ctx), errToolTimeout) {
-			return late, false
-		}
-		return turn.Result{}, true
+		return stopped()
 	}
 	if e, ok := errors.AsType[*schemas.Error](err); ok {
 		return failure(e.Message), false

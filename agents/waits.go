@@ -12,12 +12,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// errAwaitPanicked is the error of an Await that panicked, errCheckPanicked
-// that of a check that did.
-var (
-	errAwaitPanicked = errors.New("agents: waiting panicked")
-	errCheckPanicked = errors.New("agents: checking panicked")
-)
+// errAwaitPanicked is the error of an Await that panicked.
+var errAwaitPanicked = errors.New("agents: waiting panicked")
 
 // panickedText is what the model reads of a call that panicked.
 const panickedText = "the tool failed unexpectedly"
@@ -74,29 +70,28 @@ func (b *batch) misfit(ctx context.Context, c *call) string {
 	if c.tool.Check == nil {
 		return ""
 	}
-	checked := make(chan error, 1)
-	go func() {
-		err := errCheckPanicked
-		defer func() {
-			if p := recover(); p != nil {
-				b.opts.Logger.ErrorContext(ctx, "checking panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
-			}
-			checked <- err
-		}()
-		err = c.tool.Check(c.input)
-	}()
+	checked := make(chan string, 1)
+	go func() { checked <- b.check(ctx, c) }()
 	select {
-	case err := <-checked:
-		switch {
-		case err == nil:
-			return ""
-		case errors.Is(err, errCheckPanicked):
-			return panickedText
-		}
-		return "the tool was not run: its arguments do not fit its schema: " + err.Error()
+	case fault := <-checked:
+		return fault
 	case <-ctx.Done():
 		return "the tool was not run: the answer was stopped while its arguments were checked"
 	}
+}
+
+// check is misfit that returns only once the check has ended.
+func (b *batch) check(ctx context.Context, c *call) (fault string) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.opts.Logger.ErrorContext(ctx, "checking panicked", "tool", c.Name, "tool_use_id", c.ID, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
+			fault = panickedText
+		}
+	}()
+	if err := c.tool.Check(c.input); err != nil {
+		return "the tool was not run: its arguments do not fit its schema: " + err.Error()
+	}
+	return ""
 }
 
 // wait moves the first call of the queue to the waiting ones, after the
