@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
@@ -54,11 +55,10 @@ func pack[T ~string | ~[]byte](data T) []byte {
 	if len(data) < packFrom {
 		return plain(data)
 	}
-	packed := append(make([]byte, 0, 1+s2.MaxEncodedLen(len(data))), packedS2)
-	if n := len(s2.Encode(packed[1:cap(packed)], []byte(data))); n < len(data) {
-		return slices.Clone(packed[:1+n])
-	}
-	return plain(data)
+	return compress([]byte(data), packedS2, s2.MaxEncodedLen(len(data)), func(dst, data []byte) []byte {
+		n := len(dst)
+		return dst[:n+len(s2.Encode(dst[n:cap(dst)], data))]
+	})
 }
 
 // packLog is pack for logs, of which there is most: a third smaller.
@@ -66,11 +66,28 @@ func packLog(data []byte) []byte {
 	if len(data) < packFrom {
 		return plain(data)
 	}
-	packed := append(make([]byte, 0, len(data)/2), packedZstd)
-	if packed = encoder.EncodeAll(data, packed); len(packed) <= len(data) {
-		return slices.Clone(packed) // held until the commit
+	return compress(data, packedZstd, len(data)/2, func(dst, data []byte) []byte { return encoder.EncodeAll(data, dst) })
+}
+
+// scratch holds buffers to compress into: what is kept is the copy that has the
+// right size. A buffer of more than keepScratch bytes is not used again.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+const keepScratch = 256 << 10
+
+// compress returns data packed by a method that appends about room bytes at most, or
+// plain where that is longer.
+func compress(data []byte, method byte, room int, appendTo func(dst, data []byte) []byte) []byte {
+	buf := scratch.Get().(*[]byte)
+	packed := appendTo(append(slices.Grow((*buf)[:0], 1+room), method), data)
+	if cap(packed) <= keepScratch {
+		*buf = packed
+		defer scratch.Put(buf)
 	}
-	return plain(data)
+	if len(packed) > len(data) {
+		return plain(data)
+	}
+	return slices.Clone(packed)
 }
 
 // plain is pack for what does not live long.

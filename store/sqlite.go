@@ -87,7 +87,7 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	if d.reads, err = gorm.Open(sqlite.Dialector{DriverName: "sqlite", Conn: d.readers}, config); err != nil {
 		return nil, errors.Join(err, d.readers.Close(), d.writers.Close())
 	}
-	d.reads.Statement.ConnPool = &readPool{ConnPool: d.reads.Statement.ConnPool, tries: 1, aside: true}
+	d.reads.Statement.ConnPool = &readPool{ConnPool: d.reads.Statement.ConnPool, tries: 1, readers: newReaders(conns, d.closed)}
 	return d, nil
 }
 
