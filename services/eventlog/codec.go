@@ -62,7 +62,8 @@ func appendEvent(dst []byte, e *runlog.Event, seq, at int64) []byte {
 // segmentSize, one at a time: the data of one is valid until the next.
 func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segment] {
 	return func(yield func(record.Segment) bool) {
-		s := record.Segment{Data: []byte{segmentStart}}
+		size := min(packedSize(events)+packedSize([]runlog.Event{*last}), segmentSize+segmentSize/4)
+		s := record.Segment{Data: append(make([]byte, 0, size), segmentStart)}
 		var at int64
 		end := func() bool {
 			more := len(s.Data) == 1 || yield(s)
