@@ -143,10 +143,23 @@ func (rec *recorder) emitData(kind runlog.Kind, thread, block, message uint32, v
 	rec.emit(runlog.Event{Kind: kind, Thread: thread, Block: block, Message: message, Data: encode(v)})
 }
 
+// scratch holds buffers to encode into: what is kept is a copy of the right
+// size. A buffer of more than keepScratch bytes is not used again.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+const keepScratch = 64 << 10
+
 // encode is JSON of a value of ours, which cannot fail.
 func encode(v any) json.RawMessage {
 	if v, ok := v.(interface{ AppendJSON(dst []byte) []byte }); ok {
-		return v.AppendJSON(nil)
+		buf := scratch.Get().(*[]byte)
+		raw := v.AppendJSON((*buf)[:0])
+		if cap(raw) > keepScratch {
+			return raw
+		}
+		*buf = raw
+		defer scratch.Put(buf)
+		return slices.Clone(raw)
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -61,20 +61,20 @@ func encodeTrace(d *schemas.Diagnostics) json.RawMessage {
 		*schemas.Diagnostics
 		Iterations *bool `json:"iterations,omitempty"` // hides the other one
 	}{Diagnostics: d})
-	size := len(rest)
+	size, parts := len(rest)+len(d.Iterations)*len(`,"reply":,}`), make([]json.RawMessage, len(d.Iterations))
 	for i := range d.Iterations {
-		size += room(len(d.Iterations[i].Reply))
-	}
-	dst := append(append(make([]byte, 0, size), rest[:len(rest)-1]...), `,"iterations":[`...)
-	for i := range d.Iterations {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		rest := encode(struct {
+		parts[i] = encode(struct {
 			*schemas.TraceIteration
 			Reply *bool `json:"reply,omitempty"`
 		}{TraceIteration: &d.Iterations[i]})
-		dst = schemas.AppendKey(append(dst, rest[:len(rest)-1]...), "reply")
+		size += len(parts[i]) + room(len(d.Iterations[i].Reply))
+	}
+	dst := append(append(make([]byte, 0, size), rest[:len(rest)-1]...), `,"iterations":[`...)
+	for i, part := range parts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = schemas.AppendKey(append(dst, part[:len(part)-1]...), "reply")
 		dst = append(schemas.AppendString(dst, d.Iterations[i].Reply), '}')
 	}
 	return append(dst, "]}"...)

@@ -21,6 +21,8 @@ const (
 	maxFrames  = 1 << 20 // bytes of frames that are kept for further readers
 	arenaChunk = 1 << 10
 	arenaMax   = 32 << 10
+	// frameRoom is about what a frame has beside text and data.
+	frameRoom = 128
 )
 
 // ErrFull is the outcome of an append over the limits.
@@ -80,24 +82,35 @@ func (l *Log) stamp(e *runlog.Event) {
 
 func (l *Log) put(e runlog.Event) {
 	defer l.ring()
-	if e.Large() {
-		e.Shared = new(runlog.Frames)
+	l.events = append(l.events, e)
+	last := &l.events[len(l.events)-1] // no reader has it yet
+	switch {
+	case e.Large():
+		last.Shared = new(runlog.Frames) // its readers encode it
+	case l.framed < maxFrames:
+		l.keepFrame(last)
 	}
-	if e.Large() || l.framed >= maxFrames { // its readers encode it
-		l.events = append(l.events, e)
+}
+
+// keepFrame encodes the event for all readers: in the arena, or by itself if it
+// is as long as many others.
+func (l *Log) keepFrame(e *runlog.Event) {
+	size := len(e.Text) + len(e.Data) + frameRoom
+	switch {
+	case cap(l.arena)-len(l.arena) >= size:
+	case size < arenaChunk:
+		l.arena = make([]byte, 0, min(arenaMax, max(arenaChunk, 2*cap(l.arena))))
+	default:
+		e.Frame = l.frame(make([]byte, 0, size), e)
+		l.framed += len(e.Frame)
 		return
 	}
-	if cap(l.arena)-len(l.arena) < len(e.Text)+len(e.Data)+128 {
-		size := min(arenaMax, max(arenaChunk, 2*cap(l.arena)))
-		l.arena = make([]byte, 0, max(size, len(e.Text)+len(e.Data)+256))
-	}
 	start := len(l.arena)
-	l.arena = l.frame(l.arena, &e)
+	l.arena = l.frame(l.arena, e)
 	if end := len(l.arena); end > start {
 		e.Frame = l.arena[start:end:end]
 		l.framed += end - start
 	}
-	l.events = append(l.events, e)
 }
 
 func (l *Log) ring() {
