@@ -1,12 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
-	"github.com/chattray/chattray/schemas/turn"
 )
 
 // blocksDialect makes the chunks of the websocket from a run's events. It is
@@ -25,14 +25,32 @@ type blocksDialect struct {
 	begun []schemas.Chunk
 }
 
+// openBlocks opens the dialect blocks.
+func openBlocks(r *reader) encoder { return &blocksDialect{after: r.after} }
+
+// Append implements encoder: each chunk is one line of JSON.
+func (d *blocksDialect) Append(dst []byte, e *runlog.Event) []byte {
+	list := d.chunks(e)
+	if len(list) == 0 {
+		return dst
+	}
+	out := bytes.NewBuffer(dst)
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	for i := range list {
+		_ = lines.Encode(&list[i]) // texts and numbers
+	}
+	return out.Bytes()
+}
+
 // chunks returns what an event shows, in order. A client that has had some chunk
 // of a run's end, the content at least if there was any, may have been cut off
-// behind it: the ends come again, for they end nothing twice.
+// after it: the ends come again, for they end nothing twice.
 func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
 	list := d.of(e)
 	switch {
 	case e.Seq > d.after:
-	case e.Kind.Terminal():
+	case e.Terminal():
 		list = slices.DeleteFunc(list, func(c schemas.Chunk) bool { return !c.End && c.Type != schemas.ChunkRunEnd })
 	default:
 		return nil
@@ -54,19 +72,35 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	if list := d.text(e); list != nil {
 		return list
 	}
-	switch e.Kind { //nolint:exhaustive // the others have no chunk of their own
-	case runlog.Started, runlog.Attempt:
-		return d.begin(e)
-	case runlog.Status:
-		return lineChunk(statusOf(e))
-	case runlog.ToolProgress:
-		return progressChunk(e)
-	case runlog.BlockReset, runlog.BlockHeader, runlog.BlockContent, runlog.BlockDone:
-		return []schemas.Chunk{d.block(e)}
-	case runlog.Completed, runlog.Failed, runlog.Cancelled:
-		return d.end(e)
+	over := false // no header row comes any more
+	switch b := e.Body.(type) {
+	case *runlog.Started:
+		return d.begin(&b.Run, &b.Target, b.Message)
+	case *runlog.Attempt:
+		return d.again(b)
+	case *runlog.Status:
+		return lineChunk(b)
+	case *runlog.ToolProgress:
+		return progressChunk(b)
+	case *runlog.BlockReset:
+		return []schemas.Chunk{{Type: schemas.ChunkReset, BlockIDs: b.Place.BlockIDs, DocumentID: b.Place.DocumentID}}
+	case *runlog.BlockHeader:
+		return []schemas.Chunk{d.block(b.Place, b.Header)}
+	case *runlog.BlockContent:
+		return []schemas.Chunk{d.block(b.Place, b.Text)}
+	case *runlog.BlockDone:
+		return []schemas.Chunk{d.blockEnd(b.Place)}
+	case *runlog.Completed:
+		return d.end(schemas.RunCompleted, nil)
+	case *runlog.Failed:
+		return d.end(schemas.RunFailed, b)
+	case *runlog.Cancelled:
+		return d.end(schemas.RunCancelled, nil)
+	case *runlog.LevelEnd:
+		over = b.Depth == runlog.GroupLevel && e.At.Thread == 0 && d.held != ""
+	default: // the others have no chunk of their own
 	}
-	if d.open || e.Kind == runlog.BlockEnd && e.Thread == 0 && d.held != "" { // no header row comes any more
+	if d.open || over {
 		d.open = true
 		return d.rest("")
 	}
@@ -75,12 +109,17 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 
 // text is a piece of the answer, nil of any other event.
 func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
-	text := d.joiner.Text(e)
-	if e.Kind == runlog.Standing {
+	text := ""
+	switch b := e.Body.(type) {
+	case *runlog.Text:
+		text = d.joiner.Text(b.Text)
+	case *runlog.Marker:
+		d.joiner.Marker()
+	case *runlog.Standing:
 		d.joiner = runlog.Joiner{}
-		d.joiner.Text(&runlog.Event{Kind: runlog.Text, Text: e.Text})
-		d.joiner.Text(&runlog.Event{Kind: runlog.Marker})
-		text = e.Text
+		text = d.joiner.Text(b.Text)
+		d.joiner.Marker()
+	default:
 	}
 	switch {
 	case text == "":
@@ -130,33 +169,31 @@ func (d *blocksDialect) kind() string {
 	return d.answer.Type
 }
 
-// begin takes the ids of the run, and after a recovery takes back what does not
-// stand.
-func (d *blocksDialect) begin(e *runlog.Event) []schemas.Chunk {
-	s := statusOf(e)
-	if d.run == "" { // a process that was killed may have lost what came before the attempt
-		_ = json.Unmarshal([]byte(e.Text), &d.answer) // our own
-		d.run = s.RunID
-		d.ids = &schemas.Chunk{RunID: s.RunID, ChatID: s.ChatID, ConversationID: s.ConversationID, MessageID: d.answer.MessageID}
+// begin takes the ids of the run.
+func (d *blocksDialect) begin(run *runlog.Run, target *runlog.Target, message string) []schemas.Chunk {
+	if d.run == "" {
+		d.run, d.answer = run.RunID, *target
+		d.ids = &schemas.Chunk{RunID: run.RunID, ChatID: run.ChatID, ConversationID: run.ConversationID, MessageID: target.MessageID}
 	}
-	shown := d.open || d.after > 0
 	d.open, d.held, d.joiner = false, "", runlog.Joiner{}
-	if e.Kind == runlog.Started || !shown {
-		return statusChunk(s.Message)
+	return statusChunk(message)
+}
+
+// again takes back, after a recovery, what no longer counts. A process that was
+// killed may have lost all that came before.
+func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
+	shown := d.open || d.after > 0
+	if status := d.begin(&b.Run, &b.Target, b.Message); !shown {
+		return status
 	}
 	return []schemas.Chunk{{Type: schemas.ChunkReset, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID}}
 }
 
 // lineChunk is a status line, with the approval that it asks for.
-func lineChunk(s status) []schemas.Chunk {
+func lineChunk(s *runlog.Status) []schemas.Chunk {
 	list := statusChunk(s.Message)
-	if len(list) > 0 && len(s.SuggestedActions) > 0 {
-		var asks struct {
-			ApprovalID string                 `json:"approval_id"`
-			Reason     schemas.ApprovalReason `json:"reason"`
-		}
-		_ = json.Unmarshal(s.SuggestedActions[0].Data, &asks) // our own
-		list[0].ApprovalID, list[0].Reason = asks.ApprovalID, asks.Reason
+	if len(list) > 0 {
+		list[0].ApprovalID, list[0].Reason = s.ApprovalID, s.Reason
 	}
 	return list
 }
@@ -169,65 +206,47 @@ func statusChunk(message string) []schemas.Chunk {
 }
 
 // progressChunk is a step of a tool: of a plan the document's new structure.
-func progressChunk(e *runlog.Event) []schemas.Chunk {
-	var t schemas.ToolProgressEvent
-	var p turn.BlockProgress
-	_ = json.Unmarshal(e.Data, &t)
-	if t.Stage != "document" || json.Unmarshal(t.Data, &p) != nil || p.DocumentID == "" {
+func progressChunk(t *runlog.ToolProgress) []schemas.Chunk {
+	p := t.Document
+	switch {
+	case p == nil:
 		return statusChunk(t.Message)
-	}
-	if p.NewDoc {
+	case p.NewDoc:
 		return []schemas.Chunk{{Type: schemas.BlockMarkdown, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), NewDoc: true}}
 	}
 	return []schemas.Chunk{{Type: schemas.ChunkStatus, BlockIDs: p.BlockID, DocumentID: p.DocumentID, Content: &t.Message}}
 }
 
 // block is a piece of a block that a tool writes.
-func (d *blocksDialect) block(e *runlog.Event) schemas.Chunk {
-	var t runlog.Target
-	_ = json.Unmarshal(e.Data, &t)
-	c := schemas.Chunk{Type: t.Type, BlockIDs: t.BlockIDs, DocumentID: t.DocumentID, Content: &e.Text}
-	same := func(b schemas.Chunk) bool { return b.BlockIDs == c.BlockIDs }
-	switch e.Kind {
-	case runlog.BlockReset:
-		c.Type, c.Content = schemas.ChunkReset, nil
-	case runlog.BlockDone:
-		c.End = true
-		d.begun = slices.DeleteFunc(d.begun, same)
-	default:
-		if !slices.ContainsFunc(d.begun, same) {
-			d.begun = append(d.begun, schemas.Chunk{Type: t.Type, BlockIDs: t.BlockIDs, DocumentID: t.DocumentID, Content: new(""), End: true})
-		}
+func (d *blocksDialect) block(p runlog.Place, text string) schemas.Chunk {
+	if !slices.ContainsFunc(d.begun, func(b schemas.Chunk) bool { return b.BlockIDs == p.BlockIDs }) {
+		d.begun = append(d.begun, schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), End: true})
 	}
-	return c
+	return schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: &text}
+}
+
+// blockEnd ends a block that a tool writes.
+func (d *blocksDialect) blockEnd(p runlog.Place) schemas.Chunk {
+	d.begun = slices.DeleteFunc(d.begun, func(b schemas.Chunk) bool { return b.BlockIDs == p.BlockIDs })
+	return schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), End: true}
 }
 
 // end ends the blocks that are open, that of the answer also where the client is
-// waiting for it, and the run.
-func (d *blocksDialect) end(e *runlog.Event) []schemas.Chunk {
+// waiting for it, and the run. Of a failed run the error ends the answer.
+func (d *blocksDialect) end(state schemas.RunState, failed *runlog.Failed) []schemas.Chunk {
 	var list []schemas.Chunk
-	var s struct {
-		Message string `json:"message"`
-		Code    schemas.Code
-	}
 	if d.open = d.open || d.held != ""; d.open {
 		list = d.rest("") // first, see chunks
 	}
 	list = append(list, d.begun...)
-	if d.open || d.answer.Awaited && e.Kind != runlog.Failed { // of a failed run the error ends it
+	if d.open || d.answer.Awaited && failed == nil {
 		list = append(list, d.content(""))
 		list[len(list)-1].End = true
 	}
-	end := schemas.Chunk{Type: schemas.ChunkRunEnd, RunID: d.run, Status: schemas.RunCompleted}
-	switch e.Kind { //nolint:exhaustive // the terminal kinds
-	case runlog.Failed:
-		_ = json.Unmarshal(e.Data, &s)
-		end.Status = schemas.RunFailed
+	if failed != nil {
 		list = append(list, schemas.Chunk{
-			Type: schemas.ChunkError, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: &s.Message, Code: s.Code, End: true,
+			Type: schemas.ChunkError, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: &failed.Message, Code: failed.Code, End: true,
 		})
-	case runlog.Cancelled:
-		end.Status = schemas.RunCancelled
 	}
-	return append(list, end)
+	return append(list, schemas.Chunk{Type: schemas.ChunkRunEnd, RunID: d.run, Status: state})
 }

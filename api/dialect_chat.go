@@ -2,81 +2,151 @@ package api
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// AppendChatFrame appends the frame of an event in the dialect chat: an id
-// line, one line of JSON, a blank line. An event without a frame in this
-// dialect appends nothing. The data of complete has no diagnostics; they depend
-// on the reader.
+// AppendChatFrame appends the frame of an event in the dialect chat (specs 001
+// to 003; 2-protocol, "Frames"): an id line, one line of JSON, a blank line. An
+// event without a frame in this dialect appends nothing. The payload of complete
+// has no diagnostics.
 func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
-	switch e.Kind {
-	case runlog.Text, runlog.Marker:
-		dst = appendID(dst, e.Seq)
-		dst = append(dst, `{"type":"text_delta","text":`...)
-		dst = schemas.AppendString(dst, e.Text)
-		return append(dst, "}\n\n"...)
-	case runlog.ToolStart:
-		dst = append(appendID(dst, e.Seq), schemas.CutStrings(e.Data)...)
-		return append(dst, "\n\n"...)
-	case runlog.Started, runlog.Status, runlog.Attempt, runlog.ToolProgress, runlog.ToolComplete,
-		runlog.ApprovalRequest, runlog.ApprovalResolved, runlog.ClientToolCall, runlog.Failed, runlog.Cancelled:
-		dst = append(appendID(dst, e.Seq), e.Data...)
-		return append(dst, "\n\n"...)
-	case runlog.Completed:
-		dst = appendID(dst, e.Seq)
-		dst = append(dst, `{"type":"complete","payload":`...)
-		dst = append(dst, e.Data...)
-		return append(dst, "}\n\n"...)
-	case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart, runlog.MessageEnd, runlog.BlockEnd, runlog.ThreadEnd,
-		runlog.Thinking, runlog.ToolArguments, runlog.Payload,
-		runlog.BlockReset, runlog.BlockHeader, runlog.BlockContent, runlog.BlockDone,
-		runlog.ThreadText, runlog.ThreadToolStart, runlog.ThreadToolProgress, runlog.ThreadToolComplete:
-		return dst
+	return appendChat(dst, e, new(reader))
+}
+
+// openChat opens the dialect chat. The frame that was encoded when the event was
+// logged is used, but for complete where the reader may see diagnostics.
+func openChat(r *reader) encoder {
+	return encoderFunc(func(dst []byte, e *runlog.Event) []byte {
+		if _, complete := e.Body.(*runlog.Completed); e.Frame != nil && (!complete || r.diagnostics == nil) {
+			return append(dst, e.Frame...)
+		}
+		return appendChat(dst, e, r)
+	})
+}
+
+func appendChat(dst []byte, e *runlog.Event, r *reader) []byte {
+	switch b := e.Body.(type) {
+	case *runlog.Text:
+		return appendTextDelta(dst, e.Seq, b.Text)
+	case *runlog.Marker:
+		return appendTextDelta(dst, e.Seq, b.Text)
+	case *runlog.Completed:
+		return appendComplete(dst, e.Seq, b, r)
+	case *runlog.ToolStart:
+		return appendData(dst, e.Seq, schemas.CutStrings(encode(schemas.ToolStartEvent{
+			Type: schemas.TypeToolStart, Tool: b.Tool, Input: b.Input, ToolUseID: b.ToolUseID, Index: b.Index, Title: b.Title,
+		})))
 	default:
+		if v := chatEvent(e.Body); v != nil {
+			return appendData(dst, e.Seq, encode(v))
+		}
 		return dst
 	}
 }
 
-// chatDialect appends the frame that was encoded when the event was logged, or
-// encodes it; to complete it adds the diagnostics, for a reader who may see them.
-func chatDialect(diagnostics func() json.RawMessage) dialect {
-	d := dialect{name: "chat", frame: func(dst []byte, e *runlog.Event) ([]byte, bool) {
-		if e.Frame != nil {
-			return append(dst, e.Frame...), true
+// chatEvent is the JSON of an event that has no form of its own; nil is an event
+// that the dialect does not show.
+func chatEvent(body runlog.Body) any {
+	switch b := body.(type) {
+	case *runlog.Started:
+		return schemas.StatusEvent{
+			Type: schemas.TypeStatus, Message: b.Message, RunID: b.RunID, ConversationID: b.ConversationID, ChatID: b.ChatID, UserMessageID: b.UserMessageID,
 		}
-		return AppendChatFrame(dst, e), true
-	}}
-	if diagnostics == nil {
-		return d
+	case *runlog.Attempt:
+		return schemas.StatusEvent{
+			Type: schemas.TypeStatus, Message: b.Message, RunID: b.RunID, ConversationID: b.ConversationID, ChatID: b.ChatID,
+			UserMessageID: b.UserMessageID, Attempt: b.Number, KeptThrough: &b.KeptThrough, Text: &b.Text,
+		}
+	case *runlog.Status:
+		return schemas.StatusEvent{Type: schemas.TypeStatus, Message: b.Message, SuggestedActions: approvalActions(b)}
+	case *runlog.ToolProgress:
+		return schemas.ToolProgressEvent{
+			Type: schemas.TypeToolProgress, Tool: b.Tool, Stage: b.Stage, Message: b.Message, Progress: b.Progress, Data: b.Data,
+			ToolUseID: b.ToolUseID, Index: b.Index,
+		}
+	case *runlog.ToolComplete:
+		return schemas.ToolCompleteEvent{
+			Type: schemas.TypeToolComplete, Tool: b.Tool, Index: b.Index, ToolUseID: b.ToolUseID, IsError: b.IsError, Done: b.Done,
+		}
+	case *runlog.ApprovalRequest:
+		return schemas.ApprovalRequestEvent{
+			Type: schemas.TypeApprovalRequest, ApprovalID: b.ApprovalID, Tool: b.Tool, ToolUseID: b.ToolUseID, Input: b.Input, Message: b.Message,
+			ExpiresAt: b.ExpiresAt, Title: b.Title, Description: b.Description, Reason: b.Reason, ReasonText: b.ReasonText,
+		}
+	case *runlog.ApprovalResolved:
+		return schemas.ApprovalResolvedEvent{Type: schemas.TypeApprovalResolved, ApprovalID: b.ApprovalID, Approved: b.Approved}
+	case *runlog.ClientToolCall:
+		return schemas.ClientToolCallEvent{
+			Type: schemas.TypeClientToolCall, Tool: b.Tool, ToolUseID: b.ToolUseID, Input: b.Input, ExpiresAt: b.ExpiresAt,
+		}
+	case *runlog.Failed:
+		return schemas.ErrorEvent{Type: schemas.TypeError, Message: b.Message, Code: b.Code, Retryable: b.Retryable, MessageID: b.MessageID}
+	case *runlog.Cancelled:
+		return schemas.CancelledEvent{Type: schemas.TypeCancelled, MessageID: b.MessageID}
+	default:
+		return nil
 	}
-	plain := d.frame
-	return dialect{name: "chat+diagnostics", frame: func(dst []byte, e *runlog.Event) ([]byte, bool) {
-		if e.Kind != runlog.Completed {
-			return plain(dst, e)
-		}
-		found := diagnostics()
-		return AppendChatFrame(dst, &runlog.Event{Kind: e.Kind, Seq: e.Seq, Data: withDiagnostics(e.Data, found)}), found != nil
-	}}
 }
 
-// withDiagnostics puts diagnostics into the payload of complete.
-func withDiagnostics(payload, diagnostics json.RawMessage) json.RawMessage {
-	if len(diagnostics) == 0 || len(payload) < 2 {
-		return payload
+// approvalActions are the two answers to the approval that a status line asks
+// for, for the page to handle: data is what it needs to know for the request that
+// gives one, and why the user is asked.
+func approvalActions(s *runlog.Status) []schemas.SuggestedAction {
+	if s.ApprovalID == "" {
+		return nil
 	}
-	out := make(json.RawMessage, 0, len(payload)+len(diagnostics)+20)
-	out = append(out, payload[:len(payload)-1]...)
-	out = append(out, `,"diagnostics":`...)
-	out = append(out, diagnostics...)
-	return append(out, '}')
+	data := func(approved bool) json.RawMessage {
+		return encode(struct {
+			ApprovalID string                 `json:"approval_id"`
+			Approved   bool                   `json:"approved"`
+			Reason     schemas.ApprovalReason `json:"reason,omitempty"`
+		}{s.ApprovalID, approved, s.Reason})
+	}
+	return []schemas.SuggestedAction{
+		{Label: "Approve", Action: "approve", Handler: "client", Data: data(true), Style: "primary"},
+		{Label: "Deny", Action: "deny", Handler: "client", Data: data(false), Style: "secondary"},
+	}
+}
+
+// appendTextDelta is on the path of every token.
+func appendTextDelta(dst []byte, seq int64, text string) []byte {
+	dst = append(appendID(dst, seq), `{"type":"text_delta","text":`...)
+	return append(schemas.AppendString(dst, text), "}\n\n"...)
+}
+
+// appendComplete appends the frame of complete, whose payload may be large.
+func appendComplete(dst []byte, seq int64, b *runlog.Completed, r *reader) []byte {
+	dst = slices.Grow(dst, roomFor(b))
+	dst = append(appendID(dst, seq), `{"type":"complete","payload":`...)
+	dst = r.appendDiagnostics(b.Payload.AppendJSON(dst))
+	return append(dst, "}\n\n"...)
+}
+
+// roomFor is about how many bytes the frame of complete takes.
+func roomFor(b *runlog.Completed) int {
+	n := (&runlog.Event{Body: b}).Size()
+	return n + n/16
+}
+
+func appendData(dst []byte, seq int64, data []byte) []byte {
+	return append(append(appendID(dst, seq), data...), "\n\n"...)
 }
 
 func appendID(dst []byte, seq int64) []byte {
 	dst = append(dst, "id: "...)
 	dst = strconv.AppendInt(dst, seq, 10)
 	return append(dst, "\ndata: "...)
+}
+
+// encode is JSON of a value of ours, which cannot fail.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
 }

@@ -2,97 +2,101 @@ package api
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// levelEvents are the names of the events that open and close levels.
-var levelEvents = map[runlog.Kind]string{
-	runlog.ThreadStart: "thread_start", runlog.BlockStart: "block_start", runlog.MessageStart: "message_start",
-	runlog.MessageEnd: "message_end", runlog.BlockEnd: "block_end", runlog.ThreadEnd: "thread_end",
+// openMessages opens the dialect messages (spec 004; 2-protocol, "Dialect
+// messages"). Each event of the log gives at most one frame, so that its chunk_id
+// is C and the event's number.
+func openMessages(r *reader) encoder {
+	return encoderFunc(func(dst []byte, e *runlog.Event) []byte { return appendMessages(dst, e, r) })
 }
 
-// messagesDialect appends frames of the dialect messages. Each event of the log
-// gives at most one, so that its chunk_id is C and the event's number. Of
-// complete the diagnostics depend on the reader, as in chatDialect.
-func messagesDialect(diagnostics func() json.RawMessage) dialect {
-	if diagnostics == nil {
-		plain := messagesFrame(nil)
-		return dialect{name: "messages", frame: func(dst []byte, e *runlog.Event) ([]byte, bool) { return plain(dst, e), true }}
+func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
+	switch b := e.Body.(type) {
+	case *runlog.Text:
+		return appendDelta(dst, e, `{"type":"text","props":{"content":`, b.Text, "}")
+	case *runlog.ThreadText:
+		return appendDelta(dst, e, `{"type":"text","props":{"content":`, b.Text, "}")
+	case *runlog.Thinking:
+		return appendDelta(dst, e, `{"type":"thinking","props":{"content":`, b.Text, "}")
+	case *runlog.Arguments:
+		return appendDelta(dst, e, `{"type":"tool_call","props":{"arguments":`, b.Text, "}")
+	case *runlog.Call:
+		return appendDelta(dst, e, `{"type":"tool_call","props":{"arguments":`, "", callNames(b)+"}")
+	case *runlog.Standing:
+		dst = append(appendID(dst, e.Seq), `{"type":"text","props":{"content":`...)
+		return appendTail(append(schemas.AppendString(dst, b.Text), '}'), e)
+	case *runlog.Marker:
+		return dst
+	case *runlog.Status:
+		return appendFrame(dst, e, "loading", props(propFields{"message": b.Message}))
+	case *runlog.LevelStart:
+		return appendFrame(dst, e, "event", levelProps(e, b.Depth, "_start", map[string]string{
+			"type": b.Type, "label": b.Label, "ref": b.Ref, "tool": b.Tool, "tool_use_id": b.ToolUseID,
+		}))
+	case *runlog.LevelEnd:
+		return appendFrame(dst, e, "event", levelProps(e, b.Depth, "_end", map[string]string{"type": b.Type, "status": b.Status}))
+	case *runlog.Started, *runlog.Attempt, *runlog.Completed, *runlog.Failed, *runlog.Cancelled:
+		return appendFrame(dst, e, "event", runProps(e.Body, r))
+	case *runlog.ToolStart, *runlog.ToolProgress, *runlog.ToolComplete,
+		*runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete:
+		return appendTool(dst, e)
+	case *runlog.ApprovalRequest, *runlog.ApprovalResolved, *runlog.ClientToolCall:
+		return appendWait(dst, e)
+	case *runlog.BlockHeader:
+		dst = append(appendType(dst, e, b.Place.Type), `{"meta":`...)
+		return appendTail(append(append(dst, b.Header...), merged...), e)
+	case *runlog.BlockContent:
+		dst = append(appendType(dst, e, b.Place.Type), `{"content":`...)
+		return appendTail(append(schemas.AppendString(dst, b.Text), `},"delta":true`...), e)
+	case *runlog.BlockReset, *runlog.BlockDone:
+		return dst
+	case *runlog.Payload:
+		return appendFrame(dst, e, b.Type, props(propFields{"payload_id": b.PayloadID, "data": b.Data, "summary": b.Summary, "source": b.Source}))
 	}
-	return dialect{name: "messages+diagnostics", frame: func(dst []byte, e *runlog.Event) ([]byte, bool) {
-		final := true
-		dst = messagesFrame(func() json.RawMessage {
-			found := diagnostics()
-			final = found != nil
-			return found
-		})(dst, e)
-		return dst, final
-	}}
+	return dst
 }
 
-func messagesFrame(diagnostics func() json.RawMessage) func(dst []byte, e *runlog.Event) []byte {
-	return func(dst []byte, e *runlog.Event) []byte {
-		switch e.Kind {
-		case runlog.Text, runlog.ThreadText:
-			return appendDelta(dst, e, `{"type":"text","props":{"content":`, "}")
-		case runlog.Thinking:
-			return appendDelta(dst, e, `{"type":"thinking","props":{"content":`, "}")
-		case runlog.ToolArguments:
-			return appendDelta(dst, e, `{"type":"tool_call","props":{"arguments":`, callNames(e.Data)+"}")
-		case runlog.Standing:
-			dst = append(appendID(dst, e.Seq), `{"type":"text","props":{"content":`...)
-			dst = append(schemas.AppendString(dst, e.Text), '}')
-			return appendTail(dst, e)
-		case runlog.Marker:
-			return dst
-		case runlog.Started, runlog.Attempt:
-			return appendFrame(dst, e, "event", startProps(e))
-		case runlog.Status:
-			return appendFrame(dst, e, "loading", props(statusOf(e).props()))
-		case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart, runlog.MessageEnd, runlog.BlockEnd, runlog.ThreadEnd:
-			return appendFrame(dst, e, "event", levelProps(e))
-		case runlog.ToolStart, runlog.ToolProgress, runlog.ToolComplete,
-			runlog.ThreadToolStart, runlog.ThreadToolProgress, runlog.ThreadToolComplete:
-			return appendTool(dst, e)
-		case runlog.ApprovalRequest, runlog.ApprovalResolved, runlog.ClientToolCall:
-			return appendWait(dst, e)
-		case runlog.BlockHeader, runlog.BlockContent:
-			return appendBlock(dst, e)
-		case runlog.Payload:
-			return appendPayload(dst, e)
-		case runlog.Completed, runlog.Failed, runlog.Cancelled:
-			return appendFrame(dst, e, "event", endProps(e, diagnostics))
-		default:
-			return dst
-		}
-	}
-}
+// merged ends props that are merged with those before.
+const merged = `},"delta":true,"delta_action":"merge"`
 
-// appendDelta appends a frame whose content is the event's text, between two
-// pieces of JSON; it is on the path of every token.
-func appendDelta(dst []byte, e *runlog.Event, before, after string) []byte {
+// appendDelta appends a frame whose content is a text between two pieces of JSON;
+// it is on the path of every token.
+func appendDelta(dst []byte, e *runlog.Event, before, text, after string) []byte {
 	dst = append(appendID(dst, e.Seq), before...)
-	dst = append(schemas.AppendString(dst, e.Text), after...)
+	dst = append(schemas.AppendString(dst, text), after...)
 	return appendTail(append(dst, `,"delta":true`...), e)
 }
 
 // appendFrame appends a frame with whole props.
 func appendFrame(dst []byte, e *runlog.Event, kind string, props json.RawMessage) []byte {
+	return appendTail(append(appendType(dst, e, kind), props...), e)
+}
+
+// appendChange appends a frame whose props change those before.
+func appendChange(dst []byte, e *runlog.Event, kind string, change propFields) []byte {
+	raw := props(change)
+	return appendTail(append(append(appendType(dst, e, kind), raw[:len(raw)-1]...), merged...), e)
+}
+
+// appendType begins a frame, up to its props.
+func appendType(dst []byte, e *runlog.Event, kind string) []byte {
 	dst = append(appendID(dst, e.Seq), `{"type":`...)
-	dst = append(schemas.AppendString(dst, kind), `,"props":`...)
-	return appendTail(append(dst, props...), e)
+	return append(schemas.AppendString(dst, kind), `,"props":`...)
 }
 
 // appendTail appends the ids, the metadata and the frame's end.
 func appendTail(dst []byte, e *runlog.Event) []byte {
 	dst = append(dst, `,"chunk_id":"C`...)
 	dst = append(strconv.AppendInt(dst, e.Seq, 10), '"')
-	dst = appendLevel(dst, `,"message_id":"M`, e.Message)
-	dst = appendLevel(dst, `,"block_id":"B`, e.Block)
-	dst = appendLevel(dst, `,"thread_id":"T`, e.Thread)
+	dst = appendLevel(dst, `,"message_id":"M`, e.At.Message)
+	dst = appendLevel(dst, `,"block_id":"B`, e.At.Group)
+	dst = appendLevel(dst, `,"thread_id":"T`, e.At.Thread)
 	dst = append(dst, `,"metadata":{"timestamp":`...)
 	dst = strconv.AppendInt(dst, e.Time, 10)
 	dst = append(dst, `,"sequence":`...)
@@ -123,138 +127,130 @@ func eventProps(name string, data any) json.RawMessage {
 }
 
 // callNames are the id and the name of a call, which its first piece carries.
-func callNames(data json.RawMessage) string {
-	var c struct {
-		ID   string `json:"id"`
-		Name string `json:"name"`
-	}
-	if len(data) == 0 || json.Unmarshal(data, &c) != nil {
-		return ""
-	}
+func callNames(c *runlog.Call) string {
 	out := schemas.AppendString([]byte(`,"id":`), c.ID)
 	return string(schemas.AppendString(append(out, `,"name":`...), c.Name))
 }
 
-type status schemas.StatusEvent
-
-func statusOf(e *runlog.Event) status {
-	var s status
-	_ = json.Unmarshal(e.Data, &s) // our own; what is absent stays empty
-	return s
-}
-
-func (s status) props() propFields { return propFields{"message": s.Message} }
-
-// startProps are the props of stream_start, and of the event attempt that
-// stands in its place after a recovery.
-func startProps(e *runlog.Event) json.RawMessage {
-	s := statusOf(e)
-	if e.Kind == runlog.Started {
+// runProps are the props of the events that begin and end a run: stream_start, the
+// event attempt that takes its place after a recovery, and stream_end.
+func runProps(body runlog.Body, r *reader) json.RawMessage {
+	switch b := body.(type) {
+	case *runlog.Started:
 		return eventProps("stream_start", propFields{
-			"ref": s.RunID, "run_id": s.RunID, "conversation_id": s.ConversationID, "chat_id": s.ChatID, "user_message_id": s.UserMessageID,
+			"ref": b.RunID, "run_id": b.RunID, "conversation_id": b.ConversationID, "chat_id": b.ChatID, "user_message_id": b.UserMessageID,
 		})
+	case *runlog.Attempt:
+		return eventProps("attempt", propFields{"attempt": b.Number, "kept_through": b.KeptThrough, "run_id": b.RunID})
+	case *runlog.Completed:
+		payload := b.Payload.AppendJSON(make([]byte, 0, roomFor(b)))
+		return eventProps("stream_end", propFields{"status": "completed", "payload": json.RawMessage(r.appendDiagnostics(payload))})
+	case *runlog.Failed:
+		return eventProps("stream_end", schemas.StreamEnd{
+			Status: "error", Code: b.Code, Message: b.Message, Retryable: b.Retryable, MessageID: b.MessageID,
+		})
+	case *runlog.Cancelled:
+		return eventProps("stream_end", schemas.StreamEnd{Status: "cancelled", MessageID: b.MessageID})
+	default:
+		return nil
 	}
-	return eventProps("attempt", propFields{"attempt": s.Attempt, "kept_through": s.KeptThrough, "run_id": s.RunID})
 }
 
-// levelProps are the props of an event that opens or closes a level.
-func levelProps(e *runlog.Event) json.RawMessage {
-	var level runlog.Level
-	_ = json.Unmarshal(e.Data, &level)
-	data := propFields{}
-	switch e.Kind {
-	case runlog.ThreadStart, runlog.ThreadEnd:
-		data["thread_id"] = "T" + strconv.FormatUint(uint64(e.Thread), 10)
-	case runlog.BlockStart, runlog.BlockEnd:
-		data["block_id"] = "B" + strconv.FormatUint(uint64(e.Block), 10)
-	default:
-		data["message_id"] = "M" + strconv.FormatUint(uint64(e.Message), 10)
+// levelProps are the props of an event that opens or closes a level: what is not
+// empty.
+func levelProps(e *runlog.Event, depth runlog.Depth, what string, values map[string]string) json.RawMessage {
+	var name, id string
+	switch depth {
+	case runlog.ThreadLevel:
+		name, id = "thread", "T"+strconv.FormatUint(uint64(e.At.Thread), 10)
+	case runlog.GroupLevel:
+		name, id = "block", "B"+strconv.FormatUint(uint64(e.At.Group), 10)
+	case runlog.MessageLevel:
+		name, id = "message", "M"+strconv.FormatUint(uint64(e.At.Message), 10)
 	}
-	for key, value := range map[string]string{
-		"type": level.Type, "label": level.Label, "ref": level.Ref, "status": level.Status, "tool": level.Tool, "tool_use_id": level.ToolUseID,
-	} {
-		if value != "" {
-			data[key] = value
-		}
-	}
-	return eventProps(levelEvents[e.Kind], data)
+	values[name+"_id"] = id
+	maps.DeleteFunc(values, func(_, value string) bool { return value == "" })
+	return eventProps(name+what, values)
 }
 
 // appendTool appends a frame of a running call's message: its start whole, then
 // what changes, merged.
 func appendTool(dst []byte, e *runlog.Event) []byte {
-	if e.Kind == runlog.ToolStart || e.Kind == runlog.ThreadToolStart {
-		var t schemas.ToolStartEvent
-		_ = json.Unmarshal(schemas.CutStrings(e.Data), &t)
-		start := propFields{"name": t.Tool, "id": t.ToolUseID, "index": t.Index, "input": t.Input, "status": "running", "progress": 0}
-		if t.Title != "" {
-			start["title"] = t.Title
-		}
-		return appendFrame(dst, e, "tool_result", props(start))
-	}
-	var change propFields
-	if e.Kind == runlog.ToolProgress || e.Kind == runlog.ThreadToolProgress {
-		var t schemas.ToolProgressEvent
-		_ = json.Unmarshal(e.Data, &t)
-		change = propFields{"progress": t.Progress, "stage": t.Stage, "status_message": t.Message}
-		if len(t.Data) > 0 && string(t.Data) != "null" {
-			change["data"] = t.Data
-		}
-	} else {
-		var t schemas.ToolCompleteEvent
-		_ = json.Unmarshal(e.Data, &t)
-		change = propFields{"output": e.Text, "is_error": t.IsError, "status": "completed", "progress": 1}
-		if t.IsError {
-			change["status"] = "error"
-		}
-		if t.Done != "" {
-			change["done"] = t.Done
-		}
-	}
-	dst = append(appendID(dst, e.Seq), `{"type":"tool_result","props":`...)
-	dst = append(dst, props(change)...)
-	return appendTail(append(dst, `,"delta":true,"delta_action":"merge"`...), e)
-}
-
-// appendBlock appends a frame of what is written into a block of a document: a
-// message of the block's type, with its header as meta.
-func appendBlock(dst []byte, e *runlog.Event) []byte {
-	var t runlog.Target
-	_ = json.Unmarshal(e.Data, &t)
-	if e.Kind == runlog.BlockHeader {
-		dst = append(appendID(dst, e.Seq), `{"type":`...)
-		dst = append(schemas.AppendString(dst, t.Type), `,"props":{"meta":`...)
-		return appendTail(append(append(dst, e.Text...), `},"delta":true,"delta_action":"merge"`...), e)
-	}
-	dst = append(appendID(dst, e.Seq), `{"type":`...)
-	dst = append(schemas.AppendString(dst, t.Type), `,"props":{"content":`...)
-	return appendTail(append(schemas.AppendString(dst, e.Text), `},"delta":true`...), e)
-}
-
-func appendPayload(dst []byte, e *runlog.Event) []byte {
-	var p schemas.CustomPayload
-	_ = json.Unmarshal(e.Data, &p)
-	return appendFrame(dst, e, p.Type, props(propFields{"payload_id": p.PayloadID, "data": p.Data, "summary": p.Summary, "source": p.Source}))
-}
-
-// endProps are the props of stream_end.
-func endProps(e *runlog.Event, diagnostics func() json.RawMessage) json.RawMessage {
-	switch e.Kind {
-	case runlog.Completed:
-		payload := e.Data
-		if diagnostics != nil {
-			payload = withDiagnostics(payload, diagnostics())
-		}
-		return eventProps("stream_end", propFields{"status": "completed", "payload": payload})
-	case runlog.Failed:
-		var f schemas.ErrorEvent
-		_ = json.Unmarshal(e.Data, &f)
-		return eventProps("stream_end", schemas.StreamEnd{
-			Status: "error", Code: f.Code, Message: f.Message, Retryable: f.Retryable, MessageID: f.MessageID,
-		})
+	switch b := e.Body.(type) {
+	case *runlog.ToolStart:
+		return appendToolStart(dst, e, b)
+	case *runlog.ThreadToolStart:
+		return appendToolStart(dst, e, &b.ToolStart)
+	case *runlog.ToolProgress:
+		return appendToolProgress(dst, e, b)
+	case *runlog.ThreadToolProgress:
+		return appendToolProgress(dst, e, &b.ToolProgress)
+	case *runlog.ToolComplete:
+		return appendToolComplete(dst, e, b)
+	case *runlog.ThreadToolComplete:
+		return appendToolComplete(dst, e, &b.ToolComplete)
 	default:
-		var c schemas.CancelledEvent
-		_ = json.Unmarshal(e.Data, &c)
-		return eventProps("stream_end", schemas.StreamEnd{Status: "cancelled", MessageID: c.MessageID})
+		return dst
+	}
+}
+
+func appendToolStart(dst []byte, e *runlog.Event, b *runlog.ToolStart) []byte {
+	start := propFields{
+		"name": schemas.CutText(b.Tool), "id": schemas.CutText(b.ToolUseID), "index": b.Index, "input": schemas.CutStrings(b.Input),
+		"status": "running", "progress": 0,
+	}
+	if b.Title != "" {
+		start["title"] = schemas.CutText(b.Title)
+	}
+	return appendFrame(dst, e, "tool_result", props(start))
+}
+
+func appendToolProgress(dst []byte, e *runlog.Event, b *runlog.ToolProgress) []byte {
+	change := propFields{"progress": b.Progress, "stage": b.Stage, "status_message": b.Message}
+	if len(b.Data) > 0 && string(b.Data) != "null" {
+		change["data"] = b.Data
+	}
+	return appendChange(dst, e, "tool_result", change)
+}
+
+func appendToolComplete(dst []byte, e *runlog.Event, b *runlog.ToolComplete) []byte {
+	change := propFields{"output": b.Output, "is_error": b.IsError, "status": "completed", "progress": 1}
+	if b.IsError {
+		change["status"] = "error"
+	}
+	if b.Done != "" {
+		change["done"] = b.Done
+	}
+	return appendChange(dst, e, "tool_result", change)
+}
+
+// appendWait appends a frame of the message of a call that waits, which takes the
+// place of the tool's.
+func appendWait(dst []byte, e *runlog.Event) []byte {
+	switch b := e.Body.(type) {
+	case *runlog.ApprovalRequest:
+		ask := propFields{
+			"approval_id": b.ApprovalID, "name": b.Tool, "id": b.ToolUseID, "input": b.Input, "message": b.Message,
+			"expires_at": b.ExpiresAt, "status": "waiting", "reason": b.Reason, "reason_text": b.ReasonText,
+		}
+		if b.Title != "" {
+			ask["title"] = b.Title
+		}
+		if b.Description != "" {
+			ask["description"] = b.Description
+		}
+		return appendFrame(dst, e, "approval", props(ask))
+	case *runlog.ApprovalResolved:
+		status := "denied"
+		if b.Approved {
+			status = "approved"
+		}
+		return appendChange(dst, e, "approval", propFields{"approved": b.Approved, "status": status})
+	case *runlog.ClientToolCall:
+		return appendFrame(dst, e, "client_tool_call", props(propFields{
+			"name": b.Tool, "id": b.ToolUseID, "input": b.Input, "expires_at": b.ExpiresAt,
+		}))
+	default:
+		return dst
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/api/apitest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -38,18 +39,11 @@ func (f fakeStreams) Follow(_ context.Context, user schemas.User, id string, aft
 		if frame.ID <= after {
 			continue
 		}
-		e := runlog.Event{Seq: frame.ID, Kind: kinds[frame.Type], Data: frame.Data}
-		var parts struct {
-			Text    string          `json:"text"`
-			Payload json.RawMessage `json:"payload"`
-		}
-		if err := json.Unmarshal(frame.Data, &parts); err != nil {
+		body, err := bodyOf(frame)
+		if err != nil {
 			return nil, err
 		}
-		if e.Kind == runlog.Completed {
-			e.Data = parts.Payload
-		}
-		e.Text = parts.Text
+		e := runlog.Event{Seq: frame.ID, Body: body}
 		e.Frame = api.AppendChatFrame(nil, &e)
 		if got := string(e.Frame); !strings.Contains(documentedStream(f.world, f.stream), got) {
 			return nil, fmt.Errorf("the frame is not the documented one: %s", got)
@@ -64,9 +58,47 @@ func (f fakeStreams) Follow(_ context.Context, user schemas.User, id string, aft
 	}, nil
 }
 
-var kinds = map[string]runlog.Kind{
-	"status": runlog.Status, "text_delta": runlog.Text, "tool_start": runlog.ToolStart, "tool_progress": runlog.ToolProgress,
-	"tool_complete": runlog.ToolComplete, "complete": runlog.Completed, "error": runlog.Failed, "cancelled": runlog.Cancelled,
+// bodyOf is the event that a documented frame shows.
+func bodyOf(frame apitest.Frame) (runlog.Body, error) {
+	switch frame.Type {
+	case "status":
+		e, err := decoded[schemas.StatusEvent](frame)
+		run := runlog.Run{RunID: e.RunID, ConversationID: e.ConversationID, ChatID: e.ChatID, UserMessageID: e.UserMessageID}
+		if e.KeptThrough != nil {
+			return &runlog.Attempt{Run: run, Message: e.Message, Number: e.Attempt, KeptThrough: *e.KeptThrough, Text: *e.Text}, err
+		}
+		return &runlog.Started{Run: run, Message: e.Message}, err
+	case "text_delta":
+		e, err := decoded[schemas.TextDeltaEvent](frame)
+		return &runlog.Text{Text: e.Text}, err
+	case "tool_start":
+		e, err := decoded[schemas.ToolStartEvent](frame)
+		return &runlog.ToolStart{Tool: e.Tool, ToolUseID: e.ToolUseID, Index: e.Index, Input: e.Input, Title: e.Title}, err
+	case "tool_progress":
+		e, err := decoded[schemas.ToolProgressEvent](frame)
+		return &runlog.ToolProgress{
+			Tool: e.Tool, ToolUseID: e.ToolUseID, Index: e.Index, Stage: e.Stage, Message: e.Message, Progress: e.Progress, Data: e.Data,
+		}, err
+	case "tool_complete":
+		e, err := decoded[schemas.ToolCompleteEvent](frame)
+		return &runlog.ToolComplete{Tool: e.Tool, ToolUseID: e.ToolUseID, Index: e.Index, IsError: e.IsError, Done: e.Done}, err
+	case "complete":
+		e, err := decoded[schemas.CompleteEvent](frame)
+		return &runlog.Completed{Payload: e.Payload}, err
+	case "error":
+		e, err := decoded[schemas.ErrorEvent](frame)
+		return &runlog.Failed{Code: e.Code, Message: e.Message, Retryable: e.Retryable, MessageID: e.MessageID}, err
+	case "cancelled":
+		e, err := decoded[schemas.CancelledEvent](frame)
+		return &runlog.Cancelled{MessageID: e.MessageID}, err
+	default:
+		return nil, fmt.Errorf("no event shows a frame of type %s", frame.Type)
+	}
+}
+
+func decoded[T any](frame apitest.Frame) (e T, err error) {
+	err = json.Unmarshal(frame.Data, &e)
+	return e, err
 }
 
 func (f fakeStreams) Live(user schemas.User, chat string) []string {

@@ -46,20 +46,13 @@ type feed struct {
 	ctx     context.Context //nolint:containedctx // lives as long as the request
 	cancel  context.CancelCauseFunc
 	seq     iter.Seq2[[]runlog.Event, error]
-	dialect dialect
+	reader  *reader
+	encoder encoder
+	form    string // the same for all readers to whom encoder shows the same
 	out     *streamWriter
 	last    int64
 	done    chan struct{}
 	ends    []func() // what close calls
-}
-
-// dialect is how a stream shows events.
-type dialect struct {
-	// frame appends an event's frame; nothing where it has none. What it appends
-	// of complete is final where final says so.
-	frame func(dst []byte, e *runlog.Event) (frames []byte, final bool)
-	// name is the same for all readers to whom frame gives the same.
-	name string
 }
 
 // buffers are for frames on their way, so that a stream on which nothing happens
@@ -139,13 +132,17 @@ func (f *feed) pump(ctx context.Context) {
 func (f *feed) batch(ctx context.Context, events []runlog.Event) ([]runlog.Event, bool) {
 	if e := &events[0]; e.Shared != nil {
 		f.last = e.Seq
-		frame := e.Shared.Get(f.dialect.name, func() ([]byte, bool) { return f.dialect.frame(nil, e) })
+		frame := e.Shared.Get(f.form, func() ([]byte, bool) {
+			f.reader.missing = false
+			frame := f.encoder.Append(nil, e)
+			return frame, !f.reader.missing
+		})
 		return events[1:], f.write(ctx, frame)
 	}
 	buf := buffers.Get().(*[]byte)
 	frames, n := (*buf)[:0], 0
 	for n < len(events) && len(frames) < maxFrames && events[n].Shared == nil {
-		frames, _ = f.dialect.frame(frames, &events[n])
+		frames = f.encoder.Append(frames, &events[n])
 		n++
 	}
 	f.last = events[n-1].Seq

@@ -31,9 +31,9 @@ type longRun struct {
 func newLongRun(n, size int) *longRun {
 	l := &longRun{}
 	for i := range n {
-		e := runlog.Event{Seq: int64(i + 1), Kind: runlog.Text, Text: strings.Repeat("x", size)}
+		e := runlog.Event{Seq: int64(i + 1), Body: &runlog.Text{Text: strings.Repeat("x", size)}}
 		if i == n-1 {
-			e = runlog.Event{Seq: int64(i + 1), Kind: runlog.Cancelled, Data: []byte(`{"type":"cancelled"}`)}
+			e = runlog.Event{Seq: int64(i + 1), Body: &runlog.Cancelled{}}
 		}
 		e.Frame = api.AppendChatFrame(nil, &e)
 		l.events = append(l.events, e)

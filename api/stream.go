@@ -9,7 +9,6 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,12 +139,10 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 
 // checkDialect refuses a dialect that does not exist.
 func checkDialect(c echo.Context) error {
-	switch c.QueryParam("dialect") {
-	case "", "chat", "messages":
-		return nil
-	default:
+	if streamDialect(c.QueryParam("dialect")) == nil {
 		return schemas.NewError(schemas.CodeInvalid, "the dialect is chat or messages")
 	}
+	return nil
 }
 
 // cursor is the number after which to read: the header beats the query, and
@@ -176,16 +173,8 @@ const sseType = "text/event-stream"
 // refuseInEvents answers errNoKey as an event stream that ends. A client that
 // reconnects by itself tries any other answer again, forever.
 func refuseInEvents(c echo.Context) error {
-	data, err := json.Marshal(schemas.ErrorEvent{Type: schemas.TypeError, Message: errNoKey.Message, Code: errNoKey.Code})
-	if err != nil {
-		return err
-	}
-	show := chatDialect(nil)
-	e := runlog.Event{Kind: runlog.Failed, Seq: max(cursor(c), 1), Time: time.Now().UnixMilli(), Data: data}
-	if c.QueryParam("dialect") == "messages" {
-		show = messagesDialect(nil)
-	}
-	frame, _ := show.frame(nil, &e)
+	e := runlog.Event{Seq: max(cursor(c), 1), Time: time.Now().UnixMilli(), Body: &runlog.Failed{Message: errNoKey.Message, Code: errNoKey.Code}}
+	frame := streamDialect(c.QueryParam("dialect")).open(new(reader)).Append(nil, &e)
 	return c.Blob(answers[errNoKey.Code].status, sseType, frame)
 }
 
@@ -232,12 +221,12 @@ func (s *server) newFeed(c echo.Context, run string, after int64) (made *feed, e
 		s.OpenStreams(1)
 		f.ends = append(f.ends, func() { s.OpenStreams(-1) })
 	}
-	diagnostics := s.diagnosticsOf(c, run)
-	if c.QueryParam("dialect") == "messages" {
-		f.dialect = messagesDialect(diagnostics)
-	} else {
-		f.dialect = chatDialect(diagnostics)
+	d := streamDialect(c.QueryParam("dialect"))
+	f.reader, f.form = &reader{after: after, diagnostics: s.diagnosticsOf(c, run)}, d.name
+	if f.reader.diagnostics != nil {
+		f.form += "+diagnostics"
 	}
+	f.encoder = d.open(f.reader)
 	f.out = &streamWriter{
 		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: f.cancel,
 		written: make(chan struct{}, 1),
@@ -287,7 +276,7 @@ func (s *server) postChat(c echo.Context) error {
 			return err
 		}
 		for i := range events {
-			if events[i].Kind.Terminal() {
+			if events[i].Terminal() {
 				return s.answer(c, run, &events[i])
 			}
 		}
@@ -299,19 +288,13 @@ func (s *server) postChat(c echo.Context) error {
 
 // answer is the one JSON body for a run's terminal event.
 func (s *server) answer(c echo.Context, run string, e *runlog.Event) error {
-	switch e.Kind {
-	case runlog.Completed:
-		payload := e.Data
-		if diagnostics := s.diagnosticsOf(c, run); diagnostics != nil {
-			payload = withDiagnostics(payload, diagnostics())
-		}
-		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, append(slices.Clip(payload), '\n'))
-	case runlog.Failed:
-		var failed schemas.ErrorEvent
-		if err := json.Unmarshal(e.Data, &failed); err != nil {
-			return err
-		}
-		return &schemas.Error{Code: failed.Code, Message: failed.Message, RunID: run}
+	switch b := e.Body.(type) {
+	case *runlog.Completed:
+		r := reader{diagnostics: s.diagnosticsOf(c, run)}
+		payload := r.appendDiagnostics(b.Payload.AppendJSON(make([]byte, 0, roomFor(b))))
+		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, append(payload, '\n'))
+	case *runlog.Failed:
+		return &schemas.Error{Code: b.Code, Message: b.Message, RunID: run}
 	default:
 		return &schemas.Error{Code: schemas.CodeCancelled, Message: "the run was cancelled", RunID: run}
 	}

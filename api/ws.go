@@ -216,16 +216,20 @@ func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Read
 }
 
 // send writes one chunk. A client that does not read ends its socket.
-func (k *socket) send(ctx context.Context, c *schemas.Chunk) bool {
+func (k *socket) send(ctx context.Context, c *schemas.Chunk) {
 	var frame bytes.Buffer
 	enc := json.NewEncoder(&frame)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(c); err != nil {
-		return false
+	if err := enc.Encode(c); err == nil {
+		k.write(ctx, frame.Bytes())
 	}
+}
+
+// write sends a frame, which may end with a line break.
+func (k *socket) write(ctx context.Context, frame []byte) bool {
 	wait, done := context.WithTimeout(ctx, k.server.WriteWait)
 	defer done()
-	if err := k.conn.Write(wait, websocket.MessageText, bytes.TrimSuffix(frame.Bytes(), []byte("\n"))); err != nil {
+	if err := k.conn.Write(wait, websocket.MessageText, bytes.TrimSuffix(frame, []byte("\n"))); err != nil {
 		k.cancel()
 		return false
 	}

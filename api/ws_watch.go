@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -129,9 +130,9 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 			return
 		}
 	}
-	dialect := blocksDialect{after: f.after}
+	show := openBlocks(&reader{after: f.after})
 	for last := int64(0); ; {
-		err := k.showAfter(ctx, chat, f.id, &last, &dialect)
+		err := k.showAfter(ctx, chat, f.id, &last, show)
 		switch {
 		case err == nil, ctx.Err() != nil, errors.Is(err, runlog.ErrEnded) && last > 0:
 		case errors.Is(err, runlog.ErrInterrupted):
@@ -147,7 +148,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 
 // showAfter sends the chunks of the events after the last one, and notes how far
 // it has come.
-func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, dialect *blocksDialect) error {
+func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, show encoder) error {
 	seq, err := k.server.Streams.Follow(ctx, k.user, run, *last, 0)
 	if err != nil {
 		return err
@@ -157,12 +158,12 @@ func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, d
 			return err
 		}
 		for i := range events {
-			if events[i].Kind.Terminal() { // a client may ask for it again as soon as it has it
+			if events[i].Terminal() { // a client may ask for it again as soon as it has it
 				k.mu.Lock()
 				k.chats[chat].runs[0].over = true
 				k.mu.Unlock()
 			}
-			if !k.sendAll(ctx, dialect, &events[i]) {
+			if !k.sendAll(ctx, show, &events[i]) {
 				return nil
 			}
 			*last = events[i].Seq
@@ -172,10 +173,9 @@ func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, d
 }
 
 // sendAll sends what an event shows.
-func (k *socket) sendAll(ctx context.Context, d *blocksDialect, e *runlog.Event) bool {
-	list := d.chunks(e)
-	for i := range list {
-		if !k.send(ctx, &list[i]) {
+func (k *socket) sendAll(ctx context.Context, show encoder, e *runlog.Event) bool {
+	for frame := range bytes.Lines(show.Append(nil, e)) {
+		if !k.write(ctx, frame) {
 			return false
 		}
 	}

@@ -25,7 +25,7 @@ func (r *Runs) finish(one *run, rec *recorder, end outcome) error {
 	fin := &record.Finish{
 		State: end.state, StopReason: rec.stop, Usage: rec.usage, Spent: one.spent.Of(d.Model), EndedAt: r.now(), Trace: encodeTrace(&d),
 	}
-	event := rec.terminal(end, fin)
+	event := runlog.Event{Body: rec.terminal(end, fin)}
 	if end.err != nil && end.state == schemas.RunFailed {
 		r.Logger.Warn("a run failed", "run_id", one.id, "user", one.owner.ID, "code", schemas.Visible(end.err).Code, "error", end.err)
 	}
@@ -54,7 +54,7 @@ var levelStatus = map[schemas.RunState]string{
 }
 
 // terminal makes the last event of the run, and the message that is kept.
-func (rec *recorder) terminal(end outcome, fin *record.Finish) runlog.Event {
+func (rec *recorder) terminal(end outcome, fin *record.Finish) runlog.Body {
 	if end.state == schemas.RunCompleted {
 		rec.warnOfNothing()
 	}
@@ -71,21 +71,18 @@ func (rec *recorder) terminal(end outcome, fin *record.Finish) runlog.Event {
 		if rec.stop == schemas.MaxTokens || rec.stop == schemas.ContentFilter {
 			m.Status = schemas.MessageIncomplete
 		}
-		payload := rec.complete(message)
-		return runlog.Event{Kind: runlog.Completed, Data: payload.AppendJSON(make([]byte, 0, room(len(message))))}
+		return &runlog.Completed{Payload: rec.complete(message)}
 	case schemas.RunCancelled:
 		m.Status = schemas.MessageCancelled
 		if !rec.produced() {
 			fin.Message = nil
 		}
-		return runlog.Event{Kind: runlog.Cancelled, Data: encode(schemas.CancelledEvent{Type: schemas.TypeCancelled, MessageID: keptID(fin)})}
+		return &runlog.Cancelled{MessageID: keptID(fin)}
 	default:
 		seen := schemas.Visible(end.err)
 		m.Status, m.Error = schemas.MessageError, &schemas.MessageFailure{Code: seen.Code, Message: seen.Message}
 		fin.Error = m.Error
-		return runlog.Event{Kind: runlog.Failed, Data: encode(schemas.ErrorEvent{
-			Type: schemas.TypeError, Message: seen.Message, Code: seen.Code, Retryable: seen.Code.Retryable(), MessageID: keptID(fin),
-		})}
+		return &runlog.Failed{Code: seen.Code, Message: seen.Message, Retryable: seen.Code.Retryable(), MessageID: keptID(fin)}
 	}
 }
 

@@ -22,6 +22,10 @@ type levels struct {
 	blocks uint32
 	msgs   uint32
 	stream // the main one
+
+	thinking    runlog.Slab[runlog.Thinking]
+	pieces      runlog.Slab[runlog.Arguments]
+	threadTexts runlog.Slab[runlog.ThreadText]
 }
 
 func (l *levels) next(counter *uint32) uint32 {
@@ -60,11 +64,16 @@ func (s *stream) ref() string { return cmp.Or(s.by, s.all.rec.run.messageID) }
 // blockLabels name the blocks of the built-in loop for people.
 var blockLabels = map[string]string{"llm": "Answer", "tool": "Tools", "mcp": "MCP tools"}
 
+// at is the level of a message in the open block; 0 is the block itself.
+func (s *stream) at(message uint32) runlog.Level {
+	return runlog.Level{Thread: s.own, Group: s.block, Message: message}
+}
+
 // openBlock begins a block, ending the one before.
 func (s *stream) openBlock(kind string) {
 	s.closeBlock("completed")
 	s.block, s.kind = s.all.next(&s.all.blocks), kind
-	s.all.rec.emitData(runlog.BlockStart, s.own, s.block, 0, runlog.Level{Type: kind, Label: blockLabels[kind], Ref: s.ref()})
+	s.all.rec.emit(s.at(0), &runlog.LevelStart{Depth: runlog.GroupLevel, Type: kind, Label: blockLabels[kind], Ref: s.ref()})
 }
 
 // closeBlock ends the open block with everything in it.
@@ -80,7 +89,7 @@ func (s *stream) closeBlock(status string) {
 		s.endMessage(s.own, c.message, status)
 	}
 	s.calls = nil
-	s.all.rec.emitData(runlog.BlockEnd, s.own, s.block, 0, runlog.Level{Type: s.kind, Status: status})
+	s.all.rec.emit(s.at(0), &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: s.kind, Status: status})
 	s.block, s.kind = 0, ""
 }
 
@@ -93,7 +102,7 @@ func (s *stream) write(what string) {
 		s.openBlock("llm")
 	}
 	s.endText("completed")
-	s.text, s.what = s.startMessage(s.own, runlog.Level{Type: what}), what
+	s.text, s.what = s.startMessage(s.own, runlog.LevelStart{Type: what}), what
 }
 
 func (s *stream) endText(status string) {
@@ -103,15 +112,15 @@ func (s *stream) endText(status string) {
 	}
 }
 
-func (s *stream) startMessage(thread uint32, level runlog.Level) uint32 {
+func (s *stream) startMessage(thread uint32, start runlog.LevelStart) uint32 {
 	m := s.all.next(&s.all.msgs)
-	level.Ref = cmp.Or(level.Ref, level.ToolUseID, s.ref())
-	s.all.rec.emitData(runlog.MessageStart, thread, s.block, m, level)
+	start.Depth, start.Ref = runlog.MessageLevel, cmp.Or(start.Ref, start.ToolUseID, s.ref())
+	s.all.rec.emit(runlog.Level{Thread: thread, Group: s.block, Message: m}, &start)
 	return m
 }
 
 func (s *stream) endMessage(thread, message uint32, status string) {
-	s.all.rec.emitData(runlog.MessageEnd, thread, s.block, message, runlog.Level{Status: status})
+	s.all.rec.emit(runlog.Level{Thread: thread, Group: s.block, Message: message}, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
 }
 
 // written returns the message of a call that the model is writing, 0 for none.
@@ -132,12 +141,12 @@ func (s *stream) arguments(index int, id, name, fragment string) {
 			s.openBlock("llm")
 		}
 		s.endText("completed")
-		m = s.startMessage(s.own, runlog.Level{Type: "tool_call", Tool: name, ToolUseID: id})
+		m = s.startMessage(s.own, runlog.LevelStart{Type: "tool_call", Tool: name, ToolUseID: id})
 		s.calls = append(s.calls, &openCall{index: index, message: m})
-		s.all.rec.emitData(runlog.ToolArguments, s.own, s.block, m, runlog.Call{ID: id, Name: name})
+		s.all.rec.emit(s.at(m), &runlog.Call{ID: id, Name: name})
 	}
 	if fragment != "" {
-		s.all.rec.emit(runlog.Event{Kind: runlog.ToolArguments, Thread: s.own, Block: s.block, Message: m, Text: fragment})
+		s.all.rec.emit(s.at(m), s.all.pieces.New(runlog.Arguments{Text: fragment}))
 	}
 }
 
@@ -153,22 +162,20 @@ func (s *stream) payload(thread uint32, p schemas.CustomPayload) {
 	if thread == s.own {
 		s.endText("completed")
 	}
-	m := s.startMessage(thread, runlog.Level{Type: p.Type, Ref: p.PayloadID})
-	if !s.all.rec.silent {
-		s.all.rec.emit(runlog.Event{Kind: runlog.Payload, Thread: thread, Block: s.block, Message: m, Data: p.AppendJSON(nil)})
-	}
+	m := s.startMessage(thread, runlog.LevelStart{Type: p.Type, Ref: p.PayloadID})
+	s.all.rec.emit(runlog.Level{Thread: thread, Group: s.block, Message: m}, &runlog.Payload{CustomPayload: p})
 	s.endMessage(thread, m, "completed")
 }
 
 // openTool begins the message of a running call, in a thread of its own where
 // calls run side by side.
-func (s *stream) openTool(e turn.ToolStart, parallel bool) (thread, block, message uint32) {
+func (s *stream) openTool(e turn.ToolStart, parallel bool) runlog.Level {
 	c := s.tools[e.Index] // one that has waited is there already
 	if c == nil {
 		c = s.openCall(e.Index, e.ID, e.Name, parallel)
 	}
-	c.message = s.startMessage(c.thread, runlog.Level{Type: "tool_result", Tool: e.Name, ToolUseID: e.ID})
-	return c.thread, s.block, c.message
+	c.message = s.startMessage(c.thread, runlog.LevelStart{Type: "tool_result", Tool: e.Name, ToolUseID: e.ID})
+	return s.levelOf(c)
 }
 
 // openCall opens the place of a call.
@@ -183,7 +190,7 @@ func (s *stream) openCall(index int, id, name string, parallel bool) *openCall {
 	c := &openCall{index: index, thread: s.own, name: name, id: id}
 	if parallel {
 		c.thread = s.all.next(&s.all.thread)
-		s.all.rec.emitData(runlog.ThreadStart, c.thread, s.block, 0, runlog.Level{Label: name, Ref: id})
+		s.all.rec.emit(runlog.Level{Thread: c.thread, Group: s.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: name, Ref: id})
 	}
 	if s.tools == nil {
 		s.tools = make(map[int]*openCall)
@@ -193,10 +200,10 @@ func (s *stream) openCall(index int, id, name string, parallel bool) *openCall {
 }
 
 // openWait begins the message of a call that waits, in the call's place.
-func (s *stream) openWait(e turn.ToolWaiting, kind string, parallel bool) (thread, block, message uint32) {
+func (s *stream) openWait(e turn.ToolWaiting, kind string, parallel bool) runlog.Level {
 	c := s.openCall(e.Index, e.ID, e.Name, parallel)
-	c.message = s.startMessage(c.thread, runlog.Level{Type: kind, Tool: e.Name, ToolUseID: e.ID})
-	return c.thread, s.block, c.message
+	c.message = s.startMessage(c.thread, runlog.LevelStart{Type: kind, Tool: e.Name, ToolUseID: e.ID})
+	return s.levelOf(c)
 }
 
 // closeWait ends the message of a call that waited; the call's own follows.
@@ -208,11 +215,16 @@ func (s *stream) closeWait(index int, status string) {
 }
 
 // tool returns the levels of a running call.
-func (s *stream) tool(index int) (thread, block, message uint32) {
+func (s *stream) tool(index int) runlog.Level {
 	if c := s.tools[index]; c != nil {
-		return c.thread, s.block, c.message
+		return s.levelOf(c)
 	}
-	return s.own, s.block, 0
+	return s.at(0)
+}
+
+// levelOf is the level of a call's message.
+func (s *stream) levelOf(c *openCall) runlog.Level {
+	return runlog.Level{Thread: c.thread, Group: s.block, Message: c.message}
 }
 
 // closeTool ends a call's threads, its message and its own thread, its payload
@@ -252,13 +264,13 @@ func (s *stream) endMessageOf(c *openCall, status string) {
 func (s *stream) endThread(c *openCall, status string) {
 	delete(s.tools, c.index)
 	if c.thread != s.own {
-		s.all.rec.emitData(runlog.ThreadEnd, c.thread, s.block, 0, runlog.Level{Status: status})
+		s.all.rec.emit(runlog.Level{Thread: c.thread, Group: s.block}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
 	}
 }
 
 // closePrior ends the levels that an earlier attempt left open.
-func (l *levels) closePrior(open []runlog.Event) {
-	for _, e := range slices.Backward(open) {
-		l.rec.emitData(levelEnds[e.Kind], e.Thread, e.Block, e.Message, runlog.Level{Status: "partial"})
+func (l *levels) closePrior(open []openLevel) {
+	for _, o := range slices.Backward(open) {
+		l.rec.emit(o.at, &runlog.LevelEnd{Depth: o.depth, Status: "partial"})
 	}
 }

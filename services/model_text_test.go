@@ -17,7 +17,7 @@ import (
 // is in replies, and in threads.
 func TestTakenUpRunsCountTheirText(t *testing.T) {
 	steps := []turn.Step{{Reply: turn.Reply{Text: "1234", Reasoning: "567", ToolCalls: []turn.ToolCall{{Arguments: "{}"}}}}}
-	events := []runlog.Event{{Kind: runlog.Text, Text: "1234"}, {Kind: runlog.ThreadText, Thread: 1, Text: "x"}}
+	events := []runlog.Event{{Body: &runlog.Text{Text: "1234"}}, {At: runlog.Level{Thread: 1}, Body: &runlog.ThreadText{Text: "x"}}}
 	limits := services.TextLimits{Reply: 100, Run: 12, All: 100}
 	if held, err := services.TakenUp(limits, steps, events, 2); held != 10 || err != nil {
 		t.Errorf("%d bytes are counted, want 10; 2 more give %v", held, err)

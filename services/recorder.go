@@ -34,6 +34,7 @@ type recorder struct {
 	run    *run
 	brief  *briefing
 	levels levels
+	texts  runlog.Slab[runlog.Text]
 	filter TextFilter
 	taken  map[string]bool // payload ids of the chat
 
@@ -125,42 +126,18 @@ func (rec *recorder) use(brief *briefing) {
 	}
 }
 
-// emit appends an event at the innermost open level of thread.
-func (rec *recorder) emit(e runlog.Event) {
+// emit appends an event.
+func (rec *recorder) emit(at runlog.Level, b runlog.Body) {
 	if rec.silent {
 		return
 	}
-	if err := rec.run.log.Append(e); err != nil && rec.err == nil {
+	if err := rec.run.log.Append(at, b); err != nil && rec.err == nil {
 		rec.err = err
 	}
 }
 
-// emitData appends an event whose data is v.
-func (rec *recorder) emitData(kind runlog.Kind, thread, block, message uint32, v any) {
-	if rec.silent {
-		return
-	}
-	rec.emit(runlog.Event{Kind: kind, Thread: thread, Block: block, Message: message, Data: encode(v)})
-}
-
-// scratch holds buffers to encode into: what is kept is a copy of the right
-// size. A buffer of more than keepScratch bytes is not used again.
-var scratch = sync.Pool{New: func() any { return new([]byte) }}
-
-const keepScratch = 64 << 10
-
 // encode is JSON of a value of ours, which cannot fail.
 func encode(v any) json.RawMessage {
-	if v, ok := v.(interface{ AppendJSON(dst []byte) []byte }); ok {
-		buf := scratch.Get().(*[]byte)
-		raw := v.AppendJSON((*buf)[:0])
-		if cap(raw) > keepScratch {
-			return raw
-		}
-		*buf = raw
-		defer scratch.Put(buf)
-		return slices.Clone(raw)
-	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return json.RawMessage("null")
@@ -169,7 +146,7 @@ func encode(v any) json.RawMessage {
 }
 
 func (rec *recorder) status(message string) {
-	rec.emitData(runlog.Status, 0, 0, 0, schemas.StatusEvent{Type: schemas.TypeStatus, Message: message})
+	rec.emit(runlog.Level{}, &runlog.Status{Message: message})
 }
 
 // handle takes one event of the loop. A piece of text, on top of whose stack a
@@ -227,7 +204,7 @@ func (rec *recorder) handleOther(event turn.Event) {
 		rec.levels.openBlock("llm")
 	case turn.Thinking:
 		rec.levels.write("thinking")
-		rec.emit(runlog.Event{Kind: runlog.Thinking, Block: rec.levels.block, Message: rec.levels.text, Text: e.Text})
+		rec.emit(rec.levels.at(rec.levels.text), rec.levels.all.thinking.New(runlog.Thinking{Text: e.Text}))
 	case turn.FullText:
 		rec.modelText(e.Text)
 	case turn.ToolArguments:
@@ -272,7 +249,7 @@ func (rec *recorder) show(text string) {
 			return
 		}
 		rec.atMarker = false
-		rec.put(runlog.Marker, "\n\n")
+		rec.putMarker("\n\n")
 	}
 	if text == "" {
 		return
@@ -280,27 +257,31 @@ func (rec *recorder) show(text string) {
 	if !rec.shown && !rec.silent {
 		rec.run.runs.Metrics.FirstToken(rec.run.runs.now().Sub(rec.run.createdAt))
 	}
-	rec.put(runlog.Text, text)
+	rec.put(text)
+	rec.answer.add(rec, text)
+	rec.levels.write("text")
+	rec.emit(rec.levels.at(rec.levels.text), rec.texts.New(runlog.Text{Text: text}))
 }
 
-func (rec *recorder) put(kind runlog.Kind, text string) {
+// putMarker shows a tool marker or the blank line around it.
+func (rec *recorder) putMarker(text string) {
+	rec.put(text)
+	rec.answer.joiner.Marker()
+	rec.emit(runlog.Level{}, &runlog.Marker{Text: text})
+}
+
+// put notes that visible text is shown.
+func (rec *recorder) put(text string) {
 	rec.shown = true
 	rec.worded = rec.worded || strings.TrimSpace(text) != ""
 	if rec.silent {
 		rec.stood.WriteString(text)
 	}
-	rec.answer.add(rec, kind, text)
 	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
 		rec.newlines += len(text)
 	} else {
 		rec.newlines = len(text) - len(trimmed)
 	}
-	if kind == runlog.Text {
-		rec.levels.write("text")
-		rec.emit(runlog.Event{Kind: kind, Block: rec.levels.block, Message: rec.levels.text, Text: text})
-		return
-	}
-	rec.emit(runlog.Event{Kind: kind, Text: text})
 }
 
 // reply ends a reply: what the filter still holds, the payloads of its text,

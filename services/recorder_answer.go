@@ -81,7 +81,7 @@ func (r *Runs) resent(user schemas.User, b *record.Begin) *run {
 func (rec *recorder) target(ctx context.Context) runlog.Target {
 	one := rec.run
 	document, blocks := turn.Answer(one.req.Context)
-	t := runlog.Target{DocumentID: document, MessageID: one.messageID, Awaited: document != "" && len(blocks) > 0}
+	t := runlog.Target{Place: runlog.Place{DocumentID: document}, MessageID: one.messageID, Awaited: document != "" && len(blocks) > 0}
 	if document == "" {
 		if i := slices.Index(blocks, one.messageID); i >= 0 {
 			t.Awaited = true
@@ -109,8 +109,8 @@ func (rec *recorder) target(ctx context.Context) runlog.Target {
 }
 
 // add takes visible text of the answer.
-func (a *answerDraft) add(rec *recorder, kind runlog.Kind, text string) {
-	piece := a.joiner.Text(&runlog.Event{Kind: kind, Text: text})
+func (a *answerDraft) add(rec *recorder, text string) {
+	piece := a.joiner.Text(text)
 	if a.document == "" || piece == "" {
 		return
 	}
@@ -144,7 +144,7 @@ func (a *answerDraft) open(rec *recorder) {
 			continue
 		}
 		if unknown == nil {
-			rec.emitData(runlog.BlockReset, 0, 0, 0, runlog.Target{BlockIDs: id, DocumentID: a.document, Type: b.Type})
+			rec.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: id, DocumentID: a.document, Type: b.Type}})
 		}
 		a.drafts = append(a.drafts, draft)
 	}

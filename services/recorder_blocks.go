@@ -37,7 +37,7 @@ type blockCall struct {
 	name   string
 	args   argStream
 	held   string // content that is not shown yet
-	target runlog.Target
+	place  runlog.Place
 	given  string           // the block_id of the arguments when it was opened
 	early  int              // how many of the arguments were known then
 	kind   string           // the block's type, "" before it is known
@@ -46,7 +46,7 @@ type blockCall struct {
 	closed bool             // nothing more is shown
 	later  bool             // it is shown when it runs, see showPlanned
 
-	thread, block, message uint32
+	at runlog.Level
 }
 
 // blockArguments takes a piece of the arguments of a call. The block ends with its content.
@@ -169,7 +169,7 @@ func (c *blockCall) open() {
 		return
 	}
 	c.draft = draft
-	c.target = runlog.Target{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
+	c.place = runlog.Place{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
 	c.levels(blockHeader(&b))
 	if n, whole := schemas.HeaderRow(c.held); whole && b.Type == schemas.BlockCSV {
 		c.content(c.held[:n])
@@ -185,15 +185,16 @@ func (c *blockCall) levels(header string) {
 	if l.block == 0 {
 		l.openBlock("llm")
 	}
-	c.thread, c.block, c.message = l.next(&l.thread), l.next(&l.blocks), l.next(&l.msgs)
-	c.rec.emitData(runlog.ThreadStart, c.thread, l.block, 0, runlog.Level{Label: c.name, Ref: c.target.BlockIDs})
-	c.rec.emitData(runlog.BlockStart, c.thread, c.block, 0, runlog.Level{Type: "document", Label: "Document", Ref: c.target.BlockIDs})
-	c.rec.emitData(runlog.MessageStart, c.thread, c.block, c.message, runlog.Level{Type: c.target.Type, Ref: c.target.BlockIDs})
+	c.at = runlog.Level{Thread: l.next(&l.thread), Group: l.next(&l.blocks), Message: l.next(&l.msgs)}
+	ref := c.place.BlockIDs
+	c.rec.emit(runlog.Level{Thread: c.at.Thread, Group: l.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: c.name, Ref: ref})
+	c.rec.emit(runlog.Level{Thread: c.at.Thread, Group: c.at.Group}, &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "document", Label: "Document", Ref: ref})
+	c.rec.emit(c.at, &runlog.LevelStart{Depth: runlog.MessageLevel, Type: c.place.Type, Ref: ref})
 	if c.shown {
-		c.emit(runlog.BlockReset, "")
+		c.rec.emit(c.at, &runlog.BlockReset{Place: c.place})
 	}
 	if header != "" {
-		c.emit(runlog.BlockHeader, header)
+		c.rec.emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header})
 	}
 }
 
@@ -221,10 +222,6 @@ func blockHeader(b *schemas.Block) string {
 	return ""
 }
 
-func (c *blockCall) emit(kind runlog.Kind, text string) {
-	c.rec.emit(runlog.Event{Kind: kind, Thread: c.thread, Block: c.block, Message: c.message, Text: text, Data: encode(c.target)})
-}
-
 // content shows a piece of the content in chunks that are small, whatever the
 // model's server sends at once.
 func (c *blockCall) content(text string) {
@@ -233,7 +230,7 @@ func (c *blockCall) content(text string) {
 		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		c.emit(runlog.BlockContent, text[:n])
+		c.rec.emit(c.at, &runlog.BlockContent{Place: c.place, Text: text[:n]})
 		text = text[n:]
 	}
 }
@@ -259,11 +256,11 @@ func (c *blockCall) end(status string) {
 	ctx, done := c.rec.storing()
 	defer done()
 	c.rec.flush(ctx, c.draft)
-	c.emit(runlog.BlockDone, "")
 	rec, outer := c.rec, c.rec.levels.block
-	rec.emitData(runlog.MessageEnd, c.thread, c.block, c.message, runlog.Level{Status: status})
-	rec.emitData(runlog.BlockEnd, c.thread, c.block, 0, runlog.Level{Type: "document", Status: status})
-	rec.emitData(runlog.ThreadEnd, c.thread, outer, 0, runlog.Level{Status: status})
+	rec.emit(c.at, &runlog.BlockDone{Place: c.place})
+	rec.emit(c.at, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
+	rec.emit(runlog.Level{Thread: c.at.Thread, Group: c.at.Group}, &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: "document", Status: status})
+	rec.emit(runlog.Level{Thread: c.at.Thread, Group: outer}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
 }
 
 // flush stores what a draft holds. That the user has settled the block meanwhile
@@ -316,12 +313,12 @@ func (c *blockCall) takeBack() bool {
 	rec := c.rec
 	ctx, done := rec.storing()
 	defer done()
-	if _, err := rec.run.runs.Drafts.Remove(ctx, rec.run.owner, c.target.DocumentID, c.target.BlockIDs); errors.Is(err, schemas.ErrNotFound) {
+	if _, err := rec.run.runs.Drafts.Remove(ctx, rec.run.owner, c.place.DocumentID, c.place.BlockIDs); errors.Is(err, schemas.ErrNotFound) {
 		return false
 	} else if err != nil {
 		rec.run.runs.Logger.Warn("take a block back", "run_id", rec.run.id, "error", err)
 	}
-	rec.emitData(runlog.BlockReset, 0, 0, 0, c.target)
+	rec.emit(runlog.Level{}, &runlog.BlockReset{Place: c.place})
 	return true
 }
 
@@ -337,7 +334,7 @@ func (rec *recorder) noteDraft(index int) {
 		if rec.drafts == nil {
 			rec.drafts = make(map[int]string)
 		}
-		rec.drafts[index] = c.target.BlockIDs
+		rec.drafts[index] = c.place.BlockIDs
 	}
 }
 

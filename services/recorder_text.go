@@ -12,10 +12,22 @@ func (rec *recorder) pieces() iter.Seq[string] {
 	events, _ := rec.run.log.Since(0)
 	return func(yield func(string) bool) {
 		for i := range events {
-			if e := &events[i]; (e.Kind == runlog.Text || e.Kind == runlog.Marker) && !yield(e.Text) {
+			if piece := visible(&events[i]); piece != "" && !yield(piece) {
 				return
 			}
 		}
+	}
+}
+
+// visible is the text of the answer that an event shows.
+func visible(e *runlog.Event) string {
+	switch b := e.Body.(type) {
+	case *runlog.Text:
+		return b.Text
+	case *runlog.Marker:
+		return b.Text
+	default:
+		return ""
 	}
 }
 

@@ -65,9 +65,8 @@ func (rec *recorder) idempotent(name string) bool {
 // begin shows that a call begins.
 func (rec *recorder) begin(e turn.ToolStart) {
 	rec.status("Running " + e.Name + "...")
-	thread, block, message := rec.levels.openTool(e, rec.parallel(e.Index))
-	rec.emitData(runlog.ToolStart, thread, block, message, schemas.ToolStartEvent{
-		Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index, Title: rec.tool(e.Name).Title,
+	rec.emit(rec.levels.openTool(e, rec.parallel(e.Index)), &runlog.ToolStart{
+		Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: rec.tool(e.Name).Title,
 	})
 	rec.showPlanned(e.Index)
 }
@@ -127,10 +126,9 @@ func (rec *recorder) flushFilterBlock() {
 }
 
 func (rec *recorder) toolProgress(e turn.ToolProgress) {
-	thread, block, message := rec.levels.tool(e.Index)
-	rec.emitData(runlog.ToolProgress, thread, block, message, schemas.ToolProgressEvent{
-		Type: schemas.TypeToolProgress, Tool: e.Name, Stage: e.Stage, Message: e.Message, Progress: e.Fraction,
-		Data: e.Data, ToolUseID: e.ID, Index: e.Index,
+	rec.emit(rec.levels.tool(e.Index), &runlog.ToolProgress{
+		Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Stage: e.Stage, Message: e.Message, Progress: e.Fraction, Data: e.Data,
+		Document: turn.DocumentChange(e.Stage, e.Data),
 	})
 }
 
@@ -199,16 +197,9 @@ func (rec *recorder) result(index int, result turn.Result) {
 
 // completed shows a finished call, its payload and the markers that are due.
 func (rec *recorder) completed(c *call) {
-	thread, block, message := rec.levels.tool(c.Index)
-	if !rec.silent {
-		rec.emit(runlog.Event{
-			Kind: runlog.ToolComplete, Thread: thread, Block: block, Message: message, Text: schemas.CutText(c.Output),
-			Data: encode(schemas.ToolCompleteEvent{
-				Type: schemas.TypeToolComplete, Tool: c.Name, Index: c.Index, ToolUseID: c.ToolUseID, IsError: c.IsError,
-				Done: rec.tool(c.Name).Done,
-			}),
-		})
-	}
+	rec.emit(rec.levels.tool(c.Index), &runlog.ToolComplete{
+		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: rec.tool(c.Name).Done, Output: schemas.CutText(c.Output),
+	})
 	rec.levels.closeTool(c.Index, c.IsError, c.payload)
 	c.done = true
 	rec.dueMarkers()
@@ -232,9 +223,9 @@ const markerStart = "[[tool:"
 // marker shows [[tool:N]] after a blank line, if there is text before it.
 func (rec *recorder) marker(n int) {
 	if rec.shown && rec.newlines < 2 {
-		rec.put(runlog.Marker, "\n\n"[rec.newlines:])
+		rec.putMarker("\n\n"[rec.newlines:])
 	}
-	rec.put(runlog.Marker, markerStart+strconv.Itoa(n)+"]]")
+	rec.putMarker(markerStart + strconv.Itoa(n) + "]]")
 	rec.atMarker = true
 }
 

@@ -2,7 +2,6 @@ package services
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -56,8 +55,8 @@ type prior struct {
 func standingEvents(events []runlog.Event) []runlog.Event {
 	var list []runlog.Event
 	for _, e := range events {
-		if s := attemptStatus(&e); s.KeptThrough != nil {
-			for len(list) > 0 && list[len(list)-1].Seq > *s.KeptThrough {
+		if later, ok := e.Body.(*runlog.Attempt); ok {
+			for len(list) > 0 && list[len(list)-1].Seq > later.KeptThrough {
 				list = list[:len(list)-1]
 			}
 		}
@@ -66,26 +65,17 @@ func standingEvents(events []runlog.Event) []runlog.Event {
 	return list
 }
 
-// attemptStatus is what the first event of a later attempt says; of any other
-// event it is empty.
-func attemptStatus(e *runlog.Event) (s schemas.StatusEvent) {
-	if e.Kind == runlog.Attempt && json.Unmarshal(e.Data, &s) != nil {
-		return schemas.StatusEvent{}
-	}
-	return s
-}
-
 // addStarted adds the calls that were shown but have no row before their
 // outcome, as they may be run again.
 func (p *prior) addStarted() {
 	for i := range p.events {
-		var e schemas.ToolStartEvent
-		if p.events[i].Kind != runlog.ToolStart || json.Unmarshal(p.events[i].Data, &e) != nil {
+		b, ok := p.events[i].Body.(*runlog.ToolStart)
+		if !ok {
 			continue
 		}
-		if _, known := p.calls[e.Index]; !known {
-			p.calls[e.Index] = record.ToolCall{
-				Index: e.Index, ToolUseID: e.ToolUseID, Name: e.Tool, Input: e.Input, State: record.ToolStarted, StartedAt: time.UnixMilli(p.events[i].Time),
+		if _, known := p.calls[b.Index]; !known {
+			p.calls[b.Index] = record.ToolCall{
+				Index: b.Index, ToolUseID: b.ToolUseID, Name: b.Tool, Input: b.Input, State: record.ToolStarted, StartedAt: time.UnixMilli(p.events[i].Time),
 			}
 		}
 	}
@@ -95,36 +85,31 @@ func (p *prior) addStarted() {
 // steps agree: what comes after it is void and shown again.
 func (p *prior) compare() {
 	p.results = make(map[int]bool)
-	var standing uint32 // the block of a text that stood
+	var standing uint32 // the group of a text that stood
 	for i := range p.events {
 		e := &p.events[i]
-		switch e.Kind {
-		case runlog.Started, runlog.Attempt:
-		case runlog.Standing:
-			standing = e.Block
+		switch b := e.Body.(type) {
+		case *runlog.Started, *runlog.Attempt:
+		case *runlog.Standing:
+			standing = e.At.Group
 			continue
-		case runlog.BlockEnd:
-			var level runlog.Level
-			if e.Thread != 0 { // of a thread's own loop
-				continue
-			}
+		case *runlog.LevelEnd:
 			switch {
-			case json.Unmarshal(e.Data, &level) != nil || level.Type != "llm":
+			case b.Depth != runlog.GroupLevel || b.Type != "llm" || e.At.Thread != 0: // or of a thread's own loop
 				continue
-			case e.Block == standing:
+			case e.At.Group == standing:
 			case p.replies == len(p.steps):
 				return // of a reply that is in no checkpoint
 			default:
 				p.replies++
 			}
-		case runlog.ToolComplete:
-			var done schemas.ToolCompleteEvent
-			if json.Unmarshal(e.Data, &done) != nil || p.calls[done.Index].State != record.ToolFinished {
+		case *runlog.ToolComplete:
+			if p.calls[b.Index].State != record.ToolFinished {
 				return
 			}
-			p.results[done.Index] = true
-		case runlog.Marker:
-			if !strings.HasPrefix(e.Text, markerStart) {
+			p.results[b.Index] = true
+		case *runlog.Marker:
+			if !strings.HasPrefix(b.Text, markerStart) {
 				continue
 			}
 			p.markers++
@@ -145,8 +130,17 @@ func (p *prior) written() (n int) {
 		}
 	}
 	for i := range p.events {
-		if p.events[i].Thread != 0 {
-			n += len(p.events[i].Text)
+		if p.events[i].At.Thread == 0 {
+			continue
+		}
+		switch b := p.events[i].Body.(type) {
+		case *runlog.ThreadText:
+			n += len(b.Text)
+		case *runlog.Thinking:
+			n += len(b.Text)
+		case *runlog.Arguments:
+			n += len(b.Text)
+		default:
 		}
 	}
 	return n
@@ -156,15 +150,11 @@ func (p *prior) written() (n int) {
 func (p *prior) text() string {
 	var b strings.Builder
 	for i := range p.events {
-		switch e := &p.events[i]; e.Kind { //nolint:exhaustive // the other kinds are no text
-		case runlog.Text, runlog.Marker:
-			b.WriteString(e.Text)
-		case runlog.Attempt:
-			if s := attemptStatus(e); s.Text != nil {
-				b.Reset()
-				b.WriteString(*s.Text)
-			}
+		if later, ok := p.events[i].Body.(*runlog.Attempt); ok {
+			b.Reset()
+			b.WriteString(later.Text)
 		}
+		b.WriteString(visible(&p.events[i]))
 	}
 	return b.String()
 }
@@ -216,11 +206,10 @@ func (rec *recorder) announce(p *prior) {
 		return
 	}
 	rec.silent = false
-	one, text := rec.run, rec.stood.String()
-	rec.emit(runlog.Event{Kind: runlog.Attempt, Text: string(encode(rec.answer.target)), Data: encode(schemas.StatusEvent{
-		Type: schemas.TypeStatus, Message: "Resuming...", RunID: one.id, ConversationID: one.conversationID, ChatID: one.chatKey,
-		UserMessageID: one.userMessageID, Attempt: one.attempt, KeptThrough: &p.kept, Text: &text,
-	})})
+	text := rec.stood.String()
+	rec.emit(runlog.Level{}, &runlog.Attempt{
+		Run: rec.run.names(), Message: "Resuming...", Target: rec.answer.target, Number: rec.run.attempt, KeptThrough: p.kept, Text: text,
+	})
 	rec.levels.closePrior(p.open())
 	rec.stand(text)
 }
@@ -233,34 +222,30 @@ func (rec *recorder) stand(text string) {
 		return
 	}
 	rec.levels.write("text")
-	rec.emit(runlog.Event{Kind: runlog.Standing, Block: rec.levels.block, Message: rec.levels.text, Text: text})
+	rec.emit(rec.levels.at(rec.levels.text), &runlog.Standing{Text: text})
 	rec.levels.closeBlock("completed")
 }
 
-// open returns the starts of the levels that the earlier attempts left open, the
-// outermost first: also of those behind the event kept, which a reader may have
-// seen.
-func (p *prior) open() []runlog.Event {
-	var open []runlog.Event
+// open returns the levels that the earlier attempts left open, the outermost
+// first: also those after the event kept, which a reader may have seen.
+func (p *prior) open() []openLevel {
+	var open []openLevel
 	for _, e := range p.log {
-		switch e.Kind { //nolint:exhaustive // the other kinds open and close nothing
-		case runlog.ThreadStart, runlog.BlockStart, runlog.MessageStart:
-			open = append(open, e)
-		case runlog.ThreadEnd, runlog.BlockEnd, runlog.MessageEnd:
-			open = slices.DeleteFunc(open, func(o runlog.Event) bool { return closes(e, o) })
+		switch b := e.Body.(type) {
+		case *runlog.LevelStart:
+			open = append(open, openLevel{e.At, b.Depth})
+		case *runlog.LevelEnd:
+			open = slices.DeleteFunc(open, func(o openLevel) bool { return o == openLevel{e.At, b.Depth} })
+		default:
 		}
 	}
 	return open
 }
 
-// closes says whether an event ends the level that another one started.
-func closes(end, start runlog.Event) bool {
-	return end.Kind == levelEnds[start.Kind] && end.Thread == start.Thread && end.Block == start.Block && end.Message == start.Message
-}
-
-// levelEnds is the kind of event that ends what another kind starts.
-var levelEnds = map[runlog.Kind]runlog.Kind{
-	runlog.ThreadStart: runlog.ThreadEnd, runlog.BlockStart: runlog.BlockEnd, runlog.MessageStart: runlog.MessageEnd,
+// openLevel is a level that has been opened.
+type openLevel struct {
+	at    runlog.Level
+	depth runlog.Depth
 }
 
 // restore goes through the finished steps again, in silence as far as the

@@ -1,12 +1,10 @@
 package services_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
@@ -17,7 +15,8 @@ import (
 func logOf(events ...runlog.Event) []runlog.Event {
 	var seq int64
 	for i := range events {
-		if seq++; events[i].Kind == runlog.Attempt {
+		seq++
+		if _, later := events[i].Body.(*runlog.Attempt); later {
 			seq = seq/runlog.AttemptSpan*runlog.AttemptSpan + runlog.AttemptSpan + 1
 		}
 		events[i].Seq = seq
@@ -25,34 +24,27 @@ func logOf(events ...runlog.Event) []runlog.Event {
 	return events
 }
 
-func textEvent(text string) runlog.Event {
-	return runlog.Event{Kind: runlog.Text, Block: 1, Text: text}
-}
-func markerEvent(text string) runlog.Event { return runlog.Event{Kind: runlog.Marker, Text: text} }
+func event(b runlog.Body) runlog.Event { return runlog.Event{At: runlog.Level{Group: 1}, Body: b} }
 
-func dataEvent(kind runlog.Kind, v any) runlog.Event {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return runlog.Event{Kind: kind, Block: 1, Data: raw}
+func textEvent(text string) runlog.Event { return event(&runlog.Text{Text: text}) }
+
+func markerEvent(text string) runlog.Event { return runlog.Event{Body: &runlog.Marker{Text: text}} }
+
+func endOf(kind string) runlog.Event {
+	return event(&runlog.LevelEnd{Depth: runlog.GroupLevel, Type: kind})
 }
 
-func endOf(kind string) runlog.Event { return dataEvent(runlog.BlockEnd, runlog.Level{Type: kind}) }
-
-func completeEvent(index int) runlog.Event {
-	return dataEvent(runlog.ToolComplete, schemas.ToolCompleteEvent{Index: index})
-}
+func completeEvent(index int) runlog.Event { return event(&runlog.ToolComplete{Index: index}) }
 
 func attemptEvent(kept int64, text string) runlog.Event {
-	return dataEvent(runlog.Attempt, schemas.StatusEvent{KeptThrough: &kept, Text: &text})
+	return event(&runlog.Attempt{KeptThrough: kept, Text: text})
 }
 
 func TestStanding(t *testing.T) {
-	started := dataEvent(runlog.Started, schemas.StatusEvent{})
-	standing := runlog.Event{Kind: runlog.Standing, Block: 9}
+	started := event(&runlog.Started{})
+	standing := runlog.Event{At: runlog.Level{Group: 9}, Body: &runlog.Standing{}}
 	endOfStanding := endOf("llm")
-	endOfStanding.Block = 9
+	endOfStanding.At.Group = 9
 	step := turn.Step{Reply: turn.Reply{ToolCalls: make([]turn.ToolCall, 2)}}
 	finished := map[int]record.ToolCall{0: {State: record.ToolFinished}, 1: {State: record.ToolFinished}}
 	tests := []struct {
@@ -75,7 +67,7 @@ func TestStanding(t *testing.T) {
 			services.Standing{Kept: 1, Results: map[int]bool{}, Text: "a"},
 		},
 		{
-			"in the tools", logOf(started, textEvent("a"), endOf("llm"), dataEvent(runlog.ToolStart, nil)),
+			"in the tools", logOf(started, textEvent("a"), endOf("llm"), event(&runlog.ToolStart{})),
 			[]turn.Step{step},
 			nil,
 			services.Standing{Kept: 3, Replies: 1, Results: map[int]bool{}, Text: "a"},

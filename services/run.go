@@ -174,11 +174,12 @@ func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
 
 // begun says in the log that the run begins.
 func (rec *recorder) begun(target runlog.Target) {
-	one := rec.run
-	rec.emit(runlog.Event{Kind: runlog.Started, Text: string(encode(target)), Data: encode(schemas.StatusEvent{
-		Type: schemas.TypeStatus, Message: thinkingStatus, RunID: one.id, ConversationID: one.conversationID,
-		ChatID: one.chatKey, UserMessageID: one.userMessageID,
-	})})
+	rec.emit(runlog.Level{}, &runlog.Started{Run: rec.run.names(), Message: thinkingStatus, Target: target})
+}
+
+// names is how the log names the run.
+func (one *run) names() runlog.Run {
+	return runlog.Run{RunID: one.id, ConversationID: one.conversationID, ChatID: one.chatKey, UserMessageID: one.userMessageID}
 }
 
 // converse has the conversation with the model.

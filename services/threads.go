@@ -56,7 +56,7 @@ func (s *stream) openThread(c *openCall, n int, label string) {
 		c.threads = make(map[int]*thread)
 	}
 	c.threads[n] = t
-	s.all.rec.emitData(runlog.ThreadStart, t.own, s.block, 0, runlog.Level{Label: label, Ref: c.id, Tool: c.name, ToolUseID: c.id})
+	s.all.rec.emit(runlog.Level{Thread: t.own, Group: s.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: label, Ref: c.id, Tool: c.name, ToolUseID: c.id})
 }
 
 // closeThread ends a thread of the call with what is open in it.
@@ -67,7 +67,7 @@ func (s *stream) closeThread(c *openCall, n int, status string) {
 	}
 	delete(c.threads, n)
 	t.closeBlock(status)
-	s.all.rec.emitData(runlog.ThreadEnd, t.own, s.block, 0, runlog.Level{Status: status})
+	s.all.rec.emit(runlog.Level{Thread: t.own, Group: s.block}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
 }
 
 // handle shows an event of the loop in the thread.
@@ -78,7 +78,7 @@ func (t *thread) handle(event turn.Event) {
 		t.openBlock("llm")
 	case turn.Thinking:
 		t.write("thinking")
-		rec.emit(runlog.Event{Kind: runlog.Thinking, Thread: t.own, Block: t.block, Message: t.text, Text: e.Text})
+		rec.emit(t.at(t.text), t.all.thinking.New(runlog.Thinking{Text: e.Text}))
 	case turn.TextDelta:
 		t.say(e.Text)
 	case turn.FullText:
@@ -92,25 +92,17 @@ func (t *thread) handle(event turn.Event) {
 		t.several = len(e.ToolCalls) > 1
 		t.closeBlock("completed")
 	case turn.ToolStart:
-		id, block, message := t.openTool(e, t.several)
-		rec.emitData(runlog.ThreadToolStart, id, block, message, schemas.ToolStartEvent{
-			Type: schemas.TypeToolStart, Tool: e.Name, Input: e.Input, ToolUseID: e.ID, Index: e.Index, Title: rec.tool(e.Name).Title,
-		})
+		rec.emit(t.openTool(e, t.several), &runlog.ThreadToolStart{ToolStart: runlog.ToolStart{
+			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: rec.tool(e.Name).Title,
+		}})
 	case turn.ToolProgress:
-		id, block, message := t.tool(e.Index)
-		rec.emitData(runlog.ThreadToolProgress, id, block, message, schemas.ToolProgressEvent{
-			Type: schemas.TypeToolProgress, Tool: e.Name, Stage: e.Stage, Message: e.Message, Progress: e.Fraction,
-			Data: e.Data, ToolUseID: e.ID, Index: e.Index,
-		})
+		rec.emit(t.tool(e.Index), &runlog.ThreadToolProgress{ToolProgress: runlog.ToolProgress{
+			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Stage: e.Stage, Message: e.Message, Progress: e.Fraction, Data: e.Data,
+		}})
 	case turn.ToolComplete:
-		id, block, message := t.tool(e.Index)
-		rec.emit(runlog.Event{
-			Kind: runlog.ThreadToolComplete, Thread: id, Block: block, Message: message, Text: schemas.CutText(e.Result.Text),
-			Data: encode(schemas.ToolCompleteEvent{
-				Type: schemas.TypeToolComplete, Tool: e.Name, Index: e.Index, ToolUseID: e.ID, IsError: e.Result.IsError,
-				Done: rec.tool(e.Name).Done,
-			}),
-		})
+		rec.emit(t.tool(e.Index), &runlog.ThreadToolComplete{ToolComplete: runlog.ToolComplete{
+			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, IsError: e.Result.IsError, Done: rec.tool(e.Name).Done, Output: schemas.CutText(e.Result.Text),
+		}})
 		t.closeTool(e.Index, e.Result.IsError, nil)
 	default: // payloads in a thread are the tool's business, the rest shows nothing
 	}
@@ -118,7 +110,7 @@ func (t *thread) handle(event turn.Event) {
 
 func (t *thread) say(text string) {
 	t.write("text")
-	t.all.rec.emit(runlog.Event{Kind: runlog.ThreadText, Thread: t.own, Block: t.block, Message: t.text, Text: text})
+	t.all.rec.emit(t.at(t.text), t.all.threadTexts.New(runlog.ThreadText{Text: text}))
 }
 
 // errModelOffered refuses a conversation with a model that users may not name.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -110,40 +109,20 @@ func (rec *recorder) showWait(e turn.ToolWaiting, w record.Wait) {
 		if w.Answer == "" {
 			rec.status("Waiting for " + e.Name + " on the page...")
 		}
-		thread, block, message := rec.levels.openWait(e, "client_tool_call", rec.parallel(e.Index))
-		rec.emitData(runlog.ClientToolCall, thread, block, message, schemas.ClientToolCallEvent{
-			Type: schemas.TypeClientToolCall, Tool: e.Name, ToolUseID: e.ID, Input: e.Input, ExpiresAt: w.ExpiresAt,
+		rec.emit(rec.levels.openWait(e, "client_tool_call", rec.parallel(e.Index)), &runlog.ClientToolCall{
+			Tool: e.Name, ToolUseID: e.ID, Input: e.Input, ExpiresAt: w.ExpiresAt,
 		})
 		return
 	}
 	if w.Answer == "" {
-		rec.emitData(runlog.Status, 0, 0, 0, schemas.StatusEvent{
-			Type: schemas.TypeStatus, Message: "Waiting for your approval of " + e.Name + "...", SuggestedActions: approvalActions(w),
-		})
+		rec.emit(runlog.Level{}, &runlog.Status{Message: "Waiting for your approval of " + e.Name + "...", ApprovalID: w.ID, Reason: w.Reason})
 	}
-	thread, block, message := rec.levels.openWait(e, "approval", rec.parallel(e.Index))
-	rec.emitData(runlog.ApprovalRequest, thread, block, message, schemas.ApprovalRequestEvent{
-		Type: schemas.TypeApprovalRequest, ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Input: e.Input,
+	rec.emit(rec.levels.openWait(e, "approval", rec.parallel(e.Index)), &runlog.ApprovalRequest{
+		ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Input: e.Input,
 		Message: "The assistant wants to run " + e.Name + ". Approve it?", ExpiresAt: w.ExpiresAt,
 		Title: rec.tool(e.Name).Title, Description: schemas.CutText(rec.tool(e.Name).Description),
 		Reason: w.Reason, ReasonText: w.Reason.Text(),
 	})
-}
-
-// approvalActions are the two answers, for the page to handle: data is what it
-// needs to know for the request that gives one, and why the user is asked.
-func approvalActions(w record.Wait) []schemas.SuggestedAction {
-	data := func(approved bool) json.RawMessage {
-		return encode(struct {
-			ApprovalID string                 `json:"approval_id"`
-			Approved   bool                   `json:"approved"`
-			Reason     schemas.ApprovalReason `json:"reason,omitempty"`
-		}{w.ID, approved, w.Reason})
-	}
-	return []schemas.SuggestedAction{
-		{Label: "Approve", Action: "approve", Handler: "client", Data: data(true), Style: "primary"},
-		{Label: "Deny", Action: "deny", Handler: "client", Data: data(false), Style: "secondary"},
-	}
 }
 
 // toolAnswered shows that a call waits no longer.
@@ -157,10 +136,7 @@ func (rec *recorder) toolAnswered(e turn.ToolAnswered) {
 	}
 	rec.decided[e.Index] = e.Result != nil
 	if !rec.ofPage(e.Name) {
-		thread, block, message := rec.levels.tool(e.Index)
-		rec.emitData(runlog.ApprovalResolved, thread, block, message, schemas.ApprovalResolvedEvent{
-			Type: schemas.TypeApprovalResolved, ApprovalID: approvalID(rec.run.id, e.Index), Approved: e.Approved,
-		})
+		rec.emit(rec.levels.tool(e.Index), &runlog.ApprovalResolved{ApprovalID: approvalID(rec.run.id, e.Index), Approved: e.Approved})
 	}
 	rec.levels.closeWait(e.Index, "completed")
 }

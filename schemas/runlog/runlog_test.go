@@ -1,38 +1,39 @@
 package runlog_test
 
 import (
-	"encoding/json"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// A level encoded by hand is the level encoded by reflection.
-func TestLevelAppendJSON(t *testing.T) {
-	for name, level := range map[string]runlog.Level{
-		"empty":   {},
-		"one":     {Status: "completed"},
-		"all":     {Type: "tool_call", Label: "search", Ref: "b1,b2", Status: "error", Tool: "search", ToolUseID: "toolu_1"},
-		"hostile": {Label: "\"\\\n<b>\u2028\x00 é 🧬", ToolUseID: "\xff"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			want, err := json.Marshal(level)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := level.AppendJSON([]byte("x"))
-			var a, b map[string]any
-			if err := json.Unmarshal(got[1:], &a); err != nil {
-				t.Fatalf("%v: %s", err, got)
-			}
-			if err := json.Unmarshal(want, &b); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(b, a); diff != "" || got[0] != 'x' {
-				t.Errorf("differs (-want +got):\n%s%s", diff, got)
-			}
-		})
+// What a model writes costs less than an allocation for each token.
+func TestSlabsAllocateForMany(t *testing.T) {
+	var texts runlog.Slab[runlog.Text]
+	const tokens = 1000
+	bodies := make([]runlog.Body, 0, tokens)
+	got := testing.AllocsPerRun(1, func() {
+		bodies = bodies[:0]
+		for range tokens {
+			bodies = append(bodies, texts.New(runlog.Text{Text: "token"}))
+		}
+	})
+	if got > tokens/32 {
+		t.Errorf("%d bodies take %v allocations", tokens, got)
+	}
+	bodies[0].(*runlog.Text).Text = "changed"
+	if second := bodies[1].(*runlog.Text); second.Text != "token" {
+		t.Errorf("the body after a changed one is %q", second.Text)
+	}
+}
+
+func TestJoinerPartsTextAtMarkers(t *testing.T) {
+	var j runlog.Joiner
+	j.Marker() // before all text
+	got := j.Text("One.\n")
+	j.Marker()
+	j.Marker()
+	got += j.Text("") + j.Text("Two.") + j.Text(" Three.")
+	if want := "One.\n\nTwo. Three."; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -3,12 +3,14 @@ package turn
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/text"
 )
 
@@ -76,4 +78,17 @@ type BlockProgress struct {
 	Revision   int64              `json:"revision,omitempty"`
 	Gone       bool               `json:"gone,omitempty"`
 	NewDoc     bool               `json:"new_doc,omitempty"`
+}
+
+// DocumentStage is the stage of a progress whose data is a BlockProgress.
+const DocumentStage = "document"
+
+// DocumentChange is what a progress of that stage and data tells of a document;
+// nil is nothing.
+func DocumentChange(stage string, data json.RawMessage) *runlog.DocumentChange {
+	var p BlockProgress
+	if stage != DocumentStage || json.Unmarshal(data, &p) != nil || p.DocumentID == "" {
+		return nil
+	}
+	return &runlog.DocumentChange{DocumentID: p.DocumentID, BlockID: p.BlockID, BlockIDs: p.BlockIDs, NewDoc: p.NewDoc}
 }

@@ -224,17 +224,19 @@ func (c *cache) drop(s *segment) {
 }
 
 // largeEvent returns a large event of the segment, decoded once for all readers.
-func (s *segment) largeEvent(p *packedEvent) runlog.Event {
+func (s *segment) largeEvent(p *packedEvent) (e runlog.Event, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.large[p.Seq]
-	if !ok {
-		if s.large == nil {
-			s.large = make(map[int64]runlog.Event)
-		}
-		e = p.event(string(p.text))
-		e.Shared = new(runlog.Frames)
-		s.large[p.Seq] = e
+	if e, ok := s.large[p.seq]; ok {
+		return e, nil
 	}
-	return e
+	if e, err = new(bodies).own(p); err != nil {
+		return e, err
+	}
+	if s.large == nil {
+		s.large = make(map[int64]runlog.Event)
+	}
+	e.Shared = new(runlog.Frames)
+	s.large[p.seq] = e
+	return e, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
+	"slices"
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -13,21 +15,24 @@ import (
 // ErrSegment is in the tree of every error about what is stored.
 var ErrSegment = errors.New("the stored log cannot be read")
 
-// segmentStart is where a kind would be at the start of a segment. What is
-// encoded can so be joined.
-const segmentStart = 0
+// The first byte of a segment is its version; no event begins with one of them,
+// so that segments can be joined.
+const (
+	version1 = 0
+	version2 = 255
+)
 
 // segmentSize is about how many bytes a segment of a finished log has: what a
 // reader has to have in memory at a time. A large event has one to itself.
 const segmentSize = 64 << 10
 
-// appendEvents appends events to dst as a segment: segmentStart, then for
-// each event its kind, as varints the distance in number and time to the event
-// before it, the levels, the length of text and data, then both. Frames are not
-// stored.
+// appendEvents appends events to dst as a segment: its version, then for each
+// event the tag of its body, as varints the distance in number and time to the
+// event before it, the level and the length of the body, then the body (see
+// fields). Frames are not stored.
 func appendEvents(dst []byte, events []runlog.Event) []byte {
 	var seq, at int64
-	dst = append(dst, segmentStart)
+	dst = append(dst, version2)
 	for i := range events {
 		dst = appendEvent(dst, &events[i], seq, at)
 		seq, at = events[i].Seq, events[i].Time
@@ -39,23 +44,39 @@ func appendEvents(dst []byte, events []runlog.Event) []byte {
 func packedSize(events []runlog.Event) (n int) {
 	const head = 12
 	for i := range events {
-		n += head + len(events[i].Text) + len(events[i].Data)
+		n += head + events[i].Size()
 	}
 	return n + head
 }
 
 // appendEvent encodes an event after one of that number and time.
 func appendEvent(dst []byte, e *runlog.Event, seq, at int64) []byte {
-	dst = append(dst, byte(e.Kind))
+	if e.Large() {
+		dst = slices.Grow(dst, e.Size()+e.Size()/16)
+	}
+	tag, text := textOf(e.Body)
+	var stored *form
+	if tag == 0 {
+		stored = formByType[reflect.TypeOf(e.Body)]
+		tag = stored.tag
+	}
+	dst = append(dst, tag)
 	dst = binary.AppendVarint(dst, e.Seq-seq)
 	dst = binary.AppendVarint(dst, e.Time-at)
-	dst = binary.AppendUvarint(dst, uint64(e.Thread))
-	dst = binary.AppendUvarint(dst, uint64(e.Block))
-	dst = binary.AppendUvarint(dst, uint64(e.Message))
-	dst = binary.AppendUvarint(dst, uint64(len(e.Text)))
-	dst = binary.AppendUvarint(dst, uint64(len(e.Data)))
-	dst = append(dst, e.Text...)
-	return append(dst, e.Data...)
+	dst = binary.AppendUvarint(dst, uint64(e.At.Thread))
+	dst = binary.AppendUvarint(dst, uint64(e.At.Group))
+	dst = binary.AppendUvarint(dst, uint64(e.At.Message))
+	if stored == nil {
+		return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+	}
+	dst = append(dst, 0) // the length of most bodies
+	begin := len(dst)
+	f := fields{dst: dst}
+	stored.fields(&f, e.Body)
+	var length [binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(length[:], uint64(len(f.dst[begin:])))
+	f.dst[begin-1] = length[0]
+	return slices.Insert(f.dst, begin, length[1:n]...)
 }
 
 // segmentsOf encodes events and the one after them as segments of about
@@ -63,7 +84,7 @@ func appendEvent(dst []byte, e *runlog.Event, seq, at int64) []byte {
 func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segment] {
 	return func(yield func(record.Segment) bool) {
 		size := min(packedSize(events)+packedSize([]runlog.Event{*last}), segmentSize+segmentSize/4)
-		s := record.Segment{Data: append(make([]byte, 0, size), segmentStart)}
+		s := record.Segment{Data: append(make([]byte, 0, size), version2)}
 		var at int64
 		end := func() bool {
 			more := len(s.Data) == 1 || yield(s)
@@ -91,63 +112,72 @@ func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segme
 }
 
 // Decode returns the events of stored segments that are joined one after the
-// other. The data of the events shares data's memory. An error has ErrSegment in
-// its tree.
+// other. An error has ErrSegment in its tree.
 func Decode(data []byte) ([]runlog.Event, error) {
-	d := eventDecoder{segmentDecoder: segmentDecoder{rest: data}}
+	d := decoder{rest: data}
+	var b bodies
 	var events []runlog.Event
 	for {
 		p, ok := d.next()
 		if !ok {
 			return events, d.fault()
 		}
-		events = append(events, p.event(string(p.text)))
+		e, err := b.own(&p)
+		if err != nil {
+			return events, err
+		}
+		events = append(events, e)
 	}
 }
 
-// eventDecoder reads the events of segments, one after the other.
-type eventDecoder struct {
-	segmentDecoder
+// decoder reads the events of segments, one after the other.
+type decoder struct {
+	rest    []byte
+	bad     bool // the data ends early
+	version byte
 	seq, at int64
 	n       int
-	invalid runlog.Kind
+	invalid byte // a tag that there is not
 }
 
-// packedEvent is an event whose text and data are still those of its segment.
+// packedEvent is an event whose body is still that of its segment.
 type packedEvent struct {
-	runlog.Event
-	text, data []byte
-}
-
-func (p *packedEvent) size() int { return len(p.text) + len(p.data) }
-
-// event is the event with that text.
-func (p *packedEvent) event(text string) runlog.Event {
-	p.Text = text
-	if len(p.data) > 0 {
-		p.Data = p.data
-	}
-	return p.Event
+	seq, time int64
+	at        runlog.Level
+	version   byte
+	tag       byte
+	text      int // of version 1, how much of body is text; JSON follows
+	body      []byte
 }
 
 // next reads an event; false is the end, or what fault says.
-func (d *eventDecoder) next() (p packedEvent, ok bool) {
-	for len(d.rest) > 0 && d.rest[0] == segmentStart {
+func (d *decoder) next() (p packedEvent, ok bool) {
+	for len(d.rest) > 0 && (d.rest[0] == version1 || d.rest[0] == version2) {
+		d.version = d.rest[0]
 		d.rest = d.rest[1:]
 		d.seq, d.at = 0, 0
 	}
 	if len(d.rest) == 0 || d.bad {
 		return p, false
 	}
-	p.Kind = runlog.Kind(d.rest[0])
+	p.version, p.tag = d.version, d.rest[0]
 	d.rest = d.rest[1:]
 	d.seq += d.varint()
 	d.at += d.varint()
-	p.Seq, p.Time, p.Thread, p.Block, p.Message = d.seq, d.at, d.level(), d.level(), d.level()
-	text, data := d.uvarint(), d.uvarint()
-	p.text, p.data = d.take(text), d.take(data)
-	if !p.Kind.Valid() {
-		d.invalid, d.rest = p.Kind, nil
+	p.seq, p.time = d.seq, d.at
+	p.at = runlog.Level{Thread: d.level(), Group: d.level(), Message: d.level()}
+	size := d.uvarint()
+	if p.version == version1 {
+		data := d.uvarint()
+		if size > uint64(len(d.rest)) || data > uint64(len(d.rest)) {
+			d.bad = true
+		}
+		p.text = int(size) //nolint:gosec // checked above
+		size += data
+	}
+	p.body = d.take(size)
+	if formByTag[p.tag] == nil && p.version == version2 || int(p.tag) >= len(bodyOf1) && p.version == version1 {
+		d.invalid, d.rest = p.tag, nil
 		return p, false
 	}
 	d.n++
@@ -155,7 +185,7 @@ func (d *eventDecoder) next() (p packedEvent, ok bool) {
 }
 
 // fault says why there is no next event; nil is the end.
-func (d *eventDecoder) fault() error {
+func (d *decoder) fault() error {
 	switch {
 	case d.invalid != 0:
 		return fmt.Errorf("kind %d: %w", d.invalid, ErrSegment)
@@ -166,25 +196,19 @@ func (d *eventDecoder) fault() error {
 	}
 }
 
-// segmentDecoder reads varints and bytes; bad is set where the data ends early.
-type segmentDecoder struct {
-	rest []byte
-	bad  bool
-}
-
-func (d *segmentDecoder) varint() int64 {
+func (d *decoder) varint() int64 {
 	v, n := binary.Varint(d.rest)
 	d.skip(n)
 	return v
 }
 
-func (d *segmentDecoder) uvarint() uint64 {
+func (d *decoder) uvarint() uint64 {
 	v, n := binary.Uvarint(d.rest)
 	d.skip(n)
 	return v
 }
 
-func (d *segmentDecoder) level() uint32 {
+func (d *decoder) level() uint32 {
 	v := d.uvarint()
 	if v > 1<<32-1 {
 		d.bad = true
@@ -192,7 +216,7 @@ func (d *segmentDecoder) level() uint32 {
 	return uint32(v) //nolint:gosec // checked above
 }
 
-func (d *segmentDecoder) skip(n int) {
+func (d *decoder) skip(n int) {
 	if n <= 0 {
 		d.bad, d.rest = true, nil
 		return
@@ -200,7 +224,7 @@ func (d *segmentDecoder) skip(n int) {
 	d.rest = d.rest[n:]
 }
 
-func (d *segmentDecoder) take(n uint64) []byte {
+func (d *decoder) take(n uint64) []byte {
 	if d.bad || n > uint64(len(d.rest)) {
 		d.bad, d.rest = true, nil
 		return nil

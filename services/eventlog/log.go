@@ -14,14 +14,14 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// Limits of one attempt's log. MaxBytes counts text and data of its events.
+// Limits of one attempt's log. MaxBytes counts the bodies of its events.
 const (
 	maxEvents  = runlog.AttemptSpan - 1
 	MaxBytes   = 64 << 20
 	maxFrames  = 1 << 20 // bytes of frames that are kept for further readers
 	arenaChunk = 1 << 10
 	arenaMax   = 32 << 10
-	// frameRoom is about what a frame has beside text and data.
+	// frameRoom is about what a frame has beside the body.
 	frameRoom = 128
 )
 
@@ -54,10 +54,11 @@ func New(attempt int, frame func([]byte, *runlog.Event) []byte, now func() int64
 	return &Log{base: int64(attempt-1) * runlog.AttemptSpan, frame: frame, now: now}
 }
 
-// Append adds e, giving it number and time, and rings the bells.
-func (l *Log) Append(e runlog.Event) error {
+// Append adds an event, giving it number and time, and rings the bells.
+func (l *Log) Append(at runlog.Level, b runlog.Body) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	e := runlog.Event{At: at, Body: b}
 	if err := l.room(&e); err != nil {
 		return err
 	}
@@ -66,13 +67,17 @@ func (l *Log) Append(e runlog.Event) error {
 	return nil
 }
 
-// room refuses what goes past the limits; a terminal event always fits.
+// room refuses what goes past the limits. A terminal event and the end of a level
+// always fit.
 func (l *Log) room(e *runlog.Event) error {
-	l.bytes += len(e.Text) + len(e.Data)
-	if (l.bytes > MaxBytes || len(l.events) >= maxEvents-16) && !e.Kind.Terminal() && e.Kind != runlog.MessageEnd && e.Kind != runlog.BlockEnd && e.Kind != runlog.ThreadEnd {
-		return ErrFull
+	l.bytes += e.Size()
+	if l.bytes <= MaxBytes && len(l.events) < maxEvents-16 {
+		return nil
 	}
-	return nil
+	if _, end := e.Body.(*runlog.LevelEnd); end || e.Terminal() {
+		return nil
+	}
+	return ErrFull
 }
 
 func (l *Log) stamp(e *runlog.Event) {
@@ -95,7 +100,7 @@ func (l *Log) put(e runlog.Event) {
 // keepFrame encodes the event for all readers: in the arena, or by itself if it
 // is as long as many others.
 func (l *Log) keepFrame(e *runlog.Event) {
-	size := len(e.Text) + len(e.Data) + frameRoom
+	size := e.Size() + frameRoom
 	switch {
 	case cap(l.arena)-len(l.arena) >= size:
 	case size < arenaChunk:
@@ -171,7 +176,7 @@ func (l *Log) Ended() (int64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(l.events)
-	if n == 0 || !l.events[n-1].Kind.Terminal() {
+	if n == 0 || !l.events[n-1].Terminal() {
 		return 0, false
 	}
 	return l.events[n-1].Seq, true

@@ -59,7 +59,7 @@ func (r *Replays) Read(ctx context.Context, run string, after, through int64, yi
 		if len(events) == 0 {
 			return s.after, true
 		}
-		end := events[len(events)-1].Kind.Terminal()
+		end := events[len(events)-1].Terminal()
 		if !yield(events, nil) {
 			return s.after, false
 		}
@@ -79,7 +79,7 @@ type reader struct {
 	// Where in which segment the event after the number is.
 	first, last int64
 	size        int
-	place       eventDecoder
+	place       decoder
 }
 
 // leave ends the use of the segment.
@@ -100,8 +100,11 @@ func (r *reader) next(ctx context.Context) ([]runlog.Event, error) {
 		if err := r.enter(ctx); err != nil || r.using == nil {
 			return nil, err
 		}
-		events, keep := r.batch()
-		if err := r.place.fault(); err != nil {
+		events, keep, err := r.batch()
+		if err == nil {
+			err = r.place.fault()
+		}
+		if err != nil {
 			r.leave()
 			return nil, err
 		}
@@ -137,36 +140,41 @@ func (r *reader) enter(ctx context.Context) error {
 		return nil
 	}
 	r.first, r.last, r.size = s.first, s.last, len(s.data)
-	r.place = eventDecoder{segmentDecoder: segmentDecoder{rest: s.data}}
+	r.place = decoder{rest: s.data}
 	return nil
 }
 
 // batch decodes the next events of the segment; keep says that they use it. A
 // large event comes alone.
-func (r *reader) batch() (events []runlog.Event, keep bool) {
+func (r *reader) batch() (events []runlog.Event, keep bool, err error) {
 	keep = len(r.using.data) > oldSegment
 	end, n := r.measure()
 	if n == 0 {
-		return nil, keep
+		return nil, keep, nil
 	}
 	if n == 1 {
 		p, _ := r.place.next()
-		if p.size() >= runlog.LargeEvent {
-			return []runlog.Event{r.using.largeEvent(&p)}, true
+		if len(p.body) >= runlog.LargeEvent {
+			e, err := r.using.largeEvent(&p)
+			return []runlog.Event{e}, true, err
 		}
-		p.data = append([]byte(nil), p.data...)
-		return []runlog.Event{p.event(string(p.text))}, keep
+		e, err := new(bodies).own(&p)
+		return []runlog.Event{e}, keep, err
 	}
 	all := r.place.rest
 	text := string(all[:len(all)-len(end)]) // one copy for all of them
 	events = make([]runlog.Event, 0, n)
+	var b bodies
 	for range n {
 		p, _ := r.place.next()
-		to := len(all) - len(r.place.rest) - len(p.data)
-		p.data = append([]byte(nil), p.data...)
-		events = append(events, p.event(text[to-len(p.text):to]))
+		to := len(all) - len(r.place.rest)
+		e, err := b.event(&p, text[to-len(p.body):to])
+		if err != nil {
+			return events, keep, err
+		}
+		events = append(events, e)
 	}
-	return events, keep
+	return events, keep, nil
 }
 
 // measure skips what has been shown, and returns what is left of the segment
@@ -182,12 +190,12 @@ func (r *reader) measure() (rest []byte, n int) {
 			}
 			return before.rest, n
 		}
-		if p.Seq <= r.after {
+		if p.seq <= r.after {
 			r.place = ahead
 			n--
 			continue
 		}
-		if size += p.size() + eventWeight; n > 0 && size > batchSize || r.through > 0 && p.Seq > r.through {
+		if size += len(p.body) + eventWeight; n > 0 && size > batchSize || r.through > 0 && p.seq > r.through {
 			if n == 0 {
 				r.place.rest = nil
 			}

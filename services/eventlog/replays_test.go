@@ -1,10 +1,10 @@
 package eventlog
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -33,9 +33,9 @@ func (s shelf) next(_ context.Context, run string, after int64) (record.Segment,
 // endedLog is n events of that size and complete with all of their text.
 func endedLog(n, size int) (events []runlog.Event, end runlog.Event) {
 	for i := range n {
-		events = append(events, runlog.Event{Seq: int64(i + 1), Time: int64(i), Kind: runlog.Text, Block: 1, Text: strings.Repeat(string(rune('a'+i%26)), size)})
+		events = append(events, runlog.Event{Seq: int64(i + 1), Time: int64(i), At: runlog.Level{Group: 1}, Body: text(strings.Repeat(string(rune('a'+i%26)), size))})
 	}
-	return events, runlog.Event{Seq: int64(n + 1), Time: int64(n), Kind: runlog.Completed, Data: []byte(`{"message":"` + strings.Repeat("m", n*size) + `"}`)}
+	return events, runlog.Event{Seq: int64(n + 1), Time: int64(n), Body: &runlog.Completed{Payload: schemas.ChatResponsePayload{Message: strings.Repeat("m", n*size)}}}
 }
 
 // inPieces is a log as it is stored now, inOne as it was stored earlier.
@@ -90,7 +90,7 @@ func TestReplaysIsReadWhole(t *testing.T) {
 					}
 					for i, w := range want {
 						g := got[i]
-						if g.Seq != w.Seq || g.Time != w.Time || g.Kind != w.Kind || g.Block != w.Block || g.Text != w.Text || !bytes.Equal(g.Data, w.Data) {
+						if g.Seq != w.Seq || g.Time != w.Time || g.At != w.At || !reflect.DeepEqual(g.Body, w.Body) {
 							t.Fatalf("after %d: got %.200v, want %.200v", after, g, w)
 						}
 					}
@@ -110,7 +110,7 @@ func TestReplaysIsReadWhole(t *testing.T) {
 // attempt's events are stored already.
 func TestReplaysStopsBeforeTheAttempt(t *testing.T) {
 	events, end := endedLog(9, 10)
-	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Kind: runlog.Text, Text: "later"}
+	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Body: text("later")}
 	r := testReplays(shelf{"r": append(inPieces(events, end), inPieces(nil, later)...)}, DefaultReplayCache)
 	last, more := r.Read(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("got something"); return false })
 	if last != runlog.AttemptSpan || !more {
@@ -151,13 +151,13 @@ func TestReplaysIsShared(t *testing.T) {
 			r.Read(t.Context(), "r", 0, 0, func(list []runlog.Event, err error) bool {
 				size := 0
 				for _, e := range list {
-					size += len(e.Text) + len(e.Data)
-					if e.Kind.Terminal() && e.Shared != nil {
+					size += e.Size()
+					if e.Terminal() && e.Shared != nil {
 						e.Shared.Get("chat", func() ([]byte, bool) {
 							mu.Lock()
 							defer mu.Unlock()
 							encoded++
-							return e.Data, true
+							return []byte("complete"), true
 						})
 						size = 0
 					}

@@ -1,0 +1,70 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// dialect is a form in which readers get the events of a run.
+type dialect struct {
+	name string
+	// stream says that an event stream may have it: the parameter dialect names it.
+	stream bool
+	open   func(r *reader) encoder
+}
+
+// dialects are all dialects; the first is the one of a stream that names none.
+var dialects = []dialect{
+	{"chat", true, openChat},
+	{"messages", true, openMessages},
+	{"blocks", false, openBlocks}, // of the websocket
+}
+
+// encoder shows the events of one run to one reader. It is given the events in
+// order and used by one goroutine.
+type encoder interface {
+	// Append appends what the event shows; nothing is appended for an event that
+	// shows nothing.
+	Append(dst []byte, e *runlog.Event) []byte
+}
+
+// encoderFunc is an encoder that keeps nothing between two events.
+type encoderFunc func(dst []byte, e *runlog.Event) []byte
+
+// Append implements encoder.
+func (f encoderFunc) Append(dst []byte, e *runlog.Event) []byte { return f(dst, e) }
+
+// reader is who reads the events of a run.
+type reader struct {
+	after int64 // the reader has what comes up to this number
+	// diagnostics reads the run's diagnostics, nil when they cannot be read; it is
+	// nil for a reader who may not see them.
+	diagnostics func() json.RawMessage
+	missing     bool // they could not be read the last time
+}
+
+// appendDiagnostics puts the diagnostics, for a reader who may see them, into the
+// object with which dst ends.
+func (r *reader) appendDiagnostics(dst []byte) []byte {
+	if r.diagnostics == nil {
+		return dst
+	}
+	found := r.diagnostics()
+	if r.missing = len(found) == 0; r.missing {
+		return dst
+	}
+	dst = append(dst[:len(dst)-1], `,"diagnostics":`...)
+	return append(append(dst, found...), '}')
+}
+
+// streamDialect returns the dialect of that name for an event stream; "" is the
+// first. It is nil when there is none.
+func streamDialect(name string) *dialect {
+	for i := range dialects {
+		if d := &dialects[i]; d.stream && (name == "" || d.name == name) {
+			return d
+		}
+	}
+	return nil
+}

@@ -1,0 +1,308 @@
+package runlog
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Body says what an event is and holds its values. Each kind of body is a pointer
+// to a struct of this file; it does not change once it is in a log. Each gives at
+// most one frame per dialect.
+//
+//sumtype:decl
+type Body interface {
+	body()
+	// size is about how many bytes the body takes, as JSON.
+	size() int
+}
+
+// Run names a run for its readers.
+type Run struct {
+	RunID          string
+	ConversationID int64
+	ChatID         string
+	UserMessageID  string
+}
+
+// Bodies of the run as a whole.
+type (
+	// Started is the first event of a run.
+	Started struct {
+		Run
+
+		Message string
+		Target  Target
+	}
+	// Attempt is the first event of a later attempt: events after KeptThrough and
+	// before this one are void, and Text is the visible text up to here.
+	Attempt struct {
+		Run
+
+		Message     string
+		Target      Target
+		Number      int
+		KeptThrough int64
+		Text        string
+	}
+	// Status is a line that says what goes on. ApprovalID is the approval that the
+	// line asks for, empty for none, and Reason why the user is asked.
+	Status struct {
+		Message    string
+		ApprovalID string
+		Reason     schemas.ApprovalReason
+	}
+	// Completed ends a run that has its answer. The payload has no diagnostics.
+	Completed struct{ Payload schemas.ChatResponsePayload }
+	// Failed ends a run with an error. MessageID names the part of the answer that
+	// is kept, empty for none.
+	Failed struct {
+		Code      schemas.Code
+		Message   string
+		Retryable bool
+		MessageID string
+	}
+	// Cancelled ends a run that was cancelled; MessageID is as in Failed.
+	Cancelled struct{ MessageID string }
+)
+
+// Bodies that open and close levels.
+type (
+	// LevelStart opens a thread, a group or a message.
+	LevelStart struct {
+		Depth Depth
+		// Type is llm, tool, mcp or document for a group, the message type for a
+		// message.
+		Type  string
+		Label string
+		// Ref is the global id that starts carry: of the answer's message, a block of
+		// a document, a payload, a call.
+		Ref string
+		// Tool and ToolUseID name the call that a message of type tool_call shows.
+		Tool, ToolUseID string
+	}
+	// LevelEnd closes what a LevelStart with the same Depth and At opened. Status is
+	// completed, partial, error or cancelled; Type is that of a group's start.
+	LevelEnd struct {
+		Depth  Depth
+		Type   string
+		Status string
+	}
+)
+
+// Depth is how deep a level is.
+type Depth uint8
+
+// The levels, the outermost first.
+const (
+	ThreadLevel Depth = iota + 1
+	GroupLevel
+	MessageLevel
+)
+
+// Bodies of what a model writes.
+type (
+	// Text is visible text of the answer.
+	Text struct{ Text string }
+	// Marker is [[tool:N]] or the blank line around it.
+	Marker struct{ Text string }
+	// Thinking is reasoning, of the answer or in a thread.
+	Thinking struct{ Text string }
+	// Call begins a call that the model is writing, of the answer or in a thread.
+	Call struct{ ID, Name string }
+	// Arguments is a piece of a call's arguments.
+	Arguments struct{ Text string }
+	// Standing is the visible text that still counts after a recovery, without
+	// markers.
+	Standing struct{ Text string }
+	// Payload is structured data for the page.
+	Payload struct{ schemas.CustomPayload }
+	// ThreadText is what a model writes in a thread that a tool has opened: it is no
+	// part of the answer.
+	ThreadText struct{ Text string }
+)
+
+// Bodies of tools that run, and of those in a thread that another tool has opened.
+type (
+	// ToolStart says that a tool begins. Title says for people what the call does.
+	ToolStart struct {
+		Tool, ToolUseID string
+		Index           int
+		Input           json.RawMessage
+		Title           string
+	}
+	// ToolProgress is one step of a running tool; Progress is in 0..1. Document is
+	// what a tool of documents has changed, nil of any other.
+	ToolProgress struct {
+		Tool, ToolUseID string
+		Index           int
+		Stage, Message  string
+		Progress        float64
+		Data            json.RawMessage
+		Document        *DocumentChange
+	}
+	// DocumentChange is a change of a document: of the block BlockID, or with NewDoc
+	// of its structure, the blocks BlockIDs, comma separated.
+	DocumentChange struct {
+		DocumentID, BlockID, BlockIDs string
+		NewDoc                        bool
+	}
+	// ToolComplete says that a tool ended. Done says for people what it has done.
+	ToolComplete struct {
+		Tool, ToolUseID string
+		Index           int
+		IsError         bool
+		Done            string
+		Output          string
+	}
+	// ThreadToolStart is a ToolStart in a thread.
+	ThreadToolStart struct{ ToolStart }
+	// ThreadToolProgress is a ToolProgress in a thread.
+	ThreadToolProgress struct{ ToolProgress }
+	// ThreadToolComplete is a ToolComplete in a thread.
+	ThreadToolComplete struct{ ToolComplete }
+)
+
+// Bodies of calls that wait.
+type (
+	// ApprovalRequest asks the user to approve a call, until ExpiresAt.
+	ApprovalRequest struct {
+		ApprovalID         string
+		Tool, ToolUseID    string
+		Input              json.RawMessage
+		Message            string
+		ExpiresAt          time.Time
+		Title, Description string
+		Reason             schemas.ApprovalReason
+		ReasonText         string
+	}
+	// ApprovalResolved says that the call waits no longer.
+	ApprovalResolved struct {
+		ApprovalID string
+		Approved   bool
+	}
+	// ClientToolCall asks the page to run a tool of its own, until ExpiresAt.
+	ClientToolCall struct {
+		Tool, ToolUseID string
+		Input           json.RawMessage
+		ExpiresAt       time.Time
+	}
+)
+
+// Bodies of what is written into blocks of documents while the model writes it.
+type (
+	// BlockReset empties a block that the page shows.
+	BlockReset struct{ Place Place }
+	// BlockHeader is the block's metadata, one JSON object.
+	BlockHeader struct {
+		Place  Place
+		Header string
+	}
+	// BlockContent is a piece of the block's content.
+	BlockContent struct {
+		Place Place
+		Text  string
+	}
+	// BlockDone ends what is written into the block.
+	BlockDone struct{ Place Place }
+)
+
+func (*Started) body()          {}
+func (*Attempt) body()          {}
+func (*Status) body()           {}
+func (*Completed) body()        {}
+func (*Failed) body()           {}
+func (*Cancelled) body()        {}
+func (*LevelStart) body()       {}
+func (*LevelEnd) body()         {}
+func (*Text) body()             {}
+func (*Marker) body()           {}
+func (*Thinking) body()         {}
+func (*Call) body()             {}
+func (*Arguments) body()        {}
+func (*Standing) body()         {}
+func (*Payload) body()          {}
+func (*ThreadText) body()       {}
+func (*ToolStart) body()        {}
+func (*ToolProgress) body()     {}
+func (*ToolComplete) body()     {}
+func (*ApprovalRequest) body()  {}
+func (*ApprovalResolved) body() {}
+func (*ClientToolCall) body()   {}
+func (*BlockReset) body()       {}
+func (*BlockHeader) body()      {}
+func (*BlockContent) body()     {}
+func (*BlockDone) body()        {}
+
+// bodySize is about what the names of fields and short values take.
+const bodySize = 128
+
+func (b *Started) size() int   { return bodySize + len(b.Target.Header) }
+func (b *Attempt) size() int   { return bodySize + len(b.Target.Header) + len(b.Text) }
+func (b *Status) size() int    { return len(b.Message) }
+func (b *Failed) size() int    { return bodySize + len(b.Message) }
+func (b *Cancelled) size() int { return bodySize }
+func (b *LevelStart) size() int {
+	return len(b.Type) + len(b.Label) + len(b.Ref) + len(b.Tool) + len(b.ToolUseID)
+}
+func (b *LevelEnd) size() int         { return len(b.Type) + len(b.Status) }
+func (b *Text) size() int             { return len(b.Text) }
+func (b *Marker) size() int           { return len(b.Text) }
+func (b *Thinking) size() int         { return len(b.Text) }
+func (b *Call) size() int             { return len(b.ID) + len(b.Name) }
+func (b *Arguments) size() int        { return len(b.Text) }
+func (b *Standing) size() int         { return len(b.Text) }
+func (b *Payload) size() int          { return bodySize + len(b.Data) + len(b.Summary) }
+func (b *ThreadText) size() int       { return len(b.Text) }
+func (b *ToolStart) size() int        { return bodySize + len(b.Input) }
+func (b *ToolProgress) size() int     { return bodySize + len(b.Message) + len(b.Data) }
+func (b *ToolComplete) size() int     { return bodySize + len(b.Output) }
+func (b *ApprovalRequest) size() int  { return bodySize + len(b.Input) + len(b.Description) }
+func (b *ApprovalResolved) size() int { return bodySize }
+func (b *ClientToolCall) size() int   { return bodySize + len(b.Input) }
+func (b *BlockReset) size() int       { return bodySize }
+func (b *BlockHeader) size() int      { return bodySize + len(b.Header) }
+func (b *BlockContent) size() int     { return bodySize + len(b.Text) }
+func (b *BlockDone) size() int        { return bodySize }
+
+func (b *Completed) size() int {
+	p := &b.Payload
+	n := 2*bodySize + len(p.Message)
+	for i := range p.Payloads {
+		n += bodySize + len(p.Payloads[i].Data)
+	}
+	if p.CustomPayload != nil {
+		n += bodySize + len(p.CustomPayload.Data)
+	}
+	for i := range p.ToolHistory {
+		n += bodySize + len(p.ToolHistory[i].Input) + len(p.ToolHistory[i].Output)
+	}
+	return n
+}
+
+// Slab makes values of one type from memory that is allocated for many at a time:
+// what a model writes has a body for each token. The zero value is ready; it is
+// not safe for concurrent use.
+type Slab[T any] struct {
+	free []T
+	next int
+}
+
+// The number of values that are allocated at a time.
+const (
+	firstSlab = 4
+	lastSlab  = 64
+)
+
+// New returns a pointer to a value of its own.
+func (s *Slab[T]) New(v T) *T {
+	if len(s.free) == 0 {
+		s.next = min(max(firstSlab, 2*s.next), lastSlab)
+		s.free = make([]T, s.next)
+	}
+	p := &s.free[0]
+	s.free = s.free[1:]
+	*p = v
+	return p
+}

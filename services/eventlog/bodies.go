@@ -1,0 +1,206 @@
+package eventlog
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// form is how a body is stored.
+type form struct {
+	tag    byte // its first byte in an event; it is stored, so it never changes
+	body   reflect.Type
+	empty  func() runlog.Body
+	fields func(f *fields, b runlog.Body)
+}
+
+// formOf is the form of B: its fields in the order in which they are stored. New
+// ones come last; they are empty in what was stored before.
+func formOf[T any, B interface {
+	*T
+	runlog.Body
+}](tag byte, each func(f *fields, b B)) form {
+	return form{
+		tag: tag, body: reflect.TypeFor[B](),
+		empty:  func() runlog.Body { return B(new(T)) },
+		fields: func(f *fields, b runlog.Body) { each(f, b.(B)) },
+	}
+}
+
+// The tags of bodies that are nothing but a text, and of the largest one.
+const (
+	tagText       = 10
+	tagMarker     = 11
+	tagThinking   = 12
+	tagArguments  = 13
+	tagStanding   = 14
+	tagCompleted  = 19
+	tagThreadText = 22
+)
+
+// forms has a row for each body. A tag is none of the versions.
+var forms = []form{
+	formOf(1, func(f *fields, b *runlog.Started) { f.run(&b.Run); f.text(&b.Message); f.target(&b.Target) }),
+	formOf(2, func(f *fields, b *runlog.Status) {
+		f.text(&b.Message)
+		f.text(&b.ApprovalID)
+		f.text((*string)(&b.Reason))
+	}),
+	formOf(3, func(f *fields, b *runlog.Attempt) {
+		f.run(&b.Run)
+		f.text(&b.Message)
+		f.target(&b.Target)
+		f.int(&b.Number)
+		f.int64(&b.KeptThrough)
+		f.text(&b.Text)
+	}),
+	formOf(4, func(f *fields, b *runlog.LevelStart) {
+		f.depth(&b.Depth)
+		f.texts(&b.Type, &b.Label, &b.Ref, &b.Tool, &b.ToolUseID)
+	}),
+	formOf(5, func(f *fields, b *runlog.LevelEnd) { f.depth(&b.Depth); f.texts(&b.Type, &b.Status) }),
+	formOf(6, func(f *fields, b *runlog.Call) { f.texts(&b.ID, &b.Name) }),
+	formOf(tagText, func(f *fields, b *runlog.Text) { f.rest(&b.Text) }),
+	formOf(tagMarker, func(f *fields, b *runlog.Marker) { f.rest(&b.Text) }),
+	formOf(tagThinking, func(f *fields, b *runlog.Thinking) { f.rest(&b.Text) }),
+	formOf(tagArguments, func(f *fields, b *runlog.Arguments) { f.rest(&b.Text) }),
+	formOf(tagStanding, func(f *fields, b *runlog.Standing) { f.rest(&b.Text) }),
+	formOf(15, func(f *fields, b *runlog.ToolStart) { f.toolStart(b) }),
+	formOf(16, func(f *fields, b *runlog.ToolProgress) { f.toolProgress(b) }),
+	formOf(17, func(f *fields, b *runlog.ToolComplete) { f.toolComplete(b) }),
+	formOf(18, func(f *fields, b *runlog.Payload) {
+		f.texts(&b.PayloadID, &b.Type, &b.Summary, &b.Source, &b.Outcome)
+		f.raw(&b.Data)
+	}),
+	formOf(tagCompleted, func(f *fields, b *runlog.Completed) { // read by completed
+		f.int64((*int64)(&b.Payload.Usage.CostUSD)) // JSON rounds it
+		f.dst = b.Payload.AppendJSON(f.dst)
+	}),
+	formOf(20, func(f *fields, b *runlog.Failed) {
+		f.text((*string)(&b.Code))
+		f.text(&b.Message)
+		f.bool(&b.Retryable)
+		f.text(&b.MessageID)
+	}),
+	formOf(21, func(f *fields, b *runlog.Cancelled) { f.text(&b.MessageID) }),
+	formOf(tagThreadText, func(f *fields, b *runlog.ThreadText) { f.rest(&b.Text) }),
+	formOf(23, func(f *fields, b *runlog.ThreadToolStart) { f.toolStart(&b.ToolStart) }),
+	formOf(24, func(f *fields, b *runlog.ThreadToolProgress) { f.toolProgress(&b.ToolProgress) }),
+	formOf(25, func(f *fields, b *runlog.ThreadToolComplete) { f.toolComplete(&b.ToolComplete) }),
+	formOf(26, func(f *fields, b *runlog.ApprovalRequest) {
+		f.texts(&b.ApprovalID, &b.Tool, &b.ToolUseID, &b.Message, &b.Title, &b.Description, (*string)(&b.Reason), &b.ReasonText)
+		f.raw(&b.Input)
+		f.time(&b.ExpiresAt)
+	}),
+	formOf(27, func(f *fields, b *runlog.ApprovalResolved) { f.text(&b.ApprovalID); f.bool(&b.Approved) }),
+	formOf(28, func(f *fields, b *runlog.ClientToolCall) {
+		f.texts(&b.Tool, &b.ToolUseID)
+		f.raw(&b.Input)
+		f.time(&b.ExpiresAt)
+	}),
+	formOf(29, func(f *fields, b *runlog.BlockReset) { f.place(&b.Place) }),
+	formOf(30, func(f *fields, b *runlog.BlockHeader) { f.place(&b.Place); f.text(&b.Header) }),
+	formOf(31, func(f *fields, b *runlog.BlockContent) { f.place(&b.Place); f.text(&b.Text) }),
+	formOf(32, func(f *fields, b *runlog.BlockDone) { f.place(&b.Place) }),
+}
+
+var formByTag, formByType = func() (byTag [version2]*form, byType map[reflect.Type]*form) {
+	byType = make(map[reflect.Type]*form)
+	for i := range forms {
+		byTag[forms[i].tag], byType[forms[i].body] = &forms[i], &forms[i]
+	}
+	return byTag, byType
+}()
+
+// textOf returns the tag and the text of a body that is nothing but a text, which
+// most are; the tag of any other is 0.
+func textOf(b runlog.Body) (tag byte, text string) {
+	switch b := b.(type) {
+	case *runlog.Text:
+		return tagText, b.Text
+	case *runlog.Marker:
+		return tagMarker, b.Text
+	case *runlog.Thinking:
+		return tagThinking, b.Text
+	case *runlog.Arguments:
+		return tagArguments, b.Text
+	case *runlog.Standing:
+		return tagStanding, b.Text
+	case *runlog.ThreadText:
+		return tagThreadText, b.Text
+	default:
+		return 0, ""
+	}
+}
+
+// bodies makes events of stored ones. The zero value is ready.
+type bodies struct {
+	texts     runlog.Slab[runlog.Text]
+	thinking  runlog.Slab[runlog.Thinking]
+	arguments runlog.Slab[runlog.Arguments]
+	threads   runlog.Slab[runlog.ThreadText]
+}
+
+// own returns the event with memory of its own.
+func (m *bodies) own(p *packedEvent) (runlog.Event, error) {
+	if p.tag == tagCompleted {
+		return m.event(p, "")
+	}
+	return m.event(p, string(p.body))
+}
+
+// event returns the event whose body is stored as packed, a copy of p.body. The
+// texts of the event share its memory; those of Completed have their own, and
+// packed may be empty.
+func (m *bodies) event(p *packedEvent, packed string) (runlog.Event, error) {
+	b, err := m.body(p, packed)
+	if err != nil {
+		err = fmt.Errorf("event %d: %w: %w", p.seq, ErrSegment, err)
+	}
+	return runlog.Event{Seq: p.seq, Time: p.time, At: p.at, Body: b}, err
+}
+
+// completed reads the one body with JSON in it, which may be large.
+func completed(p *packedEvent) (runlog.Body, error) {
+	var b runlog.Completed
+	if p.version == version1 {
+		return completed1(p.body[p.text:])
+	}
+	cost, n := binary.Varint(p.body)
+	if n <= 0 {
+		return &b, errFields
+	}
+	err := json.Unmarshal(p.body[n:], &b.Payload)
+	b.Payload.Usage.CostUSD = schemas.USD(cost)
+	return &b, err
+}
+
+func (m *bodies) body(p *packedEvent, packed string) (runlog.Body, error) {
+	if p.tag == tagCompleted {
+		return completed(p)
+	}
+	text, data := packed, packed
+	if p.version == version1 {
+		text, data = packed[:p.text], packed[p.text:]
+	}
+	switch {
+	case p.tag == tagText:
+		return m.texts.New(runlog.Text{Text: text}), nil
+	case p.tag == tagThreadText:
+		return m.threads.New(runlog.ThreadText{Text: text}), nil
+	case p.tag == tagThinking:
+		return m.thinking.New(runlog.Thinking{Text: text}), nil
+	case p.tag == tagArguments && (p.version != version1 || data == ""):
+		return m.arguments.New(runlog.Arguments{Text: text}), nil
+	case p.version == version1:
+		return bodyOf1[p.tag](text, []byte(data))
+	}
+	form := formByTag[p.tag]
+	b, f := form.empty(), fields{src: packed, reading: true}
+	form.fields(&f, b)
+	return b, f.err
+}

@@ -1,0 +1,175 @@
+package eventlog
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+var errFields = errors.New("a field is cut off")
+
+// fields stores the fields of a body, or reads them in the same order. A field
+// that is not there is empty: it came later than what is stored.
+type fields struct {
+	dst     []byte // grows while storing
+	src     string // shrinks while reading
+	reading bool
+	err     error
+}
+
+// text is a string: its length and its bytes.
+func (f *fields) text(v *string) {
+	if !f.reading {
+		f.dst = append(binary.AppendUvarint(f.dst, uint64(len(*v))), *v...)
+		return
+	}
+	n := f.uvarint()
+	if n > uint64(len(f.src)) {
+		f.err, n = errFields, 0
+	}
+	*v, f.src = f.src[:n], f.src[n:]
+}
+
+func (f *fields) texts(list ...*string) {
+	for _, v := range list {
+		f.text(v)
+	}
+}
+
+// rest is a string that ends with the body.
+func (f *fields) rest(v *string) {
+	if !f.reading {
+		f.dst = append(f.dst, *v...)
+		return
+	}
+	*v, f.src = f.src, ""
+}
+
+// raw is JSON.
+func (f *fields) raw(v *json.RawMessage) {
+	if !f.reading {
+		f.dst = append(binary.AppendUvarint(f.dst, uint64(len(*v))), *v...)
+		return
+	}
+	var text string
+	if f.text(&text); text != "" {
+		*v = json.RawMessage(text)
+	}
+}
+
+func (f *fields) int64(v *int64) {
+	if !f.reading {
+		f.dst = binary.AppendVarint(f.dst, *v)
+		return
+	}
+	u := f.uvarint()
+	*v = int64(u>>1) ^ -int64(u&1) // as binary.Varint does it
+}
+
+func (f *fields) int(v *int) {
+	n := int64(*v)
+	f.int64(&n)
+	*v = int(n)
+}
+
+func (f *fields) bool(v *bool) {
+	var n int64
+	if *v {
+		n = 1
+	}
+	f.int64(&n)
+	*v = n != 0
+}
+
+func (f *fields) float(v *float64) {
+	n := int64(math.Float64bits(*v)) //nolint:gosec // the same bits
+	f.int64(&n)
+	*v = math.Float64frombits(uint64(n)) //nolint:gosec // the same bits
+}
+
+// time is a time as JSON has it, so that it is shown the same again.
+func (f *fields) time(v *time.Time) {
+	var text string
+	if !f.reading {
+		text = v.Format(time.RFC3339Nano)
+	}
+	if f.text(&text); !f.reading || text == "" {
+		return
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		f.err = err
+	}
+	*v = at
+}
+
+func (f *fields) depth(v *runlog.Depth) {
+	n := int64(*v)
+	f.int64(&n)
+	*v = runlog.Depth(n) //nolint:gosec // there are three
+}
+
+func (f *fields) run(v *runlog.Run) {
+	f.text(&v.RunID)
+	f.int64(&v.ConversationID)
+	f.texts(&v.ChatID, &v.UserMessageID)
+}
+
+func (f *fields) place(v *runlog.Place) { f.texts(&v.BlockIDs, &v.DocumentID, &v.Type) }
+
+func (f *fields) target(v *runlog.Target) {
+	f.place(&v.Place)
+	f.texts(&v.MessageID, &v.Header)
+	f.bool(&v.Awaited)
+}
+
+func (f *fields) toolStart(b *runlog.ToolStart) {
+	f.texts(&b.Tool, &b.ToolUseID)
+	f.int(&b.Index)
+	f.raw(&b.Input)
+	f.text(&b.Title)
+}
+
+func (f *fields) toolProgress(b *runlog.ToolProgress) {
+	f.texts(&b.Tool, &b.ToolUseID)
+	f.int(&b.Index)
+	f.texts(&b.Stage, &b.Message)
+	f.float(&b.Progress)
+	f.raw(&b.Data)
+	var d runlog.DocumentChange
+	if b.Document != nil {
+		d = *b.Document
+	}
+	f.texts(&d.DocumentID, &d.BlockID, &d.BlockIDs)
+	f.bool(&d.NewDoc)
+	if b.Document == nil && d != (runlog.DocumentChange{}) {
+		b.Document = &d
+	}
+}
+
+func (f *fields) toolComplete(b *runlog.ToolComplete) {
+	f.texts(&b.Tool, &b.ToolUseID)
+	f.int(&b.Index)
+	f.bool(&b.IsError)
+	f.texts(&b.Done, &b.Output)
+}
+
+// uvarint reads a number, 0 at the end.
+func (f *fields) uvarint() (v uint64) {
+	for i := 0; i < len(f.src) && i < binary.MaxVarintLen64; i++ {
+		c := f.src[i]
+		v |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			f.src = f.src[i+1:]
+			return v
+		}
+	}
+	if f.src != "" {
+		f.err, f.src = errFields, ""
+	}
+	return 0
+}
