@@ -197,7 +197,7 @@ func object(input json.RawMessage) (map[string]any, error) {
 	}
 	var v any
 	if err := json.Unmarshal(input, &v); err != nil {
-		return nil, misfit{schemas.NewError(schemas.CodeInvalid, "they are no valid JSON")}
+		return nil, misfit{schemas.NewError(schemas.CodeInvalid, "they are not valid JSON")}
 	}
 	args, ok := v.(map[string]any)
 	if !ok {

@@ -31,7 +31,7 @@ func CompareModels(models []string) []turn.Tool {
 	}
 	c := comparison{models}
 	return []turn.Tool{New("compare_models", "Ask several language models the same question, at the same time, and get their answers to compare. "+
-		"They see the question alone, not this conversation. Models: "+strings.Join(models, ", ")+".",
+		"They see only the question, not this conversation. Models: "+strings.Join(models, ", ")+".",
 		c.compare, Words("Compare the models", "Compared the models|Compared the models {n} times"), InChat(), Idempotent(), Untrusted(), Retold(), Timeout(questionsTimeout), Refine(func(s *jsonschema.Schema) {
 			sized(s, "question", 1, maxQuestion)
 			names := make([]any, len(models))

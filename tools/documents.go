@@ -57,7 +57,7 @@ func Documents(data documents) []turn.Tool {
 		New("read_document", "Read the document on the user's page, as it will be when all that is pending is accepted: each block with its id, type, state and content. "+
 			"Long blocks are shortened; pass a block_id to read one whole.", d.read, Words("Read the document", "Read the document|Read the document {n} times"), Idempotent(), Untrusted(), Retold(),
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
-		New("plan_document", "Plan a new document, or the document anew: its title and its blocks in order, to be filled with write_block afterwards, one after the other. "+
+		New("plan_document", "Plan a new document, or the whole document again: its title and its blocks in order, to be filled with write_block afterwards, one after the other. "+
 			"Everything that the document has now is marked as deleted; the user decides.", d.plan, Words("Plan the document", "Planned the document|Planned {n} documents"), Idempotent(), Serial(), Retold(),
 			Refine(func(s *jsonschema.Schema) {
 				most := maxPlanned
@@ -71,9 +71,9 @@ func Documents(data documents) []turn.Tool {
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id"); sized(s, "type", 0, 64) })),
 		New("edit_block", "Replace the content of an existing block. It waits until the user accepts it.", d.edit, Words("Change a block", "Changed a block|Changed {n} blocks"), Idempotent(), Serial(), Retold(),
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
-		New("delete_block", "Mark a block as deleted. It goes when the user accepts that.", d.remove, Words("Remove a block", "Removed a block|Removed {n} blocks"), Idempotent(), Serial(), Retold(),
+		New("delete_block", "Mark a block as deleted. It is removed when the user accepts that.", d.remove, Words("Remove a block", "Removed a block|Removed {n} blocks"), Idempotent(), Serial(), Retold(),
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
-		New("move_block", "Move a block behind another one; an empty after_block_id is the front. It moves when the user accepts that.", d.move, Words("Move a block", "Moved a block|Moved {n} blocks"), Idempotent(), Serial(), Retold(),
+		New("move_block", "Move a block after another one; an empty after_block_id is the front. It moves when the user accepts that.", d.move, Words("Move a block", "Moved a block|Moved {n} blocks"), Idempotent(), Serial(), Retold(),
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id") })),
 	}
 }
@@ -101,8 +101,8 @@ type writeArguments struct {
 	BlockID      string         `json:"block_id,omitempty" jsonschema:"id of the planned or existing block; without it a new block is added"`
 	Type         string         `json:"type,omitempty" jsonschema:"type of the block; of a new one md if not given"`
 	Meta         map[string]any `json:"meta,omitempty" jsonschema:"of an interactive_chart its Vega-Lite specification without data; of an image mime, width and height"`
-	AfterBlockID *string        `json:"after_block_id,omitempty" jsonschema:"where a new block goes: behind this block, to the front if empty, to the end if not given"`
-	Content      string         `json:"content" jsonschema:"the whole content"`
+	AfterBlockID *string        `json:"after_block_id,omitempty" jsonschema:"where a new block goes: after this block, to the front if empty, to the end if not given"`
+	Content      string         `json:"content" jsonschema:"all of the content"`
 }
 
 type editArguments struct {
@@ -116,7 +116,7 @@ type blockArguments struct {
 
 type moveArguments struct {
 	BlockID      string `json:"block_id" jsonschema:"id of the block"`
-	AfterBlockID string `json:"after_block_id" jsonschema:"id of the block that it comes behind; empty is the front"`
+	AfterBlockID string `json:"after_block_id" jsonschema:"id of the block that it comes after; empty is the front"`
 }
 
 // target returns the id of a call's document.
@@ -241,7 +241,7 @@ func (d documentTools) remove(ctx context.Context, call *Call, in blockArguments
 		return Text(fmt.Sprintf("The block %s (%s) was new and is gone. It began with: %s", b.ID, b.Type, or(beginning(b), "nothing"))), nil
 	}
 	changed(call, id, "Marked a block as deleted", b)
-	return Text(fmt.Sprintf("The block %s (%s) is marked as deleted and goes when the user accepts that. It begins with: %s", b.ID, b.Type, or(beginning(b), "nothing"))), nil
+	return Text(fmt.Sprintf("The block %s (%s) is marked as deleted and is removed when the user accepts that. It begins with: %s", b.ID, b.Type, or(beginning(b), "nothing"))), nil
 }
 
 func (d documentTools) move(ctx context.Context, call *Call, in moveArguments) (Result, error) {
@@ -256,7 +256,7 @@ func (d documentTools) move(ctx context.Context, call *Call, in moveArguments) (
 	changed(call, id, "Moved a block", &b)
 	where := "to the front"
 	if in.AfterBlockID != "" {
-		where = "behind the block " + in.AfterBlockID
+		where = "after the block " + in.AfterBlockID
 	}
 	return Text(fmt.Sprintf("The block %s (%s) is moved %s; its state is %s. It begins with: %s", b.ID, b.Type, where, stateWord(b.State), or(beginning(&b), "nothing"))), nil
 }

@@ -49,9 +49,9 @@ func (r *Registry) Reserve(names ...string) error {
 		switch {
 		case err != nil:
 		case slices.ContainsFunc(r.groups, func(g group) bool { return g.name == name }):
-			err = errors.New("there is another one of this name")
+			err = errors.New("there is already a group of this name")
 		case slices.ContainsFunc(r.tools, has):
-			err = errors.New("there is a tool under its name")
+			err = errors.New("there is already a tool of this name")
 		default:
 			r.groups = append(r.groups, group{name: name})
 		}
@@ -77,7 +77,7 @@ func (r *Registry) Replace(name string, tools []turn.Tool) error {
 	for _, t := range tools {
 		err := fault(t)
 		if !strings.HasPrefix(t.Name, name+GroupSeparator) || seen[t.Name] {
-			err = errors.Join(err, fmt.Errorf("it is not a name of its own in the group %q", name))
+			err = errors.Join(err, fmt.Errorf("another tool of the group %q has this name", name))
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("tool %q: %w", t.Name, err))

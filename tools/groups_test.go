@@ -75,8 +75,8 @@ func TestGroupsThatAreWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = r.Reserve("good", "good", "taken", "Bad", "a__b", "_a", "", strings.Repeat("x", tools.MaxGroupName+1))
-	want := `group of tools "good": there is another one of this name
-group of tools "taken": there is a tool under its name`
+	want := `group of tools "good": there is already a group of this name
+group of tools "taken": there is already a tool of this name`
 	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "must be 1 to 24") != 5 {
 		t.Errorf("got %v", err)
 	}
@@ -84,7 +84,7 @@ group of tools "taken": there is a tool under its name`
 		t.Error("a group that is not there was filled")
 	}
 	err = r.Replace("good", []turn.Tool{echoTool("good__a"), echoTool("good__a"), echoTool("bad__b"), {Name: "good__c"}})
-	if err == nil || strings.Count(err.Error(), "not a name of its own") != 2 || !strings.Contains(err.Error(), "it has no function") {
+	if err == nil || strings.Count(err.Error(), "has this name") != 2 || !strings.Contains(err.Error(), "it has no function") {
 		t.Errorf("got %v", err)
 	}
 	if got := resolved(t, r, "good__*"); got != "" {

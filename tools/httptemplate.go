@@ -83,7 +83,7 @@ func escapeNode(n parse.Node, seen func(string), escaper func() string) error {
 		seen(string(n.Text))
 	case *parse.ActionNode:
 		if last, ok := n.Pipe.Cmds[len(n.Pipe.Cmds)-1].Args[0].(*parse.IdentifierNode); ok && ownEscapers[last.Ident] {
-			return fmt.Errorf("values are escaped where they stand; leave out %q", last.Ident)
+			return fmt.Errorf("values are escaped automatically; leave out %q", last.Ident)
 		}
 		if len(n.Pipe.Decl) == 0 {
 			id := parse.NewIdentifier(escaper()).SetPos(n.Pos)
@@ -116,7 +116,7 @@ func pathValue(v any) (string, error) {
 	s := plainText(v)
 	for segment := range strings.FieldsFuncSeq(s, func(c rune) bool { return c == '/' || c == '\\' }) {
 		if segment == "." || segment == ".." {
-			return "", errors.New("a value in the path must not be a way up")
+			return "", errors.New("a value in the path must not lead to a parent folder")
 		}
 	}
 	return url.PathEscape(s), nil

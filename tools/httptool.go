@@ -218,7 +218,7 @@ func (h *httpTool) request(ctx context.Context, input json.RawMessage) (*http.Re
 			return nil, misfit("body", err)
 		}
 		if h.sendsJSON() && !json.Valid([]byte(text)) {
-			return nil, misfit("body", errors.New("it is no JSON"))
+			return nil, misfit("body", errors.New("it is not JSON"))
 		}
 		body = strings.NewReader(text)
 	}
@@ -256,7 +256,7 @@ func (h *httpTool) result(text string, resp *http.Response) (Result, error) {
 	d.UseNumber()
 	isJSON := json.Valid([]byte(text)) && d.Decode(&doc) == nil
 	if !isJSON && !isText(resp) {
-		return Result{}, schemas.NewError(schemas.CodeUnsupportedMedia, "the service behind "+h.def.Name+" answered with something that is no text")
+		return Result{}, schemas.NewError(schemas.CodeUnsupportedMedia, "the service behind "+h.def.Name+" answered with something other than text")
 	}
 	out := Text(text)
 	if !isJSON || h.def.Payload == "" {

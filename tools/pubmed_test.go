@@ -234,8 +234,8 @@ func TestWebSearchFaults(t *testing.T) {
 	}{
 		{"JSON is off", 403, "<h1>Forbidden</h1>", schemas.CodeUpstreamAuth, "search.formats"},
 		{"too many", 429, "slow down", schemas.CodeRateLimited, "too many requests"},
-		{"out of order", 500, "trace", schemas.CodeUpstreamUnavailable, "out of order"},
-		{"HTML", 200, "<html></html>", schemas.CodeUpstreamError, "no result"},
+		{"out of order", 500, "trace", schemas.CodeUpstreamUnavailable, "not working"},
+		{"HTML", 200, "<html></html>", schemas.CodeUpstreamError, "other than results"},
 		{"too large", 200, strings.Repeat(" ", 5<<20), schemas.CodeTooLarge, "more than may be read"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

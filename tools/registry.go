@@ -45,7 +45,7 @@ func (r *Registry) Add(tools ...turn.Tool) error {
 			wrong = append(wrong, fmt.Errorf("tool %q: %w", t.Name, err))
 		}
 		if _, taken := r.byName[t.Name]; taken || seen[t.Name] || r.groupOf(t.Name) != nil {
-			wrong = append(wrong, fmt.Errorf("tool %q: there is another one of this name", t.Name))
+			wrong = append(wrong, fmt.Errorf("tool %q: there is already a tool of this name", t.Name))
 		}
 		seen[t.Name] = true
 	}
@@ -80,7 +80,7 @@ func fault(t turn.Tool) error {
 	case t.Run == nil:
 		wrong = append(wrong, errNoFunction)
 	case len(t.InputSchema) == 0:
-		wrong = append(wrong, errors.New("it has no schema of its arguments"))
+		wrong = append(wrong, errors.New("it has no schema for its arguments"))
 	}
 	return errors.Join(wrong...)
 }

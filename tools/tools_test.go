@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) {
 		{"nothing", ``, []string{`"query" is required`, "a string", "what to look for"}},
 		{"empty object", `{}`, []string{`"query" is required`}},
 		{"null for a required one", `{"query":null}`, []string{`"query" must be a string`, "got null"}},
-		{"no JSON", `{"query":`, []string{"no valid JSON"}},
+		{"no JSON", `{"query":`, []string{"not valid JSON"}},
 		{"no object", `["a"]`, []string{"must be a JSON object", "an array"}},
 		{"wrong type", `{"query":5}`, []string{`"query" must be a string`, "the number 5"}},
 		{"number in a string", `{"query":"a","limit":"5"}`, []string{`"limit" must be an integer`, `the string "5"`}},
@@ -177,7 +177,7 @@ func TestNewRegistryReportsAllMistakes(t *testing.T) {
 		t.Fatal("got no error")
 	}
 	for _, want := range []string{
-		`"fine": there is another one`, `"": its name`, `"no spaces": its name`, "xxx\": its name", `"mute": it has no description`,
+		`"fine": there is already a tool`, `"": its name`, `"no spaces": its name`, "xxx\": its name", `"mute": it has no description`,
 		`"hollow": it has no function`, `"hollow_text": it has no function`, `"round": `, "cycle", `"scalar": the schema of its arguments is not of type object`,
 		`"raw": the schema`, `"garbage": `, `"bare": it has no function`, `"late": its timeout`,
 		`"wordy": its title`, `"uncounted": its done`, `"three": its done`, `"half": its done`,

@@ -169,8 +169,8 @@ func (s searx) ask(ctx context.Context, in webSearch) (searxAnswer, error) {
 		return answer, outbound.Explain(ctx, service, err)
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return answer, schemas.NewError(schemas.CodeUpstreamError, "the web search answered with something that is no result").
-			Because(errors.New("the answer is no JSON of SearXNG's"))
+		return answer, schemas.NewError(schemas.CodeUpstreamError, "the web search answered with something other than results").
+			Because(errors.New("the answer is not SearXNG's JSON"))
 	}
 	return answer, nil
 }

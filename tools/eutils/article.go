@@ -105,7 +105,7 @@ func parseArticles(body []byte) ([]Article, error) {
 			if inside { // an element that came laterr
 				err = d.Skip()
 			} else {
-				return nil, failure("PubMed answered with something that is no list of articles", nil)
+				return nil, failure("PubMed answered with something other than a list of articles", nil)
 			}
 		}
 		if err != nil {

@@ -82,7 +82,7 @@ func parseSearch(body []byte) (Found, error) {
 	case answer.Error != "":
 		return Found{}, failure("PubMed could not run the search", reason(answer.Error))
 	case r == nil:
-		return Found{}, failure("PubMed answered with something that is no search result", nil)
+		return Found{}, failure("PubMed answered with something other than a search result", nil)
 	case r.Error != "":
 		return Found{}, failure("PubMed could not run the search; the query may not be in its syntax", reason(r.Error))
 	}
@@ -167,7 +167,7 @@ func parseSummaries(body []byte, ids []string) ([]Article, error) {
 	case answer.Result == nil && len(answer.Reasons) > 0:
 		return nil, failure("PubMed could not look up the articles", reason(strings.Join(answer.Reasons, " ")))
 	case answer.Result == nil:
-		return nil, failure("PubMed answered with something that is no list of articles", nil)
+		return nil, failure("PubMed answered with something other than a list of articles", nil)
 	}
 	out := make([]Article, 0, len(ids))
 	for _, id := range ids {
@@ -251,7 +251,7 @@ func unmarshal(body []byte, v any) error {
 		return failure("PubMed answered with nothing", nil)
 	}
 	if body[0] != '{' {
-		return failure("PubMed answered with something that is no JSON", errors.New("it begins with "+strconv.QuoteRune(rune(body[0]))))
+		return failure("PubMed answered with something other than JSON", errors.New("it begins with "+strconv.QuoteRune(rune(body[0]))))
 	}
 	if err := json.Unmarshal(body, v); err != nil {
 		return failure("PubMed answered with JSON that cannot be read", err)

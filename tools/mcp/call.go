@@ -13,17 +13,17 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// maxFault bounds a server's own words about a failed call, in characters.
+// maxFault is the longest error text of a server that the model gets, in characters.
 const maxFault = 2_000
 
-// The codes of the library's own errors, which stand for a connection that
-// does not work rather than for an answer.
+// The codes of the library's own errors: they mean a broken connection, not an
+// answer of the server.
 const (
 	firstOwnCode = -32005
 	lastOwnCode  = -32003
 )
 
-// call calls a tool under the definition with which it was offered.
+// call calls a tool, provided that its definition is the one that was offered.
 func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tools.Result, error) {
 	l, err := c.linkFor(d)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 		"the server "+c.Name+" went away during the call; whether it had an effect is unknown").Because(errors.New(reason(err)))
 }
 
-// linkFor returns the connection over which a tool may be called now.
+// linkFor returns the connection for a call of the tool.
 func (c *client) linkFor(d definition) (*link, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

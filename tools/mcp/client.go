@@ -13,9 +13,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// steady is how long a connection to a local server must have held for its end to
-// be the first failure again: one that dies at once is not started over and over.
-// To try a remote one again costs little.
+// steady is how long a connection to a local server must last before its end
+// resets the backoff, so that a server that dies at once is not restarted in a
+// loop. Retries of remote servers cost little and need no such rule.
 const steady = time.Minute
 
 // client keeps the connection to one server.
@@ -29,11 +29,11 @@ type client struct {
 	// tried is closed when the first attempt is over.
 	tried chan struct{}
 	once  sync.Once
-	// legacy connects without asking for the newest protocol first: some
-	// servers do not answer what they do not know. Only run uses it.
+	// legacy connects with the old handshake: some servers do not answer
+	// requests of a protocol that they do not know. Only run uses it.
 	legacy bool
-	// reported are the hashes of definitions that the log has been told of, by
-	// tool; only run uses it.
+	// reported are the hashes of the definitions that have been logged, by
+	// tool. Only run uses it.
 	reported map[string]string
 
 	mu   sync.Mutex
@@ -67,8 +67,7 @@ func (c *client) run(ctx context.Context) {
 
 func (c *client) wasTried() { c.once.Do(func() { close(c.tried) }) }
 
-// backoff doubles from first to last and takes a random part of up to a half
-// off.
+// backoff doubles from first up to last, less a random part of up to a half.
 func backoff(first, last time.Duration, failures int) time.Duration {
 	d := first
 	for range failures {
@@ -80,11 +79,11 @@ func backoff(first, last time.Duration, failures int) time.Duration {
 	return d - rand.N(d/2+1) //nolint:gosec // jitter is no secret
 }
 
-// errEnded is the end of a connection that the server closed.
+// errEnded is the error of a connection that the server closed.
 var errEnded = errors.New("the server has ended the connection")
 
-// follow connects and follows the server's list of tools until the connection
-// or ctx ends. It says whether the server could be used.
+// follow connects and keeps the list of the server's tools up to date until the
+// connection or ctx ends. It reports whether the server could be used.
 func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 	l, err := c.connect(ctx)
 	if err != nil {
@@ -130,7 +129,7 @@ func (c *client) ring() {
 	}
 }
 
-// connect starts the server or calls it, and shakes hands.
+// connect starts or calls the server and does the handshake.
 func (c *client) connect(ctx context.Context) (_ *link, err error) {
 	l := &link{ended: make(chan struct{}), calls: map[string]*activeCall{}}
 	caught := &catcher{Transport: c.remote()}
@@ -183,7 +182,7 @@ type catcher struct {
 	conn sdk.Connection
 }
 
-// Connect is of sdk.Transport.
+// Connect implements sdk.Transport.
 func (t *catcher) Connect(ctx context.Context) (sdk.Connection, error) {
 	conn, err := t.Transport.Connect(ctx)
 	t.mu.Lock()
@@ -196,6 +195,6 @@ func (t *catcher) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {
-		_ = t.conn.Close() // the handshake's error counts
+		_ = t.conn.Close() // the handshake's error is returned
 	}
 }

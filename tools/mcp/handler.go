@@ -20,33 +20,33 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// The defaults and bounds of a Handler.
+// The defaults and limits of a Handler.
 const (
 	defaultCallTimeout = time.Minute
 	// maxExchange bounds one request, whatever is asked.
 	maxExchange = 15 * time.Minute
 )
 
-// HandlerOptions is what a Handler stands on. Tools is needed.
+// HandlerOptions are the settings of a Handler. Tools is required.
 type HandlerOptions struct {
 	Tools offered
-	// Timeout bounds a call of a tool that has none of its own; 0 is
-	// defaultCallTimeout.
+	// Timeout bounds a call of a tool without its own timeout; 0 is defaultCallTimeout.
 	Timeout time.Duration
-	// Body is the size of a request in bytes; 0 is MaxMessage.
+	// Body is the largest request in bytes; 0 is MaxMessage.
 	Body    int64
 	Version string
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
 
-// offered says what a user may call outside of a chat; tools.Registry does.
+// offered returns the tools that a user may call outside of a chat.
+// tools.Registry implements it.
 type offered interface {
 	Offered(user schemas.User) []turn.Tool
 }
 
-// Handler serves tools over streamable HTTP, each request on its own: there are
-// no sessions. It is safe for concurrent use.
+// Handler serves tools over streamable HTTP, without sessions: each request is
+// independent. It is safe for concurrent use.
 type Handler struct {
 	HandlerOptions
 	stream http.Handler
@@ -54,8 +54,8 @@ type Handler struct {
 
 type serverKey struct{}
 
-// NewHandler returns a Handler. Which hosts and origins a request may come from
-// is checked before it, for all routes alike.
+// NewHandler returns a Handler. It does not check a request's host and origin:
+// the API does that for all routes.
 func NewHandler(o HandlerOptions) *Handler {
 	o.Timeout, o.Body = cmp.Or(o.Timeout, defaultCallTimeout), cmp.Or(o.Body, MaxMessage)
 	if o.Logger == nil {
@@ -70,7 +70,7 @@ func NewHandler(o HandlerOptions) *Handler {
 	})}
 }
 
-// For returns the handler of a request of the user, who has been authenticated.
+// For returns the handler for one request of an authenticated user.
 func (h *Handler) For(user schemas.User) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, refused := readMessage(r, h.Body)
@@ -93,8 +93,9 @@ func (h *Handler) For(user schemas.User) http.Handler {
 	})
 }
 
-// described is a tool as the protocol shows it. Hints that are left out mean that
-// a tool destroys and reaches into the world, so that hosts ask before each call.
+// described returns a tool in the protocol's form. A missing hint means that
+// the tool destroys something and reaches the outside, so that hosts ask before
+// each call.
 func described(t turn.Tool) *sdk.Tool {
 	hints := &sdk.ToolAnnotations{Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: t.Idempotent, OpenWorldHint: new(t.Untrusted || t.Effects)}
 	if !t.ReadOnly {
@@ -103,8 +104,8 @@ func described(t turn.Tool) *sdk.Tool {
 	return &sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema, Annotations: hints}
 }
 
-// handler runs a tool for a call. It also ends with the request, whose context
-// is that of the answer.
+// handler returns the function that runs a tool for a call. A call also ends
+// when its request ends.
 func (h *Handler) handler(request context.Context, user schemas.User, t turn.Tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.Timeout, h.Timeout))
@@ -128,7 +129,7 @@ func (h *Handler) handler(request context.Context, user schemas.User, t turn.Too
 	}
 }
 
-// run is the tool's; a panic is an error.
+// run calls the tool's Run and turns a panic into an error.
 func (h *Handler) run(ctx context.Context, t turn.Tool, call *turn.Call) (_ tools.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -139,7 +140,7 @@ func (h *Handler) run(ctx context.Context, t turn.Tool, call *turn.Call) (_ tool
 	return t.Run(ctx, call)
 }
 
-// fault is what a caller may know of an error.
+// fault returns the text of an error that a caller may see.
 func (h *Handler) fault(ctx context.Context, t turn.Tool, err error) string {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -158,8 +159,8 @@ func failed(text string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
-// answer is a result's text, and its payload's data as structured content, which
-// older clients take only if it is an object.
+// answer returns a result's text, and its payload's data as structured content
+// if it is an object: older clients take nothing else.
 func answer(result tools.Result) *sdk.CallToolResult {
 	out := &sdk.CallToolResult{IsError: result.IsError, Content: []sdk.Content{&sdk.TextContent{Text: text.Bytes(result.Text, MaxResult)}}}
 	if p := result.Payload; p != nil && len(p.Data) <= MaxResult && len(p.Data) > 0 && p.Data[0] == '{' {
@@ -168,7 +169,7 @@ func answer(result tools.Result) *sdk.CallToolResult {
 	return out
 }
 
-// steps sends a call's progress where the caller asked for it.
+// steps returns the function that sends a call's progress, if the caller asked for it.
 func steps(ctx context.Context, r *sdk.CallToolRequest) func(turn.Progress) {
 	token := r.Params.GetProgressToken()
 	if token == nil {
@@ -182,9 +183,9 @@ func steps(ctx context.Context, r *sdk.CallToolRequest) func(turn.Progress) {
 		if sent++; sent > maxSteps || ctx.Err() != nil {
 			return
 		}
-		last = max(p.Fraction, math.Nextafter(last, 2)) // it has to grow, always
+		last = max(p.Fraction, math.Nextafter(last, 2)) // the protocol wants it to grow each time
 		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 			ProgressToken: token, Message: p.Message, Progress: last, Total: 1,
-		}) // who is not there any more is not told
+		}) // a caller that has gone gets nothing
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// hints are what a tool's annotations say of it, as far as it differs from the
-// protocol's defaults: the zero value is a tool that may destroy something, may
-// not be repeated and reaches the outside.
+// hints are those of a tool's annotations that differ from the protocol's
+// defaults. The zero value is a tool that may destroy something, may not be
+// repeated and reaches the outside.
 type hints struct {
 	// ReadOnly is readOnlyHint, Additive destructiveHint: false, Idempotent
 	// idempotentHint, ClosedWorld openWorldHint: false.
@@ -20,8 +20,8 @@ type hints struct {
 	ClosedWorld bool `json:"closed_world,omitempty"`
 }
 
-// said are the hints of a tool.
-func said(a *sdk.ToolAnnotations) hints {
+// hintsOf returns the hints of a tool.
+func hintsOf(a *sdk.ToolAnnotations) hints {
 	if a == nil {
 		return hints{}
 	}
@@ -33,8 +33,8 @@ func said(a *sdk.ToolAnnotations) hints {
 	}
 }
 
-// counting are the hints that have consequences: none of a server that the
-// operator does not trust to tell the truth about its tools.
+// counting returns the hints that the service follows: none of a server that
+// the operator does not trust.
 func (s Server) counting(h hints) hints {
 	if !s.TrustHints {
 		return hints{}
@@ -42,8 +42,8 @@ func (s Server) counting(h hints) hints {
 	return h
 }
 
-// Asks says whether each call of the tool, as the server names it, waits for the
-// user's approval, and why. What the operator says counts more than hints.
+// Asks reports whether each call of the tool (the server's name) waits for the
+// user's approval, and why. The operator's settings take precedence over hints.
 func (s Server) Asks(tool string, d Definition) (asks bool, why string) {
 	h := s.counting(d.hints)
 	switch {

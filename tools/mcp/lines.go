@@ -13,24 +13,24 @@ import (
 )
 
 // lineBuffer is the size in bytes of the pieces in which output is read; a line
-// buffer that has grown past keptBuffer is not kept.
+// buffer larger than keptBuffer is freed after use.
 const (
 	lineBuffer = 32 << 10
 	keptBuffer = 256 << 10
 )
 
-// errLongMessage ends the connection of a server with a message over MaxMessage.
+// errLongMessage ends the connection to a server that sends a message over MaxMessage.
 var errLongMessage = errors.New("mcp: a message is too large")
 
 // messageLines is the output of a local server without the lines that are no
-// JSON-RPC message: many programs also print banners and logs there. Those go to
-// the log, at debug. One goroutine reads.
+// JSON-RPC messages: many programs also print banners and logs. Those go to the
+// log, at debug. Only one goroutine may read.
 type messageLines struct {
 	io.Closer
 	from  *bufio.Reader
 	other *lineLog
-	line  []byte // the one that is read
-	rest  []byte // of it, what Read has not returned
+	line  []byte // the line that is being read
+	rest  []byte // the part of line that Read has not returned
 	err   error
 }
 
@@ -41,7 +41,7 @@ func newMessageLines(out io.ReadCloser, log *slog.Logger) *messageLines {
 	}
 }
 
-// Read is of io.Reader.
+// Read implements io.Reader.
 func (m *messageLines) Read(p []byte) (int, error) {
 	for len(m.rest) == 0 {
 		if m.err != nil {
@@ -54,8 +54,8 @@ func (m *messageLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a line, and leaves it in rest if it is a message. Of a line that
-// begins unlike one nothing is kept.
+// next reads a line, and leaves it in rest if it is a message. It buffers no
+// line that does not begin like a message.
 func (m *messageLines) next() {
 	if cap(m.line) > keptBuffer {
 		m.line = nil
@@ -90,8 +90,7 @@ func (m *messageLines) next() {
 	}
 }
 
-// isMessage says whether a line is a JSON-RPC message or several. Logs can be
-// JSON too.
+// isMessage reports whether a line is one JSON-RPC message or several. Logs can be JSON too.
 func isMessage(line []byte) bool {
 	type message struct {
 		Version json.RawMessage `json:"jsonrpc"`

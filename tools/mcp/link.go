@@ -12,8 +12,7 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// The bounds of what a call says while it runs. Steps beyond are dropped; the
-// loop bounds their rate.
+// The limits of a call's progress. Steps beyond them are dropped; the loop limits their rate.
 const (
 	maxSteps    = 1_000
 	maxStepText = 300 // characters
@@ -39,7 +38,7 @@ type activeCall struct {
 	steps  int
 }
 
-// errGone is the cause by which calls end with their connection.
+// errGone is the cause of calls that end because their connection ended.
 var errGone = errors.New("mcp: the server went away during the call")
 
 // watch closes ended when the session or the process does; end joins it.
@@ -47,7 +46,7 @@ func (l *link) watch() {
 	go func() {
 		defer close(l.ended)
 		if l.process == nil {
-			_ = l.session.Wait() // why it ended does not matter
+			_ = l.session.Wait() // the reason does not matter
 			return
 		}
 		done := make(chan struct{})
@@ -73,14 +72,14 @@ func (l *link) end() {
 		c.cancel(errGone)
 	}
 	l.mu.Unlock()
-	_ = l.session.Close() // there is nothing left to lose
+	_ = l.session.Close() // a failing close loses nothing
 	l.process.stop()
 	<-l.ended
 }
 
-// begin notes a call and returns the token of its progress. The context ends
-// with the connection; done is called when the call is over, and from then on
-// nothing is reported.
+// begin registers a call and returns the token of its progress. The context
+// ends with the connection; done is called when the call is over, and from then
+// on nothing is reported.
 func (l *link) begin(ctx context.Context, call *tools.Call) (_ context.Context, token string, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l.mu.Lock()
@@ -99,7 +98,7 @@ func (l *link) begin(ctx context.Context, call *tools.Call) (_ context.Context, 
 	}
 }
 
-// progress hands a notification to its call.
+// progress passes a notification to its call.
 func (l *link) progress(p *sdk.ProgressNotificationParams) {
 	token, ok := p.ProgressToken.(string)
 	if !ok {
@@ -115,7 +114,7 @@ func (l *link) progress(p *sdk.ProgressNotificationParams) {
 	c.call.Progress("running", plainText(p.Message, maxStepText), fraction(p.Progress, p.Total), nil)
 }
 
-// fraction is 0 where the whole is not known.
+// fraction returns done/total, 0 if total is unknown.
 func fraction(done, total float64) float64 {
 	f := done / total
 	if math.IsNaN(f) || total <= 0 {

@@ -19,8 +19,8 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// maxListed is how many tools of a list are looked at, maxToolName the longest
-// name in bytes of one that is.
+// maxListed is how many tools of a list are read, maxToolName the longest
+// accepted name in bytes.
 const (
 	maxListed   = 1_000
 	maxToolName = 128
@@ -35,15 +35,15 @@ type definition struct {
 	hints
 }
 
-// Definition is a definition as it is remembered and shown to the operator.
+// Definition is a definition as it is stored and shown to the operator.
 type Definition struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
 	hints
 }
 
-// refresh asks for the list of tools and brings the registry up to date. The
-// error is one of the connection.
+// refresh asks for the list of tools and brings the registry up to date. An
+// error means that the connection failed.
 func (c *client) refresh(ctx context.Context, l *link) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Connect)
 	defer cancel()
@@ -59,7 +59,7 @@ func (c *client) refresh(ctx context.Context, l *link) error {
 		return nil
 	}
 	c.mu.Lock()
-	c.offered = trusted // before any turn can have the tools
+	c.offered = trusted // before any turn can use the tools
 	c.mu.Unlock()
 	if err := c.opts.Registry.Replace(c.Name, c.make(trusted)); err != nil {
 		c.log.ErrorContext(ctx, "the tools of an MCP server are not taken", "error", err)
@@ -67,7 +67,8 @@ func (c *client) refresh(ctx context.Context, l *link) error {
 	return nil
 }
 
-// list returns the server's tools by name. Of two of one name the first counts.
+// list returns the server's tools by name. Of two tools with the same name the
+// first one counts.
 func (c *client) list(ctx context.Context, session *sdk.ClientSession) (map[string]definition, error) {
 	found := map[string]definition{}
 	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
@@ -94,14 +95,15 @@ func (c *client) list(ctx context.Context, session *sdk.ClientSession) (map[stri
 	return found, nil
 }
 
-// define takes over what a server says of a tool. The hash is of the whole: also
-// of what is cut off, and of hints that differ from the protocol's defaults.
+// define makes a definition from what a server says of a tool. The hash covers
+// all of it: also text that is cut off, and hints that differ from the
+// protocol's defaults.
 func define(t *sdk.Tool) (definition, error) {
 	schema, err := json.Marshal(t.InputSchema) // keys sorted, as it is a map
 	if err != nil {
 		return definition{}, err
 	}
-	h := said(t.Annotations)
+	h := hintsOf(t.Annotations)
 	parts := []any{t.Name, t.Description, json.RawMessage(schema)}
 	if h != (hints{}) {
 		parts = append(parts, h)
@@ -123,8 +125,8 @@ func define(t *sdk.Tool) (definition, error) {
 	return d, nil
 }
 
-// trusted returns the definitions that count: those that were seen first, or
-// that the operator accepted.
+// trusted returns the definitions that may be used: those that were seen first,
+// or that the operator accepted.
 func (c *client) trusted(ctx context.Context, listed map[string]definition) (map[string]definition, error) {
 	seen := make([]record.MCPTool, 0, len(listed))
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
@@ -154,8 +156,8 @@ func (c *client) trusted(ctx context.Context, listed map[string]definition) (map
 	return trusted, nil
 }
 
-// make makes tools of definitions, in the order of the server's names. What
-// cannot be made is left out.
+// make makes tools from definitions, in the order of the server's names. It
+// leaves out those that cannot be made.
 func (c *client) make(trusted map[string]definition) []turn.Tool {
 	for _, name := range c.Confirm {
 		if _, known := trusted[name]; !known && name != tools.GroupAll {
@@ -199,7 +201,7 @@ func (c *client) tool(d definition) turn.Tool {
 	return t
 }
 
-// report tells the log about a definition, once.
+// report logs a message about a definition, once.
 func (c *client) report(ctx context.Context, tool, hash, message string, args ...any) {
 	if c.reported[tool] == hash {
 		return

@@ -1,11 +1,11 @@
-// Package mcp speaks the Model Context Protocol, both ways: the tools of the
-// configured servers become a group of the registry each (Clients), and the
-// registry's tools are served to other programs (Handler).
+// Package mcp implements both sides of the Model Context Protocol: Clients
+// makes a group of the registry from each configured server's tools, and
+// Handler serves the registry's tools to other programs.
 //
-// It owns connections and their repair, the processes of local servers, and
-// what of a foreign tool's name, description, schema and result is let in. Which
-// page offers which tool is the settings' and the registry's; who may call /mcp
-// is the API's. Nothing of a user, no token and no id, goes to a server.
+// It owns connections and reconnecting, the processes of local servers, and the
+// limits on a foreign tool's name, description, schema and result. Settings and
+// registry decide which page offers which tool; the API decides who may call
+// /mcp. No token, id or other data about a user is sent to a server.
 package mcp
 
 import (
@@ -23,9 +23,9 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// What is taken from one server.
+// Limits for each server.
 const (
-	// MaxTools is how many of its tools count, by name.
+	// MaxTools is how many of its tools are used, in the order of their names.
 	MaxTools = 100
 	// MaxDescription is the longest description that a model gets, in
 	// characters, MaxSchema the largest input schema, in bytes.
@@ -53,56 +53,57 @@ type Server struct {
 	// Command is run with Args. Env is its whole environment, as NAME=value.
 	Command   string
 	Args, Env []string
-	// URL is an endpoint of streamable HTTP; Headers go with every request to
-	// it, and nowhere else.
+	// URL is an endpoint of streamable HTTP. Headers are sent with every
+	// request to it, and nowhere else.
 	URL     string
 	Headers map[string]string
 	// Global offers its tools on every page.
 	Global bool
-	// Confirm names the tools whose calls wait for the user's approval, as the
-	// server names them; tools.GroupAll is all of them, an empty list none. Nil is
-	// all but those that a trusted hint calls read-only or not destructive.
+	// Confirm lists the tools, by the server's names, whose calls wait for the
+	// user's approval; tools.GroupAll means all. An empty list means none. Nil
+	// means all except those that a trusted hint calls read-only or not
+	// destructive.
 	Confirm []string
-	// TrustHints lets what the server says of its tools count: that they only
-	// read, destroy nothing, may be repeated after a crash, reach nothing outside.
+	// TrustHints makes the service believe the hints of the server's tools:
+	// that they only read, destroy nothing, may be repeated after a crash, or
+	// reach nothing outside.
 	TrustHints bool
 	// Timeout bounds one call; 0 is the loop's default.
 	Timeout time.Duration
 }
 
-// Options is what Clients stand on. Registry and Pins are needed.
+// Options are the settings of Clients. Registry and Pins are required.
 type Options struct {
 	Servers  []Server
 	Registry registry
 	Pins     pins
-	// Version is this program's, for the servers to know.
+	// Version is that of this program; servers are told it.
 	Version string
-	// Refresh is how often a list of tools is asked for, which also shows that
-	// a server is still there. Connect bounds the start of a connection, and
-	// each list. FirstDelay and LastDelay are the shortest and the longest time
+	// Refresh is how often the list of tools is requested, which also shows
+	// that the server works. Connect bounds the start of a connection, and each
+	// list. FirstDelay and LastDelay are the shortest and the longest time
 	// between two attempts to connect. 0 is the default.
 	Refresh, Connect, FirstDelay, LastDelay time.Duration
 	// Logger is slog.Default() when nil.
 	Logger *slog.Logger
 }
 
-// registry takes the tools of a group; tools.Registry is one.
+// registry takes the tools of a group. tools.Registry implements it.
 type registry interface {
 	Replace(group string, tools []turn.Tool) error
 }
 
-// pins remembers definitions; see store.SeeMCPTools.
+// pins stores definitions; see store.SeeMCPTools.
 type pins interface {
 	SeeMCPTools(ctx context.Context, server string, seen []record.MCPTool) ([]record.MCPTool, error)
 }
 
-// Clients keeps the connections to all configured servers. Its tools are in the
-// registry for as long as the server had them when it was last heard of; a call
-// to a server that is away is an error that the model reads.
+// Clients keeps the connections to all configured servers. The registry has the
+// tools of each server's last list. A call to a server that cannot be reached
+// is an error that the model reads.
 type Clients struct{ clients []*client }
 
-// New checks the servers; the registry must have a group for each. It connects
-// to nothing.
+// New checks the servers. The registry must have a group for each. New does not connect.
 func New(o Options) (*Clients, error) {
 	o.Refresh, o.Connect = cmp.Or(o.Refresh, defaultRefresh), cmp.Or(o.Connect, defaultConnect)
 	o.FirstDelay, o.LastDelay = cmp.Or(o.FirstDelay, defaultFirstDelay), cmp.Or(o.LastDelay, defaultLastDelay)
@@ -132,7 +133,7 @@ func New(o Options) (*Clients, error) {
 }
 
 // Run connects to all servers and keeps the connections until ctx ends. When it
-// returns every connection is closed and every process has ended. It is called
+// returns, every connection is closed and every process has ended. Call it
 // once.
 func (c *Clients) Run(ctx context.Context) {
 	var all sync.WaitGroup

@@ -11,16 +11,16 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// maxName is the longest name of a function that model servers take; hashSize
-// is the length of what tells apart names that had to be changed.
+// maxName is the longest function name that model servers accept; hashSize is
+// the length of the hash at the end of changed names.
 const (
 	maxName  = 64
 	hashSize = 8
 )
 
-// modelName is SERVER__TOOL in the letters that a model server takes. A name
-// that has to be changed ends with a part of its hash, so that it depends on
-// nothing but itself, and two of them do not meet.
+// modelName returns SERVER__TOOL in the characters that model servers accept. A
+// changed name ends with a part of its hash: it depends only on the original
+// name, and two names do not collide.
 func modelName(server, tool string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
@@ -37,9 +37,9 @@ func modelName(server, tool string) string {
 	return prefix + clean[:min(len(clean), room)] + "_" + hex.EncodeToString(sum[:])[:hashSize]
 }
 
-// plainText is a text of somebody else's as it may be shown: without control
-// and formatting characters, which hide what it says, of at most limit
-// characters.
+// plainText returns text from outside as it may be shown: at most limit
+// characters, without control and formatting characters, which can hide what it
+// says.
 func plainText(s string, limit int) string {
 	var b strings.Builder
 	n := 0
@@ -58,10 +58,10 @@ func plainText(s string, limit int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// maxReason bounds an error in the log, in characters.
+// maxReason is the longest error text in the log, in characters.
 const maxReason = 300
 
-// reason is an error for the log. A URL, which may hold a key, is left out.
+// reason returns the text of an error for the log, without URLs, which may hold keys.
 func reason(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err

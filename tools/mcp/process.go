@@ -13,20 +13,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The bounds of a local server's process.
+// The limits of a local server's process.
 const (
-	// stopWait is the time that it has to end once its input is closed, and
-	// again after it was asked to terminate.
+	// stopWait is how long it may take to end after its input is closed, and
+	// again after it was told to terminate.
 	stopWait = time.Second
-	// maxLogLine is the length in bytes of a line of its errors in the log;
-	// logBurst lines are taken at once, then logRate a second.
+	// maxLogLine is the longest line of its error output in the log, in bytes.
+	// logBurst lines are logged at once, then logRate a second.
 	maxLogLine = 1_000
 	logBurst   = 100
 	logRate    = 5
 )
 
-// process is a local server. It, and on Unix all that it starts in its process
-// group, ends with us.
+// process is a local server. It ends with the service, and on Unix so does
+// everything that it starts in its process group.
 type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -35,7 +35,7 @@ type process struct {
 }
 
 // startProcess runs a command that speaks the protocol over its input and
-// output. What it says on its error output goes to the log, at debug.
+// output. Its error output goes to the log, at debug.
 func startProcess(command string, args, env []string, log *slog.Logger) (*process, error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
@@ -47,7 +47,7 @@ func startProcess(command string, args, env []string, log *slog.Logger) (*proces
 		return nil, err
 	}
 	p := &process{cmd: exec.Command(command, args...), in: in, out: out, exited: make(chan struct{})} //nolint:gosec,noctx // the operator names the command; stop ends it
-	p.cmd.Env = append([]string{}, env...)                                                            // never nil: that would be ours
+	p.cmd.Env = append([]string{}, env...)                                                            // never nil, which would mean our environment
 	p.cmd.Stdin, p.cmd.Stdout = theirIn, theirOut
 	p.cmd.Stderr = &lineLog{log: log, says: "MCP server says", limit: rate.NewLimiter(logRate, logBurst)}
 	p.cmd.WaitDelay = stopWait
@@ -63,8 +63,8 @@ func startProcess(command string, args, env []string, log *slog.Logger) (*proces
 	return p, nil
 }
 
-// watch starts the process and waits for its end. It keeps its thread: on Linux
-// the process gets its death signal when the thread that started it ends.
+// watch starts the process and waits for its end. It stays on its thread: on
+// Linux the process gets its death signal when the thread that started it ends.
 func (p *process) watch(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -73,14 +73,14 @@ func (p *process) watch(started chan<- error) {
 	if err != nil {
 		return
 	}
-	_ = p.cmd.Wait()  // how it ended is nobody's concern
-	killGroup(p.cmd)  // what it left behind
-	_ = p.out.Close() // also where something else still holds the other end
+	_ = p.cmd.Wait()  // its exit status does not matter
+	killGroup(p.cmd)  // processes that it started
+	_ = p.out.Close() // even if another process still holds the other end
 	close(p.exited)
 }
 
 // stop ends the process: by closing its input, then by a signal, then by force.
-// It returns when it has ended; nil is no process.
+// It returns when the process has ended. A nil process is allowed.
 func (p *process) stop() {
 	if p == nil {
 		return
@@ -100,13 +100,13 @@ func (p *process) stop() {
 // lineLog logs what is written to it, line by line.
 type lineLog struct {
 	log     *slog.Logger
-	says    string // of the log's entries
+	says    string // the message of the log lines
 	limit   *rate.Limiter
 	line    []byte
 	dropped int
 }
 
-// Write is of io.Writer; it never fails.
+// Write implements io.Writer. It never fails.
 func (l *lineLog) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		part, after, whole := bytes.Cut(rest, []byte("\n"))

@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// ownGroup puts the process into a group of its own. When we die without a word
-// its input ends, which ends a server too.
+// ownGroup puts the process into a group of its own. If the service is killed,
+// the process's input ends, which also ends a server.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

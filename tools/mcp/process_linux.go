@@ -6,7 +6,7 @@ import (
 )
 
 // ownGroup puts the process into a group of its own, and has the kernel kill it
-// when we die without a word.
+// if the service is killed.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/chattray/chattray/tools/outbound"
 )
 
-// The waits for a remote server's first answer. A call may answer only when it
-// is done, and has its own time limit; an open stream answers at once.
+// How long to wait for the beginning of a remote server's answer. A call may
+// answer only when it is done, and has its own time limit; an open stream
+// answers at once.
 const (
 	streamWait = 20 * time.Second
 	callWait   = time.Hour
@@ -36,19 +37,19 @@ func (c *client) remote() *sdk.StreamableClientTransport {
 	return &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: guarded, MaxEventSize: MaxMessage}
 }
 
-// own says whether a request goes to the configured place.
+// own reports whether a request goes to the configured origin.
 func (c *client) own(r *http.Request) bool {
 	return r.URL.Scheme == c.base.Scheme && r.URL.Host == c.base.Host
 }
 
-// originOnly adds the configured headers to requests to the configured place,
-// and bounds the wait for streams.
+// originOnly adds the configured headers to requests to the configured origin,
+// and limits the wait for streams.
 type originOnly struct {
 	next   http.RoundTripper
 	client *client
 }
 
-// RoundTrip is of http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (t *originOnly) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	r = r.Clone(ctx)
@@ -76,7 +77,7 @@ type cancelling struct {
 	cancel context.CancelFunc
 }
 
-// Close is of io.Closer.
+// Close implements io.Closer.
 func (b *cancelling) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()

@@ -15,11 +15,11 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// TypeResult is the type of the payload that a foreign tool makes.
+// TypeResult is the payload type of the tools of MCP servers.
 const TypeResult = "mcp_result"
 
-// The bounds of a result's payload; sizes are bytes before base64. What is
-// larger is left out, and the text says so.
+// The limits of a result's payload; sizes are in bytes before base64. Larger
+// parts are left out, and the text says so.
 const (
 	maxStructured    = 512 << 10
 	maxImage         = 512 << 10
@@ -28,7 +28,7 @@ const (
 	maxResources     = 50
 	maxResourceText  = 64 << 10
 	maxResourceTexts = 256 << 10
-	maxURI           = 2_000 // characters, as the next
+	maxURI           = 2_000 // characters, also the next one
 	maxResourceName  = 200
 	maxResourceAbout = 1_000
 	maxMIME          = 100
@@ -58,7 +58,7 @@ type resource struct {
 	Text        string `json:"text,omitempty"`
 }
 
-// mapping puts a result together.
+// mapping builds a result.
 type mapping struct {
 	payload
 	parts      []string // of the text for the model
@@ -68,8 +68,9 @@ type mapping struct {
 	overflowed bool
 }
 
-// result maps an answer: all that the model can use becomes text, what the page
-// can show becomes the payload. An error has no payload.
+// result converts an answer: everything that the model can use becomes text,
+// everything that the page can show becomes the payload. An error has no
+// payload.
 func (c *client) result(tool string, answer *sdk.CallToolResult) tools.Result {
 	if answer.NeedsInput() {
 		return tools.Result{IsError: true, Text: "the tool asks for input that cannot be given here"}
@@ -113,7 +114,7 @@ func (m *mapping) add(content sdk.Content) {
 	}
 }
 
-// text adds to what the model gets, up to MaxResult.
+// text adds to the model's text, up to MaxResult.
 func (m *mapping) text(s string) {
 	const note = "[the rest of the result is left out: it is too long]"
 	const between = "\n\n"
@@ -149,7 +150,7 @@ func (m *mapping) image(mime string, data []byte) {
 	m.note("an image of type %s and %d bytes, shown to the user", mime, len(data))
 }
 
-// resource notes a resource; kind is what it is to the model.
+// resource adds a resource; kind is the word for it in the model's text.
 func (m *mapping) resource(r resource, kind string) {
 	r.URI, r.Name = plainText(r.URI, maxURI), plainText(r.Name, maxResourceName)
 	r.Description, r.MIME = plainText(r.Description, maxResourceAbout), plainText(r.MIME, maxMIME)
@@ -163,8 +164,8 @@ func (m *mapping) resource(r resource, kind string) {
 	}
 }
 
-// embedded takes a resource with its content: text is for both, an image is one,
-// other data stay where they are.
+// embedded adds a resource with its content: text goes to model and page, an
+// image is shown as one, of other data only the address is listed.
 func (m *mapping) embedded(v *sdk.ResourceContents) {
 	r := resource{URI: v.URI, MIME: v.MIMEType, Size: int64(max(len(v.Text), len(v.Blob)))}
 	if v.Text != "" {
@@ -178,8 +179,8 @@ func (m *mapping) embedded(v *sdk.ResourceContents) {
 	m.text(v.Text)
 }
 
-// structure takes the structured content. The model gets it where there is no
-// text, which servers are asked to send beside it.
+// structure adds the structured content. The model gets it only where there is
+// no text, which servers should send as well.
 func (m *mapping) structure(v any) {
 	if v == nil {
 		return

@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// The codes of JSON-RPC 2.0, section 5.1, that requests are refused with.
+// The codes of JSON-RPC 2.0, section 5.1, for refused requests.
 const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
 	codeUnknownMethod  = -32601
 )
 
-// rpcError is a refusal in JSON-RPC's form. ID is that of the request, null when
-// it has none.
+// rpcError is a refusal as a JSON-RPC error. ID is that of the request, null if it has none.
 type rpcError struct {
 	status  int             // of HTTP
 	Version string          `json:"jsonrpc"`
@@ -37,7 +36,7 @@ func newRPCError(id json.RawMessage, code int, message string) *rpcError {
 	return e
 }
 
-// send answers with the refusal.
+// send writes the refusal as the answer.
 func (e *rpcError) send(w http.ResponseWriter) {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -45,11 +44,11 @@ func (e *rpcError) send(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.status)
-	_, _ = w.Write(append(raw, '\n')) // who is not there any more is not told
+	_, _ = w.Write(append(raw, '\n')) // a caller that has gone gets nothing
 }
 
-// readMessage reads the one message of a request and leaves it there to be read
-// again. It returns the message's id, or why it is none.
+// readMessage reads the one message of a request and puts it back to be read
+// again. It returns the message's id, or a refusal.
 func readMessage(r *http.Request, limit int64) (id json.RawMessage, refused *rpcError) {
 	if r.Method != http.MethodPost {
 		return nil, nil // the answer is 405
@@ -66,7 +65,7 @@ func readMessage(r *http.Request, limit int64) (id json.RawMessage, refused *rpc
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	body = bytes.TrimSpace(body)
 	if !json.Valid(body) {
-		return nil, newRPCError(nil, codeParse, "the body is no JSON")
+		return nil, newRPCError(nil, codeParse, "the body is not JSON")
 	}
 	var m struct {
 		Version json.RawMessage `json:"jsonrpc"`
@@ -91,7 +90,7 @@ func readMessage(r *http.Request, limit int64) (id json.RawMessage, refused *rpc
 // maxRefusal bounds the text of a refusal, in bytes.
 const maxRefusal = 1_000
 
-// unhandled is what the SDK says of a method that it does not know.
+// unhandled is the SDK's text for a method that it does not know.
 const unhandled = "JSON RPC not handled"
 
 // rpcWriter turns refusals that are plain text into JSON-RPC errors.
@@ -102,10 +101,10 @@ type rpcWriter struct {
 	text []byte
 }
 
-// Unwrap is of http.ResponseController.
+// Unwrap lets http.ResponseController find the writer beneath.
 func (w *rpcWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader is of http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter.
 func (w *rpcWriter) WriteHeader(status int) {
 	kind, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type"))
 	if status == http.StatusBadRequest && kind == "text/plain" {
@@ -115,7 +114,7 @@ func (w *rpcWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write is of http.ResponseWriter.
+// Write implements http.ResponseWriter.
 func (w *rpcWriter) Write(p []byte) (int, error) {
 	if w.held == 0 {
 		return w.ResponseWriter.Write(p)
@@ -134,7 +133,7 @@ func (w *rpcWriter) finish() {
 	if strings.HasPrefix(text, unhandled) {
 		refused := newRPCError(w.id, codeUnknownMethod, "there is no such method")
 		if len(w.id) > 0 {
-			refused.status = http.StatusOK // a caller reads whose error it is only of an exchange that went well
+			refused.status = http.StatusOK // clients read a JSON-RPC error only from a successful response
 		}
 		refused.send(w.ResponseWriter)
 		return

@@ -49,9 +49,9 @@ func Status(service string, status int) error {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		code, what = schemas.CodeUpstreamAuth, "refuses access"
 	case status == http.StatusNotFound, status == http.StatusGone:
-		code, what = schemas.CodeNotFound, "has nothing there"
+		code, what = schemas.CodeNotFound, "has nothing at this address"
 	case status >= http.StatusInternalServerError:
-		code, what = schemas.CodeUpstreamUnavailable, "is out of order"
+		code, what = schemas.CodeUpstreamUnavailable, "is not working"
 	}
 	return schemas.NewError(code, service+" "+what+" (status "+strconv.Itoa(status)+")")
 }

@@ -36,7 +36,7 @@ func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	}
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return refuse("the address is none")
+		return refuse("the address cannot be parsed")
 	}
 	ip := to.Addr().Unmap()
 	for _, p := range g.allow {

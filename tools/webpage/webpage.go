@@ -110,7 +110,7 @@ func parse(rawURL string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" {
-		return nil, schemas.NewError(schemas.CodeInvalid, "this is no URL of a page; it must look like https://example.com/path")
+		return nil, schemas.NewError(schemas.CodeInvalid, "this is not the URL of a page; it must look like https://example.com/path")
 	}
 	u.Fragment, u.RawFragment = "", ""
 	u.Host = strings.ToLower(u.Host) // the same address is sent in one form
