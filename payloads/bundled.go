@@ -7,10 +7,10 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// bundledType is one row of the table of bundled types. Its schema, and with it
-// the description, is in schemas/NAME.json. Rows with a marker are written by
-// the model and count on the pages that declare them; the others come from
-// tools and are allowed wherever their tool is.
+// bundledType is one row of the table of bundled types. Its schema, which has
+// the description, is in schemas/NAME.json. The model writes types with a
+// marker, on the pages that declare them. Types without one come from tools and
+// are allowed wherever their tool is.
 type bundledType struct {
 	name         string
 	marker       string
@@ -18,7 +18,7 @@ type bundledType struct {
 	instructions string
 }
 
-// payloadType reads the row's schema and compiles it.
+// payloadType compiles the row's schema.
 func (b bundledType) payloadType() (turn.PayloadType, error) {
 	schema, err := schemaFiles.ReadFile("schemas/" + b.name + ".json")
 	if err != nil {

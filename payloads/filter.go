@@ -7,31 +7,32 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Filter takes payloads and suggestions out of a model's text while the text
-// streams. What Feed returns may be shown at once: it is always a beginning of
-// the final visible text, which is the same however the text was split into
-// deltas. In the visible text [[tool: is [\[tool:.
+// Filter removes payloads and suggestions from a model's text while the text
+// streams. The text that Feed returns may be shown at once: it is always the
+// beginning of the final visible text, which does not depend on how the text
+// was split into deltas. [[tool: becomes [\[tool: in the visible text.
 //
 // An occurrence of a marker is
 //
 //	indentation, wrapper, NAME, colon, white space or code fence, value, fence's end, wrapper
 //
 // where the wrapper (* _ `, mirrored) may close before the colon, after it or
-// after the value. It counts from the bracket of its value on. With it goes the
-// white space around it that would leave more than one blank line. White space
-// is ASCII white space. The value is strict JSON: one with a trailing comma is
-// hidden and warned of like any other that is not valid.
+// after the value. A marker without the bracket of a value is ordinary text.
+// White space around an occurrence is removed if it would leave more than one
+// blank line; only ASCII white space counts. The value is strict JSON: an
+// invalid one, such as one with a trailing comma, is hidden and gives a
+// warning.
 //
-// A Filter serves the replies of one run, one after the other. It is not safe
+// A Filter handles the replies of one run, one after the other. It is not safe
 // for concurrent use.
 type Filter struct {
 	grammar *grammar
-	// depth counts the filters around this one, see salvage.
+	// depth counts the enclosing filters; see salvage.
 	depth int
 
 	mode  mode
 	line  line
-	held  string // what came and is not decided yet
+	held  string // text that is not decided yet
 	shown output
 
 	at     occurrence // the occurrence that the modes other than inText are in
@@ -47,23 +48,23 @@ type mode int
 const (
 	inText  mode = iota
 	inValue      // between a value's first and last bracket
-	inTail       // behind a value: the end of fence and wrapper
-	inGap        // behind an occurrence: white space
+	inTail       // after a value: the end of fence and wrapper
+	inGap        // after an occurrence: white space
 )
 
-// maxIndent bounds, in bytes, the white space at a line's start that is held
-// because it goes when a marker follows.
+// maxIndent is the most bytes of white space at a line's start that are held
+// back, because they are removed if a marker follows.
 const maxIndent = 256
 
-// toolMarker is what only the service may write, escapedMarker what stands for
-// it when the model does.
+// toolMarker may be written only by the service; escapedMarker replaces it in
+// the model's text.
 const (
 	toolMarker    = "[[tool:"
 	escapedMarker = `[\[tool:`
 )
 
-// NewFilter returns a filter for the markers of those types that have one, and
-// for suggestions. The actions are those that the page declares.
+// NewFilter returns a filter for the markers of types, and for suggestions. The
+// actions are those that the page declares.
 func NewFilter(types []turn.PayloadType, actions []schemas.Action) *Filter {
 	return newFilter(newGrammar(types, actions), 0)
 }
@@ -81,8 +82,8 @@ func (f *Filter) Feed(delta string) string {
 }
 
 // End ends the reply: it returns the rest of the visible text and what was
-// found, and makes the filter ready for the next reply. Truncated says that the
-// reply stopped at a limit; it decides how a warning is worded.
+// found, and prepares the filter for the next reply. Truncated says that the
+// reply stopped at a limit; warnings then say so.
 func (f *Filter) End(truncated bool) (visible string, found turn.Found) {
 	visible = f.run(f.held, true)
 	if f.mode == inValue {
@@ -93,15 +94,15 @@ func (f *Filter) End(truncated bool) (visible string, found turn.Found) {
 	return visible, found
 }
 
-// Parse is Feed and End for a whole reply.
+// Parse does Feed and End for a whole reply.
 func (f *Filter) Parse(text string) (visible string, found turn.Found) {
 	visible = f.Feed(text)
 	rest, found := f.End(false)
 	return visible + rest, found
 }
 
-// Recover takes the model's answer to being asked again for the value that a
-// reply's end cut off: the value alone, or with its marker.
+// Recover parses the model's answer when it was asked again for a value that
+// the end of a reply had cut off: the value, with or without its marker.
 func (f *Filter) Recover(cut turn.CutValue, reply string) turn.Found {
 	if !strings.Contains(reply, cut.Marker) {
 		reply = cut.Marker + "\n" + strings.TrimSpace(reply)
@@ -110,8 +111,8 @@ func (f *Filter) Recover(cut turn.CutValue, reply string) turn.Found {
 	return found
 }
 
-// run works through s, keeps what is not decided yet, and returns what may be
-// shown. When the text is final, everything is decided.
+// run processes s, keeps the part that is not decided yet, and returns what may
+// be shown. If the text is final, everything is decided.
 func (f *Filter) run(s string, final bool) string {
 	for waiting := false; s != "" && !waiting; {
 		var n int
@@ -132,7 +133,7 @@ func (f *Filter) run(s string, final bool) string {
 }
 
 // text shows s up to where an occurrence begins or may begin. It returns how
-// much of s is done with, and whether the rest must wait for more.
+// much of s was processed, and whether the rest must wait for more text.
 func (f *Filter) text(s string, final bool) (n int, waiting bool) {
 	from, indent := 0, 0 // what is not shown yet; where the line began
 	for i := 0; i < len(s); {
@@ -184,7 +185,7 @@ func (f *Filter) text(s string, final bool) (n int, waiting bool) {
 	return len(s), false
 }
 
-// inside takes what of s belongs to the value.
+// inside adds the part of s that belongs to the value.
 func (f *Filter) inside(s string) (n int) {
 	n, ended := f.value.add(s)
 	if ended {
@@ -195,9 +196,9 @@ func (f *Filter) inside(s string) (n int) {
 	return n
 }
 
-// tail hides what closes fence and wrapper behind a value. A code fence that
-// goes on behind the value is opened anew in the visible text, for what is left
-// in it.
+// tail hides the end of the fence and the wrapper after a value. A code fence
+// that continues after the value is opened again in the visible text, for the
+// rest of its content.
 func (f *Filter) tail(s string, final bool) (n int, waiting bool) {
 	n, verdict := f.at.closing(s)
 	switch {
@@ -216,9 +217,9 @@ func (f *Filter) tail(s string, final bool) (n int, waiting bool) {
 	return n, false
 }
 
-// gap goes over the white space behind an occurrence: of the line breaks on the
-// two sides the larger number stays, two at most. The indentation of the line
-// that follows is left to text.
+// gap skips the white space after an occurrence. Of the line breaks before and
+// after it the larger number stays, two at most. The indentation of the next
+// line is left to text.
 func (f *Filter) gap(s string, final bool) (n int, waiting bool) {
 	for i := range len(s) {
 		switch {
@@ -247,7 +248,7 @@ func (f *Filter) newline() {
 	f.line.step('\n')
 }
 
-// output joins what may be shown; a single piece is handed on without a copy.
+// output joins what may be shown. A single piece is not copied.
 type output struct {
 	one  string
 	many []byte

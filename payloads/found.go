@@ -26,7 +26,7 @@ const (
 )
 
 // value is a JSON value on its way in. Its end is found by counting brackets
-// outside of strings; what is above MaxValue is counted and not kept.
+// outside of strings; bytes beyond MaxValue are counted and not kept.
 type value struct {
 	raw      []byte
 	depth    int
@@ -35,7 +35,7 @@ type value struct {
 	tooLarge bool
 }
 
-// add takes what of s belongs to the value and says whether the value has ended.
+// add adds the part of s that belongs to the value, and reports whether the value has ended.
 func (v *value) add(s string) (n int, ended bool) {
 	for n < len(s) && !ended {
 		b := s[n]
@@ -61,7 +61,7 @@ func (v *value) add(s string) (n int, ended bool) {
 	return n, ended
 }
 
-// take puts the value that has ended where it belongs.
+// take stores a value that has ended.
 func (f *Filter) take() {
 	m, raw := f.at.marker, f.value.raw
 	var data bytes.Buffer
@@ -81,7 +81,7 @@ func (f *Filter) take() {
 	}
 }
 
-// cutOff drops the value that the reply's end has cut off.
+// cutOff drops a value that the end of the reply has cut off.
 func (f *Filter) cutOff(truncated bool) {
 	m, raw := f.at.marker, f.value.raw
 	why := "did not end"
@@ -94,8 +94,8 @@ func (f *Filter) cutOff(truncated bool) {
 	}
 }
 
-// salvage tries the occurrences that a broken value has swallowed: no JSON has
-// a marker at a line's start. It says whether there are any.
+// salvage parses the occurrences inside a broken value: a marker at a line's
+// start is never part of JSON. It reports whether there are any.
 func (f *Filter) salvage(raw []byte, truncated bool) bool {
 	if f.depth >= maxSalvage {
 		return false
@@ -129,15 +129,15 @@ func (f *Filter) takePayload(m *marker, raw, data []byte) {
 	f.found.Payloads = append(f.found.Payloads, turn.Payload{Type: m.payload.Name, Data: data})
 }
 
-// takeValues takes a list of suggested values in the place of an earlier one. A
-// list of nothing but invalid items does not count.
+// takeValues stores a list of suggested values, which replaces an earlier one
+// unless all of its items are invalid.
 func (f *Filter) takeValues(data []byte) {
 	if values, ok := choices(f, data, suggestedValue); ok {
 		f.found.Values = values
 	}
 }
 
-// takeActions is takeValues for actions.
+// takeActions does the same for actions.
 func (f *Filter) takeActions(data []byte) {
 	if actions, ok := choices(f, data, f.suggestedAction); ok {
 		f.found.Actions = actions
@@ -145,7 +145,7 @@ func (f *Filter) takeActions(data []byte) {
 }
 
 // choices decodes the valid items of a list, maxChoices at most; the invalid
-// ones are kept for the diagnostics. It says whether the list counts.
+// ones are kept for the diagnostics. It reports whether the list is used.
 func choices[T any](f *Filter, data []byte, decode func(json.RawMessage) (T, bool)) ([]T, bool) {
 	var items []json.RawMessage
 	if json.Unmarshal(data, &items) != nil {
@@ -193,7 +193,7 @@ func (f *Filter) suggestedAction(item json.RawMessage) (a schemas.SuggestedActio
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// drop keeps what is not used for the diagnostics, and warns.
+// drop keeps an unused value for the diagnostics and adds a warning.
 func (f *Filter) drop(raw []byte, format string, args ...any) {
 	f.keepDropped(raw)
 	if len(f.found.Warnings) < maxNotes {

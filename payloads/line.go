@@ -7,18 +7,19 @@ const maxBreaks = 2
 type phase byte
 
 const (
-	blank phase = iota // white space at most
-	lead               // what stands before a list item or a quote
+	blank phase = iota // only white space so far
+	lead               // the mark of a list item or a quote
 	ticks              // a run of ` or ~ that may become a code fence
-	info               // behind a run that is long enough
+	info               // after a run that is long enough
 	rest               // text in which no fence can begin
 )
 
-// line follows the visible text line by line, for where code fences begin and
-// end (CommonMark, with list items and quotes seen by their first characters).
+// line tracks, line by line, where code fences begin and end in the visible
+// text. It follows CommonMark; list items and quotes are recognized by their
+// first characters.
 type line struct {
 	phase phase
-	// white says that the byte before is white space or none.
+	// white says that the previous byte is white space or missing.
 	white bool
 	// breaks counts the line breaks right before this line, blank lines
 	// included, up to maxBreaks.
@@ -26,17 +27,17 @@ type line struct {
 
 	char  byte // of the run
 	run   int
-	words bool // something stands behind the run
-	quote bool // a ` stands behind the run
+	words bool // there is text after the run
+	quote bool // there is a ` after the run
 
 	fenceChar byte // of the open fence
 	fence     int  // its length; 0 is none
 }
 
-// newLine is the beginning of a text, where no blank line is wanted.
+// newLine returns the state at the beginning of a text, where no blank line is wanted.
 func newLine() line { return line{white: true, breaks: maxBreaks} }
 
-// mayStart says whether a marker may stand at this place.
+// mayStart reports whether a marker may begin here.
 func (l *line) mayStart() bool { return l.white && l.fence == 0 && l.phase != info }
 
 // breaksBefore returns the number of line breaks at the end of the text.
@@ -52,7 +53,7 @@ func (l *line) openFence(run string) {
 	*l = line{white: true, breaks: 1, fenceChar: run[0], fence: len(run)}
 }
 
-// step goes over one byte.
+// step processes one byte.
 func (l *line) step(b byte) {
 	if b == '\n' {
 		l.end()
@@ -88,7 +89,7 @@ func (l *line) step(b byte) {
 	l.white = white
 }
 
-// end goes over a line break.
+// end processes a line break.
 func (l *line) end() {
 	long := l.phase == info || l.phase == ticks && l.run >= minFence
 	switch {
@@ -104,8 +105,7 @@ func (l *line) end() {
 	*l = line{white: true, breaks: breaks, fenceChar: l.fenceChar, fence: l.fence}
 }
 
-// isLead says whether a byte may stand before the content of a list item or a
-// quote.
+// isLead reports whether a byte may come before the content of a list item or a quote.
 func isLead(b byte) bool {
 	switch b {
 	case '>', '-', '*', '+', '.', ')':

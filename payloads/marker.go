@@ -7,17 +7,17 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of an occurrence, in bytes: its wrapper, and what stands between colon
+// Limits of an occurrence, in bytes: its wrapper, and the space between colon
 // and value or between value and the end of its fence.
 const (
 	maxWrapper = 4
 	maxBetween = 256
 )
 
-// minFence is the length of a run of ` or ~ from which on it is a code fence.
+// minFence is the length of the shortest run of ` or ~ that is a code fence.
 const minFence = 3
 
-// verdict is what the beginning of a text says about the whole.
+// verdict says whether the beginning of a text matches.
 type verdict int
 
 const (
@@ -26,7 +26,7 @@ const (
 	yes
 )
 
-// prefix says whether s begins with word, or may once more of it is there.
+// prefix reports whether s begins with word, or may do so with more text.
 func prefix(s, word string) verdict {
 	switch {
 	case strings.HasPrefix(s, word):
@@ -38,7 +38,7 @@ func prefix(s, word string) verdict {
 	}
 }
 
-// marker is a name that a value follows.
+// marker is a name that comes before a value.
 type marker struct {
 	name string // with its colon
 	open byte   // the bracket that its value begins with
@@ -58,14 +58,14 @@ func (m *marker) label() string {
 	}
 }
 
-// class is what a byte may be the beginning of in the middle of a line.
+// class says what a byte in the middle of a line may begin.
 type class byte
 
 const (
 	plain class = iota
 	space
-	start // of an occurrence, behind white space
-	stop  // always needs a look
+	start // of an occurrence, after white space
+	stop  // always has to be examined
 )
 
 // grammar is what a run's filter looks for.
@@ -108,8 +108,8 @@ func newGrammar(types []turn.PayloadType, actions []schemas.Action) *grammar {
 	return g
 }
 
-// plain returns the length of the beginning of s in which nothing can start. It
-// keeps whether the byte before is white space.
+// plain returns the length of the beginning of s in which no occurrence can
+// start. It updates whether the previous byte is white space.
 func (g *grammar) plain(s string, white *bool) int {
 	w, i := *white, 0
 	for ; i < len(s); i++ {
@@ -123,7 +123,7 @@ func (g *grammar) plain(s string, white *bool) int {
 	return i
 }
 
-// occurrence is a marker in the text with what stands around its value.
+// occurrence is a marker in the text with the fence and wrapper around its value.
 type occurrence struct {
 	marker *marker
 	value  int    // where the value begins
@@ -132,10 +132,10 @@ type occurrence struct {
 	close  string // the end of the wrapper, when it is not closed before the value
 }
 
-// fenced says whether the value stands in a code fence.
+// fenced reports whether the value is in a code fence.
 func (o *occurrence) fenced() bool { return len(o.quote) >= minFence }
 
-// match says whether s begins with an occurrence.
+// match reports whether s begins with an occurrence.
 func (g *grammar) match(s string) (occurrence, verdict) {
 	n := run(s, "*_`")
 	switch {
@@ -160,8 +160,8 @@ func (g *grammar) match(s string) (occurrence, verdict) {
 	return occurrence{}, best
 }
 
-// match is grammar.match behind the wrapper's beginning. The wrapper's end may
-// stand before the colon, behind it, or behind the value.
+// match does what grammar.match does, after the beginning of the wrapper. The
+// wrapper may end before the colon, after it, or after the value.
 func (m *marker) match(s, wrapper string) (occurrence, verdict) {
 	o := occurrence{marker: m, close: wrapper}
 	name, colon := m.name[:len(m.name)-1], m.name[len(m.name)-1:]
@@ -199,8 +199,8 @@ func (m *marker) match(s, wrapper string) (occurrence, verdict) {
 	return o, yes
 }
 
-// closing returns how much of s, which stands behind the value, closes fence
-// and wrapper. The verdict is no when the fence goes on.
+// closing returns how much of s, the text after the value, closes fence and
+// wrapper. The verdict is no if the fence continues.
 func (o *occurrence) closing(s string) (int, verdict) {
 	n := 0
 	if o.quote != "" {
@@ -234,7 +234,7 @@ const (
 	infoString = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-."
 )
 
-// run returns the length of the beginning of s that is made of the bytes of set.
+// run returns the length of the longest prefix of s with only bytes of set.
 func run(s, set string) int {
 	n := 0
 	for n < len(s) && strings.IndexByte(set, s[n]) >= 0 {
@@ -254,8 +254,8 @@ func mirror(s string) string {
 	return string(b)
 }
 
-// cursor goes over the beginning of a text; short says that a word would have
-// been there if the text were longer.
+// cursor reads the beginning of a text. short says that the text ended where a
+// word may follow.
 type cursor struct {
 	rest  string
 	short bool
@@ -276,7 +276,7 @@ func (c *cursor) skip(n int) string {
 	return s
 }
 
-// verdict is that of a text in which a word is missing.
+// verdict returns the verdict for a text in which a word is missing.
 func (c *cursor) verdict() verdict {
 	if c.short {
 		return maybe

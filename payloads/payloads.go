@@ -1,10 +1,10 @@
-// Package payloads owns the kinds of structured data that an answer may carry
-// for the page: their JSON schemas, the markers behind which a model writes
-// them, the model's instructions and the one-line summaries. It cuts payloads
-// and suggestions out of a model's text while the text streams.
+// Package payloads owns the kinds of structured data that an answer may have
+// for the page: their JSON schemas, the markers after which a model writes
+// them, the instructions for the model and the one-line summaries. It removes
+// payloads and suggestions from a model's text while the text streams.
 //
-// It is pure: text in, value or warning out. Ids, storage, manifests and what a
-// click does are for others. The types it works with are turn.PayloadType and
+// It is pure: text in, values and warnings out. Ids, storage, manifests and the
+// effect of a click are left to others. Its types are turn.PayloadType and
 // turn.Found.
 package payloads
 
@@ -20,8 +20,8 @@ import (
 var schemaFiles embed.FS
 
 // Registry holds the payload types by name: the bundled ones and those that
-// page files declare. Add belongs to the start; after that the registry is safe
-// for concurrent use.
+// page files declare. Call Add only at the start; after that the registry is
+// safe for concurrent use.
 type Registry struct {
 	byName map[string]turn.PayloadType
 	names  []string
@@ -43,7 +43,7 @@ func NewRegistry() (*Registry, error) {
 	return r, nil
 }
 
-// Add takes a type made by NewType. Name and marker must be new.
+// Add adds a type made by NewType. Name and marker must be new.
 func (r *Registry) Add(t turn.PayloadType) error {
 	if r.Has(t.Name) {
 		return fmt.Errorf("payload type %s: there is one of this name already", t.Name)
@@ -64,7 +64,7 @@ func (r *Registry) Type(name string) (turn.PayloadType, bool) {
 	return t, ok
 }
 
-// Has says whether there is a type of that name.
+// Has reports whether there is a type of that name.
 func (r *Registry) Has(name string) bool {
 	_, ok := r.byName[name]
 	return ok

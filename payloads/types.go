@@ -21,7 +21,7 @@ const (
 	SourceLLM  = "llm"
 )
 
-// The markers of suggestions; no payload type may take them.
+// The markers of suggestions; no payload type may have them.
 const (
 	markerValues  = "SUGGESTED_VALUES:"
 	markerActions = "SUGGESTED_ACTIONS:"
@@ -43,10 +43,10 @@ var (
 
 // NewType makes the payload type that a page file declares; it is not global.
 // The error names every part of def that is wrong, joined. The schema must say
-// at its root whether it wants an object or an array, and may refer to nothing
-// outside of itself. Summary is a Go text/template over the decoded data, with
-// the function count ({{count .articles "article"}} gives "3 articles"); when
-// it is empty or fails on a payload, the summary is the type's name in words.
+// at its root whether it wants an object or an array, and may refer only to
+// itself. Summary is a Go text/template over the decoded data, with the
+// function count ({{count .articles "article"}} gives "3 articles"); when it is
+// empty or fails on a payload, the summary is the type's name in words.
 func NewType(def turn.PayloadDef) (turn.PayloadType, error) {
 	check, array, schemaErr := compileSchema(def.Schema)
 	summary, summaryErr := compileSummary(def.Name, def.Summary)

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// The additive events of the dialect chat while a call waits for the user or
-// for the page.
+// The events of the dialect chat while a call waits for the user or for the page.
 const (
 	TypeApprovalRequest  = "approval_request"
 	TypeApprovalResolved = "approval_resolved"
@@ -32,22 +31,22 @@ type ApprovalRequestEvent struct {
 	ReasonText string         `json:"reason_text,omitempty"`
 }
 
-// ApprovalReason is why a call needs the user's approval; "" is that it needs none.
+// ApprovalReason is why a call needs the user's approval; "" means that it needs none.
 type ApprovalReason string
 
-// The reasons. Of several the last in this list counts.
+// The reasons. If several apply, the last one of this list is given.
 const (
-	// ReasonToolConfirms is of a tool that always asks.
+	// ReasonToolConfirms is for a tool that always needs approval.
 	ReasonToolConfirms ApprovalReason = "tool_confirms"
-	// ReasonAfterUntrusted is of a call that the model made after it had read
+	// ReasonAfterUntrusted is for a call that the model made after it had read
 	// text from outside.
 	ReasonAfterUntrusted ApprovalReason = "after_untrusted"
-	// ReasonUnseenURL is of such a call with a URL that the model put together
-	// itself: it may carry data out.
+	// ReasonUnseenURL is for such a call with a URL that the model put together
+	// itself: it may send data out.
 	ReasonUnseenURL ApprovalReason = "unseen_url"
 )
 
-// Text is the reason as a sentence for the user.
+// Text returns the reason as a sentence for the user.
 func (r ApprovalReason) Text() string {
 	switch r {
 	case ReasonToolConfirms:
@@ -62,7 +61,7 @@ func (r ApprovalReason) Text() string {
 }
 
 // ApprovalResolvedEvent ends an ApprovalRequestEvent; an approval that expired
-// was not approved. The call's ToolStartEvent follows, also of one that is not
+// was not approved. The call's ToolStartEvent follows, also if the call is not
 // run.
 type ApprovalResolvedEvent struct {
 	Type       string `json:"type"`
@@ -70,9 +69,9 @@ type ApprovalResolvedEvent struct {
 	Approved   bool   `json:"approved"`
 }
 
-// ClientToolCallEvent asks the page to run a tool that it brought along, and to
-// answer with POST /api/chat/runs/{run_id}/tool_results. At ExpiresAt the call
-// has failed. After a recovery it is shown again, under the same ToolUseID.
+// ClientToolCallEvent asks the page to run a tool of its request, and to answer
+// with POST /api/chat/runs/{run_id}/tool_results. At ExpiresAt the call fails.
+// After a recovery it is shown again, under the same ToolUseID.
 type ClientToolCallEvent struct {
 	Type      string          `json:"type"`
 	Tool      string          `json:"tool"`
@@ -82,7 +81,7 @@ type ClientToolCallEvent struct {
 }
 
 // ApprovalAnswer approves or denies a call. Input, an object that fits the
-// tool's schema, takes the place of the call's own; only an approval has one.
+// tool's schema, replaces the call's own; only an approval may have one.
 type ApprovalAnswer struct {
 	Approved bool            `json:"approved"`
 	Input    json.RawMessage `json:"input,omitempty"`

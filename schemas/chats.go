@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MessageStatus says what became of a message.
+// MessageStatus is the state of a message.
 type MessageStatus string
 
 // The message statuses.
@@ -47,8 +47,8 @@ type Message struct {
 	Version *Version `json:"version,omitempty"`
 }
 
-// Version is the place of a message among the versions of a question, which were
-// edited, or of an answer, which was asked for again; the first is number 1.
+// Version is the place of a message among the versions of an edited question,
+// or of an answer that was generated again. The first is number 1.
 type Version struct {
 	Number     int    `json:"number"`
 	Count      int    `json:"count"`
@@ -56,7 +56,7 @@ type Version struct {
 	NextID     string `json:"next_id,omitempty"`
 }
 
-// VersionItem is one of them, with the beginning of its text.
+// VersionItem is one version, with the beginning of its text.
 type VersionItem struct {
 	MessageID string        `json:"message_id"`
 	Number    int           `json:"number"`
@@ -90,8 +90,7 @@ type Feedback struct {
 	Comment string `json:"comment,omitempty" validate:"max=4000"`
 }
 
-// Chat is a conversation of one user. Messages and NextCursor are set where one
-// chat is asked for.
+// Chat is a conversation of one user. Messages and NextCursor are set when one chat is read.
 type Chat struct {
 	ConversationID int64     `json:"conversation_id"`
 	ChatID         string    `json:"chat_id"`
@@ -102,7 +101,7 @@ type Chat struct {
 	// Pinned chats come first in the list; archived ones are in a list of their own.
 	Pinned   bool `json:"pinned,omitempty"`
 	Archived bool `json:"archived,omitempty"`
-	// Usage is of all runs of the chat; it is set where one chat is asked for.
+	// Usage is the sum of all runs of the chat; it is set when one chat is read.
 	Usage      *Usage    `json:"usage,omitempty"`
 	Messages   []Message `json:"messages,omitempty"`
 	NextCursor string    `json:"next_cursor,omitempty"`
@@ -114,7 +113,7 @@ type ChatList struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
-// ChatPatch renames, pins and archives a chat; what is nil stays as it is.
+// ChatPatch renames, pins and archives a chat; nil fields change nothing.
 type ChatPatch struct {
 	Title    *string `json:"title,omitempty" validate:"omitempty,max=200"`
 	Pinned   *bool   `json:"pinned,omitempty"`
@@ -124,7 +123,7 @@ type ChatPatch struct {
 // ModelOffer is a model that a request may name.
 type ModelOffer struct {
 	Name string `json:"name"`
-	// Default is the one that answers where none is named.
+	// Default is the model of requests that name none.
 	Default bool `json:"default"`
 	// ContextWindow is in tokens; absent where it is not known.
 	ContextWindow int         `json:"context_window,omitempty"`
@@ -147,7 +146,7 @@ type Resolution struct {
 	Outcome string `json:"outcome" validate:"required,oneof=accepted rejected"`
 }
 
-// RunState is where a run stands.
+// RunState is the state of a run.
 type RunState string
 
 // The run states.
@@ -160,7 +159,7 @@ const (
 	RunCancelled RunState = "cancelled"
 )
 
-// Terminal says whether a run in this state has had its terminal event.
+// Terminal reports whether a run in this state has ended.
 func (s RunState) Terminal() bool {
 	return s == RunCompleted || s == RunFailed || s == RunCancelled
 }
@@ -190,7 +189,7 @@ type User struct {
 	Roles []string `json:"roles"`
 }
 
-// Admin says whether the user has the role admin.
+// Admin reports whether the user has the role admin.
 func (u User) Admin() bool {
 	return slices.Contains(u.Roles, "admin")
 }
@@ -267,7 +266,7 @@ type Stream struct {
 	UpdatedAt    time.Time       `json:"updated_at"`
 }
 
-// StreamUpdate is what PUT /api/streams/{id} sets; an absent part stays.
+// StreamUpdate is what PUT /api/streams/{id} sets; absent parts stay.
 type StreamUpdate struct {
 	Name         *string         `json:"name,omitempty" validate:"omitempty,min=1,max=200"`
 	Purpose      *string         `json:"purpose,omitempty" validate:"omitempty,max=4000"`
@@ -280,8 +279,8 @@ type StreamList struct {
 	Items []Stream `json:"items"`
 }
 
-// Report is one run of a stream: articles and what they say. Articles is set
-// where one report is asked for.
+// Report is one run of a stream: articles and their summary. Articles is set
+// when one report is read.
 type Report struct {
 	ReportID     int64     `json:"report_id"`
 	StreamID     int64     `json:"stream_id"`

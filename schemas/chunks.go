@@ -13,10 +13,10 @@ type SocketEvent struct {
 	BlockIDs   string `json:"block_ids,omitempty" validate:"max=1040"`
 	DocumentID string `json:"document_id,omitempty" validate:"omitempty,clientid"`
 	ChatID     string `json:"chat_id,omitempty" validate:"omitempty,clientid"`
-	// UserID, where it is given, is the authenticated user.
+	// UserID, if given, must be the authenticated user.
 	UserID  string `json:"user_id,omitempty" validate:"max=500"`
 	Context Object `json:"context,omitempty"`
-	// RunID and After are of resume: the chunks after that number.
+	// RunID and After are for resume: it sends the chunks after that number.
 	RunID string `json:"run_id,omitempty" validate:"omitempty,clientid"`
 	After int64  `json:"after,omitempty" validate:"gte=0"`
 }
@@ -52,16 +52,16 @@ type Chunk struct {
 	// MessageID is the message of the chat that keeps the answer.
 	MessageID string   `json:"message_id,omitempty"`
 	Status    RunState `json:"status,omitempty"`
-	// ApprovalID is of a status: the call that waits for the user's approval.
+	// ApprovalID is for a status: the call that waits for the user's approval.
 	ApprovalID string `json:"approval_id,omitempty"`
 	// Reason says why the user is asked.
 	Reason ApprovalReason `json:"reason,omitempty"`
-	// Seq is the number of the run's event that the chunk shows; 0 of a chunk
-	// that is of no run.
+	// Seq is the number of the run's event that the chunk shows; 0 if the chunk
+	// belongs to no run.
 	Seq int64 `json:"seq,omitempty"`
 }
 
-// Ticket opens one websocket, once, or the stream of one run, again and again.
+// Ticket opens one websocket once, or the stream of one run any number of times.
 type Ticket struct {
 	Ticket    string `json:"ticket"`
 	ExpiresIn int    `json:"expires_in"` // seconds

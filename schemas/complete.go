@@ -83,8 +83,8 @@ type ToolCall struct {
 
 // Diagnostics is the trace of a run, for those who may see system prompts.
 type Diagnostics struct {
-	// Model is the one that wrote the last reply; before the first, the one
-	// asked for.
+	// Model is the one that wrote the last reply, or before the first reply the
+	// requested one.
 	Model         string            `json:"model"`
 	MaxTokens     int               `json:"max_tokens"`
 	MaxIterations int               `json:"max_iterations"`
@@ -109,7 +109,7 @@ type TraceMessage struct {
 // TraceIteration is one call of the model, with the messages sent and the
 // tools it asked for.
 type TraceIteration struct {
-	// Model is the one that replied, where it is not the one asked for.
+	// Model is the one that replied, if it is not the requested one.
 	Model      string          `json:"model,omitempty"`
 	Messages   []TraceMessage  `json:"messages"`
 	Reply      string          `json:"reply"`
@@ -120,9 +120,9 @@ type TraceIteration struct {
 	ToolCalls  []TraceToolCall `json:"tool_calls,omitempty"`
 }
 
-// TraceToolCall is a tool call with what the tool gave and what the model got
-// of it. ModelOutput is absent where it is the output; the payload is whole in
-// the run's payloads.
+// TraceToolCall is a tool call with the tool's output and the model's part of
+// it. ModelOutput is absent if it equals the output; the run's payloads have
+// the whole payload.
 type TraceToolCall struct {
 	ToolName    string          `json:"tool_name"`
 	ToolUseID   string          `json:"tool_use_id"`

@@ -27,8 +27,8 @@ func CutText(s string) string {
 	return s[:text.Offset(s, MaxToolText)] + fmt.Sprintf("\n[the first %d of %d characters]", MaxToolText, n)
 }
 
-// CutStrings returns the JSON with each string as CutText does it; all else of it
-// stays as it is, and what is short is returned itself.
+// CutStrings returns the JSON with each string cut as CutText does. The rest
+// stays as it is; short JSON is returned unchanged.
 func CutStrings(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= MaxToolText {
 		return raw
@@ -57,7 +57,7 @@ func CutStrings(raw json.RawMessage) json.RawMessage {
 	return append(out, raw[copied:]...)
 }
 
-// stringEnd returns where the string that begins at begin has ended.
+// stringEnd returns the end of the string that begins at begin.
 func stringEnd(raw []byte, begin int) int {
 	for i := begin + 1; i < len(raw); i++ {
 		switch raw[i] {

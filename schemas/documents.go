@@ -2,20 +2,19 @@ package schemas
 
 import "encoding/json"
 
-// The types of blocks that the service knows; any other type is kept and passed
-// on.
+// The types of blocks that the service knows. Any other type is stored and passed on.
 const (
 	BlockMarkdown = "md"
 	BlockCSV      = "csv"
 	BlockChart    = "interactive_chart"
 )
 
-// BlockState says what of a block waits for the user.
+// BlockState says which change of a block waits for the user.
 type BlockState string
 
 // The block states. A clean block has current only, a pending_new one new only,
-// a pending_edit one both. What is pending_move has a new_position and no new;
-// what is pending_delete goes when it is accepted.
+// a pending_edit one both. A pending_move block has a new_position and no new;
+// a pending_delete one is removed when it is accepted.
 const (
 	BlockClean         BlockState = "clean"
 	BlockPendingNew    BlockState = "pending_new"
@@ -26,8 +25,7 @@ const (
 
 // Document is an ordered collection of blocks. NewTitle is a title that waits
 // for the user. Revision grows with every change of the document or a block of
-// it. Blocks are set where one document is asked for, in order of their
-// positions.
+// it. Blocks are set when one document is read, in order of their positions.
 type Document struct {
 	ID       string  `json:"id"`
 	Title    string  `json:"title"`
@@ -42,7 +40,7 @@ type DocumentList struct {
 	NextCursor string     `json:"next_cursor,omitempty"`
 }
 
-// DocumentCreate makes a document, under the client's own id if it has one.
+// DocumentCreate makes a document, under the client's own id if it is given.
 type DocumentCreate struct {
 	ID    string `json:"id,omitempty" validate:"omitempty,clientid"`
 	Title string `json:"title" validate:"required,max=200"`
@@ -85,8 +83,8 @@ type BlockCreate struct {
 	AfterBlockID *string         `json:"after_block_id,omitempty" validate:"omitempty,blockref"`
 }
 
-// BlockPatch is the user's own edit: it goes to current. What is absent stays as
-// it is; an empty AfterBlockID is the front.
+// BlockPatch is the user's own edit: it changes current. Absent fields change
+// nothing; an empty AfterBlockID is the front.
 type BlockPatch struct {
 	Content      *string         `json:"content,omitempty"`
 	Meta         json.RawMessage `json:"meta,omitempty"`
@@ -101,13 +99,12 @@ type BlockApply struct {
 	AfterBlockID  *string `json:"after_block_id,omitempty" validate:"omitempty,blockref"`
 }
 
-// maxHeaderRow is how long it is waited for the end of a table's first row, in
-// bytes.
+// maxHeaderRow is the longest first row of a table, in bytes.
 const maxHeaderRow = 32 << 10
 
 // HeaderRow returns the length of the first row of CSV with its line break, and
-// whether the row is whole: a line break in a quoted field does not end it. What
-// is longer than any such row counts as one.
+// whether the row is whole: a line break in a quoted field does not end it. A
+// longer text than maxHeaderRow counts as a whole row.
 func HeaderRow(csv string) (n int, whole bool) {
 	quoted := false
 	for i := range len(csv) {

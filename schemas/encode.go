@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends what json.Marshal would give, without looking through the
-// JSON inside again: Data must be valid and on one line.
+// AppendJSON appends what json.Marshal would return, without parsing Data,
+// which must be valid JSON on one line.
 func (p *CustomPayload) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	dst = AppendField(dst, "payload_id", p.PayloadID)
@@ -21,8 +21,7 @@ func (p *CustomPayload) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendJSON appends what json.Marshal would give; Input must be valid and on
-// one line.
+// AppendJSON appends what json.Marshal would return. Input must be valid JSON on one line.
 func (c *ToolCall) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"tool_name":`...)
 	dst = AppendString(dst, c.ToolName)
@@ -38,7 +37,7 @@ func (c *ToolCall) AppendJSON(dst []byte) []byte {
 	return append(AppendField(dst, "done", c.Done), '}')
 }
 
-// AppendJSON appends what json.Marshal would give, without diagnostics; the
+// AppendJSON appends what json.Marshal would return, without diagnostics. Raw
 // JSON inside must be valid and on one line.
 func (p *ChatResponsePayload) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"message":`...)
@@ -71,7 +70,7 @@ func AppendKey(dst []byte, key string) []byte {
 	return append(dst, '"', ':')
 }
 
-// AppendField appends a member that is a string, unless that is empty.
+// AppendField appends a member with a string value, unless the value is empty.
 func AppendField(dst []byte, key, value string) []byte {
 	if value == "" {
 		return dst

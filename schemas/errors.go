@@ -42,19 +42,18 @@ const (
 	CodeBudget           Code = "budget"
 	CodeRequestTimeout   Code = "request_timeout"
 	CodeShuttingDown     Code = "shutting_down"
-	// CodePrecondition is the answer to an If-Match that no longer holds.
+	// CodePrecondition is for an If-Match that no longer matches.
 	CodePrecondition Code = "precondition_failed"
-	// CodeKeyRequired is the answer to a request that goes on with a run without
-	// naming it.
+	// CodeKeyRequired is for a request that resumes a run without naming it.
 	CodeKeyRequired Code = "key_required"
-	// CodeQuota is the answer to what the user has no room for.
+	// CodeQuota is for a request that would exceed the user's quota.
 	CodeQuota Code = "quota"
-	// CodeMisdirected is the answer under a name that is not the service's.
+	// CodeMisdirected is for a request under a host name that is not the service's.
 	CodeMisdirected Code = "misdirected"
 )
 
-// Error is what a client may see of a failure: a code and a sentence that leaks
-// nothing. The cause wraps outside of it and never enters the message.
+// Error is what a client may see of a failure: a code and a sentence without
+// internals. The cause wraps it and is never part of the message.
 type Error struct {
 	Code    Code
 	Message string
@@ -78,20 +77,20 @@ func Invalid(pointer, detail string) *Error {
 	return &Error{Code: CodeInvalid, Message: "the request is not valid", Fields: []FieldError{{Pointer: pointer, Detail: detail}}}
 }
 
-// Unavailable is what a client sees of a database that cannot be reached.
+// Unavailable returns the error for a client when the database cannot be reached.
 func Unavailable(cause error) error {
 	e := NewError(CodeStoreUnavailable, "the database cannot be reached; try again in a moment")
 	e.RetryAfter = 2
 	return e.Because(cause)
 }
 
-// ErrNotFound is the answer for an id that is unknown or somebody else's.
+// ErrNotFound is for an id that is unknown or belongs to another user.
 var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")
 
-// ErrStale is the answer to a change of what has changed since it was read.
+// ErrStale is for a change of something that has changed since it was read.
 var ErrStale = NewError(CodePrecondition, "it has been changed since; read it again")
 
-// ErrTaken is the answer to a new id that its owner uses already.
+// ErrTaken is for a new id that its owner uses already.
 var ErrTaken = NewError(CodeConflict, "there is something else under this id")
 
 // caused is an Error with the cause that a client must not see.
@@ -111,7 +110,7 @@ func (e *Error) Because(cause error) error {
 	return &caused{e, cause}
 }
 
-// Visible returns the Error in err's tree, or a plain internal one.
+// Visible returns the Error that err wraps, or a plain internal one.
 func Visible(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -119,7 +118,7 @@ func Visible(err error) *Error {
 	return NewError(CodeInternal, "something went wrong on our side; it has been logged")
 }
 
-// Retryable says whether the same request may succeed later.
+// Retryable reports whether the same request may succeed later.
 func (c Code) Retryable() bool {
 	switch c {
 	case CodeRateLimited, CodeUpstreamTimeout, CodeUpstreamUnavailable, CodeUpstreamTruncated, CodeUpstreamError,

@@ -26,11 +26,11 @@ type StatusEvent struct {
 	UserMessageID  string `json:"user_message_id,omitempty"`
 	Attempt        int    `json:"attempt,omitempty"`
 	// KeptThrough is the last sequence number of earlier attempts that still
-	// counts; events after it are void and Text stands in their place.
+	// counts; events after it are void and Text replaces them.
 	KeptThrough *int64  `json:"kept_through,omitempty"`
 	Text        *string `json:"text,omitempty"`
-	// SuggestedActions are there while a call waits for the user's approval:
-	// approve and deny, for the page to handle.
+	// SuggestedActions are set while a call waits for the user's approval:
+	// approve and deny, which the page handles.
 	SuggestedActions []SuggestedAction `json:"suggested_actions,omitempty"`
 }
 

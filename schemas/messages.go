@@ -4,13 +4,13 @@ import "encoding/json"
 
 // MessageFrame is one frame of the dialect messages: a fragment of a message,
 // or an event of the stream's levels. Frames of one MessageID fold into one
-// message by the delta rules of package delta.
+// message by the delta rules.
 type MessageFrame struct {
 	// Type is text, thinking, loading, tool_call, tool_result, image, audio,
 	// video, action, error, event or, for a payload, the payload's type.
 	Type  string          `json:"type"`
 	Props json.RawMessage `json:"props,omitempty"`
-	// ChunkID is C and the sequence number; it is never shared.
+	// ChunkID is C and the sequence number; it is unique.
 	ChunkID   string `json:"chunk_id"`
 	MessageID string `json:"message_id,omitempty"`
 	BlockID   string `json:"block_id,omitempty"`
@@ -31,7 +31,7 @@ type MessageMetadata struct {
 }
 
 // StreamEnd is the data of stream_end, the terminal event of the dialect
-// messages. Payload is there when Status is completed.
+// messages. Payload is set when Status is completed.
 type StreamEnd struct {
 	// Status is completed, error or cancelled.
 	Status    string               `json:"status"`

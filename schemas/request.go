@@ -28,7 +28,7 @@ type ChatRequest struct {
 	// not found, an unknown ChatID makes a chat under that key.
 	ConversationID int64  `json:"conversation_id,omitempty" validate:"gte=0"`
 	ChatID         string `json:"chat_id,omitempty" validate:"omitempty,max=64,clientid"`
-	// ConversationHistory counts only when neither of the two is given; it is
+	// ConversationHistory is used only when neither of the two is given; it is
 	// stored as the new chat's first messages.
 	ConversationHistory []HistoryMessage `json:"conversation_history,omitempty" validate:"max=200,dive"`
 	Model               string           `json:"model,omitempty" validate:"max=200"`
@@ -49,28 +49,28 @@ type ActionMetadata struct {
 	ActionData       json.RawMessage `json:"action_data,omitempty"`
 }
 
-// HistoryMessage is an earlier message that the client brings along.
+// HistoryMessage is an earlier message that the client sends.
 type HistoryMessage struct {
 	Role    string `json:"role" validate:"required,oneof=user assistant"`
 	Content string `json:"content"`
 }
 
-// Attachment is a file of the user's. Text types hold text, image types base64.
+// Attachment is a file of the user. Text types hold text, image types base64.
 type Attachment struct {
 	Name    string `json:"name" validate:"required,max=255"`
 	MIME    string `json:"mime" validate:"required,max=100"`
 	Content string `json:"content" validate:"required"`
 }
 
-// textMedia are the media types beside text/* that are text.
+// textMedia are the media types other than text/* that are text.
 var textMedia = []string{
 	"application/json", "application/x-ndjson", "application/jsonl", "application/xml", "application/yaml", "application/x-yaml",
 	"application/toml", "application/sql", "application/javascript", "application/x-javascript", "application/typescript",
 	"application/x-sh", "application/csv", "application/x-tex", "application/x-bibtex", "application/x-research-info-systems",
 }
 
-// TextMedia says whether a media type, in lower case and without parameters, is
-// text that a model can read.
+// TextMedia reports whether a media type, in lower case and without parameters,
+// is text that a model can read.
 func TextMedia(kind string) bool {
 	structured := strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
 	return strings.HasPrefix(kind, "text/") || slices.Contains(textMedia, kind) || structured && !strings.HasPrefix(kind, "image/")

@@ -12,8 +12,7 @@ type Usage struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
 	TotalTokens  int `json:"total_tokens"`
-	// CostUSD is the cost of what was asked of models that have a price;
-	// absent when there was none.
+	// CostUSD is the cost of the tokens of models with a price; absent when there were none.
 	CostUSD USD `json:"cost_usd,omitzero"`
 }
 
@@ -32,11 +31,10 @@ const (
 	Dollar      USD = 1_000_000 * MicroDollar
 )
 
-// maxDollars is the largest amount that is taken.
+// maxDollars is the largest accepted amount.
 const maxDollars = 1e9
 
-// Dollars returns an amount of dollars; what is below 0 is 0, and what is too
-// much for a USD is the most that it takes.
+// Dollars returns an amount of dollars, at least 0 and at most what USD can hold.
 func Dollars(dollars float64) USD {
 	if math.IsNaN(dollars) {
 		return 0
@@ -55,7 +53,7 @@ func (u USD) MarshalJSON() ([]byte, error) {
 	return out, nil
 }
 
-// UnmarshalJSON takes a number of dollars.
+// UnmarshalJSON accepts a number of dollars.
 func (u *USD) UnmarshalJSON(raw []byte) error {
 	dollars, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || dollars < 0 || dollars > maxDollars {
@@ -65,9 +63,9 @@ func (u *USD) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// UsageItem is what one model was used for on one day, in UTC, by one user. A
-// run counts on the day on which it ended, for the model that answered it last;
-// tokens count for the model that was asked.
+// UsageItem is one user's usage of one model on one day, in UTC. A run counts
+// on the day on which it ended, for the model of its last reply; tokens count
+// for the model that was called.
 type UsageItem struct {
 	// Date is YYYY-MM-DD.
 	Date         string `json:"date"`
@@ -87,7 +85,7 @@ type UsageTotal struct {
 	CostUSD      USD `json:"cost_usd,omitzero"`
 }
 
-// UsageReport is what a user has used from a day to a day, both included, in
+// UsageReport is a user's usage from one day to another, both included, in
 // order of days and models.
 type UsageReport struct {
 	From  string      `json:"from"`

@@ -3,7 +3,7 @@
 //
 // Every function is bounded, and joins what it started: when it returns, its
 // branches have ended. The one exception is a branch that ignores its cancelled
-// context for longer than Options.Grace; it is left behind and its outcome
+// context for longer than Options.Grace: it is abandoned and its outcome
 // dropped. A panic in a branch is that branch's error.
 package concurrent
 
@@ -22,10 +22,9 @@ const (
 	DefaultGrace = 300 * time.Millisecond
 )
 
-// The causes by which branches end without a result of their own.
+// The errors of branches without a result, and of calls without branches.
 var (
-	// ErrLost is the cause of the context of those that Any and Race need no
-	// more.
+	// ErrLost is the cause of the context of branches that Any and Race no longer need.
 	ErrLost = errors.New("concurrent: another branch was first")
 	// ErrNone is the error of Any and Race without branches.
 	ErrNone = errors.New("concurrent: there are no branches")
@@ -33,14 +32,13 @@ var (
 	errGone = errors.New("concurrent: a branch ended its goroutine")
 )
 
-// Options are the bounds; a zero field is its default.
+// Options are the limits; a zero field is its default.
 type Options struct {
 	Parallel int
 	Grace    time.Duration
 }
 
-// Branch is one piece of the work. Its context ends when its result is needed no
-// more.
+// Branch is one piece of the work. Its context ends when its result is no longer needed.
 type Branch[T any] func(ctx context.Context) (T, error)
 
 // Result is how a branch ended.
@@ -50,8 +48,8 @@ type Result[T any] struct {
 }
 
 // All runs every branch and returns their results in the order of the branches.
-// A branch that fails stops no other. When ctx is cancelled no more branches
-// start; those without a result have the context's cause as their error.
+// A failing branch does not stop the others. When ctx is cancelled, no further
+// branches start; the error of those without a result is the context's cause.
 func All[T any](ctx context.Context, o Options, branches ...Branch[T]) []Result[T] {
 	results := make([]Result[T], len(branches))
 	ended := make([]bool, len(branches))
@@ -67,9 +65,9 @@ func All[T any](ctx context.Context, o Options, branches ...Branch[T]) []Result[
 	return results
 }
 
-// Any returns the first branch's value that is no error, and cancels the others
-// at once. When all fail, the error joins theirs in the order of the branches;
-// when ctx is cancelled, its cause is among them.
+// Any returns the value of the first branch that succeeds, and cancels the
+// others at once. If all fail, the error joins theirs in the order of the
+// branches; if ctx is cancelled, its cause is among them.
 func Any[T any](ctx context.Context, o Options, branches ...Branch[T]) (T, error) {
 	var won *Result[T]
 	failed := make([]error, len(branches))
@@ -88,7 +86,7 @@ func Any[T any](ctx context.Context, o Options, branches ...Branch[T]) (T, error
 	return zero, cmp.Or(errors.Join(append(failed, context.Cause(ctx))...), ErrNone)
 }
 
-// Race returns the result of the branch that ends first, whatever it is, and
+// Race returns the result of the branch that ends first, also if it failed, and
 // cancels the others at once.
 func Race[T any](ctx context.Context, o Options, branches ...Branch[T]) (T, error) {
 	var first *Result[T]
@@ -108,13 +106,14 @@ type end[T any] struct {
 	result Result[T]
 }
 
-// run starts the branches in order, as many at a time as the options allow, and
-// gives each end to take, on the caller's goroutine, until one is enough.
+// run starts the branches in order, as many at a time as the options allow. It
+// passes the end of each to take, on the caller's goroutine, until take returns
+// false.
 func run[T any](ctx context.Context, o Options, branches []Branch[T], take func(i int, r Result[T]) (enough bool)) {
 	parallel := cmp.Or(max(o.Parallel, 0), defaultParallel)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ends := make(chan end[T], len(branches)) // room for all: one left behind never blocks
+	ends := make(chan end[T], len(branches)) // room for all: an abandoned branch never blocks
 	next, running, enough := 0, 0, false
 	stopped := ctx.Done()
 	var grace <-chan time.Time
@@ -147,7 +146,7 @@ func run[T any](ctx context.Context, o Options, branches []Branch[T], take func(
 	}
 }
 
-// try runs a branch; a panic is its error.
+// try runs a branch and turns a panic into its error.
 func try[T any](ctx context.Context, branch Branch[T]) (r Result[T]) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -9,18 +9,18 @@ import (
 // panicFrames bounds how far PanicPlace looks.
 const panicFrames = 16
 
-// PanicError is a panic in a branch. Place is for logs alone.
+// PanicError is a panic in a branch. Place is only for logs.
 type PanicError struct {
 	Value any
 	Place string
 }
 
-// Error says what the panic said.
+// Error returns the panic's value as text.
 func (e *PanicError) Error() string { return fmt.Sprintf("concurrent: a branch panicked: %v", e.Value) }
 
-// PanicPlace returns file and line of the code that panicked. Logs say it in
-// place of a stack, which they never hold. It
-// is called by the deferred function that recovers.
+// PanicPlace returns file and line of the code that panicked. Logs have it in
+// place of a stack, which could hold secrets. Only the deferred function that
+// recovers may call it.
 func PanicPlace() string {
 	var pcs [panicFrames]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

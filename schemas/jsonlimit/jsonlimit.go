@@ -1,10 +1,10 @@
-// Package jsonlimit bounds JSON that describes JSON: schemas that this service
-// did not write, and what is checked against them.
+// Package jsonlimit limits JSON schemas that this service did not write, and
+// the values that are checked against them.
 //
-// A schema that somebody else checks is only measured, see Measure. One that is
-// checked here has static limits, see Read; and before each check its steps are
-// counted, see Bounds.Allow, because the validator cannot be interrupted. The
-// validator itself is the caller's.
+// A schema that another program uses for checks is only measured; see Measure.
+// A schema that is used here has static limits; see Read. Before each check its
+// steps are counted, because the validator cannot be interrupted; see
+// Bounds.Allow. The caller brings the validator.
 package jsonlimit
 
 import (
@@ -21,11 +21,12 @@ import (
 const (
 	// MaxDepth is how deep its JSON may be nested. A level of a schema takes two.
 	MaxDepth = 64
-	// MaxValues is how many values it may have, the containers included.
+	// MaxValues is how many values it may have, including the containers.
 	MaxValues = 10_000
 )
 
-// Fault is what is wrong with a document, and where (RFC 6901; "" is the whole).
+// Fault says what is wrong with a document, and where (a JSON pointer, RFC
+// 6901; "" is the whole).
 type Fault struct {
 	Pointer, Detail string
 }
@@ -46,11 +47,11 @@ type level struct {
 	wants  bool   // a name comes next
 }
 
-// Measure says what is wrong with raw as a JSON object within the limits; nil is
-// nothing. It reads once, without recursion, and stops at the first fault: what
-// is no JSON, is nested too deep, has too many values, refers to another
-// document, or has a name twice in one object, of which readers would take
-// different ones.
+// Measure returns what is wrong with raw as a JSON object within the limits;
+// nil if nothing is. It reads raw once, without recursion, and stops at the
+// first fault: invalid JSON, too deep nesting, too many values, a reference to
+// another document, or a name that an object has twice, which readers would
+// understand differently.
 func Measure(raw []byte) *Fault {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
 		return &Fault{"", "must be a JSON object"}
@@ -100,15 +101,15 @@ func Measure(raw []byte) *Fault {
 	}
 }
 
-// refers says whether a keyword leads to a schema.
+// refers reports whether a keyword refers to a schema.
 func refers(keyword string) bool {
 	return keyword == "$ref" || keyword == "$dynamicRef" || keyword == "$recursiveRef"
 }
 
-// maxPointer is where a pointer is cut.
+// maxPointer is the longest pointer; a longer one is cut.
 const maxPointer = 300
 
-// pointer names the value under way.
+// pointer returns the place of the current value.
 func pointer(stack []*level) string {
 	var b strings.Builder
 	for _, l := range stack {
@@ -125,5 +126,5 @@ func pointer(stack []*level) string {
 	return b.String()
 }
 
-// Escape makes a name a step of a JSON pointer.
+// Escape returns a name as a step of a JSON pointer.
 func Escape(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }

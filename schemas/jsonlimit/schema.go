@@ -26,7 +26,7 @@ const (
 	maxProgram = 5_000
 )
 
-// Bounds is what a check against a schema can cost. It never changes and is safe
+// Bounds says what a check against a schema can cost. It is immutable and safe
 // for concurrent use.
 type Bounds struct {
 	root   *schema
@@ -35,7 +35,7 @@ type Bounds struct {
 	refers bool
 }
 
-// schema is what of a schema leads to other schemas or costs time.
+// schema has the keywords of a schema that lead to other schemas or cost time.
 type schema struct {
 	ID           string                     `json:"$id"`
 	Dialect      string                     `json:"$schema"`
@@ -86,8 +86,8 @@ type schema struct {
 	dependent map[string]*schema
 }
 
-// keywords are the names that schema reads. Encoding/json takes any case of them,
-// and a keyword has only its own.
+// keywords are the names that schema reads. They are needed because
+// encoding/json ignores case, and JSON schema does not.
 var keywords = func() map[string]bool {
 	all := make(map[string]bool)
 	for f := range reflect.TypeFor[schema]().Fields() {
@@ -96,7 +96,7 @@ var keywords = func() map[string]bool {
 	return all
 }()
 
-// UnmarshalJSON also reads true and false, which lead nowhere.
+// UnmarshalJSON also accepts the schemas true and false.
 func (s *schema) UnmarshalJSON(raw []byte) error {
 	if raw[0] != '{' {
 		return nil
@@ -135,11 +135,10 @@ func (s *schema) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// node is what is known of one subschema.
+// node holds what is known of one subschema.
 type node struct {
 	ref *schema // what $ref leads to; nil is none
-	// in are the schemas that look at the same value, below those that look at
-	// what is inside of it.
+	// in are the schemas for the same value, below those for its parts.
 	in      []*schema
 	program int // of pattern
 	// patterns are the programs of patternProperties, together.
@@ -150,11 +149,12 @@ type node struct {
 	visiting bool
 }
 
-// Read sizes up a schema that is to be checked against, as the validator writes
-// it: what the validator understands must be in it under the same names. The
-// schema is within the limits of Measure and of this package; references stay
-// inside of it and do not lead back to where they come from without taking in a
-// part of the value. The error joins what is wrong, with the places.
+// Read measures a schema that is used for checks. Its raw form must be the one
+// that the validator writes, so that keywords have the same names for both. The
+// schema has to keep to the limits of Measure and of this package. References
+// must stay inside the schema and must not return to their origin without
+// descending into the value. The error joins everything that is wrong, with the
+// places.
 func Read(raw json.RawMessage) (*Bounds, error) {
 	if f := Measure(raw); f != nil {
 		return nil, f
@@ -181,8 +181,8 @@ func Read(raw json.RawMessage) (*Bounds, error) {
 	return b, errors.Join(c.wrong...)
 }
 
-// Refers says whether the schema has references: a part of it means nothing then
-// without the rest.
+// Refers reports whether the schema has references. A part of such a schema
+// cannot be used alone.
 func (b *Bounds) Refers() bool { return b.refers }
 
 // compiler reads a schema.
@@ -200,7 +200,7 @@ type reference struct {
 	place string
 }
 
-// maxFaults is how many faults are told.
+// maxFaults is how many faults an error has.
 const maxFaults = 10
 
 func (c *compiler) fail(place, format string, args ...any) {
@@ -209,7 +209,7 @@ func (c *compiler) fail(place, format string, args ...any) {
 	}
 }
 
-// collect finds the subschemas and what they are, but for where references lead.
+// collect finds the subschemas and their properties, except for the targets of references.
 func (c *compiler) collect(s *schema, place string) {
 	if s == nil {
 		c.fail(place, "is no schema")
@@ -249,7 +249,7 @@ func (c *compiler) collect(s *schema, place string) {
 	}
 }
 
-// pattern returns the size of a regular expression once it is compiled.
+// pattern returns the size of a compiled regular expression.
 func (c *compiler) pattern(place, text string) int {
 	if text == "" {
 		return 0
@@ -270,7 +270,7 @@ func (c *compiler) pattern(place, text string) int {
 	return size
 }
 
-// written is how many steps an expression has with its repetitions written out.
+// written returns how many steps an expression has with its repetitions expanded.
 func written(re *syntax.Regexp) int {
 	size := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {
@@ -282,7 +282,7 @@ func written(re *syntax.Regexp) int {
 	return min(size, maxProgram+1)
 }
 
-// resolve finds where references lead.
+// resolve finds the targets of references.
 func (c *compiler) resolve() {
 	for _, r := range c.refs {
 		to := c.places[r.from.Ref]
@@ -298,8 +298,8 @@ func (c *compiler) resolve() {
 	}
 }
 
-// measure finds how many schemas look at one value, and refuses those that would
-// never come to an end or that multiply.
+// measure finds how many schemas check one value, and refuses references that
+// never end and alternatives that multiply.
 func (c *compiler) measure() {
 	for s := range c.nodes {
 		c.passes(s)
@@ -338,15 +338,14 @@ func (c *compiler) placeOf(s *schema) string {
 	return found
 }
 
-// child is a schema inside of another one. Same says that it looks at the same
-// value.
+// child is a schema inside another one. Same says that it checks the same value.
 type child struct {
 	step   string
 	schema *schema
 	same   bool
 }
 
-// children are all schemas right inside of s, in no order.
+// children returns all schemas directly inside s, in no order.
 func children(s *schema) []child {
 	var list []child
 	one := func(name string, c *schema, same bool) {

@@ -9,18 +9,18 @@ import (
 const (
 	// maxValueDepth is how deep a value may be nested.
 	maxValueDepth = 200
-	// maxSteps is what a check may cost at most. A step is about a microsecond:
-	// a schema that looks at a value and takes it is one, one that may refuse it
-	// and let others try costs what the reason for that costs to write.
+	// maxSteps is the most that a check may cost. A step is about a
+	// microsecond. A schema that accepts a value costs one step; one that may
+	// refuse it, so that others are tried, costs as much as writing the reason.
 	maxSteps = 500_000
 )
 
-// ErrTooMuch is the error of a value that is not checked, as it would take too long.
+// ErrTooMuch is for a value that is not checked because the check would take too long.
 var ErrTooMuch = errors.New("is too large or nested too deep to be checked against the schema")
 
-// Allow counts what a check of the value (as encoding/json decodes it, also with
-// int64) could cost. A value that is too much is ErrTooMuch and must not be given
-// to the validator, which cannot be interrupted.
+// Allow counts what a check of the value (as encoding/json decodes it, also
+// with int64) could cost. If that is too much it returns ErrTooMuch; the value
+// must then not be given to the validator, which cannot be interrupted.
 func (b *Bounds) Allow(v any) error {
 	m := measure{}
 	if _, ok := m.take(v, 0); !ok {
@@ -37,8 +37,8 @@ func (b *Bounds) Allow(v any) error {
 	return nil
 }
 
-// measure is how many values there are in one, the names of members included,
-// and the sum of their sizes, each with what is in it.
+// measure counts the values in a value, including the names of members, and adds
+// up their sizes, each with its parts.
 type measure struct{ values, sizes int }
 
 // take counts v, and returns its size; false means that it is nested too deep.
@@ -76,7 +76,7 @@ func (m *measure) take(v any, depth int) (size int, ok bool) {
 	return size, true
 }
 
-// total is what all parts of a schema cost together.
+// total is the cost of all parts of a schema together.
 type total struct{ schemas, perValue, program, unique int }
 
 // add counts one part.
@@ -89,14 +89,14 @@ func (t *total) add(s *schema, n *node) {
 	}
 }
 
-// most is no less than what walk counts where no part of the schema looks at a
-// value more than once, as it is without references. It is found without going
-// through schema and value together, and is enough for what people write.
+// most returns an upper bound of what walk counts for a schema without
+// references, in which no part checks a value more than once. It needs no walk
+// through schema and value together, and suffices for ordinary schemas.
 func (t *total) most(m measure) int {
 	return m.values*t.perValue + m.sizes*t.schemas/bytesPerStep + m.sizes*t.program/patternFactor + m.sizes*t.unique/comparedPerStep
 }
 
-// value is a value with its size in bytes, about.
+// value is a value with its approximate size in bytes.
 type value struct {
 	size    int
 	text    bool
@@ -104,10 +104,11 @@ type value struct {
 	members map[string]*value
 }
 
-// overhead is the size of a value beside its text.
+// overhead is the size of a value without its text.
 const overhead = 8
 
-// weigh measures a value, which is not nested too deep, and all in it.
+// weigh measures a value and everything in it. The value must not be nested too
+// deep.
 func weigh(v any) *value {
 	w := &value{size: overhead}
 	switch v := v.(type) {
@@ -132,8 +133,7 @@ func weigh(v any) *value {
 	return w
 }
 
-// walk goes where the validator would go, if it took nothing for wrong, and
-// counts.
+// walk takes the path of a validator that accepts everything, and counts its steps.
 type walk struct {
 	nodes map[*schema]*node
 	left  int
@@ -148,8 +148,8 @@ const (
 	patternFactor   = 50 // pattern steps times bytes of a text in one step
 )
 
-// visit counts what s does with v. Unsure says that others may try v when s
-// refuses it; elsewhere the first refusal ends the check.
+// visit counts the steps of s for v. Unsure says that other schemas are tried
+// if s refuses v; otherwise the first refusal ends the check.
 func (w *walk) visit(s *schema, v *value, unsure bool) {
 	n := w.nodes[s]
 	w.left -= 1 + n.enum/comparedPerStep
@@ -190,7 +190,7 @@ func (w *walk) visit(s *schema, v *value, unsure bool) {
 	}
 }
 
-// all visits those of a list that there are.
+// all visits the schemas of a list, except nil ones.
 func (w *walk) all(list []*schema, v *value, unsure bool) {
 	for _, in := range list {
 		if in != nil && w.left >= 0 {

@@ -14,8 +14,8 @@ type ChatQuery struct {
 }
 
 // MessageQuery asks for a page of a chat's messages, from the newest back; the
-// page itself is in order of time. Superseded includes what was replaced. Forward
-// asks for pages from the oldest on.
+// page itself is in order of time. Superseded includes replaced messages.
+// Forward asks for pages from the oldest on.
 type MessageQuery struct {
 	Limit      int
 	Cursor     string
@@ -32,8 +32,8 @@ type FirstAnswer struct {
 	Question, Answer string
 }
 
-// Summary is the running summary of a chat's older turns: it stands for every
-// message up to and with Through.
+// Summary is the running summary of a chat's older turns: it replaces every
+// message up to and including Through.
 type Summary struct {
 	Text      string
 	Through   string // message id

@@ -8,10 +8,10 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Match is the revisions at which a change may be made; nil is any.
+// Match lists the revisions at which a change may be made; nil means any.
 type Match []int64
 
-// Holds says whether a change may be made at the revision.
+// Holds reports whether a change may be made at the revision.
 func (m Match) Holds(revision int64) bool { return m == nil || slices.Contains(m, revision) }
 
 // DocumentQuery asks for a page of a user's documents, newest first.
@@ -40,18 +40,17 @@ type NewBlock struct {
 // BlockWrite puts content into the new of a document's block, or adds a block
 // that has only that.
 type BlockWrite struct {
-	NewBlock // an empty Type is the block's own; a nil Meta stays
-	// Only says that no block is to be added: an unknown one is
-	// schemas.ErrNotFound.
+	NewBlock // an empty Type keeps the block's; so does a nil Meta
+	// Only forbids adding a block: an unknown one is schemas.ErrNotFound.
 	Only bool
-	// Match is of the block, or of the document where one is added.
+	// Match is for the block, or for the document if a block is added.
 	Match Match
-	// Create, when not nil, is the document that is made when there is none.
+	// Create, when not nil, is the document to create if there is none.
 	Create *NewDocument
 }
 
-// Plan is a new structure for a document: its blocks take the place of those
-// that are there, once the user accepts.
+// Plan is a new structure for a document: its blocks replace the present ones
+// once the user accepts.
 type Plan struct {
 	Title  string
 	Blocks []NewBlock
@@ -61,7 +60,7 @@ type Plan struct {
 // PlannedKey is the key of a planned block's meta until it is written.
 const PlannedKey = "plan"
 
-// Settle is what the user decides about what is pending.
+// Settle is the user's decision about pending changes.
 type Settle bool
 
 // The decisions.
@@ -70,7 +69,7 @@ const (
 	Revert Settle = false
 )
 
-// Settled is a block after a decision; Gone says that it is no more.
+// Settled is a block after a decision; Gone says that it no longer exists.
 type Settled struct {
 	Block schemas.Block
 	Gone  bool

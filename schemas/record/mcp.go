@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// MCPTool is what is remembered of a tool of an MCP server: the definition that
-// counts, and another one that waits for the operator. Tools are trusted as they
-// are at first sight.
+// MCPTool is what is stored of a tool of an MCP server: the trusted definition,
+// and a newer one that waits for the operator. The first definition of a tool
+// is trusted.
 type MCPTool struct {
 	Server, Tool string
-	// Hash is of the Definition, whose shape is that of tools/mcp.
+	// Hash is that of the Definition, whose shape tools/mcp defines.
 	Hash       string
 	Definition json.RawMessage
-	// Changed is the hash of a newer definition, which does not count until it
-	// is accepted; empty for none.
+	// Changed is the hash of a newer definition, which is not used until it is
+	// accepted; empty for none.
 	Changed           string
 	ChangedDefinition json.RawMessage
 	// SeenAt is the time of the newer of the two definitions.

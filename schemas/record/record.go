@@ -1,5 +1,5 @@
-// Package record is what services and store say to each other about runs:
-// everything a run writes down, in the shape of one write. Nothing here goes on
+// Package record has the types that services and store exchange about runs:
+// everything that a run writes, in the shape of one write. Nothing here goes on
 // a wire.
 package record
 
@@ -12,19 +12,18 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// ErrFenced is the outcome of a write by an attempt that is no longer the run's
-// current one, or to a run that has ended.
+// ErrFenced is for a write by an attempt that is no longer the run's current
+// one, or to a run that has ended.
 var ErrFenced = errors.New("record: the run has a newer attempt or has ended")
 
-// ErrUnavailable is in the tree of every error that means the database cannot
+// ErrUnavailable is wrapped by every error that means that the database cannot
 // be reached now.
 var ErrUnavailable = errors.New("record: the database is not available")
 
-// ErrDuplicate is the outcome of a Begin under an Idempotency-Key that the owner
-// has used before.
+// ErrDuplicate is for a Begin under an Idempotency-Key that the owner has used before.
 var ErrDuplicate = errors.New("record: the owner has used this idempotency key before")
 
-// ErrBusy is the outcome of a Begin in a chat with a run under way.
+// ErrBusy is for a Begin in a chat with a run under way.
 var ErrBusy = errors.New("record: the chat has a run under way")
 
 // Run is a run as it is stored.
@@ -32,7 +31,7 @@ type Run struct {
 	ID             string
 	ConversationID int64
 	ChatKey        string
-	Owner          schemas.User // who asked, with the roles of then
+	Owner          schemas.User // the user, with the roles at that time
 	State          schemas.RunState
 	Attempt        int // 0 while queued and never started
 	// Spared is how many attempts ended while the run was waiting.
@@ -48,11 +47,11 @@ type Run struct {
 	Error          *schemas.MessageFailure
 	IdempotencyKey string
 	BodyHash       string
-	// CancelRequested is durable: a recovered run that has it ends at once.
+	// CancelRequested is stored: a recovered run that has it ends at once.
 	CancelRequested bool
 }
 
-// Write is what one run writes at one moment. All parts of a write are applied
+// Write is what one run writes at one time. All parts of a write are applied
 // together or not at all; many writes share a transaction. Except for Begin, a
 // write is applied only while the run's attempt is Attempt and it has not
 // ended; else its Err is ErrFenced.
@@ -64,12 +63,12 @@ type Write struct {
 	Segment    *Segment
 	Checkpoint *Checkpoint
 	ToolCall   *ToolCall
-	// Wait is a call that is to wait; one that waits already stays as it is.
+	// Wait is a call that begins to wait; one that waits already is unchanged.
 	Wait     *Wait
 	Payloads []Payload
 	Finish   *Finish
 
-	// Err is the outcome of this write, set by the store.
+	// Err is the error of this write, set by the store.
 	Err error
 }
 
@@ -86,15 +85,14 @@ type Begin struct {
 	UserMessage *UserMessage
 	// Supersede marks this message and all after it as superseded; "" none.
 	Supersede string
-	// Reserve keeps Run.MessageID, which the client has chosen, for the answer
-	// from now on; an id that the owner uses already is schemas.ErrTaken. It is
-	// free again when the run ends without a message.
+	// Reserve reserves Run.MessageID, which the client has chosen, for the
+	// answer; an id that the owner uses already is schemas.ErrTaken. It is free
+	// again if the run ends without a message.
 	Reserve bool
-	// Aliases are more ids that the client has chosen for the answer. They are
-	// kept as Reserve keeps the message's, and are other names of that message
-	// once there is one.
+	// Aliases are further ids that the client has chosen for the answer. They
+	// are reserved in the same way, and later name that message too.
 	Aliases []string
-	// Queue allows the run to wait behind one under way; it is then stored as
+	// Queue allows the run to wait after one under way; it is then stored as
 	// queued. Without it Err is ErrBusy and BusyRun is set.
 	Queue bool
 
@@ -106,7 +104,7 @@ type Begin struct {
 	NewChat bool
 }
 
-// UserMessage is the user's message with what is kept beside it.
+// UserMessage is the user's message with the data that is stored with it.
 type UserMessage struct {
 	schemas.Message
 	// Attachments with their content.
@@ -114,21 +112,21 @@ type UserMessage struct {
 }
 
 // Segment is a piece of a run's event log: events First..Last of one attempt,
-// encoded by services, so that the data of two neighbours, one behind the other,
-// is the data of both. Store joins and compresses it.
+// encoded by services. The data of two neighbours, joined, is the data of both
+// together. Store joins and compresses it.
 type Segment struct {
 	First, Last int64
 	Data        []byte
 }
 
 // Checkpoint is one entry of a run's progress, in order of N from 1 over all
-// attempts. Data is services' own.
+// attempts. Only services knows the format of Data.
 type Checkpoint struct {
 	N    int
 	Data json.RawMessage
 }
 
-// ToolCallState is where a tool call stands.
+// ToolCallState is the state of a tool call.
 type ToolCallState string
 
 // The states of a tool call.
@@ -197,15 +195,15 @@ type ModelUsage struct {
 }
 
 // StartOptions is what comes beside the body of a request that starts a run.
-// BodyHash is of the body as it came; it tells a repeated request from another
-// one under the same Idempotency-Key.
+// BodyHash is the hash of the received body; it tells a repeated request from a
+// different one under the same Idempotency-Key.
 type StartOptions struct {
 	IdempotencyKey string
 	BodyHash       string
 }
 
-// UsageQuery asks for what a user used. User "" is who asks. From and To are the
-// first and the last day; zero is the service's default.
+// UsageQuery asks for the usage of a user. User "" is the caller. From and To
+// are the first and the last day; zero is the service's default.
 type UsageQuery struct {
 	User     string
 	From, To time.Time

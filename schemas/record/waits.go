@@ -8,7 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// ErrEnded is the outcome of an answer to a call of a run that has ended.
+// ErrEnded is for an answer to a call of a run that has ended.
 var ErrEnded = errors.New("record: the run has ended")
 
 // WaitKind says whom a call waits for.
@@ -20,10 +20,10 @@ const (
 	WaitClient   WaitKind = "client_tool" // the page's outcome
 )
 
-// WaitAnswer is how a wait ended.
+// WaitAnswer says how a wait ended.
 type WaitAnswer string
 
-// The answers; "" is none yet.
+// The answers; "" means none yet.
 const (
 	WaitApproved WaitAnswer = "approved"
 	WaitDenied   WaitAnswer = "denied"
@@ -31,8 +31,8 @@ const (
 	WaitResult   WaitAnswer = "result"
 )
 
-// Wait is a call that waits for its answer. A run with a wait without an answer
-// is waiting, else it is running: the store sees to that in the transactions
+// Wait is a call that waits for its answer. A run with an unanswered wait is
+// waiting, else it is running: the store keeps that state in the transactions
 // that add waits and answers.
 type Wait struct {
 	RunID string
@@ -43,16 +43,16 @@ type Wait struct {
 	ToolUseID string
 	Tool      string
 	Input     json.RawMessage
-	// Reason is why the user is asked; "" of a tool of the page.
+	// Reason is why the user is asked; "" for a tool of the page.
 	Reason    schemas.ApprovalReason
 	CreatedAt time.Time
 	ExpiresAt time.Time
 
 	Answer     WaitAnswer
 	AnsweredAt time.Time
-	// Edited is the input that the user put in Input's place; nil for none.
+	// Edited is the user's input that replaces Input; nil for none.
 	Edited json.RawMessage
-	// Output and IsError are the page's outcome.
+	// Output and IsError are the page's result.
 	Output  string
 	IsError bool
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// ContextDocument is the key of a request's context that names the document
-// which the model writes.
+// ContextDocument is the key of a request's context for the id of the document
+// that the model writes.
 const ContextDocument = "document_id"
 
 // More keys of a request's context, which the websocket sets: the blocks that
@@ -43,8 +43,8 @@ func Answer(page schemas.Object) (document string, blocks []string) {
 }
 
 // DocumentID returns the id of the document that a turn is about: the one that
-// the page's context names, else the chat's own. It is "" where the context
-// names one that cannot be; null and an empty id name none.
+// the page's context names, else the chat's own. It is "" if the context names
+// an invalid id; null and an empty id count as none.
 func DocumentID(page schemas.Object, conversationID int64) string {
 	switch string(page[ContextDocument]) {
 	case "", "null", `""`:
@@ -56,19 +56,19 @@ func DocumentID(page schemas.Object, conversationID int64) string {
 	return ""
 }
 
-// BlockID is the id of the n-th block that a call adds to a document, the same
-// whenever the call of that index is run again.
+// BlockID returns the id of the n-th block that a call adds to a document. It
+// is the same when the call of that index runs again.
 func BlockID(runID string, index int, tool string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s/%d", runID, index, tool, n))
 	return hex.EncodeToString(sum[:12])
 }
 
-// BlockID is the id of the n-th block that the call adds to a document.
+// BlockID returns the id of the n-th block that the call adds to a document.
 func (c *Call) BlockID(n int) string { return BlockID(c.RunID, c.Index, c.Name, n) }
 
-// BlockProgress is the data of a progress of a document tool: what it changed.
+// BlockProgress is the data of a document tool's progress: what it changed.
 // BlockIDs are those of a plan, comma separated; with NewDoc they are the
-// document's new structure. Gone says that the block is no more.
+// document's new structure. Gone says that the block no longer exists.
 type BlockProgress struct {
 	BlockID    string             `json:"block_id,omitempty"`
 	BlockIDs   string             `json:"block_ids,omitempty"`

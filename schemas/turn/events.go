@@ -8,9 +8,9 @@ import (
 )
 
 // Event is one event of the loop; the types in this file are all there are. A
-// loop ends with LoopComplete, with Cancelled, or with an error beside the
-// event. Yielding waits for the consumer, so what must be durable before the
-// loop goes on is committed inside the yield.
+// loop ends with LoopComplete, with Cancelled, or with an error. The loop waits
+// for the consumer of each event, which can so commit what must be stored
+// before the loop continues.
 type Event interface{ event() }
 
 // CallStart says that iteration N's model call begins (0-based). Final is the
@@ -39,7 +39,7 @@ type ToolArguments struct {
 
 // Reply is a whole reply: the assistant's message with its calls.
 type Reply struct {
-	// Model is the one that wrote it, where it is not the one asked for.
+	// Model is the one that wrote it, if it is not the requested one.
 	Model      string             `json:"model,omitempty"`
 	Text       string             `json:"text,omitempty"`
 	Reasoning  string             `json:"reasoning,omitempty"`
@@ -52,8 +52,8 @@ type Reply struct {
 	FirstIndex int `json:"first_index,omitempty"`
 	// Final says that tools were forbidden in this call.
 	Final bool `json:"final,omitempty"`
-	// Synthetic says that no model wrote it: the plain summary that stands in
-	// when the last call at the limit fails.
+	// Synthetic says that no model wrote it: it is the plain summary that
+	// replaces a failed last call.
 	Synthetic bool `json:"synthetic,omitempty"`
 }
 
@@ -64,12 +64,12 @@ type ToolWaiting struct {
 	ID    string
 	Name  string
 	Input json.RawMessage
-	// Reason is why the user is asked; "" of a tool of the page.
+	// Reason is why the user is asked; "" for a tool of the page.
 	Reason schemas.ApprovalReason
 }
 
-// ToolAnswered says that a call waits no longer; its ToolStart follows, also
-// where the answer is the call's outcome.
+// ToolAnswered says that a call no longer waits. Its ToolStart follows, also if
+// the answer is already the call's result.
 type ToolAnswered struct {
 	Index int
 	ID    string
@@ -94,7 +94,7 @@ type ToolProgress struct {
 	Progress
 }
 
-// ToolComplete is a call's outcome. ModelText is what the model gets.
+// ToolComplete is a call's result. ModelText is the text for the model.
 type ToolComplete struct {
 	Index     int
 	ID        string
@@ -111,9 +111,9 @@ type PayloadMade struct {
 
 // ThreadEvent is an event in a thread that a running call has opened:
 // ThreadStart, then the events of the loop in it, then ThreadEnd. Index is the
-// call's, Thread counts its threads from 1. Events of several threads come in
-// any order, those of one in theirs, and all before the call's ToolComplete; of
-// a call that is cut short the last ones may be missing.
+// call's, Thread counts its threads from 1. Events of one thread come in order,
+// those of several threads in any order, and all before the call's
+// ToolComplete. If a call is cut short, its last events may be missing.
 type ThreadEvent struct {
 	Index  int
 	Thread int
@@ -133,8 +133,8 @@ type LoopComplete struct {
 	Usage      schemas.Usage
 }
 
-// Cancelled ends a loop whose context was cancelled; Cause says why. What was
-// produced of the unfinished reply has been yielded as deltas.
+// Cancelled ends a loop whose context was cancelled; Cause says why. The
+// unfinished reply has been yielded as deltas.
 type Cancelled struct{ Cause error }
 
 func (CallStart) event()     {}

@@ -16,9 +16,9 @@ const (
 	NameChat   Purpose = "name_chat"
 )
 
-// Facts are the data that a request's prompt was written from, for a model that
-// reads data instead of prompts, such as the demo model. Adapters of real models
-// send none of it.
+// Facts are the data from which a request's prompt was written, for a model
+// that reads data instead of prompts, such as the demo model. Adapters of real
+// models do not send them.
 type Facts struct {
 	Purpose Purpose
 	// Context is the page's context object.

@@ -6,7 +6,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// PayloadType is a kind of payload: from a tool, or written by the model behind
+// PayloadType is a kind of payload: from a tool, or written by the model after
 // a marker. It is made by payloads and safe for concurrent use.
 type PayloadType struct {
 	Name        string
@@ -18,7 +18,7 @@ type PayloadType struct {
 	Source string
 	// Global types are allowed on every page.
 	Global bool
-	// Marker stands before the JSON in the model's text, with its colon, as in
+	// Marker comes before the JSON in the model's text, with its colon, as in
 	// "SCHEMA_PROPOSAL:". Empty for tool payloads.
 	Marker string
 	// Instructions tell the model when and how to write it.
@@ -63,15 +63,15 @@ type HTTPTool struct {
 	Confirm bool
 }
 
-// Found is what the model wrote into one reply for the page: it is cut out of
+// Found is what the model wrote for the page in one reply. It is not part of
 // the visible text.
 type Found struct {
 	// Payloads are in the order of the text and fit their schema.
 	Payloads []Payload
 	Values   []schemas.SuggestedValue
 	Actions  []schemas.SuggestedAction
-	// Warnings are sentences for the user; Dropped holds what was hidden and
-	// not used, as it was written, for the diagnostics.
+	// Warnings are sentences for the user; Dropped holds the text that was
+	// hidden and not used, for the diagnostics.
 	Warnings []string
 	Dropped  []string
 	// Cut is a value that the reply's end cut off; nil when there is none.

@@ -7,7 +7,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Conclusion is what a conversation in a thread came to.
+// Conclusion is the result of a conversation in a thread.
 type Conclusion struct {
 	// Text is the last reply's.
 	Text       string
@@ -19,14 +19,13 @@ type Conclusion struct {
 
 var errNoThreads = schemas.NewError(schemas.CodeInvalid, "this tool works only inside a chat")
 
-// Converse has a bounded conversation with a model in a thread of its own and
-// returns its answer. The user sees the thread under its label while it goes
-// on, and the call's usage counts in the run. Fields of req that are zero are
-// the run's own, Tools excepted: none. It is safe to have several at a time, on
-// goroutines that the tool joins. There are no threads inside a thread.
+// Converse runs a bounded conversation with a model in a thread of its own and
+// returns its answer. The user sees the thread under its label, and its usage
+// counts in the run. Zero fields of req are those of the run, except Tools: nil
+// means none. Several may run at a time, on goroutines that the tool joins. A
+// thread cannot open threads.
 //
-// A cancelled ctx ends it with the context's cause. Any other error says what
-// the model's server failed at.
+// If ctx is cancelled, the error is its cause. Any other error is that of the model's server.
 func (c *Call) Converse(ctx context.Context, label string, req Request) (Conclusion, error) {
 	if c.Loop == nil {
 		return Conclusion{}, errNoThreads

@@ -1,5 +1,5 @@
-// Package turn is what services, agents, tools and payloads say to each other
-// about one turn: the conversation given to a model, the tools it may call, and
+// Package turn has the types that services, agents, tools and payloads exchange
+// about one turn: the conversation for a model, the tools that it may call, and
 // the events of the loop. Nothing here goes on a wire.
 package turn
 
@@ -22,16 +22,16 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// Message is a message of the conversation as the model gets it.
+// Message is a message of the conversation for the model.
 type Message struct {
 	Role    Role    `json:"role"`
 	Content string  `json:"content,omitempty"`
 	Images  []Image `json:"images,omitempty"`
-	// ToolCalls are an assistant's; ToolCallID is the call that a message of
-	// role tool answers.
+	// ToolCalls are those of an assistant's message; ToolCallID is the call
+	// that a message of role tool answers.
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	// Data is the JSON that a tool returned beside its text; nil for none.
+	// Data is the JSON that a tool returned with its text; nil for none.
 	// Adapters of real models do not send it.
 	Data json.RawMessage `json:"-"`
 }
@@ -57,25 +57,24 @@ type Request struct {
 	MaxTokens, MaxIterations int
 	System                   string
 	Messages                 []Message
-	// Facts are what System was written from; nil for none.
+	// Facts are the data from which System was written; nil for none.
 	Facts *Facts
 	// Tools have different names.
 	Tools []Tool
-	// RunTool, when set, runs a tool in the place of the tool's own Run. Await,
-	// when set, is what calls of Client tools, and calls that Asks gives a reason
-	// for, wait for before they begin, outside of their timeout and of the limit
-	// of parallel calls. Asks is called once for each call, when it is the next to
-	// begin; nil asks for tools with Confirm. Its error ends the loop.
+	// RunTool, when set, replaces a tool's own Run. Await, when set, blocks
+	// until a call may begin: it is called for Client tools and for calls for
+	// which Asks returns a reason, outside of their timeout and of the limit of
+	// parallel calls. Asks is called once for each call, when it is the next to
+	// begin; nil asks for tools with Confirm.
 	RunTool func(ctx context.Context, t *Tool, call *Call) (Result, error)
 	Await   func(ctx context.Context, call *Call) (Verdict, error)
 	Asks    func(ctx context.Context, t *Tool, call *Call) (schemas.ApprovalReason, error)
-	// Writing, when set, gets the text of the reply under way, so that it is held
-	// once; each reply begins with an empty one.
+	// Writing, when set, receives the text of the reply under way, so that the
+	// text is in memory once. It is reset for each reply.
 	Writing *strings.Builder
-	// Steps is what earlier attempts finished; the loop goes on after it.
+	// Steps are those that earlier attempts finished; the loop continues after them.
 	Steps []Step
-	// RunID and ConversationID are for those who watch; the loop makes no use of
-	// them.
+	// RunID and ConversationID are for logs and traces; the loop does not use them.
 	RunID          string
 	ConversationID int64
 	// ToolOutput is the number of characters of a tool's output that the
@@ -84,7 +83,7 @@ type Request struct {
 }
 
 // Step is one iteration: a whole reply and the results of its calls, in order.
-// A nil result is a call without an outcome yet.
+// A nil result means that the call has not ended.
 type Step struct {
 	Reply   Reply
 	Results []*Result
@@ -110,22 +109,20 @@ type Tool struct {
 	Serial bool
 	// Confirm tools need the user's approval.
 	Confirm bool
-	// Effects tools change something other than what waits for the user anyway.
-	// They need approval once the model has read text from outside.
+	// Effects tools change something that the user does not have to accept
+	// anyway. They need approval once the model has read text from outside.
 	Effects bool
-	// Untrusted tools return text from outside: what others wrote, who may want
-	// to tell the model what to do.
+	// Untrusted tools return text from outside, whose authors may try to instruct the model.
 	Untrusted bool
-	// Retold tools return text that a model may have written: a URL in it is not
-	// one that somebody else gave.
+	// Retold tools return text that a model may have written: a URL in it may
+	// come from the model itself.
 	Retold bool
-	// Addresses returns the keys (weburl.Key) of the URLs in an input that a call
-	// sends to the outside; nil is that calls send none.
+	// Addresses returns the keys (weburl.Key) of the URLs in an input that a
+	// call sends to the outside; nil means that calls send none.
 	Addresses func(input json.RawMessage) []string
 	// Client tools are run by the page; Run is not called.
 	Client bool
-	// InChat tools work on the chat that calls them; nobody else is offered
-	// them.
+	// InChat tools work on the chat that calls them and are offered only in chats.
 	InChat bool
 	// Timeout bounds one call; 0 is the loop's default.
 	Timeout time.Duration
@@ -136,11 +133,11 @@ type Tool struct {
 	Run   func(ctx context.Context, call *Call) (Result, error)
 }
 
-// Verdict is what a call waited for.
+// Verdict is the result of a call's wait.
 type Verdict struct {
-	// Approved is the user's word; it is false when nobody answered in time.
+	// Approved is the user's decision; it is false when nobody answered in time.
 	Approved bool
-	// Input, when not nil, takes the place of the call's own.
+	// Input, when not nil, replaces the call's own.
 	Input json.RawMessage
 	// Result, when not nil, is the call's outcome: it is not run.
 	Result *Result
@@ -161,10 +158,9 @@ type Call struct {
 	Context        schemas.Object
 
 	// Offered are the tools that a thread of the call may use, set by services:
-	// those of the page that may run again and need nobody's approval.
+	// those of the page that may run again and need no approval.
 	Offered []Tool
-	// Loop has a conversation in a thread; nil where there are no threads. Use
-	// Converse.
+	// Loop runs a conversation in a thread; nil where there are no threads. Use Converse.
 	Loop func(ctx context.Context, label string, req Request) (Conclusion, error)
 
 	// Report sends progress; nil drops it. Use Progress.
@@ -187,8 +183,7 @@ func (c *Call) Progress(stage, message string, fraction float64, data any) {
 	c.Report(Progress{Stage: stage, Message: message, Fraction: fraction, Data: raw})
 }
 
-// Waiting runs wait with the call's timeout stopped: time spent in a queue does
-// not count.
+// Waiting runs wait while the call's timeout is stopped: time in a queue does not count.
 func (c *Call) Waiting(wait func() error) error {
 	if c.Clock != nil {
 		defer c.Clock()()
@@ -204,13 +199,14 @@ type Progress struct {
 	Data     json.RawMessage
 }
 
-// Result is what a tool gives: Text for the model, Payload for the page.
+// Result is what a tool returns: Text for the model, Payload for the page.
 type Result struct {
 	Text    string   `json:"text"`
 	Payload *Payload `json:"payload,omitempty"`
 	IsError bool     `json:"is_error,omitempty"`
-	// Data says in JSON what Text says, for models that read data (Facts); nil is
-	// the payload's data. It is not stored: after a restart it is nil.
+	// Data is the content of Text as JSON, for models that read data (Facts);
+	// nil means the payload's data. It is not stored: after a restart it is
+	// nil.
 	Data json.RawMessage `json:"-"`
 	// Duration is set by the loop.
 	Duration time.Duration `json:"duration,omitempty"`

@@ -6,9 +6,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// ModelCall is one call of a model that is over, whole or not. Model is the one
-// that was called; Usage is what its server counted, or an estimate where it
-// counted nothing. It has no cost.
+// ModelCall is one call of a model that is over, successful or not. Model is
+// the one that was called; Usage is what its server counted, or an estimate if
+// it counted nothing. It has no cost.
 type ModelCall struct {
 	Model string
 	Usage schemas.Usage
@@ -16,8 +16,8 @@ type ModelCall struct {
 
 type meterKey struct{}
 
-// WithMeter returns a context whose calls of models are reported to meter,
-// whoever makes them: the loop, a tool, a summary. meter is called on the
+// WithMeter returns a context in which every call of a model is reported to
+// meter, whether the loop, a tool or a summary makes it. meter is called on the
 // goroutine of the call and must be safe for concurrent use.
 func WithMeter(ctx context.Context, meter func(ModelCall)) context.Context {
 	return context.WithValue(ctx, meterKey{}, meter)

@@ -9,8 +9,7 @@ import (
 // Words are what people read of a tool: Title says what a call does ("Read a
 // report"), Done what has been done ("Read a report"). Done has a second form
 // for several calls, after a bar and with {n} for their number: "Read a
-// report|Read {n} reports". Either may be empty: the page then makes words of
-// the tool's name.
+// report|Read {n} reports". If one is empty, the page uses the tool's name.
 type Words struct {
 	Title string
 	Done  string

@@ -1,6 +1,5 @@
-// Package weburl finds addresses in text and says when two of them are the
-// same, so that an address that somebody gave can be told from one that a model
-// has put together.
+// Package weburl finds addresses in text and compares them, so that an address
+// from a text can be told from one that a model has put together.
 package weburl
 
 import (
@@ -14,10 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is looked at.
+// Limits of the search.
 const (
-	// maxAddress is the length of an address in a text, in bytes. Of a longer one
-	// nothing is found.
+	// maxAddress is the longest address that is found in a text, in bytes.
 	maxAddress = 2 << 10
 	// maxReadings is how many beginnings and ends of an address are tried in a
 	// word.
@@ -28,14 +26,14 @@ const (
 	// borders may be in an address, and around it; after them another one may
 	// begin.
 	borders = "()[]',;，。、；（）「」『』【】“”‘’«»"
-	// trails follow an address and are no part of it.
+	// trails may follow an address and are not part of it.
 	trails = ".,;:!?'*_~…，。、；！？”’»」』】）"
 )
 
-// Key is equal for spellings of an address that send the same to the same host:
-// http and https, the case of the host, a port that is the default, a fragment
-// make no difference, all else does. An address without a scheme is one of https.
-// What is no address has a key, too, that no address has.
+// Key returns the same key for all spellings of an address that send the same
+// to the same host: http or https, the case of the host, a default port and a
+// fragment make no difference. Without a scheme https is assumed. A text that
+// is no address has a key that no address has.
 func Key(address string) string {
 	s := strings.TrimSpace(address)
 	switch {
@@ -67,10 +65,10 @@ func Key(address string) string {
 	return key
 }
 
-// Given returns the keys of all addresses that a text may be said to give: where
-// one ends is not always clear, so there may be several for one. Marks of
-// Markdown, HTML and JSON around and inside an address are understood. The time
-// is linear in the text.
+// Given returns the keys of all addresses in a text. Where an address ends is
+// not always clear, so there may be several keys for one. Marks of Markdown,
+// HTML and JSON around and inside an address are understood. The time is linear
+// in the text.
 func Given(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		texts := []string{text}
@@ -89,16 +87,15 @@ func Given(text string) iter.Seq[string] {
 	}
 }
 
-// unescape takes off the escapes of JSON and of Markdown that may be in an
-// address.
+// unescape removes the escapes of JSON and Markdown that may be in an address.
 var unescape = strings.NewReplacer(`\/`, `/`, `\u0026`, `&`, `\u003d`, `=`, `\u003D`, `=`, `\_`, `_`, `\*`, `*`, `\~`, `~`, `\#`, `#`, `\-`, `-`, `\.`, `.`, `\(`, `(`, `\)`, `)`, `\[`, `[`, `\]`, `]`)
 
-// ends says whether no address goes on over the character.
+// ends reports whether the character ends every address.
 func ends(c rune) bool {
 	return unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("<>\"`\\{}|^", c)
 }
 
-// readings are the keys of what may be meant by a word with addresses in it.
+// readings returns the keys of all addresses that a word may contain.
 func readings(word string) []string {
 	if len(word) > maxAddress || !strings.ContainsAny(word, ".:") {
 		return nil
@@ -119,7 +116,7 @@ func readings(word string) []string {
 	return keys
 }
 
-// starts are the places in a word where an address may begin.
+// starts returns the places in a word where an address may begin.
 func starts(word string) []int {
 	from := []int{len(word) - len(strings.TrimLeftFunc(word, around))}
 	for at := 0; len(from) < maxReadings; {
@@ -140,15 +137,15 @@ func starts(word string) []int {
 	return slices.Compact(from)
 }
 
-// around says whether the character may be before or after an address without
-// being part of it.
+// around reports whether the character may be before or after an address
+// without being part of it.
 func around(c rune) bool { return strings.ContainsRune(trails, c) || strings.ContainsRune(borders, c) }
 
 func schemeRune(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.'
 }
 
-// stops are the places where an address that begins at from may end.
+// stops returns the places where an address that begins at from may end.
 func stops(word string, from int) []int {
 	if from >= len(word) {
 		return nil
@@ -170,7 +167,7 @@ func stops(word string, from int) []int {
 	return slices.Compact(to)
 }
 
-// isAddress says whether a text begins with a scheme or with the name of a host.
+// isAddress reports whether a text begins with a scheme or with the name of a host.
 func isAddress(text string) bool {
 	return hasScheme(text) || isHost(text)
 }
@@ -180,7 +177,7 @@ func hasScheme(text string) bool {
 	return i > 0 && strings.IndexFunc(text[:i], func(c rune) bool { return !schemeRune(c) }) < 0
 }
 
-// isHost says whether a text begins with a host's name or number of four parts.
+// isHost reports whether a text begins with a host's name or an IPv4 address.
 func isHost(text string) bool {
 	host := text
 	if i := strings.IndexAny(host, "/?#:"); i >= 0 {
@@ -199,9 +196,9 @@ func isHost(text string) bool {
 	return utf8.RuneCountInString(last) > 1 && strings.IndexFunc(last, unicode.IsLetter) >= 0 || len(labels) == 4 && strings.Trim(strings.Join(labels, ""), "0123456789") == ""
 }
 
-// Sent returns the keys of the addresses in a text that a program may read as
-// such, each once and whole: up to white space, or up to the end when the text
-// begins with an address.
+// Sent returns the keys of the addresses that a program may find in a text,
+// each once: up to white space, or to the end if the text begins with an
+// address.
 func Sent(text string) []string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "//") || hasScheme(text) {
@@ -222,8 +219,8 @@ func Sent(text string) []string {
 	return slices.Compact(keys)
 }
 
-// SentIn is Sent of all strings in a JSON value, the names of its members too;
-// what is no JSON has none.
+// SentIn returns the keys that Sent finds in all strings of a JSON value,
+// including the names of members; none if raw is not JSON.
 func SentIn(raw json.RawMessage) []string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -251,7 +248,7 @@ func SentIn(raw json.RawMessage) []string {
 	return slices.Compact(keys)
 }
 
-// tidy takes off what follows an address in a sentence.
+// tidy removes punctuation after an address.
 func tidy(word string) string {
 	for {
 		short := strings.TrimRight(word, trails+`">`)
