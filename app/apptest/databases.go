@@ -24,8 +24,14 @@ type Database struct {
 	Fresh func(t testing.TB) string
 }
 
-// SQLite keeps its database in a file of the test's.
-var SQLite = Database{"sqlite", func(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "chat.db") }}
+// SQLite keeps its database in a file of the test's. A test that runs on it alone
+// is skipped where TEST_DATABASES names another kind.
+var SQLite = Database{"sqlite", func(t testing.TB) string {
+	if only := os.Getenv("TEST_DATABASES"); only != "" && only != "sqlite" {
+		t.Skip("this test runs on SQLite alone")
+	}
+	return "sqlite:" + filepath.Join(t.TempDir(), "chat.db")
+}}
 
 // Databases are SQLite, and Postgres where the environment names a server:
 // TEST_DATABASE_URL, else PGHOST. TEST_DATABASES names the only kind to test.

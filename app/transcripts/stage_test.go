@@ -37,7 +37,7 @@ const (
 	canaryDSN    = "canary-of-the-dsn"
 )
 
-// stage is the service that a transcript talks to, with what stands around it.
+// stage is the service that a transcript conversations to, with what stands around it.
 type stage struct {
 	t        *testing.T
 	environ  []string

@@ -1,0 +1,78 @@
+package apptest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+)
+
+// Client is a service with its users, asked over HTTP.
+type Client struct {
+	*testing.T
+	URL    string
+	Tokens map[string]string
+}
+
+// Reply is an answer that was read.
+type Reply struct {
+	Status int
+	ETag   string
+	Body   []byte
+}
+
+// Ask sends a request; match is its If-Match, "" for none.
+func (d *Client) Ask(user, method, path, match string, body any) Reply {
+	d.Helper()
+	var raw io.Reader = http.NoBody
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			d.Fatal(err)
+		}
+		raw = bytes.NewReader(b)
+	}
+	request, err := http.NewRequestWithContext(d.Context(), method, d.URL+path, raw)
+	if err != nil {
+		d.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+d.Tokens[user])
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if match != "" {
+		request.Header.Set("If-Match", match)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		d.Error(err)
+		return Reply{}
+	}
+	defer answer.Body.Close()
+	got, err := io.ReadAll(answer.Body)
+	if err != nil {
+		d.Error(err)
+	}
+	return Reply{answer.StatusCode, answer.Header.Get("ETag"), got}
+}
+
+// Must sends a request of ann's that has to succeed.
+func (d *Client) Must(method, path string, body any) Reply {
+	d.Helper()
+	got := d.Ask("ann", method, path, "", body)
+	if got.Status >= http.StatusMultipleChoices {
+		d.Fatalf("%s %s: %d %s", method, path, got.Status, got.Body)
+	}
+	return got
+}
+
+// Decode returns an answer as a T.
+func Decode[T any](t *testing.T, r Reply) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(r.Body, &v); err != nil {
+		t.Fatalf("%v in %d %s", err, r.Status, r.Body)
+	}
+	return v
+}

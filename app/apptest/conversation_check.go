@@ -1,0 +1,284 @@
+package apptest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/services"
+)
+
+// CheckAll checks runs that are over.
+func CheckAll(t *testing.T, conversations ...*Conversation) {
+	t.Helper()
+	for _, k := range conversations {
+		for _, err := range k.Check(t.Context()) {
+			t.Errorf("%s: %v", k.Question, err)
+		}
+	}
+}
+
+// Check holds the run, which is over, against what is promised.
+func (k *Conversation) Check(ctx context.Context) []error {
+	var wrong []error
+	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	log, err := k.Log(ctx)
+	if err != nil {
+		return []error{err}
+	}
+	k.checkUnion(log, fail)
+	k.checkRecoveries(log, fail)
+	last := log[len(log)-1].Event
+	k.checkTools(fail)
+	k.checkModel(last, fail)
+	if err := k.checkChat(ctx, log, last, fail); err != nil {
+		fail("%w", err)
+	}
+	var run schemas.Run
+	if status, err := k.System.Call(ctx, http.MethodGet, "/api/chat/runs/"+k.RunID, &run); err != nil || status != http.StatusOK {
+		return append(wrong, fmt.Errorf("status %d, %w", status, err))
+	}
+	wants := map[string]schemas.RunState{schemas.TypeComplete: schemas.RunCompleted, schemas.TypeError: schemas.RunFailed, schemas.TypeCancelled: schemas.RunCancelled}
+	if run.State != wants[last.Type] || run.LastSequence != log[len(log)-1].ID {
+		fail("the run is %s at %d, its log ends with %s at %d", run.State, run.LastSequence, last.Type, log[len(log)-1].ID)
+	}
+	switch {
+	case last.Type == schemas.TypeError && (last.Code != schemas.CodeInterrupted || run.Attempt <= services.MaxAttempts):
+		fail("attempt %d failed with %s", run.Attempt, last.Code)
+	case last.Type == schemas.TypeCancelled && k.CancelledAt == 0:
+		fail("nobody cancelled it")
+	case k.cancelled.Terminal() && k.cancelled != run.State:
+		fail("cancel said %s, but it is %s", k.cancelled, run.State)
+	}
+	return wrong
+}
+
+// CheckMessages holds the log in the dialect messages against the same run in
+// chat: levels pair and nest over all attempts, and the text is the same.
+func (k *Conversation) CheckMessages(ctx context.Context, t *testing.T) {
+	t.Helper()
+	log, err := k.Read(ctx, "?dialect=messages")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	frames := make([]schemas.MessageFrame, len(log))
+	for i, f := range log {
+		if err := json.Unmarshal([]byte(f.Data), &frames[i]); err != nil {
+			t.Errorf("frame %d: %v", f.ID, err)
+		}
+	}
+	CheckNesting(t, frames)
+	if got, want := FoldedText(t, frames), WithoutMarkers(TextOf(WithoutVoided(k.Frames))); got != want {
+		t.Errorf("%s: the text is %q in messages, %q in chat", k.Question, got, want)
+	}
+}
+
+// checkUnion compares what was read over all connections with the final log:
+// nothing is missing, and what is not in it was made void.
+func (k *Conversation) checkUnion(log []ChatFrame, fail func(string, ...any)) {
+	for i, f := range log {
+		if f.Event.Terminal() != (i == len(log)-1) {
+			fail("event %d of %d is %s", i+1, len(log), f.Event.Type)
+		}
+		at, found := slices.BinarySearchFunc(k.Frames, f.ID, func(g ChatFrame, id int64) int { return int(g.ID - id) })
+		if !found || !SameFrame(k.Frames[at], f) {
+			fail("event %d of the log was not read like this: %s", f.ID, f.Data)
+		}
+	}
+	got, want := WithoutVoided(k.Frames), WithoutVoided(log)
+	if !slices.EqualFunc(got, want, SameFrame) {
+		fail("what stands of the events read is\n%s\nof the log\n%s", ListFrames(got), ListFrames(want))
+	}
+}
+
+// ListFrames shows frames, a line each.
+func ListFrames(list []ChatFrame) string {
+	var b strings.Builder
+	for _, f := range list {
+		fmt.Fprintf(&b, "%d %.120s\n", f.ID, f.Data)
+	}
+	return b.String()
+}
+
+// SameFrame compares frames; complete has diagnostics, which are not the log's.
+func SameFrame(a, b ChatFrame) bool { return a.ID == b.ID && a.Data == b.Data }
+
+// checkRecoveries checks the status events of later attempts: their text is
+// what stood, and the text goes on from there.
+func (k *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any)) {
+	attempt := 1
+	for i, f := range log {
+		if n := int((f.ID-1)/1_000_000) + 1; n != attempt {
+			if e := f.Event; n < attempt || e.Attempt != n || e.KeptThrough == nil || e.Text == nil || f.ID != int64(n-1)*1_000_000+1 {
+				fail("attempt %d begins with event %d: %s", n, f.ID, f.Data)
+				return
+			}
+			attempt = n
+			before := WithoutVoided(append(slices.Clip(log[:i]), ChatFrame{ID: f.ID, Event: ChatEvent{KeptThrough: f.Event.KeptThrough}}))
+			if text := TextOf(before); text != *f.Event.Text && log[len(log)-1].Event.Type == schemas.TypeComplete {
+				fail("attempt %d stands on %q, its events up to %d give %q", n, *f.Event.Text, *f.Event.KeptThrough, text)
+			}
+		}
+	}
+	if last := log[len(log)-1].Event; last.Payload != nil && strings.TrimSpace(TextOf(WithoutVoided(log))) != last.Payload.Message {
+		fail("the text is %q, complete says %q", TextOf(WithoutVoided(log)), last.Payload.Message)
+	}
+}
+
+// checkTools counts calls: book at most once, and none after its result was
+// shown.
+func (k *Conversation) checkTools(fail func(string, ...any)) {
+	index := 0
+	for _, one := range k.Turns {
+		for _, c := range one.Calls {
+			hits := k.System.ToolCalls(c.Key)
+			if c.Tool == "book" && len(hits) > 1 {
+				fail("%s was called %d times", c.Key, len(hits))
+			}
+			if shown := k.shownAt(index); shown > 0 && len(hits) > 0 && hits[len(hits)-1] > shown {
+				fail("%s was called again after its result was shown", c.Key)
+			}
+			index++
+		}
+	}
+}
+
+// shownAt is when the result of a call was shown, which was not that it was
+// interrupted.
+func (k *Conversation) shownAt(index int) int {
+	return k.seen[fmt.Sprintf("%s %d", schemas.TypeToolComplete, index)]
+}
+
+// checkModel checks the calls of the model: none for a reply whose tools had
+// begun, none after a cancel, and each knows what became of the tools.
+func (k *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
+	asks := k.System.ModelCalls(k.Question)
+	index := 0
+	for n, one := range k.Turns {
+		known := k.began(one, index)
+		for _, a := range asks {
+			if a.Results != index {
+				continue
+			}
+			if known > 0 && a.At > known {
+				fail("turn %d was asked for at %d, though its tools had begun at %d", n, a.At, known)
+			}
+			if last.Type == schemas.TypeCancelled && a.At > k.CancelledAt && k.CancelledAt > 0 && k.System.startedBetween(k.CancelledAt, a.At) {
+				fail("turn %d was asked for after a cancel was acknowledged", n)
+			}
+			k.checkTold(a, fail)
+		}
+		index += len(one.Calls)
+	}
+}
+
+// began is when a tool of the turn was first seen to run.
+func (k *Conversation) began(one Turn, index int) int {
+	known := 0
+	for i, c := range one.Calls {
+		times := slices.Concat(k.System.ToolCalls(c.Key), []int{k.seen[fmt.Sprintf("%s %d", schemas.TypeToolStart, index+i)]})
+		for _, at := range times {
+			if at > 0 && (known == 0 || at < known) {
+				known = at
+			}
+		}
+	}
+	return known
+}
+
+// checkTold checks what the model was told of the tools.
+func (k *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
+	index := 0
+	for _, one := range k.Turns {
+		for _, c := range one.Calls {
+			if index >= len(a.Told) {
+				return
+			}
+			told := a.Told[index]
+			done := strings.Contains(told, c.Tool+" of "+c.Key)
+			interrupted := c.Tool == "book" && strings.Contains(told, "interrupted")
+			if done == interrupted {
+				fail("the model was told of %s: %s", c.Key, told)
+			}
+			if shown := k.shownAt(index); interrupted && shown > 0 && shown < a.At {
+				fail("%s was shown as done, and the model was told that it was interrupted", c.Key)
+			}
+			if done && len(k.System.ToolCalls(c.Key)) == 0 {
+				fail("%s was never called", c.Key)
+			}
+			index++
+		}
+	}
+}
+
+// checkChat checks what the chat shows of the question and of the answer.
+func (k *Conversation) checkChat(ctx context.Context, log []ChatFrame, last ChatEvent, fail func(string, ...any)) error {
+	var chat schemas.Chat
+	status, err := k.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chats/%d", log[0].Event.ConversationID), &chat)
+	if err != nil || status != http.StatusOK {
+		return fmt.Errorf("chat: status %d, %w", status, err)
+	}
+	var question, answer []schemas.Message
+	for _, m := range chat.Messages {
+		switch {
+		case m.RunID == k.RunID && m.Role == "assistant":
+			answer = append(answer, m)
+		case m.ID == log[0].Event.UserMessageID:
+			question = append(question, m)
+		}
+	}
+	if len(question) != 1 || question[0].Content != k.Question {
+		fail("the chat has the question %v", question)
+	}
+	if last.Type != schemas.TypeComplete {
+		if (last.MessageID != "") != (len(answer) == 1) {
+			fail("%s keeps %q, the chat has %d answers", last.Type, last.MessageID, len(answer))
+		}
+		if len(answer) == 1 && answer[0].Content != strings.TrimSpace(TextOf(WithoutVoided(log))) {
+			fail("the chat keeps %q, the events give %q", answer[0].Content, TextOf(WithoutVoided(log)))
+		}
+		return nil
+	}
+	if len(answer) != 1 {
+		fail("the chat has %d answers", len(answer))
+		return nil
+	}
+	k.checkAnswer(answer[0], last.Payload, fail)
+	return nil
+}
+
+// checkAnswer compares the stored answer with the one of complete and both with
+// what the model was made to say.
+func (k *Conversation) checkAnswer(m schemas.Message, p *schemas.ChatResponsePayload, fail func(string, ...any)) {
+	if p.Message != k.Want {
+		fail("the answer is %q, want %q", p.Message, k.Want)
+	}
+	stored := schemas.ChatResponsePayload{
+		Message: m.Content, SuggestedValues: m.SuggestedValues, SuggestedActions: m.SuggestedActions, CustomPayload: m.CustomPayload, Payloads: m.Payloads,
+		ToolHistory: m.ToolHistory, ConversationID: m.ConversationID, ChatID: p.ChatID, MessageID: m.ID, RunID: m.RunID, StopReason: m.StopReason,
+		Usage: *m.Usage, Warnings: m.Warnings,
+	}
+	said := *p
+	said.Diagnostics = nil
+	if got, want := JSON(stored), JSON(said); got != want {
+		fail("the chat has\n%s\ncomplete said\n%s", got, want)
+	}
+	calls, findings := 0, 0
+	for _, one := range k.Turns {
+		for _, c := range one.Calls {
+			if c.Tool == "look" {
+				findings++
+			}
+			calls++
+		}
+	}
+	if len(p.ToolHistory) != calls || len(p.Payloads) != findings+1 || len(p.SuggestedValues) != 1 || m.Status != schemas.MessageComplete {
+		fail("the answer has %d calls of %d, %d payloads of %d, status %s", len(p.ToolHistory), calls, len(p.Payloads), findings+1, m.Status)
+	}
+}

@@ -1,0 +1,128 @@
+package apptest
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// keptLines is how much of a process's log is shown when a test fails.
+const keptLines = 60
+
+// Process is the program in a process of its own.
+type Process struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	URL  string
+	gone chan struct{} // closed when it has ended
+
+	mu  sync.Mutex
+	log []string // its last lines
+}
+
+// StartProcess starts the program with these settings (NAME=VALUE, without
+// CHATTRAY_) and waits until it listens. It is killed at the end of the test.
+func StartProcess(t testing.TB, settings ...string) *Process {
+	t.Helper()
+	if !mayStart {
+		t.Fatal("the package's TestMain does not call apptest.Main")
+	}
+	p := &Process{t: t, cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "CHATTRAY_") && !strings.HasPrefix(v, "OPENAI_") && !strings.HasPrefix(v, "OTEL_") {
+			p.cmd.Env = append(p.cmd.Env, v)
+		}
+	}
+	p.cmd.Env = append(p.cmd.Env, asProgram+"=1", "CHATTRAY_ADDR=127.0.0.1:0", "CHATTRAY_LOG_FORMAT=json")
+	for _, s := range settings {
+		p.cmd.Env = append(p.cmd.Env, "CHATTRAY_"+s)
+	}
+	p.cmd.Dir = t.TempDir()
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Stderr = p.cmd.Stdout
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	listening := make(chan string, 1)
+	go func() {
+		defer close(p.gone)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			p.line(lines.Text(), listening)
+		}
+		_ = p.cmd.Wait() // how it ended is in ProcessState
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() && len(p.log) > 0 {
+			t.Logf("log of process %d:\n%s", p.cmd.Process.Pid, p.LastLines())
+		}
+	})
+	select {
+	case p.URL = <-listening:
+	case <-p.gone:
+		t.Fatalf("the process ended before it listened:\n%s", p.LastLines())
+	case <-time.After(Limit):
+		t.Fatalf("the process does not listen:\n%s", p.LastLines())
+	}
+	return p
+}
+
+// line keeps a line of the log, and the address in it.
+func (p *Process) line(line string, listening chan<- string) {
+	var said struct{ Level, Msg, URL string }
+	_ = json.Unmarshal([]byte(line), &said) // what is no JSON is kept too
+	if said.Msg == "listening" {
+		listening <- said.URL
+	}
+	if said.Level == "INFO" || said.Level == "DEBUG" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.log = append(p.log, line); len(p.log) > keptLines {
+		p.log = p.log[1:]
+	}
+	if strings.Contains(line, "DATA RACE") || strings.HasPrefix(line, "panic:") {
+		p.t.Errorf("the process says %s", line)
+	}
+}
+
+func (p *Process) LastLines() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.log, "\n")
+}
+
+// Kill ends the process as kill -9 does, and waits for its end.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended already
+	<-p.gone
+}
+
+// Signal sends a signal.
+func (p *Process) Signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Wait waits for the process to end of itself and returns how it did.
+func (p *Process) Wait() *os.ProcessState {
+	p.t.Helper()
+	select {
+	case <-p.gone:
+	case <-time.After(Limit):
+		p.t.Fatalf("the process does not end:\n%s", p.LastLines())
+	}
+	return p.cmd.ProcessState
+}

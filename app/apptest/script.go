@@ -1,0 +1,111 @@
+package apptest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+)
+
+// gatedPart waits for the gate, if there is one.
+func gatedPart(gate <-chan struct{}) upstream.Part {
+	if gate == nil {
+		return func(http.ResponseWriter, *http.Request) bool { return true }
+	}
+	return upstream.Wait(gate)
+}
+
+// gateAfter is the number of words that the model writes before a gate.
+const gateAfter = 3
+
+// ModelCall is a call of the model: when, in which turn, and the results it was told.
+type ModelCall struct {
+	At, Results int
+	Told        []string
+}
+
+// ModelCalls returns the calls of the model for a question.
+func (w *System) ModelCalls(question string) []ModelCall {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.modelCalls[question])
+}
+
+// CheckScripted fails a test in which the model was asked for what no script
+// has: a question in a wrong history, or results that do not fit it.
+func (w *System) CheckScripted() {
+	w.T.Helper()
+	for _, r := range w.Model.Unscripted() {
+		w.T.Errorf("nothing is scripted for %s", JSON(r.Messages[min(1, len(r.Messages)):]))
+	}
+}
+
+// Turn is one reply of the model: text, then calls.
+type Turn struct {
+	Text  string
+	Calls []ToolCall
+	Tail  string // markers, which are not shown
+}
+
+// ToolCall is a call that the model asks for.
+type ToolCall struct{ Tool, Key string }
+
+// Script makes the model's server give these turns for the question, each once
+// the gate is open (nil is no gate).
+func (w *System) Script(question string, turns []Turn, gate <-chan struct{}) {
+	results := 0
+	for _, one := range turns {
+		before := results
+		match := func(r upstream.Request) bool {
+			// A question that got no answer stands before the next one.
+			if r.Results() != before || !strings.HasSuffix(r.Last("user").Text(), question) {
+				return false
+			}
+			a := ModelCall{At: w.Mark(), Results: before}
+			for _, m := range r.Messages {
+				if m.Role == "tool" {
+					a.Told = append(a.Told, m.Text())
+				}
+			}
+			a.Told = a.Told[len(a.Told)-before:]
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.modelCalls[question] = append(w.modelCalls[question], a)
+			return true
+		}
+		w.Model.On(match, w.reply(one, results, gate))
+		results += len(one.Calls)
+	}
+}
+
+// reply is a turn on the wire, a word at a time.
+func (w *System) reply(one Turn, results int, gate <-chan struct{}) upstream.Reply {
+	var parts []upstream.Part
+	add := func(phase string, part ...upstream.Part) {
+		parts = append(parts, part...)
+		parts = append(parts, w.phasePart(phase), upstream.Delay(modelPause))
+	}
+	for n, word := range strings.SplitAfter(one.Text+one.Tail, " ") {
+		if n == gateAfter {
+			parts = append(parts, gatedPart(gate))
+		}
+		add("the model writes", upstream.Say(word))
+	}
+	for i, c := range one.Calls {
+		arguments := fmt.Sprintf(`{"key":%q}`, c.Key)
+		half := len(arguments) / 2
+		add("the model asks for a tool", upstream.Call(i, fmt.Sprintf("call_%d", results+i), c.Tool, arguments[:half], arguments[half:]))
+	}
+	finish := "stop"
+	if len(one.Calls) > 0 {
+		finish = "tool_calls"
+	}
+	parts = append(parts, upstream.Finish(finish), upstream.Usage(10, 2), upstream.Done(), w.phasePart("the model ends"))
+	return upstream.Open(parts...)
+}
+
+func (w *System) phasePart(phase string) upstream.Part {
+	return upstream.Do(func(http.ResponseWriter, *http.Request) { w.reached(phase) })
+}

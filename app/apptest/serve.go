@@ -1,0 +1,92 @@
+package apptest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/app/telemetry"
+)
+
+// serve runs the service in this process until the test ends, and returns its URL.
+func serve(t *testing.T, environ []string, with app.Options) string {
+	t.Helper()
+	c, _, err := settings.Load(nil, environ, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	log := telemetry.NewLogger(io.Discard, c.LogLevel, c.LogFormat)
+	watch, err := telemetry.New(ctx, telemetry.Options{Environ: environ})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := app.Build(ctx, c, with, watch, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Answer(ctx, c, listener, log) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-stopped, s.Close(), watch.Close(context.Background())); err != nil {
+			t.Errorf("the service stopped with %v", err)
+		}
+	})
+	return "http://" + listener.Addr().String()
+}
+
+// ServeHere starts the service of the system in this process.
+func (w *System) ServeHere(with app.Options) {
+	w.T.Helper()
+	var environ []string
+	for _, s := range w.Settings {
+		environ = append(environ, "CHATTRAY_"+s)
+	}
+	w.setProcess(&Process{t: w.T, URL: serve(w.T, environ, with)})
+	if status, err := w.Call(w.T.Context(), http.MethodGet, "/healthz", nil); err != nil || status != http.StatusOK {
+		w.T.Fatalf("/healthz: status %d, %v, want 200", status, err)
+	}
+}
+
+// Serve starts the service with the demo model, and with these settings
+// (CHATTRAY_NAME=VALUE) beside its defaults. It knows the users ann and bob.
+func Serve(t *testing.T, more ...string) *Client {
+	t.Helper()
+	return serveUsers(t, app.Options{}, more)
+}
+
+// ServeScripted is Serve with a model server that says what it is told to.
+func ServeScripted(t *testing.T) (*Client, *upstream.Server) {
+	t.Helper()
+	up := upstream.NewMemory()
+	return serveUsers(t, app.Options{Models: up.Transport()}, []string{
+		"CHATTRAY_REQUESTS_PER_MINUTE=0", "CHATTRAY_OPENAI_BASE_URL=http://upstream.test/v1", "CHATTRAY_OPENAI_API_KEY=key",
+		"CHATTRAY_MODELS=claude sonnet 3.7 thinking", "CHATTRAY_CORS_ORIGINS=https://app.example", "CHATTRAY_DRAIN=1s",
+	}), up
+}
+
+func serveUsers(t *testing.T, with app.Options, more []string) *Client {
+	t.Helper()
+	environ := append([]string{"CHATTRAY_DATABASE_URL=" + SQLite.Fresh(t), "CHATTRAY_LOG_FORMAT=json", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, more...)
+	c := &Client{T: t, URL: serve(t, environ, with), Tokens: map[string]string{}}
+	for _, user := range []string{"ann", "bob"} {
+		token, err := Command(t, environ, "token", "--user", user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Tokens[user] = strings.TrimSpace(token)
+	}
+	return c
+}

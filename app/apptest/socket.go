@@ -1,0 +1,100 @@
+package apptest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Socket is one websocket.
+type Socket struct {
+	*testing.T
+	Conn *websocket.Conn
+	Seen []schemas.Chunk
+}
+
+// Dial opens a websocket of the user's; it is closed with the test.
+func (d *Client) Dial(user string) *Socket {
+	d.Helper()
+	conn, answer, err := websocket.Dial(d.Context(), d.URL+"/api/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + d.Tokens[user]}}})
+	if err != nil {
+		d.Fatal(err)
+	}
+	if answer.Body != nil {
+		answer.Body.Close()
+	}
+	conn.SetReadLimit(16 << 20)
+	d.Cleanup(func() { _ = conn.CloseNow() })
+	return &Socket{T: d.T, Conn: conn}
+}
+
+func (c *Socket) Send(frame string) {
+	c.Helper()
+	if err := c.Conn.Write(c.Context(), websocket.MessageText, []byte(frame)); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// Next reads one chunk.
+func (c *Socket) Next() schemas.Chunk {
+	c.Helper()
+	ctx, done := context.WithTimeout(c.Context(), Limit)
+	defer done()
+	_, frame, err := c.Conn.Read(ctx)
+	if err != nil {
+		c.Fatalf("%v, after %s", err, ListChunks(c.Seen))
+	}
+	var chunk schemas.Chunk
+	if err := json.Unmarshal(frame, &chunk); err != nil {
+		c.Fatalf("%v in %s", err, frame)
+	}
+	c.Seen = append(c.Seen, chunk)
+	return chunk
+}
+
+// Until reads chunks until one is wanted, and returns all that it read.
+func (c *Socket) Until(wanted func(schemas.Chunk) bool) []schemas.Chunk {
+	c.Helper()
+	var list []schemas.Chunk
+	for {
+		chunk := c.Next()
+		if list = append(list, chunk); wanted(chunk) {
+			return list
+		}
+	}
+}
+
+func IsRunEnd(c schemas.Chunk) bool { return c.Type == schemas.ChunkRunEnd }
+
+func IsContent(c schemas.Chunk) bool {
+	return c.Content != nil && c.Type != schemas.ChunkStatus && c.Type != schemas.ChunkError && !c.End
+}
+
+func IsError(c schemas.Chunk) bool { return c.Type == schemas.ChunkError }
+
+// JoinContent joins what chunks give to a block; "" is any block.
+func JoinContent(list []schemas.Chunk, block string) string {
+	var b strings.Builder
+	for _, c := range list {
+		if IsContent(c) && (block == "" || c.BlockIDs == block) {
+			b.WriteString(*c.Content)
+		}
+	}
+	return b.String()
+}
+
+// ListChunks is chunks one a line, for comparing them without numbers.
+func ListChunks(list []schemas.Chunk) string {
+	var b strings.Builder
+	for _, c := range list {
+		raw, _ := json.Marshal(c) //nolint:errchkjson // it was JSON
+		b.Write(append(raw, '\n'))
+	}
+	return b.String()
+}

@@ -1,0 +1,130 @@
+package app_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
+)
+
+func TestCommands(t *testing.T) {
+	tests := []struct {
+		name    string
+		environ []string
+		args    []string
+		want    []string
+	}{
+		{"help", nil, []string{"--help"}, []string{"serve ", "migrate ", "import ", "config ", "token ", "openapi ", "healthcheck ", "version ", "completion ", "--config", "--addr"}},
+		{"help of the settings", nil, []string{"help", "settings"}, []string{"limits.body", "CHATTRAY_MAX_BODY", "--limits-body", "--auth-jwt-secret-file"}},
+		{"version", nil, []string{"version"}, []string{"chattray "}},
+		{"completion", nil, []string{"completion", "bash"}, []string{"__chattray"}},
+		{"contract", nil, []string{"openapi"}, []string{"openapi: 3.", "/api/chat/stream"}},
+		{"print", []string{"CHATTRAY_MODEL=m"}, []string{"config", "print"}, []string{"environment CHATTRAY_MODEL"}},
+		{"flags of settings", nil, []string{"config", "print", "--limits-body=2MiB"}, []string{"flag --limits-body"}},
+		{"check", nil, []string{"config", "check"}, []string{"good"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := apptest.Command(t, tt.environ, tt.args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is not in the answer:\n%s", want, out)
+				}
+			}
+		})
+	}
+}
+
+func TestCommandsThatAreWrong(t *testing.T) {
+	tests := []struct {
+		name    string
+		environ []string
+		args    []string
+		want    string
+	}{
+		{"unknown command", nil, []string{"sing"}, "unknown command"},
+		{"unknown flag", nil, []string{"--colour=red"}, "unknown flag"},
+		{"wrong settings stop the start", []string{"CHATTRAY_MAX_BODY=x", "CHATTRAY_NO=1"}, nil, "2 settings are wrong"},
+		{"check", []string{"CHATTRAY_MAX_BODY=x"}, []string{"config", "check"}, "limits.body"},
+		{"file that is not there", nil, []string{"--config=/no/such/file", "config", "check"}, "/no/such/file"},
+		{"token without a secret", nil, []string{"token", "--user=u"}, "auth.jwt_secret is not set"},
+		{"token without a user", []string{"CHATTRAY_JWT_SECRET=s"}, []string{"token"}, "user"},
+		{"token that is over at once", []string{"CHATTRAY_JWT_SECRET=s"}, []string{"token", "--user=u", "--ttl=0s"}, "--ttl"},
+		{"secret on the command line", nil, []string{"--auth-jwt-secret=s"}, "unknown flag"},
+		{"import without a file", nil, []string{"import"}, "arg"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := apptest.Command(t, tt.environ, tt.args...)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error is %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestTokenIsAccepted(t *testing.T) {
+	environ := []string{"CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test", "CHATTRAY_AUDIENCE=tray"}
+	out, err := apptest.Command(t, environ, "token", "--user", "una", "--role", "admin", "--ttl", "10m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, expires, err := api.NewHS256("secret-of-32-bytes-for-this-test", "tray").Authenticate(t.Context(), strings.TrimSpace(out))
+	if err != nil || user.Name != "una" || !user.Admin() {
+		t.Errorf("got %+v, %v", user, err)
+	}
+	if left := time.Until(expires); left < 9*time.Minute || left > 10*time.Minute {
+		t.Errorf("the token is good for %s, want 10m", left)
+	}
+}
+
+func TestServeAnswersAndStops(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	environ := []string{"CHATTRAY_ADDR=127.0.0.1:0", "CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "c.db"), "CHATTRAY_LOG_FORMAT=json"}
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- app.Run(ctx, app.Program{Environ: environ, Stdout: in})
+		in.Close()
+	}()
+	addr := apptest.Listening(t, out)
+
+	if said, err := apptest.Command(t, []string{"CHATTRAY_ADDR=" + addr}, "healthcheck"); err != nil || !strings.Contains(said, "healthy") {
+		t.Errorf("healthcheck says %q, %v", said, err)
+	}
+	answer := apptest.Get(t, "http://"+addr+"/metrics")
+	if !strings.Contains(answer, "chattray_runs_active 0") {
+		t.Errorf("metrics lack chattray_runs_active:\n%.500s", answer)
+	}
+
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("serve ended with %v", err)
+	}
+	if _, err := apptest.Command(t, []string{"CHATTRAY_ADDR=" + addr}, "healthcheck"); err == nil {
+		t.Error("healthcheck finds a service that has stopped")
+	}
+}
+
+func TestServeSaysThatTheAddressIsTaken(t *testing.T) {
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	environ := []string{"CHATTRAY_ADDR=" + taken.Addr().String(), "CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "c.db")}
+	if _, err := apptest.Command(t, environ); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("error is %v", err)
+	}
+}

@@ -1,0 +1,84 @@
+package crash
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+)
+
+// The program is killed while a block is being written, by a tool or as the
+// answer. The next one finishes it: the block is emptied, written anew, and ends;
+// the document has the whole and what the user had accepted.
+func TestKilledInABlock(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		for mode, half := range map[string]upstream.Part{
+			"agent": upstream.Call(0, "call_1", "write_block", `{"block_id":"mine","content":"Half of`),
+			"chat":  upstream.Say("Half of"),
+		} {
+			t.Run(d.Name+"/"+mode, func(t *testing.T) {
+				t.Parallel()
+				killInABlock(t, d.Fresh(t), mode, half)
+			})
+		}
+	}
+}
+
+// killInABlock kills the program once the half of a block has been seen.
+func killInABlock(t *testing.T, database, mode string, half upstream.Part) {
+	t.Helper()
+	const secret = "secret-of-32-bytes-for-this-test"
+	up := upstream.New()
+	t.Cleanup(up.Close)
+	up.Push(upstream.Open(half, upstream.Hang()))
+	settings := []string{
+		"DATABASE_URL=" + database, "JWT_SECRET=" + secret, "OPENAI_BASE_URL=" + up.URL(), "OPENAI_API_KEY=key",
+	}
+	p := apptest.StartProcess(t, settings...)
+	token, err := api.SignToken(secret, "", schemas.User{Name: "ann"}, time.Now(), time.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &apptest.Client{T: t, URL: p.URL, Tokens: map[string]string{"ann": token}}
+	one.Must("POST", "/api/documents", map[string]any{"id": "doc", "title": "Killed"})
+	one.Must("POST", "/api/documents/doc/blocks", map[string]any{"id": "mine", "type": "md", "content": "Old"})
+	c := one.Dial("ann")
+	c.Send(`{"name":"message","message":{"content":"Write"},"mode":"` + mode + `","document_id":"doc","block_id":"mine","chat_id":"chat"}`)
+	run := c.Until(apptest.IsContent)[0].RunID
+	p.Kill()
+
+	if mode == "agent" {
+		up.Push(upstream.Stream(upstream.Call(0, "call_1", "write_block", `{"block_id":"mine","content":"The whole."}`), upstream.Finish("tool_calls")))
+	}
+	up.Push(upstream.Text("The whole."))
+	one.URL = apptest.StartProcess(t, settings...).URL
+	apptest.Eventually(t, "the run ends", func() bool {
+		return apptest.Decode[schemas.Run](t, one.Must("GET", "/api/chat/runs/"+run, nil)).State.Terminal()
+	})
+	back := one.Dial("ann")
+	back.Send(`{"name":"resume","run_id":"` + run + `"}`)
+	list := back.Until(apptest.IsRunEnd)
+	reset, end := -1, -1
+	for i, chunk := range list {
+		if chunk.BlockIDs == "mine" && chunk.Type == schemas.ChunkReset {
+			reset = i
+		}
+		if chunk.BlockIDs == "mine" && chunk.End {
+			end = i
+		}
+	}
+	if got := apptest.JoinContent(list[max(reset, 0):], "mine"); got != "The whole." || end < reset || list[len(list)-1].Status != schemas.RunCompleted {
+		t.Errorf("the block gets %q of\n%s", got, apptest.ListChunks(list))
+	}
+	blocks := apptest.Decode[schemas.Document](t, one.Must("GET", "/api/documents/doc", nil)).Blocks
+	if len(blocks) != 1 || *blocks[0].Current != "Old" || strings.TrimSpace(*blocks[0].New) != "The whole." || blocks[0].State != schemas.BlockPendingEdit {
+		t.Errorf("the document is %+v", blocks)
+	}
+	if got := apptest.Decode[schemas.Block](t, one.Must("POST", "/api/blocks/mine/revert", nil)); got.State != schemas.BlockClean || *got.Current != "Old" {
+		t.Errorf("reverted it is %+v", got)
+	}
+}

@@ -1,0 +1,95 @@
+package endtoend
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+)
+
+// TestTheDemoModelTellsItsStories asks for what the starters promise, of the
+// service with nothing configured: research with sources, and a document with a
+// table and a chart.
+func TestTheDemoModelTellsItsStories(t *testing.T) {
+	d := apptest.Serve(t)
+	ask := func(message string, page map[string]any) schemas.ChatResponsePayload {
+		return apptest.Decode[schemas.ChatResponsePayload](t, d.Must("POST", "/api/chat", map[string]any{"message": message, "context": page}))
+	}
+	reports := map[string]any{"current_page": "reports"}
+	for _, tc := range []struct {
+		message string
+		says    []string
+	}{
+		{"hello", []string{"demo model"}},
+		{"Research base editing and gold", []string{"I put 4 findings together", "[1]", "Sources:"}},
+		{"Summarize report 1", []string{"It rests on"}},
+		{"Create a research report about gold", []string{"the Document page"}},
+	} {
+		got := ask(tc.message, reports)
+		for _, want := range tc.says {
+			if !strings.Contains(got.Message, want) {
+				t.Errorf("the answer to %q lacks %q: %s", tc.message, want, got.Message)
+			}
+		}
+	}
+	if got := ask("hello", reports); len(got.SuggestedValues) == 0 || got.SuggestedValues[0].Value != "Research base editing and gold" {
+		t.Errorf("the suggestions are %+v", got.SuggestedValues)
+	}
+	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
+	ask("Create a research report about gold", map[string]any{"current_page": "document", "document_id": "doc1"})
+	var kinds []string
+	for _, b := range apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil)).Blocks {
+		if b.New != nil && *b.New != "" {
+			kinds = append(kinds, b.Type)
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "md md md csv interactive_chart md" {
+		t.Errorf("the written blocks are %q", got)
+	}
+}
+
+// TestTheDemoModelOrders approves the order that a starter promises.
+func TestTheDemoModelOrders(t *testing.T) {
+	d := apptest.Serve(t)
+	body, _ := json.Marshal(map[string]any{"message": "Order 2 printed copies of report 1"}) // strings always marshal
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL+"/api/chat/stream", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+d.Tokens["ann"])
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var last struct {
+		Type       string `json:"type"`
+		ApprovalID string `json:"approval_id"`
+		Payload    schemas.ChatResponsePayload
+	}
+	asked := 0
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data), &last); err != nil {
+			t.Fatalf("%v in %s", err, data)
+		}
+		if last.Type == "approval_request" {
+			asked++
+			d.Must("POST", "/api/chat/runs/"+answer.Header.Get("X-Run-Id")+"/approvals/"+last.ApprovalID, map[string]any{"approved": true})
+		}
+	}
+	if asked != 1 || last.Type != "complete" || !strings.Contains(last.Payload.Message, "2 printed copies of report 1") {
+		t.Errorf("asked %d times, and the answer ended with %s: %s", asked, last.Type, last.Payload.Message)
+	}
+}

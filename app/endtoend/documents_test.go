@@ -1,0 +1,294 @@
+package endtoend
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/demo"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/store"
+	"github.com/chattray/chattray/store/sample"
+	"github.com/chattray/chattray/tools"
+)
+
+func TestDocumentsOverHTTP(t *testing.T) {
+	d := apptest.Serve(t)
+	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
+	if got := d.Ask("ann", "POST", "/api/documents", "", map[string]any{"id": "doc1", "title": "Gold"}); got.Status != http.StatusConflict {
+		t.Errorf("the same id again: %d %s", got.Status, got.Body)
+	}
+	d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b2", "type": "md", "content": "Second"})
+	first := d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b1", "type": "md", "content": "First", "after_block_id": ""})
+
+	stale := first.ETag
+	d.Must("PATCH", "/api/blocks/b1", map[string]any{"content": "First, changed"})
+	changes := []struct {
+		method, path string
+		body         any
+	}{
+		{"PATCH", "/api/blocks/b1", map[string]any{"content": "x"}},
+		{"POST", "/api/blocks/b1/accept", nil},
+		{"POST", "/api/blocks/b1/revert", nil},
+		{"POST", "/api/blocks/b1/reject", nil},
+		{"DELETE", "/api/blocks/b1", nil},
+		{"POST", "/api/documents/doc1/blocks", map[string]any{"type": "md"}},
+		{"PATCH", "/api/documents/doc1", map[string]any{"title": "x"}},
+		{"POST", "/api/documents/doc1/accept", nil},
+		{"POST", "/api/documents/doc1/revert", nil},
+		{"POST", "/api/documents/doc1/reject", nil},
+		{"DELETE", "/api/documents/doc1", nil},
+	}
+	before := d.Must("GET", "/api/documents/doc1", nil)
+	for _, c := range changes {
+		if got := d.Ask("ann", c.method, c.path, stale, c.body); got.Status != http.StatusPreconditionFailed {
+			t.Errorf("%s %s at a stale revision: %d %s", c.method, c.path, got.Status, got.Body)
+		}
+		if got := d.Ask("bob", c.method, c.path, "", c.body); got.Status != http.StatusNotFound {
+			t.Errorf("%s %s by somebody else: %d %s", c.method, c.path, got.Status, got.Body)
+		}
+	}
+	for _, path := range []string{"/api/documents/doc1", "/api/documents/doc1/export"} {
+		if got := d.Ask("bob", "GET", path, "", nil); got.Status != http.StatusNotFound {
+			t.Errorf("GET %s by somebody else: %d", path, got.Status)
+		}
+	}
+	if after := d.Must("GET", "/api/documents/doc1", nil); !cmp.Equal(after, before, cmp.AllowUnexported(apptest.Reply{})) {
+		t.Errorf("refused changes changed the document from %s to %s", before.Body, after.Body)
+	}
+	if got := d.Ask("ann", "POST", "/api/documents/doc1/accept", before.ETag, nil); got.Status != http.StatusOK || got.ETag != before.ETag {
+		t.Errorf("nothing to accept: %d, tag %s, want %s", got.Status, got.ETag, before.ETag)
+	}
+	if got := d.Must("GET", "/api/documents/doc1/export", nil); string(got.Body) != "First, changed\n\nSecond\n" {
+		t.Errorf("exported %q", got.Body)
+	}
+	d.Must("DELETE", "/api/blocks/b2", nil)
+	if got := d.Ask("ann", "DELETE", "/api/blocks/b2", "", nil); got.Status != http.StatusNotFound {
+		t.Errorf("deleted again: %d", got.Status)
+	}
+	if got := apptest.Decode[schemas.DocumentList](t, d.Must("GET", "/api/documents", nil)); len(got.Items) != 1 || got.Items[0].Title != "Gold" {
+		t.Errorf("the list is %+v", got)
+	}
+}
+
+// TestApplyOverHTTP takes an answer of the demo model into a document, accepts
+// it from two sides at once, and goes on.
+func TestApplyOverHTTP(t *testing.T) {
+	d := apptest.Serve(t)
+	said := apptest.Decode[schemas.ChatResponsePayload](t, d.Must("POST", "/api/chat", map[string]any{"message": "long 1"}))
+	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Notes"})
+	path := "/api/blocks/" + said.MessageID + "/apply"
+	var added schemas.Block
+	for range 2 {
+		added = apptest.Decode[schemas.Block](t, d.Must("POST", path, map[string]any{"document_id": "doc1"}))
+	}
+	if added.State != schemas.BlockPendingNew || added.New == nil || *added.New != said.Message {
+		t.Fatalf("applied as %+v", added)
+	}
+	if got := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil)); len(got.Blocks) != 1 {
+		t.Errorf("applied twice it is %d blocks", len(got.Blocks))
+	}
+	if got := d.Ask("bob", "POST", path, "", map[string]any{"document_id": "doc1"}); got.Status != http.StatusNotFound {
+		t.Errorf("applied by somebody else: %d", got.Status)
+	}
+	var wg sync.WaitGroup
+	statuses := make([]int, 2)
+	for i := range statuses {
+		wg.Go(func() {
+			statuses[i] = d.Ask("ann", "POST", "/api/blocks/"+added.ID+"/accept", fmt.Sprintf("%q", fmt.Sprint(added.Revision)), nil).Status
+		})
+	}
+	wg.Wait()
+	slices.Sort(statuses)
+	if !slices.Equal(statuses, []int{http.StatusOK, http.StatusPreconditionFailed}) {
+		t.Errorf("two accepts at once: %v", statuses)
+	}
+	d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "own", "type": "md", "content": "Mine"})
+	target := apptest.Decode[schemas.Block](t, d.Must("POST", path, map[string]any{"document_id": "doc1", "target_block_id": "own"}))
+	if target.State != schemas.BlockPendingEdit || *target.Current != "Mine" || *target.New != said.Message {
+		t.Errorf("applied to a target: %+v", target)
+	}
+	reverted := apptest.Decode[schemas.Block](t, d.Must("POST", "/api/blocks/own/reject", nil))
+	if reverted.State != schemas.BlockClean || reverted.New != nil {
+		t.Errorf("rejected: %+v", reverted)
+	}
+	if got := apptest.Decode[schemas.Block](t, d.Must("POST", "/api/blocks/"+said.MessageID+"/accept", nil)); got.Role != "assistant" || got.ChatID == "" {
+		t.Errorf("a message with nothing pending: %+v", got)
+	}
+}
+
+func TestLargeBlocksOverHTTP(t *testing.T) {
+	d := apptest.Serve(t)
+	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Large"})
+	content := strings.Repeat("iVBORw0KGgo+/A0K", 5<<20/16)
+	for _, kind := range []string{"image/png", "csv"} {
+		d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"type": kind, "content": content})
+	}
+	for _, b := range apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil)).Blocks {
+		if *b.Current != content {
+			t.Errorf("a block of type %s came back with %d bytes", b.Type, len(*b.Current))
+		}
+	}
+	if got := d.Must("GET", "/api/documents/doc1/export", nil); len(got.Body) < 10<<20 {
+		t.Errorf("exported %d bytes", len(got.Body))
+	}
+	if got := d.Ask("ann", "POST", "/api/documents/doc1/blocks", "", map[string]any{"type": "csv", "content": strings.Repeat("a", 9<<20)}); got.Status != http.StatusRequestEntityTooLarge {
+		t.Errorf("9 MiB: %d", got.Status)
+	}
+}
+
+// author is the demo model with the tools of the document page, over a store.
+type author struct {
+	*testing.T
+	documents *documents.Documents
+	loop      *agents.Agent
+	tools     []turn.Tool
+	user      schemas.User
+	runs      int
+}
+
+func newAuthor(t *testing.T) *author {
+	t.Helper()
+	data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "c.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = data.Close() })
+	if _, err := data.Import(t.Context(), sample.Open()); err != nil {
+		t.Fatal(err)
+	}
+	a := &author{T: t, documents: documents.New(data, data, data), loop: agents.New(demo.New(0), agents.Options{}), user: schemas.User{ID: "ann"}}
+	list, err := tools.Builtin(tools.Config{Research: data, Documents: a.documents})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range list {
+		run := tool.Run
+		tool.Run = func(ctx context.Context, call *turn.Call) (turn.Result, error) {
+			call.User, call.RunID = a.user, fmt.Sprint("run", a.runs)
+			call.Context = schemas.Object{"document_id": json.RawMessage(`"doc1"`)}
+			return run(ctx, call)
+		}
+		a.tools = append(a.tools, tool)
+	}
+	return a
+}
+
+// says asks the model and returns the progress of its document tools.
+func (a *author) says(message string) []turn.BlockProgress {
+	a.Helper()
+	a.runs++
+	var seen []turn.BlockProgress
+	request := turn.Request{Messages: []turn.Message{{Role: turn.User, Content: message}}, Tools: a.tools, MaxIterations: 8}
+	for event, err := range a.loop.Run(a.Context(), request) {
+		if err != nil {
+			a.Fatal(err)
+		}
+		switch e := event.(type) {
+		case turn.ToolProgress:
+			var p turn.BlockProgress
+			if json.Unmarshal(e.Data, &p) == nil && p.DocumentID != "" {
+				seen = append(seen, p)
+			}
+		case turn.ToolComplete:
+			if e.Result.IsError {
+				a.Errorf("%s failed: %s", e.Name, e.Result.Text)
+			}
+		default:
+		}
+	}
+	return seen
+}
+
+func (a *author) document() schemas.Document {
+	a.Helper()
+	d, err := a.documents.Get(a.Context(), a.user, "doc1")
+	if err != nil {
+		a.Fatal(err)
+	}
+	return d
+}
+
+func (a *author) settle(decision record.Settle) schemas.Document {
+	a.Helper()
+	d, err := a.documents.SettleAll(a.Context(), a.user, "doc1", decision, nil)
+	if err != nil {
+		a.Fatal(err)
+	}
+	return d
+}
+
+// TestTheDemoModelWritesADocument plans, fills, accepts, changes and plans anew,
+// and takes that back.
+func TestTheDemoModelWritesADocument(t *testing.T) {
+	a := newAuthor(t)
+	seen := a.says("Hi, I would like to create a research report about gold please")
+	fresh := 0
+	for _, p := range seen {
+		if p.NewDoc {
+			fresh++
+		}
+	}
+	written := a.document()
+	if fresh != 1 || !seen[0].NewDoc || len(seen) != 1+len(written.Blocks) {
+		t.Errorf("progress is %+v for %d blocks", seen, len(written.Blocks))
+	}
+	kinds := map[string]int{}
+	for _, b := range written.Blocks {
+		kinds[b.Type]++
+		if b.State != schemas.BlockPendingNew || b.New == nil || *b.New == "" {
+			t.Errorf("block %s of type %s is %s", b.ID, b.Type, b.State)
+		}
+	}
+	if kinds["md"] == 0 || kinds["csv"] != 1 || kinds["interactive_chart"] != 1 || !strings.Contains(written.NewTitle, "gold") {
+		t.Errorf("the document has %v under %q", kinds, written.NewTitle)
+	}
+	accepted := a.settle(record.Accept)
+	_, markdown, err := a.documents.Export(t.Context(), a.user, "doc1")
+	if err != nil || !strings.Contains(markdown, "| year | ") || !strings.Contains(accepted.Title, "gold") {
+		t.Errorf("exported under %q (%v):\n%.500s", accepted.Title, err, markdown)
+	}
+
+	for _, change := range []struct {
+		message string
+		state   schemas.BlockState
+	}{
+		{"Shorten the summary", schemas.BlockPendingEdit}, {"Move the chart to the top", schemas.BlockPendingMove}, {"Delete the last block", schemas.BlockPendingDelete},
+	} {
+		a.says(change.message)
+		if !slices.ContainsFunc(a.document().Blocks, func(b schemas.Block) bool { return b.State == change.state }) {
+			t.Errorf("after %q no block is %s", change.message, change.state)
+		}
+	}
+	same := func(what string, got schemas.Document) {
+		t.Helper()
+		if diff := cmp.Diff(accepted, got, cmpopts.IgnoreFields(schemas.Document{}, "Revision"), cmpopts.IgnoreFields(schemas.Block{}, "Revision")); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", what, diff)
+		}
+	}
+	same("the reverted changes", a.settle(record.Revert))
+
+	a.says("Create a research report about CRISPR")
+	if d := a.document(); !strings.Contains(d.NewTitle, "CRISPR") || d.Blocks[0].State != schemas.BlockPendingDelete {
+		t.Errorf("planned anew: %q, %s", d.NewTitle, d.Blocks[0].State)
+	}
+	same("the reverted plan", a.settle(record.Revert))
+	_, again, err := a.documents.Export(t.Context(), a.user, "doc1")
+	if err != nil || again != markdown {
+		t.Errorf("the export changed (%v):\n%s", err, cmp.Diff(markdown, again))
+	}
+}

@@ -1,0 +1,11 @@
+// Package endtoend asks the whole service for what its parts promise together:
+// documents, usage, tools of MCP servers, threads, and proxies before it.
+package endtoend
+
+import (
+	"testing"
+
+	"github.com/chattray/chattray/app/apptest"
+)
+
+func TestMain(m *testing.M) { apptest.Main(m) }

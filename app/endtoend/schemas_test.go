@@ -1,0 +1,157 @@
+package endtoend
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/payloads"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/prompt"
+	"github.com/chattray/chattray/tools"
+)
+
+// hostileSchema is a schema that is not to be run. Page is what of its use in a
+// page file is refused, client where it is refused as that of a client tool: ""
+// is that it is taken, and never run.
+type hostileSchema struct{ name, schema, page, client string }
+
+// repeated is n times each, with commas between.
+func repeated(n int, each string) string { return strings.TrimSuffix(strings.Repeat(each+",", n), ",") }
+
+// wrapped is inner inside of n times open.
+func wrapped(n int, open, inner, end string) string {
+	return strings.Repeat(open, n) + inner + strings.Repeat(end, n)
+}
+
+func hostileSchemas() []hostileSchema {
+	doubling := func(keyword string) string {
+		defs := `"a45":{}`
+		for i := range 45 {
+			defs += fmt.Sprintf(`,"a%d":{%q:[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, keyword, i+1, i+1)
+		}
+		return `{"type":"object","$ref":"#/$defs/a0","$defs":{` + defs + `}}`
+	}
+	return []hostileSchema{
+		{"itself", `{"type":"object","$ref":"#"}`, "refers to itself", ""},
+		{"itself in a property's place", `{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}`, "refers to itself", ""},
+		{"itself in allOf", `{"type":"object","allOf":[{"$ref":"#"}]}`, "refers to itself", ""},
+		{"itself in if", `{"type":"object","if":{"$ref":"#"}}`, "refers to itself", ""},
+		{"itself by a dependency", `{"type":"object","dependentSchemas":{"a":{"$ref":"#"}}}`, "refers to itself", ""},
+		{"dynamic", `{"type":"object","$dynamicAnchor":"d","allOf":[{"$dynamicRef":"#d"}]}`, "$dynamicRef", ""},
+		{"recursive", `{"type":"object","$recursiveAnchor":true,"allOf":[{"$recursiveRef":"#"}]}`, "$recursiveRef", ""},
+		{"doubling in allOf", doubling("allOf"), "multiply", ""},
+		{"doubling in anyOf", doubling("anyOf"), "multiply", ""},
+		{"doubling in oneOf", doubling("oneOf"), "multiply", ""},
+		{"deep", `{"type":"object","not":` + wrapped(100, `{"not":`, "{}", "}") + `}`, "deep", strings.Repeat("/not", 64)},
+		{"a bomb", `{"type":"object","enum":` + wrapped(9_000, "[", "", "]") + `}`, "deep", "/enum" + strings.Repeat("/0", 63)},
+		{"many values", `{"type":"object","enum":[` + repeated(12_000, "1") + `]}`, "values", "/enum/999"},
+		{"a name twice", `{"type":"object","properties":{"a":{},"a":{}}}`, "twice", "/properties/a"},
+		{"elsewhere", `{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:1/x"}}}`, "outside", "/properties/a/$ref"},
+		{"a heavy pattern", `{"type":"object","properties":{"a":{"pattern":"((ab|bc|cd|[xyz]e){0,30}){0,30}"}}}`, "regular expression", ""},
+	}
+}
+
+// No schema that a request brings is run: it is refused with its place, or
+// handed to the model, and the call is the page's.
+func TestHostileClientTools(t *testing.T) {
+	t.Parallel()
+	p := apptest.StartProcess(t, "DATABASE_URL="+apptest.SQLite.Fresh(t), "REQUESTS_PER_MINUTE=0", "MAX_RUNS_PER_USER=0")
+	ask := func(t *testing.T, message, schema string) *http.Response {
+		t.Helper()
+		body := map[string]any{"message": message, "client_tools": []any{map[string]any{
+			"name": "pick", "description": "d", "input_schema": json.RawMessage(schema),
+		}}}
+		req, err := apptest.NewRequest(t.Context(), http.MethodPost, p.URL+"/api/chat/stream", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	called := func(t *testing.T, resp *http.Response) {
+		t.Helper()
+		for r := apptest.NewStreamReader(resp.Body); ; {
+			f, err := r.Next()
+			if err != nil {
+				t.Fatalf("the stream ends with %v", err)
+			}
+			if f.Event.Type == schemas.TypeClientToolCall {
+				return
+			}
+			if f.Event.Terminal() {
+				t.Fatalf("the run ends with %s", f.Data)
+			}
+		}
+	}
+	for _, tt := range hostileSchemas() {
+		t.Run(tt.name, func(t *testing.T) {
+			resp := ask(t, "call pick {}", tt.schema)
+			if tt.client == "" {
+				called(t, resp)
+				return
+			}
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var problem schemas.Problem
+			if err := json.Unmarshal(body, &problem); err != nil || len(problem.Errors) != 1 {
+				t.Fatalf("got %s", body)
+			}
+			if got, want := problem.Errors[0].Pointer, "/client_tools/0/input_schema"+tt.client; resp.StatusCode/100 != 4 || !strings.HasPrefix(got, want) {
+				t.Errorf("got %d at %s, want a refusal at %s", resp.StatusCode, got, want)
+			}
+		})
+	}
+	t.Run("alternatives times items", func(t *testing.T) {
+		schema := `{"type":"object","properties":{"a":{"items":{"anyOf":[` + repeated(700, `{"type":"string"}`) + `,{"type":"number"}]}}}}`
+		called(t, ask(t, `call pick {"a": [`+repeated(300, "1")+`]}`, schema))
+	})
+}
+
+// What the operator writes is refused at the start, with file and line.
+func TestHostilePageFiles(t *testing.T) {
+	t.Parallel()
+	registry, err := tools.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := payloads.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := pages.Parts{
+		Tools: registry, Payloads: types, ContextBuilders: prompt.ContextBuilders(), MakePayloadType: payloads.NewType,
+		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
+	}
+	for kind, text := range map[string]string{
+		"tool": "http_tools:\n  - name: odd\n    description: d\n    url: http://127.0.0.1:1/\n    input_schema: %s\n",
+		"type": "payload_types:\n  - name: odd\n    source: tool\n    description: d\n    schema: %s\n",
+	} {
+		for _, tt := range hostileSchemas() {
+			t.Run(kind+" "+tt.name, func(t *testing.T) {
+				dir := t.TempDir()
+				if err := os.WriteFile(filepath.Join(dir, "odd.yaml"), fmt.Appendf(nil, text, tt.schema), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				_, err := pages.Load(pages.Sources{Dir: dir}, parts)
+				if err == nil || !strings.Contains(err.Error(), tt.page) || !strings.Contains(err.Error(), "odd.yaml:") {
+					t.Errorf("got %.300v, want %q with the place", err, tt.page)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package endtoend
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/api/apitest"
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/tools"
+)
+
+// crowd is how many threads run at a time in TestCancelOfThreads: half of them
+// wait for the model, half for a tool.
+const crowd = 8
+
+// threadTools are tools that open threads: ask_all waits for all of them,
+// ask_any for the first. A thread's question is its label. stuck ends when it is
+// cancelled, and stands in the counter until then.
+func threadTools(under *atomic.Int64) []turn.Tool {
+	branches := func(call *tools.Call, labels []string) []concurrent.Branch[turn.Conclusion] {
+		list := make([]concurrent.Branch[turn.Conclusion], len(labels))
+		for i, label := range labels {
+			list[i] = func(ctx context.Context) (turn.Conclusion, error) {
+				return call.Converse(ctx, label, turn.Request{
+					System: "Be brief.", Messages: []turn.Message{{Role: turn.User, Content: label}}, Tools: call.Tools("stuck"),
+				})
+			}
+		}
+		return list
+	}
+	return []turn.Tool{
+		tools.NewText("ask_all", "Ask all.", func(ctx context.Context, call *tools.Call, in questionsInput) (string, error) {
+			return fmt.Sprint(len(concurrent.All(ctx, concurrent.Options{}, branches(call, in.Questions)...))), context.Cause(ctx)
+		}, tools.Global()),
+		tools.NewText("ask_any", "Ask until one answers.", func(ctx context.Context, call *tools.Call, in questionsInput) (string, error) {
+			first, err := concurrent.Any(ctx, concurrent.Options{}, branches(call, in.Questions)...)
+			return first.Text, err
+		}, tools.Global()),
+		tools.NewText("stuck", "Wait for ever.", func(ctx context.Context, _ *tools.Call, _ struct{}) (string, error) {
+			under.Add(1)
+			defer under.Add(-1)
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}, tools.Global(), tools.Idempotent()),
+	}
+}
+
+// questionsInput is what the tools that ask take.
+type questionsInput struct {
+	Questions []string `json:"questions"`
+}
+
+// scriptThreads makes the model call a tool with these questions, and then answer.
+func scriptThreads(w *apptest.System, tool string, questions []string, answer upstream.Reply) {
+	w.Model.On(upstream.Match(upstream.LastUser("begin")).After(0), upstream.Open(
+		upstream.Say("I ask."), upstream.Call(0, "call_1", tool, apptest.JSON(map[string]any{"questions": questions})), upstream.Finish("tool_calls"), upstream.Done()))
+	w.Model.On(upstream.Match(upstream.LastUser("begin")).After(1), answer)
+}
+
+// begin starts the run and returns its stream.
+func begin(w *apptest.System) *http.Response {
+	w.T.Helper()
+	return open(w, http.MethodPost, "/api/chat/stream", map[string]any{"message": "begin"})
+}
+
+// open makes a request whose answer is closed with the test.
+func open(w *apptest.System, method, path string, body any) *http.Response {
+	w.T.Helper()
+	ctx, cancel := context.WithTimeout(w.T.Context(), apptest.Limit)
+	w.T.Cleanup(cancel)
+	req, err := apptest.NewRequest(ctx, method, w.URL(w.T)+path, body)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	resp, err := w.Client.Do(req)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.T.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+// whole reads an answer to its end.
+func whole(t *testing.T, resp *http.Response) []byte {
+	t.Helper()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// A cancel stops all that the threads of a run are at, and closes all levels, whoever watches and in whichever dialect.
+func TestCancelOfThreads(t *testing.T) {
+	t.Parallel()
+	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	var stuck atomic.Int64
+	w.ServeHere(app.Options{Tools: threadTools(&stuck)})
+	var questions []string
+	for n := range crowd {
+		q := fmt.Sprintf("question %d of %d", n, crowd)
+		questions = append(questions, q)
+		if n%2 == 0 {
+			w.Model.On(upstream.LastUser(q), upstream.Open(upstream.Think("Hm."), upstream.Say("It is "), upstream.Hang()))
+			continue
+		}
+		w.Model.On(upstream.LastUser(q), upstream.Open(upstream.Say("I look."), upstream.Call(0, "call_1", "stuck", "{}"), upstream.Finish("tool_calls"), upstream.Done()))
+	}
+	scriptThreads(w, "ask_all", questions, upstream.Text("never said"))
+	chat := begin(w)
+	run := chat.Header.Get("X-Run-Id")
+	messages := open(w, http.MethodGet, "/api/chat/runs/"+run+"/stream?dialect=messages", nil)
+	apptest.Eventually(t, "all threads wait", func() bool { return w.Model.Running() == crowd/2 && stuck.Load() == crowd/2 })
+
+	if resp := open(w, http.MethodPost, "/api/chat/runs/"+run+"/cancel", nil); resp.StatusCode != http.StatusOK {
+		t.Errorf("the cancel gets %d", resp.StatusCode)
+	}
+	apptest.Eventually(t, "model and tools are stopped", func() bool { return w.Model.Running() == 0 && stuck.Load() == 0 })
+	if got := w.Model.Disconnects(); got != crowd/2 {
+		t.Errorf("%d calls of the model were cut, want %d", got, crowd/2)
+	}
+
+	contract := apitest.Load(t, "../../openapi.yaml")
+	again := open(w, http.MethodGet, "/api/chat/runs/"+run+"/stream", nil)
+	for name, resp := range map[string]*http.Response{"live": chat, "again": again} {
+		frames := contract.CheckFrames(t, whole(t, resp))
+		apptest.CheckFrames(t, frames)
+		if last := frames[len(frames)-1]; last.Type != schemas.TypeCancelled {
+			t.Errorf("chat, %s: it ends with %s", name, last.Type)
+		}
+	}
+	again = open(w, http.MethodGet, "/api/chat/runs/"+run+"/stream?dialect=messages", nil)
+	for name, resp := range map[string]*http.Response{"live": messages, "again": again} {
+		frames := apptest.MessageFrames(t, contract, whole(t, resp))
+		apptest.CheckNesting(t, frames)
+		cut := 0
+		for _, f := range frames {
+			if e := apptest.EventOf(f); e.Event == "thread_end" && e.Data.Status == "cancelled" {
+				cut++
+			}
+		}
+		if cut != crowd {
+			t.Errorf("messages, %s: %d threads were cancelled, want %d", name, cut, crowd)
+		}
+	}
+}
+
+// Any hangs up on the model of the branch that lost at once: here the run goes
+// on only when it has.
+func TestLoserIsHungUpOn(t *testing.T) {
+	t.Parallel()
+	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	w.ServeHere(app.Options{Tools: threadTools(new(atomic.Int64))})
+	slow := make(chan struct{})
+	w.Model.On(upstream.LastUser("slow"), upstream.Open(upstream.Say("Well, "), upstream.Signal(slow), upstream.Hang()))
+	w.Model.On(upstream.LastUser("fast"), upstream.Open(
+		upstream.Wait(slow), upstream.Say("The fast one."),
+		upstream.Finish("stop"), upstream.Done()))
+	scriptThreads(w, "ask_any", []string{"slow", "fast"}, upstream.Open(
+		upstream.Wait(w.Model.Gone()),
+		upstream.Say("It is said."), upstream.Finish("stop"), upstream.Done()))
+	body := whole(t, begin(w))
+	frames := apitest.Load(t, "../../openapi.yaml").CheckFrames(t, body)
+	apptest.CheckFrames(t, frames)
+	if last := frames[len(frames)-1]; last.Type != schemas.TypeComplete || !strings.Contains(string(last.Data), "The fast one.") {
+		t.Errorf("the run ends with %s", last.Data)
+	}
+	if got := w.Model.Running(); got != 0 {
+		t.Errorf("%d calls of the model go on, want 0", got)
+	}
+}

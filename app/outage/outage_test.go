@@ -1,0 +1,205 @@
+package outage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/services"
+)
+
+const (
+	// longHold is longer than the outages of these tests, shortHold shorter.
+	longHold  = 20 * time.Second
+	shortHold = 100 * time.Millisecond
+)
+
+// onBreakable runs a test on every kind of database, which can be taken away.
+func onBreakable(t *testing.T, hold time.Duration, test func(t *testing.T, w *apptest.System, o outage)) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			url, o := breakable(t, d)
+			w := apptest.NewSystem(t, url)
+			w.Settings = append(w.Settings, "DRAIN=5s")
+			w.ServeHere(app.Options{Runs: func(r *services.RunsOptions) {
+				r.Hold = hold
+				o.options(r)
+			}})
+			test(t, w, o)
+		})
+	}
+}
+
+// A database that is away is told before the stream begins, and nothing is left
+// of the question.
+func TestOutageBeforeTheStream(t *testing.T) {
+	onBreakable(t, longHold, func(t *testing.T, w *apptest.System, o outage) {
+		k := w.NewConversation("chat", "reject")
+		o.begin()
+		for _, path := range []string{"/api/chat/stream", "/api/chat"} {
+			req, err := apptest.NewRequest(t.Context(), http.MethodPost, w.URL(t)+path, k.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := w.Client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p schemas.Problem
+			if err := errors.Join(json.NewDecoder(resp.Body).Decode(&p), resp.Body.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != http.StatusServiceUnavailable || p.Code != schemas.CodeStoreUnavailable ||
+				resp.Header.Get("Content-Type") != "application/problem+json" || resp.Header.Get("Retry-After") == "" {
+				t.Errorf("%s: status %d, %v, problem %+v", path, resp.StatusCode, resp.Header, p)
+			}
+		}
+		o.end()
+		if err := k.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range k.Check(t.Context()) {
+			t.Error(err)
+		}
+		if n := len(w.ModelCalls(k.Question)); n != len(k.Turns) {
+			t.Errorf("the model was called %d times for %d turns", n, len(k.Turns))
+		}
+	})
+}
+
+// phases of a run at whose first moment the database goes away.
+var outagePhases = []string{
+	"the model writes", "the model asks for a tool", "the model ends", "a tool is called", "a tool answers",
+}
+
+// Commits are held while the database is away for less than the hold, and the
+// run goes on as if nothing had been.
+func TestOutageWhileARunIsHeld(t *testing.T) {
+	for _, phase := range outagePhases {
+		t.Run(phase, func(t *testing.T) {
+			t.Parallel()
+			onBreakable(t, longHold, func(t *testing.T, w *apptest.System, o outage) {
+				k := bookAndLook(w)
+				w.OnPhase(phase, o.begin)
+				done := k.Start(t)
+				apptest.Eventually(t, "writes are held", func() bool { return o.refused() >= 3 })
+				o.end()
+				if err := <-done; err != nil {
+					t.Fatal(err)
+				}
+				for _, err := range k.Check(t.Context()) {
+					t.Error(err)
+				}
+				if last := k.Frames[len(k.Frames)-1]; last.ID > 1_000_000 || last.Event.Type != schemas.TypeComplete {
+					t.Errorf("the run ends with event %d, %s", last.ID, last.Event.Type)
+				}
+			})
+		})
+	}
+}
+
+// When the database is away for longer, the stream ends without a terminal
+// event and with a hint; once it is back the run goes on, and no call of the
+// model and no tool is repeated.
+func TestOutageLongerThanTheHold(t *testing.T) {
+	for _, phase := range outagePhases {
+		t.Run(phase, func(t *testing.T) {
+			t.Parallel()
+			onBreakable(t, shortHold, func(t *testing.T, w *apptest.System, o outage) {
+				k := bookAndLook(w)
+				k.Patient = true
+				w.OnPhase(phase, o.begin)
+				done := k.Start(t)
+				apptest.Eventually(t, "the stream ends", func() bool { return k.Hints.Load() > 0 })
+				o.end()
+				if err := <-done; err != nil {
+					t.Fatal(err)
+				}
+				for _, err := range k.Check(t.Context()) {
+					t.Error(err)
+				}
+				if last := k.Frames[len(k.Frames)-1]; last.Event.Type != schemas.TypeComplete {
+					t.Errorf("the run ends with %s", last.Event.Type)
+				}
+				if n := len(w.ModelCalls(k.Question)); n != len(k.Turns) {
+					t.Errorf("the model was called %d times for %d turns", n, len(k.Turns))
+				}
+				for _, key := range k.Keys() {
+					if n := len(w.ToolCalls(key)); n != 1 {
+						t.Errorf("%s was called %d times", key, n)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A run that waits behind one which the outage holds up gets its turn.
+func TestOutageWithAQueue(t *testing.T) {
+	onBreakable(t, shortHold, func(t *testing.T, w *apptest.System, o outage) {
+		first, second := bookAndLook(w), w.NewConversation("queue", "queue")
+		first.Body["chat_id"] = "queue"
+		first.Patient, second.Patient = true, true
+		gate := make(chan struct{})
+		w.OnPhase("the model ends", func() { <-gate })
+		firstDone := first.Start(t)
+		apptest.Eventually(t, "the first runs", func() bool { return len(w.ModelCalls(first.Question)) > 0 })
+		secondDone := second.Start(t)
+		apptest.Eventually(t, "the second waits", func() bool {
+			var list schemas.ChatList
+			status, err := w.Call(t.Context(), http.MethodGet, "/api/chats", &list)
+			return err == nil && status == http.StatusOK && second.Accepted.Load()
+		})
+		o.begin()
+		close(gate)
+		apptest.Eventually(t, "the first is given up", func() bool { return first.Hints.Load() > 0 })
+		o.end()
+		for _, done := range []<-chan error{firstDone, secondDone} {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		apptest.CheckAll(t, first, second)
+	})
+}
+
+// A run without a terminal event is never left behind by a client that goes
+// away while its message is being stored.
+func TestClientGoesAwayWhileItsMessageIsStored(t *testing.T) {
+	onBreakable(t, longHold, func(t *testing.T, w *apptest.System, _ outage) {
+		for range 20 {
+			k := w.NewConversation(fmt.Sprintf("chat-%d", w.Mark()), "reject")
+			ctx, cancel := context.WithCancel(t.Context())
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				if resp, err := k.Open(ctx, &apptest.Process{URL: w.URL(t)}); err == nil {
+					_ = resp.Body.Close()
+				}
+			}()
+			cancel()
+			<-gone
+			if err := k.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range k.Check(t.Context()) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// bookAndLook is a question with both tools, one turn each.
+func bookAndLook(w *apptest.System) *apptest.Conversation {
+	k := w.NewConversation("both", "reject")
+	k.Plan([][]string{{"book"}, {"look"}})
+	return k
+}

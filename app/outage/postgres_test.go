@@ -1,0 +1,208 @@
+package outage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/store/storetest"
+)
+
+// pooledTalks are asked at once, each followed by reads.
+const pooledTalks = 16
+
+// Behind PgBouncer in transaction mode, without a setting for it, runs, reads and
+// changes of documents go on side by side.
+func TestPooled(t *testing.T) {
+	server := apptest.PostgresURL()
+	if server == "" {
+		t.Skip("no Postgres: make test gives one")
+	}
+	pooled := storetest.StartPooler(t, server, 8)
+	w := apptest.NewSystem(t, storetest.Through(t, pooled, storetest.FreshDatabase(t, server)))
+	w.Settings = append(w.Settings, "DRAIN=1s")
+	w.ServeHere(app.Options{})
+	var all sync.WaitGroup
+	for n := range pooledTalks {
+		all.Go(func() {
+			k := w.NewConversation(fmt.Sprintf("chat-%d", n), "reject")
+			if err := k.Run(t.Context()); err != nil {
+				t.Error(err)
+				return
+			}
+			for _, err := range k.Check(t.Context()) {
+				t.Error(err)
+			}
+			for _, step := range []struct {
+				method, path string
+				body         any
+			}{
+				{http.MethodGet, "/api/chats", nil},
+				{http.MethodGet, "/api/chat/runs/" + k.RunID, nil},
+				{http.MethodPost, "/api/documents", map[string]any{"id": fmt.Sprintf("d%d", n), "title": "t"}},
+				{http.MethodPost, fmt.Sprintf("/api/documents/d%d/blocks", n), map[string]any{"id": fmt.Sprintf("b%d", n), "type": "md", "content": "c"}},
+				{http.MethodPatch, fmt.Sprintf("/api/blocks/b%d", n), map[string]any{"content": "changed"}},
+				{http.MethodGet, fmt.Sprintf("/api/documents/d%d", n), nil},
+				{http.MethodGet, "/readyz", nil},
+			} {
+				if status := statusOf(w, t, step.method, step.path, step.body); status/100 != 2 {
+					t.Errorf("%s %s: %d", step.method, step.path, status)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// statusOf asks once and returns the status of the answer.
+func statusOf(w *apptest.System, t *testing.T, method, path string, body any) int {
+	t.Helper()
+	req, err := apptest.NewRequest(t.Context(), method, w.URL(t)+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.Client.Do(req)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+// Three times `migrate up` at once on a fresh database end well, directly and
+// through a pooler.
+func TestMigrateAtOnce(t *testing.T) {
+	server := apptest.PostgresURL()
+	if server == "" {
+		t.Skip("no Postgres: make test gives one")
+	}
+	pooled := storetest.StartPooler(t, server, 4)
+	for range 2 {
+		direct := storetest.FreshDatabase(t, server)
+		for _, database := range []string{direct, storetest.Through(t, pooled, storetest.FreshDatabase(t, server))} {
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					if out, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + database}, "migrate", "up"); err != nil {
+						t.Errorf("%v\n%s", err, out)
+					}
+				})
+			}
+			all.Wait()
+		}
+	}
+}
+
+// A Postgres that hangs is 503 on every route that reads, with a hint when to
+// come again, in the time that a read has.
+func TestReadsOfAPostgresThatHangs(t *testing.T) {
+	server := apptest.PostgresURL()
+	if server == "" {
+		t.Skip("no Postgres: make test gives one")
+	}
+	database := storetest.FreshDatabase(t, server)
+	w := apptest.NewSystem(t, database)
+	w.Settings = append(w.Settings, "DRAIN=1s", "DATABASE_TIMEOUT=300ms")
+	w.ServeHere(app.Options{})
+	k := w.NewConversation("chat", "reject")
+	if err := k.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	resume := stopBackends(t, server, database)
+	defer resume()
+	var all sync.WaitGroup
+	for _, path := range []string{
+		"/api/chats", "/api/chats/1", "/api/chat/runs/" + k.RunID, "/api/chat/runs/" + k.RunID + "/stream",
+		"/api/documents", "/api/documents/d", "/api/streams", "/api/streams/1", "/api/reports", "/api/reports/1",
+		"/api/usage", "/readyz",
+	} {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
+			defer cancel()
+			req, err := apptest.NewRequest(ctx, http.MethodGet, w.URL(t)+path, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp, err := w.Client.Do(req)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				return
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+				t.Errorf("%s: %d, Retry-After %q", path, resp.StatusCode, resp.Header.Get("Retry-After"))
+			}
+		})
+	}
+	all.Wait()
+	resume()
+	apptest.Eventually(t, "reads go on", func() bool {
+		var list schemas.ChatList
+		status, err := w.Call(t.Context(), http.MethodGet, "/api/chats", &list)
+		return err == nil && status == http.StatusOK
+	})
+}
+
+// stopBackends stops all server processes of a database, as a machine that hangs
+// does, until resume is called.
+func stopBackends(t *testing.T, server, database string) (resume func()) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := pgx.Connect(t.Context(), server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(t.Context())
+	rows, err := admin.Query(t.Context(), "SELECT pid FROM pg_stat_activity WHERE datname = $1", strings.TrimPrefix(u.Path, "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pids) == 0 {
+		t.Fatal("the database has no server process")
+	}
+	// The process that makes new ones is their parent.
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pids[0]))
+	if err != nil {
+		t.Skipf("the processes of Postgres are not here: %v", err)
+	}
+	var parent int
+	if _, err := fmt.Sscanf(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " %c %d", new(rune), &parent); err != nil || parent < 2 {
+		t.Fatalf("the parent of %d is %d, %v", pids[0], parent, err)
+	}
+	pids = append(pids, parent)
+	tell := func(s syscall.Signal) error {
+		var failed error
+		for _, pid := range pids {
+			if err := syscall.Kill(pid, s); err != nil {
+				failed = err
+			}
+		}
+		return failed
+	}
+	if err := tell(syscall.SIGSTOP); err != nil {
+		_ = tell(syscall.SIGCONT)
+		t.Skipf("the processes of Postgres cannot be stopped from here: %v", err)
+	}
+	return sync.OnceFunc(func() { _ = tell(syscall.SIGCONT) }) // one may have ended
+}

@@ -1,0 +1,86 @@
+package outage
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/store"
+)
+
+// unsureStore begins the first queued run and does not say so, as a database
+// does whose connection breaks after the commit.
+type unsureStore struct {
+	*store.Store
+	lost atomic.Bool
+}
+
+func (s *unsureStore) Claim(ctx context.Context, id string, attempt int) error {
+	err := s.Store.Claim(ctx, id, attempt)
+	if err == nil && s.lost.CompareAndSwap(false, true) {
+		return errors.Join(record.ErrUnavailable, errors.New("no answer came"))
+	}
+	return err
+}
+
+// queueSecond asks two questions in one chat, the second while the first is
+// written, and opens the gate once both are accepted.
+func queueSecond(w *apptest.System, t *testing.T, meanwhile func()) {
+	t.Helper()
+	gate := make(chan struct{})
+	first, second := w.Gated("chat", "queue", gate), w.NewConversation("chat", "queue")
+	second.Patient = true
+	firstDone := first.Start(t)
+	w.AwaitModel(t, first)
+	secondDone := second.Start(t)
+	apptest.Eventually(t, "the second is accepted", second.Accepted.Load)
+	meanwhile()
+	close(gate)
+	for _, done := range []<-chan error{firstDone, secondDone} {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	apptest.CheckAll(t, first, second)
+	w.CheckScripted()
+}
+
+// A queued run that was begun without our knowing goes on all the same.
+func TestQueueWithALostAnswer(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			w, s := apptest.NewSystem(t, d.Fresh(t)), new(unsureStore)
+			w.ServeHere(app.Options{Runs: func(o *services.RunsOptions) {
+				s.Store, _ = o.Store.(*store.Store)
+				o.Store = s
+			}})
+			queueSecond(w, t, func() {})
+			if !s.lost.Load() {
+				t.Error("no run was begun from the queue")
+			}
+		})
+	}
+}
+
+// A run that waits here, and that another process has begun, has readers who are
+// told to come back: nobody waits forever at the process that is replaced.
+func TestQueueTakenOver(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			w := apptest.NewSystem(t, d.Fresh(t))
+			w.ServeHere(app.Options{})
+			queueSecond(w, t, func() { w.ServeHere(app.Options{}) })
+			if status, err := w.Call(t.Context(), http.MethodGet, "/readyz", nil); err != nil || status != http.StatusOK {
+				t.Errorf("the second process: status %d, %v", status, err)
+			}
+		})
+	}
+}

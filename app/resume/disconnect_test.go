@@ -1,0 +1,209 @@
+package resume
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+)
+
+// noGrace is the setting by which a run ends with its reader, nearly at once.
+const noGrace = "ON_DISCONNECT_GRACE=10ms"
+
+// sendUnread sends the question over a connection of its own and reads no answer.
+func sendUnread(k *apptest.Conversation, t *testing.T) *net.TCPConn {
+	t.Helper()
+	address := strings.TrimPrefix(k.System.URL(t), "http://")
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(k.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(conn, "POST /api/chat/stream HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
+		address, k.Key, len(body), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn.(*net.TCPConn) //nolint:forcetypeassert // it was dialled over TCP
+}
+
+// readUntil reads from the connection until the answer holds the text, and returns
+// the run's id.
+func readUntil(t *testing.T, conn net.Conn, text string) (run string) {
+	t.Helper()
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		if id, ok := strings.CutPrefix(lines.Text(), "X-Run-Id: "); ok {
+			run = id
+		}
+		if strings.Contains(lines.Text(), text) {
+			return run
+		}
+	}
+	t.Fatalf("the answer ended before %q", text)
+	return ""
+}
+
+// runState reads the run.
+func runState(w *apptest.System, t *testing.T, run string) schemas.Run {
+	t.Helper()
+	var v schemas.Run
+	if status, err := w.Call(t.Context(), http.MethodGet, "/api/chat/runs/"+run, &v); err != nil || status != http.StatusOK {
+		t.Fatalf("status %d, %v", status, err)
+	}
+	return v
+}
+
+// the ways in which a client goes away.
+var hangUps = []struct {
+	name string
+	do   func(*net.TCPConn) error
+}{
+	{"closed", (*net.TCPConn).Close},
+	{"reset", func(c *net.TCPConn) error {
+		if err := c.SetLinger(0); err != nil {
+			return err
+		}
+		return c.Close()
+	}},
+}
+
+// Going away cancels a run whose request says so, and only such a run.
+func TestDisconnect(t *testing.T) {
+	for _, up := range hangUps {
+		for _, mode := range []string{"cancel", "continue", ""} {
+			t.Run(up.name+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+				w.Settings = append(w.Settings, noGrace)
+				w.ServeHere(app.Options{})
+				gate := make(chan struct{})
+				k := w.Gated("chat", "reject", gate)
+				k.Body["on_disconnect"] = mode
+				if mode == "" {
+					delete(k.Body, "on_disconnect")
+				}
+				w.Script(k.Question, k.Turns, gate)
+				k.MarkScripted()
+				conn := sendUnread(k, t)
+				run := readUntil(t, conn, "text_delta")
+				if err := up.do(conn); err != nil {
+					t.Fatal(err)
+				}
+				if mode == "cancel" {
+					checkHungUp(t, k, run)
+					return
+				}
+				if w.Model.Disconnects() > 0 {
+					t.Error("the call of the model was cut")
+				}
+				close(gate)
+				k.RunID = run
+				if err := k.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				apptest.CheckAll(t, k)
+				if last := k.Frames[len(k.Frames)-1]; last.Event.Type != schemas.TypeComplete || len(w.ModelCalls(k.Question)) != 1 {
+					t.Errorf("the run ended with %s after %d calls of the model", last.Event.Type, len(w.ModelCalls(k.Question)))
+				}
+			})
+		}
+	}
+}
+
+// checkHungUp checks a run whose client is gone: the call of the model ends,
+// and what was written is kept.
+func checkHungUp(t *testing.T, k *apptest.Conversation, run string) {
+	t.Helper()
+	w := k.System
+	select {
+	case <-w.Model.Gone():
+	case <-time.After(apptest.Limit):
+		t.Fatal("the call of the model goes on")
+	}
+	apptest.Eventually(t, "the run is cancelled", func() bool { return runState(w, t, run).State == schemas.RunCancelled })
+	var chat schemas.Chat
+	if status, err := w.Call(t.Context(), http.MethodGet, fmt.Sprintf("/api/chats/%d", runState(w, t, run).ConversationID), &chat); err != nil || status != http.StatusOK {
+		t.Fatalf("status %d, %v", status, err)
+	}
+	m := chat.Messages
+	if len(m) != 2 || m[1].Status != schemas.MessageCancelled || m[1].Content == "" || !strings.HasPrefix(k.Want, m[1].Content) {
+		t.Errorf("the chat has %+v", m)
+	}
+}
+
+// A client that is gone before it is answered leaves no run behind that goes on,
+// nor one that never ends.
+func TestDisconnectBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	w.Settings = append(w.Settings, noGrace)
+	w.ServeHere(app.Options{})
+	for n := range 30 {
+		k := w.Gated(fmt.Sprintf("chat-%d", n), "reject", make(chan struct{}))
+		k.Body["on_disconnect"] = "cancel"
+		w.Script(k.Question, k.Turns, k.Gate)
+		if err := hangUps[n%2].do(sendUnread(k, t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apptest.Eventually(t, "no run is under way", func() bool {
+		var list schemas.ChatList
+		if status, err := w.Call(t.Context(), http.MethodGet, "/api/chats?limit=100", &list); err != nil || status != http.StatusOK {
+			t.Fatalf("status %d, %v", status, err)
+		}
+		for _, c := range list.Items {
+			if c.ActiveRunID != "" {
+				return false
+			}
+		}
+		return w.Model.Running() == 0
+	})
+}
+
+// A run that ends with its reader goes on while another one reads.
+func TestDisconnectOfOneReader(t *testing.T) {
+	t.Parallel()
+	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	w.Settings = append(w.Settings, noGrace)
+	w.ServeHere(app.Options{})
+	gate := make(chan struct{})
+	k := w.Gated("chat", "reject", gate)
+	k.Body["on_disconnect"] = "cancel"
+	w.Script(k.Question, k.Turns, gate)
+	k.MarkScripted()
+	conn := sendUnread(k, t)
+	k.RunID = readUntil(t, conn, "text_delta")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	resp, err := k.Open(ctx, &apptest.Process{URL: w.URL(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	third := sendUnread(k, t) // the same key: the same run
+	if run := readUntil(t, third, "text_delta"); run != k.RunID {
+		t.Errorf("the same key is run %s, want %s", run, k.RunID)
+	}
+	if err := third.Close(); err != nil {
+		t.Fatal(err)
+	}
+	close(gate)
+	list, err := apptest.NewStreamReader(resp.Body).Rest()
+	if err != nil || len(list) == 0 || list[len(list)-1].Event.Type != schemas.TypeComplete {
+		t.Errorf("the second reader got %d events, %v", len(list), err)
+	}
+}

@@ -1,0 +1,58 @@
+package resume
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+)
+
+// atOnce is how many requests come at the same time under one key.
+const atOnce = 16
+
+// Requests that come at once under one Idempotency-Key are one run, also where a
+// user may have no second one.
+func TestRequestsAtOnceUnderOneKey(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			w := apptest.NewSystem(t, d.Fresh(t))
+			at := slices.Index(w.Settings, "MAX_RUNS_PER_USER=0")
+			w.Settings[at] = "MAX_RUNS_PER_USER=1"
+			w.ServeHere(app.Options{})
+			k := w.NewConversation("chat", "reject")
+			w.Script(k.Question, k.Turns, nil)
+			var answers [atOnce]schemas.ChatResponsePayload
+			var group sync.WaitGroup
+			for i := range answers {
+				group.Go(func() {
+					req, err := apptest.NewRequest(t.Context(), http.MethodPost, w.URL(t)+"/api/chat", k.Body, "Idempotency-Key", k.Key)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					resp, err := w.Client.Do(req)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer resp.Body.Close()
+					if err := json.NewDecoder(resp.Body).Decode(&answers[i]); err != nil || resp.StatusCode != http.StatusOK {
+						t.Errorf("status %d, %v", resp.StatusCode, err)
+					}
+				})
+			}
+			group.Wait()
+			for _, a := range answers {
+				if a.RunID == "" || a.RunID != answers[0].RunID {
+					t.Errorf("run %q, want %q", a.RunID, answers[0].RunID)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,2 @@
+// Package sockets conversations to the whole service over websockets.
+package sockets

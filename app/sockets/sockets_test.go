@@ -1,0 +1,348 @@
+package sockets
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+)
+
+// specEvent is the sample frame of the websocket; %s is the caller's own id.
+const specEvent = `{
+  "name" : "chat_message",
+  "message": {
+      "content" : "Hi, I would like to create a research report about gold please",
+      "role": "user"
+  },
+  "model":"claude sonnet 3.7 thinking",
+  "mode":"chat",
+  "block_id":"234234234AWEFAWEF",
+  "document_id":"AWEFAWE3453453453",
+  "chat_id":"34234DFAWFA",
+  "user_id":%q
+}`
+
+func TestSocketSpecSample(t *testing.T) {
+	d, up := apptest.ServeScripted(t)
+	up.Push(upstream.Text("# Gold", "\n\nIt is", " good."))
+	me := apptest.Decode[schemas.User](t, d.Must("GET", "/api/me", nil))
+	c := d.Dial("ann")
+	c.Send(fmt.Sprintf(specEvent, me.ID))
+	list := c.Until(apptest.IsRunEnd)
+	if got := apptest.JoinContent(list, "234234234AWEFAWEF"); got != "# Gold\n\nIt is good." {
+		t.Errorf("the block gets %q of\n%s", got, apptest.ListChunks(list))
+	}
+	first, last, end := list[0], list[len(list)-1], list[len(list)-2]
+	if first.RunID == "" || first.ChatID != "34234DFAWFA" || first.ConversationID == 0 || first.Seq == 0 {
+		t.Errorf("the first chunk is %s", apptest.ListChunks(list[:1]))
+	}
+	if last.Status != schemas.RunCompleted || last.RunID != first.RunID || !end.End || end.Content == nil || *end.Content != "" || end.DocumentID != "AWEFAWE3453453453" {
+		t.Errorf("it ends with %s", apptest.ListChunks(list[len(list)-2:]))
+	}
+	doc := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/AWEFAWE3453453453", nil))
+	if len(doc.Blocks) != 1 || doc.Blocks[0].State != schemas.BlockPendingNew || *doc.Blocks[0].New != "# Gold\n\nIt is good." {
+		t.Errorf("the document is %+v", doc)
+	}
+	accepted := apptest.Decode[schemas.Block](t, d.Must("POST", "/api/blocks/234234234AWEFAWEF/accept", nil))
+	if accepted.State != schemas.BlockClean {
+		t.Errorf("accepted it is %+v", accepted)
+	}
+}
+
+func TestSocketTargets(t *testing.T) {
+	d, up := apptest.ServeScripted(t)
+	up.On(upstream.Any, upstream.Text("The ", "answer"))
+	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
+	d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b1", "type": "md", "content": "Old"})
+	for name, tt := range map[string]struct {
+		fields, blocks, document string
+		reset                    bool
+	}{
+		"neither":               {`"chat_id":"c1"`, "", "", false},
+		"nothing at all":        {`"mode":"chat"`, "", "", false},
+		"a block of the chat":   {`"chat_id":"c2","block_id":"mine"`, "mine", "", false},
+		"several of the chat":   {`"chat_id":"c3","block_ids":"m1,m2"`, "m1,m2", "", false},
+		"a block of a document": {`"document_id":"doc1","block_id":"b1"`, "b1", "doc1", true},
+		"several of a document": {`"document_id":"doc2","block_ids":"x1,x2"`, "x1,x2", "doc2", false},
+		"a document":            {`"document_id":"doc3","chat_id":"c4"`, "", "doc3", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := d.Dial("ann")
+			c.Send(`{"name":"message","message":{"content":"Write"},` + tt.fields + `}`)
+			list := c.Until(apptest.IsRunEnd)
+			var reset bool
+			for _, chunk := range list {
+				reset = reset || chunk.Type == schemas.ChunkReset
+				if apptest.IsContent(chunk) && (tt.blocks != "" && chunk.BlockIDs != tt.blocks || chunk.BlockIDs == "" || chunk.DocumentID != tt.document) {
+					t.Errorf("content goes to %s", apptest.ListChunks([]schemas.Chunk{chunk}))
+				}
+			}
+			if got := apptest.JoinContent(list, ""); got != "The answer" || reset != tt.reset {
+				t.Errorf("the content is %q (reset: %v) of\n%s", got, reset, apptest.ListChunks(list))
+			}
+			if tt.document == "" {
+				return
+			}
+			doc := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/"+tt.document, nil))
+			written := 0
+			for _, b := range doc.Blocks {
+				if b.New != nil && *b.New == "The answer" {
+					written++
+				}
+			}
+			if want := max(1, strings.Count(tt.blocks, ",")+1); written != want {
+				t.Errorf("%d blocks have it, want %d: %+v", written, want, doc.Blocks)
+			}
+		})
+	}
+}
+
+// TestSocketShowsArgumentsAsTheyCome has a model that goes on only when its first
+// words have been seen.
+func TestSocketShowsArgumentsAsTheyCome(t *testing.T) {
+	d, up := apptest.ServeScripted(t)
+	seen := make(chan struct{})
+	up.Push(
+		upstream.Stream(upstream.Call(0, "call_1", "plan_document", `{"title":"Gold","blocks":[{"type":"csv","heading":"Prices"}]}`), upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()),
+		upstream.Stream(
+			upstream.Call(0, "call_2", "write_block", `{"block_id":"`, `mine","type":"interac`, `tive_chart","meta":{"mark":"bar"},"content":"year,pri`),
+			upstream.Wait(seen),
+			upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"ce\\n2026,\\u0034\\u00e4\"}"}}]}`, "null")),
+			upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()),
+		upstream.Text("Done."),
+	)
+	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
+	d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "mine", "type": "interactive_chart", "content": "year,price\n"})
+	c := d.Dial("ann")
+	c.Send(`{"name":"message","message":{"content":"Write"},"mode":"agent","document_id":"doc1","chat_id":"c1"}`)
+	list := c.Until(func(c schemas.Chunk) bool { return apptest.IsContent(c) && strings.HasPrefix(*c.Content, "year") })
+	close(seen)
+	var plans []schemas.Chunk
+	for _, chunk := range list {
+		if chunk.NewDoc {
+			plans = append(plans, chunk)
+		}
+	}
+	if len(plans) != 1 || plans[0].DocumentID != "doc1" || plans[0].BlockIDs == "" || plans[0].Content == nil || *plans[0].Content != "" {
+		t.Errorf("the plan is shown as %s", apptest.ListChunks(plans))
+	}
+	list = append(list, c.Until(apptest.IsRunEnd)...)
+	if got, want := apptest.JoinContent(list, "mine"), `{"mark":"bar"}`+"year,price\n2026,4ä"; got != want {
+		t.Errorf("the chart gets %q, want %q", got, want)
+	}
+	var end int
+	for _, chunk := range list {
+		if chunk.BlockIDs == "mine" && chunk.End {
+			end++
+		}
+	}
+	doc := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil))
+	for _, b := range doc.Blocks {
+		if b.ID == "mine" && (b.New == nil || *b.New != "year,price\n2026,4ä" || string(b.NewMeta) != `{"mark":"bar"}`) {
+			t.Errorf("the block is %+v", b)
+		}
+	}
+	if end != 1 {
+		t.Errorf("the block ends %d times in\n%s", end, apptest.ListChunks(list))
+	}
+}
+
+func TestSocketStopAndPause(t *testing.T) {
+	for _, name := range []string{"stop", "pause"} {
+		t.Run(name, func(t *testing.T) {
+			d, up := apptest.ServeScripted(t)
+			up.Push(upstream.Open(upstream.Say("Half an "), upstream.Hang()))
+			c := d.Dial("ann")
+			c.Send(`{"name":"message","message":{"content":"First"},"chat_id":"c1","document_id":"doc1","block_id":"b1"}`)
+			c.Until(apptest.IsContent)
+			if name == "pause" {
+				c.Send(`{"name":"message","message":{"content":"Second"},"chat_id":"c1"}`)
+				up.Push(upstream.Text("Whole."))
+			}
+			c.Send(`{"name":"` + name + `","chat_id":"c1"}`)
+			list := c.Until(apptest.IsRunEnd)
+			<-up.Gone()
+			n := len(list)
+			if list[n-1].Status != schemas.RunCancelled || !list[n-2].End || list[n-2].BlockIDs != "b1" {
+				t.Errorf("it ends with %s", apptest.ListChunks(list))
+			}
+			doc := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil))
+			if len(doc.Blocks) != 1 || *doc.Blocks[0].New != "Half an " {
+				t.Errorf("the document keeps %+v", doc.Blocks)
+			}
+			if name == "stop" {
+				up.Push(upstream.Text("Again."))
+				c.Send(`{"name":"message","message":{"content":"Second"},"chat_id":"c1"}`)
+				if got := apptest.JoinContent(c.Until(apptest.IsRunEnd), ""); got != "Again." {
+					t.Errorf("after a stop the chat goes on with %q", got)
+				}
+				return
+			}
+			if got := apptest.JoinContent(c.Until(apptest.IsRunEnd), ""); got != "Whole." {
+				t.Errorf("the message that waited is answered %q", got)
+			}
+			if requests := up.Requests(); !strings.Contains(string(requests[len(requests)-1].Body), "Half an") {
+				t.Errorf("the partial answer is not in the history: %s", requests[len(requests)-1].Body)
+			}
+		})
+	}
+}
+
+// TestSocketsSeeTheSame has two sockets on a chat, one that comes back, and a run
+// that was started over HTTP.
+func TestSocketsSeeTheSame(t *testing.T) {
+	d, up := apptest.ServeScripted(t)
+	more := make(chan struct{})
+	up.Push(upstream.Open(upstream.Say("One ", "two "), upstream.Wait(more), upstream.Say("three ", "four"), upstream.Finish("stop"), upstream.Usage(1, 1), upstream.Done()))
+	a, b := d.Dial("ann"), d.Dial("ann")
+	a.Send(`{"name":"message","message":{"content":"Count"},"chat_id":"c1"}`)
+	before := a.Until(func(c schemas.Chunk) bool { return apptest.IsContent(c) && *c.Content == "two " })
+	b.Send(`{"name":"resume","chat_id":"c1"}`)
+	b.Until(apptest.IsContent)
+	_ = a.Conn.CloseNow()
+	close(more)
+	b.Until(apptest.IsRunEnd)
+	back := d.Dial("ann")
+	back.Send(fmt.Sprintf(`{"name":"resume","chat_id":"c1","run_id":%q,"after":%d}`, before[0].RunID, before[len(before)-1].Seq))
+	after := back.Until(apptest.IsRunEnd)
+	after[0].RunID, after[0].ChatID, after[0].ConversationID, after[0].MessageID = "", "", 0, ""
+	if diff := cmp.Diff(apptest.ListChunks(b.Seen), apptest.ListChunks(append(before, after...))); diff != "" {
+		t.Errorf("the second socket (-) and the one that came back (+) differ:\n%s", diff)
+	}
+	back.Send(fmt.Sprintf(`{"name":"resume","run_id":%q,"after":%d}`, before[0].RunID, after[len(after)-1].Seq))
+	if again := back.Until(apptest.IsRunEnd); len(again) != 2 || !again[0].End || *again[0].Content != "" || again[1].Status != schemas.RunCompleted {
+		t.Errorf("past its end the run is %s", apptest.ListChunks(again))
+	}
+	up.Push(upstream.Text("Over HTTP."))
+	d.Must("POST", "/api/chat", map[string]any{"message": "Go on", "chat_id": "c1"})
+	if got := apptest.JoinContent(b.Until(apptest.IsRunEnd), ""); got != "Over HTTP." {
+		t.Errorf("of a run over HTTP the socket shows %q", got)
+	}
+}
+
+func TestSocketHostileFrames(t *testing.T) {
+	d, up := apptest.ServeScripted(t)
+	other := d.Dial("bob")
+	c := d.Dial("ann")
+	for name, tt := range map[string]struct {
+		frame string
+		code  schemas.Code
+	}{
+		"not JSON":           {`{"name":`, schemas.CodeBadRequest},
+		"empty":              {``, schemas.CodeBadRequest},
+		"a list":             {`[]`, schemas.CodeBadRequest},
+		"wrong type":         {`{"name":7}`, schemas.CodeBadRequest},
+		"unknown field":      {`{"name":"stop","x":1}`, schemas.CodeBadRequest},
+		"unknown name":       {`{"name":"shout"}`, schemas.CodeInvalid},
+		"unknown mode":       {`{"name":"message","mode":"x","message":{"content":"x"}}`, schemas.CodeInvalid},
+		"no message":         {`{"name":"message"}`, schemas.CodeInvalid},
+		"unknown model":      {`{"name":"message","model":"x","message":{"content":"x"}}`, schemas.CodeInvalid},
+		"bad block":          {`{"name":"message","block_id":"a/b","message":{"content":"x"}}`, schemas.CodeInvalid},
+		"bad chat":           {`{"name":"message","chat_id":"a b","message":{"content":"x"}}`, schemas.CodeInvalid},
+		"another user":       {`{"name":"message","user_id":"bob","message":{"content":"x"}}`, schemas.CodeForbidden},
+		"stop what?":         {`{"name":"stop"}`, schemas.CodeInvalid},
+		"resume what?":       {`{"name":"resume"}`, schemas.CodeInvalid},
+		"resume no run":      {`{"name":"resume","chat_id":"c","after":3}`, schemas.CodeInvalid},
+		"resume unknown run": {`{"name":"resume","run_id":"nope"}`, schemas.CodeNotFound},
+	} {
+		c.Send(tt.frame)
+		if got := c.Next(); got.Type != schemas.ChunkError || got.Code != tt.code || !got.End || got.Content == nil || *got.Content == "" {
+			t.Errorf("%s: got %s, want %s", name, apptest.ListChunks([]schemas.Chunk{got}), tt.code)
+		}
+	}
+	if err := c.Conn.Write(t.Context(), websocket.MessageBinary, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Next(); !apptest.IsError(got) {
+		t.Errorf("a binary frame: %s", apptest.ListChunks([]schemas.Chunk{got}))
+	}
+	up.Push(upstream.Text("Still here."))
+	c.Send(`{"name":"message","message":{"content":"Are you?"},"chat_id":"c1"}`)
+	list := c.Until(apptest.IsRunEnd)
+	if got := apptest.JoinContent(list, ""); got != "Still here." {
+		t.Errorf("then it says %q", got)
+	}
+	other.Send(fmt.Sprintf(`{"name":"resume","run_id":%q}`, list[0].RunID))
+	if got := other.Next(); got.Code != schemas.CodeNotFound {
+		t.Errorf("the run of another user: %s", apptest.ListChunks([]schemas.Chunk{got}))
+	}
+}
+
+func TestSocketClosesOn(t *testing.T) {
+	d, _ := apptest.ServeScripted(t)
+	quiet := d.Dial("bob")
+	large := d.Dial("ann")
+	_ = large.Conn.Write(t.Context(), websocket.MessageText, []byte(`{"name":"`+strings.Repeat("x", 10<<20)+`"}`))
+	if code := ends(large); code != websocket.StatusMessageTooBig {
+		t.Errorf("10 MiB close with %d", code)
+	}
+	flood := d.Dial("ann")
+	go func() {
+		for range 1000 {
+			if flood.Conn.Write(t.Context(), websocket.MessageText, []byte(`{"name":"stop","chat_id":"c"}`)) != nil {
+				return
+			}
+		}
+	}()
+	if code := ends(flood); code != websocket.StatusPolicyViolation {
+		t.Errorf("1,000 frames at once close with %d", code)
+	}
+	quiet.Send(`{"name":"stop","chat_id":"c"}`)
+	if got := quiet.Next(); got.Type != schemas.ChunkStatus {
+		t.Errorf("the other one gets %s", apptest.ListChunks([]schemas.Chunk{got}))
+	}
+}
+
+// ends reads until the socket is closed, and says how.
+func ends(c *apptest.Socket) websocket.StatusCode {
+	for {
+		if _, _, err := c.Conn.Read(c.Context()); err != nil {
+			return websocket.CloseStatus(err)
+		}
+	}
+}
+
+func TestSocketTicketsAndOrigins(t *testing.T) {
+	d, _ := apptest.ServeScripted(t)
+	ticket := apptest.Decode[schemas.Ticket](t, d.Must("POST", "/api/ws/ticket", nil))
+	for _, tt := range []struct {
+		name, query, origin, token string
+		want                       int
+	}{
+		{"nothing", "", "", "", http.StatusUnauthorized},
+		{"a ticket", "?ticket=" + ticket.Ticket, "", "", http.StatusSwitchingProtocols},
+		{"the ticket again", "?ticket=" + ticket.Ticket, "", "", http.StatusUnauthorized},
+		{"a made up ticket", "?ticket=x", "", "", http.StatusUnauthorized},
+		{"a token in the query", "?ticket=" + d.Tokens["ann"], "", "", http.StatusUnauthorized},
+		{"another origin", "", "https://evil.example", d.Tokens["ann"], http.StatusForbidden},
+		{"no real origin", "", "null", d.Tokens["ann"], http.StatusForbidden},
+		{"a configured origin", "", "https://app.example", d.Tokens["ann"], http.StatusSwitchingProtocols},
+		{"its own origin", "", d.URL, d.Tokens["ann"], http.StatusSwitchingProtocols},
+	} {
+		head := http.Header{}
+		if tt.origin != "" {
+			head.Set("Origin", tt.origin)
+		}
+		if tt.token != "" {
+			head.Set("Authorization", "Bearer "+tt.token)
+		}
+		conn, answer, err := websocket.Dial(t.Context(), d.URL+"/api/ws"+tt.query, &websocket.DialOptions{HTTPHeader: head})
+		if answer == nil || answer.StatusCode != tt.want {
+			t.Errorf("%s: got %+v (%v), want %d", tt.name, answer, err, tt.want)
+		}
+		if conn != nil {
+			_ = conn.CloseNow()
+		}
+	}
+	if got := d.Ask("ann", "GET", "/api/ws", "", nil); got.Status != http.StatusBadRequest || !json.Valid(got.Body) {
+		t.Errorf("without an upgrade: %d %s", got.Status, got.Body)
+	}
+}
