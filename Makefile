@@ -16,7 +16,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 # alone takes most of the time of the tests.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/...=-race=false)
 
-.PHONY: run build setup test test-go test-postgres mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-memory clean
+.PHONY: run build setup test test-go test-postgres crash-test mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-memory clean
 
 run:
 	go run .
@@ -24,7 +24,7 @@ run:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
 
-test: setup test-go test-postgres mcp-everything contract-clients web-test
+test: setup test-go test-postgres crash-test mcp-everything contract-clients web-test
 
 # Installs what the tests need, or says what is missing.
 setup:
@@ -37,12 +37,16 @@ test-go:
 # and the tests of the service that depend on their database.
 test-postgres:
 	.ci/with-postgres go test $(RACE) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
-	TEST_DATABASES=postgres .ci/with-postgres go test -count=1 -timeout 20m -run 'TestKilled|Outage|TestStop|TestResume|GoesAway|TestTranscripts|TestPooled|TestMigrateAtOnce|TestReadsOf' ./app ./app/transcripts
+	TEST_DATABASES=postgres .ci/with-postgres go test -count=1 -timeout 20m ./app/crash ./app/outage ./app/resume ./app/sockets ./app/transcripts
+
+# Kills the program a thousand times, on both databases.
+crash-test:
+	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/crash -kills 500
 
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything:
 	cd tools/mcp/everything && npm ci --ignore-scripts
-	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything ./app ./tools/mcp
+	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything ./app/endtoend ./tools/mcp
 
 # What others generate from the contract: a Go client here, the types of TypeScript in web-check.
 contract-clients:

@@ -56,6 +56,7 @@ func Listening(t *testing.T, log io.Reader) string {
 	return ""
 }
 
+// Get reads what is at a URL.
 func Get(t *testing.T, url string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)

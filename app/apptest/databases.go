@@ -1,5 +1,8 @@
-// Package apptest is what the tests of the whole service share: databases, and
-// checks that hold for every stream.
+// Package apptest is what the tests of the whole service share. System is the
+// program with a scripted model server and tools around it, in a process that can
+// be killed or in the test's own; Conversation is a client of it that checks what
+// is promised; Client and Socket ask as users do. There are databases of every
+// kind, and checks that hold for every stream.
 package apptest
 
 import (

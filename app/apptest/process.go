@@ -96,6 +96,7 @@ func (p *Process) line(line string, listening chan<- string) {
 	}
 }
 
+// LastLines is the end of the log, without what is only information.
 func (p *Process) LastLines() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,10 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/agents/demo"
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
+	"github.com/chattray/chattray/services"
 )
 
 // serve runs the service in this process until the test ends, and returns its URL.
@@ -60,11 +63,13 @@ func (w *System) ServeHere(with app.Options) {
 	}
 }
 
-// Serve starts the service with the demo model, and with these settings
-// (CHATTRAY_NAME=VALUE) beside its defaults. It knows the users ann and bob.
-func Serve(t *testing.T, more ...string) *Client {
+// Serve starts the service as it is by default, but for the demo model, which
+// does not take its time. It knows the users ann and bob.
+func Serve(t *testing.T) *Client {
 	t.Helper()
-	return serveUsers(t, app.Options{}, more)
+	return serveUsers(t, app.Options{Runs: func(o *services.RunsOptions) {
+		o.Agent = agents.New(agents.Metered(demo.New(0)), agents.Options{})
+	}}, nil)
 }
 
 // ServeScripted is Serve with a model server that says what it is told to.
@@ -79,7 +84,7 @@ func ServeScripted(t *testing.T) (*Client, *upstream.Server) {
 
 func serveUsers(t *testing.T, with app.Options, more []string) *Client {
 	t.Helper()
-	environ := append([]string{"CHATTRAY_DATABASE_URL=" + SQLite.Fresh(t), "CHATTRAY_LOG_FORMAT=json", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, more...)
+	environ := append([]string{"CHATTRAY_DATABASE_URL=" + Databases()[0].Fresh(t), "CHATTRAY_LOG_FORMAT=json", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, more...)
 	c := &Client{T: t, URL: serve(t, environ, with), Tokens: map[string]string{}}
 	for _, user := range []string{"ann", "bob"} {
 		token, err := Command(t, environ, "token", "--user", user)

@@ -34,6 +34,7 @@ func (d *Client) Dial(user string) *Socket {
 	return &Socket{T: d.T, Conn: conn}
 }
 
+// Send writes a frame.
 func (c *Socket) Send(frame string) {
 	c.Helper()
 	if err := c.Conn.Write(c.Context(), websocket.MessageText, []byte(frame)); err != nil {
@@ -70,12 +71,15 @@ func (c *Socket) Until(wanted func(schemas.Chunk) bool) []schemas.Chunk {
 	}
 }
 
+// IsRunEnd says whether a chunk is the last of a run.
 func IsRunEnd(c schemas.Chunk) bool { return c.Type == schemas.ChunkRunEnd }
 
+// IsContent says whether a chunk has content of a block.
 func IsContent(c schemas.Chunk) bool {
 	return c.Content != nil && c.Type != schemas.ChunkStatus && c.Type != schemas.ChunkError && !c.End
 }
 
+// IsError says whether a chunk is an error.
 func IsError(c schemas.Chunk) bool { return c.Type == schemas.ChunkError }
 
 // JoinContent joins what chunks give to a block; "" is any block.

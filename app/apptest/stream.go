@@ -40,6 +40,7 @@ type ChatEvent struct {
 	Payload        *schemas.ChatResponsePayload
 }
 
+// Terminal says whether the event is the last of a run.
 func (e ChatEvent) Terminal() bool {
 	return e.Type == schemas.TypeComplete || e.Type == schemas.TypeError || e.Type == schemas.TypeCancelled
 }
@@ -52,6 +53,7 @@ type StreamReader struct {
 	Last  int64  // what a browser would send as Last-Event-ID
 }
 
+// NewStreamReader reads the body of an answer.
 func NewStreamReader(body io.ReadCloser) *StreamReader {
 	return &StreamReader{body: body, lines: bufio.NewReader(body)}
 }
@@ -164,6 +166,7 @@ func TextOf(log []ChatFrame) string {
 	return b.String()
 }
 
+// JSON is a value as JSON.
 func JSON(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -19,35 +19,6 @@ import (
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 )
 
-// Stop stops the program as SIGTERM does.
-func (w *System) Stop() {
-	w.T.Helper()
-	p := w.Process()
-	w.ExpectEnd()
-	p.Signal(syscall.SIGTERM)
-	if end := p.Wait(); end.ExitCode() != 0 {
-		w.T.Errorf("the program ended with %v", end)
-	}
-}
-
-// Restart kills the program and starts it again.
-func (w *System) Restart() {
-	w.T.Helper()
-	p := w.Process()
-	w.ExpectEnd()
-	p.Kill()
-	w.Start()
-}
-
-// AwaitStop waits until the program says that it takes no more.
-func (w *System) AwaitStop(t *testing.T) {
-	t.Helper()
-	Eventually(t, "readiness fails", func() bool {
-		status, err := w.Call(t.Context(), http.MethodGet, "/readyz", nil)
-		return err == nil && status == http.StatusServiceUnavailable
-	})
-}
-
 // testPage is a page with tools on an HTTP server of the test: book and order have
 // an effect and must not happen twice, look may; order needs approval.
 const testPage = `
@@ -126,6 +97,7 @@ type System struct {
 	modelCalls map[string][]ModelCall // calls of the model by question
 }
 
+// NewSystem is a system over a database, with the program not started yet.
 func NewSystem(t *testing.T, database string) *System {
 	t.Helper()
 	w := &System{
@@ -276,4 +248,33 @@ func (w *System) startedBetween(from, to int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.startedAt, func(at int) bool { return from < at && at < to })
+}
+
+// Stop stops the program as SIGTERM does.
+func (w *System) Stop() {
+	w.T.Helper()
+	p := w.Process()
+	w.ExpectEnd()
+	p.Signal(syscall.SIGTERM)
+	if end := p.Wait(); end.ExitCode() != 0 {
+		w.T.Errorf("the program ended with %v", end)
+	}
+}
+
+// Restart kills the program and starts it again.
+func (w *System) Restart() {
+	w.T.Helper()
+	p := w.Process()
+	w.ExpectEnd()
+	p.Kill()
+	w.Start()
+}
+
+// AwaitStop waits until the program says that it takes no more.
+func (w *System) AwaitStop(t *testing.T) {
+	t.Helper()
+	Eventually(t, "readiness fails", func() bool {
+		status, err := w.Call(t.Context(), http.MethodGet, "/readyz", nil)
+		return err == nil && status == http.StatusServiceUnavailable
+	})
 }

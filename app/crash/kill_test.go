@@ -1,7 +1,9 @@
 package crash
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -37,11 +39,11 @@ var crashPhases = []struct {
 	{"", 100},
 }
 
-const (
-	crashKills      = 50
-	crashKillsShort = 8
-	crashClients    = 16
-)
+const crashClients = 16
+
+// kills is how often TestKilled kills the program; 0 is once in each phase. Make
+// crash-test does it longer.
+var kills = flag.Int("kills", 0, "how often to kill the program, 0 for once in each phase")
 
 // The program is killed again and again in the middle of everything; whatever
 // was promised before holds after the next start.
@@ -63,11 +65,7 @@ func TestKilled(t *testing.T) {
 					}
 				})
 			}
-			kills := crashKills
-			if testing.Short() {
-				kills = crashKillsShort
-			}
-			for n := 0; n < kills && !t.Failed(); n++ {
+			for n := 0; n < cmp.Or(*kills, len(crashPhases)) && !t.Failed(); n++ {
 				p := crashPhases[(n+int(w.Seed%100))%len(crashPhases)]
 				w.KillAndRestart(p.phase, w.Between(1, p.most))
 			}
