@@ -84,7 +84,7 @@ func New(model Model, opts Options) *Agent {
 // turn.ThreadEvent.
 func (a *Agent) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
-		l := newLoop(a, req, yield)
+		l := newLoop(a, &req, yield)
 		n := 0
 		for l.step(ctx, n) {
 			n++
@@ -111,9 +111,9 @@ type loop struct {
 	outcomes []namedResult   // for the summary, newest last
 }
 
-func newLoop(a *Agent, req turn.Request, yield func(turn.Event, error) bool) *loop {
+func newLoop(a *Agent, req *turn.Request, yield func(turn.Event, error) bool) *loop {
 	l := &loop{
-		Agent: a, req: req, yield: yield,
+		Agent: a, req: *req, yield: yield,
 		limit:    min(cmp.Or(max(req.MaxIterations, 0), defaultMaxIterations), maxIterations),
 		messages: append([]turn.Message(nil), req.Messages...),
 		ids:      map[string]bool{},

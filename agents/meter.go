@@ -32,14 +32,14 @@ func (m metered) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta, 
 		written, began := 0, false
 		defer func() {
 			if used == (schemas.Usage{}) && (began || ctx.Err() != nil) {
-				used.InputTokens, used.OutputTokens = estimate(req), tokens(written)
+				used.InputTokens, used.OutputTokens = estimate(&req), tokens(written)
 				used.TotalTokens = used.InputTokens + used.OutputTokens
 			}
 			if used != (schemas.Usage{}) {
 				turn.Metered(ctx, turn.ModelCall{Model: req.Model, Usage: used})
 			}
 		}()
-		for d, err := range m.next.Stream(ctx, req) {
+		for d, err := range deltas(ctx, m.next, &req) {
 			if err == nil {
 				began = true
 				written += d.chars()
@@ -54,6 +54,15 @@ func (m metered) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta, 
 	}
 }
 
+// deltas starts a model's reply. The caller waits for the reply on top of its own
+// frame, which so has no room for another copy of the request: with those copies
+// most runs under way would have a stack of 16 KiB instead of 8.
+//
+//go:noinline
+func deltas(ctx context.Context, m Model, req *ModelRequest) iter.Seq2[Delta, error] {
+	return m.Stream(ctx, *req)
+}
+
 // chars counts what the model wrote.
 func (d *Delta) chars() int {
 	n := utf8.RuneCountInString(d.Text) + utf8.RuneCountInString(d.Thinking)
@@ -64,7 +73,7 @@ func (d *Delta) chars() int {
 }
 
 // estimate returns the approximate number of tokens of a prompt.
-func estimate(req ModelRequest) int {
+func estimate(req *ModelRequest) int {
 	chars, images := utf8.RuneCountInString(req.System), 0
 	for _, msg := range req.Messages {
 		chars += utf8.RuneCountInString(msg.Content)

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -78,7 +79,7 @@ func (l *loop) stream(ctx context.Context, reply *turn.Reply) error {
 	}
 	w.text.Reset()
 	err := errTruncated
-	for d, failed := range l.model.Stream(ctx, l.request(reply.Final)) {
+	for d, failed := range l.deltas(ctx, reply.Final) {
 		if failed != nil {
 			err = failed
 			break
@@ -104,6 +105,13 @@ func (l *loop) stream(ctx context.Context, reply *turn.Reply) error {
 		reply.ToolCalls = nil // a filtered reply's calls are not what the model meant
 	}
 	return err
+}
+
+// deltas starts the model's reply, see the function deltas.
+//
+//go:noinline
+func (l *loop) deltas(ctx context.Context, final bool) iter.Seq2[Delta, error] {
+	return l.model.Stream(ctx, l.request(final))
 }
 
 var errTruncated error = schemas.NewError(schemas.CodeUpstreamTruncated, "the model's reply broke off before its end")

@@ -71,7 +71,7 @@ func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Re
 
 // inner runs the loop of a thread and collects its answer.
 func (b *batch) inner(ctx context.Context, req turn.Request, show func(turn.Event) bool) (answer turn.Conclusion, err error) {
-	l := newLoop(b.Agent, req, func(e turn.Event, failed error) bool {
+	l := newLoop(b.Agent, &req, func(e turn.Event, failed error) bool {
 		if failed != nil {
 			err = failed
 			return false

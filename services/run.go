@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync/atomic"
 	"time"
 
@@ -184,12 +185,7 @@ func (one *run) names() runlog.Run {
 
 // converse has the conversation with the model.
 func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
-	brief.request.Steps = rec.steps
-	brief.request.RunID, brief.request.ConversationID = one.id, one.conversationID
-	brief.request.RunTool, brief.request.Await, brief.request.Asks = rec.runTool, rec.await, rec.asks
-	brief.request.Writing = &rec.writing
-	rec.offered = brief.request.Tools
-	for event, err := range r.Agent.Run(one.ctx, brief.request) {
+	for event, err := range r.loop(one, rec, &brief.request) {
 		if err != nil {
 			return r.stopped(one, err)
 		}
@@ -208,6 +204,20 @@ func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
 		}
 	}
 	return outcome{state: schemas.RunCompleted}
+}
+
+// loop starts the loop for the run. A run waits for its model on top of converse's
+// frame, which so has no room for a copy of the request: with such copies most
+// runs under way would have a stack of 16 KiB instead of 8.
+//
+//go:noinline
+func (r *Runs) loop(one *run, rec *recorder, req *turn.Request) iter.Seq2[turn.Event, error] {
+	req.Steps = rec.steps
+	req.RunID, req.ConversationID = one.id, one.conversationID
+	req.RunTool, req.Await, req.Asks = rec.runTool, rec.await, rec.asks
+	req.Writing = &rec.writing
+	rec.offered = req.Tools
+	return r.Agent.Run(one.ctx, *req)
 }
 
 // stopped sorts the reason why the work ended early. The cause of a cancelled

@@ -153,8 +153,7 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 			}
 			if better, ok := q.after(err); ok { // each quirk is learned once, so this ends
 				q = better
-				m.quirks.Store(req.Model, q)
-				m.cfg.Logger.InfoContext(ctx, "the model's server refused an option of the request; it is sent again without", "model", req.Model, "error", err)
+				m.learn(ctx, req.Model, q, err)
 				attempt--
 				continue
 			}
@@ -163,13 +162,28 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 				yield(agents.Delta{}, visible(err))
 				return
 			}
-			m.cfg.Logger.WarnContext(ctx, "model call failed; trying again", "model", req.Model, "attempt", attempt, "wait", wait, "error", err)
-			if !sleep(ctx, wait) {
+			if !m.sleep(ctx, req.Model, attempt, wait, err) {
 				yield(agents.Delta{}, fmt.Errorf("openai: the call was cancelled: %w", context.Cause(ctx)))
 				return
 			}
 		}
 	}
+}
+
+// learn remembers what a model's server does not take.
+//
+//go:noinline
+func (m *Model) learn(ctx context.Context, model string, q quirks, err error) {
+	m.quirks.Store(model, q)
+	m.cfg.Logger.InfoContext(ctx, "the model's server refused an option of the request; it is sent again without", "model", model, "error", err)
+}
+
+// sleep waits before the next attempt; false means that ctx ended first.
+//
+//go:noinline
+func (m *Model) sleep(ctx context.Context, model string, attempt int, wait time.Duration, err error) bool {
+	m.cfg.Logger.WarnContext(ctx, "model call failed; trying again", "model", model, "attempt", attempt, "wait", wait, "error", err)
+	return sleep(ctx, wait)
 }
 
 func (m *Model) known(model string) quirks {

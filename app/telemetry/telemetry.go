@@ -202,17 +202,32 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 		ctx, span := w.start(ctx, &req)
 		defer span.End()
 		s := &sighting{Telemetry: w.Telemetry, req: &req}
-		for event, err := range w.next.Run(ctx, req) {
+		for event, err := range w.events(ctx, &req) {
 			s.see(ctx, event, err)
 			if err != nil {
-				span.SetStatus(codes.Error, errorType(err))
-				span.SetAttributes(attribute.String("error.type", errorType(err)))
+				failed(span, err)
 			}
 			if !yield(event, err) {
 				return
 			}
 		}
 	}
+}
+
+// events starts the loop. A run waits for its model on top of Run's frame, which
+// so has no room for another copy of the request.
+//
+//go:noinline
+func (w watched) events(ctx context.Context, req *turn.Request) iter.Seq2[turn.Event, error] {
+	return w.next.Run(ctx, *req)
+}
+
+// failed says in a run's span why the run has failed.
+//
+//go:noinline
+func failed(span trace.Span, err error) {
+	span.SetStatus(codes.Error, errorType(err))
+	span.SetAttributes(attribute.String("error.type", errorType(err)))
 }
 
 // start begins the span of a run.
