@@ -11,13 +11,13 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// errIdentifier is the answer to an identifier that a database cannot hold.
+// errIdentifier is for an identifier that a database cannot store.
 var errIdentifier = schemas.NewError(schemas.CodeInvalid, "an identifier is not valid text")
 
 type ownedKey struct{ owner, key string }
 
-// loadChats finds out what the Begins have to know: keys used before, their
-// chats (new ones are made), and the runs under way in those.
+// loadChats reads what the Begins need: keys used before, their chats (missing
+// ones are made), and the runs under way in those chats.
 func (b *batch) loadChats() error {
 	if !slices.ContainsFunc(b.writes, func(w *record.Write) bool { return w.Begin != nil }) {
 		return nil
@@ -54,20 +54,20 @@ func (b *batch) loadChats() error {
 	})
 }
 
-// begins calls fn for each Begin that is not decided yet.
-func (b *batch) begins(fn func(o *outcome, g *record.Begin)) {
+// begins calls fn for each Begin without an outcome.
+func (b *batch) begins(fn func(o *writeResult, g *record.Begin)) {
 	for i, w := range b.writes {
-		if o := &b.outcomes[i]; w.Begin != nil && o.err == nil && o.twin == 0 && b.runs[runID(w)] == nil {
+		if o := &b.outcomes[i]; w.Begin != nil && o.err == nil && o.duplicateOf == 0 && b.runs[runID(w)] == nil {
 			fn(o, w.Begin)
 		}
 	}
 }
 
-// loadKeys refuses identifiers that are no text and idempotency keys that have
-// a run, and notes which Begins share a key.
+// loadKeys refuses invalid identifiers and idempotency keys that have a run,
+// and finds the Begins that share a key.
 func (b *batch) loadKeys() error {
 	var rows [][]any
-	b.begins(func(o *outcome, g *record.Begin) {
+	b.begins(func(o *writeResult, g *record.Begin) {
 		if !validIdentifiers(g) {
 			o.err = errIdentifier
 		} else if g.Run.IdempotencyKey != "" {
@@ -95,17 +95,17 @@ func (b *batch) loadKeys() error {
 		k := ownedKey{w.Begin.Run.Owner.ID, w.Begin.Run.IdempotencyKey}
 		if used[k] {
 			o.err = record.ErrDuplicate
-		} else if o.twin = first[k]; o.twin == 0 {
+		} else if o.duplicateOf = first[k]; o.duplicateOf == 0 {
 			first[k] = i + 1
 		}
 	}
 	return err
 }
 
-// loadTaken refuses ids of answers that are in use.
+// loadTaken refuses answer ids that are in use.
 func (b *batch) loadTaken() error {
 	var rows [][]any
-	b.begins(func(_ *outcome, g *record.Begin) {
+	b.begins(func(_ *writeResult, g *record.Begin) {
 		for _, id := range reserves(g) {
 			rows = append(rows, []any{g.Run.Owner.ID, id})
 		}
@@ -120,7 +120,7 @@ func (b *batch) loadTaken() error {
 		taken[k] = true
 		return err
 	})
-	b.begins(func(o *outcome, g *record.Begin) {
+	b.begins(func(o *writeResult, g *record.Begin) {
 		ids := reserves(g)
 		if slices.ContainsFunc(ids, func(id string) bool { return taken[ownedKey{g.Run.Owner.ID, id}] }) {
 			o.err = schemas.ErrTaken
@@ -133,7 +133,7 @@ func (b *batch) loadTaken() error {
 	return err
 }
 
-// reserves returns the ids that the run takes for its answer.
+// reserves returns the ids that the run reserves for its answer.
 func reserves(g *record.Begin) []string {
 	if !g.Reserve {
 		return nil
@@ -141,7 +141,7 @@ func reserves(g *record.Begin) []string {
 	return append([]string{g.Run.MessageID}, g.Aliases...)
 }
 
-// reserve takes the ids of the answer for the run.
+// reserve reserves the ids of the run's answer.
 func (b *batch) reserve(g *record.Begin) error {
 	ids := reserves(g)
 	rows := make([][]any, len(ids))
@@ -172,7 +172,7 @@ func validIdentifiers(g *record.Begin) bool {
 func (b *batch) findChats() error {
 	var ids []int64
 	var keys []ownedKey
-	b.begins(func(_ *outcome, g *record.Begin) {
+	b.begins(func(_ *writeResult, g *record.Begin) {
 		if g.ConversationID != 0 {
 			ids = append(ids, g.ConversationID)
 		} else if g.ChatKey != "" {
@@ -207,7 +207,7 @@ func (b *batch) findChats() error {
 	if err := b.tx.query(b.ctx, selectChatByKey, rows, found); err != nil {
 		return err
 	}
-	b.begins(func(o *outcome, g *record.Begin) {
+	b.begins(func(o *writeResult, g *record.Begin) {
 		if g.ConversationID == 0 {
 			o.chat = byKey[ownedKey{g.Run.Owner.ID, g.ChatKey}]
 		} else if c := b.chats[g.ConversationID]; c != nil && c.owner == g.Run.Owner.ID {
@@ -219,17 +219,16 @@ func (b *batch) findChats() error {
 	return nil
 }
 
-// makeChats makes the chats that there are not yet; Begins under the same new
-// key get the same chat.
+// makeChats makes the missing chats. Begins under the same new key get the same chat.
 func (b *batch) makeChats() error {
 	made := make(map[ownedKey]*chatState)
 	var rows [][]any
 	var failed error
-	b.begins(func(o *outcome, g *record.Begin) {
+	b.begins(func(o *writeResult, g *record.Begin) {
 		if o.chat != nil {
 			return
 		}
-		if g.Supersede != "" { // nothing to replace in a chat that is new
+		if g.Supersede != "" { // a new chat has nothing to replace
 			o.err = schemas.ErrNotFound
 			return
 		}
@@ -280,9 +279,9 @@ func (b *batch) begin(i int, w *record.Write) error {
 	if known := b.runs[runID(w)]; known != nil {
 		return b.repeated(o, known, g)
 	}
-	if o.twin > 0 {
-		twin := b.outcomes[o.twin-1]
-		o.err, o.busyRun = cmp.Or(twin.err, record.ErrDuplicate), twin.busyRun
+	if o.duplicateOf > 0 {
+		earlier := b.outcomes[o.duplicateOf-1]
+		o.err, o.busyRun = cmp.Or(earlier.err, record.ErrDuplicate), earlier.busyRun
 		return nil
 	}
 	o.state, o.attempt = schemas.RunRunning, 1
@@ -313,8 +312,8 @@ func (b *batch) begin(i int, w *record.Write) error {
 	return nil
 }
 
-// repeated is the outcome of a Begin that an earlier call has applied.
-func (b *batch) repeated(o *outcome, run *runState, g *record.Begin) error {
+// repeated sets the outcome of a Begin that an earlier call has applied.
+func (b *batch) repeated(o *writeResult, run *runState, g *record.Begin) error {
 	o.skip = true
 	if run.owner != g.Run.Owner.ID {
 		o.err = schemas.NewError(schemas.CodeConflict, "there is a run under this id")
@@ -327,8 +326,8 @@ func (b *batch) repeated(o *outcome, run *runState, g *record.Begin) error {
 	})
 }
 
-// underWay is the run that a chat works on: the one that runs, else the first
-// in the queue.
+// underWay returns the run that a chat works on: the running one, else the
+// first in the queue.
 func underWay(open []openRun) string {
 	for _, run := range open {
 		if run.state != schemas.RunQueued {
@@ -338,9 +337,9 @@ func underWay(open []openRun) string {
 	return open[0].id
 }
 
-// supersede marks the message and all after it as replaced. What takes its place
-// is another version of it.
-func (b *batch) supersede(o *outcome, g *record.Begin) error {
+// supersede marks the message and all after it as replaced. Its replacement is
+// another version of it.
+func (b *batch) supersede(o *writeResult, g *record.Begin) error {
 	var seq int64
 	var role, branch string
 	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, g.Supersede}}, func(row scanner) error {
@@ -368,7 +367,7 @@ func (b *batch) supersede(o *outcome, g *record.Begin) error {
 	return b.tx.each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}})
 }
 
-func (b *batch) beginRows(o *outcome, g *record.Begin) error {
+func (b *batch) beginRows(o *writeResult, g *record.Begin) error {
 	r, at := &g.Run, micros(g.Run.CreatedAt)
 	roles, err := encodeJSON(r.Owner.Roles)
 	if err != nil {

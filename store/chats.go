@@ -33,10 +33,10 @@ func pageLimit(limit, standard, most int) int {
 	return min(limit, most)
 }
 
-// Chats returns a page of the owner's chats, pinned ones first and of each kind the
-// one with the latest run first; those that are archived, or those that are not.
-// The query's text is looked for in titles and in messages that were not
-// replaced, whatever its case.
+// Chats returns a page of the owner's chats, either archived ones or the
+// others: pinned ones first, and among these and the rest the one with the
+// latest run first. The query's text is searched for in titles and in messages
+// that were not replaced, ignoring case.
 func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error) {
 	limit := pageLimit(q.Limit, defaultChats, maxChats)
 	tx := s.read(ctx).Where("owner = ? AND archived = ?", owner, bit(q.Archived))
@@ -66,7 +66,7 @@ func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (sc
 	return list, s.fault("chats", err)
 }
 
-// withActiveRuns returns the chats with the runs that they work on.
+// withActiveRuns returns the chats, each with its active run.
 func withActiveRuns(tx *gorm.DB, rows []chatRow) ([]schemas.Chat, error) {
 	chats := make([]schemas.Chat, len(rows))
 	ids := make([]int64, len(rows))
@@ -116,14 +116,14 @@ func (s *Store) oneChat(tx, query *gorm.DB, operation string) (schemas.Chat, err
 	return chats[0], nil
 }
 
-// chatExists says schemas.ErrNotFound unless the chat is the owner's.
+// chatExists returns schemas.ErrNotFound unless the chat is the owner's.
 func chatExists(tx *gorm.DB, owner string, id int64) error {
 	_, err := number(tx, "SELECT id FROM chats WHERE owner = ? AND id = ?", owner, id)
 	return err
 }
 
-// number returns the one number that the SELECT finds. It is not done with
-// gorm's Row, which panics when the statement cannot be prepared.
+// number returns the one number that the SELECT finds. gorm's Row would panic
+// when the statement cannot be prepared.
 func number(tx *gorm.DB, query string, args ...any) (int64, error) {
 	var n int64
 	found := tx.Raw(query, args...).Scan(&n)
@@ -133,7 +133,7 @@ func number(tx *gorm.DB, query string, args ...any) (int64, error) {
 	return n, found.Error
 }
 
-// PatchChat changes the owner's chat. A new title leaves its place among the chats.
+// PatchChat changes the owner's chat. A new title does not change its place in the list.
 func (s *Store) PatchChat(ctx context.Context, owner string, id int64, p schemas.ChatPatch) (schemas.Chat, error) {
 	set, args := []string{}, []any{}
 	if p.Title != nil {
@@ -175,7 +175,7 @@ func (s *Store) ChatUsage(ctx context.Context, owner string, id int64) (schemas.
 	return schemas.Usage{InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, TotalTokens: row.TotalTokens, CostUSD: row.CostNano}, s.fault("chat usage", err)
 }
 
-// bit is how a truth is stored.
+// bit returns a bool as it is stored.
 func bit(b bool) int64 {
 	if b {
 		return 1
@@ -183,8 +183,8 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// DeleteChat deletes the owner's chat with all that belongs to it. What its runs
-// write afterwards is fenced.
+// DeleteChat deletes the owner's chat and everything that belongs to it. Later
+// writes of its runs are fenced.
 func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
 	err := s.write(ctx, func(tx *gorm.DB) error {
 		err := tx.Exec("DELETE FROM blocks WHERE owner = ? AND "+reserved+
@@ -194,16 +194,16 @@ func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
 		}
 		return found(tx.Exec("DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
 	})
-	s.journal.rows.Store(journalRows) // what it holds of the chat goes with the next commit
+	s.journal.rows.Store(journalRows) // the next commit removes the chat's entries
 	return s.fault("delete chat", err)
 }
 
-// change runs a statement that has to find its row.
+// change runs a statement that must change a row.
 func (s *Store) change(ctx context.Context, statement string, args ...any) error {
 	return s.write(ctx, func(tx *gorm.DB) error { return found(tx.Exec(statement, args...)) })
 }
 
-// found is the error of a statement that has to find its row.
+// found returns the error of a statement that must change a row.
 func found(done *gorm.DB) error {
 	if done.Error == nil && done.RowsAffected == 0 {
 		return schemas.ErrNotFound
@@ -221,8 +221,7 @@ func (s *Store) Summary(ctx context.Context, owner string, id int64) (record.Sum
 	return record.Summary{Text: row.Summary, Through: row.SummaryThrough, UpdatedAt: moment(row.SummaryAt)}, nil
 }
 
-// SetSummary replaces the summary. It goes when a message that it stands for is
-// superseded.
+// SetSummary replaces the summary. It is deleted when a message that it covers is superseded.
 func (s *Store) SetSummary(ctx context.Context, owner string, id int64, sum record.Summary) error {
 	return s.fault("set summary", s.change(ctx, "UPDATE chats SET summary = ?, summary_through = ?, summary_at = ? WHERE owner = ? AND id = ?",
 		clean(sum.Text), clean(sum.Through), micros(sum.UpdatedAt), owner, id))

@@ -19,8 +19,8 @@ const (
 
 // Limits of packing.
 const (
-	// packFrom is the size from which data is compressed: less would win little
-	// and cost as much as storing it.
+	// packFrom is the size from which data is compressed. Compressing less
+	// would save little and cost as much as storing it.
 	packFrom = 1024
 	// maxUnpacked bounds what one value may unpack to.
 	maxUnpacked = 512 << 20
@@ -32,8 +32,8 @@ var (
 	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(packers), zstd.WithDecoderMaxMemory(maxUnpacked)))
 )
 
-// newEncoder returns an encoder that has made its parts, which it does when it is
-// first used: a test that is the first one would own them.
+// newEncoder returns an encoder that is already initialized: it starts its
+// goroutines at its first use, which could be inside a test's bubble.
 func newEncoder() *zstd.Encoder {
 	e := must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(packers),
 		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)))
@@ -41,7 +41,7 @@ func newEncoder() *zstd.Encoder {
 	return e
 }
 
-// must returns what constant options make.
+// must returns v; with constant options there is no error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -61,7 +61,7 @@ func pack[T ~string | ~[]byte](data T) []byte {
 	})
 }
 
-// packLog is pack for logs, of which there is most: a third smaller.
+// packLog does the same for logs, which are most of the data: a third smaller.
 func packLog(data []byte) []byte {
 	if len(data) < packFrom {
 		return plain(data)
@@ -69,14 +69,14 @@ func packLog(data []byte) []byte {
 	return compress(data, packedZstd, len(data)/2, func(dst, data []byte) []byte { return encoder.EncodeAll(data, dst) })
 }
 
-// scratch holds buffers to compress into: what is kept is the copy that has the
-// right size. A buffer of more than keepScratch bytes is not used again.
+// scratch holds buffers to compress into; the result is copied to its exact
+// size. A buffer larger than keepScratch bytes is not used again.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 const keepScratch = 256 << 10
 
-// compress returns data packed by a method that appends about room bytes at most, or
-// plain where that is longer.
+// compress returns data packed by a method that appends about room bytes at
+// most, or unpacked data if that is shorter.
 func compress(data []byte, method byte, room int, appendTo func(dst, data []byte) []byte) []byte {
 	buf := scratch.Get().(*[]byte)
 	packed := appendTo(append(slices.Grow((*buf)[:0], 1+room), method), data)
@@ -90,12 +90,12 @@ func compress(data []byte, method byte, room int, appendTo func(dst, data []byte
 	return slices.Clone(packed)
 }
 
-// plain is pack for what does not live long.
+// plain returns data in the packed format without compression, for data that is soon deleted.
 func plain[T ~string | ~[]byte](data T) []byte {
 	return append(append(make([]byte, 0, len(data)+1), packedPlain), data...)
 }
 
-// unpack returns what pack was given; nil for nothing.
+// unpack reverses pack. It returns nil for no data.
 func unpack(packed []byte) ([]byte, error) {
 	switch {
 	case len(packed) <= 1:

@@ -13,20 +13,20 @@ import (
 
 // Commit applies every write in one transaction and sets its Err: nil, or
 // record.ErrFenced, record.ErrBusy, record.ErrDuplicate, schemas.ErrNotFound,
-// schemas.ErrTaken, or what the database has against it. A write with an Err leaves nothing
-// behind and does not hold back the others; the parts of a Begin that was
-// queued are left out, as its run has not begun.
+// schemas.ErrTaken, or the database's reason to refuse it. A write with an Err
+// changes nothing and does not affect the others. The other parts of a queued
+// Begin are not applied, because its run has not begun.
 //
-// Commit's own error means that nothing is known to be applied, with
-// record.ErrUnavailable while the database is away. The same writes may then be
-// committed again: what was applied after all is recognised and not applied
-// twice. One Commit at a time may hold a write.
+// Commit's own error means that it is unknown whether the writes were applied;
+// it wraps record.ErrUnavailable while the database cannot be reached. The same
+// writes may then be committed again: those that were applied are recognized
+// and not applied twice. A write must not be part of two Commits at a time.
 func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	if len(writes) == 0 {
 		return nil
 	}
 	if s.journal.grown() {
-		if err := s.tidy(ctx); err != nil { // what is written now does not wait for it
+		if err := s.tidy(ctx); err != nil { // the writes of this commit do not depend on it
 			s.logs.Warn("tidy the journal", "error", translate(err))
 		}
 	}
@@ -48,7 +48,7 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 		writes[0].Err = s.fault("commit", err)
 		return nil
 	}
-	// Some write is refused by the database: find it by halves.
+	// The database refuses one of the writes: find it by bisection.
 	half := len(writes) / 2
 	if err := s.Commit(ctx, writes[:half]); err != nil {
 		return err
@@ -56,38 +56,37 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	return s.Commit(ctx, writes[half:])
 }
 
-// batch is one transaction of Commit: what it has found out, and the rows it is
-// going to write.
+// batch is one transaction of Commit: what it has read, and the rows that it will write.
 type batch struct {
 	ctx      context.Context //nolint:containedctx // lives as long as the call of Commit
 	tx       session
 	writes   []*record.Write
 	quota    int64 // see Options
-	outcomes []outcome
+	outcomes []writeResult
 	runs     map[string]*runState
 	chats    map[int64]*chatState
 	used     map[usageKey]record.ModelUsage
 	rows     [statementCount][][]any
-	journal  []byte // the row that is being put together
-	noted    int    // bytes of all rows of the journal
+	journal  []byte // the row under construction
+	noted    int    // bytes of all new journal rows
 }
 
-// outcome is what a write gets once the transaction is committed.
-type outcome struct {
+// writeResult is the result of a write, which is reported once the transaction is committed.
+type writeResult struct {
 	err error
-	// skip is a write that an earlier call has applied.
+	// skip says that an earlier call has applied the write.
 	skip bool
-	// Of a Begin:
-	chat    *chatState
-	newChat bool
-	twin    int // 1 + the index of an earlier Begin under the same key
-	state   schemas.RunState
-	attempt int
-	busyRun string
-	branch  string // of the user's message, where it is another version of one
+	// For a Begin:
+	chat        *chatState
+	newChat     bool
+	duplicateOf int // 1 + the index of the earlier Begin under the same key
+	state       schemas.RunState
+	attempt     int
+	busyRun     string
+	branch      string // of the user's message, where it is another version of one
 }
 
-// runState is what a fence has to know of a run.
+// runState is what a fence needs to know about a run.
 type runState struct {
 	id, owner string
 	chat      int64
@@ -111,7 +110,7 @@ type openRun struct {
 
 func newBatch(ctx context.Context, tx session, writes []*record.Write, quota int64) *batch {
 	return &batch{
-		ctx: ctx, tx: tx, writes: writes, quota: quota, outcomes: make([]outcome, len(writes)),
+		ctx: ctx, tx: tx, writes: writes, quota: quota, outcomes: make([]writeResult, len(writes)),
 		runs: make(map[string]*runState, len(writes)), chats: make(map[int64]*chatState),
 	}
 }
@@ -142,7 +141,7 @@ func (b *batch) apply() error {
 	return nil
 }
 
-// report hands out the outcomes.
+// report sets the results of the writes.
 func (b *batch) report() {
 	for i, w := range b.writes {
 		o := &b.outcomes[i]
@@ -161,7 +160,7 @@ func (b *batch) report() {
 	}
 }
 
-// runID is the run that w is about.
+// runID returns the id of the run that w belongs to.
 func runID(w *record.Write) string {
 	if w.Begin != nil {
 		return cmp.Or(w.RunID, w.Begin.Run.ID)
@@ -169,7 +168,7 @@ func runID(w *record.Write) string {
 	return w.RunID
 }
 
-// loadRuns locks the runs that there are, in the same order everywhere.
+// loadRuns locks the runs that exist, in the same order everywhere.
 func (b *batch) loadRuns() error {
 	ids := make([]string, 0, len(b.writes))
 	for _, w := range b.writes {
@@ -180,7 +179,7 @@ func (b *batch) loadRuns() error {
 	return lockRuns(b.ctx, b.tx, ids, func(r *runState) { b.runs[r.id] = r })
 }
 
-// lockRuns locks those of the runs that there are, and calls found for each.
+// lockRuns locks those of the runs that exist, and calls found for each.
 func lockRuns(ctx context.Context, tx session, ids []string, found func(*runState)) error {
 	statement, among := selectRun, ""
 	switch len(ids) {
@@ -206,7 +205,7 @@ func lockRuns(ctx context.Context, tx session, ids []string, found func(*runStat
 	})
 }
 
-// lockRun locks the run and returns it; nil when there is none.
+// lockRun locks the run and returns it; nil if it does not exist.
 func lockRun(ctx context.Context, tx session, id string) (run *runState, err error) {
 	err = lockRuns(ctx, tx, []string{id}, func(r *runState) { run = r })
 	return run, err
@@ -249,9 +248,9 @@ func (b *batch) write(i int, w *record.Write) error {
 	return nil
 }
 
-// applied says whether the fence that holds write i back is the end that this
-// very attempt made in an earlier call, whose outcome was not known: then the
-// same end is in the batch, and the write is it or stands before it.
+// applied reports whether write i was already committed by an earlier call
+// whose result was lost. That is so if this attempt ended the run: then its end
+// is in this batch too, as write i or after it.
 func (b *batch) applied(run *runState, i int) bool {
 	if run == nil || !run.over || run.attempt != b.writes[i].Attempt {
 		return false
@@ -288,7 +287,7 @@ func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 func (b *batch) finish(run *runState, f *record.Finish) error {
 	b.add(deleteSegments, run.id, int64(run.attempt))
 	if f.Message != nil {
-		b.add(releaseBlock, run.owner, run.id) // its other names stay
+		b.add(releaseBlock, run.owner, run.id) // its other ids stay
 	} else {
 		b.add(releaseBlocks, run.owner, run.id)
 	}
@@ -308,7 +307,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	}
 	b.use(run.owner, f)
 	run.state, run.endedAt = f.State, micros(f.EndedAt)
-	var code, text, kept string // kept is the message that there is
+	var code, text, kept string // kept is the existing message
 	if f.Message != nil {
 		kept = f.Message.ID
 	}
@@ -324,7 +323,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 	return nil
 }
 
-// message adds a message's block, with its files. Branch is that of another
+// message adds a message's block, with its files. Branch is set for another
 // version of a question.
 func (b *batch) message(owner string, chat int64, m *schemas.Message, run, branch string, files []schemas.Attachment) error {
 	data, err := messageData(m, files)

@@ -11,7 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Limits of documents. Sizes are in bytes and count what waits for the user too.
+// Limits of documents. Sizes are in bytes and include pending changes.
 const (
 	defaultDocuments = 50
 	maxDocuments     = 200 // of a page
@@ -22,7 +22,7 @@ const (
 
 const cursorDocuments = 'd'
 
-// Why a document takes no more.
+// Errors of a document that is full.
 var (
 	errManyBlocks = schemas.NewError(schemas.CodeTooLarge, "the document would have more than 10,000 blocks")
 	errLongBlock  = schemas.NewError(schemas.CodeTooLarge, "the block would be larger than 8 MiB")
@@ -51,7 +51,7 @@ func (r *documentRow) document(blocks int64) schemas.Document {
 	return d
 }
 
-// documentBlockRow is a block with all that it may have as one of a document.
+// documentBlockRow is a block of a document with all of its columns.
 type documentBlockRow struct {
 	ID          string
 	DocumentID  *string
@@ -106,7 +106,7 @@ func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDo
 	return schemas.Document{ID: d.ID, Title: clean(d.Title), Revision: 1, Blocks: []schemas.Block{}}, nil
 }
 
-// makeDocument says false when there is one under this id.
+// makeDocument returns false if there is already one under this id.
 func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (bool, error) {
 	done := tx.Exec("INSERT INTO documents (owner, id, title, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING",
 		owner, d.ID, clean(d.Title), micros(d.CreatedAt))
@@ -149,8 +149,7 @@ func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQu
 	return list, nil
 }
 
-// Document returns the document with its blocks in order, as they all were at
-// one moment.
+// Document returns a consistent view of the document with its blocks in order.
 func (s *Store) Document(ctx context.Context, owner, id string) (schemas.Document, error) {
 	d, err := wholeDocument(s.read(ctx), owner, id)
 	return d, s.fault("document", err)
@@ -193,8 +192,8 @@ func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
 	return d, nil
 }
 
-// RenameDocument gives the document a title; one that waits for the user is
-// dropped. It returns the document without its blocks.
+// RenameDocument sets the document's title; a pending title is dropped. It
+// returns the document without its blocks.
 func (s *Store) RenameDocument(ctx context.Context, owner, id, title string, match record.Match) (schemas.Document, error) {
 	var renamed schemas.Document
 	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {
@@ -233,7 +232,7 @@ type change struct {
 	tx    *gorm.DB
 	owner string
 	row   documentRow
-	// revision is the document's; next makes it that of the change.
+	// revision is that of the document; next makes it that of the change.
 	revision int64
 	changed  bool
 	blocks   int
@@ -241,8 +240,8 @@ type change struct {
 	owned    allowance
 }
 
-// changeDocument locks the document for fn. Create, when not nil, is made when
-// there is none.
+// changeDocument locks the document for fn. Create, when not nil, is the
+// document to make if there is none.
 func (s *Store) changeDocument(ctx context.Context, owner, id string, create *record.NewDocument, fn func(d *change) error) error {
 	return s.write(ctx, func(tx *gorm.DB) error {
 		if create != nil {
@@ -267,7 +266,7 @@ func (s *Store) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) e
 	return fn(d)
 }
 
-// count reads what the document's blocks add up to.
+// count reads the number and size of the document's blocks.
 func (d *change) count() error {
 	var greatest int64
 	err := d.tx.Raw("SELECT COUNT(*), COALESCE(MAX(revision), 0), COALESCE(SUM(size), 0) FROM blocks WHERE owner = ? AND document_id = ?",
@@ -278,7 +277,7 @@ func (d *change) count() error {
 	return err
 }
 
-// next is the revision of what this transaction changes.
+// next returns the revision of this transaction's changes.
 func (d *change) next() int64 {
 	if !d.changed {
 		d.changed = true
@@ -287,8 +286,7 @@ func (d *change) next() int64 {
 	return d.revision
 }
 
-// upcoming is what next would return, for a statement that may find nothing to
-// change.
+// upcoming returns the result of next in advance, for a statement that may change nothing.
 func (d *change) upcoming() int64 {
 	if d.changed {
 		return d.revision
@@ -300,13 +298,13 @@ func (d *change) exec(statement string, args ...any) error {
 	return d.tx.Exec(statement, args...).Error
 }
 
-// touch makes the document's own row remember the revision, where the blocks
-// that had it are gone.
+// touch stores the revision in the document's own row, because the blocks that
+// had it are deleted.
 func (d *change) touch() error {
 	return d.exec("UPDATE documents SET revision = ? WHERE owner = ? AND id = ?", d.next(), d.owner, d.row.ID)
 }
 
-// grow counts what a block takes more, and refuses what is too much.
+// grow counts added blocks and bytes, and refuses what exceeds a limit.
 func (d *change) grow(blocks int, bytes int64) error {
 	d.blocks, d.size = d.blocks+blocks, d.size+bytes
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// errBlockType is the answer to another type for a block that has content.
+// errBlockType is for a new type of a block that has content.
 var errBlockType = schemas.NewError(schemas.CodeInvalid, "the block is of another type; delete it and add a new one")
 
 // head is a block of a document without its contents.
@@ -26,7 +26,7 @@ type head struct {
 	NewMeta     *string
 	Revision    int64
 	Size        int64
-	// CurrentSize and NewSize are nil where there is no such content.
+	// CurrentSize and NewSize are nil if there is no such content.
 	CurrentSize *int64
 	NewSize     *int64
 }
@@ -41,7 +41,7 @@ func (d *change) head(id string) (*head, error) {
 	return h, err
 }
 
-// state derives a block's state from what it has.
+// state derives a block's state from its columns.
 func (h *head) state() schemas.BlockState {
 	switch {
 	case h.CurrentSize == nil:
@@ -55,7 +55,7 @@ func (h *head) state() schemas.BlockState {
 	}
 }
 
-// bytes is what the block's row counts as.
+// bytes returns the size that the block's row counts as.
 func (h *head) bytes() int64 {
 	return *cmp.Or(h.CurrentSize, new(int64)) + *cmp.Or(h.NewSize, new(int64)) + length(h.Meta) + length(h.NewMeta)
 }
@@ -67,8 +67,8 @@ func length(s *string) int64 {
 	return int64(len(*s))
 }
 
-// save writes what of the head is not content, and set, which begins with a
-// comma where it is not empty. The state is h.State.
+// save writes the columns of the head, and set, which begins with a comma
+// unless it is empty. The state is h.State.
 func (d *change) save(h *head, set string, args ...any) error {
 	size := h.bytes()
 	if err := d.grow(0, size-h.Size); err != nil {
@@ -80,7 +80,7 @@ func (d *change) save(h *head, set string, args ...any) error {
 		` WHERE owner = ? AND id = ?`, append(values, d.owner, h.ID)...)
 }
 
-// holds says whether the column has exactly this text.
+// holds reports whether the column has exactly this text.
 func (d *change) holds(id, column, text string) (bool, error) {
 	var n int64
 	err := d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND id = ? AND "+column+" = ?", d.owner, id, text).Row().Scan(&n)
@@ -125,8 +125,8 @@ func metaText(meta json.RawMessage) *string {
 	return &text
 }
 
-// Block returns the owner's block, one of a document or a message of a chat, the
-// latter also under the other names that the client gave it.
+// Block returns the owner's block: one of a document, or a message of a chat,
+// also under the other ids that the client gave it.
 func (s *Store) Block(ctx context.Context, owner, id string) (schemas.Block, error) {
 	b, err := oneBlock(s.read(ctx), owner, id)
 	if isMissing(err) {
@@ -193,8 +193,8 @@ func (s *Store) AddBlock(ctx context.Context, owner, document string, b record.N
 }
 
 // PatchBlock makes the user's own edit: content and meta go to current, a move
-// takes place at once and settles one that is pending. What changes nothing
-// keeps the revision.
+// takes place at once and settles one that is pending. A patch that changes
+// nothing keeps the revision.
 func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
 	var patched schemas.Block
 	err := s.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {

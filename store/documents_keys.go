@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Positions are fractional keys: digits to the base 36 behind a point, compared
-// as text. There is always room for a key between two others; those for
-// neighbours at the ends are as short as can be.
+// Positions are fractional keys: base 36 digits after a point, compared as
+// text. There is always room for a key between two others. Keys at the ends are
+// as short as possible.
 const (
 	keyBase  = 36
 	keyWidth = 8 // digits of a key without neighbours on both sides
@@ -15,12 +15,12 @@ const (
 	// keyStep is the distance from the last key to the next, so that many keys
 	// fit between two without becoming longer.
 	keyStep = keyBase * keyBase * keyBase
-	// maxKey is the length from which all keys of a document are dealt anew.
+	// maxKey is the length from which all keys of a document are assigned again.
 	maxKey = 48
 )
 
-// keyBetween returns a key between low and high; "" is an open end. It says
-// false where the keys leave no room within maxKey.
+// keyBetween returns a key between low and high; "" is an open end. It returns
+// false if there is no room within maxKey.
 func keyBetween(low, high string) (string, bool) {
 	switch {
 	case low == "" && high == "":
@@ -43,8 +43,8 @@ func keyBetween(low, high string) (string, bool) {
 	return "", false
 }
 
-// keyBeside returns a key of keyWidth digits at a distance from key; it says
-// false where there are no more numbers.
+// keyBeside returns a key of keyWidth digits at a distance from key, and false
+// if there is none.
 func keyBeside(key string, distance int64) (string, bool) {
 	n := keyNumber(key[:min(len(key), keyWidth)], keyWidth)
 	text := keyText(n.Add(n, big.NewInt(distance)), keyWidth)
@@ -63,7 +63,7 @@ func keyText(n *big.Int, width int) string {
 	return strings.Repeat("0", max(0, width-len(text))) + text
 }
 
-// keysEven returns n keys in order, far from one another and from the ends.
+// keysEven returns n keys in order, spread evenly.
 func keysEven(n int) []string {
 	keys := make([]string, n)
 	first := keyNumber(keyFirst, keyWidth)

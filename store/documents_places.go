@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// place is where a block is to go: behind another one, at the front (after is
-// ""), or at the end (nil). Proposed says that blocks stand where they would if
-// all moves were accepted. Self is the block that moves, "" for a new one.
+// place is a target for a block: after another one, at the front (after is ""),
+// or at the end (nil). Proposed counts the places of blocks as if all moves
+// were accepted. Self is the block that moves, "" for a new one.
 type place struct {
 	after    *string
 	proposed bool
 	self     string
 }
 
-// key returns a position at the place; same says that self is there already and
-// stays. Keys that have become too long are dealt anew, in this transaction.
+// key returns a position for the place; same says that self is there already.
+// Keys that have become too long are assigned again, in this transaction.
 func (d *change) key(p place, own string) (key string, same bool, err error) {
 	if p.after != nil && *p.after == p.self && own != "" {
 		return own, true, nil
@@ -41,8 +41,8 @@ func (d *change) key(p place, own string) (key string, same bool, err error) {
 	}
 }
 
-// gap returns the keys between which the place is, those of proposals counted;
-// "" is an open end.
+// gap returns the keys before and after the place, including those of
+// proposals; "" is an open end.
 func (d *change) gap(p place) (low, high string, err error) {
 	if p.after != nil && *p.after != "" {
 		position := "position"
@@ -76,7 +76,7 @@ func (d *change) gap(p place) (low, high string, err error) {
 	}
 }
 
-// deal gives all blocks of the document short keys in the same order.
+// deal assigns short keys to all blocks of the document, in the same order.
 func (d *change) deal() error {
 	var rows []documentBlockRow
 	if err := d.tx.Raw("SELECT id, position, new_position FROM blocks WHERE owner = ? AND document_id = ?", d.owner, d.row.ID).

@@ -8,10 +8,10 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// WriteBlock puts content into the new of a block of the document, in place of
-// what is there, or adds a block that has only that. A block of another type
-// keeps it unless it has no current. What changes nothing keeps the revision,
-// so the same write may be repeated.
+// WriteBlock replaces the new content of a block of the document, or adds a
+// block with only new content. The type of a block that has current content
+// does not change. A write that changes nothing keeps the revision, so the same
+// write may be repeated.
 func (s *Store) WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error) {
 	var written schemas.Block
 	err := s.changeDocument(ctx, owner, document, w.Create, func(d *change) error {
@@ -39,8 +39,7 @@ func isMissing(err error) bool {
 	return err != nil && schemas.Visible(translate(err)).Code == schemas.CodeNotFound
 }
 
-// propose makes the content the block's new. It takes a block back that was
-// marked as deleted.
+// propose sets the block's new content. A block that was marked as deleted is no longer.
 func (d *change) propose(h *head, w *record.BlockWrite) error {
 	content, meta := clean(w.Content), metaText(w.Meta)
 	size := int64(len(content))
@@ -82,14 +81,15 @@ func (d *change) propose(h *head, w *record.BlockWrite) error {
 
 func sameText(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
-// planned says whether a meta is that of a planned block.
+// planned reports whether a meta is that of a planned block.
 func planned(meta *string) bool {
 	var m map[string]json.RawMessage
 	return meta != nil && json.Unmarshal([]byte(*meta), &m) == nil && m[record.PlannedKey] != nil
 }
 
-// AppendBlock adds a piece to the new of a block of the document. Where there is
-// no new, it is schemas.ErrNotFound: the user has settled it meanwhile.
+// AppendBlock appends to the new content of a block of the document. Without
+// new content the error is schemas.ErrNotFound: the user has accepted or
+// reverted it meanwhile.
 func (s *Store) AppendBlock(ctx context.Context, owner, document, id, piece string) error {
 	return s.fault("append to block", s.changeDocument(ctx, owner, document, nil, func(d *change) error {
 		h, err := d.head(id)
@@ -107,8 +107,8 @@ func (s *Store) AppendBlock(ctx context.Context, owner, document, id, piece stri
 	}))
 }
 
-// ProposeMove marks a block of the document to be moved behind another one, to
-// the front ("") or to the end (nil). A block that is new moves at once.
+// ProposeMove marks a block of the document to be moved after another one, to
+// the front ("") or to the end (nil). A new block moves at once.
 func (s *Store) ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error) {
 	var moved schemas.Block
 	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
@@ -125,7 +125,7 @@ func (s *Store) ProposeMove(ctx context.Context, owner, document, id string, aft
 			return err
 		}
 		if !same {
-			if h, err = d.head(id); err != nil { // keys may have been dealt anew
+			if h, err = d.head(id); err != nil { // the keys may have been assigned again
 				return err
 			}
 			if h.CurrentSize == nil {
@@ -144,8 +144,8 @@ func (s *Store) ProposeMove(ctx context.Context, owner, document, id string, aft
 	return moved, s.fault("propose move", err)
 }
 
-// ProposeDelete marks a block of the document to be deleted and drops what else
-// was pending of it. A block that has only new goes at once.
+// ProposeDelete marks a block of the document to be deleted and drops its other
+// pending changes. A block with only new content is deleted at once.
 func (s *Store) ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error) {
 	var out record.Settled
 	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
@@ -176,10 +176,11 @@ func (s *Store) ProposeDelete(ctx context.Context, owner, document, id string) (
 	return out, s.fault("propose delete", err)
 }
 
-// PlanDocument proposes a new structure: every block with a current is marked to
-// be deleted, every other one goes, the planned blocks are added at the end, and
-// the title waits with them. Planned blocks that are there already stay as they
-// are, so the same plan may be repeated. It returns the document whole.
+// PlanDocument proposes a new structure. Blocks with current content are marked
+// to be deleted, other ones are deleted, the planned blocks are added at the
+// end, and the title is pending too. Planned blocks that exist already do not
+// change, so the same plan may be repeated. It returns the document with its
+// blocks.
 func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error) {
 	var planned schemas.Document
 	err := s.changeDocument(ctx, owner, id, p.Create, func(d *change) error {
@@ -212,7 +213,7 @@ func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Pla
 	return planned, s.fault("plan document", err)
 }
 
-// clear proposes that all blocks but those go.
+// clear proposes to delete all blocks except those.
 func (d *change) clear(but []string) error {
 	const others = " WHERE owner = ? AND document_id = ? AND id NOT IN ? AND "
 	gone := d.tx.Exec("DELETE FROM blocks"+others+"current IS NULL", d.owner, d.row.ID, but)
@@ -232,8 +233,8 @@ func (d *change) clear(but []string) error {
 	return d.count()
 }
 
-// The two decisions. What is deleted is gone first; the rest has what remains.
-// Every state is in one of the statements:
+// The two decisions. Deletions come first, then the other changes. Every state
+// is in one of the statements:
 //
 //	state           accept                 revert
 //	clean           as it is               as it is
@@ -250,7 +251,7 @@ var (
 	}
 )
 
-// settle decides about the pending blocks in scope; gone says that some went.
+// settle decides about the pending blocks in scope; gone says that some were deleted.
 func (d *change) settle(decision record.Settle, scope string, args ...any) (gone bool, err error) {
 	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
 	args = append([]any{d.owner, d.row.ID}, args...)
@@ -271,8 +272,8 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 	return deleted.RowsAffected > 0, kept.Error
 }
 
-// SettleBlock decides about what is pending of a block. With nothing pending,
-// and of a chat's message, it returns the block as it is.
+// SettleBlock decides about the pending changes of a block. With nothing
+// pending, and for a chat's message, it returns the block unchanged.
 func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	var out record.Settled
 	err := s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) (err error) {
@@ -293,8 +294,8 @@ func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision reco
 	return out, s.fault("settle block", err)
 }
 
-// SettleDocument decides about all that is pending of a document, in one
-// transaction, and returns it whole.
+// SettleDocument decides about all pending changes of a document, in one
+// transaction, and returns the document with its blocks.
 func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
 	var settled schemas.Document
 	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {

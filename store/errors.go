@@ -22,11 +22,11 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// errClosed is what a closed store says.
+// errClosed is the error of a closed store.
 var errClosed = errors.New("the store is closed")
 
-// fault returns what a caller may branch on: schemas.ErrNotFound, an error with
-// record.ErrUnavailable in its tree, or the error with its operation.
+// fault returns an error for callers: schemas.ErrNotFound, one that wraps
+// record.ErrUnavailable, or err with its operation.
 func (s *Store) fault(operation string, err error) error {
 	if err == nil {
 		return nil
@@ -43,7 +43,7 @@ func (s *Store) fault(operation string, err error) error {
 	return fmt.Errorf("store: %s: %w", operation, translate(err))
 }
 
-// translate marks a driver's error with what it means, by its type and code.
+// translate wraps a driver's error in the error that it means, by its type and code.
 func translate(err error) error {
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound), errors.Is(err, sql.ErrNoRows), notText(err):
@@ -55,8 +55,7 @@ func translate(err error) error {
 	}
 }
 
-// away says whether err means that the database cannot be reached or cannot
-// work now.
+// away reports whether err means that the database cannot be reached or cannot work now.
 func away(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false
@@ -79,7 +78,7 @@ func away(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// full says whether err means that there is no room on the disk.
+// full reports whether err means that there is no room on the disk.
 func full(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "53100"
@@ -88,7 +87,7 @@ func full(err error) bool {
 	return ok && lite.Code()&0xff == sqlite3.SQLITE_FULL || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// readOnly says whether err means that the database takes no writes at all.
+// readOnly reports whether err means that the database accepts no writes.
 func readOnly(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == "25006"
@@ -97,19 +96,19 @@ func readOnly(err error) bool {
 	return ok && slices.Contains([]int{sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}, lite.Code()&0xff)
 }
 
-// locked says whether err means that another process has locked the file.
+// locked reports whether err means that another process has locked the file.
 func locked(err error) bool {
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	return ok && lite.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-// awayStates begin the codes of Postgres that mean it: connection exception,
-// insufficient resources, operator intervention (shutdown, starting up), a
-// statement or a transaction beyond its time, system error, and a server that has
-// become read-only.
+// awayStates are the beginnings of Postgres' codes for that: connection
+// exception, insufficient resources, operator intervention (shutdown, starting
+// up), a statement or a transaction beyond its time, system error, and a server
+// that has become read-only.
 var awayStates = []string{"08", "53", "57P", "57014", "25P03", "58", "25006"}
 
-// awayCodes are SQLite's.
+// awayCodes are SQLite's codes for that.
 var awayCodes = []int{
 	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN,
 	sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
@@ -117,8 +116,9 @@ var awayCodes = []int{
 
 var awayErrors = append([]error{context.DeadlineExceeded, os.ErrDeadlineExceeded, syscall.ECONNREFUSED, syscall.ENOSPC}, endedErrors...)
 
-// ended says whether err means that a connection which there was has ended, so
-// that another one may do. FATAL is what Postgres calls an error that ends it.
+// ended reports whether err means that an established connection has ended, so
+// that another one may work. Postgres calls an error that ends a connection
+// FATAL.
 func ended(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return false
@@ -133,19 +133,19 @@ var endedErrors = []error{
 	driver.ErrBadConn, sql.ErrConnDone, net.ErrClosed, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE,
 }
 
-// notText says whether err is Postgres' refusal of a parameter that is no text
-// it can hold; nothing is stored under such an id.
+// notText reports whether err is Postgres' refusal of a parameter that it
+// cannot store as text. Nothing is stored under such an id.
 func notText(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == "22021"
 }
 
-// again says whether the database gave the transaction up for another one, so
-// that the same transaction may succeed now.
+// again reports whether the database aborted the transaction in favour of
+// another one, so that a repetition may succeed.
 func again(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pg.Code == "40001" || pg.Code == "40P01") || errors.Is(err, errRace)
 }
 
-// errRace means that another process was quicker.
-var errRace = errors.New("another process was quicker")
+// errRace means that another process made the same change first.
+var errRace = errors.New("another process made this change first")

@@ -32,9 +32,9 @@ type Counts struct {
 //	{"kind": "stream", "stream_id": 1, "name": "…", …}
 //
 // with kind stream, report or article and the fields of that schema. A record
-// whose id is known replaces it; a stream comes before its reports, a report
-// before its articles. An error names the line and nothing is imported; it is a
-// schemas.Error when the data are to blame.
+// replaces the one with the same id. A stream comes before its reports, a
+// report before its articles. On an error nothing is imported; the error names
+// the line, and is a schemas.Error if the data are invalid.
 func (s *Store) Import(ctx context.Context, from io.Reader) (Counts, error) {
 	data, err := io.ReadAll(io.LimitReader(from, maxImport+1))
 	if err != nil {
@@ -118,7 +118,7 @@ func decodeLine(line []byte, into any) error {
 		return invalidLine("a field is unknown or of the wrong type").Because(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return invalidLine("there is something behind the object")
+		return invalidLine("there is more after the object")
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func importReport(tx *gorm.DB, line []byte) error {
 		return invalidLine("a report needs report_id and title")
 	}
 	if len(in.Articles) > 0 {
-		return invalidLine("articles stand on lines of their own")
+		return invalidLine("articles belong on lines of their own")
 	}
 	if err := known(tx, "streams", in.StreamID, "stream_id"); err != nil {
 		return err
@@ -198,7 +198,7 @@ func importArticle(tx *gorm.DB, line []byte) error {
 	return upsert(tx, &row)
 }
 
-// known says whether the row that a record refers to is there.
+// known returns an error unless the row that a record refers to exists.
 func known(tx *gorm.DB, table string, id int64, field string) error {
 	var n int64
 	if err := tx.Table(table).Where("id = ?", id).Count(&n).Error; err != nil {

@@ -15,47 +15,47 @@ import (
 
 // Limits of the journal.
 const (
-	// journalRows and journalBytes are how much is written to the journal
+	// journalRows and journalBytes are how much may be written to the journal
 	// before it is tidied.
 	journalRows, journalBytes = 512, 8 << 20
-	// journalRow is from where on the entries of a commit go on in another row.
+	// journalRow is the size from which the entries of a commit continue in another row.
 	journalRow = 4 << 20
 )
 
-// errJournal is in the tree of every error of decodeEntries.
+// errJournal is wrapped by every error of decodeEntries.
 var errJournal = errors.New("a row of the journal cannot be read")
 
-// The journal holds what runs under way write and what only counts until they
-// end: the events since the last commit, and the checkpoints. All runs of a
-// commit share a row, so that a commit is one write at the end of one table.
-// When it has grown, it is tidied: what the log of an ended run does not hold
-// moves to segments and checkpoints, the rest goes. It is tidied before a claim,
-// too: what an earlier attempt has written is then where it stays.
+// The journal holds what runs under way write and need only until they end:
+// their events and checkpoints. All runs of a commit share a row, so that a
+// commit is one write at the end of one table. When the journal has grown, it
+// is tidied: data that is not in the log of an ended run moves to segments and
+// checkpoints, the rest is deleted. It is also tidied before a claim, so that
+// the data of earlier attempts is in its final place.
 
-// journalSize is what was written since the journal was last tidied. A store
-// that is new to its database takes it for grown.
+// journalSize is how much was written since the journal was last tidied. A
+// newly opened store assumes that it has grown.
 type journalSize struct{ rows, bytes atomic.Int64 }
 
 func (j *journalSize) grown() bool {
 	return j.rows.Load() >= journalRows || j.bytes.Load() >= journalBytes
 }
 
-// entry is what one write of a run adds to the journal.
-type entry struct {
+// journalEntry is what one write of a run adds to the journal.
+type journalEntry struct {
 	run        string
 	attempt    int
 	segment    *record.Segment
 	checkpoint *record.Checkpoint
 }
 
-// The parts that an entry may have.
+// The parts that an entry may have, as bits.
 const (
 	entrySegment = 1 << iota
 	entryCheckpoint
 )
 
-// appendEntry encodes an entry behind dst.
-func appendEntry(dst []byte, e entry) []byte {
+// appendEntry appends an encoded entry to dst.
+func appendEntry(dst []byte, e journalEntry) []byte {
 	parts := byte(0)
 	if e.segment != nil {
 		parts |= entrySegment
@@ -82,15 +82,14 @@ func appendBytes[T ~string | ~[]byte](dst []byte, b T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// decodeEntries is the inverse of appendEntry for the entries of a row. They
-// share data's memory.
-func decodeEntries(data []byte) ([]entry, error) {
+// decodeEntries decodes the entries of a row. They share data's memory.
+func decodeEntries(data []byte) ([]journalEntry, error) {
 	d := entryDecoder{rest: data}
-	var entries []entry
+	var entries []journalEntry
 	for len(d.rest) > 0 {
 		parts := d.rest[0]
 		d.rest = d.rest[1:]
-		e := entry{run: string(d.bytes()), attempt: int(d.varint())}
+		e := journalEntry{run: string(d.bytes()), attempt: int(d.varint())}
 		if parts&entrySegment != 0 {
 			e.segment = &record.Segment{First: d.varint(), Last: d.varint(), Data: d.bytes()}
 		}
@@ -138,7 +137,7 @@ func (b *batch) note(run *runState, w *record.Write) {
 	if w.Segment == nil && w.Checkpoint == nil {
 		return
 	}
-	b.journal = appendEntry(b.journal, entry{run.id, run.attempt, w.Segment, w.Checkpoint})
+	b.journal = appendEntry(b.journal, journalEntry{run.id, run.attempt, w.Segment, w.Checkpoint})
 	if len(b.journal) >= journalRow {
 		b.endRow()
 	}
@@ -153,16 +152,16 @@ func (b *batch) endRow() {
 	b.journal = nil
 }
 
-// runEntries is what the journal holds of one run, or of one attempt of it.
+// runEntries is what the journal holds for one run, or for one attempt of it.
 type runEntries struct {
 	segments    []record.Segment
 	checkpoints []record.Checkpoint
 }
 
-// add takes an entry that was written after those that are there. A commit
-// whose outcome got lost was made again, with as much or more in it: what is
-// newer counts.
-func (r *runEntries) add(e entry) {
+// add adds an entry that was written after the present ones. A commit whose
+// result was lost may have been repeated, with the same data or more: the newer
+// data is used.
+func (r *runEntries) add(e journalEntry) {
 	if s := e.segment; s != nil {
 		for len(r.segments) > 0 && r.segments[len(r.segments)-1].First >= s.First {
 			r.segments = r.segments[:len(r.segments)-1]
@@ -174,7 +173,7 @@ func (r *runEntries) add(e entry) {
 	}
 }
 
-// joined returns the segments with neighbours made one.
+// joined returns the segments with neighbours joined.
 func (r *runEntries) joined() []record.Segment {
 	var list []record.Segment
 	for _, s := range r.segments {
@@ -188,7 +187,7 @@ func (r *runEntries) joined() []record.Segment {
 	return list
 }
 
-// mergeCheckpoints puts newer ones to older ones, in order.
+// mergeCheckpoints merges newer ones into older ones, in order.
 func mergeCheckpoints(old, newer []record.Checkpoint) []record.Checkpoint {
 	for _, c := range newer {
 		old = slices.DeleteFunc(old, func(o record.Checkpoint) bool { return o.N == c.N })
@@ -198,8 +197,8 @@ func mergeCheckpoints(old, newer []record.Checkpoint) []record.Checkpoint {
 	return old
 }
 
-// mergeSegments puts newer ones to older ones, in order, and leaves out those
-// whose events are in another one.
+// mergeSegments merges newer ones into older ones, in order, and leaves out
+// those whose events are in another one.
 func mergeSegments(old, newer []record.Segment) []record.Segment {
 	all := append(old, newer...)
 	slices.SortStableFunc(all, func(a, b record.Segment) int {
@@ -213,7 +212,7 @@ func mergeSegments(old, newer []record.Segment) []record.Segment {
 	})
 }
 
-// readJournal returns what the journal holds of the run, if that has not ended.
+// readJournal returns what the journal holds for the run; nothing if the run has ended.
 func (s *Store) readJournal(ctx context.Context, id string) (runEntries, error) {
 	var rows []struct{ Data []byte }
 	var found runEntries
@@ -237,10 +236,10 @@ type attemptKey struct {
 	attempt int
 }
 
-// tidy empties the journal, in a transaction of its own: it waits for runs while
-// it holds rows of the journal, and nobody does so the other way round. A row
-// that cannot be read is logged and goes: it must not stand in the way of all
-// writes.
+// tidy empties the journal, in a transaction of its own: it waits for the locks
+// of runs while it holds rows of the journal, and no other code takes them in
+// the other order. A row that cannot be read is logged and deleted, because it
+// would block all writes.
 func (s *Store) tidy(ctx context.Context) error {
 	s.journal.rows.Store(0)
 	s.journal.bytes.Store(0)

@@ -14,7 +14,7 @@ type Entry struct {
 func EncodeEntries(entries []Entry) []byte {
 	var row []byte
 	for _, e := range entries {
-		row = appendEntry(row, entry{e.Run, e.Attempt, e.Segment, e.Checkpoint})
+		row = appendEntry(row, journalEntry{e.Run, e.Attempt, e.Segment, e.Checkpoint})
 	}
 	return row
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// MaxMCPTools is how many tools of one MCP server are remembered; what a server
-// offers beyond is never trusted.
+// MaxMCPTools is how many tools of one MCP server are stored; further ones are never trusted.
 const MaxMCPTools = 1000
 
 type mcpToolRow struct {
@@ -40,8 +39,7 @@ func (r *mcpToolRow) tool() record.MCPTool {
 	return t
 }
 
-// MCPTools returns what is remembered of all MCP servers' tools, by server and
-// tool.
+// MCPTools returns the stored tools of all MCP servers, by server and tool.
 func (s *Store) MCPTools(ctx context.Context) ([]record.MCPTool, error) {
 	var rows []mcpToolRow
 	if err := s.read(ctx).Order("server, tool").Find(&rows).Error; err != nil {
@@ -54,10 +52,10 @@ func (s *Store) MCPTools(ctx context.Context) ([]record.MCPTool, error) {
 	return found, nil
 }
 
-// SeeMCPTools notes the definitions under which a server offers its tools now
-// (Tool, Hash and Definition of each), and returns what is remembered of all of
-// the server's tools. A tool that is new is trusted; of one that is known under
-// another hash the new definition waits as Changed.
+// SeeMCPTools stores the definitions of the tools that a server offers now
+// (Tool, Hash and Definition of each), and returns all stored tools of the
+// server. A new tool is trusted. If a known tool has another hash, its new
+// definition waits as Changed.
 func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MCPTool) ([]record.MCPTool, error) {
 	known, err := mcpTools(s.read(ctx), server)
 	if err == nil && len(mcpNews(server, known, seen)) > 0 {
@@ -84,9 +82,9 @@ func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MC
 	return found, nil
 }
 
-// AcceptMCPTools lets the changed definition of a server's tool count, or of all
-// its tools when tool is empty, and returns those that it accepted. A tool that
-// is unknown, or has no change, is schemas.ErrNotFound.
+// AcceptMCPTools accepts the changed definition of a server's tool, or of all
+// its tools if tool is empty, and returns the accepted ones. A tool that is
+// unknown, or has no change, is schemas.ErrNotFound.
 func (s *Store) AcceptMCPTools(ctx context.Context, server, tool string) ([]record.MCPTool, error) {
 	var accepted []record.MCPTool
 	err := s.write(ctx, func(tx *gorm.DB) error {
@@ -123,7 +121,7 @@ func mcpTools(tx *gorm.DB, server string) ([]mcpToolRow, error) {
 	return rows, err
 }
 
-// mcpNews returns the rows that are to be written for what has been seen.
+// mcpNews returns the rows to write for the definitions that were seen.
 func mcpNews(server string, known []mcpToolRow, seen []record.MCPTool) []mcpToolRow {
 	rows := make(map[string]mcpToolRow, len(known))
 	for _, row := range known {

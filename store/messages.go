@@ -109,7 +109,7 @@ func joined(tx *gorm.DB, chat int64, rows []blockRow) ([]schemas.Message, error)
 	return messages, nil
 }
 
-// joinCustomPayload fills in what messageData left out.
+// joinCustomPayload adds the data that messageData left out.
 func joinCustomPayload(m *schemas.Message) error {
 	p := m.CustomPayload
 	switch {
@@ -130,7 +130,7 @@ func joinCustomPayload(m *schemas.Message) error {
 	return nil
 }
 
-// history is how a message shows the tool calls of its run.
+// history returns the tool calls of a run for its message.
 func history(calls []record.ToolCall) []schemas.ToolCall {
 	var shown []schemas.ToolCall
 	for _, c := range calls {
@@ -166,8 +166,7 @@ func (s *Store) Files(ctx context.Context, owner string, id int64, messageID str
 	return files, nil
 }
 
-// SetFeedback keeps the user's judgement of an answer, in place of an earlier
-// one.
+// SetFeedback stores the user's judgement of an answer and replaces an earlier one.
 func (s *Store) SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
 	data, err := encodeJSON(schemas.Feedback{Rating: clean(f.Rating), Comment: clean(f.Comment)})
 	if err == nil {
@@ -199,7 +198,7 @@ func payloadsOf(tx *gorm.DB, chat int64, messages []string) (map[string][]schema
 	return found, nil
 }
 
-// Payload returns a payload of the chat, whole.
+// Payload returns a payload of the chat with its data.
 func (s *Store) Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error) {
 	var row payloadRow
 	err := s.read(ctx).Table("payloads").Joins("JOIN chats ON chats.id = payloads.chat_id").Select("payloads.*").
@@ -211,8 +210,8 @@ func (s *Store) Payload(ctx context.Context, owner string, id int64, payloadID s
 	return p, s.fault("payload", err)
 }
 
-// Payloads returns the chat's payloads in order, without their data, those of
-// superseded messages left out.
+// Payloads returns the chat's payloads in order, without their data and without
+// those of superseded messages.
 func (s *Store) Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error) {
 	if err := chatExists(s.read(ctx), owner, id); err != nil {
 		return nil, s.fault("payloads", err)
@@ -233,7 +232,7 @@ func (s *Store) Payloads(ctx context.Context, owner string, id int64) ([]schemas
 	return found, nil
 }
 
-// ResolvePayload keeps the user's decision about a payload.
+// ResolvePayload stores the user's decision about a payload.
 func (s *Store) ResolvePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (schemas.CustomPayload, error) {
 	err := s.change(ctx, `UPDATE payloads SET outcome = ? WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
 		clean(outcome), payloadID, owner, id)

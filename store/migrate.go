@@ -15,16 +15,14 @@ import (
 	"github.com/chattray/chattray/store/migrations"
 )
 
-// Migration is a step of the tables' making. AppliedAt is zero while it is
-// pending.
+// Migration is one migration of the tables. AppliedAt is zero while it is pending.
 type Migration struct {
 	Version   int64
 	Name      string
 	AppliedAt time.Time
 }
 
-// Migrate applies the steps that are pending. On Postgres one process does it
-// while others wait.
+// Migrate applies the pending migrations. On Postgres one process does it while others wait.
 func (s *Store) Migrate(ctx context.Context) error {
 	if s.closed.Load() {
 		return s.fault("migrate", errClosed)
@@ -32,7 +30,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return s.fault("migrate", s.db.migrate(ctx, s.logs))
 }
 
-// MigrationStatus returns all steps in their order.
+// MigrationStatus returns all migrations in their order.
 func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	if s.closed.Load() {
 		return nil, s.fault("migration status", errClosed)
@@ -53,7 +51,7 @@ func (d *sqliteDB) migrations(ctx context.Context) (steps []Migration, err error
 	return steps, err
 }
 
-// withProvider gives fn a provider on connections of its own.
+// withProvider calls fn with a provider on connections of its own.
 func (d *sqliteDB) withProvider(logs *slog.Logger, fn func(p *goose.Provider) error) (err error) {
 	db, err := sql.Open("sqlite", sqliteDSN(d.path, sqliteWriteCache, sqliteBusy))
 	if err != nil {
@@ -70,10 +68,10 @@ func (d *sqliteDB) withProvider(logs *slog.Logger, fn func(p *goose.Provider) er
 
 // Limits of migrations on Postgres.
 const (
-	// migrationWait bounds the wait for another process that migrates; it is
-	// looked for each migrationLook.
+	// migrationWait bounds the wait for another process that migrates; the lock
+	// is tried each migrationLook.
 	migrationWait, migrationLook = 10 * time.Minute, 100 * time.Millisecond
-	// migrationConns are a connection with the lock and one that migrates.
+	// migrationConns is two: a connection with the lock and one that migrates.
 	migrationConns = 2
 	// migrationConnect bounds the wait for the second one.
 	migrationConnect = 5 * time.Second
@@ -81,10 +79,9 @@ const (
 	migrationLock = 0x63747261
 )
 
-// migrate holds a lock on the schema that the tables are in. The lock belongs to
-// a transaction: it ends with the transaction, also behind a pooler that gives
-// each transaction another server connection. Migrations have all the time that
-// they need.
+// migrate holds a lock on the schema that the tables are in. The lock belongs
+// to a transaction: it ends with the transaction, also with a pooler that gives
+// each transaction another server connection. Migrations have no time limit.
 func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error) {
 	pool := openPool(newPostgresConnector(d.config, 0, 0, logs), migrationConns)
 	defer func() { err = errors.Join(err, pool.Close()) }()
@@ -105,8 +102,8 @@ func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error)
 	return up(ctx, p)
 }
 
-// lockMigrations begins a transaction that has the lock. Who waits for it holds
-// no connection of a pooler, which the one that migrates may need.
+// lockMigrations begins a transaction that has the lock. A waiting process
+// holds no connection of a pooler, which the migrating one may need.
 func lockMigrations(ctx context.Context, pool *sql.DB, logs *slog.Logger) (*sql.Tx, error) {
 	for since, told := time.Now(), false; ; {
 		tx, err := pool.BeginTx(ctx, nil)

@@ -16,28 +16,27 @@ import (
 const (
 	// pingTime bounds a probe.
 	pingTime = 2 * time.Second
-	// pingFresh is how long the answer of a probe counts.
+	// pingFresh is how long the result of a probe is used.
 	pingFresh = time.Second
-	// roomTime is how long a write that found no room on the disk counts: a
-	// smaller one may find some.
+	// roomTime is how long Ping reports a full disk after a write that found no
+	// room; smaller writes may succeed meanwhile.
 	roomTime = 30 * time.Second
 )
 
-// probe is the question whether the database works, asked for all who want to
-// know.
+// probe checks whether the database works, once for all callers.
 type probe struct {
 	mu sync.Mutex
-	// underWay is closed at the end of the probe that is under way; nil is none.
+	// underWay is closed at the end of the current probe; nil if there is none.
 	underWay chan struct{}
 	began    time.Time
 	err      error
 }
 
-// Ping says whether the database answers, and stores what it is given: a row is
-// written and deleted again. The error is a schemas.Error that says what is
-// wrong, with record.ErrUnavailable in its tree. Calls share a probe, of which at
-// most one is under way; its answer counts for a second, so that Ping may be
-// called often and by many.
+// Ping checks that the database answers and can write: a row is written and
+// deleted again. The error is a schemas.Error that says what is wrong and wraps
+// record.ErrUnavailable. Calls share a probe, of which at most one is under
+// way; its result is used for a second, so that Ping may be called often and by
+// many callers.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.closed.Load() {
 		return s.fault("ping", errClosed)
@@ -54,7 +53,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 	underWay, left := p.underWay, time.Until(p.began.Add(pingTime))
 	p.mu.Unlock()
-	// A disk that hangs holds the probe for as long as it hangs.
+	// If the disk hangs, so does the probe.
 	late := time.NewTimer(left)
 	defer late.Stop()
 	select {
@@ -80,7 +79,7 @@ func (s *Store) runProbe(ctx context.Context) {
 	p.underWay = nil
 }
 
-// works is one probe.
+// works does one probe.
 func (s *Store) works(ctx context.Context) error {
 	if err := s.db.check(); err != nil {
 		return err
@@ -117,19 +116,19 @@ func (s *Store) works(ctx context.Context) error {
 	}
 }
 
-// What a probe writes: a row of the journal, gone before anybody can see it.
+// What a probe writes: a row of the journal, deleted in the same transaction.
 const (
 	probeInsert = `INSERT INTO journal (data) VALUES (?) RETURNING n`
 	probeDelete = `DELETE FROM journal WHERE n = ?`
 )
 
-// unwell is what Ping says.
+// unwell returns Ping's error.
 func unwell(message string, cause error) error {
 	return schemas.NewError(schemas.CodeStoreUnavailable, message).Because(fmt.Errorf("store: ping: %w: %w", record.ErrUnavailable, cause))
 }
 
-// roomMemory remembers the last write that found no room on the disk, until one
-// finds it.
+// roomMemory is when a write last found no room on the disk; zero once a write
+// has succeeded again.
 type roomMemory struct{ at atomic.Int64 }
 
 func (m *roomMemory) ran() { m.at.Store(time.Now().UnixNano()) }

@@ -23,8 +23,7 @@ const (
 	postgresConnect  = 10 * time.Second
 	postgresIdle     = 5 * time.Minute
 	postgresRollback = 5 * time.Second
-	// postgresTries bounds how often a transaction is begun that others are in
-	// the way of.
+	// postgresTries is how often a transaction is tried if others conflict with it.
 	postgresTries = 4
 )
 
@@ -36,7 +35,7 @@ type postgresDB struct {
 	pool      *sql.DB
 	// reads and writes are handles on the pool.
 	reads, writes *gorm.DB
-	// texts are the statements in Postgres' own words.
+	// texts are the statements in Postgres' SQL.
 	texts sync.Map
 }
 
@@ -53,7 +52,7 @@ func openPostgres(ctx context.Context, url string, conns int, logs *slog.Logger)
 	if err := d.pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, d.pool.Close())
 	}
-	// Of a pool whose connections have all ended, the last try makes a new one.
+	// If all connections of the pool have ended, the last try makes a new one.
 	reads := &readPool{ConnPool: d.pool, tries: conns + 1}
 	if d.reads, err = gorm.Open(postgres.New(postgres.Config{Conn: reads}), gormConfig()); err == nil {
 		d.writes, err = gorm.Open(postgres.New(postgres.Config{Conn: d.pool}), gormConfig())
@@ -68,7 +67,7 @@ func (d *postgresDB) read() *gorm.DB { return d.reads }
 
 func (d *postgresDB) contains(column string) string { return column + ` ILIKE ? ESCAPE '\'` }
 
-// check leaves it to the server.
+// check does nothing: problems show when the server is used.
 func (d *postgresDB) check() error { return nil }
 
 func (d *postgresDB) close() error { return d.pool.Close() }
@@ -81,7 +80,7 @@ func (d *postgresDB) load(ctx context.Context, fn func(tx *gorm.DB) error) error
 	return d.transaction(ctx, unbounded, fn)
 }
 
-// transaction runs fn in a transaction that the statement first gives its limits.
+// transaction runs fn in a transaction after the statement that sets its limits.
 func (d *postgresDB) transaction(ctx context.Context, limits string, fn func(tx *gorm.DB) error) error {
 	return d.repeat(ctx, func() (committing bool, err error) {
 		err = d.writes.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -98,8 +97,8 @@ func (d *postgresDB) transaction(ctx context.Context, limits string, fn func(tx 
 	})
 }
 
-// batch runs fn in a transaction whose statements are sent together where
-// nothing has to be known in between.
+// batch runs fn in a transaction whose statements are sent together as long as
+// no result is needed.
 func (d *postgresDB) batch(ctx context.Context, fn func(tx session) error) error {
 	return d.repeat(ctx, func() (committing bool, err error) {
 		tx := &postgresTx{texts: &d.texts}
@@ -111,9 +110,9 @@ func (d *postgresDB) batch(ctx context.Context, fn func(tx session) error) error
 	})
 }
 
-// repeat runs a transaction again when another one was in its way, and over
-// another connection when its own had ended before COMMIT was sent: then nothing
-// of it is applied.
+// repeat runs a transaction again if another one conflicted with it, and over
+// another connection if its own ended before COMMIT was sent, so that nothing
+// was applied.
 func (d *postgresDB) repeat(ctx context.Context, run func() (committing bool, err error)) error {
 	for conflicts, ends := 1, 1; ; {
 		committing, err := run()
@@ -146,13 +145,11 @@ func (d *postgresDB) try(ctx context.Context, tx *postgresTx, fn func(tx session
 	})
 }
 
-// postgresTx is a transaction; its statements wait in queue until an answer is
-// needed.
+// postgresTx is a transaction. Its statements wait in queue until a result is needed.
 type postgresTx struct {
 	conn  *pgx.Conn
 	texts *sync.Map
-	// limits is the statement that gives the transaction its limits, where the
-	// connection does not.
+	// limits is the statement that sets the transaction's limits if the connection does not.
 	limits     string
 	queue      pgx.Batch
 	committing bool
@@ -186,7 +183,7 @@ func (t *postgresTx) run(ctx context.Context, fn func(tx session) error) error {
 	return nil
 }
 
-// rollback ends the transaction, or the connection when it does not answer.
+// rollback ends the transaction, or the connection if it does not answer.
 func (t *postgresTx) rollback(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), postgresRollback)
 	defer cancel()
@@ -230,14 +227,13 @@ func (t *postgresTx) query(ctx context.Context, statement string, rows [][]any, 
 	return t.flush(ctx)
 }
 
-// postgresWords stand for the marks of session in Postgres' SQL.
+// postgresWords replace the marks of session by Postgres' SQL.
 var postgresWords = strings.NewReplacer(
 	"{among}", "= ANY (ARRAY(SELECT json_array_elements_text(CAST(? AS json))))", "{lock}", "FOR NO KEY UPDATE",
 	"{next_seq}", "nextval('blocks_seq')",
 )
 
-// text returns the statement in Postgres' own words: numbered parameters and
-// row locks.
+// text returns the statement in Postgres' SQL: numbered parameters and row locks.
 func (t *postgresTx) text(statement string) string {
 	if known, ok := t.texts.Load(statement); ok {
 		return known.(string) //nolint:forcetypeassert // only strings are stored below

@@ -17,15 +17,15 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// What the server itself bounds, so that a statement or a transaction whose
-// client is gone ends too.
+// Limits that the server enforces, so that a statement or a transaction ends
+// also if its client is gone.
 const (
 	postgresStatement = 15 * time.Second
 	postgresIdleTx    = 30 * time.Second
 )
 
-// bounds is the statement that sets these limits for the transaction under way;
-// 0 is no limit.
+// bounds returns the statement that sets these limits for the current
+// transaction; 0 is no limit.
 func bounds(statement, idleTx time.Duration) string {
 	return fmt.Sprintf("SELECT set_config('statement_timeout', '%d', true), set_config('idle_in_transaction_session_timeout', '%d', true)",
 		statement.Milliseconds(), idleTx.Milliseconds())
@@ -37,17 +37,17 @@ var (
 )
 
 // postgresConnector connects to a server, or to a pooler such as PgBouncer in
-// front of one. A pooler may give each transaction another server connection, so
-// nothing may be left on one: statements are not prepared, and limits are set in
-// each transaction. It is found out with each connection, as a pooler may be put
-// in front of a server at any time.
+// front of one. A pooler may give each transaction another server connection,
+// so no state may remain on one: statements are not prepared, and limits are
+// set in each transaction. Each new connection is checked for a pooler, which
+// may be added at any time.
 type postgresConnector struct {
 	direct, behindPooler driver.Connector
 	pooled               atomic.Bool
 	logs                 *slog.Logger
 }
 
-// errPooler means that another process answers than the one connected to.
+// errPooler means that another server process answers than the one of the handshake.
 var errPooler = errors.New("there is a pooler before the server")
 
 func newPostgresConnector(config *pgx.ConnConfig, statement, idleTx time.Duration, logs *slog.Logger) *postgresConnector {
@@ -67,8 +67,8 @@ func newPostgresConnector(config *pgx.ConnConfig, statement, idleTx time.Duratio
 	}
 }
 
-// answersItself says errPooler when the server process that answers is not the
-// one that the connection was made with; the connection is closed then.
+// answersItself returns errPooler, and closes the connection, if the server
+// process that answers is not the one of the handshake.
 func answersItself(ctx context.Context, conn *pgx.Conn) error {
 	answers, err := conn.PgConn().Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	if err == nil && (len(answers) != 1 || len(answers[0].Rows) != 1 ||
@@ -96,18 +96,17 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, err
 }
 
-// poolerSaid says whether err is the answer of a pooler: it knows other
-// processes than the server does, or refuses the limits at the connection's
-// start.
+// poolerSaid reports whether err comes from a pooler, which has other process
+// ids than the server, or refuses the limits at the connection's start.
 func poolerSaid(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return errors.Is(err, errPooler) || ok && pg.Code == "08P01"
 }
 
-// Driver is pgx.
+// Driver implements driver.Connector.
 func (c *postgresConnector) Driver() driver.Driver { return c.direct.Driver() }
 
-// openPool opens a pool of at most so many connections.
+// openPool opens a pool of at most conns connections.
 func openPool(c *postgresConnector, conns int) *sql.DB {
 	pool := sql.OpenDB(c)
 	pool.SetMaxOpenConns(conns)

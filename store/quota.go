@@ -7,32 +7,30 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// rowCost is what a document, a block and an attachment count beside their
-// bytes, so that empty ones are not free.
+// rowCost is added to the bytes of each document, block and attachment, so that
+// empty ones are not free.
 const rowCost = 1 << 10
 
-// errQuota is the answer to what an owner has no room for.
+// errQuota is for data that would exceed the owner's quota.
 var errQuota = schemas.NewError(schemas.CodeQuota, "your documents and attachments take up all the room that there is for you; delete documents or chats first")
 
-// selectStored is what the documents and attachments of an owner take up: as
-// the rows are, so that it is right whatever wrote or deleted them. Indexes hold
-// all of it but the sizes of attachments, which lie beside their contents.
+// selectStored sums the sizes of an owner's documents and attachments. It reads
+// the rows, so that it is right whatever wrote or deleted them. Indexes contain
+// all of it except the sizes of attachments.
 const selectStored = `SELECT CAST(? AS TEXT), CAST(
 	(SELECT COALESCE(SUM(size), 0) + 1024 * COUNT(*) FROM blocks WHERE owner = ? AND document_id IS NOT NULL)
 	+ (SELECT 1024 * COUNT(*) FROM documents WHERE owner = ?)
 	+ (SELECT COALESCE(SUM(octet_length(content)), 0) + 1024 * COUNT(*) FROM attachments WHERE owner = ?) AS BIGINT)`
 
-// allowance is what an owner may store; a quota of 0 is no limit. It is for one
-// transaction.
+// allowance is what an owner may store in one transaction; a quota of 0 is no limit.
 type allowance struct {
 	quota int64
 	read  bool
 	used  int64
 }
 
-// take counts bytes and rows that are about to be stored, less where they are
-// negative, and refuses what goes beyond the quota. What takes nothing more is
-// always allowed.
+// take counts bytes and rows that are about to be stored or, if negative,
+// deleted. It refuses what exceeds the quota; deleting is always allowed.
 func (a *allowance) take(tx *gorm.DB, owner string, bytes int64, rows int) error {
 	more := bytes + rowCost*int64(rows)
 	if a.quota == 0 || more <= 0 && !a.read {
@@ -50,7 +48,7 @@ func (a *allowance) take(tx *gorm.DB, owner string, bytes int64, rows int) error
 	return nil
 }
 
-// taken refuses what has just been stored and is too much.
+// taken returns an error if what has just been stored exceeds the quota.
 func (a *allowance) taken(tx *gorm.DB, owner string) error {
 	if a.quota == 0 {
 		return nil
@@ -67,14 +65,14 @@ func (a *allowance) count(tx *gorm.DB, owner string) error {
 	return tx.Raw(selectStored, owner, owner, owner, owner).Row().Scan(new(string), &a.used)
 }
 
-// checkQuota refuses the Begins whose attachments their owner has no room for.
+// checkQuota refuses the Begins whose attachments exceed the owner's quota.
 func (b *batch) checkQuota() error {
 	if b.quota == 0 {
 		return nil
 	}
 	used := make(map[string]int64)
 	var rows [][]any
-	b.begins(func(_ *outcome, g *record.Begin) {
+	b.begins(func(_ *writeResult, g *record.Begin) {
 		owner := g.Run.Owner.ID
 		if _, asked := used[owner]; !asked && attached(g) > 0 {
 			used[owner] = 0
@@ -91,7 +89,7 @@ func (b *batch) checkQuota() error {
 		used[owner] = n
 		return err
 	})
-	b.begins(func(o *outcome, g *record.Begin) {
+	b.begins(func(o *writeResult, g *record.Begin) {
 		more := attached(g)
 		switch owner := g.Run.Owner.ID; {
 		case more == 0:
@@ -104,7 +102,7 @@ func (b *batch) checkQuota() error {
 	return err
 }
 
-// attached is what the attachments of the user's message count at most.
+// attached returns an upper bound of the size of the user message's attachments.
 func attached(g *record.Begin) int64 {
 	if g.UserMessage == nil {
 		return 0

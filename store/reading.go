@@ -7,19 +7,19 @@ import (
 	"gorm.io/gorm"
 )
 
-// readPool is a pool that is only read from, each read within its context's
-// deadline. A statement is begun over another connection when its own turns out
-// to have ended before the first row; a read may always be repeated.
+// readPool is a pool for reads, each within its context's deadline. If a
+// connection turns out to have ended before the first row, the statement is
+// tried over another one: a read may always be repeated.
 type readPool struct {
 	gorm.ConnPool
-	// tries bounds how often a statement is begun.
+	// tries is how often a statement is tried.
 	tries int
-	// readers take the queries of a driver that does not look at the context
-	// while it waits for a lock: the wait is left to them. Nil is that none do.
+	// readers run the queries of a driver that does not check the context while
+	// it waits for a lock. Nil means that no readers are needed.
 	readers *readers
 }
 
-// QueryContext runs a SELECT. It returns once there is a row, or the end.
+// QueryContext runs a SELECT. It returns once there is a row, or none.
 func (p *readPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	for try := 1; ; try++ {
 		rows, err := p.query(ctx, query, args)
@@ -37,7 +37,7 @@ func (p *readPool) query(ctx context.Context, query string, args []any) (*sql.Ro
 	select {
 	case p.readers.queries <- q:
 	case <-p.readers.closed:
-		return p.ConnPool.QueryContext(ctx, query, args...) // which says that it is closed
+		return p.ConnPool.QueryContext(ctx, query, args...) // which returns the error of a closed pool
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -49,8 +49,8 @@ func (p *readPool) query(ctx context.Context, query string, args []any) (*sql.Ro
 	}
 }
 
-// readers are goroutines that begin reads, as many as there are connections. They
-// stay, because a new goroutine has to grow its stack for each read first.
+// readers are goroutines that begin reads, one for each connection. They are
+// kept, because a new goroutine would first have to grow its stack.
 type readers struct {
 	queries chan *reading
 	closed  <-chan struct{}
@@ -96,7 +96,7 @@ func (q *reading) begin() {
 	case q.answers <- answer{rows, err}:
 	case <-q.ctx.Done():
 		if rows != nil {
-			_ = rows.Close() // nobody is there to read them
+			_ = rows.Close() // the caller has given up
 		}
 	}
 }

@@ -19,7 +19,7 @@ const (
 	maxStreams  = 10_000
 	maxReports  = 10_000
 	maxArticles = 1000 // of a report or a search
-	// maxWords bounds how many words of a search count.
+	// maxWords is how many words of a search are used.
 	maxWords = 32
 )
 
@@ -83,7 +83,7 @@ type articleRow struct {
 	URL      string
 }
 
-// articleColumns are those of articleRow.
+// articleColumns are the columns of articleRow.
 const articleColumns = "articles.id, report_id, pmid, doi, articles.title, articles.authors, journal, year, articles.abstract, category, url"
 
 // TableName names the table.
@@ -169,8 +169,7 @@ func (*postgresDB) rowLock() []clause.Expression {
 
 const reportColumns = "reports.*, (SELECT COUNT(*) FROM articles WHERE articles.report_id = reports.id) AS article_count"
 
-// Reports returns the reports of a stream, newest first; streamID 0 is all
-// streams.
+// Reports returns the reports of a stream, newest first; streamID 0 means all streams.
 func (s *Store) Reports(ctx context.Context, streamID int64) ([]schemas.Report, error) {
 	tx := s.read(ctx).Select(reportColumns)
 	if streamID != 0 {
@@ -204,9 +203,8 @@ func (s *Store) Report(ctx context.Context, id int64) (schemas.Report, error) {
 }
 
 // SearchArticles searches title, abstract and authors for the words of the
-// query; streamID or reportID 0 do not narrow. Articles with all words come
-// first, then those with some; the best first. A query without a word finds
-// nothing.
+// query; streamID or reportID 0 means all. Articles with all words come first,
+// then those with some; the best first. A query without a word finds nothing.
 func (s *Store) SearchArticles(ctx context.Context, query string, streamID, reportID int64, limit int) ([]schemas.Article, error) {
 	words := searchWords(query)
 	limit = pageLimit(limit, maxArticles, maxArticles)
@@ -243,8 +241,8 @@ func articleIDs(rows []articleRow) []int64 {
 	return ids
 }
 
-// searchWords returns the words of a user's text: what stands between white
-// space and has a letter or a digit.
+// searchWords returns the words of a user's text: parts between white space
+// that have a letter or a digit.
 func searchWords(query string) []string {
 	var words []string
 	for word := range strings.FieldsSeq(clean(query)) {
@@ -255,8 +253,8 @@ func searchWords(query string) []string {
 	return words
 }
 
-// imported makes the search index one piece: a search looks for its words in
-// each of its pieces, and an import adds some.
+// imported merges the segments of the search index: a search has to read each
+// of them, and an import adds some.
 func (*sqliteDB) imported(tx *gorm.DB) error {
 	return tx.Exec("INSERT INTO articles_search (articles_search) VALUES ('optimize')").Error
 }
@@ -264,8 +262,7 @@ func (*sqliteDB) imported(tx *gorm.DB) error {
 // imported has nothing to do.
 func (*postgresDB) imported(*gorm.DB) error { return nil }
 
-// searchArticles: each word is a quoted string of FTS5, in which only the quote
-// means something.
+// searchArticles makes each word a quoted string of FTS5, in which only the quote is special.
 func (*sqliteDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -279,7 +276,7 @@ func (*sqliteDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB 
 		Where("articles_search MATCH ?", strings.Join(quoted, operator)).Order("bm25(articles_search, 4.0, 1.0, 2.0), articles.id")
 }
 
-// searchArticles: each word is made a query by Postgres itself.
+// searchArticles lets Postgres make a query of each word.
 func (*postgresDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB {
 	operator := " || "
 	if all {

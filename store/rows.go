@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// blockMarkdown is the type of a message that names none.
+// blockMarkdown is the type of a message without one.
 const blockMarkdown = "md"
 
 type chatRow struct {
@@ -179,15 +179,15 @@ type blockRow struct {
 	Branch    *string
 }
 
-// blockColumns are those of blockRow.
+// blockColumns are the columns of blockRow.
 const blockColumns = "seq, owner, id, chat_id, role, type, current, status, run_id, data, feedback, created_at, branch"
 
-// blockData is what a message has beside its text.
+// blockData is the data of a message without its text.
 type blockData struct {
 	SuggestedValues  []schemas.SuggestedValue  `json:"suggested_values,omitempty"`
 	SuggestedActions []schemas.SuggestedAction `json:"suggested_actions,omitempty"`
-	// CustomPayload is without data where that is stored elsewhere: under its
-	// id, or as the run's tool calls.
+	// CustomPayload has no data if that is stored elsewhere: under its id, or
+	// as the run's tool calls.
 	CustomPayload *schemas.CustomPayload   `json:"custom_payload,omitempty"`
 	StopReason    schemas.StopReason       `json:"stop_reason,omitempty"`
 	Usage         *schemas.Usage           `json:"usage,omitempty"`
@@ -197,11 +197,10 @@ type blockData struct {
 	Attachments   []schemas.AttachmentInfo `json:"attachments,omitempty"`
 }
 
-// typeToolHistory is the payload that stands for the tools that ran.
+// typeToolHistory is the type of the payload with the tools that ran.
 const typeToolHistory = "tool_history"
 
-// messageData returns the column data of a message: JSON, or nil when there is
-// nothing beside the text.
+// messageData returns the column data of a message: JSON, or nil if there is only text.
 func messageData(m *schemas.Message, files []schemas.Attachment) (any, error) {
 	d := blockData{
 		SuggestedValues: m.SuggestedValues, SuggestedActions: m.SuggestedActions, StopReason: m.StopReason, Usage: m.Usage,
@@ -229,8 +228,8 @@ func (d *blockData) empty() bool {
 		len(d.Warnings) == 0 && d.Error == nil && d.Action == nil && len(d.Attachments) == 0
 }
 
-// describe names the files; the size of an image is that of what its base64
-// stands for.
+// describe returns the files without their content; the size of an image is
+// that of its decoded base64.
 func describe(files []schemas.Attachment) []schemas.AttachmentInfo {
 	infos := make([]schemas.AttachmentInfo, len(files))
 	for i, f := range files {
@@ -243,7 +242,7 @@ func describe(files []schemas.Attachment) []schemas.AttachmentInfo {
 	return infos
 }
 
-// message returns the message without what is stored elsewhere.
+// message returns the message without the parts that are stored elsewhere.
 func (r *blockRow) message() (schemas.Message, error) {
 	m := schemas.Message{
 		ID: r.ID, ConversationID: r.ChatID, Role: r.Role, Type: r.Type, Content: r.Current, Status: r.Status,
@@ -266,8 +265,7 @@ func (r *blockRow) message() (schemas.Message, error) {
 	return m, nil
 }
 
-// encodeJSON encodes v in one line, with raw parts as they are, white space
-// aside.
+// encodeJSON encodes v on one line; raw parts are only compacted.
 func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

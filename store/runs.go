@@ -44,8 +44,8 @@ func (s *Store) Waiting(ctx context.Context, conversationID int64) ([]string, er
 	return ids, s.fault("waiting runs", err)
 }
 
-// RunsAfter returns the ids of the runs that came after the run in its chat, the
-// oldest first, at most limit; of an unknown run there are none.
+// RunsAfter returns the ids of the runs that came after the run in its chat,
+// the oldest first, at most limit; none if the run is unknown.
 func (s *Store) RunsAfter(ctx context.Context, id string, limit int) ([]string, error) {
 	if !plainText(id) {
 		return nil, nil
@@ -65,7 +65,7 @@ func (s *Store) oneRun(query *gorm.DB, operation string) (record.Run, error) {
 	return run, s.fault(operation, err)
 }
 
-// Unfinished returns the runs in no terminal state, oldest first.
+// Unfinished returns the runs that have not ended, oldest first.
 func (s *Store) Unfinished(ctx context.Context) ([]record.Run, error) {
 	var rows []runRow
 	if err := runs(s.read(ctx)).Where("runs." + openStates).Order("runs.created_at, runs.id").Find(&rows).Error; err != nil {
@@ -82,11 +82,11 @@ func (s *Store) Unfinished(ctx context.Context) ([]record.Run, error) {
 }
 
 // Claim makes attempt the run's current one and the state running, or waiting
-// while a call waits; the attempt before is spared if it was waiting. The run must
-// be in no terminal state and at attempt-1, else it is record.ErrFenced. A
-// queued run can be claimed only while no other run of its chat is running or
-// waiting, else it is record.ErrBusy; its user message then moves behind what
-// was answered in the meantime.
+// while a call waits; the previous attempt is counted as spared if it was
+// waiting. If the run has ended or is not at attempt-1, the error is
+// record.ErrFenced. A queued run can be claimed only while no other run of its
+// chat is running or waiting, else the error is record.ErrBusy; its user
+// message then moves after the messages that were answered in the meantime.
 func (s *Store) Claim(ctx context.Context, id string, attempt int) error {
 	if attempt > 1 {
 		if err := s.tidy(ctx); err != nil {
@@ -120,8 +120,8 @@ func claim(ctx context.Context, tx session, id string, attempt int) error {
 	return tx.each(ctx, claimRun, [][]any{{attempt, id}})
 }
 
-// free says record.ErrBusy while a run of the chat is running or waiting. The
-// chat is locked, so that none begins meanwhile.
+// free returns record.ErrBusy if a run of the chat is running or waiting. It
+// locks the chat, so that none begins meanwhile.
 func free(ctx context.Context, tx session, chat int64) error {
 	err := tx.query(ctx, selectChat, [][]any{{chat}}, func(scanner) error { return nil })
 	if err != nil {
@@ -142,8 +142,7 @@ func free(ctx context.Context, tx session, chat int64) error {
 	return err
 }
 
-// RequestCancel makes a cancel durable. For a run that has ended it does
-// nothing.
+// RequestCancel stores the request to cancel a run. It does nothing for a run that has ended.
 func (s *Store) RequestCancel(ctx context.Context, id string) error {
 	if err := s.runExists(ctx, id); err != nil {
 		return s.fault("request cancel", err)
@@ -153,7 +152,7 @@ func (s *Store) RequestCancel(ctx context.Context, id string) error {
 	}))
 }
 
-// runExists says schemas.ErrNotFound unless there is such a run.
+// runExists returns schemas.ErrNotFound unless the run exists.
 func (s *Store) runExists(ctx context.Context, id string) error {
 	_, err := number(s.read(ctx), "SELECT chat_id FROM runs WHERE id = ?", id)
 	return err
@@ -166,7 +165,7 @@ func (s *Store) Segments(ctx context.Context, id string, after int64) ([]record.
 		FirstSeq, LastSeq int64
 		Data              []byte
 	}
-	// What moves while this reads is found twice.
+	// Data that moves while this reads is found twice.
 	journal, err := s.readJournal(ctx, id)
 	if err != nil {
 		return nil, s.fault("segments", err)
@@ -191,8 +190,7 @@ func (s *Store) Segments(ctx context.Context, id string, after int64) ([]record.
 	return mergeSegments(found, newer), nil
 }
 
-// Checkpoints returns the run's checkpoints in order; a run that has ended has
-// none.
+// Checkpoints returns the run's checkpoints in order; none if the run has ended.
 func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint, error) {
 	var rows []struct {
 		N    int
@@ -220,8 +218,8 @@ func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint
 	return mergeCheckpoints(found, journal.checkpoints), nil
 }
 
-// ToolCalls returns the run's tool calls, whole, in the order in which the
-// model asked for them.
+// ToolCalls returns the run's whole tool calls, in the order in which the model
+// asked for them.
 func (s *Store) ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error) {
 	byRun, err := toolCalls(s.read(ctx), []string{id})
 	if err == nil && len(byRun[id]) == 0 {
@@ -250,7 +248,7 @@ func toolCalls(tx *gorm.DB, ids []string) (map[string][]record.ToolCall, error) 
 	return byRun, nil
 }
 
-// Trace returns the run's trace; a run without one is schemas.ErrNotFound.
+// Trace returns the run's trace; schemas.ErrNotFound if it has none.
 func (s *Store) Trace(ctx context.Context, id string) (json.RawMessage, error) {
 	var row struct{ Data []byte }
 	if err := s.read(ctx).Table("traces").Select("data").Where("run_id = ?", id).Take(&row).Error; err != nil {

@@ -7,15 +7,15 @@ import (
 )
 
 // NextSegment returns the first segment of the run's log with events after the
-// sequence number; one whose Last is 0 when there is none. So a log is read
-// without being held whole.
+// sequence number; one whose Last is 0 if there is none. It allows reading a
+// log without holding all of it.
 func (s *Store) NextSegment(ctx context.Context, id string, after int64) (record.Segment, error) {
 	next, err := s.nextStored(ctx, id, after)
 	if err != nil || next.Last != 0 && next.First <= after+1 {
 		return next, err
 	}
-	// There may be a segment before it that is in the journal, or was there a
-	// moment ago: what moves while this reads is found twice.
+	// An earlier segment may be in the journal. One that moves out of it while
+	// this reads is found twice.
 	journal, err := s.readJournal(ctx, id)
 	if err != nil {
 		return record.Segment{}, s.fault("next segment", err)
@@ -34,7 +34,7 @@ func (s *Store) NextSegment(ctx context.Context, id string, after int64) (record
 	return next, nil
 }
 
-// nextStored is NextSegment without the journal.
+// nextStored does the same without the journal.
 func (s *Store) nextStored(ctx context.Context, id string, after int64) (record.Segment, error) {
 	var rows []struct {
 		FirstSeq, LastSeq int64

@@ -19,16 +19,16 @@ import (
 
 // Limits of SQLite.
 const (
-	// sqliteBusy is how long another process's lock is waited for; a transaction
-	// looks at its context each sqliteLook.
+	// sqliteBusy is how long to wait for another process's lock; a waiting
+	// transaction checks its context each sqliteLook.
 	sqliteBusy, sqliteLook = 10 * time.Second, 100 * time.Millisecond
-	// sqliteCache bounds the page cache of a connection.
+	// sqliteReadCache and sqliteWriteCache limit the page cache of a connection.
 	sqliteReadCache, sqliteWriteCache = "-2000", "-16000" // KiB
 	// sqliteCheckpoint is how many pages the write-ahead log may have before
 	// they are moved into the file.
 	sqliteCheckpoint = "4000"
-	// statementsStay is gorm's word for never: with any shorter life of its
-	// prepared statements it leaves a goroutine behind that never ends.
+	// statementsStay keeps gorm's prepared statements practically forever: with
+	// a shorter lifetime gorm starts a goroutine that never ends.
 	statementsStay = 10 * 365 * 24 * time.Hour
 )
 
@@ -40,8 +40,8 @@ type sqliteDB struct {
 	reads   *gorm.DB
 	writers *sql.DB
 
-	// turn holds one token; who has it may use the writer. It is gone once
-	// closed is.
+	// turn holds one token, whose holder may use the writer. The token is gone
+	// once closed is closed.
 	turn, closed chan struct{}
 	// writer is nil until it is needed, and again once it is broken.
 	writer *sqliteWriter
@@ -71,7 +71,7 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 		return nil, err
 	}
 	d.writers.SetMaxOpenConns(1)
-	if err := d.writers.PingContext(ctx); err != nil { // makes the file, in WAL mode, before it is read
+	if err := d.writers.PingContext(ctx); err != nil { // creates the file, in WAL mode, before the first read
 		return nil, errors.Join(err, d.writers.Close())
 	}
 	if d.file.opened, err = os.Stat(path); err != nil {
@@ -91,7 +91,7 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	return d, nil
 }
 
-// sqliteDSN asks for durable commits and enforced references.
+// sqliteDSN returns a data source with durable commits and enforced references.
 func sqliteDSN(path, cache string, busy time.Duration) string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
@@ -126,7 +126,7 @@ func (d *sqliteDB) batch(ctx context.Context, fn func(tx session) error) error {
 	return d.transaction(ctx, func(w *sqliteWriter) error { return fn(w) })
 }
 
-// transaction runs fn between BEGIN and COMMIT once it is its turn.
+// transaction runs fn between BEGIN and COMMIT, one transaction at a time.
 func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) error) error {
 	select {
 	case <-d.turn:
@@ -166,8 +166,8 @@ func (d *sqliteDB) transaction(ctx context.Context, fn func(w *sqliteWriter) err
 	return nil
 }
 
-// begin waits for the lock of another process for a time, and no longer than the
-// context allows: the driver does not look at it while it waits.
+// begin waits for the lock of another process, no longer than sqliteBusy and
+// the context allow: the driver does not check the context while it waits.
 func (d *sqliteDB) begin(ctx context.Context) error {
 	for since := time.Now(); ; {
 		err := d.writer.run(ctx, "BEGIN IMMEDIATE")
@@ -177,7 +177,7 @@ func (d *sqliteDB) begin(ctx context.Context) error {
 	}
 }
 
-// rollback ends a transaction that failed; some failures have ended it already.
+// rollback ends a failed transaction. Some failures have ended it already.
 func (d *sqliteDB) rollback(ctx context.Context) {
 	if err := d.writer.run(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
 		d.drop()
@@ -197,7 +197,7 @@ func (d *sqliteDB) drop() {
 		return
 	}
 	for _, st := range d.writer.statements {
-		_ = st.Close() // the connection goes, and with it what belongs to it
+		_ = st.Close() // closing the connection ends it anyway
 	}
 	_ = d.writer.conn.Close()
 	d.writer = nil
@@ -217,7 +217,7 @@ func (d *sqliteDB) connect(ctx context.Context) error {
 	return nil
 }
 
-// sqliteWords stand for the marks of session in SQLite's SQL.
+// sqliteWords replace the marks of session by SQLite's SQL.
 var sqliteWords = strings.NewReplacer(
 	"{among}", "IN (SELECT value FROM json_each(?))", "{lock}", "", "{next_seq}", "(SELECT MAX(seq) + 1 FROM blocks)",
 )
@@ -236,8 +236,8 @@ func (w *sqliteWriter) prepare(ctx context.Context, statement string) (*sql.Stmt
 }
 
 // run runs a statement without parameters. The driver starts a goroutine for
-// each statement whose context can end, so the context is looked at once; the
-// file answers quickly, and waiting for its lock is bounded by sqliteBusy.
+// each statement whose context can end, so the context is checked once. The
+// file answers quickly, and sqliteBusy bounds the wait for its lock.
 func (w *sqliteWriter) run(ctx context.Context, statement string) error {
 	return w.each(ctx, statement, [][]any{nil})
 }

@@ -8,29 +8,29 @@ import (
 	"sync"
 )
 
-// sqliteRoom is the least room in bytes on the disk of a database file.
+// sqliteRoom is the least free space on the disk of a database file, in bytes.
 const sqliteRoom = 1 << 20
 
-// sqliteFile is what was seen of a database's files. They are never opened to
-// look at them: closing a file ends the locks that the process has on it.
+// sqliteFile is the identity of a database's files. A check never opens them:
+// closing a file would release the process's locks on it.
 type sqliteFile struct {
 	opened fs.FileInfo
 
 	mu sync.Mutex
-	// log is the write-ahead log, once it was seen.
+	// log is the write-ahead log, once it exists.
 	log fs.FileInfo
 }
 
-// forgetLog is called when the last connection may have been closed: with it the
-// write-ahead log goes.
+// forgetLog is called when the last connection may have been closed, which
+// deletes the write-ahead log.
 func (f *sqliteFile) forgetLog() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.log = nil
 }
 
-// check says what has become of the files under the paths where they were
-// opened: what is written to a deleted file is lost.
+// check returns an error if the database's files were deleted or replaced: what
+// is written to a deleted file is lost.
 func (d *sqliteDB) check() error {
 	if err := d.inPlace(); err != nil {
 		return err
@@ -44,8 +44,9 @@ func (d *sqliteDB) check() error {
 	return nil
 }
 
-// inPlace says whether the files under the paths are those that are open. Each
-// transaction asks: what is committed to a deleted file ends with the process.
+// inPlace returns an error unless the files at the paths are those that are
+// open. Each transaction calls it, because what is committed to a deleted file
+// is lost with the process.
 func (d *sqliteDB) inPlace() error {
 	if err := same(d.path, d.file.opened, "the database file"); err != nil {
 		return err
@@ -54,13 +55,13 @@ func (d *sqliteDB) inPlace() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.log == nil {
-		f.log, _ = os.Stat(d.path + "-wal") // there is one from the first write on
+		f.log, _ = os.Stat(d.path + "-wal") // it exists from the first write on
 		return nil
 	}
 	return same(d.path+"-wal", f.log, "the write-ahead log of the database")
 }
 
-// same says what has become of a file that was opened.
+// same returns an error unless path still names the opened file.
 func same(path string, opened fs.FileInfo, name string) error {
 	now, err := os.Stat(path)
 	switch {

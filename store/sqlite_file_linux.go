@@ -5,11 +5,10 @@ import "syscall"
 // accessWrite asks access(2) for the right to write.
 const accessWrite = 2
 
-// mayWrite says what keeps this process from writing to a file.
+// mayWrite returns an error if this process may not write to a file.
 func mayWrite(path string) error { return syscall.Access(path, accessWrite) }
 
-// freeSpace returns how many bytes this process can still store on a folder's
-// disk.
+// freeSpace returns how many bytes this process can still store on the disk of a folder.
 func freeSpace(folder string) (free uint64, known bool) {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(folder, &disk) != nil {

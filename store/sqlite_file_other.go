@@ -2,8 +2,8 @@
 
 package store
 
-// mayWrite leaves it to the first write.
+// mayWrite does nothing: the first write shows it.
 func mayWrite(string) error { return nil }
 
-// freeSpace leaves it to the first write that finds no room.
+// freeSpace is unknown: a write that finds no room shows it.
 func freeSpace(string) (free uint64, known bool) { return 0, false }

@@ -7,8 +7,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// lowerText is the function of our SQLite that puts text into lower case in
-// every script; its own lower and LIKE know a to z only.
+// lowerText is the SQL function, added to SQLite, for lower case in every
+// script; SQLite's own lower and LIKE know only a to z.
 const lowerText = "chattray_lower"
 
 func init() { //nolint:gochecknoinits // connections know it that are opened later

@@ -1,7 +1,7 @@
 package store
 
-// The statements of Commit, in the order in which they run: what is referred to
-// comes first, and a finished log takes the place of its segments.
+// The statements of Commit, in the order in which they run: referenced rows
+// come first, and a finished log replaces its segments.
 const (
 	insertRun = iota
 	releaseBlock
@@ -34,8 +34,8 @@ const takeJournal = `DELETE FROM journal RETURNING n, data`
 // stateUnderWay is the state of a run that is neither queued nor over.
 const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs.id AND answer = '') THEN 'waiting' ELSE 'running' END`
 
-// reserved is true of a block that only holds an id: of an answer under way, or
-// another one than that of the run's message.
+// reserved is true for a block that only reserves an id: that of an answer
+// under way, or another id of the run's message.
 const reserved = `chat_id IS NULL AND document_id IS NULL`
 
 const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AND state IN ('running', 'waiting')`
@@ -82,7 +82,7 @@ var statements = [statementCount]string{
 		cost_nano = model_usage.cost_nano + excluded.cost_nano`,
 }
 
-// The questions of Commit.
+// The queries of Commit.
 const (
 	runStates       = `SELECT id, owner, chat_id, state, attempt, ended_at FROM runs WHERE id `
 	selectRuns      = runStates + `{among} ORDER BY id {lock}`
@@ -99,16 +99,16 @@ const (
 	selectMessage  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
 )
 
-// What replaces messages from one on.
+// The statements that replace messages, from one on.
 const (
 	supersedeMessages = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND seq >= ? AND status <> 'superseded'`
 	nameBranch        = `UPDATE blocks SET branch = ? WHERE owner = ? AND id = ? AND branch IS NULL`
-	// A summary that has taken in a replaced message stands for nothing.
+	// A summary of a replaced message is no longer valid.
 	dropSummary = `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ?
 		AND summary_through IN (SELECT id FROM blocks WHERE chat_id = ? AND seq >= ?)`
 )
 
-// What makes a run the current attempt's.
+// The statements of Claim.
 const (
 	claimRun        = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
 	moveUserMessage = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?

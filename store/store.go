@@ -1,12 +1,12 @@
-// Package store remembers: chats and their messages, runs with their logs,
-// checkpoints and tool calls, payloads, and the research data. It is the only
-// package that knows SQL, gorm and the migrations, on Postgres and on SQLite.
-// What the remembered things mean is left to services.
+// Package store keeps chats and their messages, runs with their logs,
+// checkpoints and tool calls, payloads, documents, and the research data in
+// Postgres or SQLite. It is the only package that knows SQL, gorm and the
+// migrations. What the data means is left to services.
 //
 // Everything that a run writes goes through [Store.Commit], which takes the
 // writes of many runs at once. All other methods are small reads and changes.
-// Errors carry schemas.ErrNotFound for an id that is unknown or somebody
-// else's, record.ErrUnavailable while the database is away.
+// Errors wrap schemas.ErrNotFound for an id that is unknown or belongs to
+// another user, and record.ErrUnavailable while the database cannot be reached.
 //
 // Free text is stored as valid UTF-8 without U+0000, the same on both
 // databases. JSON and file contents are kept byte for byte.
@@ -34,9 +34,9 @@ const (
 	DefaultPostgresConns = 16
 )
 
-// Options settle how a database is opened. The zero value is the default.
+// Options say how a database is opened. The zero value is the default.
 type Options struct {
-	// Logger gets what the migrations do; nil discards it.
+	// Logger records the migrations; nil discards that.
 	Logger *slog.Logger
 	// NoMigrate leaves the tables as they are. Without it Open brings them up
 	// to date.
@@ -44,21 +44,21 @@ type Options struct {
 	// Conns bounds the connections; 0 is defaultSQLiteConns or
 	// DefaultPostgresConns. SQLite has one more, for writing.
 	Conns int
-	// ReadTimeout bounds a read, from asking for a connection to its last row;
-	// 0 is defaultReadTimeout. A change has changeTimes as long.
+	// ReadTimeout bounds a read, from the wait for a connection to its last
+	// row; 0 is defaultReadTimeout. A change may take changeTimes as long.
 	ReadTimeout time.Duration
-	// Quota bounds the bytes of documents and attachments of each owner, what
-	// waits for the user included; each of them and each block counts 1 KiB on
-	// top. What goes beyond is an error of code quota. Changes at the same time
-	// may go beyond it together. 0 is no limit.
+	// Quota bounds the bytes of documents and attachments of each owner,
+	// including pending changes. Each document, attachment and block counts 1
+	// KiB more. Exceeding it is an error of code quota; concurrent changes may
+	// exceed it together. 0 is no limit.
 	Quota int64
 }
 
 // defaultReadTimeout is how long a read may take.
 const defaultReadTimeout = 5 * time.Second
 
-// changeTimes is how much longer than a read a change may take: a deep deletion
-// is slow, and cannot be done in parts.
+// changeTimes is how many times longer than a read a change may take: a large
+// deletion is slow and cannot be split.
 const changeTimes = 3
 
 // Store is an open database. It is safe for concurrent use.
@@ -74,18 +74,18 @@ type Store struct {
 	room     roomMemory
 }
 
-// database is what differs between the databases.
+// database has what differs between Postgres and SQLite.
 type database interface {
 	// read returns a handle for reading.
 	read() *gorm.DB
-	// write runs fn in a transaction. Like that of batch it may be run again:
-	// when another transaction was in its way, or its connection had ended.
+	// write runs fn in a transaction. fn may run again, as that of batch: if
+	// another transaction conflicted with it, or its connection had ended.
 	write(ctx context.Context, fn func(tx *gorm.DB) error) error
-	// load is a write that the server gives all the time that it needs.
+	// load is a write without the server's time limits.
 	load(ctx context.Context, fn func(tx *gorm.DB) error) error
 	// batch runs fn in a transaction on the fast path.
 	batch(ctx context.Context, fn func(tx session) error) error
-	// check says what can be seen of the database without asking it.
+	// check returns problems that can be seen without a query.
 	check() error
 	migrate(ctx context.Context, logs *slog.Logger) error
 	migrations(ctx context.Context) ([]Migration, error)
@@ -103,13 +103,13 @@ type database interface {
 }
 
 // session runs statements in one transaction. Their parameters are question
-// marks. The databases have their own words for these marks: {among} is the
-// condition to be in a JSON array of texts, its parameter; {lock} at the end of
-// a SELECT locks its rows until the end; {next_seq} is a number for blocks.seq
-// greater than all there are.
+// marks. Each database replaces these marks: {among} is the condition to be in
+// a JSON array of texts, its parameter; {lock} at the end of a SELECT locks its
+// rows until the end; {next_seq} is a number for blocks.seq greater than all
+// there are.
 type session interface {
 	// each runs the statement once for each row of arguments, now or together
-	// with what comes next, always in order.
+	// with the next statements, always in order.
 	each(ctx context.Context, statement string, rows [][]any) error
 	// query runs the SELECT once for each row of arguments and calls scan for
 	// each row found.
@@ -119,8 +119,8 @@ type session interface {
 type scanner interface{ Scan(into ...any) error }
 
 // Open opens the database under url and brings its tables up to date. The url
-// is sqlite:PATH, whose folder is made when it is missing, or postgres://…;
-// it is never part of an error.
+// is sqlite:PATH, whose folder is created if it is missing, or postgres://….
+// The url is never part of an error.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	logs := cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	scheme, rest, _ := strings.Cut(url, ":")
@@ -148,8 +148,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends all connections. What is called afterwards fails with
-// record.ErrUnavailable.
+// Close ends all connections. Later calls fail with record.ErrUnavailable.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
@@ -157,35 +156,35 @@ func (s *Store) Close() error {
 	return s.db.close()
 }
 
-// Empty says whether there are no research data yet.
+// Empty reports whether there is no research data yet.
 func (s *Store) Empty(ctx context.Context) (bool, error) {
 	n, err := number(s.read(ctx), "SELECT (SELECT COUNT(*) FROM streams) + (SELECT COUNT(*) FROM reports)")
 	return n == 0, s.fault("empty", err)
 }
 
-// read returns a handle whose reads end within the time that a read has.
+// read returns a handle whose reads end within the read timeout.
 func (s *Store) read(ctx context.Context) *gorm.DB {
 	ctx, cancel := context.WithTimeout(ctx, s.readTime) //nolint:gosec // the caller's context or the time ends it: a handle is not told when it was used last
 	_ = cancel
 	return s.db.read().WithContext(ctx)
 }
 
-// write runs fn in a transaction that ends within the time that a change has; fn
-// may be run again from its start.
+// write runs fn in a transaction that ends within the timeout of a change; fn
+// may run again from its start.
 func (s *Store) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimes*s.readTime)
 	defer cancel()
 	return s.db.write(ctx, fn)
 }
 
-// batch is write on the fast path.
+// batch does the same on the fast path.
 func (s *Store) batch(ctx context.Context, fn func(ctx context.Context, tx session) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimes*s.readTime)
 	defer cancel()
 	return s.db.batch(ctx, func(tx session) error { return fn(ctx, tx) })
 }
 
-// gormConfig is for a handle whose transactions are ours.
+// gormConfig is for a handle whose transactions the store manages itself.
 func gormConfig() *gorm.Config {
 	return &gorm.Config{SkipDefaultTransaction: true, DisableAutomaticPing: true, Logger: logger.Discard}
 }

@@ -21,7 +21,7 @@ func (k usageKey) compare(o usageKey) int {
 	return cmp.Or(cmp.Compare(k.owner, o.owner), cmp.Compare(k.day, o.day), cmp.Compare(k.model, o.model))
 }
 
-// use adds what a run has used to what the batch has of its owner.
+// use adds a run's usage to that of its owner in this batch.
 func (b *batch) use(owner string, f *record.Finish) {
 	if len(f.Spent) > 0 && b.used == nil {
 		b.used = make(map[usageKey]record.ModelUsage)
@@ -33,7 +33,7 @@ func (b *batch) use(owner string, f *record.Finish) {
 	}
 }
 
-// addUsed makes the rows of use, in the same order everywhere.
+// addUsed adds the rows of model_usage, in the same order everywhere.
 func (b *batch) addUsed() {
 	for _, k := range slices.SortedFunc(maps.Keys(b.used), usageKey.compare) {
 		s := b.used[k]
@@ -41,7 +41,7 @@ func (b *batch) addUsed() {
 	}
 }
 
-// Usage returns what the owner used from a day to a day, both included and
+// Usage returns the owner's usage from one day to another, both included and as
 // YYYY-MM-DD, by day and model in that order; at most maxUsage items.
 func (s *Store) Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error) {
 	var rows []struct {

@@ -19,10 +19,10 @@ func clean(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), string(utf8.RuneError))
 }
 
-// plainText says whether clean would change nothing.
+// plainText reports whether clean would change nothing.
 func plainText(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) }
 
-// micros is how a time is stored; the zero time is 0.
+// micros returns a time as it is stored; the zero time is 0.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -30,7 +30,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// moment is the time that micros was given, in UTC.
+// moment reverses micros, in UTC.
 func moment(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -41,10 +41,10 @@ func moment(us int64) time.Time {
 // maxCursor bounds a cursor's text.
 const maxCursor = 100
 
-// errCursor is the answer to a cursor that is not ours.
+// errCursor is for a cursor that the store did not make.
 var errCursor = schemas.NewError(schemas.CodeBadRequest, "the cursor is not one that this service gave")
 
-// cursorOf makes a cursor of the place behind which the next page begins.
+// cursorOf makes a cursor from the place after which the next page begins.
 func cursorOf(kind byte, place ...int64) string {
 	b := []byte{kind}
 	for _, n := range place {
@@ -53,7 +53,7 @@ func cursorOf(kind byte, place ...int64) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// cursorPlace reads a cursor into place; it says false for the empty cursor.
+// cursorPlace decodes a cursor into place; it returns false for the empty cursor.
 func cursorPlace(cursor string, kind byte, place ...*int64) (bool, error) {
 	if cursor == "" {
 		return false, nil
@@ -77,5 +77,5 @@ func cursorPlace(cursor string, kind byte, place ...*int64) (bool, error) {
 	return true, nil
 }
 
-// escapeLike makes text stand for itself in a pattern whose escape is \.
+// escapeLike escapes text for a pattern whose escape character is \.
 var escapeLike = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)

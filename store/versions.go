@@ -12,14 +12,14 @@ import (
 
 // Limits of versions.
 const (
-	// maxVersions is how many versions of a message are told, the newest ones.
+	// maxVersions is how many versions of a message are returned, the newest ones.
 	maxVersions = 200
-	// previewLength is how much of each is told, in characters.
+	// previewLength is how much of each is returned, in characters.
 	previewLength = 200
 )
 
-// versionRow is a message that is one of several versions. Those that were
-// replaced with an earlier message are none of their own.
+// versionRow is a message that is one of several versions. A message that was
+// replaced together with an earlier one is no version by itself.
 type versionRow struct {
 	ID, Role, Branch string
 	Status           schemas.MessageStatus
@@ -28,10 +28,10 @@ type versionRow struct {
 	CreatedAt        int64
 }
 
-// isVersion is true of messages that can be gone back to, and of the current one.
+// isVersion is true for messages that can be selected again, and for the current one.
 const isVersion = "(status <> 'superseded' OR tail = id)"
 
-// joinVersions says of the messages which have other versions.
+// joinVersions sets Version on the messages that have other versions.
 func joinVersions(tx *gorm.DB, chat int64, rows []blockRow, messages []schemas.Message) error {
 	var branches []string
 	for i := range rows {
@@ -72,8 +72,8 @@ func joinVersions(tx *gorm.DB, chat int64, rows []blockRow, messages []schemas.M
 	return err
 }
 
-// Versions returns the versions of a message of the chat, the oldest first: the
-// message alone where there are no others.
+// Versions returns the versions of a message of the chat, the oldest first:
+// only the message if there are no others.
 func (s *Store) Versions(ctx context.Context, owner string, id int64, messageID string) (schemas.VersionList, error) {
 	var row blockRow
 	err := s.read(ctx).Table("blocks").Select(blockColumns).Where("owner = ? AND id = ? AND chat_id = ?", owner, messageID, id).Take(&row).Error
@@ -124,10 +124,11 @@ type messagePlace struct {
 	seq int64
 }
 
-// SelectVersion makes a version of a question or an answer the current one, with
-// the messages that followed it when it was; what was current from its place on is
-// replaced. Only a version of a current message can be chosen, and only while no
-// run of the chat is under way (CodeBusy with the run).
+// SelectVersion makes a version of a question or an answer current again,
+// together with the messages that followed it. The messages that were current
+// from its place on are replaced. Only a version of a current message can be
+// chosen, and only while no run of the chat is under way (CodeBusy with the
+// run).
 func (s *Store) SelectVersion(ctx context.Context, owner string, id int64, messageID string) error {
 	if !plainText(messageID) {
 		return schemas.ErrNotFound
@@ -183,7 +184,7 @@ func (v *versions) choose(messageID string) error {
 	return v.restore(wanted)
 }
 
-// idle is an error unless the chat is the owner's and no run of it is under way.
+// idle returns an error unless the chat is the owner's and has no run under way.
 func (v *versions) idle() error {
 	var owner, run string
 	err := v.tx.query(v.ctx, selectChat, [][]any{{v.chat}}, func(row scanner) error { return row.Scan(new(int64), &owner, new(string)) })
@@ -202,8 +203,8 @@ func (v *versions) idle() error {
 	return err
 }
 
-// unanswered returns what follows a question whose last answer was stopped before
-// it had begun; nothing may follow it.
+// unanswered returns what follows a question whose last answer was stopped
+// before it had begun; there may be nothing.
 func (v *versions) unanswered(role, branch string) (messagePlace, error) {
 	question := messagePlace{}
 	var err error
@@ -219,7 +220,7 @@ func (v *versions) unanswered(role, branch string) (messagePlace, error) {
 	return v.one(currentAfter, v.chat, question.seq)
 }
 
-// restore makes the message and what was replaced with it current, behind what is.
+// restore makes the message and those replaced with it current, after the present ones.
 func (v *versions) restore(first messagePlace) error {
 	last, err := v.one(lastCurrent, v.chat)
 	if err != nil {
@@ -243,7 +244,7 @@ func (v *versions) restore(first messagePlace) error {
 	return v.tx.each(v.ctx, restoreTail, [][]any{{v.chat, first.id}})
 }
 
-// one returns the message that the SELECT finds, the zero value when it finds none.
+// one returns the message that the SELECT finds, or the zero value.
 func (v *versions) one(statement string, args ...any) (m messagePlace, err error) {
 	err = v.tx.query(v.ctx, statement, [][]any{args}, func(row scanner) error { return row.Scan(&m.id, &m.seq) })
 	return m, err

@@ -45,7 +45,7 @@ func (r *waitRow) wait() (record.Wait, error) {
 }
 
 // Waits returns the calls of the run that wait or have waited, in the order in
-// which the model asked for them. A run that is not there has none.
+// which the model asked for them. An unknown run has none.
 func (s *Store) Waits(ctx context.Context, runID string) ([]record.Wait, error) {
 	if !plainText(runID) {
 		return nil, nil
@@ -64,10 +64,10 @@ func (s *Store) Waits(ctx context.Context, runID string) ([]record.Wait, error) 
 	return found, nil
 }
 
-// AnswerWait gives a call that waits its answer (of answer: RunID, Index and the
-// fields from Answer on) and returns the wait as it then stands: with an earlier
-// answer, if there was one. A call that never waited is schemas.ErrNotFound; one
-// without an answer whose run has ended is record.ErrEnded.
+// AnswerWait stores the answer to a call that waits (RunID, Index and the
+// fields from Answer on) and returns the wait, with the earlier answer if there
+// was one. The error is schemas.ErrNotFound for a call that never waited, and
+// record.ErrEnded for an unanswered one whose run has ended.
 func (s *Store) AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error) {
 	err := s.batch(ctx, func(ctx context.Context, tx session) error { return giveAnswer(ctx, tx, &answer) })
 	if err != nil {
@@ -105,7 +105,7 @@ func giveAnswer(ctx context.Context, tx session, answer *record.Wait) error {
 	case !known:
 		return schemas.ErrNotFound
 	case run == nil || run.over:
-		return nil // the answer that there is, or none
+		return nil // the earlier answer, or none
 	}
 	var edited, output any
 	if answer.Edited != nil {
