@@ -27,6 +27,7 @@ export default defineConfig({
     maxWorkers: 1,
     isolate: false,
     restoreMocks: true,
-    testTimeout: 30_000,
+    testTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { browser, call, service } from './world.js'
+import { browser, call, service, until } from './world.js'
 
 let server, chromium, page
 before(async () => {
@@ -70,13 +70,13 @@ test('stop keeps the partial answer, by button and by Escape', async () => {
   await page.ask('slow 50')
   await page.hasText(/\b2 3/)
   await page.button('Stop').click()
-  await page.settled(5000)
+  await page.settled()
   await page.hasText('You stopped this answer.')
   const partial = await page.answers.last().locator('.ct-md').last().textContent()
   await page.ask('slow 50')
   await page.answers.nth(1).getByText(/2 3/).waitFor()
   await page.keyboard.press('Escape')
-  await page.settled(5000)
+  await page.settled()
   await page.reload()
   await page.hasText('You stopped this answer.')
   assert.equal((await page.answers.first().locator('.ct-md').last().textContent()).trim(), partial.trim())
@@ -185,7 +185,7 @@ test('a draft outlives a reload, a file goes with the message', async () => {
   await page.input.fill('half a thought')
   await page.reload()
   await page.hasText('How can I help?')
-  assert.equal(await page.input.inputValue(), 'half a thought')
+  await until('the draft is back', async () => (await page.input.inputValue()) === 'half a thought')
   await page.locator('input[type=file]').setInputFiles([{ name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Notes') }, { name: 'x.bin', mimeType: 'application/octet-stream', buffer: Buffer.from([0, 1, 2, 0xff]) }])
   await page.hasText('x.bin is neither text nor an image.')
   await page.ask('hello')
@@ -208,7 +208,7 @@ test('reasoning and parallel work are shown again after a reload, in their place
   await page.ask('think')
   await page.settled()
   await page.ask('research base editing and gold')
-  await page.settled(60_000)
+  await page.settled()
   const places = () => page.answers.evaluateAll((all) => all.map((a) => [...a.querySelectorAll('.ct-reasoning, .ct-threads, .ct-tool, .ct-md')].filter((e) => !e.parentElement.closest('.ct-reasoning')).map((e) => e.className)))
   const before = await places()
   assert.ok(before[0].includes('ct-reasoning') && before[1].includes('ct-threads'), JSON.stringify(before))

@@ -27,7 +27,7 @@ test('hostile text is inert, live and kept, and nothing is requested from elsewh
   await page.ask('hostile')
   await page.hasText('Column 12')
   await inert()
-  await page.settled(40_000)
+  await page.settled()
   await inert()
   await page.reload()
   await page.hasText('The end.')

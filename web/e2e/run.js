@@ -22,7 +22,7 @@ try {
   }
   const files = process.argv.slice(2)
   const tests = files.length > 0 ? files : readdirSync(here).filter((f) => f.endsWith('.test.js')).map((f) => join(here, f))
-  const run = spawnSync(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=240000', '--test-reporter=spec', ...tests], {
+  const run = spawnSync(process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=900000', '--test-reporter=spec', ...tests], {
     stdio: 'inherit', env: { ...process.env, E2E_BINARY: binary, E2E_WORK: work, CHROMIUM: chromium },
   })
   code = run.status ?? 1

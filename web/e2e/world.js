@@ -9,7 +9,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 
-const START_WITHIN = 20_000
+/** Bounds each wait, in milliseconds. It is only for what hangs: a busy machine is never so slow. */
+export const LIMIT = 180_000
 const out = fileURLToPath(new URL('./out/', import.meta.url))
 
 /** Starts the service with nothing configured but what env says; kill and start again keep address and data. */
@@ -23,7 +24,7 @@ export async function service(env = {}) {
     })
     const lines = createInterface({ input: process_.stdout })
     const url = await new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('the service does not start')), START_WITHIN)
+      const timer = setTimeout(() => reject(new Error('the service does not start')), LIMIT)
       process_.once('exit', (code) => reject(new Error(`the service ended with ${code}`)))
       lines.on('line', (line) => {
         const entry = JSON.parse(line)
@@ -112,6 +113,7 @@ export async function browser() {
     async open(url, options = {}) {
       const { storage, ...rest } = options
       const context = await launched.newContext({ viewport: { width: 1360, height: 860 }, locale: 'en-GB', ...rest })
+      context.setDefaultTimeout(LIMIT)
       if (storage) await context.addInitScript((entries) => Object.entries(entries).forEach(([key, value]) => sessionStorage.setItem(key, value)), storage)
       return tab(context, url)
     },
@@ -141,14 +143,14 @@ export async function tab(context, url) {
       await page.input.press('Enter')
     },
     /** Waits until the answer has come in whole. */
-    async settled(timeout = 30_000) {
-      await page.getByRole('button', { name: 'Send', exact: true }).waitFor({ timeout })
+    async settled() {
+      await page.getByRole('button', { name: 'Send', exact: true }).waitFor()
     },
     async shot(name) {
       mkdirSync(out, { recursive: true })
       await page.screenshot({ path: join(out, `${name}.png`) })
     },
-    hasText: (text, timeout = 10_000) => page.getByText(text).first().waitFor({ timeout }),
+    hasText: (text) => page.getByText(text).first().waitFor(),
   })
 }
 
@@ -162,8 +164,8 @@ export async function call(base, method, path, body, token) {
 }
 
 /** Waits until something holds, asking again and again; for what no event tells. */
-export async function until(what, holds, timeout = 10_000) {
-  const end = Date.now() + timeout
+export async function until(what, holds) {
+  const end = Date.now() + LIMIT
   for (;;) {
     if (await holds()) return
     if (Date.now() > end) throw new Error(`not in time: ${what}`)

@@ -29,7 +29,7 @@ async function opened(runs: Record<string, unknown[] | null>, more: object = {})
 
 it('gives loaded answers their reasoning back, and leaves those that have none as they are', async () => {
   const { views } = await opened({ gone: null, plain: answerFrames('Forty-two.'), thought: thought() })
-  expect(views()).toEqual([undefined, undefined, ['thinking', 'text']])
+  await expect.poll(views).toEqual([undefined, undefined, ['thinking', 'text']])
 })
 
 it('reads an answer without tools only up to its text', async () => {
@@ -49,7 +49,8 @@ it('reads an answer without tools only up to its text', async () => {
   const store = new ChatStore({ api })
   await store.open(7)
   store.recall(store.getSnapshot().messages[0]!)
-  await new Promise((resolve) => setTimeout(resolve, 5))
+  await expect.poll(() => pulled).toBe(3)
+  await new Promise((resolve) => setTimeout(resolve, 5)) // and it reads no more
   expect(pulled).toBe(3)
 })
 

@@ -1,5 +1,8 @@
-import { cleanup } from '@testing-library/react'
+import { cleanup, configure } from '@testing-library/react'
 import { afterEach } from 'vitest'
+
+// A wait is bounded only for what hangs: a busy machine is never so slow.
+configure({ asyncUtilTimeout: 60_000 })
 
 afterEach(() => {
   cleanup()
