@@ -44,9 +44,12 @@ crash-test:
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/crash -kills 500
 
 # The test server of the Model Context Protocol itself; it needs node.
-mcp-everything:
-	cd tools/mcp/everything && npm ci --ignore-scripts
+mcp-everything: tools/mcp/everything/node_modules
 	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything ./app/endtoend ./tools/mcp
+
+tools/mcp/everything/node_modules: tools/mcp/everything/package.json tools/mcp/everything/package-lock.json
+	cd tools/mcp/everything && npm ci --ignore-scripts
+	touch $@
 
 # What others generate from the contract: a Go client here, the types of TypeScript in web-check.
 contract-clients:
