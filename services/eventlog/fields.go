@@ -13,7 +13,8 @@ import (
 var errFields = errors.New("a field is cut off")
 
 // fields stores the fields of a body, or reads them in the same order. A field
-// that is not there is empty: it came later than what is stored.
+// that is not there is empty: it came later than what is stored. A body that is
+// stored is not written to: readers may have it.
 type fields struct {
 	dst     []byte // grows while storing
 	src     string // shrinks while reading
@@ -72,8 +73,9 @@ func (f *fields) int64(v *int64) {
 
 func (f *fields) int(v *int) {
 	n := int64(*v)
-	f.int64(&n)
-	*v = int(n)
+	if f.int64(&n); f.reading {
+		*v = int(n)
+	}
 }
 
 func (f *fields) bool(v *bool) {
@@ -81,14 +83,16 @@ func (f *fields) bool(v *bool) {
 	if *v {
 		n = 1
 	}
-	f.int64(&n)
-	*v = n != 0
+	if f.int64(&n); f.reading {
+		*v = n != 0
+	}
 }
 
 func (f *fields) float(v *float64) {
 	n := int64(math.Float64bits(*v)) //nolint:gosec // the same bits
-	f.int64(&n)
-	*v = math.Float64frombits(uint64(n)) //nolint:gosec // the same bits
+	if f.int64(&n); f.reading {
+		*v = math.Float64frombits(uint64(n)) //nolint:gosec // the same bits
+	}
 }
 
 // time is a time as JSON has it, so that it is shown the same again.
@@ -109,8 +113,9 @@ func (f *fields) time(v *time.Time) {
 
 func (f *fields) depth(v *runlog.Depth) {
 	n := int64(*v)
-	f.int64(&n)
-	*v = runlog.Depth(n) //nolint:gosec // there are three
+	if f.int64(&n); f.reading {
+		*v = runlog.Depth(n) //nolint:gosec // there are three
+	}
 }
 
 func (f *fields) run(v *runlog.Run) {
