@@ -16,6 +16,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 # alone takes most of the time of the tests.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/...=-race=false)
 
+# Many tests wait for times to pass: more of them at once than there are processors.
+TOGETHER := -p 4 -parallel 4
+
 .PHONY: run build setup test test-go test-postgres crash-test mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-memory clean
 
 run:
@@ -31,13 +34,13 @@ setup:
 	.ci/setup
 
 test-go:
-	go test $(RACE) -shuffle=on -timeout 20m ./...
+	go test $(RACE) $(TOGETHER) -shuffle=on -timeout 20m ./...
 
 # What test-go has done on SQLite, on Postgres: the store with the race detector,
 # and the tests of the service that depend on their database.
 test-postgres:
-	.ci/with-postgres go test $(RACE) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
-	TEST_DATABASES=postgres .ci/with-postgres go test -count=1 -timeout 20m ./app/crash ./app/outage ./app/resume ./app/sockets ./app/transcripts
+	.ci/with-postgres go test $(RACE) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
+	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/crash ./app/outage ./app/resume ./app/sockets ./app/transcripts
 
 # Kills the program a thousand times, on both databases.
 crash-test:

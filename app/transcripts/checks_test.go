@@ -24,7 +24,7 @@ type seenRun struct {
 
 // checkAnswer holds an answer against the contract and looks for what nobody
 // may see, and notes the run that it is about.
-func (s *stage) checkAnswer(x *exchange) {
+func (s *fixture) checkAnswer(x *exchange) {
 	s.t.Helper()
 	if x.status == 0 {
 		return
@@ -58,7 +58,7 @@ func (s *stage) checkAnswer(x *exchange) {
 }
 
 // checkHead checks the headers of a stream.
-func (s *stage) checkHead(x *exchange, run string) {
+func (s *fixture) checkHead(x *exchange, run string) {
 	s.t.Helper()
 	want := map[string]string{
 		"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no",
@@ -78,7 +78,7 @@ func (s *stage) checkHead(x *exchange, run string) {
 
 // checkSecrets looks for secrets in an answer, and for prompts in one for a user
 // who is no admin.
-func (s *stage) checkSecrets(x *exchange, body []byte) {
+func (s *fixture) checkSecrets(x *exchange, body []byte) {
 	s.t.Helper()
 	var all bytes.Buffer
 	if err := x.head.Write(&all); err != nil {
@@ -89,7 +89,7 @@ func (s *stage) checkSecrets(x *exchange, body []byte) {
 }
 
 // checkHidden looks in an answer for what the user may not see.
-func (s *stage) checkHidden(st step, all []byte) {
+func (s *fixture) checkHidden(st step, all []byte) {
 	s.t.Helper()
 	never := []string{canaryKey, canarySecret, canaryDSN, upstreamCanary, toolCanary, "chat.db", ".go:"}
 	if !slices.Contains(st.roles, "admin") {
@@ -103,7 +103,7 @@ func (s *stage) checkHidden(st step, all []byte) {
 }
 
 // checkLog looks for secrets in the log, and for texts of users and models.
-func (s *stage) checkLog(steps []step) {
+func (s *fixture) checkLog(steps []step) {
 	s.t.Helper()
 	log := s.log.String()
 	never := []string{canaryKey, canarySecret, canaryDSN, "## IDENTITY", "goroutine "} // a stack begins with the last
@@ -132,7 +132,7 @@ func (s *stage) checkLog(steps []step) {
 
 // checkRuns reads every run of the transcript again, from its start, and checks
 // what holds for each log.
-func (s *stage) checkRuns() {
+func (s *fixture) checkRuns() {
 	s.t.Helper()
 	for _, r := range s.runs {
 		var run schemas.Run
@@ -157,7 +157,7 @@ func (s *stage) checkRuns() {
 }
 
 // fetch reads JSON as the user of the run; false is 404.
-func (s *stage) fetch(r seenRun, path string, into any) bool {
+func (s *fixture) fetch(r seenRun, path string, into any) bool {
 	s.t.Helper()
 	x := s.request(step{verb: http.MethodGet, arg: path, user: r.step.user, roles: r.step.roles})
 	x.run(s.client)
@@ -173,7 +173,7 @@ func (s *stage) fetch(r seenRun, path string, into any) bool {
 
 // checkEnd compares the terminal event with the run and with the message that
 // is kept in the chat.
-func (s *stage) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) {
+func (s *fixture) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) {
 	s.t.Helper()
 	last := frames[len(frames)-1]
 	ends := map[string]schemas.RunState{

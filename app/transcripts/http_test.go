@@ -31,7 +31,7 @@ type exchange struct {
 }
 
 // do does one step and returns what is to be shown of it.
-func (s *stage) do(st step) string {
+func (s *fixture) do(st step) string {
 	s.t.Helper()
 	switch st.verb {
 	case "#":
@@ -91,7 +91,7 @@ func (s *stage) do(st step) string {
 	return x.show()
 }
 
-func (s *stage) opened(name string) *exchange {
+func (s *fixture) opened(name string) *exchange {
 	x := s.open[name]
 	if x == nil {
 		s.t.Fatalf("there is no request &%s", name)
@@ -100,7 +100,7 @@ func (s *stage) opened(name string) *exchange {
 }
 
 // request makes the request of a step, names replaced by what they stand for.
-func (s *stage) request(st step) *exchange {
+func (s *fixture) request(st step) *exchange {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &exchange{step: st, sent: []byte(s.aliases.real(st.body)), cancel: cancel}
@@ -144,7 +144,7 @@ func (x *exchange) Write(p []byte) (int, error) {
 }
 
 // finished checks a whole answer.
-func (s *stage) finished(x *exchange) {
+func (s *fixture) finished(x *exchange) {
 	s.t.Helper()
 	if x.err != nil && !errors.Is(x.err, context.Canceled) {
 		s.t.Errorf("%s %s: %v", x.step.verb, x.step.arg, x.err)
@@ -153,7 +153,7 @@ func (s *stage) finished(x *exchange) {
 }
 
 // read returns what has come in since the last read.
-func (s *stage) read(x *exchange) string {
+func (s *fixture) read(x *exchange) string {
 	s.t.Helper()
 	synctest.Wait()
 	x.mu.Lock()

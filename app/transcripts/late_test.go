@@ -30,7 +30,7 @@ func (s *lateStore) Unfinished(ctx context.Context) ([]record.Run, error) {
 // A run that is stored only after its successor has looked for unfinished runs
 // goes on all the same, once, and so does the one that waits behind it.
 func TestRunsStoredLate(t *testing.T) {
-	onStage(t, "say \"Half\"\nhang\n\nsay \"Mine\"\nhang\n\nsay \"Whole.\"\nfinish stop\n\nsay \"Second.\"\nfinish stop\n", func(s *stage) {
+	withFixture(t, "say \"Half\"\nhang\n\nsay \"Mine\"\nhang\n\nsay \"Whole.\"\nfinish stop\n\nsay \"Second.\"\nfinish stop\n", func(s *fixture) {
 		ask := func(message string) {
 			s.do(step{verb: http.MethodPost, name: message, arg: "/api/chat/stream", user: "una", body: `{"message":"` + message + `","chat_id":"chat","if_busy":"queue"}`})
 		}
@@ -56,6 +56,6 @@ func TestRunsStoredLate(t *testing.T) {
 		if n, looks := s.up.Calls(), late.looks.Load(); n != 4 || looks != 2 {
 			t.Errorf("the model was asked %d times, want 4; %d looks, want 2", n, looks)
 		}
-		s.leave()
+		s.closeClients()
 	})
 }

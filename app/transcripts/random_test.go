@@ -46,7 +46,7 @@ func playMadeUp(t *testing.T, url, pages string, archive *txtar.Archive, transcr
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStage(t, url, pages, archive)
+	s := newFixture(t, url, pages, archive)
 	s.start()
 	for _, step := range steps {
 		if step.verb == "read" && s.open[step.arg] == nil {
@@ -55,7 +55,7 @@ func playMadeUp(t *testing.T, url, pages string, archive *txtar.Archive, transcr
 		s.aliases.plain(s.do(step))
 	}
 	s.checkRuns()
-	s.leave()
+	s.closeClients()
 	s.stop()
 	time.Sleep(leftBehind) //nolint:forbidigo // the time of the bubble: it passes at once
 	if len(s.runs) != 1 || s.up.Running() != 0 {

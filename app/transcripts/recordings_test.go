@@ -93,7 +93,7 @@ func TestRecordings(t *testing.T) {
 // record asks and returns the run: JSON with a frame in each line. The demo model's
 // tools run one after the other, so that their order is not that of the machine.
 func (r recording) record(t *testing.T, database, pages string, script *txtar.Archive) []byte {
-	s := newStage(t, database, pages, script)
+	s := newFixture(t, database, pages, script)
 	if r.script == "" {
 		s.options = func(o *services.RunsOptions) {
 			o.Agent = agents.New(agents.Metered(demo.New(demo.DefaultDelay)), agents.Options{Parallel: 1})
@@ -116,7 +116,7 @@ func (r recording) record(t *testing.T, database, pages string, script *txtar.Ar
 }
 
 // frames are those that the answer to a step has.
-func (s *stage) frames(st step) []string {
+func (s *fixture) frames(st step) []string {
 	s.t.Helper()
 	x := s.request(st)
 	x.run(s.client)

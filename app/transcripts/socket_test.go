@@ -27,7 +27,7 @@ type wire struct {
 }
 
 // openWire opens a websocket; what comes is read in the background.
-func (s *stage) openWire(st step) *wire {
+func (s *fixture) openWire(st step) *wire {
 	s.t.Helper()
 	head := http.Header{}
 	if token := s.bearer(st.user, st.roles); token != "" {
@@ -68,7 +68,7 @@ func (w *wire) run() {
 }
 
 // sendWire sends a frame, names replaced by what they stand for.
-func (s *stage) sendWire(w *wire, body string) {
+func (s *fixture) sendWire(w *wire, body string) {
 	s.t.Helper()
 	if err := w.conn.Write(context.Background(), websocket.MessageText, []byte(s.aliases.real(body))); err != nil {
 		s.t.Error(err)
@@ -77,7 +77,7 @@ func (s *stage) sendWire(w *wire, body string) {
 
 // readWire returns the frames that have come since the last read, one a line,
 // and notes the runs that they are of.
-func (s *stage) readWire(w *wire) string {
+func (s *fixture) readWire(w *wire) string {
 	s.t.Helper()
 	synctest.Wait()
 	w.mu.Lock()

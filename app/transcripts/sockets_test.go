@@ -22,16 +22,16 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// onStage runs a test over a service of its own in a bubble of testing/synctest,
+// withFixture runs a test over a service of its own in a bubble of testing/synctest,
 // and ends both. The model answers as in the part upstream of a transcript.
-func onStage(t *testing.T, upstream string, do func(s *stage)) {
+func withFixture(t *testing.T, upstream string, do func(s *fixture)) {
 	t.Helper()
 	database := sampled(t, apptest.SQLite)(t)
 	archive := &txtar.Archive{Files: []txtar.File{
 		{Name: "settings", Data: []byte("CHATTRAY_REQUESTS_PER_MINUTE=0")}, {Name: "upstream", Data: []byte(upstream)},
 	}}
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, database, "", archive)
+		s := newFixture(t, database, "", archive)
 		s.start()
 		defer s.stop()
 		do(s)
@@ -40,7 +40,7 @@ func onStage(t *testing.T, upstream string, do func(s *stage)) {
 
 // bubble counts the goroutines of the caller's bubble, once all of them wait and
 // none is kept for a connection that nobody uses.
-func (s *stage) bubble() int {
+func (s *fixture) bubble() int {
 	s.t.Helper()
 	s.client.CloseIdleConnections()
 	synctest.Wait()
@@ -56,7 +56,7 @@ func (s *stage) bubble() int {
 }
 
 // dialled opens a websocket of a user's who holds a token for so long.
-func (s *stage) dialled(user string, life time.Duration, o websocket.DialOptions) *websocket.Conn {
+func (s *fixture) dialled(user string, life time.Duration, o websocket.DialOptions) *websocket.Conn {
 	s.t.Helper()
 	token, err := api.SignToken(canarySecret, "", schemas.User{Name: user}, time.Now(), time.Now().Add(life))
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *stage) dialled(user string, life time.Duration, o websocket.DialOptions
 }
 
 // raw opens a websocket as a client does that writes its bytes itself.
-func (s *stage) raw(user string) net.Conn {
+func (s *fixture) raw(user string) net.Conn {
 	s.t.Helper()
 	conn, err := s.wire.dial(context.Background())
 	if err != nil {
@@ -103,8 +103,8 @@ func closed(conn *websocket.Conn) (code websocket.StatusCode, frames []string) {
 const stopFrame = `{"name":"stop","chat_id":"none"}`
 
 // writes attacks with frames of a well-behaved client.
-func writes(kind websocket.MessageType, frame []byte, times int) func(s *stage) websocket.StatusCode {
-	return func(s *stage) websocket.StatusCode {
+func writes(kind websocket.MessageType, frame []byte, times int) func(s *fixture) websocket.StatusCode {
+	return func(s *fixture) websocket.StatusCode {
 		conn := s.dialled("una", time.Hour, websocket.DialOptions{})
 		go func() {
 			for range times {
@@ -119,8 +119,8 @@ func writes(kind websocket.MessageType, frame []byte, times int) func(s *stage) 
 }
 
 // sends attacks with bytes, and reads the code of the answer if there is one.
-func sends(frame string, answers bool) func(s *stage) websocket.StatusCode {
-	return func(s *stage) websocket.StatusCode {
+func sends(frame string, answers bool) func(s *fixture) websocket.StatusCode {
+	return func(s *fixture) websocket.StatusCode {
 		conn := s.raw("una")
 		defer conn.Close()
 		if _, err := conn.Write([]byte(frame)); err != nil || !answers {
@@ -140,7 +140,7 @@ func sends(frame string, answers bool) func(s *stage) websocket.StatusCode {
 // hostile is a client and how its socket ends; -1 is a connection that is cut.
 type hostile struct {
 	name   string
-	attack func(s *stage) websocket.StatusCode
+	attack func(s *fixture) websocket.StatusCode
 	want   websocket.StatusCode
 }
 
@@ -156,15 +156,15 @@ func hostiles() []hostile {
 		{"reserved bits", sends("\xf1\x82\x00\x00\x00\x00{}", true), websocket.StatusProtocolError},
 		{"an end in mid-frame", sends("\x81\xfe\x10\x00\x00\x00\x00\x00{", false), -1},
 		{"an end in mid-message", sends("\x01\x81\x00\x00\x00\x00{", false), -1},
-		{"never a pong", func(s *stage) websocket.StatusCode {
+		{"never a pong", func(s *fixture) websocket.StatusCode {
 			code, _ := closed(s.dialled("una", time.Hour, websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool { return false }}))
 			return code
 		}, -1},
-		{"nothing for fifteen minutes", func(s *stage) websocket.StatusCode {
+		{"nothing for fifteen minutes", func(s *fixture) websocket.StatusCode {
 			code, _ := closed(s.dialled("una", time.Hour, websocket.DialOptions{}))
 			return code
 		}, websocket.StatusNormalClosure},
-		{"a token that ends", func(s *stage) websocket.StatusCode {
+		{"a token that ends", func(s *fixture) websocket.StatusCode {
 			began := time.Now()
 			code, _ := closed(s.dialled("una", time.Minute, websocket.DialOptions{}))
 			if took := time.Since(began); took != time.Minute {
@@ -172,7 +172,7 @@ func hostiles() []hostile {
 			}
 			return code
 		}, websocket.StatusPolicyViolation},
-		{"a client that closes", func(s *stage) websocket.StatusCode {
+		{"a client that closes", func(s *fixture) websocket.StatusCode {
 			if err := s.dialled("una", time.Hour, websocket.DialOptions{}).Close(websocket.StatusGoingAway, ""); err != nil {
 				s.t.Errorf("closing: %v", err)
 			}
@@ -185,7 +185,7 @@ func hostiles() []hostile {
 // it should, somebody else is served meanwhile, and afterwards there are as many
 // goroutines as before.
 func TestSocketsLeaveNothing(t *testing.T) {
-	onStage(t, "", func(s *stage) {
+	withFixture(t, "", func(s *fixture) {
 		before := s.bubble()
 		for _, tt := range hostiles() {
 			witness := s.wireOf("eve")
@@ -209,7 +209,7 @@ func TestSocketsLeaveNothing(t *testing.T) {
 
 // TestSocketPings counts the pings of ten minutes.
 func TestSocketPings(t *testing.T) {
-	onStage(t, "", func(s *stage) {
+	withFixture(t, "", func(s *fixture) {
 		pings := 0
 		conn := s.dialled("una", time.Hour, websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool { pings++; return true }})
 		ctx, done := context.WithTimeout(context.Background(), 10*time.Minute+time.Second)
@@ -232,7 +232,7 @@ func TestSocketsOfSlowReaders(t *testing.T) {
 		fmt.Fprintf(&want, "piece %d ", i)
 	}
 	up.WriteString("\nfinish stop\n")
-	onStage(t, up.String(), func(s *stage) {
+	withFixture(t, up.String(), func(s *fixture) {
 		before := s.bubble()
 		began := time.Now()
 		quick, slow, stuck := s.wireOf("una"), s.dialled("una", time.Hour, websocket.DialOptions{}), s.raw("una")
@@ -279,7 +279,7 @@ func TestSocketsOfSlowReaders(t *testing.T) {
 func TestSocketStopsAndGoes(t *testing.T) {
 	for _, name := range []string{"stop", "pause"} {
 		t.Run(name, func(t *testing.T) {
-			onStage(t, "say \"Half\"\nhang\n", func(s *stage) {
+			withFixture(t, "say \"Half\"\nhang\n", func(s *fixture) {
 				watching, going := s.wireOf("una"), s.raw("una")
 				s.sendWire(watching, `{"name":"message","message":{"content":"Go"},"chat_id":"chat"}`)
 				s.readWire(watching)
@@ -298,7 +298,7 @@ func TestSocketStopsAndGoes(t *testing.T) {
 }
 
 // wireOf opens a websocket that is read in the background.
-func (s *stage) wireOf(user string) *wire {
+func (s *fixture) wireOf(user string) *wire {
 	s.t.Helper()
 	return s.openWire(step{user: user, arg: "/api/ws"})
 }

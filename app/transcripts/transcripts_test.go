@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write what the service says into the fi
 // A transcript is a whole conversation with the service, in a txtar file of
 // testdata/transcripts: a comment that says what it shows, and the parts
 //
-//	settings    lines NAME=value of the environment, beside those of newStage
+//	settings    lines NAME=value of the environment, beside those of newFixture
 //	upstream    what the model's server answers, in order; see parseUpstream
 //	transcript  steps, in lines that begin with ">", and under each the answer
 //
@@ -90,7 +90,7 @@ func play(t *testing.T, database, pages string, archive *txtar.Archive, transcri
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStage(t, database, pages, archive)
+	s := newFixture(t, database, pages, archive)
 	s.start()
 	var out strings.Builder
 	for _, step := range steps {
@@ -101,7 +101,7 @@ func play(t *testing.T, database, pages string, archive *txtar.Archive, transcri
 		}
 	}
 	s.checkRuns()
-	s.leave()
+	s.closeClients()
 	s.stop()
 	time.Sleep(leftBehind) //nolint:forbidigo // the time of the bubble: it passes at once
 	s.checkUpstream()

@@ -208,7 +208,7 @@ func spelled(raw json.RawMessage) string {
 
 // checkUpstream says whether the model's server was asked as often as the
 // transcript has replies, with the key, and nobody is left waiting for it.
-func (s *stage) checkUpstream() {
+func (s *fixture) checkUpstream() {
 	if got := s.up.Calls(); got != s.replies || len(s.up.Unscripted()) > 0 {
 		s.t.Errorf("the model's server was asked %d times, %d of them without a reply; it has %d replies", got, len(s.up.Unscripted()), s.replies)
 	}

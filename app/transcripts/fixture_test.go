@@ -37,8 +37,8 @@ const (
 	canaryDSN    = "canary-of-the-dsn"
 )
 
-// stage is the service that a transcript conversations to, with what stands around it.
-type stage struct {
+// fixture is the service that a transcript conversations to, with what stands around it.
+type fixture struct {
 	t        *testing.T
 	environ  []string
 	config   settings.Config
@@ -129,10 +129,10 @@ func pagesDir(t *testing.T, archive *txtar.Archive) string {
 	return dir
 }
 
-// newStage is a stage over a database and a folder of pages.
-func newStage(t *testing.T, database, pages string, archive *txtar.Archive) *stage {
+// newFixture is a fixture over a database and a folder of pages.
+func newFixture(t *testing.T, database, pages string, archive *txtar.Archive) *fixture {
 	t.Helper()
-	s := &stage{
+	s := &fixture{
 		t: t, contract: apitest.Load(t, "../../openapi.yaml"), aliases: newAliases(), up: upstream.NewMemory(), open: map[string]*exchange{}, wires: map[string]*wire{},
 		environ: []string{
 			"CHATTRAY_DATABASE_URL=" + database, "CHATTRAY_PAGES=" + pages,
@@ -156,7 +156,7 @@ func newStage(t *testing.T, database, pages string, archive *txtar.Archive) *sta
 }
 
 // says gives the model's server more replies.
-func (s *stage) says(text string) {
+func (s *fixture) says(text string) {
 	s.t.Helper()
 	replies, err := parseUpstream(text)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *stage) says(text string) {
 }
 
 // start starts the service.
-func (s *stage) start() {
+func (s *fixture) start() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	log := telemetry.NewLogger(&s.log, s.config.LogLevel, s.config.LogFormat)
@@ -192,7 +192,7 @@ func (s *stage) start() {
 }
 
 // stop stops the service as SIGTERM does.
-func (s *stage) stop() {
+func (s *fixture) stop() {
 	s.t.Helper()
 	s.cancel()
 	if err := <-s.stopped; err != nil {
@@ -201,8 +201,8 @@ func (s *stage) stop() {
 	s.client.CloseIdleConnections()
 }
 
-// leave ends what is still read in the background.
-func (s *stage) leave() {
+// closeClients ends what is still read in the background.
+func (s *fixture) closeClients() {
 	for _, x := range s.open {
 		x.cancel()
 	}
@@ -215,7 +215,7 @@ func (s *stage) leave() {
 }
 
 // bearer is the token of a user, "" of nobody.
-func (s *stage) bearer(user string, roles []string) string {
+func (s *fixture) bearer(user string, roles []string) string {
 	if user == "nobody" {
 		return ""
 	}
