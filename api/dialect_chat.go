@@ -9,10 +9,9 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// AppendChatFrame appends the frame of an event in the dialect chat (specs 001
-// to 003; 2-protocol, "Frames"): an id line, one line of JSON, a blank line. An
-// event without a frame in this dialect appends nothing. The payload of complete
-// has no diagnostics.
+// AppendChatFrame appends the frame of an event in the dialect chat: an id
+// line, one line of JSON, a blank line. An event without a frame in this
+// dialect appends nothing. The payload of complete has no diagnostics.
 func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
 	return appendChat(dst, e, new(reader))
 }

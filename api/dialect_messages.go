@@ -9,9 +9,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// openMessages opens the dialect messages (spec 004; 2-protocol, "Dialect
-// messages"). Each event of the log gives at most one frame, so that its chunk_id
-// is C and the event's number.
+// openMessages opens the dialect messages. Each event of the log gives at most
+// one frame, so that its chunk_id is C and the event's number.
 func openMessages(r *reader) encoder {
 	return encoderFunc(func(dst []byte, e *runlog.Event) []byte { return appendMessages(dst, e, r) })
 }

@@ -1,6 +1,5 @@
 // Package app is the wiring: it reads the settings, builds every part and gives
-// each part what it needs. It is the one package that imports more than one of
-// the folders beside it.
+// each part what it needs. Only app imports several of the top folders.
 package app
 
 import (
@@ -12,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Program is what the process gives the program.
+// Program has what the process passes to the program.
 type Program struct {
 	// Args are the arguments after the program's name.
 	Args []string
@@ -24,8 +23,8 @@ type Program struct {
 }
 
 // Main runs the command that the arguments name until it is done or the process
-// gets a signal to stop, and returns the exit code. The reason of a failure goes
-// to Stderr.
+// gets a signal to stop, and returns the exit code. The reason for a failure
+// goes to Stderr.
 func Main(p Program) int {
 	if err := Run(untilSignal(), p); err != nil {
 		fmt.Fprintln(p.Stderr, "chattray:", err)
@@ -49,7 +48,7 @@ func untilSignal() context.Context {
 }
 
 // Run runs the command that the arguments name until it is done or ctx ends.
-// Everything the program says goes to Stdout; what went wrong is the error.
+// All output goes to Stdout; a failure is returned as the error.
 func Run(ctx context.Context, p Program) error {
 	root := newRoot(&program{Program: p})
 	root.SetArgs(p.Args)

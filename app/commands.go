@@ -17,13 +17,13 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// program is what the commands share.
+// program has what the commands share.
 type program struct {
 	Program
 	configFile string
 }
 
-// The bounds of the commands.
+// Limits of the commands.
 const (
 	healthcheckTimeout = 3 * time.Second
 	defaultTokenTTL    = time.Hour
@@ -86,10 +86,10 @@ with --config; "chattray help settings" lists them all.`,
 	return root
 }
 
-// action is what a command does with the settings.
+// action is the work of a command that needs the settings.
 type action func(ctx context.Context, c settings.Config, args []string, stdout io.Writer) error
 
-// with reads the settings for an action; wrong ones stop it.
+// with runs an action with the settings. Invalid settings are an error.
 func (p *program) with(do action) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		config, _, err := settings.Load(cmd.Root().PersistentFlags(), p.Environ, p.configFile)
@@ -129,7 +129,7 @@ func (p *program) configCommand() *cobra.Command {
 				if _, err := load(cmd); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.Stdout, "the settings are good")
+				_, err := fmt.Fprintln(p.Stdout, "the settings are valid")
 				return err
 			},
 		},
@@ -200,7 +200,7 @@ func healthcheck(ctx context.Context, c settings.Config, _ []string, stdout io.W
 // release is set by the build.
 var release = "development"
 
-// version names the release, and the commit where the build knows it.
+// version returns the release, and the commit if the build recorded it.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

@@ -28,7 +28,7 @@ func TestCommands(t *testing.T) {
 		{"contract", nil, []string{"openapi"}, []string{"openapi: 3.", "/api/chat/stream"}},
 		{"print", []string{"CHATTRAY_MODEL=m"}, []string{"config", "print"}, []string{"environment CHATTRAY_MODEL"}},
 		{"flags of settings", nil, []string{"config", "print", "--limits-body=2MiB"}, []string{"flag --limits-body"}},
-		{"check", nil, []string{"config", "check"}, []string{"good"}},
+		{"check", nil, []string{"config", "check"}, []string{"valid"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,17 +2,17 @@ package app
 
 import "fmt"
 
-// How many of the descriptors that the process may open go to clients. The rest
-// is for the database, model servers, tools and MCP servers.
+// How many of the process's descriptors are for clients. The rest is for the
+// database, model servers, tools and MCP servers.
 const (
 	mostDescriptors  = 1 << 20
-	knownDescriptors = 16 << 10 // where the system does not say
-	spareDescriptors = 64       // the least that clients never get
+	knownDescriptors = 16 << 10 // if the system does not say
+	spareDescriptors = 64       // at least this many are kept from clients
 )
 
-// connectionLimit returns how many connections of clients may be open: what is
-// configured, or three quarters of the descriptors for 0. What does not fit
-// under the descriptors is refused.
+// connectionLimit returns how many connections of clients may be open: the
+// configured number, or three quarters of the descriptors for 0. A number that
+// the descriptors do not allow is an error.
 func connectionLimit(configured, descriptors int) (int, error) {
 	most := descriptors - max(descriptors/16, spareDescriptors)
 	switch {

@@ -21,7 +21,7 @@ func migrateUp(ctx context.Context, c settings.Config, _ []string, stdout io.Wri
 	return data.Close()
 }
 
-// migrateStatus lists the migrations, a line each.
+// migrateStatus lists the migrations, one on each line.
 func migrateStatus(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	return withStore(ctx, c, store.Options{NoMigrate: true}, func(data *store.Store) error {
 		list, err := data.MigrationStatus(ctx)
@@ -54,7 +54,7 @@ func importFile(ctx context.Context, c settings.Config, args []string, stdout io
 	})
 }
 
-// withStore opens the database for do and closes it.
+// withStore opens the database, calls do, and closes it.
 func withStore(ctx context.Context, c settings.Config, o store.Options, do func(*store.Store) error) error {
 	data, err := store.Open(ctx, c.DatabaseURL, o)
 	if err != nil {

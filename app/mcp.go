@@ -22,8 +22,8 @@ import (
 	"github.com/chattray/chattray/tools/mcp"
 )
 
-// mcpStart is how long the start of the service waits for the MCP servers. What
-// comes later is offered from then on.
+// mcpStart is how long the start of the service waits for the MCP servers.
+// Tools of later ones are offered once they are connected.
 const mcpStart = 5 * time.Second
 
 // mcpParts are the parts that speak MCP: the clients of the configured servers,
@@ -35,8 +35,8 @@ type mcpParts struct {
 	done    chan struct{}
 }
 
-// newMCP makes the parts; it starts nothing. Afterwards pages may name the tools
-// that the servers will have.
+// newMCP makes the parts and starts nothing. From then on pages may name tools
+// of the servers.
 func newMCP(c settings.Config, registry *tools.Registry, data *store.Store, log *slog.Logger) (*mcpParts, error) {
 	var servers []mcp.Server
 	for _, s := range enabledMCP(c) {
@@ -58,7 +58,8 @@ func newMCP(c settings.Config, registry *tools.Registry, data *store.Store, log 
 	})}, nil
 }
 
-// mcpServer is the entry for the client, with the whole environment of its process.
+// mcpServer returns a server's configuration for the client, with the whole
+// environment of its process.
 func mcpServer(s settings.MCPServer, env []string) mcp.Server {
 	return mcp.Server{
 		Name: s.Name, Command: s.Command, Args: s.Args, Env: env, URL: s.URL, Headers: s.Headers,
@@ -66,10 +67,10 @@ func mcpServer(s settings.MCPServer, env []string) mcp.Server {
 	}
 }
 
-// start connects to the servers, until stop. It waits a little for them to be
-// there, but none of them stops the start.
+// start connects to the servers, until stop. It waits up to mcpStart for them;
+// a server that fails is no error.
 func (m *mcpParts) start(ctx context.Context) {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // runs go on for a while when ctx ends
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // runs continue for a while after ctx ends
 	m.cancel, m.done = cancel, make(chan struct{})
 	go func() {
 		defer close(m.done)
@@ -99,7 +100,7 @@ func enabledMCP(c settings.Config) []settings.MCPServer {
 	return list
 }
 
-// mcpPageTools gives pages all tools of the servers that name them.
+// mcpPageTools returns, by page, the tools of the servers that name it.
 func mcpPageTools(c settings.Config) map[string][]string {
 	pages := map[string][]string{}
 	for _, s := range enabledMCP(c) {
@@ -118,15 +119,15 @@ func (p *program) mcpCommand() *cobra.Command {
 			Args: cobra.NoArgs, RunE: p.with(listMCPTools),
 		},
 		&cobra.Command{
-			Use: "accept SERVER [TOOL]", Short: "Let changed tools be used as they are now",
+			Use: "accept SERVER [TOOL]", Short: "Accept changed tools, so that they are offered again",
 			Args: cobra.RangeArgs(1, 2), RunE: p.with(acceptMCPTools),
 		},
 	)
 	return cmd
 }
 
-// listMCPTools writes a line for each tool that is remembered, and both
-// definitions of those that have changed.
+// listMCPTools writes a line for each stored tool, and both definitions of
+// those that have changed.
 func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	return withStore(ctx, c, store.Options{}, func(data *store.Store) error {
 		list, err := data.MCPTools(ctx)
@@ -150,7 +151,7 @@ func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.
 	})
 }
 
-// asking says whether a tool waits for the user's approval, and why.
+// asking says in words whether a tool waits for the user's approval, and why.
 func asking(c settings.Config, t record.MCPTool) string {
 	i := slices.IndexFunc(c.MCPServers, func(s settings.MCPServer) bool { return s.Name == t.Server })
 	var d mcp.Definition
@@ -188,8 +189,7 @@ func writeAccepted(stdout io.Writer, accepted []record.MCPTool) error {
 	return nil
 }
 
-// definitionText is a definition on one line, with nothing in it that a terminal
-// would obey.
+// definitionText returns a definition on one line, without terminal control characters.
 func definitionText(raw json.RawMessage) string {
 	var d mcp.Definition
 	if err := json.Unmarshal(raw, &d); err != nil {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// How much garbage may lie around: a small heap is collected rarely, a large one
-// often, so that holding many streams does not double what they need.
+// How much garbage is allowed: a small heap is collected rarely and a large one
+// often, so that many streams do not need double their memory.
 const (
 	garbageRoom  = 64 << 20 // bytes that may always be garbage
-	leastPercent = 15       // of what is live, where that is a lot
+	leastPercent = 15       // of a large live heap
 	mostPercent  = 400
 	tuneEvery    = time.Second
 )
 
 // tuneMemory sets the collector's target from the size of the live heap, until
-// ctx ends. A target that the operator has set (GOGC) stays.
+// ctx ends. It keeps a target that the operator has set (GOGC).
 func tuneMemory(ctx context.Context) {
 	set := debug.SetGCPercent(mostPercent)
 	if set != defaultPercent {
@@ -27,7 +27,7 @@ func tuneMemory(ctx context.Context) {
 	defer debug.SetGCPercent(set)
 	tick := time.NewTicker(tuneEvery)
 	defer tick.Stop()
-	// What the collector takes its percentage of.
+	// The memory to which the collector's percentage applies.
 	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	for now := mostPercent; ; {
 		select {
@@ -49,7 +49,7 @@ func tuneMemory(ctx context.Context) {
 
 const defaultPercent = 100
 
-// heapPercent is the target for that many live bytes, in steps of 5.
+// heapPercent returns the target for that many live bytes, in steps of 5.
 func heapPercent(live uint64) int {
 	percent := int(garbageRoom * 100 / max(live, 1<<20)) //nolint:gosec // at most 6400
 	return min(max(percent/5*5, leastPercent), mostPercent)

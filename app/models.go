@@ -18,9 +18,8 @@ import (
 
 const openAIBase = "https://api.openai.com/v1"
 
-// newModel returns the demo model, or the servers of the configured ones with
-// those that stand in for them. All calls are metered. Nil is the transport of
-// the network.
+// newModel returns the demo model, or the configured models with their
+// fallbacks. All calls are metered. A nil transport uses the network.
 func newModel(c settings.Config, transport http.RoundTripper, log *slog.Logger) (agents.Model, error) {
 	if c.Demo() {
 		log.Warn("no model is configured: the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
@@ -37,11 +36,11 @@ func newModel(c settings.Config, transport http.RoundTripper, log *slog.Logger) 
 		}
 		attempts := openai.DefaultAttempts
 		if len(c.FallbackOf(m.Name)) > 0 {
-			attempts = 1 // another model is quicker than waiting
+			attempts = 1 // another model answers sooner than a retry
 		}
 		server, err := openai.New(openai.Config{
 			BaseURL: base, APIKey: key, Transport: transport, Connect: c.Timeouts.ModelConnect, FirstToken: c.Timeouts.ModelFirstToken,
-			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run says it first
+			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run's own timeout comes first
 		})
 		if err != nil {
 			return nil, err
@@ -67,7 +66,7 @@ func (s serversByModel) Stream(ctx context.Context, req agents.ModelRequest) ite
 	return server.Stream(ctx, req)
 }
 
-// defaultModel is the one that answers where a request names none.
+// defaultModel returns the model of requests that name none.
 func defaultModel(c settings.Config) string {
 	if c.Demo() {
 		return demo.Name
@@ -83,7 +82,7 @@ func modelNames(c settings.Config) []string {
 	return names
 }
 
-// windows are the context windows that are known.
+// windows returns the known context windows.
 func windows(c settings.Config) map[string]int {
 	known := make(map[string]int)
 	for _, m := range c.Models {
@@ -94,7 +93,7 @@ func windows(c settings.Config) map[string]int {
 	return known
 }
 
-// prices are those of the models that have one.
+// prices returns the prices of the models that have one.
 func prices(c settings.Config) map[string]usage.Price {
 	known := make(map[string]usage.Price)
 	for _, m := range c.Models {
@@ -105,7 +104,7 @@ func prices(c settings.Config) map[string]usage.Price {
 	return known
 }
 
-// modelOffers are the models that a request may name, the default one first.
+// modelOffers returns the models that a request may name, the default one first.
 func modelOffers(c settings.Config) []schemas.ModelOffer {
 	offers := []schemas.ModelOffer{{Name: defaultModel(c), Default: true}}
 	if c.Demo() {
@@ -125,7 +124,7 @@ func modelOffers(c settings.Config) []schemas.ModelOffer {
 	return offers
 }
 
-// modelServers are the hosts of the models' servers, by model.
+// modelServers returns the hosts of the models' servers, by model.
 func modelServers(c settings.Config) map[string]string {
 	hosts := map[string]string{}
 	for _, m := range c.Models {

@@ -15,11 +15,11 @@ import (
 	"github.com/chattray/chattray/app/telemetry"
 )
 
-// lastWords bounds what is said after the drain time: closing connections,
-// sending spans.
-const lastWords = 5 * time.Second
+// shutdownGrace bounds the work after the drain time: closing connections, sending spans.
+const shutdownGrace = 5 * time.Second
 
-// serve builds the service and answers until ctx ends, then stops in good order.
+// serve builds the service and answers requests until ctx ends. Then it shuts
+// down gracefully.
 func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdout io.Writer) error {
 	log := telemetry.NewLogger(stdout, c.LogLevel, c.LogFormat)
 	for _, warning := range c.Warnings() {
@@ -34,12 +34,12 @@ func (p *program) serve(ctx context.Context, c settings.Config, _ []string, stdo
 		return err
 	}
 	err = s.listen(ctx, c, log)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	return errors.Join(err, s.Close(), watch.Close(last))
 }
 
-// listen answers on the configured address.
+// listen answers requests on the configured address.
 func (s *Service) listen(ctx context.Context, c settings.Config, log *slog.Logger) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
@@ -49,10 +49,10 @@ func (s *Service) listen(ctx context.Context, c settings.Config, log *slog.Logge
 	return s.Answer(ctx, c, listener, log)
 }
 
-// Answer takes up the runs that an earlier process left, and answers on the
-// listener until ctx ends. Then readiness fails and new runs are refused; those
-// under way have the drain time to finish, the rest is left to the next start.
-// The listener is closed when it returns.
+// Answer recovers the runs of an earlier process, and answers requests on the
+// listener until ctx ends. Then readiness fails and new runs are refused. Runs
+// under way have the drain time to finish; the next start recovers the others.
+// The listener is closed when Answer returns.
 func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Listener, log *slog.Logger) error {
 	limit, err := connectionLimit(c.Limits.Connections, descriptors())
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Drain)
 	defer cancel()
 	s.runs.Shutdown(drain)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
 	s.sockets.Shutdown(last)
 	err = server.Shutdown(last)
@@ -97,7 +97,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	return err
 }
 
-// Close ends what Build began, once no request is under way.
+// Close releases what Build opened. No request may be under way.
 func (s *Service) Close() error {
 	if s.titles != nil {
 		s.titles.Close()
@@ -106,7 +106,7 @@ func (s *Service) Close() error {
 	return s.store.Close()
 }
 
-// end stops the runs at once, where the service did not come to serve.
+// end stops the runs at once, for a service that failed to start.
 func (s *Service) end(ctx context.Context) {
 	now, cancel := context.WithCancel(ctx)
 	cancel()

@@ -30,30 +30,30 @@ import (
 	"github.com/chattray/chattray/web"
 )
 
-// Service is everything that answers requests, built from the settings.
+// Service has all parts of the service, built from the settings.
 type Service struct {
 	store   *store.Store
 	runs    *services.Runs
-	titles  *chats.Titles // nil where first words are titles
+	titles  *chats.Titles // nil if titles are first words
 	mcp     *mcpParts
 	sockets *api.Sockets
 	handler http.Handler
 }
 
-// Options are what the service is built from beside its settings. All but the
-// contract are for tests: parts beside the real ones, or in their place.
+// Options are what the service is built from besides its settings. All but the
+// contract are for tests, which add or replace parts.
 type Options struct {
-	// Contract is openapi.yaml, as it is served.
+	// Contract is the content of openapi.yaml, which is served.
 	Contract []byte
-	// Tools are registered beside the built-in ones.
+	// Tools are registered in addition to the built-in ones.
 	Tools []turn.Tool
-	// Models carries the requests to model servers; nil is the network.
+	// Models carries the requests to model servers; nil uses the network.
 	Models http.RoundTripper
-	// Runs changes how runs are made; may be nil.
+	// Runs changes the options of runs; it may be nil.
 	Runs func(*services.RunsOptions)
 }
 
-// Build opens the database and puts the parts together; it takes up no runs. The
+// Build opens the database and assembles the parts. It recovers no runs. The
 // MCP servers' connections last until s.mcp.stop.
 func Build(ctx context.Context, c settings.Config, with Options, watch *telemetry.Telemetry, log *slog.Logger) (_ *Service, err error) {
 	s := &Service{sockets: api.NewSockets()}
@@ -128,7 +128,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	return s, nil
 }
 
-// routes is the API over the parts.
+// routes returns the handler of the API.
 func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages, watch *telemetry.Telemetry, log *slog.Logger) (http.Handler, error) {
 	page, err := web.Handler()
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 	}), nil
 }
 
-// ready says why the service takes no requests.
+// ready returns why the service accepts no requests; nil if it does.
 func (s *Service) ready(ctx context.Context) error {
 	if s.runs.Draining() {
 		return schemas.NewError(schemas.CodeShuttingDown, "the service is stopping")
@@ -160,7 +160,7 @@ func (s *Service) ready(ctx context.Context) error {
 	return s.store.Ping(ctx)
 }
 
-// seesDiagnostics says who may see system prompts (setting diagnostics).
+// seesDiagnostics returns whether a user may see system prompts (setting diagnostics).
 func seesDiagnostics(setting string) func(schemas.User) bool {
 	switch setting {
 	case "all":
@@ -172,7 +172,7 @@ func seesDiagnostics(setting string) func(schemas.User) bool {
 	}
 }
 
-// addSample puts the sample data into an empty database.
+// addSample loads the sample data into an empty database.
 func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
 	empty, err := data.Empty(ctx)
 	if err != nil || !empty {
@@ -186,7 +186,7 @@ func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
 	return nil
 }
 
-// toolRegistry makes the tools that the settings allow for, and adds more.
+// toolRegistry makes the tools that are configured, and adds more.
 func toolRegistry(c settings.Config, data *store.Store, more []turn.Tool) (*tools.Registry, error) {
 	list, err := tools.Builtin(tools.Config{
 		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
@@ -204,7 +204,7 @@ type authenticator interface {
 	Authenticate(ctx context.Context, bearer string) (schemas.User, time.Time, error)
 }
 
-// newAuthenticator is how users are known.
+// newAuthenticator returns the configured way to authenticate users.
 func newAuthenticator(c settings.Config) authenticator {
 	switch {
 	case c.Auth.JWTSecret != "":

@@ -10,27 +10,26 @@ import (
 	"github.com/chattray/chattray/services"
 )
 
-// Config is what the service is told at its start. The table in settings.go says
-// where each field comes from.
+// Config has the values of all settings. The table in settings.go says where
+// each field comes from.
 type Config struct {
-	// Addr is host:port; only loopback addresses go without authentication.
+	// Addr is host:port; any address but a loopback one needs authentication.
 	Addr string
 	// DatabaseURL is sqlite:PATH or postgres://….
 	DatabaseURL string
 	OpenAI      OpenAI
-	// Model is the one used when a request names none; it is one of Models.
+	// Model is the model of requests that name none; it is one of Models.
 	Model string
 	// Models is the allow-list. It is never empty.
 	Models []Model
-	// Fallback is the order in which models stand in for one that fails before
+	// Fallback is the order of the models that replace one that fails before
 	// its first token; see FallbackOf.
 	Fallback      []string
 	Temperature   float64
 	MaxTokens     int
 	MaxIterations int
 	Auth          Auth
-	// PublicURL is the URL under which clients know the service; empty is the one
-	// that a request comes to.
+	// PublicURL is the URL of the service for clients; empty means that of the request.
 	PublicURL string
 	// Titles says who names new chats: model or first_words.
 	Titles string
@@ -40,19 +39,19 @@ type Config struct {
 	// ones; empty for none.
 	Pages  string
 	PubMed PubMed
-	// SearXNG is the base URL of a SearXNG; empty offers no web_search.
+	// SearXNG is the base URL of a SearXNG server; empty offers no web_search.
 	SearXNG string
-	// FetchAllow are exempt from the public-address and port rules.
+	// FetchAllow are networks that the rules for addresses and ports do not apply to.
 	FetchAllow  []netip.Prefix
 	CORSOrigins []string
 	KeepAlive   time.Duration
-	// DisconnectGrace is how long a run that ends with its reader waits for one to
-	// come back.
+	// DisconnectGrace is how long a run with on_disconnect cancel waits for a
+	// reader to come back.
 	DisconnectGrace time.Duration
 	Timeouts        Timeouts
 	Limits          Limits
 	History         History
-	// Drain is how long running runs may go on after a stop was asked for.
+	// Drain is how long runs may continue after a signal to stop.
 	Drain    time.Duration
 	LogLevel slog.Level
 	// LogFormat is json, text, or auto: text on a terminal, else json.
@@ -61,14 +60,14 @@ type Config struct {
 	ApproveAfterUntrusted string
 	// Secrets are the values that page files name in headers of HTTP tools.
 	Secrets map[string]string
-	// MCPServers are those whose tools are offered, each under its own name.
+	// MCPServers are the MCP servers whose tools are offered. Their names differ.
 	MCPServers []MCPServer
-	// ChildEnv is what processes that are started get of our environment.
+	// ChildEnv is the part of the environment that started processes get.
 	ChildEnv []string
 }
 
-// OpenAI is the upstream of every model that has none of its own. An
-// empty BaseURL is OpenAI's.
+// OpenAI is the server of every model without a server of its own. An empty
+// BaseURL is OpenAI's.
 type OpenAI struct{ BaseURL, APIKey string }
 
 // Model is a model that requests may name. Without a BaseURL it is served
@@ -80,15 +79,15 @@ type Model struct {
 	APIKey        string
 	ContextWindow int
 	Price         Price
-	// Fallback, when not nil, takes the place of Config's; empty is none.
+	// Fallback, when not nil, replaces Config's; empty means none.
 	Fallback []string
 }
 
 // Price is in US dollars for a million tokens.
 type Price struct{ Input, Output float64 }
 
-// Auth says how users are known. All empty is the local user dev. JWTSecret
-// goes without OIDCIssuer and JWKSURL.
+// Auth says how users are authenticated. If all fields are empty, every request
+// is from the local user dev. JWTSecret excludes OIDCIssuer and JWKSURL.
 type Auth struct {
 	JWTSecret  string
 	OIDCIssuer string
@@ -100,7 +99,7 @@ type Auth struct {
 // second, with it 10.
 type PubMed struct{ BaseURL, APIKey, Email string }
 
-// Timeouts bounds waits.
+// Timeouts limit waits.
 type Timeouts struct {
 	ModelConnect    time.Duration
 	ModelFirstToken time.Duration
@@ -111,23 +110,22 @@ type Timeouts struct {
 	Database        time.Duration
 }
 
-// Limits bounds sizes and rates. Of the three per-user limits 0 is no
-// limit.
+// Limits limit sizes and rates. A per-user limit of 0 is no limit.
 type Limits struct {
-	// Body is bytes; LargeBody is the same where attachments or blocks are sent.
+	// Body is the largest body in bytes; LargeBody that of requests with
+	// attachments or blocks.
 	Body, LargeBody int64
-	// BodiesPerUser and Bodies are the bytes of bodies in flight, of a user and
-	// of all.
+	// BodiesPerUser and Bodies are the bytes of bodies in flight, for one user and for all.
 	BodiesPerUser, Bodies int64
 	// Message and ToolOutput are characters.
 	Message, ToolOutput int
 	RunsPerUser         int
 	StreamsPerUser      int
-	// ReplyText, RunText and AllText are bytes that models may write in one
-	// reply, in one run and in all at once; 0 follows from MaxTokens.
+	// ReplyText, RunText and AllText are the bytes that models may write in one
+	// reply, in one run and in all runs at a time; 0 is derived from MaxTokens.
 	ReplyText, RunText, AllText int64
-	// ReplaysPerUser and Replays are how many logs of ended runs are read at
-	// once, 0 is no limit; ReplayCache is bytes.
+	// ReplaysPerUser and Replays are how many logs of ended runs are read at a
+	// time; 0 is no limit. ReplayCache is in bytes.
 	ReplaysPerUser, Replays int
 	ReplayCache             int64
 	// RequestsPerMinute counts requests that start runs.
@@ -137,23 +135,22 @@ type Limits struct {
 	// StoragePerUser is the bytes of a user's documents and attachments; 0 is
 	// no limit.
 	StoragePerUser int64
-	// Connections is how many of clients may be open; 0 follows from the
-	// descriptors of the process, see connectionLimit.
+	// Connections is how many connections of clients may be open; 0 is derived
+	// from the process's descriptors.
 	Connections int
-	// BudgetUSD and BudgetTokens are what a user may use on a day in UTC; 0 is
-	// no limit.
+	// BudgetUSD and BudgetTokens are a user's budget for a day in UTC; 0 is no limit.
 	BudgetUSD    float64
 	BudgetTokens int
 }
 
-// History says how much of a chat goes into a prompt. Budget is tokens;
-// Compact keeps a running summary of what no longer fits.
+// History says how much of a chat is in a prompt. Budget is in tokens; Compact
+// keeps a running summary of the turns that no longer fit.
 type History struct {
 	Budget  int
 	Compact bool
 }
 
-// Demo says that no model is configured, so that the demo model answers.
+// Demo reports whether no model is configured, so that the demo model answers.
 func (c Config) Demo() bool {
 	if c.OpenAI.BaseURL != "" || c.OpenAI.APIKey != "" {
 		return false
@@ -166,18 +163,18 @@ func (c Config) Demo() bool {
 	return true
 }
 
-// Authenticated says that users must bring a token.
+// Authenticated reports whether requests need a token.
 func (c Config) Authenticated() bool {
 	return c.Auth.JWTSecret != "" || c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != ""
 }
 
-// TextLimits bound what models write.
+// TextLimits returns the limits of the text that models write.
 func (c Config) TextLimits() services.TextLimits {
 	return services.TextLimits{Reply: c.Limits.ReplyText, Run: c.Limits.RunText, All: c.Limits.AllText}.Or(c.MaxTokens, c.MaxIterations)
 }
 
-// FallbackOf returns the models that stand in for one: its own order, else what
-// comes after it in the common one, which is all of it for a model that is not
+// FallbackOf returns the models that replace one that fails: its own order,
+// else those after it in the common order, or all of that if the model is not
 // in it.
 func (c Config) FallbackOf(model string) []string {
 	for _, m := range c.Models {
@@ -188,9 +185,9 @@ func (c Config) FallbackOf(model string) []string {
 	return c.Fallback[slices.Index(c.Fallback, model)+1:]
 }
 
-// An HS256 secret can be guessed from a token when it is shorter (RFC 7518,
-// section 3.2), or when it has fewer different characters, as a word has that is
-// repeated until it is long enough.
+// An HS256 secret can be guessed from a token if it is shorter than this (RFC
+// 7518, section 3.2), or has fewer different characters, as a repeated word
+// has.
 const (
 	leastSecret     = 32
 	leastCharacters = 8
@@ -204,7 +201,7 @@ func (c Config) weakSecret() bool {
 	return c.Auth.JWTSecret != "" && (len(c.Auth.JWTSecret) < leastSecret || len(different) < leastCharacters)
 }
 
-// Warnings are what the service starts with all the same; each is one sentence.
+// Warnings returns problems with which the service still starts, a sentence each.
 func (c Config) Warnings() []string {
 	var found []string
 	if c.weakSecret() {
@@ -216,7 +213,7 @@ func (c Config) Warnings() []string {
 	return found
 }
 
-// problems are rules over several settings; each is one sentence.
+// problems checks rules over several settings and returns a sentence for each broken one.
 func (c Config) problems() []string {
 	var found []string
 	if !c.Authenticated() && !loopback(c.Addr) {
@@ -239,14 +236,14 @@ func (c Config) problems() []string {
 	return append(found, c.modelProblems()...)
 }
 
-// modelProblems are rules over the models.
+// modelProblems checks rules over the models.
 func (c Config) modelProblems() []string {
 	found := c.orderProblems("fallback", "", c.Fallback)
 	priced := false
 	for _, m := range c.Models {
 		found = append(found, c.orderProblems("models: "+m.Name+": fallback", m.Name, m.Fallback)...)
 		if m.ContextWindow > 0 && m.ContextWindow <= c.MaxTokens {
-			found = append(found, "models: "+m.Name+": context_window: leaves no room beside max_tokens")
+			found = append(found, "models: "+m.Name+": context_window: leaves no room for more than max_tokens")
 		}
 		priced = priced || m.Price != Price{}
 	}
@@ -256,7 +253,7 @@ func (c Config) modelProblems() []string {
 	return found
 }
 
-// orderProblems are rules over the models that stand in for one.
+// orderProblems checks rules over the fallback models.
 func (c Config) orderProblems(key, model string, order []string) []string {
 	var found []string
 	for i, name := range order {
@@ -272,8 +269,8 @@ func (c Config) orderProblems(key, model string, order []string) []string {
 	return found
 }
 
-// loopback says that addr can be reached from this machine alone. A name other
-// than localhost counts as reachable: what it resolves to may change.
+// loopback reports whether addr can be reached only from this machine. A name
+// other than localhost counts as reachable, because its address may change.
 func loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Error is everything that is wrong with the settings, a sentence each.
+// Error lists everything that is wrong with the settings, a sentence each.
 type Error []string
 
-// Error lists all of it, one a line.
+// Error returns all sentences, one on each line.
 func (e Error) Error() string {
 	if len(e) == 1 {
 		return "a setting is wrong: " + e[0]
@@ -28,10 +28,10 @@ func (e Error) Error() string {
 	return fmt.Sprintf("%d settings are wrong:\n  %s", len(e), strings.Join(e, "\n  "))
 }
 
-// layer is one place that settings come from.
+// layer is one source of settings.
 type layer struct {
 	values *koanf.Koanf
-	// name says where in the layer a key is, as in "environment CHATTRAY_ADDR".
+	// name describes a key of the layer, as in "environment CHATTRAY_ADDR".
 	name func(key string) string
 }
 
@@ -43,9 +43,9 @@ type Origin struct {
 }
 
 // Load reads the settings from flags (those of AddFlags; nil is none), from the
-// environment and from the file at path (empty is none): flag before environment
-// before file before default. The error is an Error with everything that is wrong,
-// and then the origins are still all that could be found.
+// environment and from the file at path (empty is none): flag before
+// environment before file before default. The error is an Error with everything
+// that is wrong; the origins are then those that could be found.
 func Load(flags *pflag.FlagSet, environ []string, path string) (Config, []Origin, error) {
 	var wrong Error
 	layers := make([]layer, 0, 3)
@@ -107,8 +107,8 @@ func find(s setting, layers []layer) (Origin, error) {
 	return Origin{s, s.def, "default"}, nil
 }
 
-// settleModel makes model and allow-list agree: without a list it is the model
-// alone, and a list without a model means its first.
+// settleModel completes model and allow-list: without a list it is only the
+// model, and without a model it is the first of the list.
 func (c *Config) settleModel(origins []Origin) []string {
 	i := slices.IndexFunc(origins, func(o Origin) bool { return o.setting.key == "model" })
 	switch given := origins[i].from != "default"; {
@@ -126,7 +126,7 @@ func (c *Config) settleModel(origins []Origin) []string {
 	return nil
 }
 
-// flagLayer takes the flags that were given; AddFlags declared them.
+// flagLayer returns the flags that were given. AddFlags declares them.
 func flagLayer(flags *pflag.FlagSet) (layer, []string) {
 	if flags == nil {
 		flags = new(pflag.FlagSet)
@@ -145,8 +145,8 @@ func flagLayer(flags *pflag.FlagSet) (layer, []string) {
 	return layer{k, name}, sentences("flags", err)
 }
 
-// envLayer takes the variables of the table and finds those with our prefix that
-// are not in it. An empty variable is not set.
+// envLayer returns the variables of the table, and an error for each other
+// variable with our prefix. An empty variable counts as not set.
 func envLayer(environ []string) (layer, []string) {
 	set := map[string]bool{}
 	for _, pair := range environ {
@@ -159,7 +159,7 @@ func envLayer(environ []string) (layer, []string) {
 		for _, name := range s.env {
 			known[name], known[name+"_FILE"] = true, s.kind != plain
 			if names[s.key] != "" || names[s.key+"_file"] != "" {
-				continue // an earlier name counts
+				continue // an earlier name has precedence
 			}
 			for key, name := range map[string]string{s.key: name, s.key + "_file": name + "_FILE"} {
 				if set[name] && known[name] {
@@ -182,13 +182,13 @@ func envLayer(environ []string) (layer, []string) {
 	return layer{k, func(key string) string { return "environment " + names[key] }}, append(wrong, sentences("environment", err)...)
 }
 
-// serviceLink knows the variables that Kubernetes sets in every container for a
-// service named chattray; they are no settings.
+// serviceLink recognizes the variables that Kubernetes sets in every container
+// for a service named chattray. They are not settings.
 func serviceLink(name string) bool {
 	return name == "CHATTRAY_PORT" || strings.HasPrefix(name, "CHATTRAY_PORT_") || strings.HasPrefix(name, "CHATTRAY_SERVICE_")
 }
 
-// fileLayer takes the YAML file and finds the keys in it that no setting has.
+// fileLayer returns the keys of the YAML file, and an error for each unknown one.
 func fileLayer(path string) (layer, []string) {
 	k := koanf.New(".")
 	l := layer{k, func(string) string { return path }}
@@ -220,7 +220,7 @@ func fileLayer(path string) (layer, []string) {
 	return l, wrong
 }
 
-// isEmpty says that a section of the file has nothing in it.
+// isEmpty reports whether a section of the file is empty.
 func isEmpty(raw any) bool {
 	m, ok := raw.(map[string]any)
 	return raw == nil || ok && len(m) == 0
@@ -233,7 +233,7 @@ func sentences(where string, err error) []string {
 	return []string{where + ": " + err.Error()}
 }
 
-// secretFile reads a secret from a file; white space around it does not count.
+// secretFile reads a secret from a file, without white space around it.
 func secretFile(path string) (string, error) {
 	content, err := readLimited(path, maxSecretFile)
 	if err != nil {

@@ -18,8 +18,8 @@ type MCPServer struct {
 	Name    string
 	Command string
 	Args    []string
-	// Env is what the process gets beside ChildEnv, Headers are sent with each
-	// request. Secrets have been filled in.
+	// Env is added to ChildEnv for the process. Headers are sent with each
+	// request. Secrets are already filled in.
 	Env     map[string]string
 	URL     string
 	Headers map[string]string
@@ -27,19 +27,19 @@ type MCPServer struct {
 	// files name them.
 	Pages  []string
 	Global bool
-	// Confirm names the tools that need the user's approval: all of them with
-	// tools.GroupAll, none when empty, and when nil all but those that a trusted
-	// hint calls harmless.
+	// Confirm lists the tools that need the user's approval. tools.GroupAll
+	// means all, an empty list none, and nil all but those that a trusted hint
+	// calls harmless.
 	Confirm []string
-	// TrustHints lets the server's hints about its tools count.
+	// TrustHints makes the service believe the server's hints about its tools.
 	TrustHints bool
 	// Timeout bounds a call; 0 is Timeouts.Tool.
 	Timeout  time.Duration
 	Disabled bool
 }
 
-// childNames are the variables that a process we start may have of ours: no
-// others, for some hold secrets.
+// childNames are the variables of our environment that a started process gets.
+// Others may hold secrets.
 var childNames = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR", "TERM"}
 
 func childEnv(environ []string) []string {
@@ -49,7 +49,7 @@ func childEnv(environ []string) []string {
 	})
 }
 
-// mcpServers takes the list of MCP servers. The secrets have been taken before.
+// mcpServers parses the list of MCP servers. The secrets have been parsed before.
 func mcpServers(c *Config, raw any) error {
 	items, ok := orEmpty(structured(raw)).([]any)
 	if !ok && orEmpty(raw) != "" {
@@ -74,7 +74,7 @@ func mcpServers(c *Config, raw any) error {
 	return nil
 }
 
-// mcpServer takes one entry of the list.
+// mcpServer parses one entry of the list.
 func mcpServer(raw any, secrets map[string]string) (MCPServer, error) {
 	var s MCPServer
 	fields, ok := raw.(map[string]any)
@@ -98,12 +98,12 @@ func mcpServer(raw any, secrets map[string]string) (MCPServer, error) {
 	case s.URL == "" && len(s.Headers) > 0:
 		wrong = append(wrong, errors.New("headers go with url"))
 	case s.Global && len(s.Pages) > 0:
-		wrong = append(wrong, errors.New("pages have no effect beside global"))
+		wrong = append(wrong, errors.New("pages have no effect together with global"))
 	}
 	return s, errors.Join(wrong...)
 }
 
-// set takes one field of an entry.
+// set parses one field of an entry.
 func (s *MCPServer) set(key string, raw any, secrets map[string]string) (err error) {
 	switch key {
 	case "args":
@@ -147,7 +147,7 @@ func (s *MCPServer) set(key string, raw any, secrets map[string]string) (err err
 	return err
 }
 
-// confirmations takes true, false, or the names of tools.
+// confirmations parses true, false, or the names of tools.
 func confirmations(raw any) ([]string, error) {
 	if _, several := raw.([]any); several {
 		return plainTexts(raw)
@@ -167,7 +167,7 @@ func confirmations(raw any) ([]string, error) {
 	}
 }
 
-// plainTexts is a list of YAML whose items stay as they are, empty ones too.
+// plainTexts returns a list of YAML with its items as they are, including empty ones.
 func plainTexts(raw any) ([]string, error) {
 	items, ok := raw.([]any)
 	if !ok {
@@ -194,11 +194,11 @@ var (
 	secretRef  = regexp.MustCompile(`\$\{([^{}]*)\}`)
 )
 
-// ownHeaders are the library's business.
+// ownHeaders are set by the library.
 var ownHeaders = []string{"Host", "Content-Length", "Content-Type", "Accept", "Transfer-Encoding", "Connection", "Last-Event-Id"}
 
-// secretMap takes a map of names to values: ${NAME} in a value is that secret,
-// and under NAME_file stands the file that has the value of NAME.
+// secretMap parses a map of names to values. ${NAME} in a value is replaced by
+// that secret; NAME_file names a file with the value of NAME.
 func secretMap(raw any, secrets map[string]string, rule *regexp.Regexp) (map[string]string, error) {
 	fields, ok := raw.(map[string]any)
 	if !ok {
@@ -212,7 +212,7 @@ func secretMap(raw any, secrets map[string]string, rule *regexp.Regexp) (map[str
 		switch {
 		case err != nil:
 		case !rule.MatchString(name) || rule == headerName && (slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "Mcp-")):
-			err = errors.New("is no name that may be set")
+			err = errors.New("is not a name that may be set")
 		case found[name] != "":
 			err = errors.New("is set together with a file for it")
 		case fromFile:
@@ -231,7 +231,7 @@ func secretMap(raw any, secrets map[string]string, rule *regexp.Regexp) (map[str
 	return found, nil
 }
 
-// fillSecrets puts secrets in the place of ${NAME}.
+// fillSecrets replaces each ${NAME} by that secret.
 func fillSecrets(value string, secrets map[string]string) (string, error) {
 	var missing []error
 	filled := secretRef.ReplaceAllStringFunc(value, func(ref string) string {

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// models takes the allow-list: names with commas, or a list of names and
-// objects.
+// models parses the allow-list: names with commas, or a list of names and objects.
 func models(c *Config, raw any) error {
 	raw = structured(raw)
 	items, ok := raw.([]any)
@@ -42,7 +41,7 @@ func orEmpty(raw any) any {
 	return raw
 }
 
-// model takes one entry of the allow-list.
+// model parses one entry of the allow-list.
 func model(raw any) (Model, error) {
 	var m Model
 	fields, ok := raw.(map[string]any)
@@ -68,7 +67,7 @@ func model(raw any) (Model, error) {
 	return m, nil
 }
 
-// set takes one field of an entry of the allow-list.
+// set parses one field of an entry of the allow-list.
 func (m *Model) set(key string, raw any) error {
 	switch key {
 	case "price":
@@ -99,7 +98,7 @@ func (m *Model) set(key string, raw any) error {
 	return err
 }
 
-// set takes the price of a model.
+// set parses the price of a model.
 func (p *Price) set(raw any) error {
 	fields, ok := raw.(map[string]any)
 	if !ok {

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// mask stands where a secret is.
+// mask is printed in place of a secret.
 const mask = "********"
 
-// AddFlags declares a flag for every setting, and one for its file where it may
-// come from one. The help shows the few that a newcomer needs.
+// AddFlags declares a flag for every setting, and one for its file if it may
+// come from one. The help shows only the few that a newcomer needs.
 func AddFlags(flags *pflag.FlagSet) {
 	shown := map[string]bool{"addr": true, "database_url": true, "openai.base_url": true, "model": true, "log_level": true}
 	for _, s := range table {
@@ -33,8 +33,8 @@ func AddFlags(flags *pflag.FlagSet) {
 	}
 }
 
-// unquoted takes the Markdown out of a help text; pflag would read back quotes
-// as the name of the flag's value.
+// unquoted removes the back quotes of Markdown from a help text; pflag would
+// take them for the name of the flag's value.
 func unquoted(help string) string { return strings.ReplaceAll(help, "`", "") }
 
 func defaultNote(s setting) string {
@@ -56,7 +56,7 @@ func Print(w io.Writer, origins []Origin) error {
 	return table.Flush()
 }
 
-// shown is the value as it may be shown.
+// shown returns the value as it may be shown.
 func (o Origin) shown() string {
 	if o.raw == nil || o.raw == "" {
 		return "-"
@@ -84,8 +84,7 @@ func (o Origin) shown() string {
 	return fmt.Sprint(o.raw)
 }
 
-// redact masks the secrets in a structured value: all values, or those under
-// keys that hold one.
+// redact masks the secrets in a structured value: all values, or those under keys of secrets.
 func redact(raw any, all bool) any {
 	switch v := raw.(type) {
 	case map[string]any:
@@ -115,8 +114,8 @@ func redact(raw any, all bool) any {
 	}
 }
 
-// redactURL hides the password of a URL, a user that stands alone, and those
-// values of the query that are secrets by their name.
+// redactURL hides the password of a URL, a user name without a password, and
+// the values of query parameters whose names are those of secrets.
 func redactURL(s string) string {
 	if strings.HasPrefix(s, "sqlite:") {
 		return s
@@ -140,12 +139,12 @@ func redactURL(s string) string {
 	return u.Redacted()
 }
 
-// urlMask stands where a secret is in a URL.
+// urlMask replaces a secret in a URL.
 const urlMask = "xxxxx"
 
 var secretName = regexp.MustCompile(`(?i)pass|secret|token|key|user`)
 
-// Help is the table for a terminal.
+// Help returns the table of settings for a terminal.
 func Help() string {
 	var b strings.Builder
 	b.WriteString("Flag before environment before file (--config) before default. Values marked * may come from a file:\n" +

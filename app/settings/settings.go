@@ -1,6 +1,6 @@
-// Package settings is what the operator can set: one table of settings, and how
-// they are read from flags, the environment and a file, checked, and printed. The
-// environment is handed in; the package reads none itself.
+// Package settings has the one table of settings, and reads them from flags,
+// the environment and a file, checks them, and prints them. The caller passes
+// the environment; the package does not read it.
 package settings
 
 import "strings"
@@ -11,18 +11,18 @@ const maxSecretFile = 64 << 10
 // setting is a row of the one table of settings.
 type setting struct {
 	key string
-	// env are the variables that set it; the first one that is set counts.
+	// env are the variables that set it; the first one that is set has precedence.
 	env  []string
 	def  string
 	help string
-	// kind says what of a value may be shown.
+	// kind says which part of a value may be shown.
 	kind secrecy
 	// bind parses a raw value (a string, or what YAML gave) into the Config.
 	bind func(*Config, any) error
 }
 
-// secrecy says what of a setting's value may be shown, and with it whether the
-// value may come from a file: all but plain ones may.
+// secrecy says which part of a setting's value may be shown. All values but
+// plain ones may also come from a file of their own.
 type secrecy int
 
 const (
@@ -38,8 +38,8 @@ func (s setting) flag() string { return flagName(s.key) }
 
 func flagName(key string) string { return strings.NewReplacer(".", "-", "_", "-").Replace(key) }
 
-// secret says that the value has no flag, only one for its file: a command line
-// can be seen by others.
+// secret reports whether the value has no flag, only one for its file: other
+// users can see a command line.
 func (s setting) secret() bool { return s.kind == hidden || s.kind == vault }
 
 // table has a row for each setting. docs/settings.md shows it; a test compares the
@@ -108,7 +108,7 @@ var table = []setting{
 	{"mcp_servers", vars("MCP_SERVERS"), "", "MCP servers: a list of objects `{name, command, args, env, url, headers, pages, global, confirm, trust_hints, timeout, disabled}`", listed, mcpServers},
 }
 
-// vars names the service's own variable, and others that count after it.
+// vars returns the service's own variable and others with lower precedence.
 func vars(name string, others ...string) []string {
 	return append([]string{"CHATTRAY_" + name}, others...)
 }

@@ -24,7 +24,7 @@ type (
 // binder parses a raw value into a Config.
 type binder = func(*Config, any) error
 
-// scalar makes a binder of a parser of text.
+// scalar makes a binder from a parser of text.
 func scalar[T any](field func(*Config) *T, parse func(string) (T, error)) binder {
 	return func(c *Config, raw any) error {
 		s, err := scalarText(raw)
@@ -40,7 +40,7 @@ func scalar[T any](field func(*Config) *T, parse func(string) (T, error)) binder
 	}
 }
 
-// scalarText is a raw value as text.
+// scalarText returns a raw value as text.
 func scalarText(raw any) (string, error) {
 	switch v := raw.(type) {
 	case string:
@@ -52,7 +52,7 @@ func scalarText(raw any) (string, error) {
 	}
 }
 
-// texts is a raw value as a list: of YAML, or a string with commas.
+// texts returns a raw value as a list: one of YAML, or a string with commas.
 func texts(raw any) ([]string, error) {
 	items, ok := raw.([]any)
 	if !ok {
@@ -106,7 +106,7 @@ func float(field func(*Config) *float64, low, high float64) binder {
 	return scalar(field, func(s string) (float64, error) { return number(s, low, high) })
 }
 
-// number refuses what is no number at all, NaN, by asking for what is in range.
+// number also refuses NaN, which is in no range.
 func number(s string, low, high float64) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if inRange := f >= low && f <= high; err != nil || !inRange {
@@ -125,7 +125,7 @@ func parseSwitch(s string) (bool, error) {
 	return b, nil
 }
 
-// The bounds of every duration setting.
+// The limits of every duration setting.
 const (
 	minDuration = 10 * time.Millisecond
 	maxDuration = 24 * time.Hour
@@ -141,7 +141,7 @@ func parseSpan(s string) (span, error) {
 	return d, nil
 }
 
-// The bounds of size settings: of what is in memory, and of what is stored.
+// The limits of size settings, for memory and for storage.
 const (
 	minSize    = 1 << 10
 	maxSize    = 1 << 30
@@ -163,7 +163,7 @@ func size(field func(*Config) *int64) binder {
 	})
 }
 
-// sizeOrZero takes a size, or 0 for one that follows from something else.
+// sizeOrZero parses a size, or 0 for a derived one.
 func sizeOrZero(field func(*Config) *int64) binder {
 	return func(c *Config, raw any) error {
 		if s, err := scalarText(raw); err == nil && s == "0" {
@@ -174,7 +174,7 @@ func sizeOrZero(field func(*Config) *int64) binder {
 	}
 }
 
-// storage takes the size of what is stored; it may be 0.
+// storage parses a size of stored data; it may be 0.
 func storage(field func(*Config) *int64) binder {
 	return scalar(field, func(s string) (int64, error) {
 		n, ok := bytesOf(s, maxStorage)
@@ -214,8 +214,8 @@ func address(field func(*Config) *string) binder {
 	})
 }
 
-// httpURL takes a base URL; it may be empty. The value is never in the error:
-// it may hold a password.
+// httpURL parses a base URL, which may be empty. The error never has the value,
+// which may hold a password.
 func httpURL(field func(*Config) *string) binder {
 	return scalar(field, parseHTTPURL)
 }
@@ -278,7 +278,7 @@ func prefixes(field func(*Config) *prefixList) binder {
 	}
 }
 
-// names takes a list of names.
+// names parses a list of names.
 func names(field func(*Config) *[]string) binder {
 	return func(c *Config, raw any) (err error) {
 		*field(c), err = texts(raw)
@@ -314,8 +314,8 @@ func logLevel(c *Config, raw any) error {
 	})(c, raw)
 }
 
-// structured is a raw value with lists and maps: of the file, or JSON (or YAML)
-// in a string. A string that is neither stays a string.
+// structured returns a raw value with lists and maps: one of the file, or
+// decoded from a string of JSON or YAML. Any other string stays a string.
 func structured(raw any) any {
 	s, ok := raw.(string)
 	if !ok {

@@ -24,12 +24,11 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// unknownTool stands for names that a model made up: labels come from our own
-// words only.
+// unknownTool replaces names that a model made up: labels must come from a fixed set.
 const unknownTool = "unknown"
 
-// NewLogger returns the log of the service. Format
-// auto is text where w is a terminal, else json.
+// NewLogger returns the logger of the service. Format auto is text if w is a
+// terminal, else json.
 func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if format == "text" || format == "auto" && isTerminal(w) {
@@ -47,12 +46,12 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Telemetry counts what the service does and traces runs. Its methods are safe
-// for concurrent use; each belongs to one small interface of a consumer.
+// Telemetry keeps the metrics of the service and traces runs. Its methods are
+// safe for concurrent use.
 type Telemetry struct {
 	registry *prometheus.Registry
 	tracer   trace.Tracer
-	servers  map[string]string // the hosts of models' servers; see ModelServers
+	servers  map[string]string // the hosts of the models' servers; see ModelServers
 	stop     func(context.Context) error
 
 	runs          *prometheus.HistogramVec
@@ -68,18 +67,18 @@ type Telemetry struct {
 	batchSeconds  prometheus.Histogram
 }
 
-// Options are what New needs to know.
+// Options are the settings of New.
 type Options struct {
-	// Environ is the environment: traces are exported where its OTEL_* variables
+	// Environ is the environment: traces are exported if its OTEL_* variables
 	// name an endpoint.
 	Environ []string
-	// Version is the release, as traces name it.
+	// Version is the release in traces.
 	Version string
-	// Tracer takes the place of the exporter; nil is the exporter.
+	// Tracer replaces the exporter; nil uses the exporter.
 	Tracer trace.Tracer
 }
 
-// New returns the metrics and traces. Close must follow.
+// New returns the metrics and traces. Call Close at the end.
 func New(ctx context.Context, o Options) (*Telemetry, error) {
 	calls := prometheus.ExponentialBuckets(0.05, 2, 13) // 50 ms to 205 s
 	t := &Telemetry{
@@ -133,7 +132,7 @@ func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry})
 }
 
-// Close sends the spans that wait.
+// Close sends the remaining spans.
 func (t *Telemetry) Close(ctx context.Context) error { return t.stop(ctx) }
 
 // RunStarted counts a run that begins; RunEnded must follow.
@@ -145,7 +144,7 @@ func (t *Telemetry) RunEnded(outcome string, took time.Duration) {
 	t.runs.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
-// RunContained counts a run that is ended because the process ended with it.
+// RunContained counts a run that is ended because an earlier process died while it ran.
 func (t *Telemetry) RunContained() { t.contained.Inc() }
 
 // FirstToken counts the time from a run's start to its first text.
@@ -154,8 +153,7 @@ func (t *Telemetry) FirstToken(took time.Duration) { t.firstToken.Observe(took.S
 // Event counts n events of a log.
 func (t *Telemetry) Event(n int) { t.events.Add(float64(n)) }
 
-// OpenStreams counts readers that begin, and with a negative change those that
-// have gone.
+// OpenStreams adds change to the number of open streams.
 func (t *Telemetry) OpenStreams(change int) { t.streamsActive.Add(float64(change)) }
 
 // ModelServers names the hosts of the models' servers, by model. It is called
@@ -181,14 +179,14 @@ func (t *Telemetry) ToolCall(tool, outcome string, took time.Duration) {
 	t.toolCalls.WithLabelValues(tool, outcome).Observe(took.Seconds())
 }
 
-// Agent is the agent loop.
+// Agent runs the agent loop; agents.Agent implements it.
 type Agent interface {
 	Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error]
 }
 
-// Watch returns the agent with its model calls and tools counted, and each run
-// traced: one trace a run, with the GenAI names of OpenTelemetry. No text of
-// users, models or tools goes into a span.
+// Watch returns an agent that calls next, counts its calls of models and tools,
+// and traces each run with the GenAI names of OpenTelemetry. Spans have no text
+// of users, models or tools.
 func (t *Telemetry) Watch(next Agent) Agent { return watched{t, next} }
 
 type watched struct {
@@ -196,12 +194,12 @@ type watched struct {
 	next Agent
 }
 
-// Run passes the events of the loop on and watches them go by.
+// Run yields the events of the loop and counts them.
 func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
 	return func(yield func(turn.Event, error) bool) {
 		ctx, span := w.start(ctx, &req)
 		defer span.End()
-		s := &sighting{Telemetry: w.Telemetry, req: &req}
+		s := &callTracer{Telemetry: w.Telemetry, req: &req}
 		for event, err := range w.events(ctx, &req) {
 			s.see(ctx, event, err)
 			if err != nil {
@@ -214,15 +212,15 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 	}
 }
 
-// events starts the loop. A run waits for its model on top of Run's frame, which
-// so has no room for another copy of the request.
+// events starts the loop. It keeps a copy of the request out of Run's frame,
+// which stays on the stack while the run waits for its model.
 //
 //go:noinline
 func (w watched) events(ctx context.Context, req *turn.Request) iter.Seq2[turn.Event, error] {
 	return w.next.Run(ctx, *req)
 }
 
-// failed says in a run's span why the run has failed.
+// failed records in a run's span why the run has failed.
 //
 //go:noinline
 func failed(span trace.Span, err error) {
@@ -237,18 +235,18 @@ func (t *Telemetry) start(ctx context.Context, req *turn.Request) (context.Conte
 		attribute.String("gen_ai.request.model", req.Model)), trace.WithAttributes(ofRun(req)...))
 }
 
-// sighting is what is known of one run of the loop.
-type sighting struct {
+// callTracer counts and traces the calls of one run of the loop.
+type callTracer struct {
 	*Telemetry
 	req *turn.Request
-	// asked is when the open model call began; zero when none is open.
+	// asked is when the current model call began; zero if there is none.
 	asked time.Time
 	// threads are those that are open, by call and number.
-	threads map[[2]int]*sighting
+	threads map[[2]int]*callTracer
 }
 
-// see counts one event, before it is passed on.
-func (s *sighting) see(ctx context.Context, event turn.Event, err error) {
+// see counts one event.
+func (s *callTracer) see(ctx context.Context, event turn.Event, err error) {
 	if err != nil {
 		s.callEnded(ctx, errorType(err), turn.Reply{StartedAt: s.asked})
 		return
@@ -271,15 +269,15 @@ func (s *sighting) see(ctx context.Context, event turn.Event, err error) {
 	}
 }
 
-// thread counts an event of a thread like one of a run of its own.
-func (s *sighting) thread(ctx context.Context, e turn.ThreadEvent) {
+// thread counts an event of a thread as one of a separate run.
+func (s *callTracer) thread(ctx context.Context, e turn.ThreadEvent) {
 	id := [2]int{e.Index, e.Thread}
 	switch said := e.Event.(type) {
 	case turn.ThreadStart:
 		if s.threads == nil {
-			s.threads = make(map[[2]int]*sighting)
+			s.threads = make(map[[2]int]*callTracer)
 		}
-		s.threads[id] = &sighting{Telemetry: s.Telemetry, req: &turn.Request{Model: said.Model, Tools: s.req.Tools, RunID: s.req.RunID, ConversationID: s.req.ConversationID}}
+		s.threads[id] = &callTracer{Telemetry: s.Telemetry, req: &turn.Request{Model: said.Model, Tools: s.req.Tools, RunID: s.req.RunID, ConversationID: s.req.ConversationID}}
 	case turn.ThreadEnd:
 		if t := s.threads[id]; t != nil && said.Err != nil {
 			t.see(ctx, nil, said.Err)
@@ -293,7 +291,7 @@ func (s *sighting) thread(ctx context.Context, e turn.ThreadEvent) {
 }
 
 // callEnded counts and traces the open model call, if there is one.
-func (s *sighting) callEnded(ctx context.Context, outcome string, reply turn.Reply) {
+func (s *callTracer) callEnded(ctx context.Context, outcome string, reply turn.Reply) {
 	if s.asked.IsZero() {
 		return
 	}
@@ -320,7 +318,7 @@ func (s *sighting) callEnded(ctx context.Context, outcome string, reply turn.Rep
 }
 
 // toolEnded counts and traces a tool call.
-func (s *sighting) toolEnded(ctx context.Context, e turn.ToolComplete) {
+func (s *callTracer) toolEnded(ctx context.Context, e turn.ToolComplete) {
 	name, outcome := e.Name, "ok"
 	if !slices.ContainsFunc(s.req.Tools, func(t turn.Tool) bool { return t.Name == name }) {
 		name = unknownTool
@@ -340,7 +338,7 @@ func (s *sighting) toolEnded(ctx context.Context, e turn.ToolComplete) {
 	span.End()
 }
 
-// errorType is an error in a word that may be shown.
+// errorType returns a code for an error that may be shown.
 func errorType(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "cancelled"

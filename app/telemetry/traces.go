@@ -50,8 +50,8 @@ func newTracer(ctx context.Context, o Options) (trace.Tracer, func(context.Conte
 	return provider.Tracer(namespace), provider.Shutdown, nil
 }
 
-// newExporter speaks the protocol that is set for a whole cluster. Collectors that
-// take JSON over HTTP take protobuf too.
+// newExporter uses the protocol of the environment. Collectors that accept JSON
+// over HTTP accept protobuf too.
 func newExporter(ctx context.Context, protocol string) (sdktrace.SpanExporter, error) {
 	switch protocol {
 	case "grpc":
@@ -63,11 +63,11 @@ func newExporter(ctx context.Context, protocol string) (sdktrace.SpanExporter, e
 	}
 }
 
-// propagated is how a caller's trace comes in.
+// propagated reads a caller's trace from its headers.
 var propagated = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 
-// Traced returns the handler with a span for each request of the API, in the
-// caller's trace where there is one.
+// Traced returns a handler with a span for each request of the API, in the
+// caller's trace if there is one.
 func (t *Telemetry) Traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, "/api/") && r.URL.Path != "/mcp" {
@@ -81,7 +81,7 @@ func (t *Telemetry) Traced(next http.Handler) http.Handler {
 	})
 }
 
-// CarryTrace gives a run, which outlives its request, the request's trace.
+// CarryTrace copies the request's trace to the context of a run, which outlives the request.
 func CarryTrace(from, to context.Context) context.Context {
 	to = trace.ContextWithSpanContext(to, trace.SpanContextFromContext(from))
 	return baggage.ContextWithBaggage(to, baggage.FromContext(from))
@@ -99,10 +99,10 @@ func ofRun(req *turn.Request) []attribute.KeyValue {
 	return list
 }
 
-// tracedLog adds the trace of what a line is about.
+// tracedLog adds the ids of the trace to log lines.
 type tracedLog struct{ slog.Handler }
 
-// Handle is of slog.Handler.
+// Handle implements slog.Handler.
 func (h tracedLog) Handle(ctx context.Context, r slog.Record) error {
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
 		r.AddAttrs(slog.String("trace_id", span.TraceID().String()))
@@ -110,10 +110,10 @@ func (h tracedLog) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs is of slog.Handler.
+// WithAttrs implements slog.Handler.
 func (h tracedLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return tracedLog{h.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup is of slog.Handler.
+// WithGroup implements slog.Handler.
 func (h tracedLog) WithGroup(name string) slog.Handler { return tracedLog{h.Handler.WithGroup(name)} }

@@ -50,7 +50,7 @@ type Event struct {
 }
 
 // Level is where an event belongs: the numbers of its thread, its group and its
-// message (T1, B1, M1 on the wire); 0 is none (spec 004).
+// message (T1, B1, M1 on the wire); 0 means none.
 type Level struct{ Thread, Group, Message uint32 }
 
 // LargeEvent is the size in bytes of a body from which on an event is large: its

@@ -1,11 +1,11 @@
-// Package sample is the bundled research data: streams, reports and articles as
-// JSON lines, so that the pages work at once with nothing configured.
+// Package sample has the bundled research data: streams, reports and articles
+// as JSON lines, so that the pages work with nothing configured.
 //
-// Each line is one object: `kind` is stream, report or article, the other fields
-// are those of schemas.Stream, schemas.Report or schemas.Article. A stream stands
-// before its reports, a report before its articles; ids are the sample's own.
-// Titles, authors, journals, years, DOIs and PubMed ids are facts; purposes,
-// summaries and abstracts are our own words.
+// Each line is one object: `kind` is stream, report or article, the other
+// fields are those of schemas.Stream, schemas.Report or schemas.Article. A
+// stream comes before its reports, a report before its articles; ids are the
+// sample's own. Titles, authors, journals, years, DOIs and PubMed ids are
+// facts; purposes, summaries and abstracts are our own words.
 package sample
 
 import (

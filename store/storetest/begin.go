@@ -100,7 +100,7 @@ func testBeginBusy(f *fixture) {
 	first := f.begin("one")
 	f.mustCommit(first)
 	chat := first.Begin.Run.ConversationID
-	refused, waiting, behind := f.begin("two", in(chat)), f.begin("three", in(chat), queued), f.begin("four", in(chat))
+	refused, waiting, after := f.begin("two", in(chat)), f.begin("three", in(chat), queued), f.begin("four", in(chat))
 	f.commit(refused)
 	fails(f, "a second run", refused.Err, record.ErrBusy)
 	equal(f, "the run under way", refused.Begin.BusyRun, first.RunID)
@@ -108,10 +108,10 @@ func testBeginBusy(f *fixture) {
 	equal(f, "queued", []any{waiting.Begin.State, waiting.Begin.Run.Attempt}, []any{schemas.RunQueued, 0})
 
 	end := f.finish(first, "answer")
-	f.commit(end, behind)
+	f.commit(end, after)
 	fails(f, "finish", end.Err, nil)
-	fails(f, "a run behind a queued one", behind.Err, record.ErrBusy)
-	equal(f, "the run under way", behind.Begin.BusyRun, waiting.RunID)
+	fails(f, "a run after a queued one", after.Err, record.ErrBusy)
+	equal(f, "the run under way", after.Begin.BusyRun, waiting.RunID)
 }
 
 func testBeginDuplicate(f *fixture) {
@@ -201,7 +201,7 @@ func testSupersede(f *fixture) {
 	equal(f, "all", f.messages(chat, true), []string{"q1", "a1", "-q2", "-a2", "q2 edited", "-a2 edited", "a2 again"})
 	sum, err := f.store.Summary(f.ctx, f.owner, chat)
 	must(f, err)
-	equal(f, "the summary of what stands", sum.Text, "early")
+	equal(f, "the summary of current messages", sum.Text, "early")
 
 	f.turn("q1 edited", "a1 edited", in(chat), func(g *record.Begin) { g.Supersede = first.Run.UserMessageID })
 	equal(f, "after an edit of the first", f.messages(chat, false), []string{"q1 edited", "a1 edited"})

@@ -189,8 +189,8 @@ func testSummary(f *fixture) {
 	equal(f, "summary", sum, want)
 }
 
-// testOwnership asks for a chat and all in it as somebody else, and for what is
-// not there as its owner.
+// testOwnership reads a chat and everything in it as another user, and unknown
+// ids as its owner.
 func testOwnership(f *fixture) {
 	g := f.turn("q", "a")
 	id := g.Run.ConversationID

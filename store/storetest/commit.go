@@ -130,7 +130,7 @@ func testFences(f *fixture) {
 	equal(f, "messages", f.messages(w.Begin.Run.ConversationID, false), []string{"q", "answer"})
 }
 
-// An outcome that got lost: the same end comes again, with what was before it.
+// The result was lost: the same end is committed again, with the writes before it.
 func testFinishRepeated(f *fixture) {
 	w := f.begin("q")
 	call := &record.Write{RunID: w.RunID, Attempt: 1, ToolCall: &record.ToolCall{Name: "t", State: record.ToolFinished}}

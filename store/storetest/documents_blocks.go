@@ -88,11 +88,11 @@ func testBlockOrder(f *fixture) {
 		before := f.document(id)
 		_, err := f.store.PatchBlock(f.ctx, f.owner, model[2]+suffix, schemas.BlockPatch{AfterBlockID: after}, nil)
 		must(f, err)
-		equal(f, "moved behind "+name, f.document(id), before)
+		equal(f, "moved after "+name, f.document(id), before)
 	}
 }
 
-// testKeysDealt puts each block right behind the first, so that the keys become
+// testKeysDealt puts each block right after the first, so that the keys become
 // long, at both ends of the gap.
 func testKeysDealt(f *fixture) {
 	const inserts = 400
@@ -231,8 +231,8 @@ func testBlockPieces(f *fixture) {
 	failsWith(f, "a piece too many", f.store.AppendBlock(f.ctx, f.owner, id, x, "b"), schemas.CodeTooLarge)
 }
 
-// testDocumentAtOnce adds and moves blocks of one document from many sides: none
-// is lost, no two have one place.
+// testDocumentAtOnce adds and moves blocks of one document concurrently: none
+// is lost, no two have the same place.
 func testDocumentAtOnce(f *fixture) {
 	const writers, blocks = 6, 6
 	id := f.doc("a"+newID(), "z"+newID())

@@ -59,9 +59,9 @@ func testDocumentIDs(f *fixture) {
 	fails(f, "unknown block", err, schemas.ErrNotFound)
 	unknown := newID()
 	_, err = f.store.AddBlock(f.ctx, f.owner, other, record.NewBlock{ID: newID(), Type: "md", After: &unknown}, nil)
-	fails(f, "behind an unknown block", err, schemas.ErrNotFound)
+	fails(f, "after an unknown block", err, schemas.ErrNotFound)
 	_, err = f.store.AddBlock(f.ctx, f.owner, other, record.NewBlock{ID: newID(), Type: "md", After: &block}, nil)
-	fails(f, "behind a block of another document", err, schemas.ErrNotFound)
+	fails(f, "after a block of another document", err, schemas.ErrNotFound)
 	_, err = f.store.WriteBlock(f.ctx, f.owner, unknown, record.BlockWrite{NewBlock: record.NewBlock{ID: newID()}})
 	fails(f, "no document", err, schemas.ErrNotFound)
 
@@ -134,7 +134,7 @@ func testPlanReverted(f *fixture) {
 		f.Errorf("revision %d after %d", reverted.Revision, planned.Revision)
 	}
 
-	// What was pending of the old document went with the plan, and no more.
+	// The plan drops the pending changes of the old document, and nothing else.
 	f.write(id, one, "edit")
 	f.write(id, "4"+newID(), "added")
 	_, err = f.store.ProposeMove(f.ctx, f.owner, id, two, &front)

@@ -15,7 +15,7 @@ func seen(tool, hash string) record.MCPTool {
 	return record.MCPTool{Tool: tool, Hash: hash, Definition: json.RawMessage(`{"of":"` + hash + `"}`)}
 }
 
-// pins writes what is remembered, a word each: tool=hash, or tool=hash<changed.
+// pins returns the stored tools as words: tool=hash, or tool=hash<changed.
 func pins(tools []record.MCPTool) string {
 	words := make([]string, len(tools))
 	for i, t := range tools {

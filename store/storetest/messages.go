@@ -152,7 +152,7 @@ func testPayloads(f *fixture) {
 	want[0].Outcome = "accepted"
 	equal(f, "payloads after a decision", listed(), want)
 	f.turn("q", "a", in(chat), func(g *record.Begin) { g.Supersede = begun[1].Run.MessageID })
-	equal(f, "payloads of what stands", listed(), want[:1])
+	equal(f, "payloads of current messages", listed(), want[:1])
 	f.mustCommit()
 }
 
@@ -180,7 +180,7 @@ func testPayloadCollision(f *fixture) {
 	equal(f, "what was written beside it", len(segments), 0)
 }
 
-// texts are what databases do not agree on, and what is kept of it.
+// texts are strings that the databases treat differently, and what is stored of them.
 var texts = map[string]struct{ text, want string }{
 	"plain":            {"hello", "hello"},
 	"empty":            {"", ""},

@@ -33,7 +33,7 @@ func testMigrations(t *testing.T, url string) {
 	}
 	must(t, s.Ping(t.Context()))
 
-	// Another process opens what is there and finds what was stored.
+	// Another process opens the database and finds the stored data.
 	g := newFixture(t, s).turn("q", "a")
 	again := open(t, url)
 	run, err := again.Run(t.Context(), g.Run.ID)

@@ -106,8 +106,8 @@ func Elsewhere(t testing.TB, address, database string) string {
 	return u.String()
 }
 
-// RunPooled holds Postgres behind PgBouncer against the suite of all databases,
-// and against what only goes wrong there.
+// RunPooled runs the suite of all databases on Postgres behind PgBouncer, and
+// tests of faults that happen only there.
 func RunPooled(t *testing.T, server string) {
 	pooled := StartPooler(t, server, 20)
 	fresh := func(t testing.TB) string { return Through(t, pooled, FreshDatabase(t, server)) }

@@ -127,7 +127,7 @@ func testConnectionsEnded(t *testing.T, url string) {
 	equal(t, "name of the stream", stream.Name, "n...")
 }
 
-// testServerHangs asks a server that takes what it is told and does not answer.
+// testServerHangs uses a server that accepts requests and does not answer.
 func testServerHangs(t *testing.T, url string) {
 	way := newWire(t, url)
 	s, err := store.Open(t.Context(), way.url, store.Options{ReadTimeout: shortRead, Conns: 2})

@@ -15,7 +15,7 @@ import (
 const (
 	// shortRead is the time that reads get from a database that hangs.
 	shortRead = 200 * time.Millisecond
-	// hangs bounds what is to end by itself; a machine may be slow.
+	// hangs is the time after which a test gives up; it is long because machines may be slow.
 	hangs = time.Minute
 )
 

@@ -43,21 +43,21 @@ func testWaits(f *fixture) {
 
 	answer := *first.Wait
 	answer.Answer, answer.AnsweredAt, answer.Edited = record.WaitApproved, f.now(), []byte(`{"seat":"1A"}`)
-	stands, err := f.store.AnswerWait(f.ctx, answer)
+	stored, err := f.store.AnswerWait(f.ctx, answer)
 	must(f, err)
-	equal(f, "answered", stands, answer)
+	equal(f, "answered", stored, answer)
 	equal(f, "state with one wait", f.state(w), schemas.RunWaiting)
 	other := answer
 	other.Answer, other.Edited = record.WaitDenied, nil
-	stands, err = f.store.AnswerWait(f.ctx, other)
+	stored, err = f.store.AnswerWait(f.ctx, other)
 	must(f, err)
-	equal(f, "answered twice", stands, answer)
+	equal(f, "answered twice", stored, answer)
 
 	result := *second.Wait
 	result.Answer, result.AnsweredAt, result.Output, result.IsError = record.WaitResult, f.now(), long("out ", 5000), true
-	stands, err = f.store.AnswerWait(f.ctx, result)
+	stored, err = f.store.AnswerWait(f.ctx, result)
 	must(f, err)
-	equal(f, "result", stands, result)
+	equal(f, "result", stored, result)
 	equal(f, "state without waits", f.state(w), schemas.RunRunning)
 	got, err = f.store.Waits(f.ctx, w.RunID)
 	must(f, err)
@@ -103,9 +103,9 @@ func testWaitsEnded(f *fixture) {
 	must(f, err)
 	f.mustCommit(f.finish(w, "a"))
 	equal(f, "state", f.state(w), schemas.RunCompleted)
-	stands, err := f.store.AnswerWait(f.ctx, yes)
+	stored, err := f.store.AnswerWait(f.ctx, yes)
 	must(f, err)
-	equal(f, "the answer of before", stands, yes)
+	equal(f, "the earlier answer", stored, yes)
 	late := *open.Wait
 	late.Answer, late.AnsweredAt = record.WaitApproved, f.now()
 	_, err = f.store.AnswerWait(f.ctx, late)
