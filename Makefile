@@ -27,7 +27,7 @@ run:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
 
-test: setup test-go test-postgres crash-test mcp-everything contract-clients web-test
+test: setup test-go test-postgres mcp-everything contract-clients web-test
 
 # Installs what the tests need, or says what is missing.
 setup:
