@@ -252,12 +252,7 @@ func TestReadersOfOneRun(t *testing.T) {
 	var readers sync.WaitGroup
 	for range readersOfOne / 2 {
 		readers.Go(func() {
-			resp, err := k.Open(t.Context(), w.Process())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			list, err := apptest.NewStreamReader(resp.Body).Rest()
+			list, err := readWhole(w, t, k.ID())
 			if err != nil || len(list) < longAnswer || !list[len(list)-1].Event.Terminal() {
 				t.Errorf("a reader got %d events, %v", len(list), err)
 			}
@@ -290,6 +285,27 @@ func TestReadersOfOneRun(t *testing.T) {
 	}
 	if k.Frames[len(k.Frames)-1].Event.Type != schemas.TypeComplete {
 		t.Error("the run did not complete")
+	}
+}
+
+// readWhole reads the events of a run to their end. A reader that a busy machine
+// has held up is taken for a stalled one, and comes back.
+func readWhole(w *apptest.System, t *testing.T, run string) (list []apptest.ChatFrame, err error) {
+	for {
+		began, after := time.Now(), strconv.FormatInt(lastOf(list), 10)
+		req, err := apptest.NewRequest(t.Context(), http.MethodGet, w.URL(t)+"/api/chat/runs/"+run+"/stream?after="+after, nil)
+		if err != nil {
+			return list, err
+		}
+		resp, err := w.Client.Do(req)
+		if err != nil {
+			return list, err
+		}
+		more, err := apptest.NewStreamReader(resp.Body).Rest()
+		list = append(list, more...)
+		if err == nil || time.Since(began) < stalledIsBorne {
+			return list, err
+		}
 	}
 }
 

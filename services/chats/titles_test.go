@@ -6,6 +6,7 @@ import (
 	"iter"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,10 +20,14 @@ import (
 type says struct {
 	text  string
 	hangs bool
+
+	mu    sync.Mutex
 	asked []turn.Request
 }
 
 func (s *says) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.asked = append(s.asked, req)
 	return func(yield func(turn.Event, error) bool) {
 		if s.hangs {
