@@ -153,12 +153,14 @@ test('earlier messages come in above, and what is read stays where it is', async
   await page.button('Chats').click()
   await page.getByText('Message 0.').first().click()
   await page.button('Earlier messages').waitFor()
-  await page.log.evaluate((e) => e.scrollTo(0, 0))
   const first = page.getByText((await call(server.url, 'GET', `/api/chats/${conversation_id}?limit=50`)).messages[0].content.slice(0, 11)).first()
-  const place = async () => (await first.boundingBox()).y
-  const before = await place()
-  await page.button('Earlier messages').click()
+  // They come as soon as the reader is there.
+  const before = await first.evaluate((e) => {
+    e.closest('[role=log]').scrollTo(0, 0)
+    return e.getBoundingClientRect().y
+  })
   await page.getByText('Message 1.').first().waitFor({ state: 'attached' })
+  const place = async () => (await first.boundingBox()).y
   const moved = Math.abs((await place()) - before)
   assert.ok(moved < 60, `it moved by ${moved} pixels`)
 })
@@ -219,4 +221,39 @@ test('reasoning and parallel work are shown again after a reload, in their place
   await page.locator('.ct-reasoning-body').first().waitFor()
   await page.answers.first().locator('.ct-reasoning-head').click()
   assert.deepEqual(await places(), before)
+})
+
+test('a question goes to the top of the view and its answer fills the rest, until the reader goes to the end', async () => {
+  await page.ask('help')
+  await page.settled()
+  const place = () => page.evaluate(() => {
+    const list = document.querySelector('.ct-list')
+    return { asked: [...document.querySelectorAll('.ct-message[data-role=user]')].at(-1).getBoundingClientRect().top - list.getBoundingClientRect().top, left: list.scrollHeight - list.scrollTop - list.clientHeight }
+  })
+  await page.ask('slow 400')
+  await page.hasText(/\b2 3/)
+  assert.ok((await place()).asked < 40, JSON.stringify(await place()))
+  assert.equal(await page.button('Jump to the latest').count(), 0, 'the end is in sight while the answer is short')
+  await page.button('Jump to the latest').waitFor({ timeout: 30_000 })
+  assert.ok((await place()).asked < 40, 'it stays where it is when the answer is longer than the view')
+  await page.button('Jump to the latest').click()
+  const { left } = await place()
+  assert.ok(left < 60, 'the end is followed')
+  await page.button('Stop').click()
+  await page.settled()
+  await page.reload()
+  await page.hasText('You stopped this answer.')
+  assert.ok((await place()).left < 60, 'a chat that is opened is at its end')
+})
+
+test('a pasted log is shown in part', async () => {
+  const log = Array.from({ length: 60 }, (_, i) => `line ${i}`).join('\n')
+  await page.ask(log)
+  await page.settled()
+  const bubble = page.questions.last().locator('.ct-bubble')
+  const { height } = await bubble.boundingBox()
+  assert.ok(height < 400, `${height} pixels`)
+  await page.button('Show more').click()
+  assert.ok((await bubble.boundingBox()).height > 1000)
+  assert.equal(await bubble.textContent(), log)
 })

@@ -2,14 +2,14 @@
 // A scripted model streams 20,000 tokens of Markdown through the real service into the page in Chromium. The page asks for
 // every frame of the screen, so that the distance between two frames in Chromium's trace is how long one took.
 import { createServer } from 'node:http'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const TOKENS = 20_000
+const TOKENS = Number(process.env.TOKENS ?? 20_000)
 const PER_SECOND = Number(process.env.TOKENS_PER_SECOND ?? 500)
 const LIMIT = { frame: 20, task: 100, text: 1000 }
 
@@ -84,18 +84,26 @@ try {
   })
   const events = []
   cdp.on('Tracing.dataCollected', ({ value }) => events.push(...value))
-  await cdp.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline', 'toplevel', 'blink.user_timing'], excludedCategories: ['*'] } })
+  await cdp.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline', 'toplevel', 'blink.user_timing', ...(process.env.PERF_TRACE ? ['disabled-by-default-blink.debug', 'disabled-by-default-devtools.timeline.invalidationTracking'].slice(0, Number(process.env.PERF_MORE ?? 0)) : [])], excludedCategories: ['*'] } })
   const start = Date.now()
   await page.ask('Say much.')
   await page.locator('.ct-message[data-status=streaming]').waitFor()
   await page.evaluate(() => performance.mark('begin'))
-  await page.settled(180_000)
+  // A role that is asked for again and again would style and lay out what is out of sight: the page itself tells.
+  await page.evaluate(() => new Promise((resolve) => {
+    const ended = () => {
+      if (!document.querySelector('.ct-send[data-stop]')) resolve()
+    }
+    new MutationObserver(ended).observe(document.querySelector('.ct-composer'), { childList: true, subtree: true, attributes: true })
+    ended()
+  }))
   await page.evaluate(() => performance.mark('end'))
   report.seconds = round((Date.now() - start) / 1000)
   report.characters = await page.answers.last().locator('.ct-md').evaluate((e) => e.textContent.length)
   const done = new Promise((resolve) => cdp.once('Tracing.tracingComplete', resolve))
   await cdp.send('Tracing.end')
   await done
+  if (process.env.PERF_TRACE) writeFileSync(process.env.PERF_TRACE, JSON.stringify(events))
   const mark = (name) => events.find((e) => e.name === name && e.cat.includes('user_timing')).ts
   const [from, to] = [mark('begin'), mark('end')]
   const main = events.find((e) => e.name === 'begin').tid

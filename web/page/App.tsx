@@ -37,7 +37,7 @@ export function App() {
   }, [api])
   useEffect(signIn, [signIn])
   if (problem) return <SignIn problem={problem} again={signIn} />
-  if (!user) return <div className="ct-root app-loading"><span className="ct-spinner" /></div>
+  if (!user) return <div className="boot" aria-hidden="true"><div /><div>{Array.from({ length: 6 }, (_, i) => <i key={i} />)}</div></div>
   return <ChatProvider api={api} storageKey={`page-${user.user_id}`}><Shell api={api} user={user} /></ChatProvider>
 }
 

@@ -1,5 +1,5 @@
-// Finishes the package: its types name the files that they mean, as Node's own resolution wants it.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+// Finishes the package: its types name the files that they mean, as Node's own resolution wants it, and its themes are files.
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -10,3 +10,4 @@ for (const entry of readdirSync(lib, { recursive: true })) {
   const text = readFileSync(path, 'utf8')
   writeFileSync(path, text.replace(/(\bfrom |\bimport\()(['"])(\.{1,2}\/[^'"]+)\2/g, '$1$2$3.js$2'))
 }
+cpSync(fileURLToPath(new URL('../src/styles/themes', import.meta.url)), join(lib, 'themes'), { recursive: true })

@@ -15,6 +15,7 @@ export { Launcher, type LauncherProps, type LauncherState } from './components/L
 export { MessageView, UserMessage, type MessageProps } from './components/Message'
 export { MessageList, type MessageListProps } from './components/MessageList'
 export { PayloadCard, type PayloadCardProps } from './components/PayloadCard'
+export { Skeleton } from './components/Skeleton'
 export { Suggestions, type SuggestionsProps } from './components/Suggestions'
 export { ToolCallCard, type ToolCallCardProps } from './components/ToolCallCard'
 export { Header, type HeaderProps } from './components/TrayHeader'

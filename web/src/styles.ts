@@ -1,4 +1,5 @@
-import './styles/tokens.css'
+import './styles/themes/default.css'
+import './styles/base.css'
 import './styles/tray.css'
 import './styles/message.css'
 import './styles/markdown.css'

@@ -1,9 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+
+const files = readdirSync('src/styles', { recursive: true, encoding: 'utf8' }).filter((f) => f.endsWith('.css'))
+const cssOf = (file: string) => readFileSync(`src/styles/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
 
 it('no rule reaches what is not of the tray, and every animation has a name of ours', () => {
-  for (const file of readdirSync('src/styles')) {
-    const css = readFileSync(`src/styles/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
+  for (const file of files) {
+    const css = cssOf(file)
     for (const [, name] of css.matchAll(/@keyframes\s+([\w-]+)/g)) expect(name).toMatch(/^ct-/)
     const rules = css.replace(/@keyframes[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}/g, '')
     for (const [, selector] of rules.matchAll(/([^{};]+)\{/g)) {
@@ -11,6 +14,38 @@ it('no rule reaches what is not of the tray, and every animation has a name of o
       for (const part of parts(selector!.trim())) expect(part, file).toContain('.ct-')
     }
   }
+})
+
+describe('space, corners, type and motion come from the scales', () => {
+  const sheets = files.filter((f) => !f.startsWith('themes'))
+  const spaced = /^(padding|margin|gap|row-gap|column-gap|inset)(-|$)/
+  it.each(sheets)('%s', (file) => {
+    const wrong: string[] = []
+    for (const [, property, value] of cssOf(file).matchAll(/[{;]\s*([a-z-]+):\s*([^;{}]+)/g)) {
+      // A hairline is a hairline at every size; what is in em follows the text that it stands in.
+      const lengths = (value!.match(/(?<![\w.-])-?\d*\.?\d+(?:px|rem|em|ms|s)\b/g) ?? []).filter((l) => !/^-?[123]px$/.test(l))
+      const bad = spaced.test(property!) ? lengths.some((l) => !/\dem$/.test(l))
+        : property!.endsWith('radius') ? lengths.length > 0
+          : property === 'font-size' ? lengths.some((l) => l !== '1rem')
+            : property === 'font-weight' ? /\d|bold/.test(value!.replace(/var\([^)]*\)/g, ''))
+              : /^(transition|animation)/.test(property!) ? lengths.some((l) => l !== '1ms')
+                : lengths.some((l) => l.endsWith('px'))
+      if (bad) wrong.push(`${property}: ${value}`)
+    }
+    expect(wrong).toEqual([])
+  })
+})
+
+it('nothing that ends a list changes the style of what was its end', () => {
+  // A rule for all that is in what is last has everything in there styled again when something comes after it.
+  for (const file of files) expect(cssOf(file), file).not.toMatch(/:last-child[^,{]*[ >]\s*(?:\*|:(?!where|is))/)
+})
+
+describe('themes', () => {
+  const defined = new Set([...cssOf('themes/default.css').matchAll(/(--ct-[\w-]+):/g)].map((m) => m[1]))
+  it.each(files.filter((f) => f.startsWith('themes')))('%s says tokens only, and only those that there are', (file) => {
+    for (const [, property] of cssOf(file).matchAll(/[{;]\s*([\w-]+):/g)) expect(defined, file).toContain(property)
+  })
 })
 
 /** The parts of a list of selectors. */

@@ -112,7 +112,7 @@ describe('ChatTray', () => {
     await waitFor(() => expect(screen.getAllByRole('status')[0]!.textContent).toBe('The answer is complete.'))
   })
 
-  it('puts parallel work side by side or in order', async () => {
+  it('puts parallel work into tabs, or in order', async () => {
     const frames = [
       event('stream_start', { run_id: 'run-1', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }),
       event('thread_start', { thread_id: 'T1', label: 'Weather' }, { block_id: 'B1', thread_id: 'T1' }), event('thread_start', { thread_id: 'T2', label: 'News' }, { block_id: 'B1', thread_id: 'T2' }),
@@ -123,7 +123,11 @@ describe('ChatTray', () => {
     await ask(user, 'x')
     await settled()
     const group = screen.getByRole('group', { name: 'Parallel work' })
-    expect(within(group).getAllByRole('heading').map((h) => h.textContent)).toEqual(['Weather', 'News'])
+    expect(within(group).getAllByRole('tab').map((t) => `${t.textContent} ${t.getAttribute('aria-selected')}`)).toEqual(['Weather true', 'News false'])
+    expect(within(group).getByRole('tabpanel', { name: 'Weather' }).textContent).toBe('Sunny')
+    await user.click(within(group).getByRole('tab', { name: 'Weather' }))
+    await user.keyboard('{ArrowRight}')
+    expect(within(group).getByRole('tabpanel', { name: 'News' }).textContent).toBe('Nothing new')
     await user.click(within(group).getByRole('button', { name: 'In order of arrival' }))
     expect(group.textContent).toContain('WeatherSunnyNewsNothing new')
   })

@@ -1,9 +1,25 @@
 import { useEffect, useMemo, useState } from 'react'
-import { useChatState, type ChatApi, type TrayTheme } from '../../src'
+import { Skeleton, useChatContext, useChatState, type ChatApi, type TrayTheme } from '../../src'
 import { createDocumentApi, DocumentPane, useDocument } from '../../src/documents'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go } from '../route'
+
+/** Where there is no document yet. */
+function Invite({ make }: { make: () => void }) {
+  const { sendMessage } = useChatContext()
+  return (
+    <div className="app-paper ct-invite">
+      <svg className="ct-icon" viewBox="0 0 20 20" fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true"><rect x="4" y="3" width="12" height="14" rx="1.5" /><path d="M7 7h6M7 10h6M7 13h4" /></svg>
+      <strong>Write with the assistant</strong>
+      <span>It proposes text, tables and charts, block by block. You accept, change or revert each of them.</span>
+      <span className="ct-row">
+        <button type="button" className="ct-button" data-style="primary" onClick={() => void sendMessage('Create a report with a chart about gold')}>Have a report written</button>
+        <button type="button" className="ct-button" onClick={make}>Begin with an empty one</button>
+      </span>
+    </div>
+  )
+}
 
 /** A document beside the tray, and the list of documents. */
 export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; route: string[]; setTray: (tray: PageTray) => void; theme: TrayTheme }) {
@@ -23,7 +39,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   useEffect(() => {
     setTray({
       context: { current_page: 'document', ...(id && { document_id: id }) },
-      starters: [{ label: 'Create a report with a chart about gold' }, ...(id ? [{ label: 'Shorten the summary' }, { label: 'Read the document' }] : [])],
+      starters: [{ label: 'Create a report with a chart about gold', hint: 'Text, a table and a chart to review' }, ...(id ? [{ label: 'Shorten the summary' }, { label: 'Read the document' }] : [])],
       openPayloads: 'decisions',
       onApplyToDocument: id ? async (message) => {
         await documents.apply(message.id, { document_id: id })
@@ -76,7 +92,8 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
         </div>
       </div>
       {gone && <p className="ct-note" data-tone="error">{gone}</p>}
-      {!id && list.data && <p className="ct-muted ct-center">There is no document yet. Make one, or ask the assistant to write one.</p>}
+      {!list.data && !gone && <div className="app-paper"><Skeleton lines={9} /></div>}
+      {!id && list.data && <Invite make={make} />}
       {id && (
         <div className="app-paper">
           <DocumentPane state={state} theme={theme} toolbar={removing === id ? (

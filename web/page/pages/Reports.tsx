@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'react'
-import { Markdown, payloadHandlerFor, useChatContext, useClientTool, type PayloadHandlers } from '../../src'
+import { Markdown, payloadHandlerFor, Skeleton, useChatContext, useClientTool, type PayloadHandlers } from '../../src'
 import type { Article, Category, Column, Report, ResearchApi } from '../../src/research'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
@@ -19,7 +19,7 @@ function ReportListPage({ api, stream, setTray }: { api: ResearchApi; stream?: n
   useEffect(() => {
     setTray({
       context: { current_page: 'reports', ...(stream && { stream_id: stream }) },
-      starters: [{ label: 'Research base editing and gold' }, { label: 'Summarize report 1' }, { label: 'Order 2 printed copies of report 1' }, { label: 'What can you do?', message: 'help' }],
+      starters: [{ label: 'Research base editing and gold', hint: 'Two searches at once, with sources' }, { label: 'Order 2 printed copies of report 1', hint: 'Asks before it does so' }, { label: 'Summarize report 1' }, { label: 'What can you do?', message: 'help' }],
     })
   }, [stream, setTray])
   return (
@@ -27,6 +27,7 @@ function ReportListPage({ api, stream, setTray }: { api: ResearchApi; stream?: n
       <div className="app-head"><div><h1>Reports</h1><p className="ct-muted">{stream ? <>Of stream {stream}. <a href={href('reports')}>All reports</a></> : 'What the streams found, newest first.'}</p></div></div>
       {problem && <p className="ct-note" data-tone="error">{problem}</p>}
       <div className="app-list">
+        {!data && !problem && Array.from({ length: 5 }, (_, i) => <div className="app-card" key={i}><Skeleton lines={2} /></div>)}
         {data?.items.map((report) => (
           <a className="app-card app-row" href={href('reports', report.report_id)} key={report.report_id}>
             <div><h2>{report.title}</h2><p className="app-clamp">{report.summary}</p></div>
@@ -62,7 +63,7 @@ function ReportPage({ api, id, tab, setTray }: { api: ResearchApi; id: number; t
     })
   }, [id, tab, report, article, handlers, setTray])
   if (problem) return <p className="ct-note" data-tone="error">{problem}</p>
-  if (!report) return <p className="ct-muted">Loading…</p>
+  if (!report) return <Skeleton lines={9} />
   return (
     <>
       <p className="app-crumbs"><a href={href('reports')}>Reports</a> / Report {id}</p>

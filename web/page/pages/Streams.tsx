@@ -1,4 +1,5 @@
 import { useEffect } from 'react'
+import { Skeleton } from '../../src'
 import type { ResearchApi } from '../../src/research'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
@@ -12,9 +13,9 @@ export function StreamsPage({ api, route, setTray }: { api: ResearchApi; route: 
     setTray({
       context: { current_page: 'streams', ...(chosen && { stream_id: chosen }) },
       starters: [
-        { label: 'List the research streams' },
-        { label: chosen ? `Tell me about stream ${chosen}` : 'Compare stream 1 and stream 2' },
-        { label: 'Suggest streams about phages' },
+        { label: 'Create a research report about gold', hint: 'A document that you review block by block' },
+        { label: 'Research base editing and gold', hint: 'Two searches at once, with sources' },
+        { label: chosen ? `Tell me about stream ${chosen}` : 'Compare stream 1 and stream 2', hint: 'Reads what this page shows' },
         { label: 'What can you do?', message: 'help' },
       ],
     })
@@ -24,6 +25,7 @@ export function StreamsPage({ api, route, setTray }: { api: ResearchApi; route: 
       <div className="app-head"><div><h1>Research streams</h1><p className="ct-muted">Standing questions that new publications are checked against.</p></div></div>
       {problem && <p className="ct-note" data-tone="error">{problem}</p>}
       <div className="app-grid">
+        {!data && !problem && Array.from({ length: 6 }, (_, i) => <div className="app-card" key={i}><Skeleton lines={5} /></div>)}
         {data?.items.map((stream) => (
           <article className="app-card" key={stream.stream_id} data-chosen={chosen === stream.stream_id}>
             <h2><button type="button" onClick={() => go('streams', stream.stream_id)}>{stream.name}</button></h2>

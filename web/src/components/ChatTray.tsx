@@ -11,6 +11,7 @@ import { LabelsProvider } from '../state/words'
 import { Composer } from './Composer'
 import { Empty, type Starter } from './Empty'
 import { HistoryPanel } from './HistoryPanel'
+import { PlusIcon, SparkIcon } from './icons'
 import { Launcher, useUnread } from './Launcher'
 import { MessageList } from './MessageList'
 import { PayloadPanel } from './SidePanel'
@@ -58,7 +59,7 @@ export interface ChatTrayProps {
 }
 
 /** As in the styles, in pixels. */
-const DEFAULT_WIDTH = 420
+const defaultWidth = () => 26.25 * (Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16)
 
 /** The chat tray with everything around it. It needs a ChatProvider above it. A server renders its place only: what is shown is kept in the browser. */
 export function ChatTray({ labels, components, ...props }: ChatTrayProps) {
@@ -80,6 +81,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const [begins] = useState<'yes' | 'no'>((props.defaultOpen ?? layout !== 'tray') ? 'yes' : 'no')
   const [open, setOpen] = useKept<'yes' | 'no'>(kept && `${kept}:open`, begins, ['yes', 'no'])
   const [view, setView] = useState<'chat' | 'history'>('chat')
+  const [rail, setRail] = useKept<'yes' | 'no'>(kept && `${kept}:rail`, 'yes', ['yes', 'no'])
   const me = useMe(store, state.error?.code)
   const [notice, setNotice] = useState('')
   const { announcement, announce } = useAnnouncements(state, labels)
@@ -87,8 +89,9 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const box = useRef<HTMLElement>(null)
   const input = useRef<HTMLTextAreaElement>(null)
   const [width, setWidth] = useKept<string>(kept && `${kept}:width`, '', null)
-  const drag = useDrag(box, 'left', Number(width) || DEFAULT_WIDTH, (w) => setWidth(String(w)))
-  const room = useRoom(root, layout, Number(width) || DEFAULT_WIDTH)
+  const [usual] = useState(defaultWidth)
+  const drag = useDrag(box, 'left', Number(width) || usual, (w) => setWidth(String(w)))
+  const room = useRoom(root, layout, Number(width) || usual)
   const shown = open === 'yes'
   const unread = useUnread(state, shown)
 
@@ -114,6 +117,13 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     else if (done === false || !onClientAction) setNotice(labels.actionUnknown(action.action))
   }, [store, onClientAction, show, labels])
 
+  const startNew = () => {
+    store.newChat()
+    setView('chat')
+    setSide(null)
+    input.current?.focus()
+  }
+  const railed = room.rail && rail === 'yes'
   const expanded = side?.kind === 'payload' && room.panel === 0 ? side.id : ''
   const openDiagnostics = useCallback((message: GeneralChatMessage) => setSide({ kind: 'diagnostics', message }), [setSide])
   const tray = useMemo<TrayContext>(() => ({
@@ -136,21 +146,22 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
         {!shown && <Launcher onOpen={() => show(true)} unread={unread} />}
         {shown && (
           <>
+            {railed && (
+              <nav className="ct-rail" aria-label={labels.history}>
+                <div className="ct-rail-head"><span className="ct-mark"><SparkIcon /></span><h2>{labels.title}</h2></div>
+                <button type="button" className="ct-button" onClick={startNew}><PlusIcon />{labels.newChat}</button>
+                <HistoryPanel />
+              </nav>
+            )}
             {payload && <PayloadPanel payload={payload} focus={side?.kind === 'payload' && side.asked} onClose={closePayload} />}
             {side?.kind === 'diagnostics' && <Suspense><DiagnosticsPanel message={side.message} onClose={closePayload} /></Suspense>}
             <aside ref={box} className="ct-tray" tabIndex={-1} aria-label={labels.title} onKeyDown={onKeyDown}>
               <div className="ct-resize" role="separator" aria-orientation="vertical" aria-label={labels.resize} tabIndex={0} {...drag} />
               <HeaderSlot
-                title={state.title} layout={layout} theme={theme} historyOpen={view === 'history'} onLayout={setLayout} onTheme={setTheme}
-                onHistory={() => setView(view === 'history' ? 'chat' : 'history')} onClose={() => show(false)}
-                onNew={() => {
-                  store.newChat()
-                  setView('chat')
-                  setSide(null)
-                  input.current?.focus()
-                }}
+                title={state.title} layout={layout} theme={theme} historyOpen={room.rail ? railed : view === 'history'} onLayout={setLayout} onTheme={setTheme}
+                onHistory={() => (room.rail ? setRail(railed ? 'no' : 'yes') : setView(view === 'history' ? 'chat' : 'history'))} onClose={() => show(false)} onNew={railed ? undefined : startNew}
               />
-              {view === 'history' ? (
+              {view === 'history' && !room.rail ? (
                 <HistoryPanel onClose={() => setView('chat')} />
               ) : (
                 <>

@@ -1,12 +1,14 @@
 import { useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import { useLabels } from '../state/ui'
-import { SparkIcon } from './icons'
+import { SendIcon, SparkIcon } from './icons'
 
 export interface Starter {
   label: string
   /** What is sent; the label when absent. */
   message?: string
+  /** What comes of it, in a few words. */
+  hint?: string
 }
 
 export interface EmptyProps extends PartProps {
@@ -24,7 +26,9 @@ export function Empty({ starters = [], className, children }: EmptyProps) {
       <p>{labels.welcomeText}</p>
       <div className="ct-starters">
         {starters.map((starter) => (
-          <button type="button" className="ct-starter" key={starter.label} onClick={() => void store.sendMessage(starter.message ?? starter.label)}>{starter.label}</button>
+          <button type="button" className="ct-starter" key={starter.label} onClick={() => void store.sendMessage(starter.message ?? starter.label)}>
+            <span>{starter.label}{starter.hint && <small>{starter.hint}</small>}</span><SendIcon />
+          </button>
         ))}
       </div>
       {children}

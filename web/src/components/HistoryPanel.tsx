@@ -4,8 +4,9 @@ import { problemWords } from '../labels'
 import { classes, type PartProps } from '../state/slots'
 import { useLabels } from '../state/ui'
 import { useThreads } from '../state/useThreads'
-import { BackIcon, EditIcon, SearchIcon, TrashIcon } from './icons'
+import { BackIcon, ChatIcon, EditIcon, SearchIcon, TrashIcon } from './icons'
 import { IconButton } from './IconButton'
+import { Skeleton } from './Skeleton'
 import { mayType } from './useFocusKept'
 
 export interface HistoryPanelProps extends PartProps {
@@ -19,7 +20,10 @@ export function HistoryPanel({ onClose, className, children }: HistoryPanelProps
   const { items, current, query, setQuery, status, hasMore, loadMore, open, rename, remove } = useThreads()
   const box = useRef<HTMLElement>(null)
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => (mayType() ? field : box).current?.focus(), [])
+  const lent = onClose !== undefined
+  useEffect(() => {
+    if (lent) (mayType() ? field : box).current?.focus()
+  }, [lent])
   return (
     <section ref={box} className={classes('ct-history', className)} tabIndex={-1} aria-label={labels.history} onKeyDown={(e) => {
       if (e.key === 'Escape' && onClose) {
@@ -32,7 +36,7 @@ export function HistoryPanel({ onClose, className, children }: HistoryPanelProps
         <label className="ct-search"><SearchIcon /><input ref={field} type="search" value={query} maxLength={200} placeholder={labels.historySearch} aria-label={labels.historySearch} onChange={(e) => setQuery(e.target.value)} /></label>
       </div>
       {status === 'error' && <p className="ct-note" data-tone="error">{labels.errorTitle}</p>}
-      {items.length === 0 && status !== 'error' && <p className="ct-muted ct-center">{status === 'loading' ? labels.loading : query ? labels.historyNone : labels.historyEmpty}</p>}
+      {items.length === 0 && (status === 'loading' ? <Skeleton of="list" lines={6} /> : status === 'ready' && <div className="ct-invite">{query ? labels.historyNone : <><ChatIcon /><strong>{labels.historyEmpty}</strong>{labels.historyInvite}</>}</div>)}
       <ul>
         {items.map((chat) => (
           <ChatRow

@@ -33,24 +33,28 @@ export const MessageSlot = memo(slot('Message', MessageView))
 export function UserMessage({ message, busy, className, children }: MessageProps) {
   const labels = useLabels()
   const [editing, setEditing] = useState(false)
+  const [whole, setWhole] = useState(false)
+  const long = message.content.length > LONG.characters || message.content.split('\n', LONG.lines + 1).length > LONG.lines
   if (editing) return <EditMessage message={message} done={() => setEditing(false)} />
   const named = !message.id.startsWith(LOCAL_ID)
   return (
-    <article className={classes('ct-message', className)} data-role="user" aria-label={labels.you}>
+    <article className={classes('ct-message', className)} data-role="user" data-new={!named || undefined} aria-label={labels.you}>
       {message.attachments && message.attachments.length > 0 && (
         <div className="ct-files">{message.attachments.map((a, i) => <span className="ct-file" key={i} title={a.name}><FileIcon /><span>{a.name}</span></span>)}</div>
       )}
-      {(message.content || message.action) && <div className="ct-bubble" dir="auto">{message.content || message.action?.action_identifier}</div>}
-      {named && (
-        <div className="ct-tools-row">
-          <CopyButton text={message.content} />
-          {!message.action && <IconButton label={labels.edit} onClick={() => setEditing(true)} disabled={busy}><EditIcon /></IconButton>}
-        </div>
-      )}
+      {(message.content || message.action) && <div className="ct-bubble" dir="auto" data-cut={(long && !whole) || undefined}>{message.content || message.action?.action_identifier}</div>}
+      {long && <button type="button" className="ct-more" aria-expanded={whole} onClick={() => setWhole(!whole)}>{whole ? labels.showLess : labels.showMore}</button>}
+      <div className="ct-tools-row">
+        {named && <CopyButton text={message.content} />}
+        {named && !message.action && <IconButton label={labels.edit} onClick={() => setEditing(true)} disabled={busy}><EditIcon /></IconButton>}
+      </div>
       {children}
     </article>
   )
 }
+
+/** What the user has said is shown in part when it is longer. */
+const LONG = { characters: 1500, lines: 14 }
 
 function EditMessage({ message, done }: { message: GeneralChatMessage; done: () => void }) {
   const labels = useLabels()

@@ -1,9 +1,10 @@
-import type { ReactNode } from 'react'
+import { useEffect, useRef, type ReactNode, type RefObject } from 'react'
 import type { SuggestedAction } from '../api/types'
 import { useChatState, useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import { liveMessage } from '../state/state'
 import { useLabels } from '../state/ui'
+import { Skeleton } from './Skeleton'
 import { useStickToEnd } from '../state/useStickToEnd'
 import { ArrowDownIcon } from './icons'
 import { MessageSlot } from './Message'
@@ -16,12 +17,14 @@ export interface MessageListProps extends PartProps {
 
 const nothingDone = () => undefined
 
-/** The conversation. It stays at its end while the reader is there, and offers a way back when they are not. */
+/** The conversation, as useStickToEnd shows it, with a way to its end when that is out of sight. Earlier messages come as the reader scrolls up. */
 export function MessageList({ empty, onAction = nothingDone, className, children }: MessageListProps) {
   const labels = useLabels()
   const store = useChatStore()
   const state = useChatState()
   const { scroller, content, stuck, jump } = useStickToEnd()
+  const older = useRef<HTMLButtonElement>(null)
+  useReached(older, scroller, state.olderCursor, () => void store.loadOlder())
   const busy = state.isLoading
   const shown = state.run ? [...state.messages, liveMessage(state.run, state.decided)] : state.messages
   const nothing = state.messages.length === 0 && !state.run
@@ -29,8 +32,8 @@ export function MessageList({ empty, onAction = nothingDone, className, children
     <div className={classes('ct-list-frame', className)}>
       <div className="ct-list" ref={scroller} role="log" aria-label={labels.log} aria-live="off" tabIndex={0}>
         <div className="ct-list-content" ref={content}>
-          {state.olderCursor && <button type="button" className="ct-button ct-small ct-older" onClick={() => void store.loadOlder()}>{labels.older}</button>}
-          {nothing && (state.isOpening ? <p className="ct-muted ct-center">{labels.loading}</p> : empty)}
+          {state.olderCursor && <button ref={older} type="button" className="ct-button ct-small ct-older" onClick={() => void store.loadOlder()}>{labels.older}</button>}
+          {nothing && (state.isOpening ? <Skeleton of="chat" lines={8} /> : empty)}
           {shown.map((message, i) => (
             <MessageSlot key={message.role === 'user' ? message.id : (message.run_id ?? message.id)} message={message} last={i === shown.length - 1 && !busy} busy={busy} onAction={onAction} />
           ))}
@@ -42,4 +45,22 @@ export function MessageList({ empty, onAction = nothingDone, className, children
       )}
     </div>
   )
+}
+
+/** Does something when an element comes into sight, once for each key. */
+function useReached(element: RefObject<Element | null>, root: RefObject<Element | null>, key: unknown, act: () => void): void {
+  const latest = useRef(act)
+  useEffect(() => {
+    latest.current = act
+  })
+  useEffect(() => {
+    if (!element.current || typeof IntersectionObserver === 'undefined') return
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return
+      seen.disconnect()
+      latest.current()
+    }, { root: root.current })
+    seen.observe(element.current)
+    return () => seen.disconnect()
+  }, [element, root, key])
 }

@@ -1,12 +1,13 @@
-import { memo, useState, type ReactNode } from 'react'
+import { memo, useId, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { failureWords } from '../labels'
 import { Markdown } from '../markdown/Markdown'
 import { slot } from '../state/slots'
 import { piecesOf } from '../state/trail'
 import { useLabels, useTray } from '../state/ui'
-import type { Part, Section, ToolView } from '../state/view'
+import type { Part, Section, ThreadView, ToolView } from '../state/view'
 import { Approval } from './Approval'
-import { BulbIcon, ChevronIcon } from './icons'
+import { BulbIcon, CheckIcon, ChevronIcon, ListIcon } from './icons'
+import { IconButton } from './IconButton'
 import { ToolCallCard } from './ToolCallCard'
 import { Trail } from './Trail'
 
@@ -90,31 +91,39 @@ const Reasoning = memo(function Reasoning({ text, live }: { text: string; live: 
   )
 })
 
-/** Work that went on at once: side by side, or as it arrived; the reader chooses. */
+/** Work that went on at once: a tab for each, or all as it arrived; the reader chooses. */
 function Threads({ part, ...shown }: { part: Extract<Part, { kind: 'threads' }> } & Shown) {
   const { streaming } = shown
   const labels = useLabels()
-  const [side, setSide] = useState(true)
+  const id = useId()
+  const [chosen, setChosen] = useState('')
+  const [all, setAll] = useState(false)
+  const { threads } = part
+  const thread = threads.find((t) => t.id === chosen) ?? threads[0]!
+  const busy = ({ status }: ThreadView) => status === '' && streaming
+  const onKeyDown = (e: KeyboardEvent<HTMLElement>) => {
+    const step = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0
+    if (step === 0) return
+    e.preventDefault()
+    const next = threads[(threads.indexOf(thread) + (getComputedStyle(e.currentTarget).direction === 'rtl' ? -step : step) + threads.length) % threads.length]!
+    setChosen(next.id)
+    e.currentTarget.querySelectorAll<HTMLElement>('[role=tab]')[threads.indexOf(next)]?.focus()
+  }
   return (
     <div className="ct-threads" role="group" aria-label={labels.threads}>
-      <div className="ct-segmented">
-        <button type="button" aria-pressed={side} onClick={() => setSide(true)}>{labels.threadsSide}</button>
-        <button type="button" aria-pressed={!side} onClick={() => setSide(false)}>{labels.threadsOrder}</button>
-      </div>
-      {side ? (
-        <div className="ct-threads-side">
-          {part.threads.map((thread) => (
-            <div className="ct-thread" key={thread.id}>
-              <h4>{thread.status === '' && streaming && <span className="ct-spinner" />}{thread.label}</h4>
-              <Parts parts={thread.parts} {...shown} />
-            </div>
+      <div className="ct-threads-head">
+        <div className="ct-tabs" role={all ? undefined : 'tablist'} aria-label={all ? undefined : labels.threads} onKeyDown={onKeyDown}>
+          {!all && threads.map((t) => (
+            <button type="button" role="tab" key={t.id} id={`${id}${t.id}`} className="ct-tab" aria-selected={t === thread} aria-controls={`${id}-panel`} tabIndex={t === thread ? 0 : -1} onClick={() => setChosen(t.id)}>
+              {busy(t) ? <span className="ct-spinner" /> : <CheckIcon />}<span>{t.label}</span>
+            </button>
           ))}
         </div>
-      ) : (
-        part.order.map(({ thread, part: inner }) => (
-          <div className="ct-thread" key={inner.key}><h4>{thread}</h4><PartView part={inner} {...shown} /></div>
-        ))
-      )}
+        <IconButton label={all ? labels.threadsSide : labels.threadsOrder} pressed={all} onClick={() => setAll(!all)}><ListIcon /></IconButton>
+      </div>
+      {all
+        ? part.order.map(({ thread: name, part: inner }) => <div className="ct-thread" key={inner.key}><h4>{name}</h4><PartView part={inner} {...shown} /></div>)
+        : <div className="ct-thread" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}${thread.id}`}><Parts parts={thread.parts} {...shown} /></div>}
     </div>
   )
 }

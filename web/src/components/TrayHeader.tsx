@@ -5,7 +5,7 @@ import { classes, type PartProps } from '../state/slots'
 import type { ChatState } from '../state/state'
 import { useLabels } from '../state/ui'
 import type { TrayLayout, TrayTheme } from './ChatTray'
-import { CheckIcon, CloseIcon, HistoryIcon, MoreIcon, PlusIcon, RetryIcon, SparkIcon, WarnIcon } from './icons'
+import { CheckIcon, CloseIcon, HistoryIcon, MoreIcon, PlusIcon, RailIcon, RetryIcon, ShrinkIcon, SparkIcon, WarnIcon } from './icons'
 import { IconButton } from './IconButton'
 
 export interface HeaderProps extends PartProps {
@@ -33,12 +33,12 @@ export function Header({ title, layout, theme, historyOpen, onLayout, onTheme, o
   ]
   return (
     <header className={classes('ct-head', className)}>
-      <span className="ct-mark"><SparkIcon /></span>
+      {layout === 'full' ? onHistory && <IconButton label={labels.history} pressed={historyOpen} onClick={onHistory}><RailIcon /></IconButton> : <span className="ct-mark"><SparkIcon /></span>}
       <h2 dir="auto" title={title || labels.title}>{title || labels.title}</h2>
       {onNew && <IconButton label={labels.newChat} onClick={onNew}><PlusIcon /></IconButton>}
-      {onHistory && <IconButton label={labels.history} pressed={historyOpen} onClick={onHistory}><HistoryIcon /></IconButton>}
+      {onHistory && layout !== 'full' && <IconButton label={labels.history} pressed={historyOpen} onClick={onHistory}><HistoryIcon /></IconButton>}
       {items.length > 0 && <Menu label={labels.more} items={items} />}
-      {onClose && <IconButton label={labels.close} onClick={onClose}><CloseIcon /></IconButton>}
+      {onClose && <IconButton label={labels.close} onClick={onClose}>{layout === 'full' ? <ShrinkIcon /> : <CloseIcon />}</IconButton>}
       {children}
     </header>
   )

@@ -1,14 +1,16 @@
 import { useLayoutEffect, useState, type RefObject } from 'react'
 import type { TrayLayout } from './ChatTray'
 
-/** Widths in pixels: what a panel needs at least, what the page keeps beside one, and what it keeps where the panel moves it aside. */
-const ROOM = { panel: 320, page: 200, pushed: 480, gaps: 52, answer: 400 }
+/** Widths in pixels: what a panel needs at least, what the page keeps beside one, what it keeps where the panel moves it aside, and what the list of chats has and asks for. */
+const ROOM = { panel: 320, page: 200, pushed: 480, gaps: 52, answer: 400, rail: 272, railed: 900 }
 
 export interface Room {
   /** The greatest width of a panel beside the tray; 0 where it would cover the answer. */
   panel: number
   /** The panel moves the page aside: there is room for both. */
   push: boolean
+  /** There is room for the list of chats beside the answer. */
+  rail: boolean
 }
 
 /** How much room there is beside the tray, of what the tray stands in: the window for one that floats, else its container. */
@@ -24,8 +26,9 @@ export function useRoom(root: RefObject<HTMLElement | null>, layout: TrayLayout,
     return () => changes.disconnect()
   }, [root, layout])
   // What has no width is not laid out, as in a test.
-  if (space === 0) return { panel: ROOM.pushed, push: false }
-  const left = { tray: space - width - ROOM.gaps, sidebar: space - width, full: space - ROOM.answer }[layout]
+  if (space === 0) return { panel: ROOM.pushed, push: false, rail: false }
+  const rail = layout === 'full' && space >= ROOM.railed
+  const left = { tray: space - width - ROOM.gaps, sidebar: space - width, full: space - ROOM.answer - (rail ? ROOM.rail : 0) }[layout]
   const panel = Math.max(0, layout === 'sidebar' ? left - ROOM.page : left)
-  return { panel: panel < ROOM.panel ? 0 : panel, push: layout === 'sidebar' && left - ROOM.panel >= ROOM.pushed }
+  return { panel: panel < ROOM.panel ? 0 : panel, push: layout === 'sidebar' && left - ROOM.panel >= ROOM.pushed, rail }
 }

@@ -1,6 +1,7 @@
 import { useCallback, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
-import { EditIcon, PlusIcon, RetryIcon } from '../components/icons'
+import { DocIcon, EditIcon, PlusIcon, RetryIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
+import { Skeleton } from '../components/Skeleton'
 import { useFocusKept } from '../components/useFocusKept'
 import type { Labels } from '../labels'
 import { useLabels } from '../state/ui'
@@ -30,7 +31,7 @@ function Pane({ state, toolbar, theme = 'auto', dir }: Omit<DocumentPaneProps, '
   const back = useCallback(() => pane.current, [])
   useFocusKept(pane, back)
   if (!document) {
-    return <div ref={pane} className="ct-root" data-theme={theme} dir={dir}>{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : <p className="ct-muted ct-center">{state.loading ? labels.loading : ''}</p>}</div>
+    return <div ref={pane} className="ct-root" data-theme={theme} dir={dir}>{problem ? <p className="ct-note" data-tone="error" role="alert">{problem}</p> : state.loading && <Skeleton lines={9} />}</div>
   }
   return (
     <div ref={pane} className="ct-root ct-doc" data-theme={theme} dir={dir} tabIndex={-1} onKeyDown={(e) => review(e, state)}>
@@ -50,7 +51,7 @@ function Pane({ state, toolbar, theme = 'auto', dir }: Omit<DocumentPaneProps, '
           </span>
         </div>
       )}
-      {blocks.length === 0 && <p className="ct-muted ct-center">{labels.docEmpty}</p>}
+      {blocks.length === 0 && <div className="ct-invite"><DocIcon /><strong>{labels.docEmpty}</strong>{labels.docInvite}</div>}
       {blocks.map((block, i) => <BlockView key={block.id} block={block} state={state} previous={i === 0 ? null : (blocks[i - 2]?.id ?? '')} />)}
       <AddBlock state={state} />
     </div>

@@ -1,7 +1,8 @@
 import { diffArrays } from 'diff'
 import { useMemo, type ReactNode } from 'react'
 import type { Props } from '../api/types'
-import { Markdown, MarkdownChunk, type Plugins } from '../markdown/Markdown'
+import { Markdown, MarkdownChunk } from '../markdown/Markdown'
+import type { TreePlugin } from '../markdown/tree'
 import { fencedCode, splitMarkdown } from '../markdown/split'
 import { useLabels } from '../state/ui'
 import { BlockContent, csvRows } from './BlockContent'
@@ -92,7 +93,7 @@ function MarkdownDiff({ before, after }: { before: string; after: string }) {
 
 function PieceView({ piece: { before, after } }: { piece: Piece }) {
   const words = useMemo(() => (before !== undefined && after !== undefined && before !== after ? wordsOfMarkdown(before) : null), [before, after])
-  const plugin = useMemo<Plugins>(() => (words ? [[rehypeChanges, { before: words }]] : []), [words])
+  const plugin = useMemo<TreePlugin[]>(() => (words ? [rehypeChanges({ before: words })] : []), [words])
   if (before === undefined || after === undefined) {
     return before === undefined ? <ins className="ct-change"><Markdown text={after ?? ''} /></ins> : <del className="ct-change"><Markdown text={before} /></del>
   }

@@ -1,13 +1,11 @@
 import type { Element } from 'hast'
-import { Component, memo, useMemo, useRef, useState, type ComponentProps, type MouseEvent, type ReactNode } from 'react'
-import ReactMarkdown, { type Components } from 'react-markdown'
-import rehypeSanitize, { defaultSchema } from 'rehype-sanitize'
-import remarkBreaks from 'remark-breaks'
+import { toJsxRuntime, type Components as AllComponents } from 'hast-util-to-jsx-runtime'
+import { Component, createContext, memo, useContext, useMemo, useRef, useState, type MouseEvent, type ReactNode } from 'react'
+import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import remend from 'remend'
 import { ExternalIcon, ImageIcon } from '../components/icons'
 import { useLabels } from '../state/ui'
 import { CodeBlock } from './Code'
-import { remarkGfm } from './gfm'
 import { OutsideLink } from './Link'
 import { markMath, texOf } from './math'
 import { Formula } from './Formula'
@@ -15,6 +13,9 @@ import { MarkdownPartsProvider, useMarkdownParts, type MarkdownParts } from './p
 import { Citations, rehypeCitations, useSources } from './sources'
 import { definitionsOf, emptySplit, fencedCode, hasFootnotes, splitMarkdown, tooDeep } from './split'
 import { MarkdownTable } from './Table'
+import { ID_PREFIX, safeUrl, treeOf, type TreePlugin } from './tree'
+
+export { safeUrl }
 
 export interface MarkdownProps extends MarkdownParts {
   text: string
@@ -59,58 +60,38 @@ interface ChunkProps {
   streaming: boolean
   definitions: string
   /** What changes the tree, after it is safe. */
-  more?: Plugins
+  more?: readonly TreePlugin[]
 }
 
 /** One block of Markdown, whose tree is changed by plugins before it is shown. */
-export function MarkdownChunk({ text, plugins }: { text: string; plugins: Plugins }) {
+export function MarkdownChunk({ text, plugins }: { text: string; plugins: readonly TreePlugin[] }) {
   return <Chunk text={text} streaming={false} definitions="" more={plugins} />
 }
 
 const Chunk = memo(function Chunk({ text, streaming, definitions, more = nothing }: ChunkProps) {
-  const labels = useLabels()
-  const sources = useSources()
-  const rehypePlugins = useMemo<Plugins>(() => [sanitize, ...more, [rehypeCitations, { sources }]], [sources, more])
   const code = fencedCode(text)
   if (code) return <CodeBlock language={code.language} code={code.code} streaming={streaming} />
   if (tooDeep(text)) return <pre className="ct-plain">{text}</pre>
   const marked = markMath(text, streaming)
   const source = streaming ? remend(marked, { katex: false }) : definitions ? `${marked}\n\n${definitions}` : marked
-  return (
-    <Boundary text={text}>
-      <ReactMarkdown
-        remarkPlugins={remarkPlugins} rehypePlugins={rehypePlugins} remarkRehypeOptions={{ clobberPrefix: '', footnoteLabel: labels.footnotes, footnoteBackLabel: (n) => labels.footnoteBack(n + 1) }}
-        components={streaming ? growing : settled} urlTransform={safeUrl}
-      >{source}</ReactMarkdown>
-    </Boundary>
-  )
+  return <Boundary text={text}><Growing.Provider value={streaming}><Tree source={source} more={more} /></Growing.Provider></Boundary>
 })
 
-/** Begins the ids of a text, which are its own: those of the page stay apart. */
-const ID_PREFIX = 'ct-'
-
-export type Plugins = NonNullable<ComponentProps<typeof ReactMarkdown>['rehypePlugins']>
-const nothing: Plugins = []
-
-const remarkPlugins: Plugins = [remarkGfm, remarkBreaks]
-const sanitize: Plugins[number] = [rehypeSanitize, {
-  ...defaultSchema, clobberPrefix: ID_PREFIX, protocols: { href: ['http', 'https', 'mailto'], src: ['http', 'https'] },
-}]
-
-/** The address if it may be followed, else an empty one. */
-export function safeUrl(url: string): string {
-  const trimmed = url.trim()
-  if (trimmed.startsWith('#')) return trimmed
-  try {
-    const parsed = new URL(trimmed, 'https://relative.invalid')
-    if (parsed.host === 'relative.invalid') return trimmed.startsWith('//') ? '' : trimmed
-    return ['http:', 'https:', 'mailto:'].includes(parsed.protocol) ? trimmed : ''
-  } catch {
-    return ''
-  }
+function Tree({ source, more }: { source: string; more: readonly TreePlugin[] }) {
+  const labels = useLabels()
+  const sources = useSources()
+  const tree = useMemo(() => treeOf(source, { footnotes: labels.footnotes, footnoteBack: labels.footnoteBack }, [...more, rehypeCitations({ sources })]), [source, labels, more, sources])
+  return toJsxRuntime(tree, { Fragment, jsx, jsxs, components: shown, ignoreInvalidStyle: true, passKeys: true, passNode: true }) as ReactNode
 }
 
-const settled: Components = {
+const nothing: readonly TreePlugin[] = []
+
+type Components = Partial<AllComponents>
+
+/** Whether more of a block is to come. What shows it stays the same component at its end, so that nothing is built twice. */
+const Growing = createContext(false)
+
+const shown: Components = {
   a: ({ href, id, children, node, 'aria-label': label }) => {
     if (!href) return <span className="ct-dead-link">{children}</span>
     if (href.startsWith('#')) return <a href={href} id={id} aria-label={label} onClick={follow}>{children}</a>
@@ -122,15 +103,9 @@ const settled: Components = {
     return tex ? <Formula {...tex} /> : <code>{children}</code>
   },
   cite: ({ node }) => <Citations numbers={String(node?.properties.dataNumbers ?? '').split(',').map(Number)} />,
-  pre: ({ node }) => <CodeBlock {...codeOf(node)} />,
-  table: ({ node, children }) => <MarkdownTable node={node} streaming={false}>{children}</MarkdownTable>,
+  pre: ({ node }) => <CodeBlock {...codeOf(node)} streaming={useContext(Growing)} />,
+  table: ({ node, children }) => <MarkdownTable node={node} streaming={useContext(Growing)}>{children}</MarkdownTable>,
   input: ({ checked, type }) => (type === 'checkbox' ? <input type="checkbox" checked={checked ?? false} disabled readOnly aria-label={checked ? '✓' : '–'} /> : null),
-}
-
-const growing: Components = {
-  ...settled,
-  pre: ({ node }) => <CodeBlock {...codeOf(node)} streaming />,
-  table: ({ node, children }) => <MarkdownTable node={node} streaming>{children}</MarkdownTable>,
 }
 
 function codeOf(node: Element | undefined): { language: string; code: string } {

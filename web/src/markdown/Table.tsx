@@ -28,9 +28,8 @@ export function MarkdownTable({ node, streaming, children }: { node?: Element; s
                 const name = textOf(head && node ? headOf(node)[i] : undefined)
                 const own = cell.props as { children?: ReactNode; style?: { textAlign?: string } }
                 const numeric = own.style?.textAlign === 'right'
-                if (streaming || count < 2) return <th key={i} scope="col" data-numeric={numeric || undefined}>{own.children}</th>
                 const now = sort?.column === i ? (sort.descending ? 'desc' : 'asc') : false
-                return <SortHead key={i} order={now} numeric={numeric} label={labels.sortBy(name || String(i + 1))} onSort={() => setSort(now === 'desc' ? null : { column: i, descending: now === 'asc' })}>{own.children}</SortHead>
+                return <SortHead key={i} order={now} numeric={numeric} label={labels.sortBy(name || String(i + 1))} onSort={streaming || count < 2 ? undefined : () => setSort(now === 'desc' ? null : { column: i, descending: now === 'asc' })}>{own.children}</SortHead>
               })}
             </tr>
           </thead>

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 import { useChatState } from './context'
+import { LOCAL_ID } from './state'
 
 export interface StickToEnd {
   /** For the element that scrolls. */
@@ -13,8 +14,9 @@ export interface StickToEnd {
 }
 
 /**
- * Keeps a scroller at its end while text comes, until the reader scrolls up; a new question or another chat brings it back. What
- * grows because the reader clicked on it stays where it is, and so does what is in sight when something is put before the first message.
+ * Says what of a conversation is in sight. A question that is asked here goes to the top of the view, and its answer fills what is
+ * below; a chat that is opened is at its end. The end is followed once the reader goes there, until they scroll up. What grows because
+ * the reader clicked on it stays where it is, and so does what is in sight when something is put before the first message.
  */
 export function useStickToEnd(): StickToEnd {
   const { chat, opening, question, first } = useChatState((state) => ({
@@ -24,6 +26,8 @@ export function useStickToEnd(): StickToEnd {
   const content = useRef<HTMLDivElement>(null)
   const [stuck, setStuck] = useState(true)
   const follow = useRef(true)
+  /** How far the list is scrolled where the question is at the top. */
+  const anchor = useRef<{ top: number } | null>(null)
   const end = useCallback(() => {
     const box = scroller.current
     if (box) box.scrollTop = box.scrollHeight
@@ -37,9 +41,25 @@ export function useStickToEnd(): StickToEnd {
   const below = useRef(0)
   useLayoutEffect(() => {
     const box = scroller.current
+    if (anchor.current) place(anchor.current, box, content.current)
     if (box && !follow.current) box.scrollTop = box.scrollHeight - below.current
   }, [first])
-  useLayoutEffect(jump, [chat, opening, question, jump])
+  const seen = useRef<{ chat: number | null; opening: boolean; question?: string }>(undefined)
+  useLayoutEffect(() => {
+    const before = seen.current
+    seen.current = { chat, opening, question }
+    // A new chat, and a question in it, get their names from the service.
+    const same = before && !opening && !before.opening && (before.chat === chat || before.chat === null)
+    const isNamed = before?.question?.startsWith(LOCAL_ID) && question?.startsWith(LOCAL_ID) === false
+    if (same && (isNamed || before.question === question)) return
+    anchor.current = same && question?.startsWith(LOCAL_ID) && lastQuestion(content.current) ? { top: 0 } : null
+    content.current?.toggleAttribute('data-anchored', anchor.current !== null)
+    if (!anchor.current) return jump()
+    place(anchor.current, scroller.current, content.current)
+    scroller.current!.scrollTop = anchor.current.top
+    follow.current = false
+    setStuck(true)
+  }, [chat, opening, question, jump])
   useEffect(() => {
     const box = scroller.current
     const inner = content.current
@@ -49,21 +69,20 @@ export function useStickToEnd(): StickToEnd {
     const touch = () => {
       touched = performance.now()
     }
+    const near = () => box.scrollHeight - box.scrollTop - box.clientHeight < NEAR
     const scrolled = () => {
-      const near = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR
-      if (near) follow.current = true
+      // The room under a short answer is no reason to follow its end.
+      if (near() && (!anchor.current || box.scrollTop > anchor.current.top + NEAR)) follow.current = true
       else if (box.scrollTop < height - 1) follow.current = false
       height = box.scrollTop
       below.current = box.scrollHeight - box.scrollTop
-      setStuck(near || follow.current)
+      setStuck(near() || follow.current)
     }
-    const grown = new ResizeObserver(() => {
-      if (performance.now() - touched < TOUCH) {
-        follow.current &&= box.scrollHeight - box.scrollTop - box.clientHeight < NEAR
-        setStuck(follow.current)
-      } else if (follow.current) {
-        end()
-      }
+    const grown = new ResizeObserver((changes) => {
+      if (anchor.current && changes.some(({ target }) => target === box)) place(anchor.current, box, inner)
+      if (performance.now() - touched < TOUCH) follow.current &&= near()
+      else if (follow.current) end()
+      setStuck(near() || follow.current)
       below.current = box.scrollHeight - box.scrollTop
     })
     box.addEventListener('scroll', scrolled, { passive: true })
@@ -78,6 +97,23 @@ export function useStickToEnd(): StickToEnd {
   }, [end])
   return { scroller, content, stuck, jump }
 }
+
+function lastQuestion(content: HTMLElement | null): Element | undefined {
+  return content ? [...content.querySelectorAll('.ct-message[data-role=user]')].at(-1) : undefined
+}
+
+/** Makes room for the last question at the top of the view; of a tall one its end stays in sight, and what comes after it. */
+function place(anchor: { top: number }, box: HTMLElement | null, content: HTMLElement | null): void {
+  const asked = lastQuestion(content)
+  if (!box || !content || !asked) return
+  const { top, height } = asked.getBoundingClientRect()
+  anchor.top = Math.max(0, top - content.getBoundingClientRect().top - GAP + Math.max(0, height - box.clientHeight * MOST))
+  content.style.setProperty('--ct-asked', `${anchor.top}px`)
+}
+
+/** Above a question at the top, in pixels, and the share of the view that it has at most. */
+const GAP = 16
+const MOST = 0.4
 
 /** Distance from the end, in pixels, that still counts as being there. */
 const NEAR = 40

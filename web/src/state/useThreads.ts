@@ -30,6 +30,10 @@ export function useThreads(): ThreadsState {
   const [cursor, setCursor] = useState<string | undefined>()
   const [status, setStatus] = useState<ThreadsState['status']>('loading')
   const wanted = useRef(query)
+  // A chat that is not in the list is new: it is read once more when the first answer is there.
+  const settled = useChatState((state) => (state.isLoading ? null : state.conversationId))
+  const [made, setMade] = useState<number | null>(null)
+  if (settled !== null && settled !== made && status === 'ready' && query === '' && !items.some((c) => c.conversation_id === settled)) setMade(settled)
   useEffect(() => {
     wanted.current = query
     const reading = new AbortController()
@@ -48,7 +52,7 @@ export function useThreads(): ThreadsState {
       clearTimeout(timer)
       reading.abort()
     }
-  }, [store, query])
+  }, [store, query, made])
   const loadMore = useCallback(() => {
     store.api.listChats({ q: query.trim(), limit: THREADS.page, cursor }).then(
       (list) => {
