@@ -13,7 +13,7 @@ export function StreamsPage({ api, route, setTray }: { api: ResearchApi; route: 
     setTray({
       context: { current_page: 'streams', ...(chosen && { stream_id: chosen }) },
       starters: [
-        { label: 'Create a research report about gold', hint: 'A document that you review block by block' },
+        { label: 'Create a report with a chart about gold', hint: 'A document that you review block by block' },
         { label: 'Research base editing and gold', hint: 'Two searches at once, with sources' },
         { label: chosen ? `Tell me about stream ${chosen}` : 'Compare stream 1 and stream 2', hint: 'Reads what this page shows' },
         { label: 'What can you do?', message: 'help' },
