@@ -36,12 +36,12 @@ func appendChat(dst []byte, e *runlog.Event, r *reader) []byte {
 	case *runlog.Completed:
 		return appendComplete(dst, e.Seq, b, r)
 	case *runlog.ToolStart:
-		return appendData(dst, e.Seq, schemas.CutStrings(encode(schemas.ToolStartEvent{
+		return appendData(dst, e.Seq, schemas.CutStrings(schemas.Encode(schemas.ToolStartEvent{
 			Type: schemas.TypeToolStart, Tool: b.Tool, Input: b.Input, ToolUseID: b.ToolUseID, Index: b.Index, Title: b.Title,
 		})))
 	default:
 		if v := chatEvent(e.Body); v != nil {
-			return appendData(dst, e.Seq, encode(v))
+			return appendData(dst, e.Seq, schemas.Encode(v))
 		}
 		return dst
 	}
@@ -99,7 +99,7 @@ func approvalActions(s *runlog.Status) []schemas.SuggestedAction {
 		return nil
 	}
 	data := func(approved bool) json.RawMessage {
-		return encode(struct {
+		return schemas.Encode(struct {
 			ApprovalID string                 `json:"approval_id"`
 			Approved   bool                   `json:"approved"`
 			Reason     schemas.ApprovalReason `json:"reason,omitempty"`
@@ -139,13 +139,4 @@ func appendID(dst []byte, seq int64) []byte {
 	dst = append(dst, "id: "...)
 	dst = strconv.AppendInt(dst, seq, 10)
 	return append(dst, "\ndata: "...)
-}
-
-// encode is JSON of a value of ours, which cannot fail.
-func encode(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return raw
 }

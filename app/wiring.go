@@ -17,6 +17,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services"
 	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/chats"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/guard"
@@ -100,7 +101,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := services.RunsOptions{
 		Store: s.store, Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: offers, Actions: serverActions,
-		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) services.TextFilter {
+		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter {
 			return payloads.NewFilter(types, actions)
 		},
 		Frame: api.AppendChatFrame, Model: defaultModel(c), Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,

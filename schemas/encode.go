@@ -60,6 +60,15 @@ func (p *ChatResponsePayload) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
+// Encode is JSON of a value of ours, which cannot fail.
+func Encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
 // AppendKey appends the key of an object's next member, with the comma if it is not
 // the first one. The key needs no escapes.
 func AppendKey(dst []byte, key string) []byte {

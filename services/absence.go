@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
 )
 
@@ -99,7 +100,7 @@ func (r *Runs) abandoned(one *run) {
 	if one.log.Readers() > 0 {
 		return
 	}
-	one.stop(errDisconnect)
+	one.stop(answer.ErrDisconnected)
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
 	if err := r.Store.RequestCancel(ctx, one.id); err != nil {

@@ -110,7 +110,7 @@ func (r *Runs) settle(ctx context.Context, user schemas.User, w, answer record.W
 			return schemas.Run{}, err
 		}
 		if one := r.find(w.RunID); one != nil {
-			defer one.bells.ring(w.Index) // the run goes on once its state has been read
+			defer one.wakeups.Ring(w.Index) // the run goes on once its state has been read
 		}
 	}
 	switch {

@@ -16,9 +16,9 @@ func (l *limit) start(left time.Duration, expired func()) {
 	l.left, l.since, l.timer = left, time.Now(), time.AfterFunc(left, expired)
 }
 
-// pause stops the time until as many calls of resume; an expired limit stays
+// Pause stops the time until as many calls of Resume; an expired limit stays
 // expired.
-func (l *limit) pause() {
+func (l *limit) Pause() {
 	if l.waits++; l.waits == 1 && l.timer.Stop() {
 		l.left -= time.Since(l.since)
 		return
@@ -28,7 +28,7 @@ func (l *limit) pause() {
 	}
 }
 
-func (l *limit) resume() {
+func (l *limit) Resume() {
 	if l.waits--; l.waits == 0 && l.left >= 0 {
 		l.since = time.Now()
 		l.timer.Reset(l.left)

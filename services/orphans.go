@@ -114,22 +114,3 @@ func (r *Runs) reviveOne(ctx context.Context, id string, lost []*eventlog.Commit
 		return r.takeUp(ctx, rec)
 	}
 }
-
-// unsaved returns the writes of the attempt that the database did not take. A
-// tool whose beginning is among them never began.
-func (rec *recorder) unsaved() []*eventlog.Commit {
-	if rec.checkpoint != nil || len(rec.pending) > 0 {
-		rec.submit(&record.Write{}, false)
-	}
-	var lost []*eventlog.Commit
-	for _, e := range rec.writes {
-		if err := e.Wait(context.Background()); !errors.Is(err, record.ErrUnavailable) {
-			continue
-		}
-		if c := e.Write.ToolCall; c != nil && c.State == record.ToolStarted {
-			e.Write.ToolCall = nil
-		}
-		lost = append(lost, e)
-	}
-	return lost
-}

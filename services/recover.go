@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
 )
 
@@ -167,11 +168,11 @@ func (r *Runs) known(rec record.Run) (*run, error) {
 func (r *Runs) requeue(rec record.Run) {
 	one, err := r.known(rec)
 	if err != nil {
-		one.prior = &prior{broken: err}
+		one.prior = broken(err)
 	}
 	r.enlist(r.base, one, 1)
 	if rec.CancelRequested {
-		one.stop(errUserCancel)
+		one.stop(answer.ErrCancelled)
 		r.wake(one)
 	}
 }
@@ -199,14 +200,15 @@ func (r *Runs) look(ctx context.Context, rec record.Run) (*prior, error) {
 	case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
 		return nil, cmp.Or(err, ctx.Err())
 	case err != nil:
-		p = &prior{cancel: rec.CancelRequested, broken: err}
+		p = broken(err)
+		p.cancel = rec.CancelRequested
 	}
-	p.spared = rec.Spared
+	p.waited = rec.Spared
 	if p.mark != nil {
-		p.spared = max(p.spared, p.mark.Spared)
+		p.waited = max(p.waited, p.mark.Spared)
 	}
 	if rec.State == schemas.RunWaiting {
-		p.spared++
+		p.waited++
 	}
 	return p, nil
 }
@@ -240,36 +242,48 @@ func (r *Runs) claimAgain(ctx context.Context, f found) (*run, error) {
 
 // readPrior reads what earlier attempts of a run have stored.
 func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
-	p := &prior{cancel: rec.CancelRequested, calls: make(map[int]record.ToolCall)}
+	p := &prior{cancel: rec.CancelRequested}
 	checkpoints, err := r.Store.Checkpoints(ctx, rec.ID)
 	if err != nil {
 		return nil, err
 	}
+	var replies []turn.Reply
 	for _, c := range checkpoints {
-		var cp checkpoint
-		if err := json.Unmarshal(c.Data, &cp); err != nil {
-			return nil, fmt.Errorf("read checkpoint %d: %w", c.N, err)
-		}
 		if c.N == markNumber {
-			p.mark = cp.Mark
+			var stored markCheckpoint
+			if err := json.Unmarshal(c.Data, &stored); err != nil {
+				return nil, fmt.Errorf("read the mark: %w", err)
+			}
+			p.mark = stored.Mark
 			continue
 		}
-		p.action = p.action || cp.Action
-		if cp.Spent != nil {
-			p.spent = cp.Spent
+		var stored answer.Checkpoint
+		if err := json.Unmarshal(c.Data, &stored); err != nil {
+			return nil, fmt.Errorf("read checkpoint %d: %w", c.N, err)
 		}
-		if cp.Reply != nil {
-			p.steps = append(p.steps, turn.Step{Reply: *cp.Reply, Results: make([]*turn.Result, len(cp.Reply.ToolCalls))})
+		p.action = p.action || stored.Action
+		if stored.Spent != nil {
+			p.spent = stored.Spent
+		}
+		if stored.Reply != nil {
+			replies = append(replies, *stored.Reply)
 		}
 	}
 	calls, err := r.Store.ToolCalls(ctx, rec.ID)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range calls {
-		p.calls[c.Index] = c
+	events, err := r.storedLog(ctx, rec.ID)
+	if err != nil {
+		return nil, err
 	}
-	segments, err := r.Store.Segments(ctx, rec.ID, 0)
+	p.Prior = answer.NewPrior(replies, calls, events)
+	return p, nil
+}
+
+// storedLog reads the log of a run.
+func (r *Runs) storedLog(ctx context.Context, id string) ([]runlog.Event, error) {
+	segments, err := r.Store.Segments(ctx, id, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -285,8 +299,5 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 			}
 		}
 	}
-	p.log, p.events = events, standingEvents(events)
-	p.addStarted()
-	p.compare()
-	return p, nil
+	return events, nil
 }

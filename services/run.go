@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/usage"
 )
@@ -45,16 +46,10 @@ type run struct {
 	stop    context.CancelCauseFunc
 	done    chan struct{} // closed when the run's goroutine has ended
 	limit   limit         // of the run's time
-	bells   bells         // of its calls that wait
+	wakeups answer.Wakeups
 	release func()
-	text    textCount
+	text    *answer.TextCount
 	trace   atomic.Pointer[schemas.Diagnostics]
-}
-
-// outcome is how an attempt ended.
-type outcome struct {
-	state schemas.RunState // terminal, or "" for an attempt that is given up
-	err   error
 }
 
 // launch makes the run of a committed Begin and starts it, unless it is queued.
@@ -78,7 +73,7 @@ func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatReq
 // enlist makes the run known under its id, with the log of the attempt. Base is
 // r.base, with what a request carries over.
 func (r *Runs) enlist(base context.Context, one *run, attempt int) {
-	one.text.of = &r.text
+	one.text = r.text.Count()
 	one.log = eventlog.New(attempt, r.Frame, r.nowMilli)
 	one.spent = usage.NewLedger(r.Prices)
 	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(base, one.spent.Add))
@@ -88,7 +83,7 @@ func (r *Runs) enlist(base context.Context, one *run, attempt int) {
 	r.live[one.id] = one
 	if r.doomed[one.id] {
 		delete(r.doomed, one.id)
-		one.stop(errUserCancel)
+		one.stop(answer.ErrCancelled)
 	}
 }
 
@@ -110,7 +105,7 @@ func (r *Runs) goWork(one *run) {
 // ended forgets a run that nobody reads and lets the chat's next one begin.
 func (r *Runs) ended(one *run) {
 	r.absent.end(one)
-	one.text.end()
+	one.text.End()
 	if one.log.Readers() == 0 {
 		r.forget(one)
 	}
@@ -134,76 +129,84 @@ func (r *Runs) forget(one *run) {
 // attempt does the work of one attempt and brings it to its end; it returns the
 // state reached, or "given up".
 func (r *Runs) attempt(one *run) (reached schemas.RunState) {
-	rec := newRecorder(one)
-	end := r.answer(one, rec)
-	if end.state == "" {
-		return r.giveUp(one, rec, end.err)
+	wr := r.writer(one)
+	end := r.answer(one, wr)
+	if end.State == "" {
+		return r.giveUp(one, wr, end.Err)
 	}
-	if err := r.finish(one, rec, end); err != nil {
-		return r.giveUp(one, rec, err)
+	if err := r.finish(one, wr, end); err != nil {
+		return r.giveUp(one, wr, err)
 	}
-	return end.state
+	return end.State
+}
+
+// writer returns what writes down the run's answer.
+func (r *Runs) writer(one *run) *answer.Writer {
+	a := answer.Run{
+		ID: one.id, Attempt: one.attempt, Owner: one.owner, ChatID: one.conversationID, ChatKey: one.chatKey, NewChat: one.newChat,
+		MessageID: one.messageID, UserMessageID: one.userMessageID, UserMessage: one.userMessage, CreatedAt: one.createdAt, Request: one.req,
+	}
+	if one.prior != nil {
+		a.Prior = one.prior.Prior
+	}
+	return answer.New(one.ctx, a, answer.Deps{
+		Log: one.log, Commit: r.committer, Store: r.Store, Drafts: r.Drafts, Spent: one.spent, Text: one.text, Clock: &one.limit, Wakeups: &one.wakeups,
+		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, one.owner) },
+		OffersModel: func(model string) bool { return model == r.Model || slices.Contains(r.Models, model) },
+		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,
+		Rest: func(resting bool) { r.rest(one, resting) },
+		Mark: func(resting bool) *eventlog.Commit { return r.mark(one, mark{Left: resting}) },
+		Stop: one.stop, Now: r.now, Logger: r.Logger,
+	})
 }
 
 // answer runs the loop. A panic is a failed run.
-func (r *Runs) answer(one *run, rec *recorder) (end outcome) {
+func (r *Runs) answer(one *run, wr *answer.Writer) (end answer.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Logger.Error("a run panicked", "run_id", one.id, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
-			end = outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
+			end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
 		}
 	}()
-	target := rec.target(one.ctx)
+	target := wr.Target(one.ctx)
 	if one.prior == nil {
-		rec.begun(target)
-	} else if end, over := r.resume(one, rec); over {
+		wr.Begin(target)
+	} else if end, over := r.resume(one, wr); over {
 		return end
 	}
 	if cause := context.Cause(one.ctx); cause != nil {
 		return r.stopped(one, cause)
 	}
-	brief, err := r.briefApart(one.ctx, one)
+	prepared, err := r.prepareApart(one.ctx, one)
 	if err != nil {
 		return r.stopped(one, err)
 	}
-	rec.use(brief)
+	wr.Use(prepared)
 	if one.req.InteractionType == schemas.ActionExecuted {
-		return r.act(one, rec)
+		return r.act(one, wr)
 	}
-	return r.converse(one, rec, brief)
-}
-
-// begun says in the log that the run begins.
-func (rec *recorder) begun(target runlog.Target) {
-	rec.emit(runlog.Level{}, &runlog.Started{Run: rec.run.names(), Message: thinkingStatus, Target: target})
-}
-
-// names is how the log names the run.
-func (one *run) names() runlog.Run {
-	return runlog.Run{RunID: one.id, ConversationID: one.conversationID, ChatID: one.chatKey, UserMessageID: one.userMessageID}
+	return r.converse(one, wr)
 }
 
 // converse has the conversation with the model.
-func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
-	for event, err := range r.loop(one, rec, &brief.request) {
+func (r *Runs) converse(one *run, wr *answer.Writer) answer.Outcome {
+	for event, err := range r.loop(one, wr.Ask()) {
+		if err == nil {
+			err = wr.Handle(event)
+		}
 		if err != nil {
 			return r.stopped(one, err)
 		}
-		rec.handle(event)
-		if rec.err != nil {
-			return r.stopped(one, rec.err)
-		}
 	}
-	if cause := context.Cause(one.ctx); cause != nil && rec.stop == "" {
+	if cause := context.Cause(one.ctx); cause != nil && !wr.Stopped() {
 		return r.stopped(one, cause)
 	}
-	if rec.cut != nil && rec.stop == schemas.MaxTokens {
-		r.repair(one, rec, brief)
+	if wr.Repair(r.ask) {
 		if cause := context.Cause(one.ctx); cause != nil && !errors.Is(cause, errRunTimeout) {
 			return r.stopped(one, cause)
 		}
 	}
-	return outcome{state: schemas.RunCompleted}
+	return answer.Outcome{State: schemas.RunCompleted}
 }
 
 // loop starts the loop for the run. A run waits for its model on top of converse's
@@ -211,45 +214,36 @@ func (r *Runs) converse(one *run, rec *recorder, brief *briefing) outcome {
 // runs under way would have a stack of 16 KiB instead of 8.
 //
 //go:noinline
-func (r *Runs) loop(one *run, rec *recorder, req *turn.Request) iter.Seq2[turn.Event, error] {
-	req.Steps = rec.steps
-	req.RunID, req.ConversationID = one.id, one.conversationID
-	req.RunTool, req.Await, req.Asks = rec.runTool, rec.await, rec.asks
-	req.Writing = &rec.writing
-	rec.offered = req.Tools
+func (r *Runs) loop(one *run, req *turn.Request) iter.Seq2[turn.Event, error] {
 	return r.Agent.Run(one.ctx, *req)
 }
 
 // stopped sorts the reason why the work ended early. The cause of a cancelled
 // context counts more than the error it brought about.
-func (r *Runs) stopped(one *run, err error) outcome {
+func (r *Runs) stopped(one *run, err error) answer.Outcome {
 	if cause := context.Cause(one.ctx); cause != nil {
 		err = cause
 	}
 	switch {
-	case errors.Is(err, errUserCancel), errors.Is(err, errDisconnect):
-		return outcome{state: schemas.RunCancelled, err: err}
+	case errors.Is(err, answer.ErrCancelled), errors.Is(err, answer.ErrDisconnected):
+		return answer.Outcome{State: schemas.RunCancelled, Err: err}
 	case errors.Is(err, errShutdown), errors.Is(err, record.ErrFenced), errors.Is(err, record.ErrUnavailable):
-		return outcome{err: err}
+		return answer.Outcome{Err: err}
 	case errors.Is(err, eventlog.ErrFull):
-		return outcome{schemas.RunFailed, schemas.NewError(schemas.CodeInternal, "the answer grew too long and was stopped").Because(err)}
+		return answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInternal, "the answer grew too long and was stopped").Because(err)}
 	default:
-		return outcome{schemas.RunFailed, err}
+		return answer.Outcome{State: schemas.RunFailed, Err: err}
 	}
 }
 
 // giveUp leaves the run to a later attempt: of the next start, of the one that
 // fenced this off, or of revive once the database is back.
-func (r *Runs) giveUp(one *run, rec *recorder, err error) schemas.RunState {
+func (r *Runs) giveUp(one *run, wr *answer.Writer, err error) schemas.RunState {
 	r.forget(one)
 	switch {
 	case errors.Is(err, errShutdown):
-		w := &record.Write{}
-		if spent := one.spent.Models(); len(spent) > 0 {
-			w.Checkpoint = &record.Checkpoint{N: len(rec.steps) + 1, Data: encode(checkpoint{Spent: spent})}
-		}
 		r.leave(one)
-		if err := rec.submit(w, false).Wait(context.WithoutCancel(one.ctx)); err != nil {
+		if err := wr.Interrupt(); err != nil {
 			r.Logger.Warn("store the events of an interrupted run", "run_id", one.id, "error", err)
 		}
 		one.log.Close()
@@ -259,7 +253,7 @@ func (r *Runs) giveUp(one *run, rec *recorder, err error) schemas.RunState {
 	default:
 		r.Logger.Warn("a run is given up for now", "run_id", one.id, "attempt", one.attempt, "error", err)
 		one.log.Close()
-		r.orphan(one.id, rec.unsaved())
+		r.orphan(one.id, wr.Unsaved())
 	}
 	return "given up"
 }

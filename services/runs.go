@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
@@ -29,16 +30,6 @@ import (
 // Agent has one bounded conversation between a model and tools.
 type Agent interface {
 	Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error]
-}
-
-// TextFilter lets the visible part of one model's text through and keeps what
-// is for the page. It serves one run: End ends a reply, and the next may begin.
-type TextFilter interface {
-	Feed(delta string) string
-	End(truncated bool) (visible string, found turn.Found)
-	// Recover takes the model's answer to being asked again for a value that
-	// was cut off.
-	Recover(cut turn.CutValue, reply string) turn.Found
 }
 
 // Metrics is told what happens to runs.
@@ -90,8 +81,6 @@ const (
 
 // The causes of a cancelled run.
 var (
-	errUserCancel = errors.New("cancelled by the user")
-	errDisconnect = errors.New("the client went away")
 	errShutdown   = errors.New("the service is stopping")
 	errRunTimeout = schemas.NewError(schemas.CodeRunTimeout, "the answer took too long and was stopped")
 )
@@ -102,6 +91,7 @@ type runsStore interface {
 	runStore
 	waitStore
 	chatStore
+	answer.Store
 	prompt.HistoryStore
 	usage.Store
 }
@@ -122,7 +112,7 @@ type RunsOptions struct {
 	Prompt  prompt.Options
 	History prompt.HistoryOptions
 	// NewFilter returns a filter for one run.
-	NewFilter func(types []turn.PayloadType, actions []schemas.Action) TextFilter
+	NewFilter func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter
 	// Frame encodes an event for the dialect chat, appending to dst; nothing
 	// is appended for an event without such a frame.
 	Frame func(dst []byte, e *runlog.Event) []byte
@@ -164,7 +154,7 @@ type RunsOptions struct {
 	RunsPerUser    int // 0 is no limit
 	// Text bounds what models write; a limit of 0 follows from MaxTokens and
 	// MaxIterations.
-	Text TextLimits
+	Text answer.TextLimits
 	// ReplaysPerUser and Replays bound the stored logs that are read at once; 0
 	// is no limit. ReplayCache is the bytes of them that are in memory.
 	ReplaysPerUser, Replays int
@@ -182,7 +172,7 @@ type Runs struct {
 	prompts   *prompt.Builder
 	history   *prompt.History
 	budgets   *usage.Budgets
-	text      modelText
+	text      *answer.ModelText
 	replays   *eventlog.Replays
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
@@ -219,7 +209,7 @@ func NewRuns(o RunsOptions) *Runs {
 		o.StopWait = DefaultStopWait
 	}
 	if o.ApprovalTimeout == 0 {
-		o.ApprovalTimeout = DefaultApprovalTimeout
+		o.ApprovalTimeout = answer.DefaultApprovalTimeout
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -242,7 +232,7 @@ func NewRuns(o RunsOptions) *Runs {
 	r.prompts = prompt.NewBuilder(o.Research, o.Documents, o.Prompt)
 	r.history = prompt.NewHistory(o.Store, o.History, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Store, r.now)
-	r.text.limits, r.text.alone = o.Text.Or(o.MaxTokens, o.MaxIterations), make(chan struct{}, 1)
+	r.text = answer.NewModelText(o.Text.Or(o.MaxTokens, o.MaxIterations))
 	r.replays = eventlog.NewReplays(eventlog.ReplayOptions{Load: o.Store.NextSegment, Cache: o.ReplayCache, PerUser: o.ReplaysPerUser, All: o.Replays})
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
@@ -344,7 +334,7 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 		if err := r.Store.RequestCancel(durable, id); err != nil {
 			return schemas.Run{}, err
 		}
-		r.cancel(ctx, id, errUserCancel)
+		r.cancel(ctx, id, answer.ErrCancelled)
 		if rec, err = r.owned(durable, user, id); err != nil {
 			return schemas.Run{}, err
 		}
@@ -399,6 +389,9 @@ func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index
 	}
 	return schemas.ToolCall{}, schemas.ErrNotFound
 }
+
+// ModelText is how many bytes models have written in the runs under way.
+func (r *Runs) ModelText() int64 { return r.text.Bytes() }
 
 // Draining says whether Shutdown has begun.
 func (r *Runs) Draining() bool {

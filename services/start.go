@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/prompt"
 )
 
@@ -181,7 +182,7 @@ func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running strin
 	if one == nil {
 		return r.over(ctx, running)
 	}
-	one.stop(errUserCancel)
+	one.stop(answer.ErrCancelled)
 	r.wake(one)
 	select {
 	case <-one.done:

@@ -1,177 +1,18 @@
 package services
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer"
 )
-
-// diagnostics is the trace as it is stored: the messages of an iteration are
-// left out where they follow from those before it, and so is the raw response,
-// which is the replies; expandTrace adds them. A call
-// of the model that the run's end broke off is the last iteration, with that end
-// for its stop reason.
-func (rec *recorder) diagnostics(state schemas.RunState) schemas.Diagnostics {
-	d := schemas.Diagnostics{Context: rec.run.req.Context, Tools: []string{}, Messages: []schemas.TraceMessage{}, Iterations: []schemas.TraceIteration{}}
-	if d.Context == nil {
-		d.Context = schemas.Object{}
-	}
-	for _, text := range rec.dropped {
-		d.Dropped = append(d.Dropped, encode(text))
-	}
-	if rec.brief == nil {
-		return d
-	}
-	q := &rec.brief.request
-	d.Model, d.MaxTokens, d.MaxIterations, d.Temperature, d.SystemPrompt = rec.model(), q.MaxTokens, q.MaxIterations, q.Temperature, q.System
-	for _, t := range q.Tools {
-		d.Tools = append(d.Tools, t.Name)
-	}
-	for _, m := range q.Messages {
-		d.Messages = append(d.Messages, traceMessage(m))
-	}
-	for _, s := range rec.steps {
-		it := schemas.TraceIteration{
-			Model: s.Reply.Model, Reply: s.Reply.Text, StopReason: traceStop(&s.Reply), Usage: s.Reply.Usage,
-			StartedAt: s.Reply.StartedAt, DurationMS: s.Reply.Duration.Milliseconds(),
-		}
-		for i, c := range s.Reply.ToolCalls {
-			it.ToolCalls = append(it.ToolCalls, rec.traceCall(s.Reply.FirstIndex+i, c))
-		}
-		d.Iterations = append(d.Iterations, it)
-	}
-	if !rec.calling.IsZero() { // broken off
-		d.Iterations = append(d.Iterations, schemas.TraceIteration{
-			Reply: rec.writing.String(), StopReason: levelStatus[state], StartedAt: rec.calling,
-			DurationMS: rec.run.runs.now().Sub(rec.calling).Milliseconds(),
-		})
-	}
-	return d
-}
-
-// encodeTrace is d as JSON. What the model has written is put in by itself, since
-// json.Marshal holds all that it writes several times.
-func encodeTrace(d *schemas.Diagnostics) json.RawMessage {
-	rest := encode(struct {
-		*schemas.Diagnostics
-		Iterations *bool `json:"iterations,omitempty"` // hides the other one
-	}{Diagnostics: d})
-	size, parts := len(rest)+len(d.Iterations)*len(`,"reply":,}`), make([]json.RawMessage, len(d.Iterations))
-	for i := range d.Iterations {
-		parts[i] = encode(struct {
-			*schemas.TraceIteration
-			Reply *bool `json:"reply,omitempty"`
-		}{TraceIteration: &d.Iterations[i]})
-		size += len(parts[i]) + room(len(d.Iterations[i].Reply))
-	}
-	dst := append(append(make([]byte, 0, size), rest[:len(rest)-1]...), `,"iterations":[`...)
-	for i, part := range parts {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = schemas.AppendKey(append(dst, part[:len(part)-1]...), "reply")
-		dst = append(schemas.AppendString(dst, d.Iterations[i].Reply), '}')
-	}
-	return append(dst, "]}"...)
-}
-
-// callsTools is the stop reason of a reply that asks for tools, in the trace.
-const callsTools = "tool_calls"
-
-func traceStop(reply *turn.Reply) string {
-	if reply.StopReason == schemas.EndTurn && len(reply.ToolCalls) > 0 {
-		return callsTools
-	}
-	return string(reply.StopReason)
-}
-
-// model is the one that wrote the last reply, else the one asked for.
-func (rec *recorder) model() string {
-	if n := len(rec.steps); n > 0 && rec.steps[n-1].Reply.Model != "" {
-		return rec.steps[n-1].Reply.Model
-	}
-	return rec.brief.request.Model
-}
-
-// traceCall is a call with what it gave; of one without an outcome, what was
-// asked for.
-func (rec *recorder) traceCall(index int, asked turn.ToolCall) schemas.TraceToolCall {
-	t := schemas.TraceToolCall{ToolName: asked.Name, ToolUseID: asked.ID, Input: encode(asked.Arguments)}
-	if json.Valid([]byte(asked.Arguments)) {
-		t.Input = json.RawMessage(asked.Arguments)
-	}
-	if index < len(rec.calls) && rec.calls[index] != nil {
-		c := rec.calls[index]
-		t.ToolUseID, t.Input = c.ToolUseID, c.Input
-		t.Output, t.IsError, t.DurationMS = c.Output, c.IsError, c.Duration.Milliseconds()
-		if c.ModelOutput != c.Output {
-			t.ModelOutput = c.ModelOutput
-		}
-		if c.payload != nil {
-			t.PayloadID = c.payload.PayloadID
-		}
-	}
-	return t
-}
-
-func traceMessage(m turn.Message) schemas.TraceMessage {
-	t := schemas.TraceMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
-	for _, c := range m.ToolCalls {
-		t.ToolCalls = append(t.ToolCalls, schemas.TraceToolCall{ToolName: c.Name, ToolUseID: c.ID, Input: encode(c.Arguments)})
-	}
-	return t
-}
-
-// expandTrace adds to each iteration the messages that were sent in it, and to all
-// what the model has written. The iterations share their messages.
-func expandTrace(d schemas.Diagnostics) schemas.Diagnostics {
-	sent := slices.Clone(d.Messages)
-	iterations := slices.Clone(d.Iterations)
-	until := make([]int, len(iterations)) // how much of sent was sent
-	for i := range iterations {
-		it := &iterations[i]
-		until[i] = len(sent)
-		calls := make([]schemas.TraceToolCall, 0, len(it.ToolCalls))
-		var results []schemas.TraceMessage
-		for _, c := range it.ToolCalls {
-			calls = append(calls, schemas.TraceToolCall{ToolName: c.ToolName, ToolUseID: c.ToolUseID, Input: c.Input})
-			results = append(results, schemas.TraceMessage{Role: string(turn.ToolRole), Content: cmp.Or(c.ModelOutput, c.Output), ToolCallID: c.ToolUseID})
-		}
-		sent = append(sent, schemas.TraceMessage{Role: string(turn.Assistant), Content: it.Reply, ToolCalls: calls})
-		sent = append(sent, results...)
-	}
-	for i, n := range until {
-		iterations[i].Messages = sent[:n:n]
-	}
-	d.Iterations = iterations
-	if d.RawResponse == "" {
-		d.RawResponse = rawResponse(iterations)
-	}
-	return d
-}
-
-// rawResponse is the replies as they were, one after the other; a single one is
-// not copied.
-func rawResponse(iterations []schemas.TraceIteration) string {
-	var replies []string
-	for _, it := range iterations {
-		if len(replies) > 0 || it.Reply != "" {
-			replies = append(replies, it.Reply)
-		}
-	}
-	return strings.Join(replies, "\n\n")
-}
 
 // Diagnostics is the trace of an ended run of the user's.
 func (r *Runs) Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {
 	if one := r.find(id); one != nil && one.owner.ID == user.ID {
 		if d := one.trace.Load(); d != nil {
-			return expandTrace(*d), nil
+			return answer.ExpandTrace(*d), nil
 		}
 	}
 	if _, err := r.owned(ctx, user, id); err != nil {
@@ -185,5 +26,5 @@ func (r *Runs) Diagnostics(ctx context.Context, user schemas.User, id string) (s
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return schemas.Diagnostics{}, err
 	}
-	return expandTrace(d), nil
+	return answer.ExpandTrace(d), nil
 }

@@ -50,6 +50,11 @@ type mark struct {
 	Fresh bool `json:"fresh,omitempty"`
 }
 
+// markCheckpoint is the checkpoint that holds the mark.
+type markCheckpoint struct {
+	Mark *mark `json:"mark"`
+}
+
 // crashed says whether the process ended during the attempt that the mark is of,
 // and nobody knows why.
 func (m *mark) crashed(rec record.Run) bool {
@@ -101,7 +106,7 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 	}
 	for _, f := range slices.Concat(now, later) {
 		if len(alone) > 0 || f.prior.mark.crashed(f.rec) {
-			f.prior.spared = f.rec.Attempt // of what others brought about nothing counts
+			f.prior.waited = f.rec.Attempt // of what others brought about nothing counts
 		}
 	}
 	return now, later, limit
@@ -109,7 +114,7 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 
 // stuck is 1 for a run that has made no progress since its mark.
 func (f found) stuck() int {
-	if len(f.prior.steps) > f.prior.mark.Steps {
+	if f.prior.Steps() > f.prior.mark.Steps {
 		return 0
 	}
 	return 1
@@ -120,8 +125,8 @@ func (r *Runs) note(ctx context.Context, one *run, m mark) error { return r.mark
 
 // mark writes the mark of the run's attempt.
 func (r *Runs) mark(one *run, m mark) *eventlog.Commit {
-	m.Attempt, m.Steps, m.Spared, m.Fresh = one.attempt, len(one.prior.steps), one.prior.spared, one.prior.fresh
-	w := &record.Write{RunID: one.id, Attempt: one.attempt, Checkpoint: &record.Checkpoint{N: markNumber, Data: encode(checkpoint{Mark: &m})}}
+	m.Attempt, m.Steps, m.Spared, m.Fresh = one.attempt, one.prior.Steps(), one.prior.waited, one.prior.fresh
+	w := &record.Write{RunID: one.id, Attempt: one.attempt, Checkpoint: &record.Checkpoint{N: markNumber, Data: schemas.Encode(markCheckpoint{Mark: &m})}}
 	return r.committer.Submit(w, nil, false)
 }
 

@@ -1,4 +1,4 @@
-package services
+package answer
 
 import (
 	"sync/atomic"
@@ -51,24 +51,24 @@ var (
 	errAllText   = schemas.NewError(schemas.CodeTooManyRuns, "too much is being written at once; the answer was stopped, try again in a moment")
 )
 
-// modelText counts what models write in all runs.
-type modelText struct {
+// ModelText counts what models write in all runs.
+type ModelText struct {
 	limits TextLimits
 	all    atomic.Int64
 	alone  chan struct{} // full while a run with largeText ends
 }
 
-// textCount is the share of one run. It belongs to the goroutine of the run.
-type textCount struct {
-	of         *modelText
+// TextCount is the share of one run. It belongs to the goroutine of the run.
+type TextCount struct {
+	of         *ModelText
 	run, reply int64
 }
 
 // begin says that a reply begins.
-func (c *textCount) begin() { c.reply = 0 }
+func (c *TextCount) begin() { c.reply = 0 }
 
 // add counts n bytes; of a thread's replies there is no own count.
-func (c *textCount) add(n int, inThread bool) error {
+func (c *TextCount) add(n int, inThread bool) error {
 	c.run += int64(n)
 	if !inThread {
 		c.reply += int64(n)
@@ -84,15 +84,15 @@ func (c *textCount) add(n int, inThread bool) error {
 	return nil
 }
 
-// hold counts n bytes that an earlier attempt of the run has written.
-func (c *textCount) hold(n int) {
+// Hold counts n bytes that an earlier attempt of the run has written.
+func (c *TextCount) Hold(n int) {
 	c.run += int64(n)
 	c.of.all.Add(int64(n))
 }
 
-// alone waits until no other run with much text ends, if this is one; done lets
+// Alone waits until no other run with much text ends, if this is one; done lets
 // the next one end.
-func (c *textCount) alone() (done func()) {
+func (c *TextCount) Alone() (done func()) {
 	if c.run < largeText {
 		return func() {}
 	}
@@ -106,11 +106,19 @@ func (c *textCount) alone() (done func()) {
 	}
 }
 
-// end gives back what the run has counted, once its text is no longer held.
-func (c *textCount) end() {
+// End gives back what the run has counted, once its text is no longer held.
+func (c *TextCount) End() {
 	c.of.all.Add(-c.run)
 	c.run = 0
 }
 
-// ModelText is how many bytes models have written in the runs under way.
-func (r *Runs) ModelText() int64 { return r.text.all.Load() }
+// NewModelText returns a count with these limits, of which none is 0.
+func NewModelText(limits TextLimits) *ModelText {
+	return &ModelText{limits: limits, alone: make(chan struct{}, 1)}
+}
+
+// Bytes is how many bytes models have written in the runs under way.
+func (t *ModelText) Bytes() int64 { return t.all.Load() }
+
+// Count returns the share of a run.
+func (t *ModelText) Count() *TextCount { return &TextCount{of: t} }

@@ -1,4 +1,4 @@
-package services
+package answer
 
 import (
 	"context"
@@ -32,28 +32,30 @@ func approvalID(runID string, index int) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// bells wake the calls of a run that wait, by index.
-type bells struct {
+// Wakeups wake the calls of a run that wait, by index. The zero value is ready; it
+// is safe for concurrent use.
+type Wakeups struct {
 	mu   sync.Mutex
 	each map[int]chan struct{}
 }
 
 // of returns the bell of the call: one slot, no data.
-func (b *bells) of(index int) chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.each == nil {
-		b.each = make(map[int]chan struct{})
+func (w *Wakeups) of(index int) chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.each == nil {
+		w.each = make(map[int]chan struct{})
 	}
-	if b.each[index] == nil {
-		b.each[index] = make(chan struct{}, 1)
+	if w.each[index] == nil {
+		w.each[index] = make(chan struct{}, 1)
 	}
-	return b.each[index]
+	return w.each[index]
 }
 
-func (b *bells) ring(index int) {
+// Ring wakes the call: its answer is stored.
+func (w *Wakeups) Ring(index int) {
 	select {
-	case b.of(index) <- struct{}{}:
+	case w.of(index) <- struct{}{}:
 	default:
 	}
 }
@@ -61,40 +63,40 @@ func (b *bells) ring(index int) {
 // toolWaiting writes down that a call waits, with the reply that asked for it,
 // and shows it. The run's time stands still from here on. A call that waited
 // already in an earlier attempt keeps its id and its end.
-func (rec *recorder) toolWaiting(e turn.ToolWaiting) {
-	rec.flushFilterBlock()
-	one, now := rec.run, rec.run.runs.now().Truncate(time.Millisecond)
-	one.limit.pause()
+func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
+	wr.flushFilterBlock()
+	now := wr.deps.Now().Truncate(time.Millisecond)
+	wr.deps.Clock.Pause()
 	w := record.Wait{
-		RunID: one.id, Index: e.Index, Kind: record.WaitApproval, ID: approvalID(one.id, e.Index), ToolUseID: e.ID, Tool: e.Name,
-		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: now.Add(one.runs.ApprovalTimeout),
+		RunID: wr.run.ID, Index: e.Index, Kind: record.WaitApproval, ID: approvalID(wr.run.ID, e.Index), ToolUseID: e.ID, Tool: e.Name,
+		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: now.Add(wr.deps.ApprovalTimeout),
 	}
-	if rec.ofPage(e.Name) {
+	if wr.ofPage(e.Name) {
 		w.Kind = record.WaitClient
 	}
-	err := rec.write(&record.Write{Wait: &w}).Wait(one.ctx)
-	if err == nil && one.prior != nil {
-		w, err = one.runs.stored(one.ctx, one.id, e.Index)
+	err := wr.Write(&record.Write{Wait: &w}).Wait(wr.ctx)
+	if err == nil && wr.run.Prior != nil {
+		w, err = wr.wait(wr.ctx, e.Index)
 	}
 	if err == nil && w.Answer == "" {
-		rec.asking[e.Index] = true
-		if marked := rec.markRest(rec.idle()); marked != nil {
-			err = marked.Wait(one.ctx) // before anybody sees it
+		wr.asking[e.Index] = true
+		if marked := wr.markRest(wr.idle()); marked != nil {
+			err = marked.Wait(wr.ctx) // before anybody sees it
 		}
 	}
 	if err != nil {
-		rec.fail(err)
+		wr.fail(err)
 		return
 	}
-	rec.showWait(e, w)
+	wr.showWait(e, w)
 }
 
 // ofPage says whether the tool is one that the page runs.
-func (rec *recorder) ofPage(name string) bool { return rec.tool(name).Client }
+func (wr *Writer) ofPage(name string) bool { return wr.tool(name).Client }
 
 // tool is the tool of that name; one that is not offered is empty.
-func (rec *recorder) tool(name string) turn.Tool {
-	for _, t := range rec.offered {
+func (wr *Writer) tool(name string) turn.Tool {
+	for _, t := range wr.offered {
 		if t.Name == name {
 			return t
 		}
@@ -104,53 +106,53 @@ func (rec *recorder) tool(name string) turn.Tool {
 
 // showWait shows a call that waits: the status line, and the call's message in
 // the place of the tool's.
-func (rec *recorder) showWait(e turn.ToolWaiting, w record.Wait) {
+func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 	if w.Kind == record.WaitClient {
 		if w.Answer == "" {
-			rec.status("Waiting for " + e.Name + " on the page...")
+			wr.status("Waiting for " + e.Name + " on the page...")
 		}
-		rec.emit(rec.levels.openWait(e, "client_tool_call", rec.parallel(e.Index)), &runlog.ClientToolCall{
+		wr.emit(wr.levels.openWait(e, "client_tool_call", wr.parallel(e.Index)), &runlog.ClientToolCall{
 			Tool: e.Name, ToolUseID: e.ID, Input: e.Input, ExpiresAt: w.ExpiresAt,
 		})
 		return
 	}
 	if w.Answer == "" {
-		rec.emit(runlog.Level{}, &runlog.Status{Message: "Waiting for your approval of " + e.Name + "...", ApprovalID: w.ID, Reason: w.Reason})
+		wr.emit(runlog.Level{}, &runlog.Status{Message: "Waiting for your approval of " + e.Name + "...", ApprovalID: w.ID, Reason: w.Reason})
 	}
-	rec.emit(rec.levels.openWait(e, "approval", rec.parallel(e.Index)), &runlog.ApprovalRequest{
+	wr.emit(wr.levels.openWait(e, "approval", wr.parallel(e.Index)), &runlog.ApprovalRequest{
 		ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Input: e.Input,
 		Message: "The assistant wants to run " + e.Name + ". Approve it?", ExpiresAt: w.ExpiresAt,
-		Title: rec.tool(e.Name).Title, Description: schemas.CutText(rec.tool(e.Name).Description),
+		Title: wr.tool(e.Name).Title, Description: schemas.CutText(wr.tool(e.Name).Description),
 		Reason: w.Reason, ReasonText: w.Reason.Text(),
 	})
 }
 
 // toolAnswered shows that a call waits no longer.
-func (rec *recorder) toolAnswered(e turn.ToolAnswered) {
-	rec.run.limit.resume()
-	delete(rec.asking, e.Index)
+func (wr *Writer) toolAnswered(e turn.ToolAnswered) {
+	wr.deps.Clock.Resume()
+	delete(wr.asking, e.Index)
 	if e.Input != nil {
-		rec.mu.Lock()
-		rec.edited[e.Index] = true
-		rec.mu.Unlock()
+		wr.mu.Lock()
+		wr.edited[e.Index] = true
+		wr.mu.Unlock()
 	}
-	rec.decided[e.Index] = e.Result != nil
-	if !rec.ofPage(e.Name) {
-		rec.emit(rec.levels.tool(e.Index), &runlog.ApprovalResolved{ApprovalID: approvalID(rec.run.id, e.Index), Approved: e.Approved})
+	wr.decided[e.Index] = e.Result != nil
+	if !wr.ofPage(e.Name) {
+		wr.emit(wr.levels.tool(e.Index), &runlog.ApprovalResolved{ApprovalID: approvalID(wr.run.ID, e.Index), Approved: e.Approved})
 	}
-	rec.levels.closeWait(e.Index, "completed")
+	wr.levels.closeWait(e.Index, "completed")
 }
 
 // idle says whether the run does nothing but wait for answers: each call of the
 // last reply waits without one, or has ended.
-func (rec *recorder) idle() bool {
-	if len(rec.asking) == 0 {
+func (wr *Writer) idle() bool {
+	if len(wr.asking) == 0 {
 		return false
 	}
-	reply := &rec.steps[len(rec.steps)-1].Reply
+	reply := &wr.steps[len(wr.steps)-1].Reply
 	for i := range reply.ToolCalls {
 		n := reply.FirstIndex + i
-		if ended := n < len(rec.calls) && rec.calls[n] != nil && rec.calls[n].done; !ended && !rec.asking[n] {
+		if ended := n < len(wr.calls) && wr.calls[n] != nil && wr.calls[n].done; !ended && !wr.asking[n] {
 			return false
 		}
 	}
@@ -158,31 +160,31 @@ func (rec *recorder) idle() bool {
 }
 
 // rest tells whether the run is idle, when that may have changed.
-func (rec *recorder) rest() {
-	if resting := rec.idle(); resting != rec.resting {
-		rec.resting = resting
-		rec.markRest(resting)
-		rec.run.runs.rest(rec.run, resting)
+func (wr *Writer) rest() {
+	if resting := wr.idle(); resting != wr.resting {
+		wr.resting = resting
+		wr.markRest(resting)
+		wr.deps.Rest(resting)
 	}
 }
 
 // markRest writes down whether the run is idle, for a start that asks which run
 // the process ended with: none that was idle. A first attempt has no mark.
-func (rec *recorder) markRest(resting bool) *eventlog.Commit {
-	if rec.run.prior == nil || rec.markedRest == resting {
+func (wr *Writer) markRest(resting bool) *eventlog.Commit {
+	if wr.run.Prior == nil || wr.markedRest == resting {
 		return nil
 	}
-	rec.markedRest = resting
-	return rec.run.runs.mark(rec.run, mark{Left: resting})
+	wr.markedRest = resting
+	return wr.deps.Mark(resting)
 }
 
 // await waits for the answer to a call: the one that is stored, or the one that
 // is given while it waits. When its time is up the service gives it.
-func (rec *recorder) await(ctx context.Context, c *turn.Call) (turn.Verdict, error) {
-	w, err := rec.run.answered(ctx, c.Index)
+func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error) {
+	w, err := wr.answerTo(ctx, c.Index)
 	if err != nil {
 		if ctx.Err() == nil {
-			rec.run.stop(err) // the attempt cannot go on without it
+			wr.deps.Stop(err) // the attempt cannot go on without it
 		}
 		return turn.Verdict{}, err
 	}
@@ -203,17 +205,17 @@ func (rec *recorder) await(ctx context.Context, c *turn.Call) (turn.Verdict, err
 	}
 }
 
-// answered returns the wait of a call once it has an answer.
-func (one *run) answered(ctx context.Context, index int) (record.Wait, error) {
-	bell := one.bells.of(index)
+// answerTo returns the wait of a call once it has an answer.
+func (wr *Writer) answerTo(ctx context.Context, index int) (record.Wait, error) {
+	bell := wr.deps.Wakeups.of(index)
 	for {
-		w, err := one.runs.stored(ctx, one.id, index)
+		w, err := wr.wait(ctx, index)
 		if err != nil || w.Answer != "" {
 			return w, err
 		}
-		left := w.ExpiresAt.Sub(one.runs.now())
+		left := w.ExpiresAt.Sub(wr.deps.Now())
 		if left <= 0 {
-			return one.runs.expire(ctx, w)
+			return wr.expire(ctx, w)
 		}
 		timer := time.NewTimer(left)
 		select {
@@ -227,9 +229,9 @@ func (one *run) answered(ctx context.Context, index int) (record.Wait, error) {
 	}
 }
 
-// stored reads the wait of a call.
-func (r *Runs) stored(ctx context.Context, runID string, index int) (record.Wait, error) {
-	list, err := r.Store.Waits(ctx, runID)
+// wait reads the wait of a call.
+func (wr *Writer) wait(ctx context.Context, index int) (record.Wait, error) {
+	list, err := wr.deps.Store.Waits(ctx, wr.run.ID)
 	if err != nil {
 		return record.Wait{}, err
 	}
@@ -238,20 +240,20 @@ func (r *Runs) stored(ctx context.Context, runID string, index int) (record.Wait
 			return w, nil
 		}
 	}
-	return record.Wait{}, fmt.Errorf("call %d of run %s does not wait", index, runID)
+	return record.Wait{}, fmt.Errorf("call %d of run %s does not wait", index, wr.run.ID)
 }
 
 // expire ends a wait that nobody answered in time, unless somebody did.
-func (r *Runs) expire(ctx context.Context, w record.Wait) (record.Wait, error) {
-	w.Answer, w.AnsweredAt = record.WaitExpired, r.now()
-	return r.Store.AnswerWait(ctx, w)
+func (wr *Writer) expire(ctx context.Context, w record.Wait) (record.Wait, error) {
+	w.Answer, w.AnsweredAt = record.WaitExpired, wr.deps.Now()
+	return wr.deps.Store.AnswerWait(ctx, w)
 }
 
 // noted tells the model that the user has changed a call's input.
-func (rec *recorder) noted(c *turn.Call, result turn.Result) turn.Result {
-	rec.mu.Lock()
-	edited := rec.edited[c.Index]
-	rec.mu.Unlock()
+func (wr *Writer) noted(c *turn.Call, result turn.Result) turn.Result {
+	wr.mu.Lock()
+	edited := wr.edited[c.Index]
+	wr.mu.Unlock()
 	if edited {
 		result.Text = "(The user changed the input to " + string(c.Input) + ")\n" + result.Text
 	}

@@ -1,4 +1,4 @@
-package services
+package answer
 
 import (
 	"encoding/json"

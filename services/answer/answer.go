@@ -1,7 +1,7 @@
-package services
+package answer
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -27,16 +27,18 @@ var errPayloadSize = errors.New("the payload is too large")
 // thinkingStatus is the line shown while the model has said nothing yet.
 const thinkingStatus = "Thinking..."
 
-// recorder turns the events of the loop into events of the log, and keeps what
+// Writer turns the events of the loop into events of the log, and keeps what
 // the answer is made of: the visible text, the tool calls, the payloads. It
 // belongs to the goroutine of the run.
-type recorder struct {
-	run    *run
-	brief  *briefing
-	levels levels
-	texts  runlog.Slab[runlog.Text]
-	filter TextFilter
-	taken  map[string]bool // payload ids of the chat
+type Writer struct {
+	run      Run
+	deps     Deps
+	ctx      context.Context //nolint:containedctx // a run's context is not a request's: it lives as long as the writer
+	prepared *Prepared
+	levels   levels
+	texts    runlog.Slab[runlog.Text]
+	filter   TextFilter
+	taken    map[string]bool // payload ids of the chat
 
 	// stood is the visible text of earlier attempts; that of this one is in its
 	// log, see text. shown says that there is any, worded that it is not all white
@@ -67,7 +69,7 @@ type recorder struct {
 
 	// checkpoint is what is to be stored with the next write that does not end the
 	// run, as number checkpointN; writes are those that may not be stored yet.
-	checkpoint  *checkpoint
+	checkpoint  *Checkpoint
 	checkpointN int
 	writes      []*eventlog.Commit
 	// silent is set while finished steps are gone through again, of which the
@@ -105,68 +107,64 @@ type call struct {
 	done    bool
 }
 
-func newRecorder(r *run) *recorder {
-	rec := &recorder{run: r, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool)}
-	rec.levels = levels{rec: rec, offset: uint32(max(r.attempt, 1)-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
-	rec.levels.all = &rec.levels
-	return rec
+// New returns a writer for the attempt; ctx is that of the run.
+func New(ctx context.Context, run Run, deps Deps) *Writer {
+	wr := &Writer{
+		run: run, deps: deps, ctx: ctx, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool),
+	}
+	wr.levels = levels{wr: wr, offset: uint32(max(run.Attempt, 1)-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
+	wr.levels.all = &wr.levels
+	return wr
 }
 
-// use gives the recorder what the briefing found. What a recovered run has taken
-// over gets the order in which it was stored.
-func (rec *recorder) use(brief *briefing) {
-	rec.brief, rec.filter = brief, brief.filter
-	for _, id := range brief.payloadIDs {
-		rec.take(id)
+// Use gives the writer what was prepared. What a recovered run has taken over gets
+// the order in which it was stored.
+func (wr *Writer) Use(p *Prepared) {
+	wr.prepared, wr.filter = p, p.Filter
+	for _, id := range p.PayloadIDs {
+		wr.take(id)
 	}
-	if len(rec.payloads) > 1 {
-		slices.SortStableFunc(rec.payloads, func(a, b schemas.CustomPayload) int {
-			return slices.Index(brief.payloadIDs, a.PayloadID) - slices.Index(brief.payloadIDs, b.PayloadID)
+	if len(wr.payloads) > 1 {
+		slices.SortStableFunc(wr.payloads, func(a, b schemas.CustomPayload) int {
+			return slices.Index(p.PayloadIDs, a.PayloadID) - slices.Index(p.PayloadIDs, b.PayloadID)
 		})
 	}
 }
 
 // emit appends an event.
-func (rec *recorder) emit(at runlog.Level, b runlog.Body) {
-	if rec.silent {
+func (wr *Writer) emit(at runlog.Level, b runlog.Body) {
+	if wr.silent {
 		return
 	}
-	if err := rec.run.log.Append(at, b); err != nil && rec.err == nil {
-		rec.err = err
+	if err := wr.deps.Log.Append(at, b); err != nil && wr.err == nil {
+		wr.err = err
 	}
 }
 
-// encode is JSON of a value of ours, which cannot fail.
-func encode(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return raw
+func (wr *Writer) status(message string) {
+	wr.emit(runlog.Level{}, &runlog.Status{Message: message})
 }
 
-func (rec *recorder) status(message string) {
-	rec.emit(runlog.Level{}, &runlog.Status{Message: message})
-}
-
-// handle takes one event of the loop. A piece of text, on top of whose stack a
-// reply streams, takes the short way.
-func (rec *recorder) handle(event turn.Event) {
+// Handle takes one event of the loop. The error, the first there was, ends the
+// attempt. A piece of text, on top of whose stack a reply streams, takes the short
+// way.
+func (wr *Writer) Handle(event turn.Event) error {
 	if e, ok := event.(turn.TextDelta); ok {
-		if rec.count(len(e.Text), false) {
-			rec.modelText(e.Text)
+		if wr.count(len(e.Text), false) {
+			wr.modelText(e.Text)
 		}
-		return
+		return wr.err
 	}
-	rec.handleOther(event)
+	wr.handleOther(event)
+	return wr.err
 }
 
 // count counts what a model has written; false means that it is too much, which
 // ends the run.
-func (rec *recorder) count(n int, inThread bool) bool {
-	err := rec.run.text.add(n, inThread)
+func (wr *Writer) count(n int, inThread bool) bool {
+	err := wr.deps.Text.add(n, inThread)
 	if err != nil {
-		rec.fail(err)
+		wr.fail(err)
 	}
 	return err == nil
 }
@@ -187,180 +185,180 @@ func written(event turn.Event) int {
 	}
 }
 
-func (rec *recorder) handleOther(event turn.Event) {
+func (wr *Writer) handleOther(event turn.Event) {
 	inner, inThread := event.(turn.ThreadEvent)
-	if inThread && !rec.count(written(inner.Event), true) || !rec.count(written(event), false) {
+	if inThread && !wr.count(written(inner.Event), true) || !wr.count(written(event), false) {
 		return
 	}
 	switch e := event.(type) {
 	case turn.CallStart:
-		rec.run.text.begin()
-		rec.spoke = false
-		rec.writing.Reset() // of a model call that failed
-		rec.calling = rec.run.runs.now()
+		wr.deps.Text.begin()
+		wr.spoke = false
+		wr.writing.Reset() // of a model call that failed
+		wr.calling = wr.deps.Now()
 		if e.Iteration > 0 {
-			rec.status(thinkingStatus)
+			wr.status(thinkingStatus)
 		}
-		rec.levels.openBlock("llm")
+		wr.levels.openBlock("llm")
 	case turn.Thinking:
-		rec.levels.write("thinking")
-		rec.emit(rec.levels.at(rec.levels.text), rec.levels.all.thinking.New(runlog.Thinking{Text: e.Text}))
+		wr.levels.write("thinking")
+		wr.emit(wr.levels.at(wr.levels.text), wr.levels.all.thinking.New(runlog.Thinking{Text: e.Text}))
 	case turn.FullText:
-		rec.modelText(e.Text)
+		wr.modelText(e.Text)
 	case turn.ToolArguments:
-		rec.levels.arguments(e.Index, e.ID, e.Name, e.Fragment)
-		rec.blockArguments(e.Index, e.Name, e.Fragment)
+		wr.levels.arguments(e.Index, e.ID, e.Name, e.Fragment)
+		wr.blockArguments(e.Index, e.Name, e.Fragment)
 	case turn.Reply:
-		rec.reply(e)
+		wr.reply(e)
 	case turn.ToolWaiting:
-		rec.toolWaiting(e)
+		wr.toolWaiting(e)
 	case turn.ToolAnswered:
-		rec.toolAnswered(e)
+		wr.toolAnswered(e)
 	case turn.ToolStart:
-		rec.toolStart(e)
+		wr.toolStart(e)
 	case turn.ToolProgress:
-		rec.toolProgress(e)
+		wr.toolProgress(e)
 	case turn.PayloadMade:
-		rec.toolPayload(e)
+		wr.toolPayload(e)
 	case turn.ToolComplete:
-		rec.toolComplete(e)
+		wr.toolComplete(e)
 	case turn.ThreadEvent:
-		rec.threadEvent(e)
+		wr.threadEvent(e)
 	case turn.ThreadStart, turn.ThreadEnd: // only inside of the above
 	case turn.LoopComplete:
-		rec.stop = e.StopReason
+		wr.stop = e.StopReason
 	case turn.Cancelled:
 	}
-	rec.rest()
+	wr.rest()
 }
 
 // modelText shows what the filter lets through of a piece of the model's text.
-func (rec *recorder) modelText(delta string) {
-	rec.spoke = true
-	rec.show(rec.filter.Feed(delta))
+func (wr *Writer) modelText(delta string) {
+	wr.spoke = true
+	wr.show(wr.filter.Feed(delta))
 }
 
 // show appends visible text. Behind a tool marker it begins after one blank
 // line, whatever line breaks the model wrote there.
-func (rec *recorder) show(text string) {
-	if rec.atMarker {
+func (wr *Writer) show(text string) {
+	if wr.atMarker {
 		text = strings.TrimLeft(text, "\r\n")
 		if text == "" {
 			return
 		}
-		rec.atMarker = false
-		rec.putMarker("\n\n")
+		wr.atMarker = false
+		wr.putMarker("\n\n")
 	}
 	if text == "" {
 		return
 	}
-	if !rec.shown && !rec.silent {
-		rec.run.runs.Metrics.FirstToken(rec.run.runs.now().Sub(rec.run.createdAt))
+	if !wr.shown && !wr.silent {
+		wr.deps.FirstToken(wr.deps.Now().Sub(wr.run.CreatedAt))
 	}
-	rec.put(text)
-	rec.answer.add(rec, text)
-	rec.levels.write("text")
-	rec.emit(rec.levels.at(rec.levels.text), rec.texts.New(runlog.Text{Text: text}))
+	wr.put(text)
+	wr.answer.add(wr, text)
+	wr.levels.write("text")
+	wr.emit(wr.levels.at(wr.levels.text), wr.texts.New(runlog.Text{Text: text}))
 }
 
 // putMarker shows a tool marker or the blank line around it.
-func (rec *recorder) putMarker(text string) {
-	rec.put(text)
-	rec.answer.joiner.Marker()
-	rec.emit(runlog.Level{}, &runlog.Marker{Text: text})
+func (wr *Writer) putMarker(text string) {
+	wr.put(text)
+	wr.answer.joiner.Marker()
+	wr.emit(runlog.Level{}, &runlog.Marker{Text: text})
 }
 
 // put notes that visible text is shown.
-func (rec *recorder) put(text string) {
-	rec.shown = true
-	rec.worded = rec.worded || strings.TrimSpace(text) != ""
-	if rec.silent {
-		rec.stood.WriteString(text)
+func (wr *Writer) put(text string) {
+	wr.shown = true
+	wr.worded = wr.worded || strings.TrimSpace(text) != ""
+	if wr.silent {
+		wr.stood.WriteString(text)
 	}
 	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
-		rec.newlines += len(text)
+		wr.newlines += len(text)
 	} else {
-		rec.newlines = len(text) - len(trimmed)
+		wr.newlines = len(text) - len(trimmed)
 	}
 }
 
 // reply ends a reply: what the filter still holds, the payloads of its text,
 // the calls it asks for. It becomes a checkpoint with the next write.
-func (rec *recorder) reply(e turn.Reply) {
-	rec.calling = time.Time{}
-	if !rec.spoke && e.Text != "" {
-		rec.modelText(e.Text)
+func (wr *Writer) reply(e turn.Reply) {
+	wr.calling = time.Time{}
+	if !wr.spoke && e.Text != "" {
+		wr.modelText(e.Text)
 	}
-	rest, found := rec.filter.End(e.StopReason == schemas.MaxTokens)
-	rec.show(rest)
-	rec.found(found)
+	rest, found := wr.filter.End(e.StopReason == schemas.MaxTokens)
+	wr.show(rest)
+	wr.found(found)
 	for i, c := range e.ToolCalls {
-		rec.levels.wholeCall(e.FirstIndex+i, c)
+		wr.levels.wholeCall(e.FirstIndex+i, c)
 	}
-	rec.wholeBlocks(&e)
-	rec.levels.closeBlock("completed")
-	rec.steps = append(rec.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
-	rec.writing.Reset()
-	rec.checkpoint, rec.checkpointN = &checkpoint{Reply: &e, Spent: rec.run.spent.Models()}, len(rec.steps)
+	wr.wholeBlocks(&e)
+	wr.levels.closeBlock("completed")
+	wr.steps = append(wr.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
+	wr.writing.Reset()
+	wr.checkpoint, wr.checkpointN = &Checkpoint{Reply: &e, Spent: wr.deps.Spent.Models()}, len(wr.steps)
 	if e.Model != "" {
-		rec.warn("The model " + rec.brief.request.Model + " did not answer; " + e.Model + " answered in its place.")
+		wr.warn("The model " + wr.prepared.Request.Model + " did not answer; " + e.Model + " answered in its place.")
 	}
 }
 
 // found takes what the filter cut out of a reply.
-func (rec *recorder) found(f turn.Found) {
+func (wr *Writer) found(f turn.Found) {
 	for _, p := range f.Payloads {
-		if named := rec.name(p, "llm"); named != nil {
-			rec.pending = append(rec.pending, *named)
-			rec.levels.payload(0, *named)
+		if named := wr.name(p, "llm"); named != nil {
+			wr.pending = append(wr.pending, *named)
+			wr.levels.payload(0, *named)
 		}
 	}
 	if f.Values != nil {
-		rec.values = f.Values
+		wr.values = f.Values
 	}
 	if f.Actions != nil {
-		rec.actions = f.Actions
+		wr.actions = f.Actions
 	}
 	for _, w := range f.Warnings {
-		rec.warn(w)
+		wr.warn(w)
 	}
-	rec.dropped = append(rec.dropped, f.Dropped...)
-	if rec.cut = f.Cut; f.Cut != nil && len(f.Warnings) > 0 {
-		rec.cutNote = f.Warnings[len(f.Warnings)-1]
+	wr.dropped = append(wr.dropped, f.Dropped...)
+	if wr.cut = f.Cut; f.Cut != nil && len(f.Warnings) > 0 {
+		wr.cutNote = f.Warnings[len(f.Warnings)-1]
 	}
 }
 
 // repaired takes the model's second try at the value that was cut off, in the
 // place of the warning about it; a try that gave nothing changes nothing.
-func (rec *recorder) repaired(text string) {
-	f := rec.filter.Recover(*rec.cut, text)
+func (wr *Writer) repaired(text string) {
+	f := wr.filter.Recover(*wr.cut, text)
 	if len(f.Payloads) == 0 && f.Values == nil && f.Actions == nil {
-		rec.dropped = append(rec.dropped, text)
+		wr.dropped = append(wr.dropped, text)
 		return
 	}
-	rec.warnings = slices.DeleteFunc(rec.warnings, func(w string) bool { return w == rec.cutNote })
-	rec.found(f)
+	wr.warnings = slices.DeleteFunc(wr.warnings, func(w string) bool { return w == wr.cutNote })
+	wr.found(f)
 }
 
-func (rec *recorder) warn(text string) {
-	if len(rec.warnings) < maxWarnings && !slices.Contains(rec.warnings, text) {
-		rec.warnings = append(rec.warnings, text)
+func (wr *Writer) warn(text string) {
+	if len(wr.warnings) < maxWarnings && !slices.Contains(wr.warnings, text) {
+		wr.warnings = append(wr.warnings, text)
 	}
 }
 
 // produced says whether there is anything of an answer to keep.
-func (rec *recorder) produced() bool { return rec.worded || len(rec.calls) > 0 }
+func (wr *Writer) produced() bool { return wr.worded || len(wr.calls) > 0 }
 
 // history is the tool history in the order in which the model asked.
-func (rec *recorder) history() []schemas.ToolCall {
+func (wr *Writer) history() []schemas.ToolCall {
 	var list []schemas.ToolCall
-	for _, c := range rec.calls {
+	for _, c := range wr.calls {
 		if c == nil {
 			continue
 		}
 		list = append(list, schemas.ToolCall{
 			ToolName: c.Name, Input: schemas.CutStrings(c.Input), Output: schemas.CutText(c.Output), IsError: c.IsError,
-			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: rec.tool(c.Name).Title, Done: rec.tool(c.Name).Done,
+			ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: wr.tool(c.Name).Title, Done: wr.tool(c.Name).Done,
 		})
 	}
 	return list

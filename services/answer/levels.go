@@ -1,4 +1,4 @@
-package services
+package answer
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 // are streams beside it. Every start has exactly one end, properly nested
 // within its thread.
 type levels struct {
-	rec    *recorder
+	wr     *Writer
 	offset uint32 // numbers of an attempt follow those of the one before
 	thread uint32 // counters
 	blocks uint32
@@ -59,7 +59,7 @@ type openCall struct {
 
 // ref is the global id behind what has none of its own: the answer's message,
 // which is a block of the chat, or the call that a thread belongs to.
-func (s *stream) ref() string { return cmp.Or(s.by, s.all.rec.run.messageID) }
+func (s *stream) ref() string { return cmp.Or(s.by, s.all.wr.run.MessageID) }
 
 // blockLabels name the blocks of the built-in loop for people.
 var blockLabels = map[string]string{"llm": "Answer", "tool": "Tools", "mcp": "MCP tools"}
@@ -73,7 +73,7 @@ func (s *stream) at(message uint32) runlog.Level {
 func (s *stream) openBlock(kind string) {
 	s.closeBlock("completed")
 	s.block, s.kind = s.all.next(&s.all.blocks), kind
-	s.all.rec.emit(s.at(0), &runlog.LevelStart{Depth: runlog.GroupLevel, Type: kind, Label: blockLabels[kind], Ref: s.ref()})
+	s.all.wr.emit(s.at(0), &runlog.LevelStart{Depth: runlog.GroupLevel, Type: kind, Label: blockLabels[kind], Ref: s.ref()})
 }
 
 // closeBlock ends the open block with everything in it.
@@ -89,7 +89,7 @@ func (s *stream) closeBlock(status string) {
 		s.endMessage(s.own, c.message, status)
 	}
 	s.calls = nil
-	s.all.rec.emit(s.at(0), &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: s.kind, Status: status})
+	s.all.wr.emit(s.at(0), &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: s.kind, Status: status})
 	s.block, s.kind = 0, ""
 }
 
@@ -115,12 +115,12 @@ func (s *stream) endText(status string) {
 func (s *stream) startMessage(thread uint32, start runlog.LevelStart) uint32 {
 	m := s.all.next(&s.all.msgs)
 	start.Depth, start.Ref = runlog.MessageLevel, cmp.Or(start.Ref, start.ToolUseID, s.ref())
-	s.all.rec.emit(runlog.Level{Thread: thread, Group: s.block, Message: m}, &start)
+	s.all.wr.emit(runlog.Level{Thread: thread, Group: s.block, Message: m}, &start)
 	return m
 }
 
 func (s *stream) endMessage(thread, message uint32, status string) {
-	s.all.rec.emit(runlog.Level{Thread: thread, Group: s.block, Message: message}, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
+	s.all.wr.emit(runlog.Level{Thread: thread, Group: s.block, Message: message}, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
 }
 
 // written returns the message of a call that the model is writing, 0 for none.
@@ -143,10 +143,10 @@ func (s *stream) arguments(index int, id, name, fragment string) {
 		s.endText("completed")
 		m = s.startMessage(s.own, runlog.LevelStart{Type: "tool_call", Tool: name, ToolUseID: id})
 		s.calls = append(s.calls, &openCall{index: index, message: m})
-		s.all.rec.emit(s.at(m), &runlog.Call{ID: id, Name: name})
+		s.all.wr.emit(s.at(m), &runlog.Call{ID: id, Name: name})
 	}
 	if fragment != "" {
-		s.all.rec.emit(s.at(m), s.all.pieces.New(runlog.Arguments{Text: fragment}))
+		s.all.wr.emit(s.at(m), s.all.pieces.New(runlog.Arguments{Text: fragment}))
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *stream) payload(thread uint32, p schemas.CustomPayload) {
 		s.endText("completed")
 	}
 	m := s.startMessage(thread, runlog.LevelStart{Type: p.Type, Ref: p.PayloadID})
-	s.all.rec.emit(runlog.Level{Thread: thread, Group: s.block, Message: m}, &runlog.Payload{CustomPayload: p})
+	s.all.wr.emit(runlog.Level{Thread: thread, Group: s.block, Message: m}, &runlog.Payload{CustomPayload: p})
 	s.endMessage(thread, m, "completed")
 }
 
@@ -190,7 +190,7 @@ func (s *stream) openCall(index int, id, name string, parallel bool) *openCall {
 	c := &openCall{index: index, thread: s.own, name: name, id: id}
 	if parallel {
 		c.thread = s.all.next(&s.all.thread)
-		s.all.rec.emit(runlog.Level{Thread: c.thread, Group: s.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: name, Ref: id})
+		s.all.wr.emit(runlog.Level{Thread: c.thread, Group: s.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: name, Ref: id})
 	}
 	if s.tools == nil {
 		s.tools = make(map[int]*openCall)
@@ -264,13 +264,13 @@ func (s *stream) endMessageOf(c *openCall, status string) {
 func (s *stream) endThread(c *openCall, status string) {
 	delete(s.tools, c.index)
 	if c.thread != s.own {
-		s.all.rec.emit(runlog.Level{Thread: c.thread, Group: s.block}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
+		s.all.wr.emit(runlog.Level{Thread: c.thread, Group: s.block}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
 	}
 }
 
 // closePrior ends the levels that an earlier attempt left open.
 func (l *levels) closePrior(open []openLevel) {
 	for _, o := range slices.Backward(open) {
-		l.rec.emit(o.at, &runlog.LevelEnd{Depth: o.depth, Status: "partial"})
+		l.wr.emit(o.at, &runlog.LevelEnd{Depth: o.depth, Status: "partial"})
 	}
 }

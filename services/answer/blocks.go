@@ -1,4 +1,4 @@
-package services
+package answer
 
 import (
 	"cmp"
@@ -32,7 +32,7 @@ const blockChunk = 32 << 10
 // blockCall is a call that writes a block, while the model writes the call: its
 // content goes into the block and into the log as it comes.
 type blockCall struct {
-	rec    *recorder
+	wr     *Writer
 	index  int
 	name   string
 	args   argStream
@@ -50,17 +50,17 @@ type blockCall struct {
 }
 
 // blockArguments takes a piece of the arguments of a call. The block ends with its content.
-func (rec *recorder) blockArguments(index int, name, fragment string) {
-	if rec.silent || rec.run.runs.Drafts == nil {
+func (wr *Writer) blockArguments(index int, name, fragment string) {
+	if wr.silent || wr.deps.Drafts == nil {
 		return
 	}
-	c := rec.blocks[index]
+	c := wr.blocks[index]
 	if c == nil {
-		if rec.blocks == nil {
-			rec.blocks = make(map[int]*blockCall)
+		if wr.blocks == nil {
+			wr.blocks = make(map[int]*blockCall)
 		}
-		c = &blockCall{rec: rec, index: index, later: rec.planning(index)}
-		rec.blocks[index] = c
+		c = &blockCall{wr: wr, index: index, later: wr.planning(index)}
+		wr.blocks[index] = c
 	}
 	c.name = cmp.Or(c.name, name)
 	c.held += c.args.feed(fragment)
@@ -82,13 +82,13 @@ func (rec *recorder) blockArguments(index int, name, fragment string) {
 
 // planning says whether the reply under way asks for a plan before the call: that
 // takes away what is written before it is carried out.
-func (rec *recorder) planning(index int) bool {
+func (wr *Writer) planning(index int) bool {
 	first := 0
-	if n := len(rec.steps); n > 0 {
-		first = rec.steps[n-1].Reply.FirstIndex + len(rec.steps[n-1].Reply.ToolCalls)
+	if n := len(wr.steps); n > 0 {
+		first = wr.steps[n-1].Reply.FirstIndex + len(wr.steps[n-1].Reply.ToolCalls)
 	}
 	for i := first; i < index; i++ {
-		if c := rec.blocks[i]; c != nil && c.name == planDocument {
+		if c := wr.blocks[i]; c != nil && c.name == planDocument {
 			return true
 		}
 	}
@@ -97,18 +97,18 @@ func (rec *recorder) planning(index int) bool {
 
 // showPlanned shows the block of a call that had to wait for a plan, now that it
 // runs.
-func (rec *recorder) showPlanned(index int) {
-	if c := rec.blocks[index]; c != nil && c.later {
+func (wr *Writer) showPlanned(index int) {
+	if c := wr.blocks[index]; c != nil && c.later {
 		c.later = false
-		rec.blockArguments(index, c.name, "")
+		wr.blockArguments(index, c.name, "")
 		c.end("completed")
 	}
 }
 
 // offered says whether the call writes a block and will run.
 func (c *blockCall) offered() bool {
-	return (c.name == writeBlock || c.name == editBlock) && c.rec.run.runs.ApproveAfterUntrusted != guard.All &&
-		slices.ContainsFunc(c.rec.offered, func(t turn.Tool) bool { return t.Name == c.name && !t.Confirm })
+	return (c.name == writeBlock || c.name == editBlock) && c.wr.deps.Approve != guard.All &&
+		slices.ContainsFunc(c.wr.offered, func(t turn.Tool) bool { return t.Name == c.name && !t.Confirm })
 }
 
 // first says whether enough has come for the first piece: of CSV the header row.
@@ -126,16 +126,16 @@ func (c *blockCall) first() bool {
 // look finds out about the block: the one that the arguments name, or one that an
 // earlier attempt of the run has added.
 func (c *blockCall) look() {
-	ctx, done := c.rec.storing()
+	ctx, done := c.wr.storing()
 	defer done()
-	b, err := c.rec.run.runs.Drafts.Block(ctx, c.rec.run.owner, c.id())
+	b, err := c.wr.deps.Drafts.Block(ctx, c.wr.run.Owner, c.id())
 	c.shown = err == nil
 	c.kind = cmp.Or(argText(c.args.head, "type"), b.Type, schemas.BlockMarkdown)
 }
 
 // id is the block's: given, or made of run and call.
 func (c *blockCall) id() string {
-	return cmp.Or(argText(c.args.head, "block_id"), turn.BlockID(c.rec.run.id, c.index, c.name, 0))
+	return cmp.Or(argText(c.args.head, "block_id"), turn.BlockID(c.wr.run.ID, c.index, c.name, 0))
 }
 
 // argText returns a property that is a string.
@@ -149,8 +149,8 @@ func argText(head map[string]json.RawMessage, key string) string {
 
 // open begins the block with the first piece of its content.
 func (c *blockCall) open() {
-	one, head := c.rec.run, c.args.head
-	document := turn.DocumentID(one.req.Context, one.conversationID)
+	head := c.args.head
+	document := turn.DocumentID(c.wr.run.Request.Context, c.wr.run.ChatID)
 	c.given, c.early = argText(head, "block_id"), len(head)
 	w := record.BlockWrite{Only: c.given != "", NewBlock: record.NewBlock{
 		ID: c.id(), Type: argText(head, "type"), Content: c.held,
@@ -161,9 +161,9 @@ func (c *blockCall) open() {
 	if after := head["after_block_id"]; len(after) > 0 && string(after) != "null" {
 		w.After = new(argText(head, "after_block_id"))
 	}
-	ctx, done := c.rec.storing()
+	ctx, done := c.wr.storing()
 	defer done()
-	draft, b, err := one.runs.Drafts.Draft(ctx, one.owner, document, w)
+	draft, b, err := c.wr.deps.Drafts.Draft(ctx, c.wr.run.Owner, document, w)
 	if document == "" || err != nil { // the tool will say so
 		c.closed = true
 		return
@@ -181,20 +181,20 @@ func (c *blockCall) open() {
 
 // levels opens the block's own thread and shows what comes before its content.
 func (c *blockCall) levels(header string) {
-	l := &c.rec.levels
+	l := &c.wr.levels
 	if l.block == 0 {
 		l.openBlock("llm")
 	}
 	c.at = runlog.Level{Thread: l.next(&l.thread), Group: l.next(&l.blocks), Message: l.next(&l.msgs)}
 	ref := c.place.BlockIDs
-	c.rec.emit(runlog.Level{Thread: c.at.Thread, Group: l.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: c.name, Ref: ref})
-	c.rec.emit(runlog.Level{Thread: c.at.Thread, Group: c.at.Group}, &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "document", Label: "Document", Ref: ref})
-	c.rec.emit(c.at, &runlog.LevelStart{Depth: runlog.MessageLevel, Type: c.place.Type, Ref: ref})
+	c.wr.emit(runlog.Level{Thread: c.at.Thread, Group: l.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: c.name, Ref: ref})
+	c.wr.emit(runlog.Level{Thread: c.at.Thread, Group: c.at.Group}, &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "document", Label: "Document", Ref: ref})
+	c.wr.emit(c.at, &runlog.LevelStart{Depth: runlog.MessageLevel, Type: c.place.Type, Ref: ref})
 	if c.shown {
-		c.rec.emit(c.at, &runlog.BlockReset{Place: c.place})
+		c.wr.emit(c.at, &runlog.BlockReset{Place: c.place})
 	}
 	if header != "" {
-		c.rec.emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header})
+		c.wr.emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header})
 	}
 }
 
@@ -213,9 +213,9 @@ func blockHeader(b *schemas.Block) string {
 		if meta == nil {
 			meta = schemas.Object{}
 		}
-		return string(encode(meta))
+		return string(schemas.Encode(meta))
 	case strings.HasPrefix(b.Type, "image/"):
-		return string(encode(map[string]any{
+		return string(schemas.Encode(map[string]any{
 			"mime": cmp.Or(meta.String("mime"), b.Type), "width": meta["width"], "height": meta["height"], "encoding": "base64",
 		}))
 	}
@@ -230,7 +230,7 @@ func (c *blockCall) content(text string) {
 		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		c.rec.emit(c.at, &runlog.BlockContent{Place: c.place, Text: text[:n]})
+		c.wr.emit(c.at, &runlog.BlockContent{Place: c.place, Text: text[:n]})
 		text = text[n:]
 	}
 }
@@ -238,7 +238,7 @@ func (c *blockCall) content(text string) {
 // show adds a piece to the block. Once the user has settled the block, nothing
 // more is shown.
 func (c *blockCall) show(piece string) {
-	ctx, done := c.rec.storing()
+	ctx, done := c.wr.storing()
 	defer done()
 	c.content(piece)
 	if errors.Is(c.draft.Write(ctx, piece), schemas.ErrNotFound) {
@@ -253,53 +253,53 @@ func (c *blockCall) end(status string) {
 		return
 	}
 	c.closed = true
-	ctx, done := c.rec.storing()
+	ctx, done := c.wr.storing()
 	defer done()
-	c.rec.flush(ctx, c.draft)
-	rec, outer := c.rec, c.rec.levels.block
-	rec.emit(c.at, &runlog.BlockDone{Place: c.place})
-	rec.emit(c.at, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
-	rec.emit(runlog.Level{Thread: c.at.Thread, Group: c.at.Group}, &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: "document", Status: status})
-	rec.emit(runlog.Level{Thread: c.at.Thread, Group: outer}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
+	c.wr.flush(ctx, c.draft)
+	wr, outer := c.wr, c.wr.levels.block
+	wr.emit(c.at, &runlog.BlockDone{Place: c.place})
+	wr.emit(c.at, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
+	wr.emit(runlog.Level{Thread: c.at.Thread, Group: c.at.Group}, &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: "document", Status: status})
+	wr.emit(runlog.Level{Thread: c.at.Thread, Group: outer}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
 }
 
 // flush stores what a draft holds. That the user has settled the block meanwhile
 // is no fault.
-func (rec *recorder) flush(ctx context.Context, d *documents.Draft) {
+func (wr *Writer) flush(ctx context.Context, d *documents.Draft) {
 	if err := d.Flush(ctx); err != nil && !errors.Is(err, schemas.ErrNotFound) {
-		rec.run.runs.Logger.Warn("store a piece of a block", "run_id", rec.run.id, "error", err)
+		wr.deps.Logger.Warn("store a piece of a block", "run_id", wr.run.ID, "error", err)
 	}
 }
 
 // storing is a context for what a draft stores: also of a run that is being
 // stopped.
-func (rec *recorder) storing() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(rec.run.ctx), eventlog.CommitWait)
+func (wr *Writer) storing() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(wr.ctx), eventlog.CommitWait)
 }
 
 // wholeBlocks ends the blocks of a whole reply; those whose arguments did not
 // come in pieces are shown now. A block of which more was said behind its content
 // is shown anew as what it is, and one that was added for want of its block_id or
 // in another place goes.
-func (rec *recorder) wholeBlocks(e *turn.Reply) {
-	if rec.silent {
+func (wr *Writer) wholeBlocks(e *turn.Reply) {
+	if wr.silent {
 		return
 	}
 	for i, call := range e.ToolCalls {
 		index := e.FirstIndex + i
-		if rec.blocks[index] == nil {
-			rec.blockArguments(index, call.Name, call.Arguments)
+		if wr.blocks[index] == nil {
+			wr.blockArguments(index, call.Name, call.Arguments)
 		}
-		c := rec.blocks[index]
+		c := wr.blocks[index]
 		if c == nil || c.later {
 			continue
 		}
 		c.end("completed")
 		if c.draft != nil && len(c.args.head) > c.early && c.takeBack() {
-			delete(rec.blocks, index)
-			first := strings.TrimSuffix(string(encode(c.args.head)), "}")
-			rec.blockArguments(index, call.Name, first+`,`+strings.TrimPrefix(strings.TrimSpace(call.Arguments), "{"))
-			rec.blocks[index].end("completed")
+			delete(wr.blocks, index)
+			first := strings.TrimSuffix(string(schemas.Encode(c.args.head)), "}")
+			wr.blockArguments(index, call.Name, first+`,`+strings.TrimPrefix(strings.TrimSpace(call.Arguments), "{"))
+			wr.blocks[index].end("completed")
 		}
 	}
 }
@@ -310,15 +310,15 @@ func (c *blockCall) takeBack() bool {
 	if c.given != "" {
 		return true
 	}
-	rec := c.rec
-	ctx, done := rec.storing()
+	wr := c.wr
+	ctx, done := wr.storing()
 	defer done()
-	if _, err := rec.run.runs.Drafts.Remove(ctx, rec.run.owner, c.place.DocumentID, c.place.BlockIDs); errors.Is(err, schemas.ErrNotFound) {
+	if _, err := wr.deps.Drafts.Remove(ctx, wr.run.Owner, c.place.DocumentID, c.place.BlockIDs); errors.Is(err, schemas.ErrNotFound) {
 		return false
 	} else if err != nil {
-		rec.run.runs.Logger.Warn("take a block back", "run_id", rec.run.id, "error", err)
+		wr.deps.Logger.Warn("take a block back", "run_id", wr.run.ID, "error", err)
 	}
-	rec.emit(runlog.Level{}, &runlog.BlockReset{Place: c.place})
+	wr.emit(runlog.Level{}, &runlog.BlockReset{Place: c.place})
 	return true
 }
 
@@ -327,34 +327,34 @@ const withdrawnText = "What you wrote is not in the document: while you were wri
 	"Do not write it again unless the user asks for it."
 
 // noteDraft notes the block that a call has been writing when it begins to run.
-func (rec *recorder) noteDraft(index int) {
-	if c := rec.blocks[index]; c != nil && c.draft != nil {
-		rec.mu.Lock()
-		defer rec.mu.Unlock()
-		if rec.drafts == nil {
-			rec.drafts = make(map[int]string)
+func (wr *Writer) noteDraft(index int) {
+	if c := wr.blocks[index]; c != nil && c.draft != nil {
+		wr.mu.Lock()
+		defer wr.mu.Unlock()
+		if wr.drafts == nil {
+			wr.drafts = make(map[int]string)
 		}
-		rec.drafts[index] = c.place.BlockIDs
+		wr.drafts[index] = c.place.BlockIDs
 	}
 }
 
 // withdrawn says whether the user has refused what the call wrote while the model
 // wrote it: the call is not to bring it back.
-func (rec *recorder) withdrawn(ctx context.Context, c *turn.Call) bool {
-	rec.mu.Lock()
-	id := rec.drafts[c.Index]
-	rec.mu.Unlock()
+func (wr *Writer) withdrawn(ctx context.Context, c *turn.Call) bool {
+	wr.mu.Lock()
+	id := wr.drafts[c.Index]
+	wr.mu.Unlock()
 	var in struct {
 		Content string `json:"content"`
 	}
-	return id != "" && json.Unmarshal(c.Input, &in) == nil && rec.refused(ctx, id, in.Content)
+	return id != "" && json.Unmarshal(c.Input, &in) == nil && wr.refused(ctx, id, in.Content)
 }
 
 // refused says whether the block is gone, or has nothing pending any more and
 // nothing of what was written: had the user accepted that in the middle, it would
 // be a beginning of the whole.
-func (rec *recorder) refused(ctx context.Context, id, whole string) bool {
-	b, err := rec.run.runs.Drafts.Block(ctx, rec.run.owner, id)
+func (wr *Writer) refused(ctx context.Context, id, whole string) bool {
+	b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
 		return true
@@ -365,11 +365,11 @@ func (rec *recorder) refused(ctx context.Context, id, whole string) bool {
 }
 
 // endBlocks ends what is still being written into blocks when a run ends.
-func (rec *recorder) endBlocks(status string) {
-	for _, c := range rec.blocks {
+func (wr *Writer) endBlocks(status string) {
+	for _, c := range wr.blocks {
 		c.end(status)
 	}
-	if rec.answer.document != "" {
-		rec.answer.end(rec)
+	if wr.answer.document != "" {
+		wr.answer.end(wr)
 	}
 }

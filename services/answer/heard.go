@@ -1,4 +1,4 @@
-package services
+package answer
 
 import (
 	"context"
@@ -41,39 +41,39 @@ const cannotAskText = "The call was not run: it needs the user's approval, which
 
 // asks says why a call needs the user's approval; "" is that it needs none. A
 // call that waited in an earlier attempt waits again, for the same reason.
-func (rec *recorder) asks(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
-	reason, err := rec.reason(ctx, t, c)
+func (wr *Writer) asks(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
+	reason, err := wr.reason(ctx, t, c)
 	if err != nil && ctx.Err() == nil {
-		rec.run.stop(err) // the attempt cannot go on without it
+		wr.deps.Stop(err) // the attempt cannot go on without it
 	}
 	return reason, err
 }
 
-func (rec *recorder) reason(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
-	if rec.run.prior != nil {
-		if rec.heard.waits == nil {
-			list, err := rec.run.runs.Store.Waits(ctx, rec.run.id)
+func (wr *Writer) reason(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
+	if wr.run.Prior != nil {
+		if wr.heard.waits == nil {
+			list, err := wr.deps.Store.Waits(ctx, wr.run.ID)
 			if err != nil {
 				return "", err
 			}
-			rec.heard.waits = make(map[int]record.Wait, len(list))
+			wr.heard.waits = make(map[int]record.Wait, len(list))
 			for _, w := range list {
-				rec.heard.waits[w.Index] = w
+				wr.heard.waits[w.Index] = w
 			}
 		}
-		if w, waited := rec.heard.waits[c.Index]; waited {
+		if w, waited := wr.heard.waits[c.Index]; waited {
 			if w.Reason == "" {
 				w.Reason = schemas.ReasonToolConfirms // it was the only one
 			}
 			return w.Reason, nil
 		}
-		if rec.interrupted[c.Index] && !t.Idempotent {
+		if wr.interrupted[c.Index] && !t.Idempotent {
 			return "", nil // it does not run
 		}
 	}
-	mode := rec.run.runs.ApproveAfterUntrusted
+	mode := wr.deps.Approve
 	if guard.Matters(mode, *t) {
-		g, err := rec.read(ctx, rec.finished(c.Index))
+		g, err := wr.read(ctx, wr.finished(c.Index))
 		if err != nil {
 			return "", err
 		}
@@ -88,32 +88,32 @@ func (rec *recorder) reason(ctx context.Context, t *turn.Tool, c *turn.Call) (sc
 }
 
 // finished are the steps before the one of the call: what its model had read.
-func (rec *recorder) finished(index int) []turn.Step {
-	n := slices.IndexFunc(rec.steps, func(s turn.Step) bool { return index < s.Reply.FirstIndex+len(s.Reply.ToolCalls) })
+func (wr *Writer) finished(index int) []turn.Step {
+	n := slices.IndexFunc(wr.steps, func(s turn.Step) bool { return index < s.Reply.FirstIndex+len(s.Reply.ToolCalls) })
 	if n < 0 {
-		n = len(rec.steps)
+		n = len(wr.steps)
 	}
-	return rec.steps[:n]
+	return wr.steps[:n]
 }
 
 // noteSteps keeps, for the threads of a call that begins, what is finished.
-func (rec *recorder) noteSteps(index int) {
-	rec.heard.mu.Lock()
-	defer rec.heard.mu.Unlock()
-	if rec.heard.before == nil {
-		rec.heard.before = make(map[int][]turn.Step)
+func (wr *Writer) noteSteps(index int) {
+	wr.heard.mu.Lock()
+	defer wr.heard.mu.Unlock()
+	if wr.heard.before == nil {
+		wr.heard.before = make(map[int][]turn.Step)
 	}
-	rec.heard.before[index] = rec.finished(index)
+	wr.heard.before[index] = wr.finished(index)
 }
 
 // read returns the guard after the steps.
-func (rec *recorder) read(ctx context.Context, steps []turn.Step) (*guard.Guard, error) {
-	h := &rec.heard
+func (wr *Writer) read(ctx context.Context, steps []turn.Step) (*guard.Guard, error) {
+	h := &wr.heard
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.guard == nil {
 		g := guard.New(nil)
-		if err := rec.readChat(ctx, g); err != nil {
+		if err := wr.readChat(ctx, g); err != nil {
 			return nil, fmt.Errorf("read what the model has read: %w", err)
 		}
 		h.guard = g
@@ -128,7 +128,7 @@ func (rec *recorder) read(ctx context.Context, steps []turn.Step) (*guard.Guard,
 				h.guard.Join(thread)
 			}
 			if r := s.Results[i]; r != nil {
-				rec.answered(h.guard, c.Name, c.Arguments, r.Text, r.IsError)
+				wr.answered(h.guard, c.Name, c.Arguments, r.Text, r.IsError)
 			}
 		}
 	}
@@ -137,11 +137,11 @@ func (rec *recorder) read(ctx context.Context, steps []turn.Step) (*guard.Guard,
 
 // answered tells the guard of a call's outcome, unless that is only that the
 // user did not want it.
-func (rec *recorder) answered(g *guard.Guard, name, input, text string, isError bool) {
+func (wr *Writer) answered(g *guard.Guard, name, input, text string, isError bool) {
 	if isError && (text == deniedText || text == unansweredText) {
 		return
 	}
-	if t := rec.toolOf(name); t != nil {
+	if t := wr.toolOf(name); t != nil {
 		g.Answered(*t, true, input, text, isError)
 	} else {
 		g.Answered(turn.Tool{Name: name}, false, input, text, isError)
@@ -150,20 +150,20 @@ func (rec *recorder) answered(g *guard.Guard, name, input, text string, isError 
 
 // toolOf returns the tool of that name, also one that the page does not offer; nil
 // when there is none any more. heard.mu must be held.
-func (rec *recorder) toolOf(name string) *turn.Tool {
-	if t, looked := rec.heard.tools[name]; looked {
+func (wr *Writer) toolOf(name string) *turn.Tool {
+	if t, looked := wr.heard.tools[name]; looked {
 		return t
 	}
 	var found *turn.Tool
-	if i := slices.IndexFunc(rec.offered, func(t turn.Tool) bool { return t.Name == name }); i >= 0 {
-		found = &rec.offered[i]
-	} else if t, ok := rec.run.runs.Pages.Tool(name, rec.run.owner); ok {
+	if i := slices.IndexFunc(wr.offered, func(t turn.Tool) bool { return t.Name == name }); i >= 0 {
+		found = &wr.offered[i]
+	} else if t, ok := wr.deps.Tool(name); ok {
 		found = &t
 	}
-	if rec.heard.tools == nil {
-		rec.heard.tools = make(map[string]*turn.Tool)
+	if wr.heard.tools == nil {
+		wr.heard.tools = make(map[string]*turn.Tool)
 	}
-	rec.heard.tools[name] = found
+	wr.heard.tools[name] = found
 	return found
 }
 
@@ -171,21 +171,20 @@ func (rec *recorder) toolOf(name string) *turn.Tool {
 const heardPage = 100
 
 // readChat tells the guard what was said before the run began, and its question.
-func (rec *recorder) readChat(ctx context.Context, g *guard.Guard) error {
-	one := rec.run
-	if rec.brief != nil && rec.brief.outside {
+func (wr *Writer) readChat(ctx context.Context, g *guard.Guard) error {
+	if wr.prepared != nil && wr.prepared.Outside {
 		g.Outside()
 	}
-	if m := one.userMessage; m != nil {
-		rec.readUser(g, &m.Message, m.Files)
-		if one.newChat && len(one.req.ConversationHistory) == 0 {
+	if m := wr.run.UserMessage; m != nil {
+		wr.readUser(g, &m.Message, m.Files)
+		if wr.run.NewChat && len(wr.run.Request.ConversationHistory) == 0 {
 			return nil
 		}
 	}
 	var list []schemas.Message // newest first
 	cursor, size := "", 0
 	for {
-		page, next, err := one.runs.Store.Messages(ctx, one.owner.ID, one.conversationID, record.MessageQuery{Limit: heardPage, Cursor: cursor, Superseded: true})
+		page, next, err := wr.deps.Store.Messages(ctx, wr.run.Owner.ID, wr.run.ChatID, record.MessageQuery{Limit: heardPage, Cursor: cursor, Superseded: true})
 		if err != nil {
 			return err
 		}
@@ -209,17 +208,17 @@ func (rec *recorder) readChat(ctx context.Context, g *guard.Guard) error {
 			if len(m.Attachments) > 0 && files < maxHeardFiles {
 				files++
 				var err error
-				if attached, err = one.runs.Store.Files(ctx, one.owner.ID, one.conversationID, m.ID); err != nil {
+				if attached, err = wr.deps.Store.Files(ctx, wr.run.Owner.ID, wr.run.ChatID, m.ID); err != nil {
 					return err
 				}
 			}
-			rec.readUser(g, &m, attached)
+			wr.readUser(g, &m, attached)
 		case m.RunID == "": // a client or an import brought it: nobody knows what it came of
 			g.Outside()
-		case m.RunID != one.id:
+		case m.RunID != wr.run.ID:
 			for _, c := range m.ToolHistory {
 				g.Called(string(c.Input))
-				rec.answered(g, c.ToolName, string(c.Input), c.Output, c.IsError)
+				wr.answered(g, c.ToolName, string(c.Input), c.Output, c.IsError)
 			}
 		}
 	}
@@ -237,7 +236,7 @@ func textSize(m *schemas.Message) int {
 
 // readUser takes a message of the user's. A file is from outside, and gives the
 // URLs in it.
-func (rec *recorder) readUser(g *guard.Guard, m *schemas.Message, files []schemas.Attachment) {
+func (wr *Writer) readUser(g *guard.Guard, m *schemas.Message, files []schemas.Attachment) {
 	g.Gave(m.Content)
 	if len(m.Attachments) > 0 {
 		g.Outside()
@@ -252,14 +251,14 @@ func (rec *recorder) readUser(g *guard.Guard, m *schemas.Message, files []schema
 // guarded is a tool as a thread of the call calls it: nobody can be asked there,
 // so a call that needs approval is refused. What the threads of a call read counts
 // in all of them.
-func (rec *recorder) guarded(t turn.Tool, index int) turn.Tool {
-	run, mode := t.Run, rec.run.runs.ApproveAfterUntrusted
+func (wr *Writer) guarded(t turn.Tool, index int) turn.Tool {
+	run, mode := t.Run, wr.deps.Approve
 	t.Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {
-		rec.identify(c)
+		wr.identify(c)
 		if mode == guard.Off {
 			return run(ctx, c)
 		}
-		g, err := rec.threadGuard(ctx, index)
+		g, err := wr.threadGuard(ctx, index)
 		if err != nil {
 			return turn.Result{}, err
 		}
@@ -279,15 +278,15 @@ func (rec *recorder) guarded(t turn.Tool, index int) turn.Tool {
 }
 
 // threadGuard is the guard of the threads of a call.
-func (rec *recorder) threadGuard(ctx context.Context, index int) (*guard.Guard, error) {
-	h := &rec.heard
+func (wr *Writer) threadGuard(ctx context.Context, index int) (*guard.Guard, error) {
+	h := &wr.heard
 	h.mu.Lock()
 	before, g := h.before[index], h.threads[index]
 	h.mu.Unlock()
 	if g != nil {
 		return g, nil
 	}
-	base, err := rec.read(ctx, before)
+	base, err := wr.read(ctx, before)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package services_test
+package answer_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/answer"
 )
 
 // logOf numbers events from 1, those of later attempts from their first number.
@@ -52,75 +52,75 @@ func TestStanding(t *testing.T) {
 		events []runlog.Event
 		steps  []turn.Step
 		calls  map[int]record.ToolCall
-		want   services.Standing
+		want   answer.Standing
 	}{
-		{"nothing stored", nil, nil, nil, services.Standing{Results: map[int]bool{}}},
-		{"in the first reply", logOf(started, textEvent("a"), textEvent("b")), nil, nil, services.Standing{Kept: 1, Results: map[int]bool{}, Text: "ab"}},
+		{"nothing stored", nil, nil, nil, answer.Standing{Results: map[int]bool{}}},
+		{"in the first reply", logOf(started, textEvent("a"), textEvent("b")), nil, nil, answer.Standing{Kept: 1, Results: map[int]bool{}, Text: "ab"}},
 		{
 			"a reply that is in no checkpoint", logOf(started, textEvent("a"), endOf("llm")), nil, nil,
-			services.Standing{Kept: 1, Results: map[int]bool{}, Text: "a"},
+			answer.Standing{Kept: 1, Results: map[int]bool{}, Text: "a"},
 		},
 		{
 			"a reply that the log does not show", logOf(started, textEvent("a")),
 			[]turn.Step{step},
 			nil,
-			services.Standing{Kept: 1, Results: map[int]bool{}, Text: "a"},
+			answer.Standing{Kept: 1, Results: map[int]bool{}, Text: "a"},
 		},
 		{
 			"in the tools", logOf(started, textEvent("a"), endOf("llm"), event(&runlog.ToolStart{})),
 			[]turn.Step{step},
 			nil,
-			services.Standing{Kept: 3, Replies: 1, Results: map[int]bool{}, Text: "a"},
+			answer.Standing{Kept: 3, Replies: 1, Results: map[int]bool{}, Text: "a"},
 		},
 		{
 			"one result shown", logOf(started, textEvent("a"), endOf("llm"), completeEvent(1)),
 			[]turn.Step{step},
 			finished,
-			services.Standing{Kept: 4, Replies: 1, Results: map[int]bool{1: true}, Text: "a"},
+			answer.Standing{Kept: 4, Replies: 1, Results: map[int]bool{1: true}, Text: "a"},
 		},
 		{
 			"half a marker", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), markerEvent("\n\n")),
 			[]turn.Step{step},
 			finished,
-			services.Standing{Kept: 4, Replies: 1, Results: map[int]bool{0: true}, Text: "a\n\n"},
+			answer.Standing{Kept: 4, Replies: 1, Results: map[int]bool{0: true}, Text: "a\n\n"},
 		},
 		{
 			"a marker", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), markerEvent("\n\n"), markerEvent("[[tool:0]]")),
 			[]turn.Step{step},
 			finished,
-			services.Standing{Kept: 6, Replies: 1, Markers: 1, Results: map[int]bool{0: true}, Text: "a\n\n[[tool:0]]"},
+			answer.Standing{Kept: 6, Replies: 1, Markers: 1, Results: map[int]bool{0: true}, Text: "a\n\n[[tool:0]]"},
 		},
 		{
 			"in the second reply", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), completeEvent(1), endOf("tool"), textEvent("b")),
 			[]turn.Step{step},
 			finished,
-			services.Standing{Kept: 5, Replies: 1, Results: map[int]bool{0: true, 1: true}, Text: "ab"},
+			answer.Standing{Kept: 5, Replies: 1, Results: map[int]bool{0: true, 1: true}, Text: "ab"},
 		},
 		{
 			"a void reply counts no more",
 			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(1, ""), textEvent("b"), endOf("llm"), textEvent("c")),
 			[]turn.Step{step},
 			nil,
-			services.Standing{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "bc"},
+			answer.Standing{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "bc"},
 		},
 		{
 			"a text that stood is no reply",
 			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(3, "a"), standing, endOfStanding, textEvent("b")),
 			[]turn.Step{step},
 			nil,
-			services.Standing{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "ab"},
+			answer.Standing{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "ab"},
 		},
 		{
 			"a third attempt that stands on the first",
 			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(3, "a"), textEvent("b"), attemptEvent(3, "a"), textEvent("c")),
 			[]turn.Step{step},
 			nil,
-			services.Standing{Kept: 2_000_001, Replies: 1, Results: map[int]bool{}, Text: "ac"},
+			answer.Standing{Kept: 2_000_001, Replies: 1, Results: map[int]bool{}, Text: "ac"},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := services.StandingOf(tt.events, tt.steps, tt.calls)
+			got := answer.StandingOf(tt.events, tt.steps, tt.calls)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

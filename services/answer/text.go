@@ -1,4 +1,4 @@
-package services
+package answer
 
 import (
 	"iter"
@@ -8,8 +8,8 @@ import (
 )
 
 // pieces are the visible text of this attempt, as its log has them.
-func (rec *recorder) pieces() iter.Seq[string] {
-	events, _ := rec.run.log.Since(0)
+func (wr *Writer) pieces() iter.Seq[string] {
+	events, _ := wr.deps.Log.Since(0)
 	return func(yield func(string) bool) {
 		for i := range events {
 			if piece := visible(&events[i]); piece != "" && !yield(piece) {
@@ -33,10 +33,10 @@ func visible(e *runlog.Event) string {
 
 // message is the visible text without the white space around it. It shares the
 // memory of the model's only reply where that is shown as it is.
-func (rec *recorder) message() string {
-	whole, rest := rec.only(), rec.only()
-	shows := rec.stood.Len() == 0
-	for piece := range rec.pieces() {
+func (wr *Writer) message() string {
+	whole, rest := wr.only(), wr.only()
+	shows := wr.stood.Len() == 0
+	for piece := range wr.pieces() {
 		if !shows {
 			break
 		}
@@ -45,26 +45,26 @@ func (rec *recorder) message() string {
 	if shows && strings.TrimSpace(rest) == "" {
 		return strings.TrimSpace(whole)
 	}
-	size := rec.stood.Len()
-	for piece := range rec.pieces() {
+	size := wr.stood.Len()
+	for piece := range wr.pieces() {
 		size += len(piece)
 	}
 	var b strings.Builder
 	b.Grow(size)
-	b.WriteString(rec.stood.String())
-	for piece := range rec.pieces() {
+	b.WriteString(wr.stood.String())
+	for piece := range wr.pieces() {
 		b.WriteString(piece)
 	}
 	return strings.TrimSpace(b.String())
 }
 
 // only is the text of the only reply that there is, be it under way.
-func (rec *recorder) only() string {
+func (wr *Writer) only() string {
 	switch {
-	case len(rec.steps) == 0:
-		return rec.writing.String()
-	case len(rec.steps) == 1:
-		return rec.steps[0].Reply.Text
+	case len(wr.steps) == 0:
+		return wr.writing.String()
+	case len(wr.steps) == 1:
+		return wr.steps[0].Reply.Text
 	default:
 		return ""
 	}

@@ -1,9 +1,8 @@
-package services
+package answer
 
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -19,17 +18,17 @@ type thread struct {
 }
 
 // threadEvent shows an event of a thread that a call has opened.
-func (rec *recorder) threadEvent(e turn.ThreadEvent) {
-	c := rec.levels.tools[e.Index]
+func (wr *Writer) threadEvent(e turn.ThreadEvent) {
+	c := wr.levels.tools[e.Index]
 	if c == nil {
 		return
 	}
 	switch said := e.Event.(type) {
 	case turn.ThreadStart:
-		rec.levels.openThread(c, e.Thread, said.Label)
+		wr.levels.openThread(c, e.Thread, said.Label)
 		return
 	case turn.ThreadEnd:
-		rec.levels.closeThread(c, e.Thread, threadStatus(said.Err))
+		wr.levels.closeThread(c, e.Thread, threadStatus(said.Err))
 		return
 	}
 	if t := c.threads[e.Thread]; t != nil {
@@ -42,7 +41,7 @@ func threadStatus(err error) string {
 	switch {
 	case err == nil:
 		return "completed"
-	case errors.Is(err, errUserCancel), errors.Is(err, errDisconnect), errors.Is(err, context.Canceled):
+	case errors.Is(err, ErrCancelled), errors.Is(err, ErrDisconnected), errors.Is(err, context.Canceled):
 		return "cancelled"
 	default:
 		return "error"
@@ -56,7 +55,7 @@ func (s *stream) openThread(c *openCall, n int, label string) {
 		c.threads = make(map[int]*thread)
 	}
 	c.threads[n] = t
-	s.all.rec.emit(runlog.Level{Thread: t.own, Group: s.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: label, Ref: c.id, Tool: c.name, ToolUseID: c.id})
+	s.all.wr.emit(runlog.Level{Thread: t.own, Group: s.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: label, Ref: c.id, Tool: c.name, ToolUseID: c.id})
 }
 
 // closeThread ends a thread of the call with what is open in it.
@@ -67,18 +66,18 @@ func (s *stream) closeThread(c *openCall, n int, status string) {
 	}
 	delete(c.threads, n)
 	t.closeBlock(status)
-	s.all.rec.emit(runlog.Level{Thread: t.own, Group: s.block}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
+	s.all.wr.emit(runlog.Level{Thread: t.own, Group: s.block}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
 }
 
 // handle shows an event of the loop in the thread.
 func (t *thread) handle(event turn.Event) {
-	rec := t.all.rec
+	wr := t.all.wr
 	switch e := event.(type) {
 	case turn.CallStart:
 		t.openBlock("llm")
 	case turn.Thinking:
 		t.write("thinking")
-		rec.emit(t.at(t.text), t.all.thinking.New(runlog.Thinking{Text: e.Text}))
+		wr.emit(t.at(t.text), t.all.thinking.New(runlog.Thinking{Text: e.Text}))
 	case turn.TextDelta:
 		t.say(e.Text)
 	case turn.FullText:
@@ -92,16 +91,16 @@ func (t *thread) handle(event turn.Event) {
 		t.several = len(e.ToolCalls) > 1
 		t.closeBlock("completed")
 	case turn.ToolStart:
-		rec.emit(t.openTool(e, t.several), &runlog.ThreadToolStart{ToolStart: runlog.ToolStart{
-			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: rec.tool(e.Name).Title,
+		wr.emit(t.openTool(e, t.several), &runlog.ThreadToolStart{ToolStart: runlog.ToolStart{
+			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title,
 		}})
 	case turn.ToolProgress:
-		rec.emit(t.tool(e.Index), &runlog.ThreadToolProgress{ToolProgress: runlog.ToolProgress{
+		wr.emit(t.tool(e.Index), &runlog.ThreadToolProgress{ToolProgress: runlog.ToolProgress{
 			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Stage: e.Stage, Message: e.Message, Progress: e.Fraction, Data: e.Data,
 		}})
 	case turn.ToolComplete:
-		rec.emit(t.tool(e.Index), &runlog.ThreadToolComplete{ToolComplete: runlog.ToolComplete{
-			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, IsError: e.Result.IsError, Done: rec.tool(e.Name).Done, Output: schemas.CutText(e.Result.Text),
+		wr.emit(t.tool(e.Index), &runlog.ThreadToolComplete{ToolComplete: runlog.ToolComplete{
+			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, IsError: e.Result.IsError, Done: wr.tool(e.Name).Done, Output: schemas.CutText(e.Result.Text),
 		}})
 		t.closeTool(e.Index, e.Result.IsError, nil)
 	default: // payloads in a thread are the tool's business, the rest shows nothing
@@ -110,7 +109,7 @@ func (t *thread) handle(event turn.Event) {
 
 func (t *thread) say(text string) {
 	t.write("text")
-	t.all.rec.emit(t.at(t.text), t.all.threadTexts.New(runlog.ThreadText{Text: text}))
+	t.all.wr.emit(t.at(t.text), t.all.threadTexts.New(runlog.ThreadText{Text: text}))
 }
 
 // errModelOffered refuses a conversation with a model that users may not name.
@@ -119,21 +118,21 @@ var errModelOffered = schemas.NewError(schemas.CodeInvalid, "this model is not o
 // threads gives a call of the run what its conversations need: the tools that
 // they may use, with user, chat and page as in the call itself, and the run's
 // own values where a request has none.
-func (rec *recorder) threads(c *turn.Call) {
+func (wr *Writer) threads(c *turn.Call) {
 	if c.Loop == nil {
 		return
 	}
-	for _, t := range rec.offered {
+	for _, t := range wr.offered {
 		if t.Idempotent && !t.Confirm && t.Name != c.Name {
-			c.Offered = append(c.Offered, rec.guarded(t, c.Index))
+			c.Offered = append(c.Offered, wr.guarded(t, c.Index))
 		}
 	}
-	loop, run := c.Loop, rec.brief.request
+	loop, run := c.Loop, wr.prepared.Request
 	c.Loop = func(ctx context.Context, label string, req turn.Request) (turn.Conclusion, error) {
 		if req.Model == "" {
 			req.Model = run.Model
 		}
-		if r := rec.run.runs; req.Model != run.Model && req.Model != r.Model && !slices.Contains(r.Models, req.Model) {
+		if req.Model != run.Model && !wr.deps.OffersModel(req.Model) {
 			return turn.Conclusion{}, errModelOffered
 		}
 		if req.MaxTokens == 0 {
@@ -153,6 +152,6 @@ func (rec *recorder) threads(c *turn.Call) {
 }
 
 // identify tells a call whose it is and where.
-func (rec *recorder) identify(c *turn.Call) {
-	c.User, c.ConversationID, c.RunID, c.Context = rec.run.owner, rec.run.conversationID, rec.run.id, rec.run.req.Context
+func (wr *Writer) identify(c *turn.Call) {
+	c.User, c.ConversationID, c.RunID, c.Context = wr.run.Owner, wr.run.ChatID, wr.run.ID, wr.run.Request.Context
 }

@@ -1,4 +1,4 @@
-package services
+package answer
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 )
 
 // payloadType returns the type of that name, or one without checks.
-func (rec *recorder) payloadType(name string) turn.PayloadType {
-	for i := range rec.brief.types {
-		if rec.brief.types[i].Name == name {
-			return rec.brief.types[i]
+func (wr *Writer) payloadType(name string) turn.PayloadType {
+	for i := range wr.prepared.Types {
+		if wr.prepared.Types[i].Name == name {
+			return wr.prepared.Types[i]
 		}
 	}
 	return turn.PayloadType{Name: name}
@@ -44,38 +44,38 @@ func decoded(p *turn.Payload, t turn.PayloadType) (any, error) {
 // name gives a payload its id and summary. The id depends on the run and the
 // payload's number alone, so that a recovered run names it the same. Nil is a
 // payload that does not fit its type.
-func (rec *recorder) name(p turn.Payload, source string) *schemas.CustomPayload {
-	t := rec.payloadType(p.Type)
+func (wr *Writer) name(p turn.Payload, source string) *schemas.CustomPayload {
+	t := wr.payloadType(p.Type)
 	data, err := decoded(&p, t)
 	if err != nil {
-		rec.warn("A payload of type " + p.Type + " did not fit its schema and was left out.")
-		rec.dropped = append(rec.dropped, p.Type+": "+string(p.Data[:min(len(p.Data), maxPayloadData)]))
+		wr.warn("A payload of type " + p.Type + " did not fit its schema and was left out.")
+		wr.dropped = append(wr.dropped, p.Type+": "+string(p.Data[:min(len(p.Data), maxPayloadData)]))
 		return nil
 	}
-	if len(rec.payloads) >= maxPayloads {
-		rec.warn("Some payloads were left out: there were too many.")
+	if len(wr.payloads) >= maxPayloads {
+		wr.warn("Some payloads were left out: there were too many.")
 		return nil
 	}
 	named := schemas.CustomPayload{Type: p.Type, Data: p.Data, Source: source}
-	for salt := 0; named.PayloadID == "" || rec.taken[named.PayloadID]; salt++ {
-		sum := sha256.Sum256([]byte(rec.run.id + "/" + strconv.Itoa(len(rec.payloads)) + "/" + strconv.Itoa(salt)))
+	for salt := 0; named.PayloadID == "" || wr.taken[named.PayloadID]; salt++ {
+		sum := sha256.Sum256([]byte(wr.run.ID + "/" + strconv.Itoa(len(wr.payloads)) + "/" + strconv.Itoa(salt)))
 		named.PayloadID = hex.EncodeToString(sum[:4])
 	}
-	rec.take(named.PayloadID)
+	wr.take(named.PayloadID)
 	if t.Summarize != nil {
 		named.Summary = t.Summarize(data)
 	}
 	if named.Summary == "" {
 		named.Summary = strings.ReplaceAll(p.Type, "_", " ")
 	}
-	rec.payloads = append(rec.payloads, named)
+	wr.payloads = append(wr.payloads, named)
 	return &named
 }
 
 // take marks a payload id as in use.
-func (rec *recorder) take(id string) {
-	if rec.taken == nil {
-		rec.taken = make(map[string]bool)
+func (wr *Writer) take(id string) {
+	if wr.taken == nil {
+		wr.taken = make(map[string]bool)
 	}
-	rec.taken[id] = true
+	wr.taken[id] = true
 }

@@ -1,4 +1,4 @@
-package services_test
+package answer_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/answer"
 )
 
 const manyEscapes = `{"block_id":"b\u0031","meta":{"a":["x,}\"]",{"b":1}]},"n":-1.5e3,"t":true,"after_block_id":null,` +
@@ -27,7 +27,7 @@ func contentOf(t *testing.T, text string) string {
 func TestArgumentsCutAtEveryByte(t *testing.T) {
 	want := contentOf(t, manyEscapes)
 	for i := range len(manyEscapes) + 1 {
-		got, head, ended := services.ReadArguments(manyEscapes[:i], manyEscapes[i:])
+		got, head, ended := answer.ReadArguments(manyEscapes[:i], manyEscapes[i:])
 		if got != want || !ended {
 			t.Fatalf("cut at %d: got %q (ended: %v), want %q", i, got, ended, want)
 		}
@@ -37,7 +37,7 @@ func TestArgumentsCutAtEveryByte(t *testing.T) {
 			}
 		}
 	}
-	if got, _, _ := services.ReadArguments(strings.Split(manyEscapes, "")...); got != want {
+	if got, _, _ := answer.ReadArguments(strings.Split(manyEscapes, "")...); got != want {
 		t.Errorf("in single characters: got %q, want %q", got, want)
 	}
 }
@@ -56,7 +56,7 @@ func TestArgumentsComeAsTheyAreWritten(t *testing.T) {
 		"":                              "",
 		`null`:                          "",
 	} {
-		if got, _, _ := services.ReadArguments(text); got != want {
+		if got, _, _ := answer.ReadArguments(text); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
@@ -67,9 +67,9 @@ func FuzzArguments(f *testing.F) {
 	f.Add(`{"content":"x"`, 3)
 	f.Add("{\"content\":\"\xf0\x9f\xff\"}", 13)
 	f.Fuzz(func(t *testing.T, text string, at int) {
-		whole, _, _ := services.ReadArguments(text)
+		whole, _, _ := answer.ReadArguments(text)
 		if at = max(0, min(at, len(text))); true {
-			if cut, _, _ := services.ReadArguments(text[:at], text[at:]); cut != whole {
+			if cut, _, _ := answer.ReadArguments(text[:at], text[at:]); cut != whole {
 				t.Fatalf("%q cut at %d gives %q, whole %q", text, at, cut, whole)
 			}
 		}

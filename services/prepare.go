@@ -3,28 +3,17 @@ package services
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"unique"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
-	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/prompt"
 )
-
-// briefing is what one turn begins with: the work for the loop, the filter for
-// its text, and the payload types and ids of the chat.
-type briefing struct {
-	request    turn.Request
-	filter     TextFilter
-	types      []turn.PayloadType
-	payloadIDs []string // in the order in which they were stored
-	outside    bool     // the prompt has text from outside
-}
 
 // offer is what the request's page, tab and subtab allow.
 func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (pages.Offer, error) {
@@ -36,9 +25,9 @@ func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (pages.Offer, 
 	return offer, err
 }
 
-// briefApart is brief on a goroutine of its own, so that the deep stack that it
+// prepareApart is prepare on a goroutine of its own, so that the deep stack that it
 // takes is given back and not kept for as long as the model streams.
-func (r *Runs) briefApart(ctx context.Context, one *run) (b *briefing, err error) {
+func (r *Runs) prepareApart(ctx context.Context, one *run) (b *answer.Prepared, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -47,23 +36,23 @@ func (r *Runs) briefApart(ctx context.Context, one *run) (b *briefing, err error
 				err = fmt.Errorf("panic at %s: %v", concurrent.PanicPlace(), p)
 			}
 		}()
-		b, err = r.brief(ctx, one)
+		b, err = r.prepare(ctx, one)
 	}()
 	<-done
 	return b, err
 }
 
-// outline is the part of a briefing for which nothing is read.
-func (r *Runs) outline(one *run) (*briefing, pages.Offer, error) {
+// outline is the part of prepare for which nothing is read.
+func (r *Runs) outline(one *run) (*answer.Prepared, pages.Offer, error) {
 	offer, err := r.offer(one.req, one.owner)
 	if err != nil {
 		return nil, offer, fmt.Errorf("resolve the page: %w", err)
 	}
-	return &briefing{filter: r.NewFilter(offer.PayloadTypes, offer.Actions), types: offer.PayloadTypes}, offer, nil
+	return &answer.Prepared{Filter: r.NewFilter(offer.PayloadTypes, offer.Actions), Types: offer.PayloadTypes}, offer, nil
 }
 
-// brief reads what the run needs and builds its prompt.
-func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
+// prepare reads what the run needs and builds its prompt.
+func (r *Runs) prepare(ctx context.Context, one *run) (*answer.Prepared, error) {
 	b, offer, err := r.outline(one)
 	if err != nil {
 		return nil, err
@@ -74,28 +63,28 @@ func (r *Runs) brief(ctx context.Context, one *run) (*briefing, error) {
 			return nil, fmt.Errorf("read the payloads: %w", err)
 		}
 		for _, p := range in.Payloads {
-			b.payloadIDs = append(b.payloadIDs, p.PayloadID)
+			b.PayloadIDs = append(b.PayloadIDs, p.PayloadID)
 		}
 	}
 	system, outside := r.prompts.Build(ctx, in)
-	b.outside = outside
-	b.request = turn.Request{
+	b.Outside = outside
+	b.Request = turn.Request{
 		Model: one.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
 		// Runs on one page have the same prompt within a minute; they share it.
 		System: unique.Make(system + modeNote(in.Context)).Value(), Tools: offer.Tools,
 		Facts: &turn.Facts{Context: in.Context, Payloads: offer.PayloadTypes, Actions: offer.Actions},
 	}
-	if b.request.Model == "" {
-		b.request.Model = r.Model
+	if b.Request.Model == "" {
+		b.Request.Model = r.Model
 	}
 	if one.req.InteractionType == schemas.ActionExecuted {
 		return b, nil
 	}
-	b.request.Messages, err = r.history.Within(r.history.Room(&b.request, r.Windows[b.request.Model])).Messages(ctx, prompt.HistoryInput{
+	b.Request.Messages, err = r.history.Within(r.history.Room(&b.Request, r.Windows[b.Request.Model])).Messages(ctx, prompt.HistoryInput{
 		Owner: one.owner.ID, ConversationID: one.conversationID, UserMessageID: one.userMessageID, Current: one.userMessage,
 		Alone: one.newChat && len(one.req.ConversationHistory) == 0,
 		Summarize: func(ctx context.Context, text string, older []turn.Message) (string, error) {
-			return r.summarize(ctx, b.request.Model, text, older)
+			return r.summarize(ctx, b.Request.Model, text, older)
 		},
 	})
 	if err != nil {
@@ -130,53 +119,20 @@ func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
 	return text.String(), nil
 }
 
-// repair asks the model once for the value that the end of its reply cut off,
-// and for that alone.
-func (r *Runs) repair(one *run, rec *recorder, brief *briefing) {
-	if rec.write(&record.Write{}).Wait(one.ctx) != nil { // the reply is whole
-		return
-	}
-	cut := rec.cut
-	req := brief.request
-	req.Tools, req.Steps, req.Writing, req.MaxIterations = nil, nil, nil, 1
-	req.Messages = append(slices.Clip(req.Messages),
-		turn.Message{Role: turn.Assistant, Content: rec.message() + "\n\n" + cut.Marker + " " + cut.Text},
-		turn.Message{Role: turn.User, Content: "Your reply was cut off inside the JSON behind " + cut.Marker +
-			" Write that JSON value again, complete and as short as it can be, and nothing else."})
-	text, err := r.ask(one.ctx, req)
-	if err != nil {
-		r.Logger.Warn("ask for a cut off value again", "run_id", one.id, "error", err)
-		return
-	}
-	rec.levels.openBlock("llm")
-	rec.repaired(text)
-	rec.levels.closeBlock("completed")
-}
-
 // actionCall is the click of a request; the chat is 0 while there is none yet.
 func actionCall(req *schemas.ChatRequest, user schemas.User, conversationID int64) actions.Call {
 	return actions.Call{Action: req.ActionMetadata.ActionIdentifier, User: user, ConversationID: conversationID, Context: req.Context, Data: req.ActionMetadata.ActionData}
 }
 
 // act runs the server action that the user clicked, without a call of the model.
-// That it begins is on disk first, so
-// that it never runs twice.
-func (r *Runs) act(one *run, rec *recorder) outcome {
-	rec.checkpoint, rec.checkpointN = &checkpoint{Action: true}, 1
-	if err := rec.write(&record.Write{}).Wait(one.ctx); err != nil {
+func (r *Runs) act(one *run, wr *answer.Writer) answer.Outcome {
+	if err := wr.BeginAction(); err != nil {
 		return r.stopped(one, err)
 	}
 	done, err := r.Actions.Run(one.ctx, actionCall(one.req, one.owner, one.conversationID))
 	if err != nil {
 		return r.stopped(one, err)
 	}
-	rec.show(done.Text)
-	rec.levels.closeBlock("completed")
-	if done.Payload != nil {
-		if named := rec.name(*done.Payload, "tool"); named != nil {
-			rec.pending = append(rec.pending, *named)
-		}
-	}
-	rec.stop = schemas.EndTurn
-	return outcome{state: schemas.RunCompleted}
+	wr.EndAction(done.Text, done.Payload)
+	return answer.Outcome{State: schemas.RunCompleted}
 }

@@ -1,4 +1,4 @@
-package services_test
+package answer_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/answer"
 )
 
 // A run that is taken up goes on counting where its earlier attempts ended: what
@@ -18,11 +18,11 @@ import (
 func TestTakenUpRunsCountTheirText(t *testing.T) {
 	steps := []turn.Step{{Reply: turn.Reply{Text: "1234", Reasoning: "567", ToolCalls: []turn.ToolCall{{Arguments: "{}"}}}}}
 	events := []runlog.Event{{Body: &runlog.Text{Text: "1234"}}, {At: runlog.Level{Thread: 1}, Body: &runlog.ThreadText{Text: "x"}}}
-	limits := services.TextLimits{Reply: 100, Run: 12, All: 100}
-	if held, err := services.TakenUp(limits, steps, events, 2); held != 10 || err != nil {
+	limits := answer.TextLimits{Reply: 100, Run: 12, All: 100}
+	if held, err := answer.TakenUp(limits, steps, events, 2); held != 10 || err != nil {
 		t.Errorf("%d bytes are counted, want 10; 2 more give %v", held, err)
 	}
-	if _, err := services.TakenUp(limits, steps, events, 3); err == nil {
+	if _, err := answer.TakenUp(limits, steps, events, 3); err == nil {
 		t.Error("a run that is taken up may write more than its limit")
 	}
 }
@@ -37,7 +37,7 @@ func TestTraceHasEachReplyOnce(t *testing.T) {
 			{Reply: "second", StopReason: "end_turn"},
 		},
 	}
-	raw := services.StoredTrace(&d)
+	raw := answer.EncodeTrace(&d)
 	for _, text := range []string{`fi\"rst`, "second"} {
 		if n := strings.Count(string(raw), text); n != 1 {
 			t.Errorf("%s is stored %d times in %s", text, n, raw)
@@ -50,7 +50,7 @@ func TestTraceHasEachReplyOnce(t *testing.T) {
 	if diff := cmp.Diff(d, stored); diff != "" {
 		t.Errorf("the trace, as it is stored: %s", diff)
 	}
-	whole := services.ExpandTrace(stored)
+	whole := answer.ExpandTrace(stored)
 	if want := d.Iterations[0].Reply + "\n\nsecond"; whole.RawResponse != want {
 		t.Errorf("the raw response is %q, want %q", whole.RawResponse, want)
 	}

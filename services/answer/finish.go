@@ -1,0 +1,114 @@
+package answer
+
+import (
+	"slices"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// Outcome is how an attempt ended.
+type Outcome struct {
+	State schemas.RunState // terminal, or "" for an attempt that is given up
+	Err   error
+}
+
+// End ends what is under way and returns the end of the run as it is stored, the
+// last event of its log, and the trace. The caller adds the log and writes it with
+// Write.
+func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagnostics) {
+	if end.State != schemas.RunCompleted {
+		wr.breakOff()
+	}
+	wr.endBlocks(levelStatus[end.State])
+	wr.levels.closeBlock(levelStatus[end.State])
+	wr.usage = wr.deps.Spent.Total()
+	d := wr.diagnostics(end.State)
+	fin := &record.Finish{
+		State: end.State, StopReason: wr.stop, Usage: wr.usage, Spent: wr.deps.Spent.Of(d.Model), EndedAt: wr.deps.Now(), Trace: EncodeTrace(&d),
+	}
+	return fin, runlog.Event{Body: wr.terminal(end, fin)}, &d
+}
+
+// levelStatus is the status of levels that a run's end closes.
+var levelStatus = map[schemas.RunState]string{
+	schemas.RunCompleted: "completed", schemas.RunFailed: "error", schemas.RunCancelled: "cancelled",
+}
+
+// terminal makes the last event of the run, and the message that is kept.
+func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
+	if end.State == schemas.RunCompleted {
+		wr.warnOfNothing()
+	}
+	message := wr.message()
+	m := &schemas.Message{
+		ID: wr.run.MessageID, ConversationID: wr.run.ChatID, Role: "assistant", Type: "md", Content: message,
+		CreatedAt: fin.EndedAt, RunID: wr.run.ID, Usage: &wr.usage,
+		SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(), Warnings: wr.warnings,
+	}
+	fin.Message = m
+	switch end.State {
+	case schemas.RunCompleted:
+		m.Status, m.StopReason = schemas.MessageComplete, wr.stop
+		if wr.stop == schemas.MaxTokens || wr.stop == schemas.ContentFilter {
+			m.Status = schemas.MessageIncomplete
+		}
+		return &runlog.Completed{Payload: wr.complete(message)}
+	case schemas.RunCancelled:
+		m.Status = schemas.MessageCancelled
+		if !wr.produced() {
+			fin.Message = nil
+		}
+		return &runlog.Cancelled{MessageID: keptID(fin)}
+	default:
+		seen := schemas.Visible(end.Err)
+		m.Status, m.Error = schemas.MessageError, &schemas.MessageFailure{Code: seen.Code, Message: seen.Message}
+		fin.Error = m.Error
+		return &runlog.Failed{Code: seen.Code, Message: seen.Message, Retryable: seen.Code.Retryable(), MessageID: keptID(fin)}
+	}
+}
+
+// warnOfNothing says in words that there is no answer, where the model gave none.
+func (wr *Writer) warnOfNothing() {
+	switch {
+	case wr.produced(), len(wr.payloads) > 0, wr.values != nil, wr.actions != nil, wr.run.Request.InteractionType == schemas.ActionExecuted:
+	case wr.stop == schemas.MaxTokens:
+		wr.warn("The model reached its limit of tokens before it had written any answer.")
+	default:
+		wr.warn("The model ended without an answer.")
+	}
+}
+
+func keptID(fin *record.Finish) string {
+	if fin.Message == nil {
+		return ""
+	}
+	return fin.Message.ID
+}
+
+// complete is the payload of a run that has its answer.
+func (wr *Writer) complete(message string) schemas.ChatResponsePayload {
+	return schemas.ChatResponsePayload{
+		Message: message, SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(),
+		Payloads: wr.payloads, ToolHistory: wr.history(), ConversationID: wr.run.ChatID, ChatID: wr.run.ChatKey,
+		MessageID: wr.run.MessageID, RunID: wr.run.ID, StopReason: wr.stop, Usage: wr.usage, Warnings: wr.warnings,
+	}
+}
+
+// customPayload is the last payload of a tool, else the last of the model's
+// text, else, when tools ran, their history.
+func (wr *Writer) customPayload() *schemas.CustomPayload {
+	for _, source := range []string{"tool", "llm"} {
+		for _, v := range slices.Backward(wr.payloads) {
+			if v.Source == source {
+				p := v
+				return &p
+			}
+		}
+	}
+	if history := wr.history(); len(history) > 0 {
+		return &schemas.CustomPayload{Type: "tool_history", Data: schemas.Encode(history)}
+	}
+	return nil
+}

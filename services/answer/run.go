@@ -1,0 +1,217 @@
+// Package answer writes down what one run does: it turns the events of the loop
+// into events of the log and into writes, gives tools what they need, and goes on
+// where an earlier attempt ended. It leaves the life of runs to those who make a
+// Writer: when one starts, what it is given, what becomes of it.
+package answer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/guard"
+	"github.com/chattray/chattray/services/usage"
+)
+
+// The causes of a run that is cancelled.
+var (
+	ErrCancelled    = errors.New("cancelled by the user")
+	ErrDisconnected = errors.New("the client went away")
+)
+
+// Run is an attempt of a run.
+type Run struct {
+	ID      string
+	Attempt int
+	Owner   schemas.User
+	// ChatID is the chat's number, ChatKey its name; NewChat says that the run began
+	// it.
+	ChatID                   int64
+	ChatKey                  string
+	NewChat                  bool
+	MessageID, UserMessageID string
+	UserMessage              *record.UserMessage // nil when it is to be read
+	CreatedAt                time.Time
+	Request                  *schemas.ChatRequest
+	Prior                    *Prior // what earlier attempts left; nil in the first
+}
+
+// names is how the log names the run.
+func (r *Run) names() runlog.Run {
+	return runlog.Run{RunID: r.ID, ConversationID: r.ChatID, ChatID: r.ChatKey, UserMessageID: r.UserMessageID}
+}
+
+// Deps is what a Writer works with. All must be set but Drafts.
+type Deps struct {
+	Log    *eventlog.Log
+	Commit *eventlog.Committer
+	Store  Store
+	// Drafts is where blocks are written while the model writes; nil shows
+	// nothing of them before the tool has run.
+	Drafts *documents.Documents
+	Spent  *usage.Ledger
+	Text   *TextCount
+	// Clock stands still while the run waits for its user.
+	Clock   Clock
+	Wakeups *Wakeups
+	// Tool returns a tool that may be offered to the user on some page.
+	Tool func(name string) (turn.Tool, bool)
+	// OffersModel says whether a request may name the model.
+	OffersModel func(model string) bool
+	// Approve says which calls need approval once the model has read text from
+	// outside; ApprovalTimeout is how long a call waits.
+	Approve         guard.Mode
+	ApprovalTimeout time.Duration
+	// FirstToken is told the time from the run's start to its first text.
+	FirstToken func(took time.Duration)
+	// Rest is told whether the run does nothing but wait; Mark writes it down, of a
+	// later attempt.
+	Rest func(resting bool)
+	Mark func(resting bool) *eventlog.Commit
+	// Stop ends the run's context with a cause.
+	Stop   func(cause error)
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Store is what a Writer reads of the store, and how it ends a wait.
+type Store interface {
+	// Waits returns the calls of the run that wait or have waited, in order.
+	Waits(ctx context.Context, runID string) ([]record.Wait, error)
+	// AnswerWait gives a call that waits its answer and returns the wait as it is
+	// then, with the first answer.
+	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
+	// Messages returns a page of messages and the cursor of the page before it.
+	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
+	// Files returns a user message's attachments with their content.
+	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
+}
+
+// Clock runs a run's time down. Each Pause has a Resume.
+type Clock interface {
+	Pause()
+	Resume()
+}
+
+// TextFilter lets the visible part of one model's text through and keeps what
+// is for the page. It serves one run: End ends a reply, and the next may begin.
+type TextFilter interface {
+	Feed(delta string) string
+	End(truncated bool) (visible string, found turn.Found)
+	// Recover takes the model's answer to being asked again for a value that
+	// was cut off.
+	Recover(cut turn.CutValue, reply string) turn.Found
+}
+
+// Prepared is what a run begins with: the work for the loop, the filter for its
+// text, and the payload types and ids of the chat.
+type Prepared struct {
+	Request    turn.Request
+	Filter     TextFilter
+	Types      []turn.PayloadType
+	PayloadIDs []string // in the order in which they were stored
+	Outside    bool     // the prompt has text from outside
+}
+
+// Begin says in the log that the run begins.
+func (wr *Writer) Begin(target runlog.Target) {
+	wr.emit(runlog.Level{}, &runlog.Started{Run: wr.run.names(), Message: thinkingStatus, Target: target})
+}
+
+// Ask returns the request for the loop: that of what was prepared, with the
+// finished steps and with what happens at calls.
+func (wr *Writer) Ask() *turn.Request {
+	req := &wr.prepared.Request
+	req.Steps = wr.steps
+	req.RunID, req.ConversationID = wr.run.ID, wr.run.ChatID
+	req.RunTool, req.Await, req.Asks = wr.runTool, wr.await, wr.asks
+	req.Writing = &wr.writing
+	wr.offered = req.Tools
+	return req
+}
+
+// Stopped says whether the loop has come to its end.
+func (wr *Writer) Stopped() bool { return wr.stop != "" }
+
+// Repair asks the model once for the value that the end of its reply cut off, and
+// for that alone; false is that there is none. Ask makes a call of the model and
+// returns its text.
+func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string, error)) bool {
+	if wr.cut == nil || wr.stop != schemas.MaxTokens {
+		return false
+	}
+	if wr.Write(&record.Write{}).Wait(wr.ctx) != nil { // the reply is whole
+		return true
+	}
+	cut, req := wr.cut, wr.prepared.Request
+	req.Tools, req.Steps, req.Writing, req.MaxIterations = nil, nil, nil, 1
+	req.Messages = append(slices.Clip(req.Messages),
+		turn.Message{Role: turn.Assistant, Content: wr.message() + "\n\n" + cut.Marker + " " + cut.Text},
+		turn.Message{Role: turn.User, Content: "Your reply was cut off inside the JSON behind " + cut.Marker +
+			" Write that JSON value again, complete and as short as it can be, and nothing else."})
+	text, err := ask(wr.ctx, req)
+	if err != nil {
+		wr.deps.Logger.Warn("ask for a cut off value again", "run_id", wr.run.ID, "error", err)
+		return true
+	}
+	wr.levels.openBlock("llm")
+	wr.repaired(text)
+	wr.levels.closeBlock("completed")
+	return true
+}
+
+// BeginAction writes down that a server action is about to run, so that it never
+// runs twice; it returns once that is on disk.
+func (wr *Writer) BeginAction() error {
+	wr.checkpoint, wr.checkpointN = &Checkpoint{Action: true}, 1
+	return wr.Write(&record.Write{}).Wait(wr.ctx)
+}
+
+// EndAction shows what an action gave.
+func (wr *Writer) EndAction(text string, payload *turn.Payload) {
+	wr.show(text)
+	wr.levels.closeBlock("completed")
+	if payload != nil {
+		if named := wr.name(*payload, "tool"); named != nil {
+			wr.pending = append(wr.pending, *named)
+		}
+	}
+	wr.stop = schemas.EndTurn
+}
+
+// Interrupt stores, of an attempt that another one follows, the events and what
+// was spent.
+func (wr *Writer) Interrupt() error {
+	w := &record.Write{}
+	if spent := wr.deps.Spent.Models(); len(spent) > 0 {
+		w.Checkpoint = &record.Checkpoint{N: len(wr.steps) + 1, Data: schemas.Encode(Checkpoint{Spent: spent})}
+	}
+	return wr.submit(w, false).Wait(context.WithoutCancel(wr.ctx))
+}
+
+// Unsaved returns the writes of the attempt that the database did not take. A
+// tool whose beginning is among them never began.
+func (wr *Writer) Unsaved() []*eventlog.Commit {
+	if wr.checkpoint != nil || len(wr.pending) > 0 {
+		wr.submit(&record.Write{}, false)
+	}
+	var lost []*eventlog.Commit
+	for _, e := range wr.writes {
+		if err := e.Wait(context.Background()); !errors.Is(err, record.ErrUnavailable) {
+			continue
+		}
+		if c := e.Write.ToolCall; c != nil && c.State == record.ToolStarted {
+			e.Write.ToolCall = nil
+		}
+		lost = append(lost, e)
+	}
+	return lost
+}

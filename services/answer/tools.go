@@ -1,0 +1,257 @@
+package answer
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/eventlog"
+)
+
+// at returns the call of that index, making room for it.
+func (wr *Writer) at(index int) *call {
+	for len(wr.calls) <= index {
+		wr.calls = append(wr.calls, nil)
+	}
+	if wr.calls[index] == nil {
+		wr.calls[index] = &call{ToolCall: record.ToolCall{RunID: wr.run.ID, Index: index}}
+	}
+	return wr.calls[index]
+}
+
+// toolStart writes down that a call begins, with the reply that asked for it,
+// and shows the call. A reply is on disk before its first tool is shown. Of a
+// call that may be run again no more has to be known; any other waits for its
+// own write, see runTool.
+func (wr *Writer) toolStart(e turn.ToolStart) {
+	wr.flushFilterBlock()
+	c := wr.at(e.Index)
+	c.ToolUseID, c.Name, c.Input = e.ID, e.Name, e.Input
+	c.State, c.Attempt, c.StartedAt = record.ToolStarted, wr.run.Attempt, wr.deps.Now()
+	wr.noteDraft(e.Index)
+	wr.noteSteps(e.Index)
+	if wr.decided[e.Index] { // it does not begin
+		wr.begin(e)
+		return
+	}
+	var w *eventlog.Commit
+	first := wr.checkpoint != nil
+	if row := c.ToolCall; !wr.idempotent(e.Name) {
+		w = wr.Write(&record.Write{ToolCall: &row})
+		wr.mu.Lock()
+		wr.started[e.Index] = w
+		wr.mu.Unlock()
+	} else if first {
+		w = wr.Write(&record.Write{})
+	}
+	if first {
+		if err := w.Wait(wr.ctx); err != nil {
+			wr.fail(err)
+			return
+		}
+	}
+	wr.begin(e)
+}
+
+// idempotent says whether the tool may be run again.
+func (wr *Writer) idempotent(name string) bool {
+	return wr.tool(name).Idempotent
+}
+
+// begin shows that a call begins.
+func (wr *Writer) begin(e turn.ToolStart) {
+	wr.status("Running " + e.Name + "...")
+	wr.emit(wr.levels.openTool(e, wr.parallel(e.Index)), &runlog.ToolStart{
+		Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title,
+	})
+	wr.showPlanned(e.Index)
+}
+
+// fail notes the first error that ends the attempt; that the run is being
+// stopped is none of them.
+func (wr *Writer) fail(err error) {
+	if wr.err == nil && context.Cause(wr.ctx) == nil {
+		wr.err = err
+	}
+}
+
+// runTool gives a call the user, the chat and the page, and lets one that may
+// not be run again begin only when it is on disk that it does. A call of that
+// kind that an earlier attempt began is answered as interrupted.
+func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn.Result, error) {
+	if !t.Idempotent && wr.interrupted[c.Index] {
+		return turn.Result{Text: interruptedText, IsError: true}, nil
+	}
+	if !t.Idempotent {
+		wr.mu.Lock()
+		w := wr.started[c.Index]
+		wr.mu.Unlock()
+		if err := c.Waiting(func() error { return w.Wait(ctx) }); err != nil {
+			wr.deps.Stop(err) // the attempt cannot go on without this write
+			return turn.Result{}, err
+		}
+	}
+	if wr.withdrawn(ctx, c) {
+		return turn.Result{Text: withdrawnText, IsError: true}, nil
+	}
+	wr.identify(c)
+	wr.threads(c)
+	result, err := t.Run(ctx, c)
+	return wr.noted(c, result), err
+}
+
+// interruptedText is what the model reads of a call whose outcome is unknown.
+const interruptedText = "The service was interrupted while this call ran. It is not known whether it took effect, and it was not repeated. " +
+	"Find out what state things are in before you call it again, and tell the user."
+
+// parallel says whether the step that the call belongs to has other calls.
+func (wr *Writer) parallel(index int) bool {
+	for _, v := range slices.Backward(wr.steps) {
+		if s := v; index >= s.Reply.FirstIndex {
+			return len(s.Reply.ToolCalls) > 1
+		}
+	}
+	return false
+}
+
+// flushFilterBlock ends a block of the model that a reply left open.
+func (wr *Writer) flushFilterBlock() {
+	if wr.levels.kind == "llm" {
+		wr.levels.closeBlock("completed")
+	}
+}
+
+func (wr *Writer) toolProgress(e turn.ToolProgress) {
+	wr.emit(wr.levels.tool(e.Index), &runlog.ToolProgress{
+		Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Stage: e.Stage, Message: e.Message, Progress: e.Fraction, Data: e.Data,
+		Document: turn.DocumentChange(e.Stage, e.Data),
+	})
+}
+
+// toolPayload names a tool's payload; it is stored and shown with the result.
+func (wr *Writer) toolPayload(e turn.PayloadMade) {
+	wr.at(e.Index).payload = wr.name(e.Payload, "tool")
+}
+
+// toolComplete stores a call's outcome and then shows it, and the markers that
+// are due: marker N comes after all markers below N.
+func (wr *Writer) toolComplete(e turn.ToolComplete) {
+	c := wr.at(e.Index)
+	c.ToolUseID, c.Name, c.State = e.ID, e.Name, record.ToolFinished
+	c.Output, c.ModelOutput, c.IsError, c.Duration = e.Result.Text, e.ModelText, e.Result.IsError, e.Result.Duration
+	if c.Input == nil {
+		c.Input = []byte("{}")
+	}
+	c.Payload = c.payload
+	if c.payload != nil {
+		wr.pending = append(wr.pending, *c.payload)
+	}
+	wr.result(e.Index, e.Result)
+	row := c.ToolCall
+	// A run that is being stopped keeps what it has.
+	if err := wr.Write(&record.Write{ToolCall: &row}).Wait(context.WithoutCancel(wr.ctx)); err != nil {
+		wr.fail(err)
+		return
+	}
+	wr.completed(c)
+}
+
+// stoppedText is the output of a call that the end of its run cut short.
+const stoppedText = "The answer was stopped before this call had ended. It is not known whether it took effect."
+
+// breakOff ends what was under way when the run failed or was cancelled, so that
+// what was produced is kept: text that the filter held back, payloads that were
+// whole, and the calls that ran, with the outcome that there is none.
+func (wr *Writer) breakOff() {
+	if wr.filter != nil {
+		rest, found := wr.filter.End(true)
+		wr.show(rest)
+		wr.found(found)
+	}
+	for _, c := range wr.calls {
+		if c == nil || c.State == record.ToolFinished {
+			continue
+		}
+		c.State, c.Output, c.ModelOutput, c.IsError = record.ToolFinished, stoppedText, stoppedText, true
+		c.Duration = wr.deps.Now().Sub(c.StartedAt)
+		row := c.ToolCall
+		wr.Write(&record.Write{ToolCall: &row})
+	}
+}
+
+// result puts a call's outcome into its step.
+func (wr *Writer) result(index int, result turn.Result) {
+	for _, v := range slices.Backward(wr.steps) {
+		if s := v; index >= s.Reply.FirstIndex {
+			if n := index - s.Reply.FirstIndex; n < len(s.Results) {
+				s.Results[n] = &result
+			}
+			return
+		}
+	}
+}
+
+// completed shows a finished call, its payload and the markers that are due.
+func (wr *Writer) completed(c *call) {
+	wr.emit(wr.levels.tool(c.Index), &runlog.ToolComplete{
+		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: wr.tool(c.Name).Done, Output: schemas.CutText(c.Output),
+	})
+	wr.levels.closeTool(c.Index, c.IsError, c.payload)
+	c.done = true
+	wr.dueMarkers()
+}
+
+// dueMarkers shows the markers of finished calls in the order in which the model
+// asked; in silence only those that have been shown.
+func (wr *Writer) dueMarkers() {
+	for n := wr.marked; n < len(wr.calls) && wr.calls[n] != nil && wr.calls[n].done; n++ {
+		if wr.silent && n >= wr.keptMarkers {
+			return
+		}
+		wr.marker(n)
+		wr.marked++
+	}
+}
+
+// markerStart begins [[tool:N]].
+const markerStart = "[[tool:"
+
+// marker shows [[tool:N]] after a blank line, if there is text before it.
+func (wr *Writer) marker(n int) {
+	if wr.shown && wr.newlines < 2 {
+		wr.putMarker("\n\n"[wr.newlines:])
+	}
+	wr.putMarker(markerStart + strconv.Itoa(n) + "]]")
+	wr.atMarker = true
+}
+
+// Write submits a write of the run, with the checkpoint and the payloads that
+// wait for one. It is held while the database is away.
+func (wr *Writer) Write(w *record.Write) *eventlog.Commit { return wr.submit(w, true) }
+
+func (wr *Writer) submit(w *record.Write, hold bool) *eventlog.Commit {
+	w.RunID, w.Attempt = wr.run.ID, wr.run.Attempt
+	if wr.checkpoint != nil && w.Finish == nil {
+		w.Checkpoint = &record.Checkpoint{N: wr.checkpointN, Data: schemas.Encode(wr.checkpoint)}
+	}
+	wr.checkpoint = nil
+	w.Payloads = append(w.Payloads, wr.takePayloads()...)
+	e := wr.deps.Commit.Submit(w, wr.deps.Log, hold)
+	wr.writes = append(slices.DeleteFunc(wr.writes, (*eventlog.Commit).Stored), e)
+	return e
+}
+
+func (wr *Writer) takePayloads() []record.Payload {
+	var rows []record.Payload
+	for _, p := range wr.pending {
+		rows = append(rows, record.Payload{
+			CustomPayload: p, ConversationID: wr.run.ChatID, RunID: wr.run.ID, MessageID: wr.run.MessageID, CreatedAt: wr.deps.Now(),
+		})
+	}
+	wr.pending = nil
+	return rows
+}
