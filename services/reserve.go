@@ -56,8 +56,7 @@ func forMode(tools []turn.Tool, page schemas.Object) []turn.Tool {
 	if document, _ := turn.Answer(page); document == "" {
 		return tools
 	}
-	writing := []string{"plan_document", "write_block", "edit_block", "delete_block", "move_block"}
-	return slices.DeleteFunc(slices.Clone(tools), func(t turn.Tool) bool { return slices.Contains(writing, t.Name) })
+	return slices.DeleteFunc(slices.Clone(tools), func(t turn.Tool) bool { return t.Document })
 }
 
 // modeNote is what the prompt adds for the mode.

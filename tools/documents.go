@@ -58,7 +58,7 @@ func Documents(data documents) []turn.Tool {
 			"Long blocks are shortened; pass a block_id to read one whole.", d.read, Words("Read the document", "Read the document|Read the document {n} times"), Idempotent(), Untrusted(), Retold(),
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
 		New("plan_document", "Plan a new document, or the whole document again: its title and its blocks in order, to be filled with write_block afterwards, one after the other. "+
-			"Everything that the document has now is marked as deleted; the user decides.", d.plan, Words("Plan the document", "Planned the document|Planned {n} documents"), Idempotent(), Serial(), Retold(),
+			"Everything that the document has now is marked as deleted; the user decides.", d.plan, Words("Plan the document", "Planned the document|Planned {n} documents"), Idempotent(), Serial(), Retold(), Document(), Replans(),
 			Refine(func(s *jsonschema.Schema) {
 				most := maxPlanned
 				sized(s, "title", 1, 200)
@@ -67,13 +67,15 @@ func Documents(data documents) []turn.Tool {
 			})),
 		New("write_block", "Write a block's content: into a planned or existing block by its block_id, or as a new block. "+
 			"It waits until the user accepts it. Types: md for Markdown; csv with the header in the first row; interactive_chart, whose content is CSV and whose "+
-			"meta is a Vega-Lite specification without data; image/png or image/jpg in base64.", d.write, Words("Write a block", "Wrote a block|Wrote {n} blocks"), Idempotent(), Serial(), Retold(),
+			"meta is a Vega-Lite specification without data; image/png or image/jpg in base64.", d.write, Words("Write a block", "Wrote a block|Wrote {n} blocks"), Idempotent(), Serial(), Retold(), Document(),
+			Streams(turn.StreamedArgument{Argument: "content", Block: "block_id", Type: "type", Meta: "meta", After: "after_block_id"}),
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id"); sized(s, "type", 0, 64) })),
-		New("edit_block", "Replace the content of an existing block. It waits until the user accepts it.", d.edit, Words("Change a block", "Changed a block|Changed {n} blocks"), Idempotent(), Serial(), Retold(),
+		New("edit_block", "Replace the content of an existing block. It waits until the user accepts it.", d.edit, Words("Change a block", "Changed a block|Changed {n} blocks"), Idempotent(), Serial(), Retold(), Document(),
+			Streams(turn.StreamedArgument{Argument: "content", Block: "block_id", MustExist: true}),
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
-		New("delete_block", "Mark a block as deleted. It is removed when the user accepts that.", d.remove, Words("Remove a block", "Removed a block|Removed {n} blocks"), Idempotent(), Serial(), Retold(),
+		New("delete_block", "Mark a block as deleted. It is removed when the user accepts that.", d.remove, Words("Remove a block", "Removed a block|Removed {n} blocks"), Idempotent(), Serial(), Retold(), Document(),
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id") })),
-		New("move_block", "Move a block after another one; an empty after_block_id is the front. It moves when the user accepts that.", d.move, Words("Move a block", "Moved a block|Moved {n} blocks"), Idempotent(), Serial(), Retold(),
+		New("move_block", "Move a block after another one; an empty after_block_id is the front. It moves when the user accepts that.", d.move, Words("Move a block", "Moved a block|Moved {n} blocks"), Idempotent(), Serial(), Retold(), Document(),
 			Refine(func(s *jsonschema.Schema) { id(s, "block_id", "after_block_id") })),
 	}
 }

@@ -51,6 +51,17 @@ func ReadOnly() Option {
 // Serial makes the tool run alone.
 func Serial() Option { return func(d *definition) { d.tool.Serial = true } }
 
+// Document says that the tool writes the document of the turn.
+func Document() Option { return func(d *definition) { d.tool.Document = true } }
+
+// Replans says that the tool takes away blocks of the document.
+func Replans() Option { return func(d *definition) { d.tool.Replans = true } }
+
+// Streams shows an argument while the model writes it.
+func Streams(a turn.StreamedArgument) Option {
+	return func(d *definition) { d.tool.Streams = &a }
+}
+
 // Confirm makes each call wait for the user's approval.
 func Confirm() Option { return func(d *definition) { d.tool.Confirm = true } }
 

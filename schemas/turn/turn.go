@@ -122,6 +122,14 @@ type Tool struct {
 	Addresses func(input json.RawMessage) []string
 	// Client tools are run by the page; Run is not called.
 	Client bool
+	// Document tools write the document of the turn. They are not offered where the
+	// answer itself is written into it.
+	Document bool
+	// Replans tools take away blocks of the document: what calls after them in the
+	// same reply write is shown once they run.
+	Replans bool
+	// Streams is the argument that is shown while the model writes it; nil is none.
+	Streams *StreamedArgument
 	// InChat tools work on the chat that calls them and are offered only in chats.
 	InChat bool
 	// Timeout bounds one call; 0 is the loop's default.
@@ -131,6 +139,19 @@ type Tool struct {
 	// Roles, when not empty, are those that may use the tool.
 	Roles []string
 	Run   func(ctx context.Context, call *Call) (Result, error)
+}
+
+// StreamedArgument is an argument of a tool, a string, whose text goes into a block
+// of the document of the turn while the model writes the call. The other fields
+// name the arguments that say which block it is; "" is that the tool has none.
+type StreamedArgument struct {
+	Argument string
+	// Block is the id of the block. A call without one adds a block with the id that
+	// BlockID makes, unless the block must exist.
+	Block     string
+	MustExist bool
+	// Type and Meta are those of a new block, After is the id of the block before it.
+	Type, Meta, After string
 }
 
 // Verdict is the result of a call's wait.

@@ -11,10 +11,11 @@ import (
 const maxHead = 128 << 10
 
 // argStream reads the arguments of a call while a model writes them: the JSON of
-// one object, cut anywhere. It gives the string under "content" as it comes, and
+// one object, cut anywhere. It gives one string as it comes, the content, and
 // the other properties once they are whole. What is no such object gives nothing
 // more: the tool says so when it is called.
 type argStream struct {
+	argument string // the name of the string that is the content
 	// head is the object without content, as far as it is whole.
 	head map[string]json.RawMessage
 	// began and ended say how far the content is.
@@ -73,7 +74,7 @@ func (a *argStream) next(c byte, out *strings.Builder) {
 		a.begin(argInKey, c)
 	case a.state == argColon && c == ':':
 		a.state = argValue
-	case a.state == argValue && a.key == "content":
+	case a.state == argValue && a.key == a.argument:
 		if a.state = argContent; c != '"' || a.began {
 			a.state = argBroken
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,23 +17,17 @@ import (
 	"github.com/chattray/chattray/services/guard"
 )
 
-// The tools whose content is shown while the model writes the call, and the one
-// that takes such blocks away again.
-const (
-	writeBlock   = "write_block"
-	editBlock    = "edit_block"
-	planDocument = "plan_document"
-)
-
 // blockChunk bounds what one chunk has of a block's content, in bytes.
 const blockChunk = 32 << 10
 
-// blockCall is a call that writes a block, while the model writes the call: its
-// content goes into the block and into the log as it comes.
+// blockCall is a call while the model writes it: the argument that its tool streams
+// goes into a block and into the log as it comes.
 type blockCall struct {
 	wr     *Writer
 	index  int
 	name   string
+	tool   turn.Tool // empty before the name is known, or when it is not offered
+	unread string    // arguments that came before the name
 	args   argStream
 	held   string // content that is not shown yet
 	place  runlog.Place
@@ -62,9 +55,16 @@ func (wr *Writer) blockArguments(index int, name, fragment string) {
 		c = &blockCall{wr: wr, index: index, later: wr.planning(index)}
 		wr.blocks[index] = c
 	}
-	c.name = cmp.Or(c.name, name)
-	c.held += c.args.feed(fragment)
-	if c.later || c.closed || !c.offered() || c.name == editBlock && c.args.head["block_id"] == nil {
+	if c.unread += fragment; c.name == "" && name != "" {
+		c.name, c.tool = name, wr.tool(name)
+	}
+	if !c.streams() {
+		return
+	}
+	c.args.argument = c.tool.Streams.Argument
+	c.held += c.args.feed(c.unread)
+	c.unread = ""
+	if c.later || c.closed || c.tool.Streams.MustExist && c.args.head[c.tool.Streams.Block] == nil {
 		return
 	}
 	switch {
@@ -80,15 +80,15 @@ func (wr *Writer) blockArguments(index int, name, fragment string) {
 	}
 }
 
-// planning says whether the reply under way asks for a plan before the call: that
-// takes away what is written before it is carried out.
+// planning says whether the reply under way asks, before the call, for a plan: that
+// would take away what is written now.
 func (wr *Writer) planning(index int) bool {
 	first := 0
 	if n := len(wr.steps); n > 0 {
 		first = wr.steps[n-1].Reply.FirstIndex + len(wr.steps[n-1].Reply.ToolCalls)
 	}
 	for i := first; i < index; i++ {
-		if c := wr.blocks[i]; c != nil && c.name == planDocument {
+		if c := wr.blocks[i]; c != nil && c.tool.Replans {
 			return true
 		}
 	}
@@ -105,10 +105,15 @@ func (wr *Writer) showPlanned(index int) {
 	}
 }
 
-// offered says whether the call writes a block and will run.
-func (c *blockCall) offered() bool {
-	return (c.name == writeBlock || c.name == editBlock) && c.wr.deps.Approve != guard.All &&
-		slices.ContainsFunc(c.wr.offered, func(t turn.Tool) bool { return t.Name == c.name && !t.Confirm })
+// streams says whether an argument of the call is shown, and the call will run.
+func (c *blockCall) streams() bool {
+	if c.tool.Streams == nil || c.tool.Confirm || c.wr.deps.Approve == guard.All {
+		if c.name != "" {
+			c.unread = ""
+		}
+		return false
+	}
+	return true
 }
 
 // first says whether enough has come for the first piece: of CSV the header row.
@@ -130,12 +135,20 @@ func (c *blockCall) look() {
 	defer done()
 	b, err := c.wr.deps.Drafts.Block(ctx, c.wr.run.Owner, c.id())
 	c.shown = err == nil
-	c.kind = cmp.Or(argText(c.args.head, "type"), b.Type, schemas.BlockMarkdown)
+	c.kind = cmp.Or(c.argument(c.tool.Streams.Type), b.Type, schemas.BlockMarkdown)
 }
 
 // id is the block's: given, or made of run and call.
 func (c *blockCall) id() string {
-	return cmp.Or(argText(c.args.head, "block_id"), turn.BlockID(c.wr.run.ID, c.index, c.name, 0))
+	return cmp.Or(c.argument(c.tool.Streams.Block), turn.BlockID(c.wr.run.ID, c.index, c.name, 0))
+}
+
+// argument returns an argument that is a string; there is none without a name.
+func (c *blockCall) argument(name string) string {
+	if name == "" {
+		return ""
+	}
+	return argText(c.args.head, name)
 }
 
 // argText returns a property that is a string.
@@ -149,17 +162,17 @@ func argText(head map[string]json.RawMessage, key string) string {
 
 // open begins the block with the first piece of its content.
 func (c *blockCall) open() {
-	head := c.args.head
+	streams := c.tool.Streams
 	document := turn.DocumentID(c.wr.run.Request.Context, c.wr.run.ChatID)
-	c.given, c.early = argText(head, "block_id"), len(head)
+	c.given, c.early = c.argument(streams.Block), len(c.args.head)
 	w := record.BlockWrite{Only: c.given != "", NewBlock: record.NewBlock{
-		ID: c.id(), Type: argText(head, "type"), Content: c.held,
+		ID: c.id(), Type: c.argument(streams.Type), Content: c.held,
 	}}
-	if meta := head["meta"]; len(meta) > 0 && string(meta) != "null" && c.name == writeBlock {
+	if meta := c.args.head[streams.Meta]; streams.Meta != "" && len(meta) > 0 && string(meta) != "null" {
 		w.Meta = meta
 	}
-	if after := head["after_block_id"]; len(after) > 0 && string(after) != "null" {
-		w.After = new(argText(head, "after_block_id"))
+	if after := c.args.head[streams.After]; streams.After != "" && len(after) > 0 && string(after) != "null" {
+		w.After = new(c.argument(streams.After))
 	}
 	ctx, done := c.wr.storing()
 	defer done()
@@ -340,14 +353,12 @@ func (wr *Writer) noteDraft(index int) {
 
 // withdrawn says whether the user has refused what the call wrote while the model
 // wrote it: the call is not to bring it back.
-func (wr *Writer) withdrawn(ctx context.Context, c *turn.Call) bool {
+func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) bool {
 	wr.mu.Lock()
 	id := wr.drafts[c.Index]
 	wr.mu.Unlock()
-	var in struct {
-		Content string `json:"content"`
-	}
-	return id != "" && json.Unmarshal(c.Input, &in) == nil && wr.refused(ctx, id, in.Content)
+	var input map[string]json.RawMessage
+	return id != "" && json.Unmarshal(c.Input, &input) == nil && wr.refused(ctx, id, argText(input, t.Streams.Argument))
 }
 
 // refused says whether the block is gone, or has nothing pending any more and

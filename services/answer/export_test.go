@@ -19,7 +19,7 @@ func TakenUp(limits TextLimits, steps []turn.Step, events []runlog.Event, n int)
 
 // ReadArguments feeds pieces of a call's arguments.
 func ReadArguments(pieces ...string) (content string, head map[string]json.RawMessage, ended bool) {
-	var a argStream
+	a := argStream{argument: "content"}
 	for _, piece := range pieces {
 		content += a.feed(piece)
 	}

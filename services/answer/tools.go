@@ -95,7 +95,7 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 			return turn.Result{}, err
 		}
 	}
-	if wr.withdrawn(ctx, c) {
+	if wr.withdrawn(ctx, t, c) {
 		return turn.Result{Text: withdrawnText, IsError: true}, nil
 	}
 	wr.identify(c)

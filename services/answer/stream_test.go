@@ -1,0 +1,70 @@
+package answer_test
+
+import (
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/usage"
+	"github.com/chattray/chattray/store"
+)
+
+// Any tool can show an argument while the model writes it: its name, and those of
+// the arguments beside it, are the tool's.
+func TestAnyToolStreamsAnArgument(t *testing.T) {
+	data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "c.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = data.Close() })
+	log := eventlog.New(1, func(dst []byte, _ *runlog.Event) []byte { return dst }, func() int64 { return 1 })
+	wr := answer.New(t.Context(), answer.Run{
+		ID: "run", Attempt: 1, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message",
+		Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},
+	}, answer.Deps{
+		Log: log, Store: data, Drafts: documents.New(data, data, data), Spent: usage.NewLedger(nil),
+		Text: answer.NewModelText(answer.TextLimits{}.Or(1000, 1)).Count(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Rest: func(bool) {}, Stop: func(err error) { t.Error(err) },
+	})
+	wr.Use(&answer.Prepared{Request: turn.Request{Tools: []turn.Tool{
+		{Name: "note_down", Streams: &turn.StreamedArgument{Argument: "note", Block: "place"}},
+		{Name: "look_up"},
+	}}})
+	wr.Ask()
+	for _, e := range []turn.Event{
+		turn.CallStart{},
+		turn.ToolArguments{Index: 0, ID: "c0", Name: "look_up", Fragment: `{"note":"not shown"}`},
+		turn.ToolArguments{Index: 1, ID: "c1", Name: "note_down", Fragment: `{"no`},
+		turn.ToolArguments{Index: 1, Fragment: `te":"One.\nTw`},
+		turn.ToolArguments{Index: 1, Fragment: `o."}`},
+	} {
+		if err := wr.Handle(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var shown []runlog.Body
+	events, _ := log.Since(0)
+	for i := range events {
+		switch events[i].Body.(type) {
+		case *runlog.BlockContent, *runlog.BlockDone:
+			shown = append(shown, events[i].Body)
+		default:
+		}
+	}
+	place := runlog.Place{BlockIDs: turn.BlockID("run", 1, "note_down", 0), DocumentID: "doc1", Type: "md"}
+	want := []runlog.Body{
+		&runlog.BlockContent{Place: place, Text: "One.\nTw"}, &runlog.BlockContent{Place: place, Text: "o."}, &runlog.BlockDone{Place: place},
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
