@@ -99,7 +99,7 @@ func TestTitlesHoldNothingUp(t *testing.T) {
 		if len(model.asked) != 2 {
 			t.Errorf("%d titles at once", len(model.asked))
 		}
-		time.Sleep(chats.DefaultTitleTime)
+		<-time.After(chats.DefaultTitleTime)
 		synctest.Wait()
 		made.Answered(first(9))
 		synctest.Wait()
