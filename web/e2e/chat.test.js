@@ -224,6 +224,7 @@ test('reasoning and parallel work are shown again after a reload, in their place
 })
 
 test('a question goes to the top of the view and its answer fills the rest, until the reader goes to the end', async () => {
+  await page.setViewportSize({ width: 1360, height: 420 })
   await page.ask('help')
   await page.settled()
   const place = () => page.evaluate(() => {

@@ -60,7 +60,7 @@ test('a document that the assistant makes is shown, where there was none', async
   const page = await chromium.open(`${server.url}/#/document`)
   for (const { id } of (await call(server.url, 'GET', '/api/documents')).items) await call(server.url, 'DELETE', `/api/documents/${id}`)
   await page.reload()
-  await page.hasText('There is no document yet.')
+  await page.hasText('Write with the assistant')
   await page.ask('Create a research report about gold')
   await page.locator('.ct-block[data-writing] .ct-md').first().waitFor()
   await page.settled()

@@ -1,7 +1,8 @@
 // Takes the pictures of docs/screenshots, each of one state of the tray: npm run screens
-// With a folder as its argument it puts every state there, in light and dark, at 360, 800, 1024 and 1440 pixels and at 200 %.
+// Each state is looked at by axe too: nothing serious or critical may be in it. With a folder as its argument it puts every state there, in light and dark, at 360, 800, 1024 and 1440 pixels and at 200 %.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,9 +28,19 @@ const chromium = await browser()
 const server = await service()
 const failures = []
 
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What axe finds serious or critical in what the page shows. */
+async function findings(page) {
+  await page.evaluate(axe)
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+  return violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')}`)
+}
+
 async function openTray(page) {
   const open = page.button('Open the chat')
-  if (await open.isVisible().catch(() => false)) await open.click()
+  await open.or(page.input).first().waitFor()
+  if (await open.isVisible()) await open.click()
   await page.input.waitFor()
 }
 
@@ -52,7 +63,7 @@ const states = [
     await page.locator('.ct-trail-body .ct-tool-head').first().click()
   } },
   { name: 'approval', path: 'reports', wide: { width: 1024, height: 740 }, run: async (page) => {
-    await page.ask('Order a print of report 1')
+    await page.ask('Order 2 printed copies of report 1')
     await page.getByRole('group', { name: 'May I do this?' }).waitFor({ timeout: 10_000 })
   } },
   { name: 'error', path: 'streams', run: ask('error late') },
@@ -72,7 +83,7 @@ const states = [
   { name: 'history-empty', path: 'streams', docs: false, run: async (page) => page.button('Chats').click() },
   { name: 'documents-empty', path: 'document', docs: false, run: async () => undefined },
   { name: 'documents', path: 'document', wide: { width: 1440, height: 900 }, run: async (page) => {
-    await ask('Create a research report about gold')(page)
+    await ask('Create a report with a chart about gold')(page)
     await page.locator('.ct-chart canvas').waitFor()
   } },
   { name: 'research', path: 'reports', layout: 'full', run: ask('Research base editing and gold') },
@@ -117,6 +128,7 @@ try {
           }
         }
       }
+      for (const found of await findings(page)) failures.push(`${state.name}: ${found}`)
       if (page.bad.length > 0) failures.push(`${state.name}: ${page.bad.join('; ')}`)
       await page.context().close()
     } catch (error) {
