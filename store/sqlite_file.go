@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ type sqliteFile struct {
 	mu sync.Mutex
 	// log is the write-ahead log, once it exists.
 	log fs.FileInfo
+	// size and logSize are the largest that were seen: neither file shrinks while
+	// it is open.
+	size, logSize int64
 }
 
 // forgetLog is called when the last connection may have been closed, which
@@ -26,10 +30,10 @@ type sqliteFile struct {
 func (f *sqliteFile) forgetLog() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.log = nil
+	f.log, f.logSize = nil, 0
 }
 
-// check returns an error if the database's files were deleted or replaced: what
+// check returns an error if the database's files were deleted, replaced or cut: what
 // is written to a deleted file is lost.
 func (d *sqliteDB) check() error {
 	if err := d.inPlace(); err != nil {
@@ -45,24 +49,25 @@ func (d *sqliteDB) check() error {
 }
 
 // inPlace returns an error unless the files at the paths are those that are
-// open. Each transaction calls it, because what is committed to a deleted file
-// is lost with the process.
+// open, and none has shrunk. Each transaction calls it, because what is committed
+// to a deleted file is lost with the process.
 func (d *sqliteDB) inPlace() error {
-	if err := same(d.path, d.file.opened, "the database file"); err != nil {
-		return err
-	}
 	f := &d.file
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err := same(d.path, f.opened, &f.size, "the database file"); err != nil {
+		return err
+	}
 	if f.log == nil {
 		f.log, _ = os.Stat(d.path + "-wal") // it exists from the first write on
 		return nil
 	}
-	return same(d.path+"-wal", f.log, "the write-ahead log of the database")
+	return same(d.path+"-wal", f.log, &f.logSize, "the write-ahead log of the database")
 }
 
-// same returns an error unless path still names the opened file.
-func same(path string, opened fs.FileInfo, name string) error {
+// same returns an error unless path still names the opened file, and it is no
+// smaller than size, which it updates.
+func same(path string, opened fs.FileInfo, size *int64, name string) error {
 	now, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -73,6 +78,9 @@ func same(path string, opened fs.FileInfo, name string) error {
 		return unwell(name+" was replaced by another one while it is in use", errors.New("it is another file"))
 	case now.Mode().Perm()&0o222 == 0:
 		return unwell(name+" is read-only", fs.ErrPermission)
+	case now.Size() < *size:
+		return unwell(name+" was cut short while it is in use", fmt.Errorf("it has %d bytes and had %d", now.Size(), *size))
 	}
+	*size = now.Size()
 	return nil
 }

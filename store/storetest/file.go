@@ -45,6 +45,13 @@ func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 		}
 		return os.Rename(path+".new", path)
 	}
+	halve := func(path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Truncate(path, info.Size()/2)
+	}
 	for _, tt := range []struct {
 		name, message string
 		do            func(path string) error
@@ -55,6 +62,9 @@ func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 			return os.Rename(filepath.Dir(path), filepath.Dir(path)+" elsewhere")
 		}},
 		{"read-only", "the database file is read-only", func(path string) error { return os.Chmod(path, 0o400) }},
+		{"cut", "the database file was cut short while it is in use", func(path string) error { return os.Truncate(path, 0) }},
+		{"cut in half", "the database file was cut short while it is in use", halve},
+		{"log cut", "the write-ahead log of the database was cut short while it is in use", func(path string) error { return os.Truncate(path+"-wal", 0) }},
 		{"log deleted", "the write-ahead log of the database was deleted while it is in use", func(path string) error { return os.Remove(path + "-wal") }},
 		{"log replaced", "the write-ahead log of the database was replaced by another one while it is in use", func(path string) error { return replace(path + "-wal") }},
 	} {
@@ -72,6 +82,7 @@ func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 				unready(t, s, tt.message)
 				_, err := s.PatchChat(t.Context(), f.owner, g.Run.ConversationID, title("t"))
 				fails(t, "a change", err, record.ErrUnavailable)
+				fails(t, "a commit", s.Commit(t.Context(), []*record.Write{f.begin("q2")}), record.ErrUnavailable)
 			})
 		})
 	}
