@@ -18,13 +18,21 @@ import (
 // Begin are not applied, because its run has not begun.
 //
 // Commit's own error means that it is unknown whether the writes were applied;
-// it wraps record.ErrUnavailable while the database cannot be reached. The same
-// writes may then be committed again: those that were applied are recognized
-// and not applied twice. A write must not be part of two Commits at a time.
+// it wraps record.ErrUnavailable while the database cannot be reached, or does not
+// answer in the time that a change has. The same writes may then be committed
+// again: those that were applied are recognized and not applied twice. A write
+// must not be part of two Commits at a time.
 func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	if len(writes) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimes*s.readTime)
+	defer cancel()
+	return s.commit(ctx, writes)
+}
+
+// commit is Commit within the time that its context has.
+func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	if s.journal.grown() {
 		if err := s.tidy(ctx); err != nil { // the writes of this commit do not depend on it
 			s.logs.Warn("tidy the journal", "error", translate(err))
@@ -50,10 +58,10 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	}
 	// The database refuses one of the writes: find it by bisection.
 	half := len(writes) / 2
-	if err := s.Commit(ctx, writes[:half]); err != nil {
+	if err := s.commit(ctx, writes[:half]); err != nil {
 		return err
 	}
-	return s.Commit(ctx, writes[half:])
+	return s.commit(ctx, writes[half:])
 }
 
 // batch is one transaction of Commit: what it has read, and the rows that it will write.

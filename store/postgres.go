@@ -20,9 +20,10 @@ import (
 
 // Limits of Postgres.
 const (
-	postgresConnect  = 10 * time.Second
-	postgresIdle     = 5 * time.Minute
-	postgresRollback = 5 * time.Second
+	postgresConnect = 10 * time.Second
+	postgresIdle    = 5 * time.Minute
+	// postgresRollback is short: a connection that does not answer is closed.
+	postgresRollback = time.Second
 	// postgresTries is how often a transaction is tried if others conflict with it.
 	postgresTries = 4
 )

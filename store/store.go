@@ -57,9 +57,9 @@ type Options struct {
 // defaultReadTimeout is how long a read may take.
 const defaultReadTimeout = 5 * time.Second
 
-// changeTimes is how many times longer than a read a change may take: a large
-// deletion is slow and cannot be split.
-const changeTimes = 3
+// changeTimes is how many times longer than a read a change may take, from asking
+// for a connection to its commit, repetitions included.
+const changeTimes = 2
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {

@@ -129,24 +129,7 @@ func TestReadsOfAPostgresThatHangs(t *testing.T) {
 		"/api/documents", "/api/documents/d", "/api/streams", "/api/streams/1", "/api/reports", "/api/reports/1",
 		"/api/usage", "/readyz",
 	} {
-		all.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
-			defer cancel()
-			req, err := apptest.NewRequest(ctx, http.MethodGet, w.URL(t)+path, nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			resp, err := w.Client.Do(req)
-			if err != nil {
-				t.Errorf("%s: %v", path, err)
-				return
-			}
-			defer resp.Body.Close()
-			if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
-				t.Errorf("%s: %d, Retry-After %q", path, resp.StatusCode, resp.Header.Get("Retry-After"))
-			}
-		})
+		all.Go(func() { refused(t, w, http.MethodGet, path, nil) })
 	}
 	all.Wait()
 	resume()
@@ -155,6 +138,71 @@ func TestReadsOfAPostgresThatHangs(t *testing.T) {
 		status, err := w.Call(t.Context(), http.MethodGet, "/api/chats", &list)
 		return err == nil && status == http.StatusOK
 	})
+}
+
+// So is every write, in the one time that it has; what was asked meanwhile is
+// answered afterwards, once.
+func TestWritesToAPostgresThatHangs(t *testing.T) {
+	server := apptest.PostgresURL()
+	if server == "" {
+		t.Skip("no Postgres: make test gives one")
+	}
+	database := storetest.FreshDatabase(t, server)
+	w := apptest.NewSystem(t, database)
+	w.Settings = append(w.Settings, "DRAIN=1s", "DATABASE_TIMEOUT=300ms")
+	w.ServeHere(app.Options{})
+	before := w.NewConversation("chat", "reject")
+	if err := before.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	resume := stopBackends(t, server, database)
+	defer resume()
+	during := w.NewConversation("chat", "queue")
+	during.Patient = true
+	ended := during.Start(t)
+	question := func(chat string) map[string]any { return map[string]any{"message": "q", "chat_id": chat} }
+	var all sync.WaitGroup
+	for _, call := range []struct {
+		method, path string
+		body         any
+	}{
+		{http.MethodPost, "/api/chat/stream", question("chat")},
+		{http.MethodPost, "/api/chat/stream", question("another")},
+		{http.MethodPost, "/api/chat", question("third")},
+		{http.MethodPost, "/api/chat/runs/" + before.RunID + "/cancel", nil},
+		{http.MethodPatch, "/api/chats/1", map[string]any{"title": "t"}},
+		{http.MethodDelete, "/api/chats/1", nil},
+		{http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "t"}},
+		{http.MethodDelete, "/api/documents/d", nil},
+	} {
+		all.Go(func() { refused(t, w, call.method, call.path, call.body) })
+	}
+	all.Wait()
+	resume()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	apptest.CheckAll(t, before, during)
+}
+
+// refused makes a call that is 503 with a hint when to come again.
+func refused(t *testing.T, w *apptest.System, method, path string, body any) {
+	ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
+	defer cancel()
+	req, err := apptest.NewRequest(ctx, method, w.URL(t)+path, body)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	resp, err := w.Client.Do(req)
+	if err != nil {
+		t.Errorf("%s %s: %v", method, path, err)
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("%s %s: %d, Retry-After %q; want 503 with one", method, path, resp.StatusCode, resp.Header.Get("Retry-After"))
+	}
 }
 
 // stopBackends stops all server processes of a database, as a machine that hangs

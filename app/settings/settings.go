@@ -77,7 +77,7 @@ var table = []setting{
 	{"timeouts.tool", vars("TOOL_TIMEOUT"), "60s", "one tool call", plain, duration(func(c *Config) *span { return &c.Timeouts.Tool })},
 	{"timeouts.run", vars("RUN_TIMEOUT"), "15m", "one run, waiting for the user aside", plain, duration(func(c *Config) *span { return &c.Timeouts.Run })},
 	{"timeouts.approval", vars("APPROVAL_TIMEOUT"), "15m", "a call that waits for the user's approval, or for a tool of the page", plain, duration(func(c *Config) *span { return &c.Timeouts.Approval })},
-	{"timeouts.database", vars("DATABASE_TIMEOUT"), "5s", "a read of the database, the wait for a connection included; a change has three times as long", plain, duration(func(c *Config) *span { return &c.Timeouts.Database })},
+	{"timeouts.database", vars("DATABASE_TIMEOUT"), "5s", "a read of the database, the wait for a connection included; a change has twice as long", plain, duration(func(c *Config) *span { return &c.Timeouts.Database })},
 	{"limits.body", vars("MAX_BODY"), "1MiB", "request body", plain, size(func(c *Config) *int64 { return &c.Limits.Body })},
 	{"limits.large_body", vars("MAX_LARGE_BODY"), "8MiB", "request body with attachments or blocks, and websocket frame", plain, size(func(c *Config) *int64 { return &c.Limits.LargeBody })},
 	{"limits.bodies_per_user", vars("MAX_BODIES_PER_USER"), "16MiB", "bytes of request bodies and websocket frames of a user that are under way at once; one `limits.large_body` always has room", plain, size(func(c *Config) *int64 { return &c.Limits.BodiesPerUser })},

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,8 +20,11 @@ const (
 	DefaultFlush = 100 * time.Millisecond
 	// DefaultHold is how long a write waits for a database that is away.
 	DefaultHold = 30 * time.Second
-	// CommitWait bounds one transaction.
-	CommitWait = 20 * time.Second
+	// WriteWait bounds a write that is not held: the wait for the commit before it
+	// and its own. One that has had no answer by then may be stored all the same.
+	WriteWait = 10 * time.Second
+	// CommitWait is how long others wait for a write at most: it has ended by then.
+	CommitWait = 2 * WriteWait
 
 	maxBatch = 512
 	// gatherTurns bounds how often a commit lets others go first: one costs about
@@ -199,6 +204,9 @@ func (c *Committer) flushLive() {
 func (c *Committer) commit(batch []*Commit) {
 	backoff := minBackoff
 	for {
+		if batch = c.dropLate(batch); len(batch) == 0 {
+			return
+		}
 		through := addSegments(batch)
 		err := c.try(batch)
 		if err == nil {
@@ -227,6 +235,28 @@ func (c *Committer) commit(batch []*Commit) {
 	}
 }
 
+// errLate is the error of a write whose time was over before its commit began.
+var errLate = fmt.Errorf("commit: the database was busy with other writes: %w", record.ErrUnavailable)
+
+// dropLate ends the writes whose time is over. They have not been tried.
+func (c *Committer) dropLate(batch []*Commit) []*Commit {
+	now := time.Now()
+	return slices.DeleteFunc(batch, func(w *Commit) bool {
+		end, bounded := w.deadline()
+		if late := bounded && !now.Before(end); late {
+			w.finish(errLate)
+			return true
+		}
+		return false
+	})
+}
+
+// deadline is when the write has to have ended; false means that it has none of
+// its own.
+func (w *Commit) deadline() (time.Time, bool) {
+	return w.since.Add(WriteWait), !w.hold && !w.since.IsZero()
+}
+
 // keepHeld ends the writes that wait no longer.
 func (c *Committer) keepHeld(batch []*Commit, err error) []*Commit {
 	var held []*Commit
@@ -242,11 +272,15 @@ func (c *Committer) keepHeld(batch []*Commit, err error) []*Commit {
 
 func (c *Committer) try(batch []*Commit) error {
 	writes := make([]*record.Write, len(batch))
+	end := time.Now().Add(WriteWait)
 	for i, w := range batch {
 		w.Write.Err = nil
 		writes[i] = w.Write
+		if own, bounded := w.deadline(); bounded && own.Before(end) {
+			end = own
+		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), CommitWait)
+	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
 	began := time.Now()
 	err := c.Store.Commit(ctx, writes)

@@ -135,10 +135,14 @@ func testServerHangs(t *testing.T, url string) {
 	t.Cleanup(func() { must(t, s.Close()) })
 	f := newFixture(t, s)
 	g := f.turn("q", "a")
+	w := f.begin("q2", in(g.Run.ConversationID))
 	release := way.hang()
+	fails(t, "begin", s.Commit(t.Context(), []*record.Write{w}), record.ErrUnavailable)
 	holdsNothing(t, s, f.owner, g)
 	release()
 	eventuallyWorks(t, s, f.owner, g)
+	f.mustCommit(w) // whatever has become of it
+	equal(t, "messages", f.messages(g.Run.ConversationID, false), []string{"q", "a", "q2"})
 }
 
 // testServerFull is a server whose disk has no room for a write: readiness says

@@ -1,0 +1,65 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// silentStore does not answer while it hangs; it keeps what it has taken.
+type silentStore struct {
+	hangs  bool
+	stored []string
+}
+
+func (s *silentStore) Commit(ctx context.Context, writes []*record.Write) error {
+	if s.hangs {
+		<-ctx.Done()
+		return errors.Join(ctx.Err(), record.ErrUnavailable)
+	}
+	for _, w := range writes {
+		s.stored = append(s.stored, w.RunID)
+	}
+	return nil
+}
+
+// A write has one deadline: the wait for a commit that hangs is part of it. One
+// that is held is stored once the database answers again, and only once.
+func TestWritesToAStoreThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &silentStore{hangs: true}
+		c := NewCommitter(CommitterOptions{
+			Store: store, Hold: time.Hour, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}, Live: func() []Attempt { return nil },
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(ctx) }()
+		began := time.Now()
+		held := c.Submit(&record.Write{RunID: "held"}, nil, true)
+		for range 3 { // the first of them waits for the commit of what is held
+			<-time.After(WriteWait / 4)
+			since := time.Now()
+			err := c.Submit(&record.Write{RunID: "late"}, nil, false).Wait(t.Context())
+			if !errors.Is(err, record.ErrUnavailable) {
+				t.Errorf("got %v, want %v", err, record.ErrUnavailable)
+			}
+			if took := time.Since(since); took > WriteWait {
+				t.Errorf("a write took %v, want at most %v", took, WriteWait)
+			}
+		}
+		store.hangs = false
+		if err := held.Wait(t.Context()); err != nil {
+			t.Errorf("what was held %v: %v", time.Since(began), err)
+		}
+		stop()
+		<-done
+		if len(store.stored) != 1 || store.stored[0] != "held" {
+			t.Errorf("stored %v, want only what was held", store.stored)
+		}
+	})
+}
