@@ -40,5 +40,5 @@ export { doneWords, nameWords, piecesOf, titleOf, trailWords, type Piece } from 
 export { partsOfContent, sectionsOf, waitingApproval, type ApprovalView, type Part, type Section, type ThreadView, type ToolView } from './state/view'
 export { applyDelta, emptyFold, fold, MAX_DEPTH, Refused, type DeltaAction, type Fold, type Folded } from './state/delta'
 export { defaultLabels, type Labels } from './labels'
-export { useLabels } from './state/ui'
+export { useLabels } from './state/tray'
 export type * from './api/types'

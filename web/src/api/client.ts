@@ -16,13 +16,13 @@ export interface ChatApiOptions {
 }
 
 export interface StreamOptions {
-  /** Told of every change; while a new connection is waited for, `now` ends the wait. */
+  /** Called with every change; `now` ends the wait for a new connection. */
   onConnection?: (state: Connection, waitMs?: number, now?: () => void) => void
-  /** Called as soon as the run has a name. */
+  /** Called as soon as the run has an id. */
   onRun?: (runId: string) => void
 }
 
-/** How one request is sent: everything goes through it, so that a fake can stand in its place. */
+/** How one request is sent. Every request uses it, so that tests can replace it. */
 export type Send = (method: string, path: string, body?: unknown, init?: SendOptions) => Promise<Response>
 
 export interface SendOptions {
@@ -43,9 +43,9 @@ export interface ChatApi {
   /** Starts a run and waits for its end. */
   sendMessage(request: ChatRequest, signal?: AbortSignal): Promise<ChatResponsePayload>
   cancelRun(runId: string): Promise<Run>
-  /** Allows or denies a call that waits for the user; an input that is given takes the place of the call's own. */
+  /** Allows or denies a call that waits for the user; an input replaces the call's own. */
   answerApproval(runId: string, approvalId: string, approved: boolean, input?: unknown): Promise<Run>
-  /** Gives the outcome of a tool of the page. The first one counts; the same one may be sent again. */
+  /** Sends the result of a tool of the page. The first one counts; the same one may be sent again. */
   postToolResult(runId: string, toolUseId: string, output: unknown, isError?: boolean): Promise<Run>
   getRun(runId: string): Promise<Run>
   getDiagnostics(runId: string): Promise<Diagnostics>
@@ -61,7 +61,7 @@ export interface ChatApi {
   getPage(page: string): Promise<Page>
   listTools(place?: { page?: string; tab?: string; subtab?: string }): Promise<ToolList>
   getMe(): Promise<User>
-  /** Sends any request as the others are sent; other clients stand on it. A refusal is a response. */
+  /** Sends any request in the same way; other clients are built on it. A refusal is returned as a response. */
   send: Send
 }
 
@@ -70,7 +70,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
   const send = createSend(options)
   const json = jsonOf(send)
   const get = <T>(path: string, signal?: AbortSignal) => json<T>('GET', path, undefined, { signal })
-  // What the user has decided reaches the service even when the page goes at once.
+  // The user's decision reaches the service even if the page is left at once.
   const decide = <T>(method: string, path: string, body?: unknown) => json<T>(method, path, body, { keepalive: true })
 
   async function* stream<T>(dialect: string, request: ChatRequest, signal: AbortSignal, o: StreamOptions, ends: (data: T) => boolean) {

@@ -2,7 +2,7 @@ import { problemOf } from './errors'
 import type { Send } from './client'
 import type { Props } from './types'
 
-/** Where a block stands between what is accepted (`current`) and what is proposed (`new`). */
+/** Which change of a block is proposed: from the accepted content (`current`) to the proposed one (`new`). */
 export type BlockState = 'clean' | 'pending_new' | 'pending_edit' | 'pending_delete' | 'pending_move'
 
 /** One element of a document. */
@@ -22,7 +22,7 @@ export interface Block {
   revision: number
 }
 
-/** A document; `blocks` are there where one is asked for. */
+/** A document; `blocks` are set when one document is read. */
 export interface DocumentRecord {
   id: string
   title: string
@@ -53,7 +53,7 @@ export interface DocumentApi {
   removeBlock(id: string): Promise<void>
   accept(id: string, revision?: number): Promise<Block | null>
   revert(id: string, revision?: number): Promise<Block | null>
-  /** Puts a chat block (a message) into a document: in the place of a block, after one, or at the end. */
+  /** Puts a chat block (a message) into a document: instead of a block, after one, or at the end. */
   apply(messageId: string, target: { document_id: string; target_block_id?: string; after_block_id?: string }): Promise<Block>
 }
 

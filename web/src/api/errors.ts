@@ -1,6 +1,6 @@
 import type { Problem } from './types'
 
-/** An answer that is no success. `code` is the service's, or `network` when there was no answer. */
+/** An answer other than a success. `code` is the service's, or `network` when there was no answer. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string

@@ -9,13 +9,13 @@ export interface StreamEvent<T> {
 
 export type Connection = 'connecting' | 'live' | 'reconnecting'
 
-/** Limits and paces of a stream that is read over any number of connections. */
+/** Limits and waits of a stream that is read over any number of connections. */
 export const STREAM_LIMITS = {
   /** First wait before a new connection, doubled each time. */
   firstWait: 250,
   /** Longest wait between two connections. */
   longestWait: 8_000,
-  /** Connections in a row that bring nothing, after which the reader gives up. */
+  /** Connections in a row without an event, after which the reader gives up. */
   attempts: 60,
   /** Longest event that is read, in characters. */
   eventSize: 16 * 1024 * 1024,
@@ -24,22 +24,22 @@ export const STREAM_LIMITS = {
 export interface FollowOptions<T> {
   /** Opens the first connection; absent when there is none to open. */
   open: (signal: AbortSignal) => Promise<Response>
-  /** Opens a later connection, behind the cursor; null while the run is not known. */
+  /** Opens a later connection, after the cursor; null while the run is unknown. */
   reopen: (cursor: string, signal: AbortSignal) => Promise<Response> | null
-  /** Says whether an event is the last one. */
+  /** Whether an event is the last one. */
   isTerminal: (data: T) => boolean
   signal: AbortSignal
-  /** Told of every change; while a new connection is waited for, `now` ends the wait. */
+  /** Called with every change; `now` ends the wait for a new connection. */
   onConnection?: (state: Connection, waitMs?: number, now?: () => void) => void
-  /** Called when a connection was answered; gives access to its headers. */
+  /** Called when a connection was answered, with access to its headers. */
   onResponse?: (response: Response) => void
   random?: () => number
 }
 
 /**
- * Yields the events of a run until its terminal one, over as many connections as it takes. What was seen is not yielded
- * again. It returns early on 204 (there is nothing more) and when the signal is aborted; it throws ApiError when the
- * service refuses, or when no connection comes about.
+ * Yields the events of a run until its terminal one, over as many connections as it takes. Events are not yielded twice.
+ * It returns early on 204 (there is nothing more) and when the signal is aborted; it throws ApiError when the service
+ * refuses, or when no connection is possible.
  */
 export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<StreamEvent<T>, void, void> {
   const { signal, random = Math.random } = options
@@ -76,7 +76,7 @@ export async function* follow<T>(options: FollowOptions<T>): AsyncGenerator<Stre
   }
 }
 
-/** Whether a refusal may pass: the service restarts, or is overrun. */
+/** Whether a refusal may be temporary: the service restarts, or is overloaded. */
 function again(error: ApiError, begun: boolean): boolean {
   if (error.status === 503 && error.code !== 'shutting_down') return begun
   return begun && (error.status === 429 || error.status >= 500)

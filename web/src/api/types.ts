@@ -28,7 +28,7 @@ export type Attachment = Schemas['Attachment']
 export type ClientToolSpec = Schemas['ClientTool']
 export type Code = Schemas['Code']
 
-/** What the page shows; unknown keys are kept and given to the prompt. */
+/** The page's context; unknown keys are kept and added to the prompt. */
 export interface PageContext {
   current_page?: string
   active_tab?: string

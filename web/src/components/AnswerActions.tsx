@@ -3,7 +3,7 @@ import { CopyButton } from '../markdown/copy'
 import { useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
-import { useLabels, useTray } from '../state/ui'
+import { useLabels, useTray } from '../state/tray'
 import { IconButton } from './IconButton'
 import { BugIcon, CheckIcon, DocIcon, DownIcon, RetryIcon, UpIcon } from './icons'
 

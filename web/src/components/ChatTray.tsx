@@ -5,7 +5,7 @@ import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/r
 import { useChatState, useChatStore } from '../state/context'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
-import { TrayContextProvider, useLabels, type TrayContext } from '../state/ui'
+import { TrayContextProvider, useLabels, type TrayContext } from '../state/tray'
 import { waitingApproval } from '../state/view'
 import { LabelsProvider } from '../state/words'
 import { Composer } from './Composer'

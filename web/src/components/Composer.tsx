@@ -1,6 +1,6 @@
 import { useRef } from 'react'
 import { classes, type PartProps } from '../state/slots'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { useComposer } from '../state/useComposer'
 import { ClipIcon, CloseIcon, FileIcon, SendIcon, StopIcon } from './icons'
 

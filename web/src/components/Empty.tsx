@@ -1,6 +1,6 @@
 import { useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { SendIcon, SparkIcon } from './icons'
 
 export interface Starter {

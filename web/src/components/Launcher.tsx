@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { useChatState } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import type { ChatState } from '../state/state'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { waitingApproval } from '../state/view'
 import { ChatIcon } from './icons'
 

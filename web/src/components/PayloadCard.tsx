@@ -4,7 +4,7 @@ import { PayloadContent } from '../payloads/PayloadContent'
 import { headerOf, isDecisive, type PayloadHandler } from '../payloads/registry'
 import { useDecision, type Decided } from '../payloads/useDecision'
 import { classes, type PartProps } from '../state/slots'
-import { useLabels, useTray } from '../state/ui'
+import { useLabels, useTray } from '../state/tray'
 import { CheckIcon, CloseIcon, PanelIcon } from './icons'
 
 export interface PayloadCardProps extends PartProps {

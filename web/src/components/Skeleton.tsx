@@ -1,4 +1,4 @@
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 
 /** Lines in the place of what is still to come: a text, a chat, or a list. */
 export function Skeleton({ of = 'text', lines = 3 }: { of?: 'text' | 'chat' | 'list'; lines?: number }) {

@@ -1,6 +1,6 @@
 import { memo, useId, useState, type ReactNode } from 'react'
 import { isBusy, trailTime, trailWords } from '../state/trail'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import type { ToolView } from '../state/view'
 import { ChevronIcon, ToolIcon, WarnIcon } from './icons'
 import { duration } from './ToolCallCard'

@@ -3,7 +3,7 @@ import { failureWords } from '../labels'
 import { useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import type { ChatState } from '../state/state'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import type { TrayLayout, TrayTheme } from './ChatTray'
 import { CheckIcon, CloseIcon, HistoryIcon, MoreIcon, PlusIcon, RailIcon, RetryIcon, ShrinkIcon, SparkIcon, WarnIcon } from './icons'
 import { IconButton } from './IconButton'
@@ -114,7 +114,7 @@ export function Banner({ state, notice, onDismissNotice }: { state: ChatState; n
       {state.error && !inPlace && (
         <div className="ct-note" data-tone="error" role="alert">
           <WarnIcon /><div><strong>{labels.errorTitle}</strong><span>{failureWords(labels, state.error.code, state.error.message)}</span></div>
-          {!state.error.aside && (state.messages.length > 0 || state.conversationId !== null) && <button type="button" className="ct-button ct-small" onClick={() => void store.retry()}><RetryIcon />{labels.retry}</button>}
+          {!state.error.unrelated && (state.messages.length > 0 || state.conversationId !== null) && <button type="button" className="ct-button ct-small" onClick={() => void store.retry()}><RetryIcon />{labels.retry}</button>}
           <IconButton label={labels.dismiss} onClick={() => store.dismissError()}><CloseIcon /></IconButton>
         </div>
       )}

@@ -1,7 +1,7 @@
 import Papa from 'papaparse'
 import { lazy, memo, Suspense, useMemo } from 'react'
 import type { Props } from '../api/types'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { Markdown } from '../markdown/Markdown'
 import { TableFrame } from '../markdown/TableFrame'
 

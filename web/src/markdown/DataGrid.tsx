@@ -1,7 +1,7 @@
 import { createSortedRowModel, rowSortingFeature, tableFeatures, useTable, type ColumnDef } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef } from 'react'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { compareCells, isNumeric, type Rows } from './grid'
 import { SortHead } from './SortHead'
 

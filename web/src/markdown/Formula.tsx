@@ -1,5 +1,5 @@
 import { memo, useLayoutEffect, useRef, useState } from 'react'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import type { Tex } from './math'
 import { usePlugin } from './plugins'
 import { Scroller } from './Scroller'

@@ -4,7 +4,7 @@ import { Component, createContext, memo, useContext, useMemo, useRef, useState, 
 import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import remend from 'remend'
 import { ExternalIcon, ImageIcon } from '../components/icons'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { CodeBlock } from './Code'
 import { OutsideLink } from './Link'
 import { markMath, texOf } from './math'

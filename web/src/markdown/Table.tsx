@@ -1,6 +1,6 @@
 import type { Element, ElementContent, Root } from 'hast'
 import { Children, cloneElement, isValidElement, useMemo, useState, type ReactElement, type ReactNode } from 'react'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { sortedBy, type Rows } from './grid'
 import { Scroller } from './Scroller'
 import { SortHead } from './SortHead'

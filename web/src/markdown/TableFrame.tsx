@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react'
 import { CloseIcon, DownloadIcon, ExpandIcon } from '../components/icons'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { CopyButton, download } from './copy'
 import { toCsv, toHtml, type Rows } from './grid'
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { CheckIcon, CopyIcon } from '../components/icons'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 
 /** Text in the forms that a clipboard takes. */
 export interface Copied {

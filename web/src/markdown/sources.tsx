@@ -1,6 +1,6 @@
 import type { Element, ElementContent, Root, Text } from 'hast'
 import { createContext, useContext, useEffect, useId, useMemo, useRef, useState, type ReactNode } from 'react'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { OutsideLink } from './Link'
 
 /** What a number in brackets stands for. */

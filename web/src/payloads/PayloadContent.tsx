@@ -1,7 +1,7 @@
 import { Component, useEffect, useMemo, useState, type ReactNode } from 'react'
 import type { CustomPayload } from '../api/types'
 import { useChatStore } from '../state/context'
-import { useTray } from '../state/ui'
+import { useTray } from '../state/tray'
 import type { PayloadHandler } from './registry'
 import type { SchemaResult } from './standardSchema'
 import type { Decided } from './useDecision'

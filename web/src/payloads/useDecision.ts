@@ -3,7 +3,7 @@ import type { CustomPayload } from '../api/types'
 import { problemWords } from '../labels'
 import { useChatState, useChatStore } from '../state/context'
 import type { ChatStore } from '../state/store'
-import { useLabels, useTray } from '../state/ui'
+import { useLabels, useTray } from '../state/tray'
 import type { PayloadHandler } from './registry'
 import { issueWords } from './standardSchema'
 

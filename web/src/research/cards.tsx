@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import type { Article, Report, Stream } from './api'
 import type { Labels } from '../labels'
-import { useLabels } from '../state/ui'
+import { useLabels } from '../state/tray'
 import { OutsideLink } from '../markdown/Link'
 import { Markdown, safeUrl } from '../markdown/Markdown'
 import { registerPayloadHandler } from '../payloads/registry'

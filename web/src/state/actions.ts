@@ -5,9 +5,9 @@ import type { GeneralChatMessage } from './state'
 const CLOSE_CHAT = 'close_chat'
 
 /**
- * The actions of a message that can still be done. One that belongs to a payload goes when the payload is decided, either way: it
- * would do what was rejected, or do twice what was accepted. An action names its payload (`payload_id`, its own or in its
- * data); one that names none belongs to all of its message.
+ * The actions of a message that can still be done. An action of a payload is removed once the payload is accepted or
+ * rejected: it would do what was rejected, or do twice what was accepted. An action names its payload (`payload_id`, its
+ * own or in its data); one that names none belongs to its whole message.
  */
 export function openActions(message: GeneralChatMessage, deciding: readonly string[] = []): SuggestedAction[] {
   const decided = new Set(deciding)

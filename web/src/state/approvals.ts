@@ -2,7 +2,7 @@ import type { ChatApi } from '../api/client'
 import type { Props } from '../api/types'
 import { text } from './run'
 
-/** The reason of an approval that the user may give once for a chat: the tool always asks. What the service has seen is asked about each time. */
+/** The reason of an approval that the user may give once for a chat: the tool always asks. Approvals with other reasons are asked for each time. */
 const USUAL = new Set(['', 'tool_confirms'])
 
 /** Whether the user may allow all further calls of this kind in the chat. */
@@ -11,8 +11,8 @@ export function mayAllowAlways(reason: string): boolean {
 }
 
 /**
- * Answers calls that wait for the user. "Always" holds for one tool in one chat, in this tab: it is remembered here and not in the
- * service, so that another device asks again.
+ * Answers calls that wait for the user. "Always" applies to one tool in one chat, in this tab: it is stored here and not
+ * in the service, so that another device asks again.
  */
 export class Approvals {
   private readonly api: ChatApi
@@ -20,7 +20,7 @@ export class Approvals {
   private readonly here = new Map<number, Set<string>>()
   private readonly answered = new Set<string>()
 
-  /** `name` begins the keys under which the tab remembers; with an empty one it is forgotten with the page. */
+  /** `name` is the beginning of the keys in the tab's storage; without a name the choice is lost with the page. */
   constructor(api: ChatApi, name: string) {
     this.api = api
     this.key = (conversationId) => name && `${name}:allowed:${conversationId}`
@@ -45,7 +45,7 @@ export class Approvals {
     return this.allowed(conversationId).has(tool)
   }
 
-  /** Approves a call that the user has allowed already. A call that has its answer stays as it is. */
+  /** Approves a call that the user has allowed already. A call with an answer is left as it is. */
   serve(runId: string, conversationId: number, props: Props): void {
     const id = text(props.approval_id)
     if (typeof props.approved === 'boolean' || id === '' || this.answered.has(id) || !mayAllowAlways(text(props.reason)) || !this.isAllowed(conversationId, text(props.name))) return

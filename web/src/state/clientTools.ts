@@ -13,7 +13,7 @@ export const CLIENT_TOOL_LIMITS = {
   attempts: 12,
   firstWait: 250,
   longestWait: 10_000,
-  /** Answered calls that the browser remembers. */
+  /** How many answered calls the browser stores. */
   remembered: 64,
 }
 
@@ -27,11 +27,11 @@ export interface ClientToolCall {
 
 /** A tool that the page runs for the model. */
 export interface ClientTool<I = unknown> extends Omit<ClientToolSpec, 'input_schema'> {
-  /** A JSON schema of type object; absent, that of `schema`, where its library can say it (Standard JSON Schema). */
+  /** A JSON schema of type object; by default that of `schema`, if its library can produce it (Standard JSON Schema). */
   input_schema?: ClientToolSpec['input_schema']
-  /** Checks the arguments in the page too, and says what the handler gets. */
+  /** Checks the arguments in the page too, and determines the handler's argument. */
   schema?: StandardSchema<unknown, I>
-  /** Gives the outcome: any JSON, of which the model reads a string as it is. What it throws, the model reads as an error. */
+  /** Returns the result: any JSON; the model reads a string as it is. The model reads a thrown error as an error. */
   handler(input: I, call: ClientToolCall): unknown
 }
 
@@ -86,7 +86,7 @@ export class ClientTools {
     return [...this.tools.values()].map(specOf)
   }
 
-  /** Takes a call that the service asks for, also one that was asked for before. */
+  /** Runs a call that the service asks for, also if it asked for it before. */
   take(runId: string, props: Props): void {
     const { id, name, input } = props
     if (typeof id !== 'string' || typeof name !== 'string' || this.calls.has(keyOf(runId, id))) return
@@ -95,12 +95,12 @@ export class ClientTools {
     void this.run({ runId, id, name, input }, leave.signal).catch((error: unknown) => leave.signal.aborted || console.error(error))
   }
 
-  /** Lets go of a call that has its outcome. */
+  /** Aborts a call that has its result. */
   drop(runId: string, id: string): void {
     this.calls.get(keyOf(runId, id))?.abort()
   }
 
-  /** Lets go of all calls; they are taken again when their run is followed again. */
+  /** Aborts all calls; they run again when their run is followed again. */
   leave(): void {
     for (const call of this.calls.values()) call.abort()
     this.calls.clear()
@@ -151,7 +151,7 @@ export class ClientTools {
     }
   }
 
-  /** Sends an outcome. What the service refuses is told to the model; that the call is over is no fault. */
+  /** Sends a result. If the service refuses it, the model is told; it is no error that the call is over. */
   private async send(call: Call, outcome: Outcome, signal: AbortSignal): Promise<void> {
     try {
       await insist(signal, () => this.api.postToolResult(call.runId, call.id, outcome.output, outcome.is_error))
@@ -172,7 +172,7 @@ export class ClientTools {
     try {
       localStorage.setItem(`chattray:${this.name}:answered`, JSON.stringify([...this.remembered(), keyOf(call.runId, call.id)].slice(-CLIENT_TOOL_LIMITS.remembered)))
     } catch {
-      // without storage the run's state has to do
+      // without storage only the run's state is checked
     }
   }
 
@@ -200,7 +200,7 @@ async function locked(name: string, signal: AbortSignal, act: () => Promise<void
   }
 }
 
-/** Asks again while the service is away. */
+/** Tries again while the service cannot be reached. */
 async function insist<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -14,13 +14,13 @@ const StoreContext = createContext<ChatStore | null>(null)
 
 export interface ChatProviderProps extends ChatApiOptions {
   children: ReactNode
-  /** A client of your own; the options of createChatApi then count for nothing. */
+  /** A client of your own; the options of createChatApi are then ignored. */
   api?: ChatApi
-  /** What the page shows; sent with every message. */
+  /** The page's context; sent with every message. */
   context?: PageContext
-  /** Name under which this browser remembers the open chat; "default" when absent, nothing is remembered when empty. Another name is another conversation. */
+  /** Name under which this browser stores the open chat; "default" when absent, not stored when empty. Another name is another conversation. */
   storageKey?: string
-  /** The model that is asked; the service's default when absent. */
+  /** The model to use; the service's default when absent. */
   model?: string
   /** Tools that the page runs for the model; see useClientTool. */
   clientTools?: readonly ClientTool[]
@@ -80,8 +80,8 @@ export function useChatStore(): ChatStore {
 }
 
 /**
- * Offers a tool to the model while the component is there: the model calls it, the page runs the handler, the model reads
- * the outcome. The handler may change at every render. A page that is reloaded before it has answered is asked again.
+ * Offers a tool to the model while the component is mounted: the model calls it, the page runs the handler, the model
+ * reads the result. The handler may change at every render. A page that is reloaded before it has answered is asked again.
  */
 export function useClientTool<S extends StandardSchema>(tool: SchemaTool<S>): void
 export function useClientTool<I = unknown>(tool: ClientTool<I>): void
@@ -103,8 +103,8 @@ function Offered({ tool }: { tool: ClientTool }) {
 const whole = (state: ChatState) => state
 
 /**
- * The state, or what the selector takes from it. The component renders again only when that changes; of an object that a selector
- * makes, the members are compared.
+ * The state, or what the selector takes from it. The component renders again only when that changes; objects that a
+ * selector makes are compared by their members.
  */
 export function useChatState(): ChatState
 export function useChatState<T>(selector: (state: ChatState) => T): T

@@ -2,7 +2,7 @@ import type { MessageFrame, Props } from '../api/types'
 
 /**
  * The delta rules of the dialect messages. Go has the same rules in app/apptest/delta, and both run the tables in
- * app/apptest/delta/testdata. Everything here is pure: what is given is never changed.
+ * app/apptest/delta/testdata. Everything here is pure: arguments are never changed.
  */
 
 /** Bounds a path's length and how deep a value goes. */
@@ -89,8 +89,8 @@ function closeMessage(messages: readonly Folded[], props: Props): readonly Folde
 }
 
 /**
- * Returns props with an action applied. With a path the value is what stands at the same path in frame; without one the
- * action applies to each key of frame.
+ * Returns props with an action applied. With a path the value is the one at the same path in frame; without one the action
+ * applies to each key of frame.
  */
 export function applyDelta(props: Props, path: string, action: string = 'append', frame: Props): Props {
   const act = (action || 'append') as DeltaAction
@@ -105,7 +105,7 @@ export function applyDelta(props: Props, path: string, action: string = 'append'
   return update(props, true, keys, act, lookUp(frame, keys)) as Props
 }
 
-/** Takes a path apart: a.b[0].c or a.b.0.c, with or without "props." in front. */
+/** Splits a path: a.b[0].c or a.b.0.c, with or without "props." in front. */
 function split(path: string): string[] {
   const keys = path.replace(/^props\./, '').replaceAll(']', '').replaceAll('[', '.').split('.')
   if (keys.length > MAX_DEPTH) throw new Refused(`the path is deeper than ${MAX_DEPTH}`)
@@ -146,7 +146,7 @@ function indexOf(key: string): number {
   return /^(0|[1-9]\d*)$/.test(key) ? Number(key) : -1
 }
 
-/** Only set makes what is missing on the way. Lists grow by one at most. */
+/** Only set creates missing objects on the path. Lists grow by one at most. */
 function update(node: unknown, there: boolean, keys: string[], action: DeltaAction, value: unknown): unknown {
   const [key, ...rest] = keys
   if (key === undefined) return combine(node, there, action, value)

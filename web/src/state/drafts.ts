@@ -1,9 +1,9 @@
-/** Texts that are typed but not sent, each for one user, one tray and one chat. They live as long as the store. */
+/** Texts that are typed but not sent, one for each user, tray and chat. They exist as long as the store. */
 export class Drafts {
   private readonly name: string
   private readonly typed = new Map<string, string>()
 
-  /** Under a name they also outlive a reload of the tab, of a user who is known. */
+  /** With a name, drafts of a known user also survive a reload of the tab. */
   constructor(name: string) {
     this.name = name
   }
@@ -27,7 +27,7 @@ export class Drafts {
       if (text === '') sessionStorage.removeItem(key)
       else sessionStorage.setItem(key, text)
     } catch {
-      // without storage a draft lives as long as the page
+      // without storage a draft is lost with the page
     }
   }
 

@@ -1,6 +1,6 @@
 import type { Attachment } from '../api/types'
 
-/** Limits of what is attached: of each file, and of all as they are sent. The service has the last word. */
+/** Limits of attachments: of each file, and of all together as they are sent. The service checks them again. */
 export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024, characters: 7.5 * 1024 * 1024 }
 
 /** Reads a file as the service wants it: text as it is, images in base64. It rejects with "large" or "kind". */

@@ -3,7 +3,7 @@ import { ApiError } from '../api/errors'
 import type { ChatEvent, ChatState } from './state'
 import type { TabMessage } from './tabs'
 
-/** What is done to chats that are kept: judging answers, deciding about payloads, names. */
+/** Changes of stored chats: feedback, decisions about payloads, titles. */
 export abstract class KeptChat {
   abstract readonly api: ChatApi
   protected abstract state: ChatState
@@ -26,7 +26,7 @@ export abstract class KeptChat {
     }
   }
 
-  /** Keeps the decision about a payload, so that it does not come back. */
+  /** Stores the decision about a payload. */
   async resolve(payloadId: string, outcome: 'accepted' | 'rejected'): Promise<void> {
     const { conversationId } = this.state
     if (conversationId === null) return
@@ -35,7 +35,7 @@ export abstract class KeptChat {
     this.tell({ kind: 'resolved', conversationId, payloadId, outcome })
   }
 
-  /** Says that a decision about a payload is being made: until it is, nothing that belongs to the payload can be done. */
+  /** Marks a payload as being decided: meanwhile its actions are disabled. */
   deciding(payloadId: string, on: boolean): void {
     this.dispatch({ type: 'deciding', payloadId, on })
   }
@@ -52,9 +52,9 @@ export abstract class KeptChat {
     if (conversationId === this.state.conversationId) this.newChat()
   }
 
-  /** Shows what went wrong beside the conversation. */
+  /** Shows an error that does not belong to the last question. */
   protected note(error: unknown): void {
     const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
-    this.dispatch({ type: 'noted', failure: { message, code, retryable, aside: true } })
+    this.dispatch({ type: 'noted', failure: { message, code, retryable, unrelated: true } })
   }
 }

@@ -6,7 +6,7 @@ export interface SendOptions {
   interactionType?: 'text_input' | 'value_selected' | 'action_executed'
   action?: SuggestedAction
   attachments?: Attachment[]
-  /** A user message in whose place this one comes. */
+  /** A user message that this one replaces. */
   editMessageId?: string
   /** An assistant message that is answered again. */
   regenerateMessageId?: string
@@ -27,7 +27,7 @@ export function requestOf(message: string, options: SendOptions, from: { context
   }
 }
 
-/** The user's message as it is shown until the service has named it. */
+/** The user's message as it is shown until the service has given it an id. */
 export function questionOf(message: string, options: SendOptions): GeneralChatMessage {
   return {
     id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),

@@ -38,7 +38,7 @@ export interface RunView {
   blocks: readonly Level[]
   threads: readonly Level[]
   active: ActiveTool | null
-  /** Set between a recovery and the frame that says what text stands. */
+  /** Set between a recovery and the frame with the text that is still valid. */
   recovering: boolean
   /** Frames that broke the rules; kept as a number, for tests and diagnostics. */
   refused: number
@@ -49,7 +49,7 @@ export const emptyRun: RunView = {
   runId: '', attempt: 1, status: null, fold: emptyFold, blocks: [], threads: [], active: null, recovering: false, refused: 0, outcome: null,
 }
 
-/** Folds a frame of the dialect messages in. A refused frame is counted and changes nothing else. */
+/** Folds in a frame of the dialect messages. A refused frame is counted and changes nothing else. */
 export function reduceRun(run: RunView, frame: MessageFrame): RunView {
   const seq = sequenceOf(frame)
   if (run.outcome || (seq > 0 && seq <= run.fold.last)) return run
@@ -104,7 +104,7 @@ function outcomeOf(data: Props): Outcome {
   return { status: 'error', code: text(data.code) || 'internal', message: text(data.message), retryable: data.retryable === true, messageId }
 }
 
-/** A recovery voids what came behind kept_through; what is left is closed. */
+/** A recovery voids everything after kept_through; the rest is closed. */
 function voided(run: RunView, frame: MessageFrame, seq: number): Partial<RunView> {
   if (frame.props?.event !== 'attempt' || !isObject(frame.props.data)) return {}
   const { attempt, kept_through: kept } = frame.props.data
@@ -116,7 +116,7 @@ function voided(run: RunView, frame: MessageFrame, seq: number): Partial<RunView
   }
 }
 
-/** The text that stands after a recovery: where it is the text that is there, that one stays in its places. */
+/** Applies the valid text after a recovery: if it equals the shown text, that stays in its places. */
 function stand(run: RunView, frame: MessageFrame, seq: number): RunView {
   const plain = (s: string) => s.replace(/\s+/g, ' ').trim()
   const here = run.fold.messages.filter((m) => m.type === 'text')
@@ -127,7 +127,7 @@ function stand(run: RunView, frame: MessageFrame, seq: number): RunView {
   return { ...next, fold: fold({ ...run.fold, messages: run.fold.messages.filter((m) => m.type !== 'text') }, frame) }
 }
 
-/** What the frame says about the status line and the tool at work. */
+/** The changes of a frame to the status line and the running tool. */
 function activity(run: RunView, frame: MessageFrame): Partial<RunView> {
   if (frame.type !== 'tool_result') return frame.type === 'text' ? { status: null, recovering: false } : {}
   const props = frame.props ?? {}

@@ -48,7 +48,7 @@ export function ComponentsProvider({ components, children }: { components?: Tray
   return <Components.Provider value={components ?? above}><MarkdownPartsProvider components={components}>{children}</MarkdownPartsProvider></Components.Provider>
 }
 
-/** A part as the page wants it: its own around or in the place of the usual one. */
+/** A part as the page wants it: its own, around or instead of the usual one. */
 export function slot<K extends Exclude<keyof SlotProps, 'Code' | 'Link' | 'Image'>>(name: K, Usual: ComponentType<SlotProps[K]>): ComponentType<SlotProps[K]> {
   function Slot(props: SlotProps[K]) {
     const Own = useContext(Components)[name] as ComponentType<object> | undefined
@@ -59,7 +59,7 @@ export function slot<K extends Exclude<keyof SlotProps, 'Code' | 'Link' | 'Image
   return Slot
 }
 
-/** What every part of a tray takes beside its own props. */
+/** The props of every part of a tray in addition to its own. */
 export interface PartProps {
   className?: string
   /** Comes after what the part shows. */

@@ -2,10 +2,10 @@ import type { Attachment, Chat, CustomPayload, Feedback, Message, MessageFrame }
 import { emptyRun, reduceRun, textOf, payloadsOf, type Outcome, type RunView } from './run'
 import { sectionsOf } from './view'
 
-/** A message as the tray shows it: what the service keeps, and for answers of this visit the run that made it. */
+/** A message as the tray shows it: what the service stores, and for answers of this visit the run that made it. */
 export interface GeneralChatMessage extends Omit<Message, 'conversation_id'> {
   conversation_id?: number
-  /** The run with its reasoning and threads; of a message that was loaded it comes later, and only if it has such. */
+  /** The run with its reasoning and threads; for a loaded message it comes later, and only if it has any. */
   view?: RunView
 }
 
@@ -13,11 +13,11 @@ export interface Failure {
   message: string
   code: string
   retryable: boolean
-  /** It does not concern the last question, so that there is nothing to try again. */
-  aside?: boolean
+  /** It does not belong to the last question, so that there is nothing to retry. */
+  unrelated?: boolean
 }
 
-/** A message that the service did not take, for the user to send again. */
+/** A message that the service did not accept, for the user to send again. */
 export interface Unsent {
   message: string
   attachments: Attachment[]
@@ -25,7 +25,7 @@ export interface Unsent {
 
 export type Link = 'idle' | 'connecting' | 'live' | 'reconnecting'
 
-/** All that a tray knows. It is a value: reduce returns a new one. */
+/** The whole state of a tray. It is a value: reduce returns a new one. */
 export interface ChatState {
   conversationId: number | null
   chatId: string | null
@@ -39,15 +39,15 @@ export interface ChatState {
   isOpening: boolean
   link: Link
   error: Failure | null
-  /** Waits for the composer to take it back. */
+  /** A message for the composer to take back. */
   unsent: Unsent | null
-  /** Leads to messages before the first one. */
+  /** The cursor of the messages before the first one. */
   olderCursor: string | null
   /** The page that is shown, as the context names it. */
   page: string
-  /** Payloads whose decision is on its way. */
+  /** Payloads whose decision is being sent. */
   deciding: readonly string[]
-  /** Decisions of this visit, by payload; those of the run under way are in no message yet. */
+  /** Decisions of this visit, by payload; those about the run under way are not in a message yet. */
   decided: Readonly<Record<string, 'accepted' | 'rejected'>>
 }
 
@@ -134,7 +134,7 @@ function opened(state: ChatState, chat: Chat): ChatState {
   }
 }
 
-/** The user's message is shown at once; an edited one and all behind it, or an answer that is made again, give way. */
+/** The user's message is shown at once; an edited message and all after it, or an answer that is generated again, are removed. */
 function sent(state: ChatState, event: Extract<ChatEvent, { type: 'send' }>): ChatState {
   const at = event.replaces ? state.messages.findIndex((m) => m.id === event.replaces) : -1
   const kept = at >= 0 ? state.messages.slice(0, at) : state.messages.filter((m) => m.status !== 'error' || m.content !== '' || m.role === 'user' || m.view)
@@ -151,7 +151,7 @@ function titleOf(message: GeneralChatMessage | null): string {
 
 const TITLE_LENGTH = 60
 
-/** Takes a run's progress over; at its end the answer joins the messages. */
+/** Stores a run's progress; at its end the answer joins the messages. */
 function advance(state: ChatState, run: RunView): ChatState {
   if (run === state.run) return state
   const next: ChatState = {
@@ -172,7 +172,7 @@ function named(messages: readonly GeneralChatMessage[], run: RunView): readonly 
   return mine ? messages.with(at, { ...mine, id: run.userMessageId }) : messages
 }
 
-/** Begins the id of a message that the service has not named yet. */
+/** The beginning of the id of a message that has no id of the service yet. */
 export const LOCAL_ID = 'local:'
 
 function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {

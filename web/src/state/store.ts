@@ -5,13 +5,13 @@ import { Approvals } from './approvals'
 import { ClientTools } from './clientTools'
 import { Drafts } from './drafts'
 import { KeptChat } from './keptChat'
-import { Memory } from './memory'
-import { Pace } from './pace'
-import { Recalls } from './recalls'
+import { ConversationStorage } from './conversationStorage'
+import { RenderThrottle } from './renderThrottle'
+import { RunReplays } from './runReplays'
 import { emptyState, LOCAL_ID, reduce, type ChatEvent, type ChatState, type Failure, type GeneralChatMessage, type Unsent } from './state'
 import { text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
-import { Surroundings } from './surroundings'
+import { PageContextStore } from './pageContextStore'
 import { Tabs, type TabMessage } from './tabs'
 
 /** Limits of a store. */
@@ -22,15 +22,15 @@ export const STORE_LIMITS = {
 
 export interface StoreOptions {
   api: ChatApi
-  /** Where the open conversation is remembered, for this tab; nowhere when empty. */
+  /** The name under which this tab stores the open conversation; not stored when empty. */
   storageKey?: string
-  /** Put into every request. */
+  /** Added to every request. */
   model?: () => string | undefined
 }
 
 /**
- * Holds the state of one tray and does what changes it. Streams are rendered at the pace that the machine allows: frames
- * are folded as they come, listeners are called at most once for each frame of the screen.
+ * Holds the state of one tray and changes it. Frames of a stream are folded as they come; listeners are called at most
+ * once for each frame of the screen.
  */
 export class ChatStore extends KeptChat {
   readonly api: ChatApi
@@ -38,24 +38,24 @@ export class ChatStore extends KeptChat {
   readonly clientTools: ClientTools
   /** Answers calls that wait for the user. */
   readonly approvals: Approvals
-  /** What is typed but not sent. */
+  /** The texts that are typed but not sent. */
   readonly drafts: Drafts
   private readonly options: StoreOptions
   protected state: ChatState = emptyState
   private shown: ChatState = emptyState
   private readonly listeners = new Set<() => void>()
-  private readonly surroundings = new Surroundings()
-  /** What is read now: a chat, or the stream of a run. */
+  private readonly pageContext = new PageContextStore()
+  /** Aborts the current read: of a chat, or of the stream of a run. */
   private reader: AbortController | null = null
-  private readonly pace = new Pace(() => this.show())
+  private readonly throttle = new RenderThrottle(() => this.show())
   private readonly tabs: Tabs
   /** Ends the wait for a new connection. */
   private retryNow: (() => void) | undefined
-  private readonly recalls: Recalls
-  private readonly memory: Memory
-  /** What was sent last, and whether it became a run. */
-  private asked: { message: string; options: SendOptions; begun: boolean } | null = null
-  /** Set when the user stops a run that has no name yet. */
+  private readonly replays: RunReplays
+  private readonly storage: ConversationStorage
+  /** The last message that was sent, and whether it became a run. */
+  private pending: { message: string; options: SendOptions; accepted: boolean } | null = null
+  /** Set when the user stops a run that has no id yet. */
   private stopping = false
 
   constructor(options: StoreOptions) {
@@ -63,14 +63,14 @@ export class ChatStore extends KeptChat {
     this.options = options
     this.api = options.api
     this.clientTools = new ClientTools(options.api, options.storageKey ?? '')
-    this.recalls = new Recalls(options.api, (messageId, view) => this.dispatch({ type: 'recalled', messageId, view }))
-    this.memory = new Memory(options.storageKey ?? '')
+    this.replays = new RunReplays(options.api, (messageId, view) => this.dispatch({ type: 'recalled', messageId, view }))
+    this.storage = new ConversationStorage(options.storageKey ?? '')
     this.approvals = new Approvals(options.api, this.keyOf())
     this.tabs = new Tabs(options.storageKey ?? '')
     this.drafts = new Drafts(options.storageKey ?? '')
   }
 
-  /** Begins the names under which the browser keeps what is of this store, or of one tray of it; empty when nothing is kept. */
+  /** The beginning of the keys in the browser's storage for this store, or for one tray of it; empty when nothing is stored. */
   keyOf(tray = ''): string {
     const name = this.options.storageKey
     return name ? ['chattray', name, ...(tray ? [tray] : [])].join(':') : ''
@@ -84,7 +84,7 @@ export class ChatStore extends KeptChat {
   /** The state as it was last shown; the same value until listeners are called. */
   readonly getSnapshot = (): ChatState => this.shown
 
-  /** Takes part in what other tabs do, until the function returned is called. */
+  /** Follows changes of other tabs, until the returned function is called. */
   connect(): () => void {
     return this.tabs.join((message) => {
       const here = message.conversationId === this.state.conversationId
@@ -97,12 +97,12 @@ export class ChatStore extends KeptChat {
     this.tabs.tell(message)
   }
 
-  /** Lets go of the stream that is read; the run goes on in the service. */
+  /** Stops reading the stream; the run continues in the service. */
   disconnect(): void {
     this.reader?.abort()
     this.reader = null
     this.clientTools.leave()
-    this.recalls.leave()
+    this.replays.leave()
   }
 
   dispatch(event: ChatEvent): void {
@@ -110,43 +110,43 @@ export class ChatStore extends KeptChat {
     this.state = reduce(this.state, event)
     if (this.state === before) return
     const urgent = event.type !== 'frame'
-    if (urgent || !this.state.run) this.pace.now()
-    else this.pace.soon()
+    if (urgent || !this.state.run) this.throttle.now()
+    else this.throttle.soon()
   }
 
   private show(): void {
     if (this.shown === this.state) return
     this.shown = this.state
-    this.memory.keep(this.state.conversationId)
+    this.storage.keep(this.state.conversationId)
     for (const listener of this.listeners) listener()
   }
 
-  /** Adds to what the page shows; a key that is undefined takes its addition back. */
+  /** Adds keys to the context; an undefined value removes an added key. */
   updateContext(change: PageContext): void {
-    this.surroundings.add(change)
+    this.pageContext.add(change)
     this.turned()
   }
 
-  /** Says what the page shows. What was added stays, but for the keys that have another value now. */
+  /** Sets the page's own context. Added keys stay, except those whose own value has changed. */
   setContext(context: PageContext): void {
-    this.surroundings.set(context)
+    this.pageContext.set(context)
     this.turned()
   }
 
-  /** Notes which page is shown. The context may be told while components are rendered, when nothing else may be. */
+  /** Stores which page is shown. The context may change during a render, when no listener may be called. */
   private turned(): void {
     queueMicrotask(() => this.dispatch({ type: 'page', page: text(this.getContext().current_page) }))
   }
 
   getContext(): PageContext {
-    return this.surroundings.get()
+    return this.pageContext.get()
   }
 
-  /** Sends a message and follows the answer to its end. It never throws: what goes wrong is in the state. */
+  /** Sends a message and follows the answer to its end. It never throws: errors are in the state. */
   async sendMessage(message: string, options: SendOptions = {}): Promise<void> {
     if (this.state.isOpening) await this.opened()
     if (this.state.isLoading) return
-    this.asked = { message, options, begun: false }
+    this.pending = { message, options, accepted: false }
     const { conversationId } = this.state
     const tools = this.clientTools.specs()
     this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options), replaces: options.editMessageId ?? options.regenerateMessageId })
@@ -159,7 +159,7 @@ export class ChatStore extends KeptChat {
     this.dispatch({ type: 'link', link })
   }
 
-  /** Connects at once where a lost connection is waited for. */
+  /** Ends the wait for a lost connection and connects at once. */
   reconnect(): void {
     this.retryNow?.()
   }
@@ -179,7 +179,7 @@ export class ChatStore extends KeptChat {
         const { run, conversationId } = this.state
         if (!told && run?.runId && conversationId !== null) {
           told = true
-          if (this.asked) this.asked.begun = true
+          if (this.pending) this.pending.accepted = true
           this.tell({ kind: 'run', conversationId, runId: run.runId })
           if (this.stopping) void this.stop()
         }
@@ -192,7 +192,7 @@ export class ChatStore extends KeptChat {
     }
   }
 
-  /** Has the page's tools do what a frame asks for, or lets go of what is answered. */
+  /** Runs the tool of the page that a frame asks for, or ends a call that is answered. */
   private serve(frame: MessageFrame): void {
     const { run } = this.state
     if (!run) this.clientTools.leave()
@@ -201,7 +201,7 @@ export class ChatStore extends KeptChat {
     else if (frame.type === 'tool_result' && typeof frame.props?.id === 'string') this.clientTools.drop(run.runId, frame.props.id)
   }
 
-  /** The run ended without our seeing its end: what is kept tells. */
+  /** The run ended, but its end was not received: load the stored chat. */
   private async catchUp(): Promise<void> {
     const { conversationId } = this.state
     if (conversationId === null) return this.dispatch({ type: 'settled' })
@@ -216,16 +216,16 @@ export class ChatStore extends KeptChat {
     const failure = { message: problem.message, code: problem.code, retryable: problem.retryable }
     const { conversationId } = this.state
     const changes = problem.code === 'busy' || REFUSED_FOR_GOOD.has(problem.status)
-    if (!this.asked || this.asked.begun || !changes) return this.dispatch({ type: 'failed', failure })
-    // The chat is answered elsewhere, and that answer is followed; or sending the same again helps nobody. The user gets the message back.
-    const noted = { ...failure, aside: true }
+    if (!this.pending || this.pending.accepted || !changes) return this.dispatch({ type: 'failed', failure })
+    // Another tab's answer is under way and is followed, or retrying cannot succeed: the user gets the message back.
+    const noted = { ...failure, unrelated: true }
     if (conversationId !== null) return this.open(conversationId, noted)
     const unsent = this.takeBack()
     this.dispatch({ type: 'settled' })
     this.dispatch({ type: 'returned', failure: noted, unsent })
   }
 
-  /** Cancels the run under way; the partial answer is kept. A run without a name yet is cancelled as soon as it has one. */
+  /** Cancels the run under way; the partial answer is kept. A run without an id yet is cancelled as soon as it has one. */
   async stop(): Promise<void> {
     const runId = this.state.run?.runId
     if (!this.state.isLoading) return
@@ -248,13 +248,13 @@ export class ChatStore extends KeptChat {
     }
   }
 
-  /** Does again what failed: repeats a request that never became a run, or answers the last question again. */
+  /** Retries: repeats a request that never became a run, or answers the last question again. */
   async retry(): Promise<void> {
-    const { asked } = this
+    const { pending } = this
     const { conversationId } = this.state
-    if (asked && !asked.begun && this.state.error) {
+    if (pending && !pending.accepted && this.state.error) {
       this.takeBack()
-      return this.sendMessage(asked.message, asked.options)
+      return this.sendMessage(pending.message, pending.options)
     }
     if (conversationId !== null && !this.answered()) {
       await this.open(conversationId)
@@ -265,22 +265,22 @@ export class ChatStore extends KeptChat {
     if (last?.status === 'error') return this.sendMessage('', { regenerateMessageId: last.id })
   }
 
-  /** Whether the last message is an answer that the service keeps. */
+  /** Whether the last message is an answer that the service has stored. */
   private answered(): boolean {
     const last = this.state.messages.at(-1)
     return last?.role === 'assistant' && !last.id.startsWith('answer:')
   }
 
-  /** Takes a message that never became a run out of the conversation. */
+  /** Removes a message that never became a run from the conversation. */
   private takeBack(): Unsent | null {
-    const { asked } = this
-    if (!asked || asked.begun) return null
-    this.asked = null
+    const { pending } = this
+    if (!pending || pending.accepted) return null
+    this.pending = null
     this.state = { ...this.state, messages: this.state.messages.filter((m) => !m.id.startsWith(LOCAL_ID)) }
-    return asked.options.action || asked.message === '' ? null : { message: asked.message, attachments: asked.options.attachments ?? [] }
+    return pending.options.action || pending.message === '' ? null : { message: pending.message, attachments: pending.options.attachments ?? [] }
   }
 
-  /** Opens a chat and goes on with its running answer, if there is one. A message to it that was not sent goes back to the composer. */
+  /** Opens a chat and follows its running answer, if there is one. An unsent message goes back to the composer. */
   async open(conversationId: number, failure: Failure | null = null): Promise<void> {
     this.disconnect()
     const reader = new AbortController()
@@ -307,7 +307,7 @@ export class ChatStore extends KeptChat {
     }
   }
 
-  /** Waits until the chat that is being opened is there. */
+  /** Waits until the chat is open. */
   private opened(): Promise<void> {
     return new Promise((resolve) => {
       const leave = this.subscribe(() => {
@@ -324,7 +324,7 @@ export class ChatStore extends KeptChat {
     await this.read((signal) => this.api.followRun(runId, signal, { onConnection: this.linked }))
   }
 
-  /** Looks whether the chat goes on elsewhere. */
+  /** Checks whether the chat has a new run of another tab. */
   async refresh(): Promise<void> {
     const { conversationId, isLoading, isOpening } = this.state
     if (conversationId === null || isLoading || isOpening) return
@@ -335,9 +335,9 @@ export class ChatStore extends KeptChat {
     if (chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
   }
 
-  /** Reads the run of an answer that was loaded again, so that its reasoning and threads are shown. */
+  /** Replays the run of a loaded answer, so that its reasoning and threads are shown. */
   recall(message: GeneralChatMessage): void {
-    this.recalls.recall(message)
+    this.replays.recall(message)
   }
 
   async loadOlder(): Promise<void> {
@@ -353,33 +353,33 @@ export class ChatStore extends KeptChat {
 
   newChat(): void {
     this.disconnect()
-    this.asked = null
+    this.pending = null
     this.dispatch({ type: 'reset' })
-    this.pace.now()
-    this.memory.keep(this.state.conversationId)
+    this.throttle.now()
+    this.storage.keep(this.state.conversationId)
   }
 
   dismissError(): void {
     this.dispatch({ type: 'dismiss' })
   }
 
-  /** Gives a message that could not be sent back to the composer, once. */
+  /** Returns a message that could not be sent to the composer, once. */
   takeUnsent(): Unsent | null {
     const { unsent } = this.state
     if (unsent) this.dispatch({ type: 'taken' })
     return unsent
   }
 
-  /** Takes up what disconnect let go of; else opens the chat that this tab had open, or in a new tab the last one. */
+  /** Continues what disconnect stopped; else opens the chat that this tab had open, or in a new tab the last one. */
   async restore(): Promise<void> {
     if (this.reader) return
     const { conversationId, isLoading, isOpening } = this.state
     if (conversationId !== null) return isLoading || isOpening ? this.open(conversationId) : undefined
     if (isLoading) return this.dispatch({ type: 'settled' })
-    const id = this.memory.read()
+    const id = this.storage.read()
     if (id !== null) await this.open(id)
   }
 }
 
-/** Statuses of requests that the service would refuse again: malformed, of what is gone, too large, not allowed. */
+/** Statuses of requests that the service would refuse again: malformed, not found, too large, not allowed. */
 const REFUSED_FOR_GOOD = new Set([400, 404, 413, 422])

@@ -1,9 +1,9 @@
-/** What one tab tells the others of this browser. */
+/** A message to the other tabs of this browser. */
 export type TabMessage =
   | { kind: 'run'; conversationId: number; runId: string }
   | { kind: 'resolved'; conversationId: number; payloadId: string; outcome: 'accepted' | 'rejected' }
 
-/** The other tabs that hold the same conversation. Under an empty name there are none. */
+/** The other tabs with the same conversation. Without a name there are none. */
 export class Tabs {
   private readonly name: string
   private channel: BroadcastChannel | null = null
@@ -12,7 +12,7 @@ export class Tabs {
     this.name = name
   }
 
-  /** Hears what other tabs tell, and when this one comes into sight, until the function returned is called. */
+  /** Listens to other tabs, and for this tab to become visible, until the returned function is called. */
   join(heard: (message: TabMessage) => void, seen: () => void): () => void {
     const channel = this.name && typeof BroadcastChannel !== 'undefined' ? new BroadcastChannel(`chattray:${this.name}`) : null
     const look = () => document.visibilityState === 'visible' && seen()

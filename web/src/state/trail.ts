@@ -1,10 +1,10 @@
 import type { Labels } from '../labels'
 import type { Part, ToolView } from './view'
 
-/** Parts of an answer with runs of calls put together. */
+/** Parts of an answer, with successive calls grouped. */
 export type Piece = { kind: 'part'; key: string; part: Part } | { kind: 'trail'; key: string; tools: ToolView[]; parts: Part[] }
 
-/** Puts calls that follow one another into trails, with the reasoning between them. A call that `apart` names stays in its place. */
+/** Groups successive calls into trails, with the reasoning between them. A call that `apart` names stays in its place. */
 export function piecesOf(parts: readonly Part[], apart: (tool: string) => boolean = () => false): Piece[] {
   const pieces: Piece[] = []
   for (const part of parts) {
@@ -34,7 +34,7 @@ export function titleOf({ title, name }: Pick<ToolView, 'title' | 'name'>): stri
   return title || nameWords(name)
 }
 
-/** A name of a program as words: find_orders, findOrders and shop__find-orders are "Find orders". */
+/** A program's name as words: find_orders, findOrders and shop__find-orders are "Find orders". */
 export function nameWords(name: string): string {
   const words = (name.split('__').at(-1) || name).replace(/([a-z0-9])([A-Z])/g, '$1 $2').replace(/[_\-.]+/g, ' ').trim().toLowerCase()
   return words === '' ? name : words[0]!.toUpperCase() + words.slice(1)
@@ -49,7 +49,7 @@ export function doneWords(tool: ToolView, calls: number): string {
 
 export const isBusy = (tool: ToolView) => tool.status === 'running' || tool.status === 'preparing' || tool.status === 'waiting'
 
-/** One line for a trail: what runs now, else what was done, with what was not. */
+/** One line for a trail: what runs now, else what was done and what failed. */
 export function trailWords(tools: readonly ToolView[], labels: Labels): string {
   const running = tools.findLast(isBusy)
   if (running) return labels.trailRunning(titleOf(running))

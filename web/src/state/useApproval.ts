@@ -2,11 +2,11 @@ import { useCallback, useState } from 'react'
 import { problemWords } from '../labels'
 import { mayAllowAlways } from './approvals'
 import { useChatState, useChatStore } from './context'
-import { useLabels } from './ui'
+import { useLabels } from './tray'
 import { waitingApproval, type ApprovalView } from './view'
 
 export interface ApprovalAnswerOptions {
-  /** Takes the place of what the model gave; it has to fit the tool's schema. */
+  /** Replaces the model's input; it has to fit the tool's schema. */
   input?: unknown
   /** Also allows every further call of the tool in this chat. */
   always?: boolean
@@ -19,13 +19,13 @@ export interface ApprovalState {
   /** Whether "always" may be offered for it. */
   mayAllowAlways: boolean
   sending: boolean
-  /** Why the answer was not taken; empty when it was. */
+  /** Why the answer was refused; empty if it was not. */
   problem: string
   approve: (options?: ApprovalAnswerOptions) => Promise<boolean>
   deny: () => Promise<boolean>
 }
 
-/** The approval that is given, or the last one of the run under way that waits. */
+/** The given approval, or the last waiting one of the run under way. */
 export function useApproval(given?: ApprovalView, runId?: string): ApprovalState {
   const store = useChatStore()
   const labels = useLabels()

@@ -3,9 +3,9 @@ import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from './context'
 import { draftAfter, type DraftPlace } from './drafts'
 import { ATTACHMENT_LIMITS, readFile } from './files'
-import { useLabels, useTray } from './ui'
+import { useLabels, useTray } from './tray'
 
-/** What is being typed, with its files. */
+/** The message being typed, with its files. */
 export interface ComposerState {
   text: string
   /** The draft is kept for each user and chat. */
@@ -13,7 +13,7 @@ export interface ComposerState {
   files: readonly Attachment[]
   addFiles: (files: Iterable<File> & { length: number }) => void
   removeFile: (index: number) => void
-  /** Why a file was not taken; empty when all were. */
+  /** Why a file was refused; empty if none was. */
   problem: string
   /** An answer is being written. */
   busy: boolean

@@ -5,7 +5,7 @@ import { text, type RunView } from './run'
 /** A tool call as a card shows it. */
 export interface ToolView {
   key: string
-  /** Counts tools over the run; -1 while it is not known. */
+  /** The number of the call in the run; -1 while it is unknown. */
   index: number
   name: string
   /** What the call does and what it has done, for people; empty where the tool does not say. See titleOf and doneWords. */
@@ -16,7 +16,7 @@ export interface ToolView {
   isError: boolean
   /** A call that the user did not allow is `denied`, which is no failure. */
   status: 'preparing' | 'waiting' | 'running' | 'completed' | 'error' | 'denied' | 'cancelled'
-  /** The user's word about the call; undefined where none was asked for, or none is given yet. */
+  /** The user's decision about the call; undefined if none was needed, or none was made yet. */
   approved?: boolean
   progress: number
   stage: string
@@ -24,7 +24,7 @@ export interface ToolView {
   durationMs?: number
 }
 
-/** A call that waits for the user's leave. */
+/** A call that waits for the user's approval. */
 export interface ApprovalView {
   id: string
   tool: string
@@ -34,7 +34,7 @@ export interface ApprovalView {
   input: unknown
   message: string
   expiresAt: string
-  /** A code, see approvalReason in the labels; empty in answers of before. */
+  /** A code, see approvalReason in the labels; empty in answers of older versions. */
   reason: string
 }
 
@@ -63,7 +63,7 @@ export interface Section {
   parts: Part[]
 }
 
-/** Lays a run out in sections. */
+/** Arranges a run in sections. */
 export function sectionsOf(run: RunView): Section[] {
   const tools = collectTools(run)
   const complex = complexThreads(run)
@@ -96,7 +96,7 @@ export function writesDocument(run: RunView, m: Folded): boolean {
   return block !== undefined && block.ref !== '' && block.type !== 'llm' && block.type !== 'tool' && block.type !== 'mcp'
 }
 
-/** The block of the main stream that a message stands in: threads have blocks of their own within it. */
+/** The block of the main stream that a message belongs to: threads have their own blocks inside it. */
 function outermost(run: RunView, m: Folded): string {
   let { block, thread } = m
   for (let depth = 0; thread !== '' && depth < MAX_DEPTH; depth++) {
@@ -106,12 +106,12 @@ function outermost(run: RunView, m: Folded): string {
   return block
 }
 
-/** Threads that hold more than a call and its payload. */
+/** Threads with more than a call and its payload. */
 function complexThreads(run: RunView): Set<string> {
   return new Set(run.fold.messages.filter((m) => m.thread !== '' && (m.type === 'text' || m.type === 'thinking')).map((m) => m.thread))
 }
 
-/** Whether a run has more to show than the text and the calls that are kept of it. */
+/** Whether a run has more to show than its stored text and calls. */
 export function showsMore(run: RunView): boolean {
   return run.fold.messages.some((m) => m.type === 'thinking' || m.type === 'approval') || complexThreads(run).size > 0
 }
@@ -170,14 +170,14 @@ function approvalOf(props: Props): ApprovalView {
   }
 }
 
-/** The call that waits for the user's leave, of the run under way. */
+/** The call of the run under way that waits for the user's approval. */
 export function waitingApproval(run: RunView | null): ApprovalView | undefined {
   if (!run || run.outcome) return undefined
   const m = run.fold.messages.findLast((message) => message.type === 'approval' && typeof message.props.approved !== 'boolean')
   return m && approvalOf(m.props)
 }
 
-/** Calls by id: what the model wrote, and what became of it. A call that ran again after a recovery counts once. */
+/** Calls by id: what the model wrote, and the result. A call that ran again after a recovery counts once. */
 function collectTools(run: RunView): Map<string, ToolView> {
   const tools = new Map<string, ToolView>()
   const over = run.outcome !== null
@@ -227,7 +227,7 @@ function parsed(json: string): unknown {
 
 const marker = /\[\[tool:(\d{1,6})\]\]/g
 
-/** Lays a kept answer out: its text, with the calls in the place of their markers. A marker without a call is dropped. */
+/** Arranges a stored answer: its text, with the calls in place of their markers. A marker without a call is dropped. */
 export function partsOfContent(content: string, history: readonly ToolCall[] = []): Part[] {
   const parts: Part[] = []
   const placed = new Set<number>()

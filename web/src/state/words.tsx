@@ -4,7 +4,7 @@ import type { Labels } from '../labels'
 /** Words that differ from the package's own, which are loaded only with what shows them. */
 export const Words = createContext<Partial<Labels>>({})
 
-/** Gives words to what is below it; those left out are as above it. */
+/** Provides words to the components below it; missing ones are inherited. */
 export function LabelsProvider({ labels, children }: { labels?: Partial<Labels>; children: ReactNode }) {
   const above = useContext(Words)
   const all = useMemo(() => (labels ? { ...above, ...labels } : above), [above, labels])

@@ -1,8 +1,8 @@
 /** Shortest and longest time between two renders of a stream, in milliseconds. */
-export const PACE = { shortest: 16, longest: 400 }
+const INTERVALS = { shortest: 16, longest: 400 }
 
-/** Renders at the pace that the machine allows: at most once for each frame of the screen, and no more than half of the time. */
-export class Pace {
+/** Renders as often as the machine allows: at most once for each frame of the screen, and at most half of the time. */
+export class RenderThrottle {
   private readonly render: () => void
   private waiting: ReturnType<typeof setTimeout> | number | null = null
   private cost = 0
@@ -13,11 +13,11 @@ export class Pace {
 
   soon(): void {
     if (this.waiting !== null) return
-    const wait = Math.min(Math.max(this.cost * 2, PACE.shortest), PACE.longest)
+    const wait = Math.min(Math.max(this.cost * 2, INTERVALS.shortest), INTERVALS.longest)
     this.waiting = setTimeout(() => {
       if (globalThis.document?.visibilityState === 'hidden' || typeof requestAnimationFrame === 'undefined') this.now()
       else this.waiting = requestAnimationFrame(() => this.now())
-    }, wait - PACE.shortest)
+    }, wait - INTERVALS.shortest)
   }
 
   now(): void {

@@ -3,18 +3,18 @@ import { emptyRun, reduceRun, type RunView } from './run'
 import type { GeneralChatMessage } from './state'
 import { showsMore } from './view'
 
-/** Frames of a kept run that are read for its reasoning and threads. */
+/** How many frames of a stored run are read for its reasoning and threads. */
 const MAX_FRAMES = 20_000
 
-/** Reads the runs of answers that were loaded again, one at a time; each is read once. */
-export class Recalls {
+/** Replays the runs of loaded answers, one at a time and each once. */
+export class RunReplays {
   private readonly api: ChatApi
   private readonly found: (messageId: string, view: RunView) => void
   private line = Promise.resolve()
   private left = new AbortController()
   private readonly asked = new Set<string>()
 
-  /** `found` is called with each run that has more to show than what is kept of it. */
+  /** `found` is called with each run that has more to show than the stored message. */
   constructor(api: ChatApi, found: (messageId: string, view: RunView) => void) {
     this.api = api
     this.found = found
@@ -27,7 +27,7 @@ export class Recalls {
     this.line = this.line.then(() => (signal.aborted ? undefined : this.read(message, message.run_id!, signal))).catch(() => undefined)
   }
 
-  /** Lets go of all that is asked for. */
+  /** Cancels all replays. */
   leave(): void {
     this.left.abort()
     this.left = new AbortController()
@@ -38,7 +38,7 @@ export class Recalls {
     const reader = new AbortController()
     const leave = () => reader.abort()
     left.addEventListener('abort', leave)
-    // Without tools there is reasoning only before the text, and then no need to read what may be a very long answer.
+    // Without tools reasoning comes only before the text, so that a long answer need not be read.
     const plain = !message.tool_history?.length
     let run = emptyRun
     let frames = 0

@@ -6,7 +6,7 @@ import type { ToolRenderers } from './slots'
 import type { GeneralChatMessage } from './state'
 import { Words } from './words'
 
-/** What the parts of one tray share. */
+/** The state that the parts of one tray share. */
 export interface TrayContext {
   handlers: PayloadHandlers
   handlerOf: (type: string) => PayloadHandler | undefined
@@ -20,7 +20,7 @@ export interface TrayContext {
   toolRenderers: ToolRenderers
   openDiagnostics: (message: GeneralChatMessage) => void
   announce: (text: string) => void
-  /** Puts an answer into the page's document; absent where there is none. */
+  /** Puts an answer into the page's document; absent if there is none. */
   applyToDocument?: (message: GeneralChatMessage) => Promise<void>
 }
 

@@ -1,8 +1,8 @@
-/** Which conversation is open. Each tab has its own; a new tab begins with that of the tab that was used last. */
-export class Memory {
+/** Stores which conversation is open. Each tab has its own; a new tab begins with that of the last used tab. */
+export class ConversationStorage {
   private readonly key: string
 
-  /** Under an empty name nothing is kept. */
+  /** Without a name nothing is stored. */
   constructor(name: string) {
     this.key = name && `chattray:${name}:conversation`
   }

@@ -1,16 +1,16 @@
 import type { PageContext } from '../api/types'
 
-/** What the page shows: what it says itself, and what its parts add. The later word about a key counts. */
-export class Surroundings {
+/** The page's context: the page's own, and what its components add. The later value of a key wins. */
+export class PageContextStore {
   private own: PageContext = {}
   private added: PageContext = {}
 
-  /** Adds; a key that is undefined takes its addition back. */
+  /** Adds keys; an undefined value removes an added key. */
   add(change: PageContext): void {
     this.added = defined({ ...this.added, ...change })
   }
 
-  /** Replaces what the page says itself. Additions stay, but for the keys that have another value now. */
+  /** Replaces the page's own context. Added keys stay, except those whose own value has changed. */
   set(context: PageContext): void {
     const changed = Object.keys(context).filter((key) => JSON.stringify(context[key]) !== JSON.stringify(this.own[key]))
     this.added = defined({ ...this.added, ...Object.fromEntries(changed.map((key) => [key, undefined])) })
