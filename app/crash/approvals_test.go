@@ -62,7 +62,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 				r.end(ctx)
 			}
 			if told := page.end(ctx); told != "the third row" {
-				t.Errorf("the model was told %q of the page's tool", told)
+				t.Errorf("the model was told %q of the page's tool, want %q", told, "the third row")
 			}
 			for r, want := range map[*waitingRun]int{yes: 1, no: 0, quick: 1} {
 				if got := len(w.ToolCalls(r.key)); got != want {
@@ -93,13 +93,13 @@ func TestKilledBehindAnAnswer(t *testing.T) {
 			w.Restart()
 			told := yes.end(ctx)
 			if hits := len(w.ToolCalls(yes.key)); hits > 1 || hits == 1 && told == "" {
-				t.Errorf("the tool ran %d times, and the model was told %q", hits, told)
+				t.Errorf("the tool ran %d times, and the model was told %q; want at most once, and its outcome", hits, told)
 			}
 			if told := no.end(ctx); len(w.ToolCalls(no.key)) > 0 || !strings.Contains(told, "denied") {
-				t.Errorf("a denied tool ran %d times, and the model was told %q", len(w.ToolCalls(no.key)), told)
+				t.Errorf("a denied tool ran %d times, and the model was told %q; want 0 times, and that it was denied", len(w.ToolCalls(no.key)), told)
 			}
 			if told := page.end(ctx); told != "the third row" {
-				t.Errorf("the model was told %q of the page's tool", told)
+				t.Errorf("the model was told %q of the page's tool, want %q", told, "the third row")
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func TestStopWhileWaiting(t *testing.T) {
 			w.ExpectEnd()
 			close(gate)
 			if end := p.Wait(); end.ExitCode() != 0 {
-				t.Errorf("the program ended with %v", end)
+				t.Errorf("the program ended with %v, want exit status 0", end)
 			}
 			w.Start()
 			busy.again(ctx)
@@ -157,7 +157,7 @@ func TestStopWhileWaiting(t *testing.T) {
 				}
 			}
 			if !strings.Contains(told, "denied") {
-				t.Errorf("the model was told %q of the denied call", told)
+				t.Errorf("the model was told %q of the denied call, want that it was denied", told)
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestKilledPastTheEndOfAnApproval(t *testing.T) {
 			w.Start()
 			told := r.end(ctx)
 			if len(w.ToolCalls(r.key)) > 0 || !strings.Contains(told, "did not approve this call in time") {
-				t.Errorf("the tool ran %d times, and the model was told %q", len(w.ToolCalls(r.key)), told)
+				t.Errorf("the tool ran %d times, and the model was told %q; want 0 times, and that nobody approved in time", len(w.ToolCalls(r.key)), told)
 			}
 			r.answer(ctx, http.StatusConflict, schemas.ApprovalAnswer{Approved: true})
 		})
@@ -220,7 +220,7 @@ func (r *waitingRun) again(ctx context.Context) {
 	before := r.asked
 	r.asked = r.read(r.send(ctx, http.MethodGet, "/api/chat/runs/"+r.id+"/stream?after="+strconv.FormatInt(r.cursor, 10), nil))
 	if r.asked != before {
-		r.system.T.Errorf("%s waits for %+v, and waited for %+v", r.question, r.asked, before)
+		r.system.T.Errorf("%s waits for %+v, want %+v as before", r.question, r.asked, before)
 	}
 	var run schemas.Run
 	if _, err := r.system.Call(ctx, http.MethodGet, "/api/chat/runs/"+r.id, &run); err != nil || run.State != schemas.RunWaiting {
@@ -282,7 +282,7 @@ func (r *waitingRun) result(ctx context.Context, output string) {
 	})
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		r.system.T.Errorf("%s: the result gets %d", r.question, resp.StatusCode)
+		r.system.T.Errorf("%s: the result gets status %d, want 200", r.question, resp.StatusCode)
 	}
 }
 
@@ -307,13 +307,13 @@ func (r *waitingRun) end(ctx context.Context) string {
 	// Not at all when the call had ended before the log showed it; again when the
 	// outcome of a call beside it is kept, and with it what was asked before.
 	if asked > 1 && !r.beside {
-		r.system.T.Errorf("%s: what counts of the log asks %d times", r.question, asked)
+		r.system.T.Errorf("%s: what counts of the log asks %d times, want at most once", r.question, asked)
 	}
 	for _, a := range r.system.ModelCalls(r.question) {
 		if len(a.Told) > 0 {
 			return a.Told[0]
 		}
 	}
-	r.system.T.Errorf("%s: the model was told nothing of the call", r.question)
+	r.system.T.Errorf("%s: the model was told nothing of the call, want its outcome", r.question)
 	return ""
 }

@@ -72,13 +72,13 @@ func killInABlock(t *testing.T, database, mode string, half upstream.Part) {
 		}
 	}
 	if got := apptest.JoinContent(list[max(reset, 0):], "mine"); got != "The whole." || end < reset || list[len(list)-1].Status != schemas.RunCompleted {
-		t.Errorf("the block gets %q of\n%s", got, apptest.ListChunks(list))
+		t.Errorf("the block gets %q, want %q, after a reset and with an end, of\n%s", got, "The whole.", apptest.ListChunks(list))
 	}
 	blocks := apptest.Decode[schemas.Document](t, one.Must("GET", "/api/documents/doc", nil)).Blocks
 	if len(blocks) != 1 || *blocks[0].Current != "Old" || strings.TrimSpace(*blocks[0].New) != "The whole." || blocks[0].State != schemas.BlockPendingEdit {
-		t.Errorf("the document is %+v", blocks)
+		t.Errorf("the document is %+v, want one block with %q proposed for %q", blocks, "The whole.", "Old")
 	}
 	if got := apptest.Decode[schemas.Block](t, one.Must("POST", "/api/blocks/mine/revert", nil)); got.State != schemas.BlockClean || *got.Current != "Old" {
-		t.Errorf("reverted it is %+v", got)
+		t.Errorf("reverted the block is %+v, want it clean with %q", got, "Old")
 	}
 }

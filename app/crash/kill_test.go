@@ -105,7 +105,7 @@ func (c *tally) report(t *testing.T) {
 	defer c.mu.Unlock()
 	t.Log(c.ends)
 	if c.later == 0 {
-		t.Error("no run was completed by a later attempt")
+		t.Error("0 runs were completed by a later attempt, want some")
 	}
 }
 
@@ -156,10 +156,10 @@ func TestKilledInEveryAttempt(t *testing.T) {
 	apptest.CheckAll(t, k)
 	last := k.Frames[len(k.Frames)-1]
 	if last.Event.Type != schemas.TypeError || last.Event.Code != schemas.CodeInterrupted || last.ID/1_000_000 != services.MaxAttempts {
-		t.Errorf("the run ended with event %d: %s", last.ID, last.Data)
+		t.Errorf("the run ended with event %d, %s; want the error interrupted of attempt %d", last.ID, last.Data, services.MaxAttempts+1)
 	}
 	if n := len(w.ModelCalls(k.Question)); n != services.MaxAttempts {
-		t.Errorf("the model was called %d times", n)
+		t.Errorf("the model was called %d times, want %d", n, services.MaxAttempts)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestKilledWhileItIsCancelled(t *testing.T) {
 		}
 		apptest.CheckAll(t, k)
 		if last := k.Frames[len(k.Frames)-1]; last.Event.Type != schemas.TypeCancelled || len(w.ModelCalls(k.Question)) != 1 {
-			t.Errorf("the run ended with %s after %d calls of the model", last.Data, len(w.ModelCalls(k.Question)))
+			t.Errorf("the run ended with %s after %d calls of the model, want cancelled after 1", last.Data, len(w.ModelCalls(k.Question)))
 		}
 	}
 }

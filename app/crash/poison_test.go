@@ -55,17 +55,17 @@ func TestPoisonousRunIsContained(t *testing.T) {
 			w.KillOnCall(bad.Keys()[0])
 			startUntilOver(w, t, bad.Start(t))
 			if last := bad.Frames[len(bad.Frames)-1].Event; last.Type != schemas.TypeError || last.Code != schemas.CodeInterrupted {
-				t.Errorf("the poisonous run ended with %+v", last)
+				t.Errorf("the poisonous run ended with %+v, want the error interrupted", last)
 			}
 			var run schemas.Run
 			if _, err := w.Call(t.Context(), http.MethodGet, "/api/chat/runs/"+bad.ID(), &run); err != nil || run.Error == nil || !strings.Contains(run.Error.Message, "given up") {
-				t.Errorf("the run says %+v (%v)", run.Error, err)
+				t.Errorf("the run says %+v (%v), want that it was given up", run.Error, err)
 			}
 			if said := w.Process().LastLines(); !strings.Contains(said, bad.ID()) {
-				t.Errorf("the log does not name the run:\n%s", said)
+				t.Errorf("the log lacks the run %s:\n%s", bad.ID(), said)
 			}
 			if got := apptest.Get(t, w.URL(t)+"/metrics"); !strings.Contains(got, "chattray_runs_contained_total 1") {
-				t.Error("the metric does not count it")
+				t.Errorf("the metrics lack chattray_runs_contained_total 1:\n%s", got)
 			}
 			// More ends of the process, which nobody here is to blame for.
 			w.Restart()
@@ -75,7 +75,7 @@ func TestPoisonousRunIsContained(t *testing.T) {
 					t.Fatal(err)
 				}
 				if last := others[n].Frames[len(others[n].Frames)-1].Event; last.Type != schemas.TypeComplete {
-					t.Errorf("another run ended with %+v", last)
+					t.Errorf("another run ended with %+v, want complete", last)
 				}
 			}
 			apptest.CheckAll(t, others...)
@@ -97,7 +97,7 @@ func TestPoisonousRunThatWaits(t *testing.T) {
 			w.KillOnCall(bad.Keys()[1])
 			startUntilOver(w, t, bad.Start(t))
 			if last := bad.Frames[len(bad.Frames)-1].Event; last.Type != schemas.TypeError || last.Code != schemas.CodeInterrupted {
-				t.Errorf("the run that waits beside it ended with %+v", last)
+				t.Errorf("the run that waits beside it ended with %+v, want the error interrupted", last)
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func TestStopWhileRunsAreHeld(t *testing.T) {
 	w.ExpectEnd()
 	p.Signal(syscall.SIGTERM)
 	if end := p.Wait(); end.ExitCode() != 0 {
-		t.Errorf("the program ended with %v", end)
+		t.Errorf("the program ended with %v, want exit status 0", end)
 	}
 	w.Start()
 	close(gate)

@@ -40,7 +40,7 @@ func TestStopLetsRunsFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || problem.Code != schemas.CodeShuttingDown {
-		t.Errorf("a new run gets status %d, %v, %+v", resp.StatusCode, resp.Header, problem)
+		t.Errorf("a new run gets status %d, %v, %+v; want 503 shutting_down with Retry-After", resp.StatusCode, resp.Header, problem)
 	}
 
 	close(gate)
@@ -48,12 +48,12 @@ func TestStopLetsRunsFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	if end := p.Wait(); end.ExitCode() != 0 {
-		t.Errorf("the program ended with %v", end)
+		t.Errorf("the program ended with %v, want exit status 0", end)
 	}
 	w.Start()
 	apptest.CheckAll(t, k)
 	if last := k.Frames[len(k.Frames)-1]; last.Event.Type != schemas.TypeComplete || last.ID > 1_000_000 {
-		t.Errorf("the run ended with event %d, %s", last.ID, last.Event.Type)
+		t.Errorf("the run ended with event %d, %s; want complete in the first attempt", last.ID, last.Event.Type)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestStopInterruptsTheRest(t *testing.T) {
 	w.ExpectEnd()
 	p.Signal(syscall.SIGTERM)
 	if end := p.Wait(); end.ExitCode() != 0 {
-		t.Errorf("the program ended with %v", end)
+		t.Errorf("the program ended with %v, want exit status 0", end)
 	}
 	w.Start()
 	close(gate)
@@ -83,15 +83,15 @@ func TestStopInterruptsTheRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if k.Hints.Load() != 1 {
-			t.Errorf("%s: the stream ended with %d hints", k.Question, k.Hints.Load())
+			t.Errorf("%s: the stream ended with %d hints, want 1", k.Question, k.Hints.Load())
 		}
 		if last := k.Frames[len(k.Frames)-1]; last.Event.Type != schemas.TypeComplete {
-			t.Errorf("%s ended with %s", k.Question, last.Event.Type)
+			t.Errorf("%s ended with %s, want complete", k.Question, last.Event.Type)
 		}
 	}
 	apptest.CheckAll(t, first, second)
 	if n := len(w.ModelCalls(first.Question)); n != 2 {
-		t.Errorf("the interrupted call of the model was made %d times", n)
+		t.Errorf("the interrupted call of the model was made %d times, want 2", n)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestStopAtOnce(t *testing.T) {
 	p.Signal(syscall.SIGTERM)
 	end := p.Wait()
 	if status, ok := end.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
-		t.Errorf("the program ended with %v", end)
+		t.Errorf("the program ended with %v, want by SIGTERM", end)
 	}
 	w.Start()
 	close(gate)

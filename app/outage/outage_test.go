@@ -59,7 +59,7 @@ func TestOutageBeforeTheStream(t *testing.T) {
 			}
 			if resp.StatusCode != http.StatusServiceUnavailable || p.Code != schemas.CodeStoreUnavailable ||
 				resp.Header.Get("Content-Type") != "application/problem+json" || resp.Header.Get("Retry-After") == "" {
-				t.Errorf("%s: status %d, %v, problem %+v", path, resp.StatusCode, resp.Header, p)
+				t.Errorf("%s: status %d, %v, problem %+v; want 503 store_unavailable with Retry-After", path, resp.StatusCode, resp.Header, p)
 			}
 		}
 		o.end()
@@ -70,7 +70,7 @@ func TestOutageBeforeTheStream(t *testing.T) {
 			t.Error(err)
 		}
 		if n := len(w.ModelCalls(k.Question)); n != len(k.Turns) {
-			t.Errorf("the model was called %d times for %d turns", n, len(k.Turns))
+			t.Errorf("the model was called %d times, want %d", n, len(k.Turns))
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestOutageWhileARunIsHeld(t *testing.T) {
 					t.Error(err)
 				}
 				if last := k.Frames[len(k.Frames)-1]; last.ID > 1_000_000 || last.Event.Type != schemas.TypeComplete {
-					t.Errorf("the run ends with event %d, %s", last.ID, last.Event.Type)
+					t.Errorf("the run ends with event %d, %s; want complete in the first attempt", last.ID, last.Event.Type)
 				}
 			})
 		})
@@ -127,14 +127,14 @@ func TestOutageLongerThanTheHold(t *testing.T) {
 					t.Error(err)
 				}
 				if last := k.Frames[len(k.Frames)-1]; last.Event.Type != schemas.TypeComplete {
-					t.Errorf("the run ends with %s", last.Event.Type)
+					t.Errorf("the run ends with %s, want complete", last.Event.Type)
 				}
 				if n := len(w.ModelCalls(k.Question)); n != len(k.Turns) {
-					t.Errorf("the model was called %d times for %d turns", n, len(k.Turns))
+					t.Errorf("the model was called %d times, want %d", n, len(k.Turns))
 				}
 				for _, key := range k.Keys() {
 					if n := len(w.ToolCalls(key)); n != 1 {
-						t.Errorf("%s was called %d times", key, n)
+						t.Errorf("%s was called %d times, want 1", key, n)
 					}
 				}
 			})

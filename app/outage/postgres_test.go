@@ -58,7 +58,7 @@ func TestPooled(t *testing.T) {
 				{http.MethodGet, "/readyz", nil},
 			} {
 				if status := statusOf(w, t, step.method, step.path, step.body); status/100 != 2 {
-					t.Errorf("%s %s: %d", step.method, step.path, status)
+					t.Errorf("%s %s: status %d, want 2xx", step.method, step.path, status)
 				}
 			}
 		})

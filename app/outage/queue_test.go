@@ -63,7 +63,7 @@ func TestQueueWithALostAnswer(t *testing.T) {
 			}})
 			queueSecond(w, t, func() {})
 			if !s.lost.Load() {
-				t.Error("no run was begun from the queue")
+				t.Error("0 runs were begun from the queue, want 1")
 			}
 		})
 	}
@@ -79,7 +79,7 @@ func TestQueueTakenOver(t *testing.T) {
 			w.ServeHere(app.Options{})
 			queueSecond(w, t, func() { w.ServeHere(app.Options{}) })
 			if status, err := w.Call(t.Context(), http.MethodGet, "/readyz", nil); err != nil || status != http.StatusOK {
-				t.Errorf("the second process: status %d, %v", status, err)
+				t.Errorf("the second process: status %d, %v, want 200", status, err)
 			}
 		})
 	}

@@ -60,7 +60,7 @@ func runState(w *apptest.System, t *testing.T, run string) schemas.Run {
 	t.Helper()
 	var v schemas.Run
 	if status, err := w.Call(t.Context(), http.MethodGet, "/api/chat/runs/"+run, &v); err != nil || status != http.StatusOK {
-		t.Fatalf("status %d, %v", status, err)
+		t.Fatalf("status %d, %v, want 200", status, err)
 	}
 	return v
 }
@@ -106,7 +106,7 @@ func TestDisconnect(t *testing.T) {
 					return
 				}
 				if w.Model.Disconnects() > 0 {
-					t.Error("the call of the model was cut")
+					t.Errorf("%d calls of the model were cut, want 0", w.Model.Disconnects())
 				}
 				close(gate)
 				k.RunID = run
@@ -115,7 +115,7 @@ func TestDisconnect(t *testing.T) {
 				}
 				apptest.CheckAll(t, k)
 				if last := k.Frames[len(k.Frames)-1]; last.Event.Type != schemas.TypeComplete || len(w.ModelCalls(k.Question)) != 1 {
-					t.Errorf("the run ended with %s after %d calls of the model", last.Event.Type, len(w.ModelCalls(k.Question)))
+					t.Errorf("the run ended with %s after %d calls of the model, want complete after 1", last.Event.Type, len(w.ModelCalls(k.Question)))
 				}
 			})
 		}
@@ -135,11 +135,11 @@ func checkHungUp(t *testing.T, k *apptest.Conversation, run string) {
 	apptest.Eventually(t, "the run is cancelled", func() bool { return runState(w, t, run).State == schemas.RunCancelled })
 	var chat schemas.Chat
 	if status, err := w.Call(t.Context(), http.MethodGet, fmt.Sprintf("/api/chats/%d", runState(w, t, run).ConversationID), &chat); err != nil || status != http.StatusOK {
-		t.Fatalf("status %d, %v", status, err)
+		t.Fatalf("status %d, %v, want 200", status, err)
 	}
 	m := chat.Messages
 	if len(m) != 2 || m[1].Status != schemas.MessageCancelled || m[1].Content == "" || !strings.HasPrefix(k.Want, m[1].Content) {
-		t.Errorf("the chat has %+v", m)
+		t.Errorf("the chat has %+v, want a question and the part of the answer that was cancelled", m)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestDisconnectBeforeTheAnswer(t *testing.T) {
 	apptest.Eventually(t, "no run is under way", func() bool {
 		var list schemas.ChatList
 		if status, err := w.Call(t.Context(), http.MethodGet, "/api/chats?limit=100", &list); err != nil || status != http.StatusOK {
-			t.Fatalf("status %d, %v", status, err)
+			t.Fatalf("status %d, %v, want 200", status, err)
 		}
 		for _, c := range list.Items {
 			if c.ActiveRunID != "" {
@@ -204,6 +204,6 @@ func TestDisconnectOfOneReader(t *testing.T) {
 	close(gate)
 	list, err := apptest.NewStreamReader(resp.Body).Rest()
 	if err != nil || len(list) == 0 || list[len(list)-1].Event.Type != schemas.TypeComplete {
-		t.Errorf("the second reader got %d events, %v", len(list), err)
+		t.Errorf("the second reader got %d events, %v; want all to complete", len(list), err)
 	}
 }

@@ -43,7 +43,7 @@ func TestRequestsAtOnceUnderOneKey(t *testing.T) {
 					}
 					defer resp.Body.Close()
 					if err := json.NewDecoder(resp.Body).Decode(&answers[i]); err != nil || resp.StatusCode != http.StatusOK {
-						t.Errorf("status %d, %v", resp.StatusCode, err)
+						t.Errorf("status %d, %v, want 200", resp.StatusCode, err)
 					}
 				})
 			}

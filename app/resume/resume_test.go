@@ -180,9 +180,9 @@ func (r reading) compare(log []apptest.ChatFrame) error {
 	case r.status == http.StatusNoContent && r.cursor >= lastOf(log):
 		return nil
 	case r.status != http.StatusOK:
-		return fmt.Errorf("%q: status %d", r.how, r.status)
+		return fmt.Errorf("%q: status %d, want 200", r.how, r.status)
 	case len(r.frames) > len(log)-from || !slices.EqualFunc(r.frames, log[from:from+len(r.frames)], apptest.SameFrame):
-		return fmt.Errorf("%q got\n%s\nof\n%s", r.how, apptest.ListFrames(r.frames), apptest.ListFrames(log[from:]))
+		return fmt.Errorf("%q got\n%s\nwant the beginning of\n%s", r.how, apptest.ListFrames(r.frames), apptest.ListFrames(log[from:]))
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func TestReadersOfOneRun(t *testing.T) {
 		readers.Go(func() {
 			list, err := readWhole(w, t, k.ID())
 			if err != nil || len(list) < longAnswer || !list[len(list)-1].Event.Terminal() {
-				t.Errorf("a reader got %d events, %v", len(list), err)
+				t.Errorf("a reader got %d events, %v; want at least %d with an end", len(list), err, longAnswer)
 			}
 			for i := 1; i < len(list); i++ {
 				if list[i].ID <= list[i-1].ID {
@@ -284,7 +284,7 @@ func TestReadersOfOneRun(t *testing.T) {
 		_ = conn.Close()
 	}
 	if k.Frames[len(k.Frames)-1].Event.Type != schemas.TypeComplete {
-		t.Error("the run did not complete")
+		t.Errorf("the run ended with %s, want complete", k.Frames[len(k.Frames)-1].Event.Type)
 	}
 }
 
