@@ -28,25 +28,35 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
-		id := c.Request().Header.Get(echo.HeaderXRequestID)
-		if !text.IsID(id) {
-			id = uuid.Must(uuid.NewV7()).String()
-		}
-		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		setRequestID(c)
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
-		level := slog.LevelInfo
-		if _, id := identityOf(c); id.user.ID == "" && c.Response().Status < http.StatusBadRequest {
-			level = slog.LevelDebug // probes, scrapes and files of the page
-		}
-		s.logAccess(c, level, time.Since(start))
+		s.logAccess(c, start)
 		return nil
 	}
 }
 
-func (s *server) logAccess(c echo.Context, level slog.Level, took time.Duration) {
+// setRequestID gives the request the client's id or a new one. It and logAccess
+// have frames of their own, because a stream waits on top of the caller's for as
+// long as it lasts.
+//
+//go:noinline
+func setRequestID(c echo.Context) {
+	id := c.Request().Header.Get(echo.HeaderXRequestID)
+	if !text.IsID(id) {
+		id = uuid.Must(uuid.NewV7()).String()
+	}
+	c.Response().Header().Set(echo.HeaderXRequestID, id)
+}
+
+//go:noinline
+func (s *server) logAccess(c echo.Context, start time.Time) {
+	took, level := time.Since(start), slog.LevelInfo
 	_, id := identityOf(c)
+	if id.user.ID == "" && c.Response().Status < http.StatusBadRequest {
+		level = slog.LevelDebug // probes, scrapes and files of the page
+	}
 	attrs := []slog.Attr{
 		slog.String("request_id", requestID(c)), slog.String("method", c.Request().Method),
 		slog.String("path", c.Request().URL.Path), slog.String("route", c.Path()), slog.Int("status", c.Response().Status),

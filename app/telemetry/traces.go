@@ -74,11 +74,21 @@ func (t *Telemetry) Traced(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		ctx, span := t.tracer.Start(propagated.Extract(r.Context(), propagation.HeaderCarrier(r.Header)), r.Method,
-			trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path)))
+		r, span := t.startRequest(r)
 		defer span.End()
-		next.ServeHTTP(w, r.WithContext(ctx))
+		next.ServeHTTP(w, r)
 	})
+}
+
+// startRequest starts the span of a request. It has a frame of its own, because a
+// stream lasts long and waits on top of Traced's frame: a stack of which a quarter
+// is used never shrinks from 16 KiB to 8.
+//
+//go:noinline
+func (t *Telemetry) startRequest(r *http.Request) (*http.Request, trace.Span) {
+	ctx, span := t.tracer.Start(propagated.Extract(r.Context(), propagation.HeaderCarrier(r.Header)), r.Method,
+		trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attribute.String("http.request.method", r.Method), attribute.String("url.path", r.URL.Path)))
+	return r.WithContext(ctx), span
 }
 
 // CarryTrace copies the request's trace to the context of a run, which outlives the request.
