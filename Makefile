@@ -44,7 +44,7 @@ test-postgres:
 
 # Kills the program a thousand times, on both databases.
 crash-test:
-	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/crash -kills 500
+	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/crash -args -kills 500
 
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything: tools/mcp/everything/node_modules

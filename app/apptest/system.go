@@ -61,7 +61,7 @@ const (
 	modelPause = 3 * time.Millisecond
 	toolPause  = 10 * time.Millisecond
 	// phaseWait is how long a kill waits for its phase to come up.
-	phaseWait = 2 * time.Second
+	phaseWait = 15 * time.Second
 	// mostEnds is how many runs may end before a trigger counts.
 	mostEnds = 16
 )
