@@ -18,16 +18,16 @@ import (
 // answer; nothing is sent under it.
 const statusGone = 499
 
-// answer is how an error code is told over HTTP. retry is the hint in seconds
-// where the error itself has none.
+// answer is the HTTP status of an error code. retry is the Retry-After in seconds
+// if the error itself has none.
 type answer struct {
 	status int
 	retry  int
 }
 
-// answers is the one table from error code to status.
-// The codes of a failed run are the answer of POST /api/chat.
-var answers = map[schemas.Code]answer{
+// statusByCode is the one table from error code to status. POST /api/chat answers
+// with the code of a failed run.
+var statusByCode = map[schemas.Code]answer{
 	schemas.CodeBadRequest:       {status: http.StatusBadRequest},
 	schemas.CodeInvalid:          {status: http.StatusUnprocessableEntity},
 	schemas.CodeUnauthorized:     {status: http.StatusUnauthorized},
@@ -93,11 +93,11 @@ func visible(err error) *schemas.Error {
 	return seen
 }
 
-// fail answers a request with what may be seen of err: problem+json, or nothing
-// where a stream has begun or the client has gone.
+// fail answers a request with the visible part of err as problem+json. It writes
+// nothing if a stream has begun or the client has gone.
 func (s *server) fail(err error, c echo.Context) {
 	seen := visible(err)
-	a, known := answers[seen.Code]
+	a, known := statusByCode[seen.Code]
 	if !known {
 		a = answer{status: http.StatusInternalServerError}
 	}

@@ -26,7 +26,7 @@ func Table() []Row {
 }
 
 // Status returns the status of an error code; 0 when the table has none.
-func Status(code schemas.Code) int { return answers[code].status }
+func Status(code schemas.Code) int { return statusByCode[code].status }
 
 // Parse decodes a chat request as the routes do.
 func Parse(raw []byte) (schemas.ChatRequest, error) {

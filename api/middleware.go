@@ -23,9 +23,9 @@ const maxPanicText = 200
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// observe names the request, answers its error and logs how it went. Bodies and
-// query strings are never logged.
-func (s *server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+// accessLog gives the request an id, answers its error and logs the outcome. Bodies
+// and query strings are never logged.
+func (s *server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		setRequestID(c)
@@ -73,8 +73,8 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 
 func requestID(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
 
-// recovered turns a panic into an error that names its place, without a stack.
-func (s *server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
+// recoverPanics returns a panic as an error that names its place, without a stack.
+func (s *server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
 			switch v := recover(); v {
@@ -90,8 +90,8 @@ func (s *server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// harden sets the headers that every answer carries.
-func harden(next echo.HandlerFunc) echo.HandlerFunc {
+// securityHeaders sets the headers that every answer carries.
+func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
 		h.Set(echo.HeaderXContentTypeOptions, "nosniff")

@@ -34,11 +34,10 @@ const (
 // errWrite is the cause of a stream whose client does not read.
 var errWrite = errors.New("the client does not read")
 
-// feed is what the library's server writes to its one connection: frames of a
-// dialect, one library event for all that is there, the next one only when it
-// has been written. Between two writes the log grows, and a slow client gets
-// larger writes, not a longer queue.
-type feed struct {
+// sseResponse writes a run's events to one connection through the library's server.
+// All events that are available become one library event, and the next one follows
+// only when it is written: a slow client gets larger writes, not a longer queue.
+type sseResponse struct {
 	server *sse.Server
 	id     string
 	// ctx is the one that seq follows with; it ends when the client cannot be
@@ -59,8 +58,8 @@ type feed struct {
 // has none.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// newEvents returns the library's server in the way in which it holds: no
-// replay and no shared streams.
+// newEvents returns the library's server, configured to be safe: no replay, no
+// shared streams.
 func newEvents() *sse.Server {
 	server := sse.New()
 	server.AutoReplay = false
@@ -69,52 +68,52 @@ func newEvents() *sse.Server {
 	return server
 }
 
-var feeds atomic.Int64
+var streamIDs atomic.Int64
 
 // serve writes the events of seq as server-sent events until seq ends, ctx ends
 // or the client cannot be written to.
-func (f *feed) serve() {
-	f.server.ServeHTTP(f.out, f.subscription())
-	f.cancel(nil)
-	<-f.done
+func (r *sseResponse) serve() {
+	r.server.ServeHTTP(r.out, r.subscription())
+	r.cancel(nil)
+	<-r.done
 }
 
 // subscription makes the library's stream and the request for it. The library
 // takes the stream's name from the query and would read the cursor, which is
 // ours, from the header.
-func (f *feed) subscription() *http.Request {
-	stream := f.server.CreateStream(f.id)
-	stream.OnSubscribe = func(string, *sse.Subscriber) { f.pump(f.ctx) }
-	stream.OnUnsubscribe = func(id string, _ *sse.Subscriber) { f.server.RemoveStream(id) }
-	inner := &http.Request{Method: http.MethodGet, URL: &url.URL{RawQuery: "stream=" + f.id}, Header: http.Header{}}
-	return inner.WithContext(f.ctx)
+func (r *sseResponse) subscription() *http.Request {
+	stream := r.server.CreateStream(r.id)
+	stream.OnSubscribe = func(string, *sse.Subscriber) { r.copyEvents(r.ctx) }
+	stream.OnUnsubscribe = func(id string, _ *sse.Subscriber) { r.server.RemoveStream(id) }
+	inner := &http.Request{Method: http.MethodGet, URL: &url.URL{RawQuery: "stream=" + r.id}, Header: http.Header{}}
+	return inner.WithContext(r.ctx)
 }
 
-// close lets go of all that the feed holds.
-func (f *feed) close() {
-	for _, end := range slices.Backward(f.ends) {
+// close releases all that the response holds.
+func (r *sseResponse) close() {
+	for _, end := range slices.Backward(r.ends) {
 		end()
 	}
 }
 
-// pump publishes what the sequence yields; the library calls it once the
+// copyEvents publishes the events of the sequence. The library calls it once the
 // connection is subscribed.
-func (f *feed) pump(ctx context.Context) {
-	defer close(f.done)
+func (r *sseResponse) copyEvents(ctx context.Context) {
+	defer close(r.done)
 	var broken error
-	for events, err := range f.seq {
+	for events, err := range r.seq {
 		if broken = err; err != nil {
 			break
 		}
 		if len(events) == 0 {
-			if !f.publish(ctx, &sse.Event{Comment: []byte("keep-alive")}) {
+			if !r.publish(ctx, &sse.Event{Comment: []byte("keep-alive")}) {
 				return
 			}
 			continue
 		}
 		for len(events) > 0 {
 			var ok bool
-			if events, ok = f.batch(ctx, events); !ok {
+			if events, ok = r.batch(ctx, events); !ok {
 				return
 			}
 		}
@@ -122,31 +121,31 @@ func (f *feed) pump(ctx context.Context) {
 	if broken != nil && ctx.Err() == nil {
 		// The line rides on a comment and repeats the last id, so that the
 		// reader's cursor stays.
-		f.publish(ctx, &sse.Event{ID: strconv.AppendInt(nil, f.last, 10), Data: []byte(": interrupted"), Retry: []byte(retryMillis)})
+		r.publish(ctx, &sse.Event{ID: strconv.AppendInt(nil, r.last, 10), Data: []byte(": interrupted"), Retry: []byte(retryMillis)})
 	}
-	f.server.Publish(f.id, &sse.Event{}) // the library's sign to end
+	r.server.Publish(r.id, &sse.Event{}) // the library's sign to end
 }
 
-// batch publishes frames of the first events, as many as are written at once,
-// and returns the rest.
-func (f *feed) batch(ctx context.Context, events []runlog.Event) ([]runlog.Event, bool) {
+// batch publishes the frames of the first events, as many as one write takes, and
+// returns the other events.
+func (r *sseResponse) batch(ctx context.Context, events []runlog.Event) ([]runlog.Event, bool) {
 	if e := &events[0]; e.Shared != nil {
-		f.last = e.Seq
-		frame := e.Shared.Get(f.form, func() ([]byte, bool) {
-			f.reader.missing = false
-			frame := f.encoder.Append(nil, e)
-			return frame, !f.reader.missing
+		r.last = e.Seq
+		frame := e.Shared.Get(r.form, func() ([]byte, bool) {
+			r.reader.missing = false
+			frame := r.encoder.Append(nil, e)
+			return frame, !r.reader.missing
 		})
-		return events[1:], f.write(ctx, frame)
+		return events[1:], r.write(ctx, frame)
 	}
 	buf := buffers.Get().(*[]byte)
 	frames, n := (*buf)[:0], 0
 	for n < len(events) && len(frames) < maxFrames && events[n].Shared == nil {
-		frames = f.encoder.Append(frames, &events[n])
+		frames = r.encoder.Append(frames, &events[n])
 		n++
 	}
-	f.last = events[n-1].Seq
-	rest, ok := events[n:], f.write(ctx, frames)
+	r.last = events[n-1].Seq
+	rest, ok := events[n:], r.write(ctx, frames)
 	if ok && cap(frames) <= keepBuffer { // else it may still be in use
 		*buf = frames
 		buffers.Put(buf)
@@ -159,19 +158,19 @@ func (f *feed) batch(ctx context.Context, events []runlog.Event) ([]runlog.Event
 var standIn = []byte("-")
 
 // write publishes frames.
-func (f *feed) write(ctx context.Context, frames []byte) bool {
+func (r *sseResponse) write(ctx context.Context, frames []byte) bool {
 	if len(frames) == 0 {
 		return true
 	}
-	f.out.frames = frames
-	return f.publish(ctx, &sse.Event{ID: standIn, Data: standIn})
+	r.out.frames = frames
+	return r.publish(ctx, &sse.Event{ID: standIn, Data: standIn})
 }
 
 // publish hands one event to the library and waits until it is written.
-func (f *feed) publish(ctx context.Context, e *sse.Event) bool {
-	f.server.Publish(f.id, e)
+func (r *sseResponse) publish(ctx context.Context, e *sse.Event) bool {
+	r.server.Publish(r.id, e)
 	select {
-	case <-f.out.written:
+	case <-r.out.written:
 		return true
 	case <-ctx.Done():
 		return false
@@ -195,14 +194,14 @@ type streamWriter struct {
 	broken   bool
 }
 
-// Header is of http.ResponseWriter.
+// Header implements http.ResponseWriter.
 func (w *streamWriter) Header() http.Header { return w.response.Header() }
 
-// WriteHeader is of http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter.
 func (w *streamWriter) WriteHeader(status int) { w.response.WriteHeader(status) }
 
-// Write is of http.ResponseWriter. After a failure it takes everything, so that
-// the library comes to its end.
+// Write implements http.ResponseWriter. After a failure it accepts everything, so
+// that the library ends.
 func (w *streamWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	if w.frames != nil {
@@ -224,7 +223,7 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Flush is of http.Flusher.
+// Flush implements http.Flusher.
 func (w *streamWriter) Flush() {
 	if !w.filled {
 		return

@@ -54,7 +54,7 @@ func (s *server) postStream(c echo.Context) error {
 	}
 	defer release()
 	var run schemas.Run
-	err = apart(func() (err error) { run, err = s.start(c); return err })
+	err = onFreshStack(func() (err error) { run, err = s.start(c); return err })
 	if errors.Is(err, errNoKey) && onlyEvents(c.Request().Header) {
 		return refuseInEvents(c)
 	}
@@ -74,10 +74,10 @@ func (s *server) openStream(c echo.Context) (release func(), err error) {
 	return s.streams.acquire(user.ID)
 }
 
-// apart calls do on a goroutine of its own and waits for it, so that the deep
-// stack that decoding takes is not kept for as long as the answer streams. A
-// panic goes on in the caller.
-func apart(do func() error) (err error) {
+// onFreshStack calls do on a new goroutine and waits for it, so that the caller
+// does not keep the deep stack of decoding for as long as it streams. A panic
+// continues in the caller.
+func onFreshStack(do func() error) (err error) {
 	var thrown any
 	done := make(chan struct{})
 	go func() {
@@ -175,14 +175,13 @@ const sseType = "text/event-stream"
 func refuseInEvents(c echo.Context) error {
 	e := runlog.Event{Seq: max(cursor(c), 1), Time: time.Now().UnixMilli(), Body: &runlog.Failed{Message: errNoKey.Message, Code: errNoKey.Code}}
 	frame := streamDialect(c.QueryParam("dialect")).open(new(reader)).Append(nil, &e)
-	return c.Blob(answers[errNoKey.Code].status, sseType, frame)
+	return c.Blob(statusByCode[errNoKey.Code].status, sseType, frame)
 }
 
-// follow answers with the events of a run after the cursor. What it needs is
-// got ready apart, so that its stack stays small for as long as the answer
-// streams.
+// follow answers with the events of a run after the cursor. Everything is prepared
+// in frames that have returned when it streams, so that its stack stays small.
 func (s *server) follow(c echo.Context, run string, after int64) error {
-	f, err := s.newFeed(c, run, after)
+	f, err := s.newSSEResponse(c, run, after)
 	if errors.Is(err, runlog.ErrEnded) {
 		return c.NoContent(http.StatusNoContent)
 	}
@@ -194,11 +193,11 @@ func (s *server) follow(c echo.Context, run string, after int64) error {
 	return nil
 }
 
-// newFeed makes the feed of a run for the user who asks, and the headers of the
-// answer.
-func (s *server) newFeed(c echo.Context, run string, after int64) (made *feed, err error) {
+// newSSEResponse returns the response with the events of a run of the caller's, and
+// sets its headers.
+func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *sseResponse, err error) {
 	ctx, user := caller(c)
-	f := &feed{server: s.events, id: strconv.FormatInt(feeds.Add(1), 36), last: after, done: make(chan struct{})}
+	f := &sseResponse{server: s.events, id: strconv.FormatInt(streamIDs.Add(1), 36), last: after, done: make(chan struct{})}
 	defer func() {
 		if made == nil {
 			f.close()
