@@ -159,7 +159,7 @@ func (m *bodies) own(p *packedEvent) (runlog.Event, error) {
 func (m *bodies) event(p *packedEvent, packed string) (runlog.Event, error) {
 	b, err := m.body(p, packed)
 	if err != nil {
-		err = fmt.Errorf("event %d: %w: %w", p.seq, ErrSegment, err)
+		err = fmt.Errorf("event %d: %w: %w", p.seq, errSegment, err)
 	}
 	return runlog.Event{Seq: p.seq, Time: p.time, At: p.at, Body: b}, err
 }

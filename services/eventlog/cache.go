@@ -16,13 +16,13 @@ import (
 // Limits of reading stored logs. A reader holds a copy of what it shows next, at
 // most batchSize and its frames; the segments are shared.
 const (
-	// DefaultReplayCache is how many bytes of segments are kept for the next
+	// defaultReplayCache is how many bytes of segments are kept for the next
 	// reader, and how many all readers use at a time.
-	DefaultReplayCache = 32 << 20
-	// DefaultReplaysPerUser and DefaultReplays are how many stored logs are read
+	defaultReplayCache = 32 << 20
+	// defaultReplaysPerUser and defaultReplays are how many stored logs are read
 	// at once.
-	DefaultReplaysPerUser = 16
-	DefaultReplays        = 1024
+	defaultReplaysPerUser = 16
+	defaultReplays        = 1024
 
 	replayWait = 5 * time.Second // for a turn, and for room in the cache
 	batchSize  = 16 << 10        // bytes of events that are shown at once

@@ -12,8 +12,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// ErrSegment is in the tree of every error about what is stored.
-var ErrSegment = errors.New("the stored log cannot be read")
+// errSegment is in the tree of every error about what is stored.
+var errSegment = errors.New("the stored log cannot be read")
 
 // The first byte of a segment is its version; no event begins with one of them,
 // so that segments can be joined.
@@ -112,7 +112,7 @@ func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segme
 }
 
 // Decode returns the events of stored segments that are joined one after the
-// other. An error has ErrSegment in its tree.
+// other. An error has errSegment in its tree.
 func Decode(data []byte) ([]runlog.Event, error) {
 	d := decoder{rest: data}
 	var b bodies
@@ -188,9 +188,9 @@ func (d *decoder) next() (p packedEvent, ok bool) {
 func (d *decoder) fault() error {
 	switch {
 	case d.invalid != 0:
-		return fmt.Errorf("kind %d: %w", d.invalid, ErrSegment)
+		return fmt.Errorf("kind %d: %w", d.invalid, errSegment)
 	case d.bad:
-		return fmt.Errorf("event %d is cut off: %w", d.n, ErrSegment)
+		return fmt.Errorf("event %d is cut off: %w", d.n, errSegment)
 	default:
 		return nil
 	}

@@ -168,7 +168,7 @@ func TestCodecRefuses(t *testing.T) {
 		"a complete that is not JSON":          {version2, tagCompleted, 2, 2, 0, 0, 0, 2, 0, '{'},
 		"a length past the end of the segment": append([]byte{version1, tagText, 2, 2, 0, 0, 0}, binary.AppendUvarint(nil, 1<<63)...),
 	} {
-		if _, err := Decode(segment); !errors.Is(err, ErrSegment) {
+		if _, err := Decode(segment); !errors.Is(err, errSegment) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -16,15 +16,15 @@ import (
 
 // Settings of the committer.
 const (
-	// DefaultFlush is how often the events of all runs are stored.
-	DefaultFlush = 100 * time.Millisecond
-	// DefaultHold is how long a write waits for a database that is away.
-	DefaultHold = 30 * time.Second
-	// WriteWait bounds a write that is not held: the wait for the commit before it
+	// defaultFlush is how often the events of all runs are stored.
+	defaultFlush = 100 * time.Millisecond
+	// defaultHold is how long a write waits for a database that is away.
+	defaultHold = 30 * time.Second
+	// writeWait bounds a write that is not held: the wait for the commit before it
 	// and its own. One that has had no answer by then may be stored all the same.
-	WriteWait = 10 * time.Second
+	writeWait = 10 * time.Second
 	// CommitWait is how long others wait for a write at most: it has ended by then.
-	CommitWait = 2 * WriteWait
+	CommitWait = 2 * writeWait
 
 	maxBatch = 512
 	// gatherTurns bounds how often a commit lets others go first: one costs about
@@ -84,7 +84,7 @@ type Commit struct {
 
 // NewCommitter returns a committer; nothing is committed before Run.
 func NewCommitter(o CommitterOptions) *Committer {
-	o.Flush, o.Hold = cmp.Or(o.Flush, DefaultFlush), cmp.Or(o.Hold, DefaultHold)
+	o.Flush, o.Hold = cmp.Or(o.Flush, defaultFlush), cmp.Or(o.Hold, defaultHold)
 	return &Committer{CommitterOptions: o, wake: make(chan struct{}, 1)}
 }
 
@@ -254,7 +254,7 @@ func (c *Committer) dropLate(batch []*Commit) []*Commit {
 // deadline is when the write has to have ended; false means that it has none of
 // its own.
 func (w *Commit) deadline() (time.Time, bool) {
-	return w.since.Add(WriteWait), !w.hold && !w.since.IsZero()
+	return w.since.Add(writeWait), !w.hold && !w.since.IsZero()
 }
 
 // keepHeld ends the writes that wait no longer.
@@ -272,7 +272,7 @@ func (c *Committer) keepHeld(batch []*Commit, err error) []*Commit {
 
 func (c *Committer) try(batch []*Commit) error {
 	writes := make([]*record.Write, len(batch))
-	end := time.Now().Add(WriteWait)
+	end := time.Now().Add(writeWait)
 	for i, w := range batch {
 		w.Write.Err = nil
 		writes[i] = w.Write

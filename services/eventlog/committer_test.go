@@ -42,14 +42,14 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		began := time.Now()
 		held := c.Submit(&record.Write{RunID: "held"}, nil, true)
 		for range 3 { // the first of them waits for the commit of what is held
-			<-time.After(WriteWait / 4)
+			<-time.After(writeWait / 4)
 			since := time.Now()
 			err := c.Submit(&record.Write{RunID: "late"}, nil, false).Wait(t.Context())
 			if !errors.Is(err, record.ErrUnavailable) {
 				t.Errorf("got %v, want %v", err, record.ErrUnavailable)
 			}
-			if took := time.Since(since); took > WriteWait {
-				t.Errorf("a write took %v, want at most %v", took, WriteWait)
+			if took := time.Since(since); took > writeWait {
+				t.Errorf("a write took %v, want at most %v", took, writeWait)
 			}
 		}
 		store.hangs = false

@@ -14,7 +14,7 @@ import (
 const oldSegment = 4 * segmentSize
 
 // ReplayOptions configures Replays. A limit of 0 is none, but a Cache of 0 is
-// DefaultReplayCache.
+// defaultReplayCache.
 type ReplayOptions struct {
 	// Load returns the run's first segment with events after the number; one whose
 	// Last is 0 when there is none.
@@ -33,7 +33,7 @@ type Replays struct {
 
 // NewReplays returns the reader of what Load gives.
 func NewReplays(o ReplayOptions) *Replays {
-	return &Replays{cache: newCache(o.Load, cmp.Or(o.Cache, DefaultReplayCache)), turns: newTurns(o.PerUser, o.All)}
+	return &Replays{cache: newCache(o.Load, cmp.Or(o.Cache, defaultReplayCache)), turns: newTurns(o.PerUser, o.All)}
 }
 
 // Turn waits until the user may read a stored log, for a few seconds: then the

@@ -81,7 +81,7 @@ func TestReplaysIsReadWhole(t *testing.T) {
 		}
 		for form, stored := range map[string][]record.Segment{"pieces": inPieces(events, end), "one": inOne(events, end), "common": common} {
 			t.Run(name+"/"+form, func(t *testing.T) {
-				r := testReplays(shelf{"r": stored}, DefaultReplayCache)
+				r := testReplays(shelf{"r": stored}, defaultReplayCache)
 				for _, after := range []int64{0, 1, int64(half) - 1, int64(half), end.Seq - 1, end.Seq, end.Seq + 5} {
 					got, err := readPast(r, "r", after, 0)
 					want := all[min(int(after), len(all)):]
@@ -98,7 +98,7 @@ func TestReplaysIsReadWhole(t *testing.T) {
 				if got, err := readPast(r, "r", 1, int64(half)); err != nil || int64(len(got)) != int64(half)-1 {
 					t.Errorf("from 2 through %d: got %d events and %v", half, len(got), err)
 				}
-				if r.cache.idle.Len() == 0 || r.cache.bytes > DefaultReplayCache {
+				if r.cache.idle.Len() == 0 || r.cache.bytes > defaultReplayCache {
 					t.Errorf("%d segments of %d bytes are kept", r.cache.idle.Len(), r.cache.bytes)
 				}
 			})
@@ -111,7 +111,7 @@ func TestReplaysIsReadWhole(t *testing.T) {
 func TestReplaysStopsBeforeTheAttempt(t *testing.T) {
 	events, end := endedLog(9, 10)
 	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Body: text("later")}
-	r := testReplays(shelf{"r": append(inPieces(events, end), inPieces(nil, later)...)}, DefaultReplayCache)
+	r := testReplays(shelf{"r": append(inPieces(events, end), inPieces(nil, later)...)}, defaultReplayCache)
 	last, more := r.Read(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("got something"); return false })
 	if last != runlog.AttemptSpan || !more {
 		t.Errorf("it ends with %d, and %v", last, more)
@@ -122,8 +122,8 @@ func TestReplaysSaysWhatCannotBeRead(t *testing.T) {
 	events, end := endedLog(20, 10)
 	stored := inPieces(events, end)
 	stored[0].Data = stored[0].Data[:100]
-	got, err := readPast(testReplays(shelf{"r": stored}, DefaultReplayCache), "r", 0, 0)
-	if !errors.Is(err, ErrSegment) || len(got) == 0 || cmp.Diff(events[:len(got)], got) != "" {
+	got, err := readPast(testReplays(shelf{"r": stored}, defaultReplayCache), "r", 0, 0)
+	if !errors.Is(err, errSegment) || len(got) == 0 || cmp.Diff(events[:len(got)], got) != "" {
 		t.Errorf("got %d events and %v", len(got), err)
 	}
 }
