@@ -113,6 +113,45 @@ func TestStar(t *testing.T) {
 	}
 }
 
+// rooms says which packages of services each of them may import. None imports what
+// imports it, and what one run writes down knows nothing of the runs.
+var rooms = map[string][]string{
+	"actions":         {"research"},
+	"answer":          {"documents", "eventlog", "guard", "prompt", "usage"},
+	"chats":           {},
+	"documents":       {},
+	"eventlog":        {},
+	"guard":           {},
+	"pages":           {},
+	"pages/pagestest": {"pages"},
+	"prompt":          {"pages"},
+	"research":        {},
+	"runs":            {"actions", "answer", "documents", "eventlog", "guard", "pages", "prompt", "usage"},
+	"usage":           {},
+}
+
+func TestRoomsOfServices(t *testing.T) {
+	const services = module + "/services/"
+	for _, p := range packages(t) {
+		from, room := strings.CutPrefix(p.ImportPath, services)
+		if !room {
+			if p.place() == "services" {
+				t.Errorf("services has Go files of its own: %s", strings.Join(p.GoFiles, ", "))
+			}
+			continue
+		}
+		allowed, known := rooms[from]
+		if !known {
+			t.Errorf("services/%s: the table of rooms does not have it", from)
+		}
+		for _, path := range p.Imports {
+			if to, ours := strings.CutPrefix(path, services); ours && !slices.Contains(allowed, to) {
+				t.Errorf("services/%s imports services/%s", from, to)
+			}
+		}
+	}
+}
+
 func TestVendorLibrariesHaveOneHome(t *testing.T) {
 	for _, p := range packages(t) {
 		from := p.place()

@@ -15,15 +15,16 @@ import (
 	"github.com/chattray/chattray/payloads"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services"
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/chats"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/services/research"
+	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/services/usage"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
@@ -34,7 +35,7 @@ import (
 // Service has all parts of the service, built from the settings.
 type Service struct {
 	store   *store.Store
-	runs    *services.Runs
+	runs    *runs.Runs
 	titles  *chats.Titles // nil if titles are first words
 	mcp     *mcpParts
 	sockets *api.Sockets
@@ -51,7 +52,25 @@ type Options struct {
 	// Models carries the requests to model servers; nil uses the network.
 	Models http.RoundTripper
 	// Runs changes the options of runs; it may be nil.
-	Runs func(*services.RunsOptions)
+	Runs func(*runs.Options)
+}
+
+// RunsStore is a store that runs can work with.
+type RunsStore interface {
+	runs.RunStore
+	runs.QueueStore
+	runs.LogStore
+	runs.ChatStore
+	runs.WaitStore
+	eventlog.Store
+	answer.Store
+	prompt.HistoryStore
+	usage.Store
+}
+
+// StoresOf returns one store as all that runs ask for.
+func StoresOf(s RunsStore) runs.Stores {
+	return runs.Stores{Runs: s, Queue: s, Logs: s, Chats: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
 }
 
 // Build opens the database and assembles the parts. It recovers no runs. The
@@ -99,8 +118,8 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		return nil, err
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
-	options := services.RunsOptions{
-		Store: s.store, Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: offers, Actions: serverActions,
+	options := runs.Options{
+		Store: StoresOf(s.store), Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: offers, Actions: serverActions,
 		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter {
 			return payloads.NewFilter(types, actions)
 		},
@@ -119,7 +138,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if with.Runs != nil {
 		with.Runs(&options)
 	}
-	s.runs = services.NewRuns(options)
+	s.runs = runs.New(options)
 	if s.handler, err = s.routes(c, with.Contract, offers, watch, log); err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 )
 
 // CheckAll checks runs that are over.
@@ -48,7 +48,7 @@ func (k *Conversation) Check(ctx context.Context) []error {
 		fail("the run is %s at %d, its log ends with %s at %d", run.State, run.LastSequence, last.Type, log[len(log)-1].ID)
 	}
 	switch {
-	case last.Type == schemas.TypeError && (last.Code != schemas.CodeInterrupted || run.Attempt <= services.MaxAttempts):
+	case last.Type == schemas.TypeError && (last.Code != schemas.CodeInterrupted || run.Attempt <= runs.MaxAttempts):
 		fail("attempt %d failed with %s", run.Attempt, last.Code)
 	case last.Type == schemas.TypeCancelled && k.CancelledAt == 0:
 		fail("nobody cancelled it")

@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 )
 
 // serve runs the service in this process until the test ends, and returns its URL.
@@ -67,7 +67,7 @@ func (w *System) ServeHere(with app.Options) {
 // does not take its time. It knows the users ann and bob.
 func Serve(t *testing.T) *Client {
 	t.Helper()
-	return serveUsers(t, app.Options{Runs: func(o *services.RunsOptions) {
+	return serveUsers(t, app.Options{Runs: func(o *runs.Options) {
 		o.Agent = agents.New(agents.Metered(demo.New(0)), agents.Options{})
 	}}, nil)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 )
 
 // waitingRun is a run of the test that waits for an answer.
@@ -47,7 +47,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 			w := apptest.NewSystem(t, d.Fresh(t))
 			w.Start()
 			yes, no, quick, page := askAndWait(ctx, w, "order"), askAndWait(ctx, w, "order"), askAndWait(ctx, w, "order"), askAndWait(ctx, w, "pick")
-			for range services.MaxAttempts + 1 { // attempts that only waited do not count
+			for range runs.MaxAttempts + 1 { // attempts that only waited do not count
 				w.Restart()
 				for _, r := range []*waitingRun{yes, no, quick, page} {
 					r.again(ctx)
@@ -118,7 +118,7 @@ func TestStopWhileWaiting(t *testing.T) {
 			w.Settings = append(w.Settings, "DRAIN=1h")
 			w.Start()
 			yes, page := askAndWait(ctx, w, "order"), askAndWait(ctx, w, "pick")
-			for range services.MaxAttempts + 1 {
+			for range runs.MaxAttempts + 1 {
 				w.Stop()
 				w.Start()
 				yes.again(ctx)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 )
 
 // crashPhases are the moments at which the program is killed, and how often
@@ -143,7 +143,7 @@ func TestKilledInEveryAttempt(t *testing.T) {
 	w.Start()
 	k := w.Gated("chat", "reject", make(chan struct{}))
 	done := k.Start(t)
-	for n := range services.MaxAttempts {
+	for n := range runs.MaxAttempts {
 		apptest.Eventually(t, "the model is asked", func() bool { return len(w.ModelCalls(k.Question)) == n+1 })
 		p := w.Process()
 		w.ExpectEnd()
@@ -155,11 +155,11 @@ func TestKilledInEveryAttempt(t *testing.T) {
 	}
 	apptest.CheckAll(t, k)
 	last := k.Frames[len(k.Frames)-1]
-	if last.Event.Type != schemas.TypeError || last.Event.Code != schemas.CodeInterrupted || last.ID/1_000_000 != services.MaxAttempts {
-		t.Errorf("the run ended with event %d, %s; want the error interrupted of attempt %d", last.ID, last.Data, services.MaxAttempts+1)
+	if last.Event.Type != schemas.TypeError || last.Event.Code != schemas.CodeInterrupted || last.ID/1_000_000 != runs.MaxAttempts {
+		t.Errorf("the run ended with event %d, %s; want the error interrupted of attempt %d", last.ID, last.Data, runs.MaxAttempts+1)
 	}
-	if n := len(w.ModelCalls(k.Question)); n != services.MaxAttempts {
-		t.Errorf("the model was called %d times, want %d", n, services.MaxAttempts)
+	if n := len(w.ModelCalls(k.Question)); n != runs.MaxAttempts {
+		t.Errorf("the model was called %d times, want %d", n, runs.MaxAttempts)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 )
 
 const (
@@ -29,7 +29,7 @@ func onBreakable(t *testing.T, hold time.Duration, test func(t *testing.T, w *ap
 			url, o := breakable(t, d)
 			w := apptest.NewSystem(t, url)
 			w.Settings = append(w.Settings, "DRAIN=5s")
-			w.ServeHere(app.Options{Runs: func(r *services.RunsOptions) {
+			w.ServeHere(app.Options{Runs: func(r *runs.Options) {
 				r.Hold = hold
 				o.options(r)
 			}})

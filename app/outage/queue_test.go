@@ -10,7 +10,7 @@ import (
 	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
 )
 
@@ -57,9 +57,9 @@ func TestQueueWithALostAnswer(t *testing.T) {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
 			w, s := apptest.NewSystem(t, d.Fresh(t)), new(unsureStore)
-			w.ServeHere(app.Options{Runs: func(o *services.RunsOptions) {
-				s.Store, _ = o.Store.(*store.Store)
-				o.Store = s
+			w.ServeHere(app.Options{Runs: func(o *runs.Options) {
+				s.Store, _ = o.Store.Runs.(*store.Store)
+				o.Store = app.StoresOf(s)
 			}})
 			queueSecond(w, t, func() {})
 			if !s.lost.Load() {

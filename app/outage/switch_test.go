@@ -12,10 +12,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
 )
 
@@ -26,7 +27,7 @@ type outage interface {
 	// refused counts what the service has tried meanwhile.
 	refused() int64
 	// options puts it between the service and its database.
-	options(*services.RunsOptions)
+	options(*runs.Options)
 }
 
 // breakable is a database that can be taken away.
@@ -52,12 +53,12 @@ func (s *switchedStore) end() { s.away.Store(false); s.tries.Store(0) }
 
 func (s *switchedStore) refused() int64 { return s.tries.Load() }
 
-func (s *switchedStore) options(o *services.RunsOptions) {
-	real, ok := o.Store.(*store.Store)
+func (s *switchedStore) options(o *runs.Options) {
+	real, ok := o.Store.Runs.(*store.Store)
 	if !ok {
 		panic("the store is another one")
 	}
-	s.Store, o.Store = real, s
+	s.Store, o.Store = real, app.StoresOf(s)
 }
 
 // gone is the error of a store that is switched off.
@@ -255,4 +256,4 @@ func (p *proxy) end() {
 
 func (p *proxy) refused() int64 { return p.tries.Load() }
 
-func (p *proxy) options(*services.RunsOptions) {}
+func (p *proxy) options(*runs.Options) {}

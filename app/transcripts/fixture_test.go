@@ -25,7 +25,7 @@ import (
 	"github.com/chattray/chattray/app/telemetry"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
 )
@@ -46,9 +46,9 @@ type fixture struct {
 	aliases  *aliases
 
 	up      *upstream.Server
-	replies int                         // that the transcript has
-	asked   int                         // requests that it has shown
-	options func(*services.RunsOptions) // may be nil
+	replies int                 // that the transcript has
+	asked   int                 // requests that it has shown
+	options func(*runs.Options) // may be nil
 
 	log     apptest.Buffer
 	wire    *memoryWire

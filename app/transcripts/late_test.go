@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chattray/chattray/app"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/store"
 )
 
@@ -38,9 +39,9 @@ func TestRunsStoredLate(t *testing.T) {
 		ask("second")
 		s.stop()
 		late := new(lateStore)
-		s.options = func(o *services.RunsOptions) {
-			late.Store, _ = o.Store.(*store.Store)
-			o.Store = late
+		s.options = func(o *runs.Options) {
+			late.Store, _ = o.Store.Runs.(*store.Store)
+			o.Store = app.StoresOf(late)
 		}
 		s.start()
 		time.Sleep(9 * time.Second) //nolint:forbidigo // the time of the bubble: it passes at once

@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/agents/demo"
 	"github.com/chattray/chattray/app/apptest"
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 )
 
 // recording is a run that the playground of the page replays and that the tests
@@ -95,7 +95,7 @@ func TestRecordings(t *testing.T) {
 func (r recording) record(t *testing.T, database, pages string, script *txtar.Archive) []byte {
 	s := newFixture(t, database, pages, script)
 	if r.script == "" {
-		s.options = func(o *services.RunsOptions) {
+		s.options = func(o *runs.Options) {
 			o.Agent = agents.New(agents.Metered(demo.New(demo.DefaultDelay)), agents.Options{Parallel: 1})
 		}
 	}

@@ -1,4 +1,4 @@
-package services
+package runs
 
 import (
 	"bytes"
@@ -82,7 +82,7 @@ func (r *Runs) waitOf(ctx context.Context, user schemas.User, runID string, is f
 	if err != nil {
 		return run, record.Wait{}, err
 	}
-	list, err := r.Store.Waits(ctx, runID)
+	list, err := r.Store.Waits.Waits(ctx, runID)
 	if err != nil {
 		return run, record.Wait{}, err
 	}
@@ -104,7 +104,7 @@ func (r *Runs) settle(ctx context.Context, user schemas.User, w, answer record.W
 			given.Answer, given.AnsweredAt = record.WaitExpired, answer.AnsweredAt
 		}
 		var err error
-		if w, err = r.Store.AnswerWait(ctx, given); errors.Is(err, record.ErrEnded) {
+		if w, err = r.Store.Waits.AnswerWait(ctx, given); errors.Is(err, record.ErrEnded) {
 			return schemas.Run{}, errAnsweredRun
 		} else if err != nil {
 			return schemas.Run{}, err

@@ -1,9 +1,10 @@
-// Package services owns what outlives a request: runs and their logs. It is the
-// only place that starts goroutines nobody joins; Runs.Shutdown waits for them.
+// Package runs owns what outlives a request: the life of runs, from their start to
+// their end, across crashes. It is the only place that starts goroutines nobody
+// joins; Runs.Shutdown waits for them.
 //
 // It leaves HTTP and dialects to api, the loop to agents, what tools do to
 // tools, and SQL to store.
-package services
+package runs
 
 import (
 	"context"
@@ -56,7 +57,7 @@ func (noMetrics) Event(int)                      {}
 func (noMetrics) StoreBatch(int, time.Duration)  {}
 func (noMetrics) RunContained()                  {}
 
-// Defaults of RunsOptions.
+// Defaults of Options.
 const (
 	DefaultRunTimeout  = 15 * time.Minute
 	DefaultRunsPerUser = 8
@@ -85,21 +86,10 @@ var (
 	errRunTimeout = schemas.NewError(schemas.CodeRunTimeout, "the answer took too long and was stopped")
 )
 
-// runsStore is what Runs needs of the store.
-type runsStore interface {
-	eventlog.Store
-	runStore
-	waitStore
-	chatStore
-	answer.Store
-	prompt.HistoryStore
-	usage.Store
-}
-
-// RunsOptions configures Runs. Store, Agent, Pages, Actions, NewFilter and Frame
+// Options configures Runs. Store, Agent, Pages, Actions, NewFilter and Frame
 // must be set; the zero value of the others is their default.
-type RunsOptions struct {
-	Store    runsStore
+type Options struct {
+	Store    Stores
 	Research prompt.Research
 	// Documents is what prompts show of documents; nil shows nothing.
 	Documents prompt.Documents
@@ -167,7 +157,7 @@ type RunsOptions struct {
 
 // Runs is the runs of the service. It is safe for concurrent use.
 type Runs struct {
-	RunsOptions
+	Options
 	committer *eventlog.Committer
 	prompts   *prompt.Builder
 	history   *prompt.History
@@ -197,8 +187,8 @@ type Runs struct {
 	looping context.Context
 }
 
-// NewRuns starts the committer; Recover takes up what an earlier process left.
-func NewRuns(o RunsOptions) *Runs {
+// New starts the committer; Recover takes up what an earlier process left.
+func New(o Options) *Runs {
 	if o.RunTimeout == 0 {
 		o.RunTimeout = DefaultRunTimeout
 	}
@@ -224,19 +214,22 @@ func NewRuns(o RunsOptions) *Runs {
 		o.Now = time.Now
 	}
 	r := &Runs{
-		RunsOptions: o, live: make(map[string]*run), perUser: make(map[string]int),
+		Options: o, live: make(map[string]*run), perUser: make(map[string]int),
 		doomed: make(map[string]bool), orphans: make(map[string][]*eventlog.Commit), stalled: make(map[int64]bool),
 		starting: make(map[string]chan struct{}),
 	}
 	o.Prompt.Now = o.Now
 	r.prompts = prompt.NewBuilder(o.Research, o.Documents, o.Prompt)
-	r.history = prompt.NewHistory(o.Store, o.History, o.Logger)
-	r.budgets = usage.NewBudgets(o.Budget, o.Store, r.now)
+	r.history = prompt.NewHistory(o.Store.History, o.History, o.Logger)
+	r.budgets = usage.NewBudgets(o.Budget, o.Store.Usage, r.now)
 	r.text = answer.NewModelText(o.Text.Or(o.MaxTokens, o.MaxIterations))
-	r.replays = eventlog.NewReplays(eventlog.ReplayOptions{Load: o.Store.NextSegment, Cache: o.ReplayCache, PerUser: o.ReplaysPerUser, All: o.Replays})
+	load := func(ctx context.Context, id string, after int64) (record.Segment, error) {
+		return o.Store.Logs.NextSegment(ctx, id, after)
+	}
+	r.replays = eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache, PerUser: o.ReplaysPerUser, All: o.Replays})
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
-		Store: o.Store, Flush: o.Flush, Hold: o.Hold, Logger: o.Logger, Batch: o.Metrics.StoreBatch, Live: r.unstored,
+		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Logger: o.Logger, Batch: o.Metrics.StoreBatch, Live: r.unstored,
 	})
 	loops, end := context.WithCancel(context.Background())
 	r.looping, r.endLoops = loops, end
@@ -281,7 +274,7 @@ func (r *Runs) Run(ctx context.Context, user schemas.User, id string) (schemas.R
 
 // owned reads a run and checks whose it is.
 func (r *Runs) owned(ctx context.Context, user schemas.User, id string) (record.Run, error) {
-	rec, err := r.Store.Run(ctx, id)
+	rec, err := r.Store.Runs.Run(ctx, id)
 	if err != nil {
 		return rec, err
 	}
@@ -317,7 +310,7 @@ func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]strin
 	if _, err := r.owned(ctx, user, id); err != nil {
 		return nil, err
 	}
-	return r.Store.RunsAfter(ctx, id, maxLater)
+	return r.Store.Runs.RunsAfter(ctx, id, maxLater)
 }
 
 // Cancel ends a run of the user's; it is idempotent. The request is durable
@@ -331,7 +324,7 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 		return schemas.Run{}, err
 	}
 	if !rec.State.Terminal() {
-		if err := r.Store.RequestCancel(durable, id); err != nil {
+		if err := r.Store.Queue.RequestCancel(durable, id); err != nil {
 			return schemas.Run{}, err
 		}
 		r.cancel(ctx, id, answer.ErrCancelled)
@@ -374,7 +367,7 @@ func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index
 	if _, err := r.owned(ctx, user, id); err != nil {
 		return schemas.ToolCall{}, err
 	}
-	rows, err := r.Store.ToolCalls(ctx, id)
+	rows, err := r.Store.Logs.ToolCalls(ctx, id)
 	if err != nil {
 		return schemas.ToolCall{}, err
 	}

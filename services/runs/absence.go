@@ -1,4 +1,4 @@
-package services
+package runs
 
 import (
 	"context"
@@ -103,7 +103,7 @@ func (r *Runs) abandoned(one *run) {
 	one.stop(answer.ErrDisconnected)
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
-	if err := r.Store.RequestCancel(ctx, one.id); err != nil {
+	if err := r.Store.Queue.RequestCancel(ctx, one.id); err != nil {
 		r.Logger.Warn("store a cancel", "run_id", one.id, "error", err)
 	}
 	r.wake(one)

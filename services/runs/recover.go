@@ -1,4 +1,4 @@
-package services
+package runs
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ type recovery struct {
 // it.
 func (r *Runs) Recover(ctx context.Context) error {
 	first := &recovery{began: r.now(), seen: make(map[string]bool)}
-	list, err := r.Store.Unfinished(ctx)
+	list, err := r.Store.Queue.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("find unfinished runs: %w", err)
 	}
@@ -57,7 +57,7 @@ func (r *Runs) lookAgain(ctx context.Context) {
 	if first == nil || r.now().Sub(first.began) < lateLook {
 		return
 	}
-	list, err := r.Store.Unfinished(ctx)
+	list, err := r.Store.Queue.Unfinished(ctx)
 	if err != nil {
 		r.Logger.Warn("look for unfinished runs again", "error", err)
 		return // the next tick tries again
@@ -221,7 +221,7 @@ func (r *Runs) claimAgain(ctx context.Context, f found) (*run, error) {
 	}
 	rec, p := f.rec, f.prior
 	attempt := rec.Attempt + 1
-	if err := r.Store.Claim(ctx, rec.ID, attempt); err != nil {
+	if err := r.Store.Queue.Claim(ctx, rec.ID, attempt); err != nil {
 		r.work.Done()
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (r *Runs) claimAgain(ctx context.Context, f found) (*run, error) {
 // readPrior reads what earlier attempts of a run have stored.
 func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 	p := &prior{cancel: rec.CancelRequested}
-	checkpoints, err := r.Store.Checkpoints(ctx, rec.ID)
+	checkpoints, err := r.Store.Logs.Checkpoints(ctx, rec.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 			replies = append(replies, *stored.Reply)
 		}
 	}
-	calls, err := r.Store.ToolCalls(ctx, rec.ID)
+	calls, err := r.Store.Logs.ToolCalls(ctx, rec.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +283,7 @@ func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
 
 // storedLog reads the log of a run.
 func (r *Runs) storedLog(ctx context.Context, id string) ([]runlog.Event, error) {
-	segments, err := r.Store.Segments(ctx, id, 0)
+	segments, err := r.Store.Logs.Segments(ctx, id, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package services
+package runs
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func (r *Runs) prepare(ctx context.Context, one *run) (*answer.Prepared, error) 
 	}
 	in := prompt.Input{Offer: offer, Context: one.req.Context, Owner: one.owner.ID, ConversationID: one.conversationID}
 	if !one.newChat {
-		if in.Payloads, err = r.Store.Payloads(ctx, one.owner.ID, one.conversationID); err != nil {
+		if in.Payloads, err = r.Store.Chats.Payloads(ctx, one.owner.ID, one.conversationID); err != nil {
 			return nil, fmt.Errorf("read the payloads: %w", err)
 		}
 		for _, p := range in.Payloads {

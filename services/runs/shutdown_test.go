@@ -1,4 +1,4 @@
-package services_test
+package runs_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/chattray/chattray/services"
+	"github.com/chattray/chattray/services/runs"
 )
 
 // A stop ends a bounded time after the drain, whatever a run does.
@@ -19,11 +19,11 @@ func TestShutdownGivesUp(t *testing.T) {
 	}{
 		{"a run that ends in the drain", time.Second, time.Second},
 		{"a run that ends a little later", drain + time.Second, drain + time.Second},
-		{"a run that never ends", 0, drain + services.DefaultStopWait},
+		{"a run that never ends", 0, drain + runs.DefaultStopWait},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := services.NewRuns(services.RunsOptions{Store: services.NoStore{}})
+				r := runs.New(runs.Options{})
 				over := make(chan struct{})
 				if tt.works > 0 {
 					time.AfterFunc(tt.works, func() { close(over) })

@@ -1,4 +1,4 @@
-package services
+package runs
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func (r *Runs) wake(one *run) {
 // claim starts a queued run that was seized, if it is its turn.
 func (r *Runs) claim(ctx context.Context, one *run) {
 	defer r.work.Done()
-	err := r.Store.Claim(ctx, one.id, 1)
+	err := r.Store.Queue.Claim(ctx, one.id, 1)
 	r.mu.Lock()
 	switch {
 	case err == nil:
@@ -101,7 +101,7 @@ func (r *Runs) next(conversationID int64) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
-	rec, err := r.Store.NextQueued(ctx, conversationID)
+	rec, err := r.Store.Queue.NextQueued(ctx, conversationID)
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
 		for _, one := range queued {

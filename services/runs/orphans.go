@@ -1,4 +1,4 @@
-package services
+package runs
 
 import (
 	"context"
@@ -97,7 +97,7 @@ func (r *Runs) reviveOne(ctx context.Context, id string, lost []*eventlog.Commit
 			r.Logger.Error("store a write that was held up", "run_id", id, "error", err)
 		}
 	}
-	rec, err := r.Store.Run(ctx, id)
+	rec, err := r.Store.Runs.Run(ctx, id)
 	switch {
 	case err != nil:
 		return err

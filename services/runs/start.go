@@ -1,4 +1,4 @@
-package services
+package runs
 
 import (
 	"context"
@@ -133,7 +133,7 @@ func (r *Runs) queuedBehind(user schemas.User, b *record.Begin) int {
 
 // repeated returns the run that an Idempotency-Key already started.
 func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOptions) (schemas.Run, error) {
-	rec, err := r.Store.RunByKey(ctx, user.ID, o.IdempotencyKey)
+	rec, err := r.Store.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
 	if err != nil {
 		return schemas.Run{}, err
 	}
@@ -175,7 +175,7 @@ func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running strin
 		e.RunID = running
 		return e
 	}
-	if err := r.Store.RequestCancel(ctx, running); err != nil {
+	if err := r.Store.Queue.RequestCancel(ctx, running); err != nil {
 		return err
 	}
 	one := r.find(running)
@@ -195,7 +195,7 @@ func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running strin
 // over is nil for a run that has ended; one that is under way and not known here
 // waits to be taken up, and its chat is busy until then.
 func (r *Runs) over(ctx context.Context, id string) error {
-	rec, err := r.Store.Run(ctx, id)
+	rec, err := r.Store.Runs.Run(ctx, id)
 	if err != nil || rec.State.Terminal() {
 		return err
 	}
@@ -223,7 +223,7 @@ func (r *Runs) begin(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		},
 	}
 	if req.ConversationID != 0 && req.ChatID != "" {
-		chat, err := r.Store.Chat(ctx, user.ID, req.ConversationID)
+		chat, err := r.Store.Chats.Chat(ctx, user.ID, req.ConversationID)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +279,7 @@ func (r *Runs) question(ctx context.Context, user schemas.User, req *schemas.Cha
 		if req.RegenerateMessageID != "" {
 			return r.regenerate(ctx, user, req, b)
 		}
-		m, err := r.Store.Message(ctx, user.ID, id, req.EditMessageID)
+		m, err := r.Store.Chats.Message(ctx, user.ID, id, req.EditMessageID)
 		if err != nil {
 			return err
 		}
@@ -314,14 +314,14 @@ func (r *Runs) chatOf(ctx context.Context, user schemas.User, req *schemas.ChatR
 	if req.ChatID == "" {
 		return 0, schemas.Invalid("/conversation_id", "is required to edit or regenerate")
 	}
-	chat, err := r.Store.ChatByKey(ctx, user.ID, req.ChatID)
+	chat, err := r.Store.Chats.ChatByKey(ctx, user.ID, req.ChatID)
 	return chat.ConversationID, err
 }
 
 // regenerate finds the question of an answer: the one that its run was for, and
 // of an answer that the client brought along the user's message before it.
 func (r *Runs) regenerate(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) error {
-	answer, err := r.Store.Message(ctx, user.ID, b.ConversationID, req.RegenerateMessageID)
+	answer, err := r.Store.Chats.Message(ctx, user.ID, b.ConversationID, req.RegenerateMessageID)
 	if err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func (r *Runs) regenerate(ctx context.Context, user schemas.User, req *schemas.C
 	}
 	b.Supersede = answer.ID
 	if answer.RunID != "" {
-		run, err := r.Store.Run(ctx, answer.RunID)
+		run, err := r.Store.Runs.Run(ctx, answer.RunID)
 		b.Run.UserMessageID = run.UserMessageID
 		return err
 	}
@@ -383,7 +383,7 @@ const pageOfMessages = 200
 func (r *Runs) allMessages(ctx context.Context, owner string, id int64) ([]schemas.Message, error) {
 	var all []schemas.Message
 	for cursor := ""; ; {
-		list, next, err := r.Store.Messages(ctx, owner, id, record.MessageQuery{Limit: pageOfMessages, Cursor: cursor})
+		list, next, err := r.Store.Chats.Messages(ctx, owner, id, record.MessageQuery{Limit: pageOfMessages, Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}

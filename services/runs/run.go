@@ -1,4 +1,4 @@
-package services
+package runs
 
 import (
 	"context"
@@ -150,7 +150,7 @@ func (r *Runs) writer(one *run) *answer.Writer {
 		a.Prior = one.prior.Prior
 	}
 	return answer.New(one.ctx, a, answer.Deps{
-		Log: one.log, Commit: r.committer, Store: r.Store, Drafts: r.Drafts, Spent: one.spent, Text: one.text, Clock: &one.limit, Wakeups: &one.wakeups,
+		Log: one.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: one.spent, Text: one.text, Clock: &one.limit, Wakeups: &one.wakeups,
 		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, one.owner) },
 		OffersModel: func(model string) bool { return model == r.Model || slices.Contains(r.Models, model) },
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,

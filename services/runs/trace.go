@@ -1,4 +1,4 @@
-package services
+package runs
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func (r *Runs) Diagnostics(ctx context.Context, user schemas.User, id string) (s
 	if _, err := r.owned(ctx, user, id); err != nil {
 		return schemas.Diagnostics{}, err
 	}
-	raw, err := r.Store.Trace(ctx, id)
+	raw, err := r.Store.Logs.Trace(ctx, id)
 	if err != nil {
 		return schemas.Diagnostics{}, err
 	}
