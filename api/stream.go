@@ -122,7 +122,7 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	o := record.StartOptions{IdempotencyKey: c.Request().Header.Get("Idempotency-Key")}
+	o := record.StartOptions{IdempotencyKey: c.Request().Header.Get("Idempotency-Key"), Body: raw}
 	if o.IdempotencyKey != "" {
 		if len(o.IdempotencyKey) > maxKey {
 			return schemas.Run{}, schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")

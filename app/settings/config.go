@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/modeltext"
 )
 
 // Config has the values of all settings. The table in settings.go says where
@@ -169,8 +169,8 @@ func (c Config) Authenticated() bool {
 }
 
 // TextLimits returns the limits of the text that models write.
-func (c Config) TextLimits() answer.TextLimits {
-	return answer.TextLimits{Reply: c.Limits.ReplyText, Run: c.Limits.RunText, All: c.Limits.AllText}.Or(c.MaxTokens, c.MaxIterations)
+func (c Config) TextLimits() modeltext.Limits {
+	return modeltext.Limits{Reply: c.Limits.ReplyText, Run: c.Limits.RunText, All: c.Limits.AllText}.Or(c.MaxTokens, c.MaxIterations)
 }
 
 // FallbackOf returns the models that replace one that fails: its own order,

@@ -197,9 +197,12 @@ type ModelUsage struct {
 // StartOptions is what comes beside the body of a request that starts a run.
 // BodyHash is the hash of the received body; it tells a repeated request from a
 // different one under the same Idempotency-Key.
+// Body is the request's JSON as it came, which is stored; without it the request
+// is encoded.
 type StartOptions struct {
 	IdempotencyKey string
 	BodyHash       string
+	Body           json.RawMessage
 }
 
 // UsageQuery asks for the usage of a user. User "" is the caller. From and To

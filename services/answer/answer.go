@@ -162,7 +162,7 @@ func (wr *Writer) Handle(event turn.Event) error {
 // count counts what a model has written; false means that it is too much, which
 // ends the run.
 func (wr *Writer) count(n int, inThread bool) bool {
-	err := wr.deps.Text.add(n, inThread)
+	err := wr.deps.Text.Add(n, inThread)
 	if err != nil {
 		wr.fail(err)
 	}
@@ -192,7 +192,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 	}
 	switch e := event.(type) {
 	case turn.CallStart:
-		wr.deps.Text.begin()
+		wr.deps.Text.Begin()
 		wr.spoke = false
 		wr.writing.Reset() // of a model call that failed
 		wr.calling = wr.deps.Now()

@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/argstream"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
@@ -28,7 +29,7 @@ type blockCall struct {
 	name   string
 	tool   turn.Tool // empty before the name is known, or when it is not offered
 	unread string    // arguments that came before the name
-	args   argStream
+	args   argstream.Reader
 	held   string // content that is not shown yet
 	place  runlog.Place
 	given  string           // the block_id of the arguments when it was opened
@@ -61,10 +62,10 @@ func (wr *Writer) blockArguments(index int, name, fragment string) {
 	if !c.streams() {
 		return
 	}
-	c.args.argument = c.tool.Streams.Argument
-	c.held += c.args.feed(c.unread)
+	c.args.Argument = c.tool.Streams.Argument
+	c.held += c.args.Feed(c.unread)
 	c.unread = ""
-	if c.later || c.closed || c.tool.Streams.MustExist && c.args.head[c.tool.Streams.Block] == nil {
+	if c.later || c.closed || c.tool.Streams.MustExist && c.args.Head[c.tool.Streams.Block] == nil {
 		return
 	}
 	switch {
@@ -75,7 +76,7 @@ func (wr *Writer) blockArguments(index int, name, fragment string) {
 	case c.first():
 		c.open()
 	}
-	if c.args.ended && c.draft != nil { // blocks are filled one at a time
+	if c.args.Ended && c.draft != nil { // blocks are filled one at a time
 		c.end("completed")
 	}
 }
@@ -121,7 +122,7 @@ func (c *blockCall) first() bool {
 	if c.kind == "" {
 		c.look()
 	}
-	if c.kind != schemas.BlockCSV || c.args.ended {
+	if c.kind != schemas.BlockCSV || c.args.Ended {
 		return true
 	}
 	_, whole := schemas.HeaderRow(c.held)
@@ -148,7 +149,7 @@ func (c *blockCall) argument(name string) string {
 	if name == "" {
 		return ""
 	}
-	return argText(c.args.head, name)
+	return argText(c.args.Head, name)
 }
 
 // argText returns a property that is a string.
@@ -164,14 +165,14 @@ func argText(head map[string]json.RawMessage, key string) string {
 func (c *blockCall) open() {
 	streams := c.tool.Streams
 	document := turn.DocumentID(c.wr.run.Request.Context, c.wr.run.ChatID)
-	c.given, c.early = c.argument(streams.Block), len(c.args.head)
+	c.given, c.early = c.argument(streams.Block), len(c.args.Head)
 	w := record.BlockWrite{Only: c.given != "", NewBlock: record.NewBlock{
 		ID: c.id(), Type: c.argument(streams.Type), Content: c.held,
 	}}
-	if meta := c.args.head[streams.Meta]; streams.Meta != "" && len(meta) > 0 && string(meta) != "null" {
+	if meta := c.args.Head[streams.Meta]; streams.Meta != "" && len(meta) > 0 && string(meta) != "null" {
 		w.Meta = meta
 	}
-	if after := c.args.head[streams.After]; streams.After != "" && len(after) > 0 && string(after) != "null" {
+	if after := c.args.Head[streams.After]; streams.After != "" && len(after) > 0 && string(after) != "null" {
 		w.After = new(c.argument(streams.After))
 	}
 	ctx, done := c.wr.storing()
@@ -308,9 +309,9 @@ func (wr *Writer) wholeBlocks(e *turn.Reply) {
 			continue
 		}
 		c.end("completed")
-		if c.draft != nil && len(c.args.head) > c.early && c.takeBack() {
+		if c.draft != nil && len(c.args.Head) > c.early && c.takeBack() {
 			delete(wr.blocks, index)
-			first := strings.TrimSuffix(string(schemas.Encode(c.args.head)), "}")
+			first := strings.TrimSuffix(string(schemas.Encode(c.args.Head)), "}")
 			wr.blockArguments(index, call.Name, first+`,`+strings.TrimPrefix(strings.TrimSpace(call.Arguments), "{"))
 			wr.blocks[index].end("completed")
 		}

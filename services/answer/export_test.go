@@ -1,29 +1,19 @@
 package answer
 
 import (
-	"encoding/json"
-
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/modeltext"
 )
 
 // TakenUp counts what an earlier attempt has written in a run of those limits,
 // and says what n bytes more give.
-func TakenUp(limits TextLimits, steps []turn.Step, events []runlog.Event, n int) (held int64, err error) {
-	all := NewModelText(limits)
+func TakenUp(limits modeltext.Limits, steps []turn.Step, events []runlog.Event, n int) (held int64, err error) {
+	all := modeltext.New(limits)
 	c := all.Count()
 	c.Hold((&Prior{steps: steps, events: events}).Written())
-	return all.Bytes(), c.add(n, false)
-}
-
-// ReadArguments feeds pieces of a call's arguments.
-func ReadArguments(pieces ...string) (content string, head map[string]json.RawMessage, ended bool) {
-	a := argStream{argument: "content"}
-	for _, piece := range pieces {
-		content += a.feed(piece)
-	}
-	return content, a.head, a.ended
+	return all.Bytes(), c.Add(n, false)
 }
 
 // Standing is what of a stored log still counts beside these finished steps and

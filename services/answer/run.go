@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
+	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -58,7 +59,7 @@ type Deps struct {
 	// nothing of them before the tool has run.
 	Drafts *documents.Documents
 	Spent  *usage.Ledger
-	Text   *TextCount
+	Text   *modeltext.Count
 	// Clock stands still while the run waits for its user.
 	Clock   Clock
 	Wakeups *Wakeups

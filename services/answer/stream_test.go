@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/usage"
 	"github.com/chattray/chattray/store"
 )
@@ -32,7 +33,7 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 		Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},
 	}, answer.Deps{
 		Log: log, Store: data, Drafts: documents.New(data, data, data), Spent: usage.NewLedger(nil),
-		Text: answer.NewModelText(answer.TextLimits{}.Or(1000, 1)).Count(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Rest: func(bool) {}, Stop: func(err error) { t.Error(err) },
 	})
 	wr.Use(&answer.Prepared{Request: turn.Request{Tools: []turn.Tool{

@@ -36,11 +36,11 @@ func (r *Runs) reserve(ctx context.Context, user schemas.User, req *schemas.Chat
 
 // resent returns the run under way that the very same request has begun, as a
 // client sends it that does not know whether it has arrived; nil for none.
-func (r *Runs) resent(user schemas.User, b *record.Begin) *run {
+func (r *Runs) resent(user schemas.User, req *schemas.ChatRequest, b *record.Begin) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range r.live {
-		if one.messageID == b.Run.MessageID && one.owner.ID == user.ID && bytes.Equal(schemas.Encode(one.req), b.Run.Request) {
+		if one.messageID == b.Run.MessageID && one.owner.ID == user.ID && bytes.Equal(schemas.Encode(one.req), schemas.Encode(req)) {
 			return one
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -48,7 +49,7 @@ type run struct {
 	limit   limit         // of the run's time
 	wakeups answer.Wakeups
 	release func()
-	text    *answer.TextCount
+	text    *modeltext.Count
 	trace   atomic.Pointer[schemas.Diagnostics]
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
+	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/services/usage"
@@ -144,7 +145,7 @@ type Options struct {
 	RunsPerUser    int // 0 is no limit
 	// Text bounds what models write; a limit of 0 follows from MaxTokens and
 	// MaxIterations.
-	Text answer.TextLimits
+	Text modeltext.Limits
 	// ReplaysPerUser and Replays bound the stored logs that are read at once; 0
 	// is no limit. ReplayCache is the bytes of them that are in memory.
 	ReplaysPerUser, Replays int
@@ -162,7 +163,7 @@ type Runs struct {
 	prompts   *prompt.Builder
 	history   *prompt.History
 	budgets   *usage.Budgets
-	text      *answer.ModelText
+	text      *modeltext.Total
 	replays   *eventlog.Replays
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
@@ -222,7 +223,7 @@ func New(o Options) *Runs {
 	r.prompts = prompt.NewBuilder(o.Research, o.Documents, o.Prompt)
 	r.history = prompt.NewHistory(o.Store.History, o.History, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Store.Usage, r.now)
-	r.text = answer.NewModelText(o.Text.Or(o.MaxTokens, o.MaxIterations))
+	r.text = modeltext.New(o.Text.Or(o.MaxTokens, o.MaxIterations))
 	load := func(ctx context.Context, id string, after int64) (record.Segment, error) {
 		return o.Store.Logs.NextSegment(ctx, id, after)
 	}

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -74,7 +73,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		case errors.Is(err, record.ErrDuplicate):
 			return r.repeated(ctx, user, o)
 		case errors.Is(err, schemas.ErrTaken):
-			if again := r.resent(user, begin); again != nil {
+			if again := r.resent(user, req, begin); again != nil {
 				return r.Run(ctx, user, again.id)
 			}
 			return schemas.Run{}, err
@@ -211,9 +210,9 @@ func (r *Runs) begin(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		return nil, err
 	}
 	id, now := uuid.Must(uuid.NewV7()).String(), r.now()
-	raw, err := json.Marshal(req)
-	if err != nil {
-		return nil, err
+	raw := o.Body
+	if raw == nil {
+		raw = schemas.Encode(req)
 	}
 	b := &record.Begin{
 		ConversationID: req.ConversationID, ChatKey: req.ChatID, Title: title(firstMessage(req)), Queue: req.IfBusy == "queue",

@@ -1,4 +1,4 @@
-package answer_test
+package argstream_test
 
 import (
 	"encoding/json"
@@ -6,11 +6,20 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/answer/argstream"
 )
 
 const manyEscapes = `{"block_id":"b\u0031","meta":{"a":["x,}\"]",{"b":1}]},"n":-1.5e3,"t":true,"after_block_id":null,` +
 	`"content":"# G\u00f6ld \ud83d\ude00\n\"quoted\" \\ \/ \t ünï\u0063 日本 \ud83d x \udE00 end"}`
+
+// read feeds pieces of a call's arguments.
+func read(pieces ...string) (content string, head map[string]json.RawMessage, ended bool) {
+	a := argstream.Reader{Argument: "content"}
+	for _, piece := range pieces {
+		content += a.Feed(piece)
+	}
+	return content, a.Head, a.Ended
+}
 
 // contentOf is the content as encoding/json reads it.
 func contentOf(t *testing.T, text string) string {
@@ -27,7 +36,7 @@ func contentOf(t *testing.T, text string) string {
 func TestArgumentsCutAtEveryByte(t *testing.T) {
 	want := contentOf(t, manyEscapes)
 	for i := range len(manyEscapes) + 1 {
-		got, head, ended := answer.ReadArguments(manyEscapes[:i], manyEscapes[i:])
+		got, head, ended := read(manyEscapes[:i], manyEscapes[i:])
 		if got != want || !ended {
 			t.Fatalf("cut at %d: got %q (ended: %v), want %q", i, got, ended, want)
 		}
@@ -37,7 +46,7 @@ func TestArgumentsCutAtEveryByte(t *testing.T) {
 			}
 		}
 	}
-	if got, _, _ := answer.ReadArguments(strings.Split(manyEscapes, "")...); got != want {
+	if got, _, _ := read(strings.Split(manyEscapes, "")...); got != want {
 		t.Errorf("in single characters: got %q, want %q", got, want)
 	}
 }
@@ -56,7 +65,7 @@ func TestArgumentsComeAsTheyAreWritten(t *testing.T) {
 		"":                              "",
 		`null`:                          "",
 	} {
-		if got, _, _ := answer.ReadArguments(text); got != want {
+		if got, _, _ := read(text); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
@@ -67,9 +76,9 @@ func FuzzArguments(f *testing.F) {
 	f.Add(`{"content":"x"`, 3)
 	f.Add("{\"content\":\"\xf0\x9f\xff\"}", 13)
 	f.Fuzz(func(t *testing.T, text string, at int) {
-		whole, _, _ := answer.ReadArguments(text)
+		whole, _, _ := read(text)
 		if at = max(0, min(at, len(text))); true {
-			if cut, _, _ := answer.ReadArguments(text[:at], text[at:]); cut != whole {
+			if cut, _, _ := read(text[:at], text[at:]); cut != whole {
 				t.Fatalf("%q cut at %d gives %q, whole %q", text, at, cut, whole)
 			}
 		}

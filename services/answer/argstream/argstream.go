@@ -1,4 +1,5 @@
-package answer
+// Package argstream reads the arguments of a call while a model writes them.
+package argstream
 
 import (
 	"encoding/json"
@@ -10,16 +11,18 @@ import (
 // maxHead bounds what is kept of the arguments beside the content, in bytes.
 const maxHead = 128 << 10
 
-// argStream reads the arguments of a call while a model writes them: the JSON of
+// Reader reads the arguments of a call while a model writes them: the JSON of
 // one object, cut anywhere. It gives one string as it comes, the content, and
 // the other properties once they are whole. What is no such object gives nothing
 // more: the tool says so when it is called.
-type argStream struct {
-	argument string // the name of the string that is the content
-	// head is the object without content, as far as it is whole.
-	head map[string]json.RawMessage
-	// began and ended say how far the content is.
-	began, ended bool
+type Reader struct {
+	// Argument is the name of the string that is the content.
+	Argument string
+	// Head is the object without content, as far as it is whole.
+	Head map[string]json.RawMessage
+	// Ended says that the content has come to its end.
+	Ended bool
+	began bool
 
 	state   argState
 	key     string
@@ -46,8 +49,8 @@ const (
 	argBroken
 )
 
-// feed takes a piece and returns what it adds to the content.
-func (a *argStream) feed(piece string) string {
+// Feed takes a piece and returns what it adds to the content.
+func (a *Reader) Feed(piece string) string {
 	var out strings.Builder
 	for i := 0; i < len(piece); i++ {
 		a.next(piece[i], &out)
@@ -55,7 +58,7 @@ func (a *argStream) feed(piece string) string {
 	return out.String()
 }
 
-func (a *argStream) next(c byte, out *strings.Builder) {
+func (a *Reader) next(c byte, out *strings.Builder) {
 	if a.state == argContent {
 		a.contentByte(c, out)
 		return
@@ -69,12 +72,12 @@ func (a *argStream) next(c byte, out *strings.Builder) {
 	}
 	switch {
 	case a.state == argStart && c == '{':
-		a.state, a.head = argKey, make(map[string]json.RawMessage)
+		a.state, a.Head = argKey, make(map[string]json.RawMessage)
 	case a.state == argKey && c == '"':
 		a.begin(argInKey, c)
 	case a.state == argColon && c == ':':
 		a.state = argValue
-	case a.state == argValue && a.key == a.argument:
+	case a.state == argValue && a.key == a.Argument:
 		if a.state = argContent; c != '"' || a.began {
 			a.state = argBroken
 		}
@@ -89,14 +92,14 @@ func (a *argStream) next(c byte, out *strings.Builder) {
 }
 
 // begin begins a key or a value with its first byte.
-func (a *argStream) begin(state argState, c byte) {
+func (a *Reader) begin(state argState, c byte) {
 	a.token.Reset()
 	a.state, a.depth, a.quoted, a.escape = state, 0, false, a.escape[:0]
 	a.tokenByte(c)
 }
 
 // tokenByte takes a byte of a key or of a value, up to its end.
-func (a *argStream) tokenByte(c byte) {
+func (a *Reader) tokenByte(c byte) {
 	if a.size++; a.size > maxHead {
 		a.state = argBroken
 		return
@@ -136,13 +139,13 @@ func (a *argStream) tokenByte(c byte) {
 }
 
 // whole takes a key or a value that has ended.
-func (a *argStream) whole() {
+func (a *Reader) whole() {
 	raw := json.RawMessage(a.token.String())
 	switch {
 	case a.state == argInKey && json.Unmarshal(raw, &a.key) == nil:
 		a.state = argColon
 	case a.state == argInValue && json.Valid(raw):
-		a.head[a.key] = raw
+		a.Head[a.key] = raw
 		a.state = argComma
 	default:
 		a.state = argBroken
@@ -150,7 +153,7 @@ func (a *argStream) whole() {
 }
 
 // contentByte takes a byte of the content's string.
-func (a *argStream) contentByte(c byte, out *strings.Builder) {
+func (a *Reader) contentByte(c byte, out *strings.Builder) {
 	switch {
 	case len(a.escape) > 0:
 		a.escapeByte(c, out)
@@ -160,7 +163,7 @@ func (a *argStream) contentByte(c byte, out *strings.Builder) {
 	case c == '"':
 		a.flush(out)
 		a.lone(out)
-		a.state, a.ended = argComma, true
+		a.state, a.Ended = argComma, true
 	case c < ' ':
 		a.state = argBroken
 	default:
@@ -174,7 +177,7 @@ func (a *argStream) contentByte(c byte, out *strings.Builder) {
 
 // flush gives a character that has come in pieces; what is none is replaced, as
 // encoding/json does it.
-func (a *argStream) flush(out *strings.Builder) {
+func (a *Reader) flush(out *strings.Builder) {
 	for len(a.partial) > 0 {
 		r, n := utf8.DecodeRune(a.partial)
 		out.WriteRune(r)
@@ -186,7 +189,7 @@ func (a *argStream) flush(out *strings.Builder) {
 }
 
 // lone gives the first half of a surrogate pair that has no second.
-func (a *argStream) lone(out *strings.Builder) {
+func (a *Reader) lone(out *strings.Builder) {
 	if a.high != 0 {
 		out.WriteRune(utf8.RuneError)
 		a.high = 0
@@ -196,7 +199,7 @@ func (a *argStream) lone(out *strings.Builder) {
 // plainEscapes are the escapes of one letter.
 var plainEscapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-func (a *argStream) escapeByte(c byte, out *strings.Builder) {
+func (a *Reader) escapeByte(c byte, out *strings.Builder) {
 	a.escape = append(a.escape, c)
 	if len(a.escape) == 2 && c != 'u' {
 		plain, known := plainEscapes[c]

@@ -1,4 +1,6 @@
-package answer
+// Package modeltext bounds how much models write, in one reply, in one run and in
+// all runs under way. What becomes of a run that writes too much is up to its owner.
+package modeltext
 
 import (
 	"sync/atomic"
@@ -23,14 +25,14 @@ const (
 	aloneWait = 5 * time.Second
 )
 
-// TextLimits bound what models write: text, reasoning and arguments of calls, in
+// Limits bound what models write: text, reasoning and arguments of calls, in
 // bytes. Reply is of one reply, Run of a run's replies and its threads, All of
 // all runs under way. 0 follows from the tokens that are allowed, see Or.
-type TextLimits struct{ Reply, Run, All int64 }
+type Limits struct{ Reply, Run, All int64 }
 
 // Or returns the limits with those that are 0 set to what replies of that many
 // tokens need, with room.
-func (l TextLimits) Or(maxTokens, maxIterations int) TextLimits {
+func (l Limits) Or(maxTokens, maxIterations int) Limits {
 	reply := int64(maxTokens) * bytesPerToken
 	if l.Reply == 0 {
 		l.Reply = max(reply, leastReplyText)
@@ -51,24 +53,24 @@ var (
 	errAllText   = schemas.NewError(schemas.CodeTooManyRuns, "too much is being written at once; the answer was stopped, try again in a moment")
 )
 
-// ModelText counts what models write in all runs.
-type ModelText struct {
-	limits TextLimits
+// Total counts what models write in all runs.
+type Total struct {
+	limits Limits
 	all    atomic.Int64
 	alone  chan struct{} // full while a run with largeText ends
 }
 
-// TextCount is the share of one run. It belongs to the goroutine of the run.
-type TextCount struct {
-	of         *ModelText
+// Count is the share of one run. It belongs to the goroutine of the run.
+type Count struct {
+	of         *Total
 	run, reply int64
 }
 
-// begin says that a reply begins.
-func (c *TextCount) begin() { c.reply = 0 }
+// Begin says that a reply begins.
+func (c *Count) Begin() { c.reply = 0 }
 
-// add counts n bytes; of a thread's replies there is no own count.
-func (c *TextCount) add(n int, inThread bool) error {
+// Add counts n bytes; of a thread's replies there is no own count.
+func (c *Count) Add(n int, inThread bool) error {
 	c.run += int64(n)
 	if !inThread {
 		c.reply += int64(n)
@@ -85,14 +87,14 @@ func (c *TextCount) add(n int, inThread bool) error {
 }
 
 // Hold counts n bytes that an earlier attempt of the run has written.
-func (c *TextCount) Hold(n int) {
+func (c *Count) Hold(n int) {
 	c.run += int64(n)
 	c.of.all.Add(int64(n))
 }
 
 // Alone waits until no other run with much text ends, if this is one; done lets
 // the next one end.
-func (c *TextCount) Alone() (done func()) {
+func (c *Count) Alone() (done func()) {
 	if c.run < largeText {
 		return func() {}
 	}
@@ -107,18 +109,18 @@ func (c *TextCount) Alone() (done func()) {
 }
 
 // End gives back what the run has counted, once its text is no longer held.
-func (c *TextCount) End() {
+func (c *Count) End() {
 	c.of.all.Add(-c.run)
 	c.run = 0
 }
 
-// NewModelText returns a count with these limits, of which none is 0.
-func NewModelText(limits TextLimits) *ModelText {
-	return &ModelText{limits: limits, alone: make(chan struct{}, 1)}
+// New returns a count with these limits, of which none is 0.
+func New(limits Limits) *Total {
+	return &Total{limits: limits, alone: make(chan struct{}, 1)}
 }
 
 // Bytes is how many bytes models have written in the runs under way.
-func (t *ModelText) Bytes() int64 { return t.all.Load() }
+func (t *Total) Bytes() int64 { return t.all.Load() }
 
 // Count returns the share of a run.
-func (t *ModelText) Count() *TextCount { return &TextCount{of: t} }
+func (t *Total) Count() *Count { return &Count{of: t} }
