@@ -31,7 +31,7 @@ func NewSockets() *Sockets {
 
 // Shutdown closes the sockets with 1012, so that their clients come back, and
 // waits until nothing of them is left, at most until ctx ends. No more are opened
-// then. Answers under way end before, with services.Runs.Shutdown.
+// then. Answers under way end before, with runs.Runs.Shutdown.
 func (l *Sockets) Shutdown(ctx context.Context) {
 	l.mu.Lock()
 	l.stopping = true
