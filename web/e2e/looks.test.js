@@ -147,7 +147,7 @@ test('everything can be done with the keyboard alone', async () => {
   assert.equal(await focused(), 'More options')
   await reach('Chats', 'Shift+Tab')
   await page.keyboard.press('Enter')
-  assert.equal(await focused(), 'Search chats')
+  await until('the search has the focus', async () => (await focused()) === 'Search chats')
   await reach('Rename')
   const rename = await focused()
   await page.keyboard.press('Enter')

@@ -3,10 +3,11 @@ import userEvent from '@testing-library/user-event'
 import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ChatProvider, ChatTray, defaultLabels, payloadHandlerFor, type ChatTrayProps, type Labels } from '../src'
+import { ChatProvider, ChatTray, payloadHandlerFor, type ChatTrayProps, type Labels } from '../src'
 import { DocumentPane, useDocument, type Block } from '../src/documents'
 import { registerBundledPayloads } from '../src/research'
-import { statusWords } from '../src/labels'
+import { en as defaultLabels } from '../src/labels/en'
+import { statusWords } from '../src/labels/tray'
 import { answerFrames, event, fakeApi, frame, json, sse, type Call } from './fakes'
 
 /** Every label is its own number, so that any Latin letter that is left over is a word of the package's own. */
@@ -51,7 +52,7 @@ describe('with every label replaced', () => {
     const chats = [{ conversation_id: 7, chat_id: 'c', title: 'χ', created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' }]
     const { container, user } = show(({ path }) => (path.startsWith('/api/chats?') ? json({ items: chats, next_cursor: 'n' }) : undefined))
     none(container)
-    await user.click(screen.getByLabelText(of('more')))
+    await user.click(await screen.findByLabelText(of('more')))
     none(container)
     await user.keyboard('{Escape}')
     await user.click(screen.getByLabelText(of('history')))
@@ -190,7 +191,7 @@ describe('the source', () => {
   })
 
   it('uses every label', () => {
-    const source = files.filter((f) => !f.endsWith('labels.ts')).map((f) => readFileSync(f, 'utf8')).join('') + statusWords.toString() + readFileSync('src/labels.ts', 'utf8').split('export type Labels')[1]
+    const source = files.filter((f) => !f.includes('labels/')).map((f) => readFileSync(f, 'utf8')).join('') + statusWords.toString() + readFileSync('src/labels/tray.ts', 'utf8').split('export type Labels')[1]
     expect(Object.keys(defaultLabels).filter((key) => !new RegExp(`(?:\\b(?:l|labels|current)\\.|')${key}\\b`).test(source))).toEqual([])
   })
 })

@@ -88,7 +88,7 @@ describe('what is attached', () => {
     const { user } = show(() => undefined)
     await choose(user, 'a.txt', 'b.txt')
     expect((await screen.findByRole('alert')).textContent).toBe('b.txt is too large.')
-    await user.click(screen.getByLabelText('Remove: a.txt'))
+    await user.click(await screen.findByLabelText('Remove: a.txt'))
     await choose(user, 'c.txt')
     await screen.findByText('c.txt')
   })
@@ -130,7 +130,7 @@ describe('what failed', () => {
     await settled()
     const id = screen.getAllByLabelText('You')[0]
     await user.click(within(id!).getByRole('button', { name: 'Edit' }))
-    await user.type(screen.getByRole('textbox', { name: 'Edit message' }), ' more{Enter}')
+    await user.type(await screen.findByRole('textbox', { name: 'Edit message' }), ' more{Enter}')
     await user.click(await screen.findByRole('button', { name: 'Try again' }))
     await screen.findByText('Answer 3.')
     const [, first, second] = posts(calls)

@@ -133,7 +133,7 @@ describe('a payload handler', () => {
     expect(container.querySelector('.ct-panel')).toBeNull()
     await user.click(screen.getByRole('button', { name: '2 more results' }))
     await user.click(screen.getByText('Look-up 1'))
-    expect(screen.getByText('found')).toBeTruthy()
+    expect(await screen.findByText('found')).toBeTruthy()
   })
 })
 

@@ -62,7 +62,7 @@ describe('runs of calls', () => {
     await user.click(line)
     expect(container.querySelectorAll('.ct-tool[data-tool=get_report][data-status=completed]')).toHaveLength(3)
     await user.click(container.querySelector('.ct-tool-head')!)
-    expect(screen.getByText('report 0')).toBeTruthy()
+    expect(await screen.findByText('report 0')).toBeTruthy()
   })
 
   it('are the same line after a reload', async () => {

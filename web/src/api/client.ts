@@ -1,8 +1,8 @@
 import { ApiError, problemOf } from './errors'
 import { follow, type Connection, type StreamEvent } from './stream'
 import type {
-  Chat, ChatEventFrame, ChatList, ChatRequest, ChatResponsePayload, CustomPayload, Diagnostics, Feedback, Message, MessageFrame,
-  Page, PageList, Run, ToolCall, ToolList, User,
+  Chat, ChatEventFrame, ChatList, ChatPatch, ChatRequest, ChatResponsePayload, CustomPayload, Diagnostics, Feedback, Message, MessageFrame,
+  ModelList, Page, PageList, Run, ToolCall, ToolList, User, VersionList,
 } from './types'
 
 export interface ChatApiOptions {
@@ -50,9 +50,16 @@ export interface ChatApi {
   getRun(runId: string): Promise<Run>
   getDiagnostics(runId: string): Promise<Diagnostics>
   getToolCall(runId: string, index: number): Promise<ToolCall>
-  listChats(query?: { q?: string; cursor?: string; limit?: number }, signal?: AbortSignal): Promise<ChatList>
+  listChats(query?: { q?: string; cursor?: string; limit?: number; archived?: 'true' }, signal?: AbortSignal): Promise<ChatList>
   getChat(conversationId: number, query?: { cursor?: string; limit?: number }, signal?: AbortSignal): Promise<Chat>
-  renameChat(conversationId: number, title: string): Promise<Chat>
+  /** Renames, pins or archives a chat; what is left out stays. */
+  patchChat(conversationId: number, patch: ChatPatch): Promise<Chat>
+  /** The chat as a file's content. */
+  exportChat(conversationId: number, format: 'markdown' | 'json'): Promise<Blob>
+  /** The versions of a question or an answer, the oldest first. */
+  listVersions(conversationId: number, messageId: string): Promise<VersionList>
+  /** Goes back to a version; the next question continues from it. */
+  selectVersion(conversationId: number, messageId: string): Promise<Chat>
   deleteChat(conversationId: number): Promise<void>
   getPayload(conversationId: number, payloadId: string): Promise<CustomPayload>
   resolvePayload(conversationId: number, payloadId: string, outcome: 'accepted' | 'rejected'): Promise<CustomPayload>
@@ -60,6 +67,7 @@ export interface ChatApi {
   listPages(): Promise<PageList>
   getPage(page: string): Promise<Page>
   listTools(place?: { page?: string; tab?: string; subtab?: string }): Promise<ToolList>
+  listModels(): Promise<ModelList>
   getMe(): Promise<User>
   /** Sends any request in the same way; other clients are built on it. A refusal is returned as a response. */
   send: Send
@@ -114,7 +122,14 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     getToolCall: (run, index) => get(`/api/chat/runs/${encodeURIComponent(run)}/tools/${index}`),
     listChats: (query = {}, signal) => get(`/api/chats${queryOf(query)}`, signal),
     getChat: (id, query = {}, signal) => get(`/api/chats/${id}${queryOf(query)}`, signal),
-    renameChat: (id, title) => decide('PATCH', `/api/chats/${id}`, { title }),
+    patchChat: (id, patch) => decide('PATCH', `/api/chats/${id}`, patch),
+    exportChat: async (id, format) => {
+      const response = await send('GET', `/api/chats/${id}/export?format=${format}`)
+      if (!response.ok) throw await problemOf(response)
+      return response.blob()
+    },
+    listVersions: (id, message) => get(`/api/chats/${id}/messages/${encodeURIComponent(message)}/versions`),
+    selectVersion: (id, message) => json('POST', `/api/chats/${id}/messages/${encodeURIComponent(message)}/select`),
     deleteChat: (id) => decide('DELETE', `/api/chats/${id}`),
     getPayload: (id, payload) => get(`/api/chats/${id}/payloads/${encodeURIComponent(payload)}`),
     resolvePayload: (id, payload, outcome) => decide('POST', `/api/chats/${id}/payloads/${encodeURIComponent(payload)}/resolve`, { outcome }),
@@ -122,6 +137,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     listPages: () => get('/api/pages'),
     getPage: (page) => get(`/api/pages/${encodeURIComponent(page)}`),
     listTools: (place = {}) => get(`/api/tools${queryOf(place)}`),
+    listModels: () => get('/api/models'),
     getMe: () => get('/api/me'),
     send,
   }

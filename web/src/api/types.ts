@@ -27,6 +27,11 @@ export type Problem = Schemas['Problem']
 export type Attachment = Schemas['Attachment']
 export type ClientToolSpec = Schemas['ClientTool']
 export type Code = Schemas['Code']
+export type Version = Schemas['Version']
+export type VersionList = Schemas['VersionList']
+export type ModelOffer = Schemas['ModelOffer']
+export type ModelList = Schemas['ModelList']
+export type ChatPatch = Schemas['ChatPatch']
 
 /** The page's context; unknown keys are kept and added to the prompt. */
 export interface PageContext {

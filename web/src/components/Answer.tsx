@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { CustomPayload } from '../api/types'
-import { failureWords, statusWords } from '../labels'
+import { failureWords, statusWords } from '../labels/tray'
 import { SourcesProvider } from '../markdown/sources'
 import { isDecisive } from '../payloads/registry'
 import { useChatStore } from '../state/context'

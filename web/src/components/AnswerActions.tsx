@@ -6,6 +6,8 @@ import type { GeneralChatMessage } from '../state/state'
 import { useLabels, useTray } from '../state/tray'
 import { IconButton } from './IconButton'
 import { BugIcon, CheckIcon, DocIcon, DownIcon, RetryIcon, UpIcon } from './icons'
+import { FeedbackForm, Versions } from './laterParts'
+import { Time } from './Time'
 
 export interface AnswerActionsProps extends PartProps {
   message: GeneralChatMessage
@@ -40,29 +42,11 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
         )}
         {mayDiagnose && <IconButton label={labels.diagnostics} onClick={() => tray.openDiagnostics(message)}><BugIcon /></IconButton>}
         {message.usage && message.usage.total_tokens > 0 && <bdi className="ct-usage">{labels.usage(message.usage.input_tokens, message.usage.output_tokens)}</bdi>}
+        <Time at={message.created_at} />
+        {message.version && <Versions message={message} busy={busy} />}
         {children}
       </div>
       {asking && <FeedbackForm message={message} done={() => setAsking(false)} />}
     </>
-  )
-}
-
-function FeedbackForm({ message, done }: { message: GeneralChatMessage; done: () => void }) {
-  const tray = useTray()
-  const labels = useLabels()
-  const store = useChatStore()
-  const [comment, setComment] = useState(message.feedback?.comment ?? '')
-  return (
-    <form
-      className="ct-feedback"
-      onSubmit={(e) => {
-        e.preventDefault()
-        void store.feedback(message.id, 'down', comment.trim()).then(() => tray.announce(labels.feedbackThanks), () => undefined)
-        done()
-      }}
-    >
-      <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={labels.feedbackComment} aria-label={labels.feedbackComment} autoFocus />
-      <button type="submit" className="ct-button">{labels.send}</button>
-    </form>
   )
 }

@@ -1,5 +1,5 @@
 import { useId, useMemo, useState } from 'react'
-import { approvalReason } from '../labels'
+import { approvalReason } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
 import { nameWords, titleOf } from '../state/trail'
 import { useLabels } from '../state/tray'

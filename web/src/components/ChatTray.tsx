@@ -1,23 +1,23 @@
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
 import type { SuggestedAction } from '../api/types'
-import type { Labels } from '../labels'
+import type { Labels } from '../labels/tray'
 import { headerOf, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { useChatState, useChatStore } from '../state/context'
 import { ComponentsProvider, slot, type ToolRenderers, type TrayComponents } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
-import { TrayContextProvider, useLabels, type TrayContext } from '../state/tray'
+import { TrayContextProvider, useLabels, type Command, type TrayContext } from '../state/tray'
 import { waitingApproval } from '../state/view'
 import { LabelsProvider } from '../state/words'
 import { Composer } from './Composer'
 import { Empty, type Starter } from './Empty'
-import { HistoryPanel } from './HistoryPanel'
 import { PlusIcon, SparkIcon } from './icons'
+import { DiagnosticsPanel, HistoryPanel, PayloadPanel } from './laterParts'
 import { Launcher, useUnread } from './Launcher'
 import { MessageList } from './MessageList'
-import { PayloadPanel } from './SidePanel'
 import { Banner, Header } from './TrayHeader'
 import { useAnnouncements, useKept, useMe } from './trayHooks'
 import { useDrag } from './useDrag'
+import { useDrop } from './useDrop'
 import { mayType, useFocusKept } from './useFocusKept'
 import { useRoom } from './useRoom'
 import { currentPayload, useSide, type OpenPayloads } from './useSide'
@@ -50,6 +50,8 @@ export interface ChatTrayProps {
   /** Puts an answer into the page's document; without it there is no such button. */
   onApplyToDocument?: (message: GeneralChatMessage) => Promise<void>
   onThemeChange?: (theme: TrayTheme) => void
+  /** What a `/` offers beside the tray's own commands. Give the same list at each render. */
+  commands?: readonly Command[]
   /** Tells apart trays of one provider in what the browser keeps: width, layout, theme, open and drafts. */
   storageKey?: string
   /** Shown instead of the welcome. */
@@ -71,7 +73,7 @@ export function ChatTray({ labels, components, ...props }: ChatTrayProps) {
 const never = () => () => undefined
 
 function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
-  const { storageKey = '', payloadHandlers, toolRenderers = noRenderers, onClientAction, onComplete, onApplyToDocument, onThemeChange } = props
+  const { storageKey = '', payloadHandlers, toolRenderers = noRenderers, onClientAction, onComplete, onApplyToDocument, onThemeChange, commands = noCommands } = props
   const store = useChatStore()
   const state = useChatState()
   const labels = useLabels()
@@ -117,18 +119,24 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     else if (done === false || !onClientAction) setNotice(labels.actionUnknown(action.action))
   }, [store, onClientAction, show, labels])
 
-  const startNew = () => {
+  const railed = room.rail && rail === 'yes'
+  const expanded = side?.kind === 'payload' && room.panel === 0 ? side.id : ''
+  const openDiagnostics = useCallback((message: GeneralChatMessage) => setSide({ kind: 'diagnostics', message }), [setSide])
+  const startNew = useCallback(() => {
     store.newChat()
     setView('chat')
     setSide(null)
     input.current?.focus()
-  }
-  const railed = room.rail && rail === 'yes'
-  const expanded = side?.kind === 'payload' && room.panel === 0 ? side.id : ''
-  const openDiagnostics = useCallback((message: GeneralChatMessage) => setSide({ kind: 'diagnostics', message }), [setSide])
+  }, [store, setSide])
+  const openHistory = useCallback(() => setView('history'), [])
+  const save = (format: 'markdown' | 'json') => void import('./saveChat').then(({ saveChat }) => saveChat(store, format)).catch((error: unknown) => store.note(error))
+  const { dropping, ...drop } = useDrop((files) => {
+    setView('chat')
+    store.offerFiles(files)
+  })
   const tray = useMemo<TrayContext>(() => ({
-    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument,
-  }), [payloadHandlers, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument])
+    handlers: payloadHandlers ?? {}, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, applyToDocument: onApplyToDocument, commands, startNew, openHistory,
+  }), [payloadHandlers, handlerOf, me, openPayload, closePayload, expanded, toolRenderers, announce, openDiagnostics, onApplyToDocument, commands, startNew, openHistory])
 
   const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
   const onKeyDown = (e: React.KeyboardEvent) => {
@@ -141,7 +149,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const sizes = { ...(width && { '--ct-width': `${width}px` }), ...(room.panel > 0 && { '--ct-room': `${room.panel}px` }) } as React.CSSProperties
   return (
     <TrayContextProvider value={tray}>
-      <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} data-push={room.push || undefined} dir={props.dir} style={sizes}>
+      <div ref={root} className={`ct-root ${props.className ?? ''}`} data-layout={layout} data-theme={theme} data-open={shown} data-push={room.push || undefined} dir={props.dir} style={sizes} {...drop}>
         <div className="ct-live-region" role="status" aria-live="polite">{announcement}</div>
         {!shown && <Launcher onOpen={() => show(true)} unread={unread} />}
         {shown && (
@@ -154,13 +162,15 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
               </nav>
             )}
             {payload && <PayloadPanel payload={payload} focus={side?.kind === 'payload' && side.asked} onClose={closePayload} />}
-            {side?.kind === 'diagnostics' && <Suspense><DiagnosticsPanel message={side.message} onClose={closePayload} /></Suspense>}
+            {side?.kind === 'diagnostics' && <DiagnosticsPanel message={side.message} onClose={closePayload} />}
             <aside ref={box} className="ct-tray" tabIndex={-1} aria-label={labels.title} onKeyDown={onKeyDown}>
               <div className="ct-resize" role="separator" aria-orientation="vertical" aria-label={labels.resize} tabIndex={0} {...drag} />
               <HeaderSlot
                 title={state.title} layout={layout} theme={theme} historyOpen={room.rail ? railed : view === 'history'} onLayout={setLayout} onTheme={setTheme}
                 onHistory={() => (room.rail ? setRail(railed ? 'no' : 'yes') : setView(view === 'history' ? 'chat' : 'history'))} onClose={() => show(false)} onNew={railed ? undefined : startNew}
+                onSave={state.conversationId === null ? undefined : save}
               />
+              {dropping && <div className="ct-drop" aria-hidden="true">{labels.dropHere}</div>}
               {view === 'history' && !room.rail ? (
                 <HistoryPanel onClose={() => setView('chat')} />
               ) : (
@@ -178,10 +188,8 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   )
 }
 
-/** Few ask for it. */
-const DiagnosticsPanel = lazy(() => import('./DiagnosticsPanel'))
-
 const noStarters: Starter[] = []
+const noCommands: Command[] = []
 const noRenderers: ToolRenderers = {}
 const HeaderSlot = slot('Header', Header)
 const EmptySlot = slot('Empty', Empty)

@@ -1,8 +1,10 @@
-import { useRef } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { askedFor } from '../state/asked'
 import { classes, type PartProps } from '../state/slots'
 import { useLabels } from '../state/tray'
 import { useComposer } from '../state/useComposer'
-import { ClipIcon, CloseIcon, FileIcon, SendIcon, StopIcon } from './icons'
+import { ClipIcon, SendIcon, StopIcon } from './icons'
+import { AttachmentList, ComposerFoot, Palette, Queue } from './laterParts'
 
 export interface ComposerProps extends PartProps {
   /** The tray's own name, among those of the provider. */
@@ -13,8 +15,11 @@ export interface ComposerProps extends PartProps {
 /** The input with its draft, which is kept for each user and conversation. */
 export function Composer({ storageKey, inputRef, className, children }: ComposerProps) {
   const labels = useLabels()
-  const { text, setText, files, addFiles, removeFile, problem, busy, canSend, send, stop } = useComposer({ storageKey })
+  const { text, setText, files, addFiles, removeFile, problem, busy, canSend, send, stop, queue, bringBack } = useComposer({ storageKey })
   const picker = useRef<HTMLInputElement>(null)
+  const own = useRef<HTMLTextAreaElement>(null)
+  const input = inputRef ?? own
+  const palette = usePalette(text, setText, input)
   return (
     <form
       className={classes('ct-composer', className)}
@@ -22,19 +27,13 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
         e.preventDefault()
         send()
       }}
-      onDragOver={(e) => e.preventDefault()}
-      onDrop={(e) => {
-        e.preventDefault()
-        addFiles(e.dataTransfer.files)
-      }}
     >
-      {files.length > 0 && (
-        <div className="ct-files">
-          {files.map((file, i) => (
-            <span className="ct-file" key={i} title={file.name}><FileIcon /><span>{file.name}</span><button type="button" aria-label={`${labels.detach}: ${file.name}`} onClick={() => removeFile(i)}><CloseIcon /></button></span>
-          ))}
-        </div>
-      )}
+      {palette.part}
+      {queue > 0 && <Queue onEdit={(m) => {
+        bringBack(m)
+        input.current?.focus()
+      }} />}
+      {files.length > 0 && <AttachmentList files={files} onRemove={removeFile} />}
       {problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
       <div className="ct-composer-row">
         <input ref={picker} type="file" multiple hidden onChange={(e) => {
@@ -43,8 +42,14 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
         }} />
         <button type="button" className="ct-icon-button" aria-label={labels.attach} title={labels.attach} onClick={() => picker.current?.click()}><ClipIcon /></button>
         <textarea
-          ref={inputRef} rows={Math.min(MAX_ROWS, text.split('\n').length)} value={text} dir="auto" placeholder={labels.placeholder} aria-label={labels.composer} enterKeyHint="send"
-          onChange={(e) => setText(e.target.value)}
+          ref={input} rows={Math.min(MAX_ROWS, text.split('\n').length)} value={text} dir="auto" placeholder={busy ? labels.placeholderBusy : labels.placeholder} aria-label={labels.composer} enterKeyHint="send"
+          {...palette.aria}
+          onChange={(e) => {
+            setText(e.target.value)
+            palette.look(e.target)
+          }}
+          onSelect={(e) => palette.look(e.currentTarget)}
+          onBlur={palette.close}
           onPaste={(e) => {
             // Of what comes as text too, such as cells of a table, the text is meant.
             if (e.clipboardData.files.length > 0 && !e.clipboardData.types.includes('text/plain')) {
@@ -53,20 +58,67 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
             }
           }}
           onKeyDown={(e) => {
+            if (!composes(e) && palette.keys.current?.(e)) {
+              e.preventDefault()
+              e.stopPropagation()
+              return
+            }
             if (e.key !== 'Enter' || e.shiftKey || composes(e)) return
             e.preventDefault()
             send()
           }}
         />
+        {busy && canSend && <button type="submit" className="ct-send" aria-label={labels.queueAdd} title={labels.queueAdd}><SendIcon /></button>}
         {busy ? (
           <button type="button" className="ct-send" data-stop aria-label={labels.stop} title={labels.stopTitle} onClick={() => stop()}><StopIcon /></button>
         ) : (
           <button type="submit" className="ct-send" aria-label={labels.send} title={labels.send} disabled={!canSend}><SendIcon /></button>
         )}
       </div>
+      <ComposerFoot />
       {children}
     </form>
   )
+}
+
+/** The list that a `/` or an `@` opens above the input. */
+function usePalette(text: string, setText: (text: string) => void, input: React.RefObject<HTMLTextAreaElement | null>) {
+  const [caret, setCaret] = useState(-1)
+  const [list, setList] = useState<{ id: string; option?: string }>({ id: '' })
+  const keys = useRef<((e: React.KeyboardEvent) => boolean) | null>(null)
+  const closed = useRef('')
+  const asked = caret < 0 ? null : askedFor(text, caret)
+  const look = (field: HTMLTextAreaElement) => {
+    const at = field.selectionStart === field.selectionEnd ? field.selectionStart : -1
+    const before = field.value.slice(0, Math.max(at, 0))
+    if (closed.current && before.startsWith(closed.current)) return setCaret(-1)
+    closed.current = ''
+    setCaret(at)
+  }
+  const close = useCallback(() => setCaret(-1), [])
+  const active = useCallback((id: string, option: string | undefined) => setList({ id, option }), [])
+  const after = useRef(-1)
+  useEffect(() => {
+    if (after.current < 0) return
+    input.current?.setSelectionRange(after.current, after.current)
+    after.current = -1
+  }, [text, input])
+  const part = asked && (
+    <Palette
+      asked={asked} keys={keys} onActive={active}
+      onClose={() => {
+        closed.current = text.slice(0, caret)
+        close()
+      }}
+      onPick={(words) => {
+        after.current = asked.from + words.length
+        setText(text.slice(0, asked.from) + words + text.slice(caret))
+        close()
+      }}
+    />
+  )
+  const aria = asked && list.id ? { 'aria-autocomplete': 'list' as const, 'aria-haspopup': 'listbox' as const, 'aria-controls': list.id, 'aria-activedescendant': list.option } : {}
+  return { part, aria, keys, look, close }
 }
 
 /** Lines that the field has at most where it cannot take the height of its text by itself. */

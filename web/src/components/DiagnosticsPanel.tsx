@@ -1,17 +1,22 @@
 import { useEffect, useState } from 'react'
 import type { Diagnostics } from '../api/types'
-import { problemWords } from '../labels'
+import { problemWords } from '../labels/tray'
 import { copyText } from '../markdown/copy'
 import { JsonCard } from '../payloads/PayloadContent'
 import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/asideWords'
 import { CopyIcon } from './icons'
 import { SidePanel } from './SidePanel'
 
+export interface DiagnosticsPanelProps {
+  message: GeneralChatMessage
+  onClose: () => void
+}
+
 /** The trace of the run behind an answer, for those who may see it. */
-export default function DiagnosticsPanel({ message, onClose }: { message: GeneralChatMessage; onClose: () => void }) {
-  const labels = useLabels()
+export default function DiagnosticsPanel({ message, onClose }: DiagnosticsPanelProps) {
+  const labels = useAllLabels()
   const store = useChatStore()
   const [trace, setTrace] = useState<Diagnostics | null>(null)
   const [problem, setProblem] = useState('')
@@ -38,7 +43,7 @@ export default function DiagnosticsPanel({ message, onClose }: { message: Genera
 }
 
 function Trace({ trace }: { trace: Diagnostics }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const iterations = trace.iterations ?? []
   return (
     <div className="ct-trace">

@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from 'react'
 import type { Chat } from '../api/types'
-import { problemWords } from '../labels'
+import { problemWords } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/asideWords'
 import { useThreads } from '../state/useThreads'
+import type { Labels } from '../labels/tray'
+import { ArchiveIcon, PinIcon } from './arrows'
 import { BackIcon, ChatIcon, EditIcon, SearchIcon, TrashIcon } from './icons'
 import { IconButton } from './IconButton'
 import { Skeleton } from './Skeleton'
@@ -14,10 +16,10 @@ export interface HistoryPanelProps extends PartProps {
   onClose?: () => void
 }
 
-/** The user's chats: search, open, rename, delete. */
-export function HistoryPanel({ onClose, className, children }: HistoryPanelProps) {
-  const labels = useLabels()
-  const { items, current, query, setQuery, status, hasMore, loadMore, open, rename, remove } = useThreads()
+/** The user's chats by day: search, open, pin, rename, archive, delete. */
+export default function HistoryPanel({ onClose, className, children }: HistoryPanelProps) {
+  const labels = useAllLabels()
+  const { items, current, query, setQuery, status, hasMore, loadMore, open, rename, remove, pin, archive, archived, setArchived } = useThreads()
   const box = useRef<HTMLElement>(null)
   const field = useRef<HTMLInputElement>(null)
   const lent = onClose !== undefined
@@ -37,8 +39,11 @@ export function HistoryPanel({ onClose, className, children }: HistoryPanelProps
       </div>
       {status === 'error' && <p className="ct-note" data-tone="error">{labels.errorTitle}</p>}
       {items.length === 0 && (status === 'loading' ? <Skeleton of="list" lines={6} /> : status === 'ready' && <div className="ct-invite">{query ? labels.historyNone : <><ChatIcon /><strong>{labels.historyEmpty}</strong>{labels.historyInvite}</>}</div>)}
+      {grouped(items, labels, archived).map(([day, chats]) => (
+      <section key={day} aria-label={day}>
+      {day && <h3 className="ct-history-day">{day}</h3>}
       <ul>
-        {items.map((chat) => (
+        {chats.map((chat) => (
           <ChatRow
             key={chat.conversation_id} chat={chat} current={chat.conversation_id === current}
             onOpen={() => {
@@ -47,23 +52,30 @@ export function HistoryPanel({ onClose, className, children }: HistoryPanelProps
             }}
             onRename={(title) => rename(chat.conversation_id, title)}
             onDelete={() => remove(chat.conversation_id)}
+            onPin={() => pin(chat.conversation_id, !chat.pinned)}
+            onArchive={() => archive(chat.conversation_id, !chat.archived)}
           />
         ))}
       </ul>
+      </section>
+      ))}
       {hasMore && <button type="button" className="ct-button ct-small ct-older" onClick={loadMore}>{labels.historyMore}</button>}
+      <button type="button" className="ct-button ct-small ct-older" aria-pressed={archived} onClick={() => setArchived(!archived)}><ArchiveIcon />{labels.archivedShow}</button>
       {children}
     </section>
   )
 }
 
-function ChatRow({ chat, current, onOpen, onRename, onDelete }: {
+function ChatRow({ chat, current, onOpen, onRename, onDelete, onPin, onArchive }: {
   chat: Chat
   current: boolean
   onOpen: () => void
   onRename: (title: string) => Promise<void>
   onDelete: () => Promise<void>
+  onPin: () => Promise<void>
+  onArchive: () => Promise<void>
 }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const [mode, setMode] = useState<'show' | 'rename' | 'delete'>('show')
   const [title, setTitle] = useState(chat.title)
   const [problem, setProblem] = useState('')
@@ -113,10 +125,13 @@ function ChatRow({ chat, current, onOpen, onRename, onDelete }: {
         </span>
       ) : (
         <span className="ct-chat-tools">
+          <IconButton label={`${chat.pinned ? labels.unpin : labels.pin}: ${chat.title}`} pressed={chat.pinned ?? false} onClick={() => act(onPin())}><PinIcon /></IconButton>
+          <IconButton label={`${chat.archived ? labels.unarchive : labels.archive}: ${chat.title}`} onClick={() => act(onArchive())}><ArchiveIcon /></IconButton>
           <IconButton label={`${labels.rename}: ${chat.title}`} data-act="rename" onClick={() => begin('rename')}><EditIcon /></IconButton>
           <IconButton label={`${labels.remove}: ${chat.title}`} data-act="delete" onClick={() => begin('delete')}><TrashIcon /></IconButton>
         </span>
       )}
+      {mode === 'show' && problem && <p className="ct-composer-problem" role="alert">{problem}</p>}
     </li>
   )
 }
@@ -126,3 +141,17 @@ function when(iso: string): string {
   const today = new Date().toDateString() === date.toDateString()
   return today ? date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }) : date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
 }
+
+/** The chats under their days: those that are pinned, then by when they were last written to. */
+function grouped(chats: readonly Chat[], labels: Labels, archived: boolean): [string, Chat[]][] {
+  const groups = new Map<string, Chat[]>()
+  const midnight = new Date().setHours(0, 0, 0, 0)
+  for (const chat of chats) {
+    const days = Math.ceil((midnight - new Date(chat.updated_at).getTime()) / DAY)
+    const day = chat.pinned && !archived ? labels.pinned : days <= 0 ? labels.today : days === 1 ? labels.yesterday : days <= 7 ? labels.thisWeek : days <= 30 ? labels.thisMonth : labels.earlier
+    groups.set(day, [...(groups.get(day) ?? []), chat])
+  }
+  return [...groups]
+}
+
+const DAY = 24 * 60 * 60 * 1000

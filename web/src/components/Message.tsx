@@ -1,14 +1,14 @@
 import { memo, useState } from 'react'
 import type { SuggestedAction } from '../api/types'
 import { CopyButton } from '../markdown/copy'
-import { useChatStore } from '../state/context'
 import { classes, slot, type PartProps } from '../state/slots'
 import { LOCAL_ID, type GeneralChatMessage } from '../state/state'
 import { useLabels } from '../state/tray'
 import { Answer } from './Answer'
-import { composes } from './Composer'
 import { IconButton } from './IconButton'
-import { EditIcon, FileIcon } from './icons'
+import { EditIcon } from './icons'
+import { AttachmentList, EditMessage, Versions } from './laterParts'
+import { Time } from './Time'
 
 export interface MessageProps extends PartProps {
   message: GeneralChatMessage
@@ -40,12 +40,14 @@ export function UserMessage({ message, busy, className, children }: MessageProps
   return (
     <article className={classes('ct-message', className)} data-role="user" data-new={!named || undefined} aria-label={labels.you}>
       {message.attachments && message.attachments.length > 0 && (
-        <div className="ct-files">{message.attachments.map((a, i) => <span className="ct-file" key={i} title={a.name}><FileIcon /><span>{a.name}</span></span>)}</div>
+        <AttachmentList files={message.attachments} previews={message.previews} />
       )}
       {(message.content || message.action) && <div className="ct-bubble" dir="auto" data-cut={(long && !whole) || undefined}>{message.content || message.action?.action_identifier}</div>}
       {long && <button type="button" className="ct-more" aria-expanded={whole} onClick={() => setWhole(!whole)}>{whole ? labels.showLess : labels.showMore}</button>}
       <div className="ct-tools-row">
         {named && <CopyButton text={message.content} />}
+        {named && <Time at={message.created_at} />}
+        {named && message.version && <Versions message={message} busy={busy} />}
         {named && !message.action && <IconButton label={labels.edit} onClick={() => setEditing(true)} disabled={busy}><EditIcon /></IconButton>}
       </div>
       {children}
@@ -55,35 +57,3 @@ export function UserMessage({ message, busy, className, children }: MessageProps
 
 /** What the user has said is shown in part when it is longer. */
 const LONG = { characters: 1500, lines: 14 }
-
-function EditMessage({ message, done }: { message: GeneralChatMessage; done: () => void }) {
-  const labels = useLabels()
-  const store = useChatStore()
-  const [text, setText] = useState(message.content)
-  const send = () => {
-    if (text.trim() === '') return
-    done()
-    void store.sendMessage(text.trim(), { editMessageId: message.id })
-  }
-  return (
-    <article className="ct-message ct-editing" data-role="user" aria-label={labels.editing}>
-      <textarea
-        className="ct-input" aria-label={labels.editing} value={text} rows={Math.min(8, text.split('\n').length + 1)} autoFocus dir="auto"
-        onChange={(e) => setText(e.target.value)}
-        onKeyDown={(e) => {
-          if (e.key === 'Escape') {
-            e.stopPropagation()
-            done()
-          } else if (e.key === 'Enter' && !e.shiftKey && !composes(e)) {
-            e.preventDefault()
-            send()
-          }
-        }}
-      />
-      <div className="ct-row">
-        <button type="button" className="ct-button" onClick={done}>{labels.cancel}</button>
-        <button type="button" className="ct-button" data-style="primary" onClick={send}>{labels.resend}</button>
-      </div>
-    </article>
-  )
-}

@@ -1,5 +1,5 @@
 import { memo, useId, useState, type KeyboardEvent, type ReactNode } from 'react'
-import { failureWords } from '../labels'
+import { failureWords } from '../labels/tray'
 import { Markdown } from '../markdown/Markdown'
 import { slot } from '../state/slots'
 import { piecesOf } from '../state/trail'

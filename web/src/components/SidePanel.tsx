@@ -1,12 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react'
-import type { CustomPayload } from '../api/types'
-import { PayloadContent } from '../payloads/PayloadContent'
-import { headerOf, isDecisive } from '../payloads/registry'
-import { useDecision, type Decided } from '../payloads/useDecision'
-import { useLabels, useTray } from '../state/tray'
+import { useLabels } from '../state/tray'
 import { CloseIcon } from './icons'
 import { IconButton } from './IconButton'
-import { DecisionButtons } from './PayloadCard'
 import { useDrag } from './useDrag'
 
 /** The panel beside the tray. Escape closes it; its edge drags. */
@@ -46,24 +41,4 @@ function useFocusLent(panel: RefObject<HTMLElement | null>, focus: boolean): voi
   useEffect(() => {
     if (focus) panel.current?.focus({ preventScroll: true })
   }, [panel, focus])
-}
-
-/** A payload in the panel, with the page's handler, else the registered one, else as JSON. */
-export function PayloadPanel({ payload, focus, onClose }: { payload: CustomPayload; focus?: boolean; onClose: () => void }) {
-  const { handlerOf } = useTray()
-  const labels = useLabels()
-  const { deciding, problem, decide } = useDecision(payload)
-  const handler = handlerOf(payload.type)
-  const act = (outcome: Decided, data?: unknown) => void decide(outcome, data).then((done) => done && onClose())
-  const decided = isDecisive(handler) && !handler?.ownButtons && payload.outcome && !problem
-  return (
-    <SidePanel
-      title={headerOf(handler, labels) || payload.summary || payload.type} width={handler?.renderOptions?.panelWidth} focus={focus} onClose={onClose}
-      footer={decided
-        ? <span className="ct-outcome" data-outcome={payload.outcome}>{payload.outcome === 'accepted' ? labels.accepted : labels.rejected}</span>
-        : (problem || isDecisive(handler)) && <DecisionButtons payload={payload} handler={handler} deciding={deciding} problem={problem} decide={act} />}
-    >
-      <PayloadContent payload={payload} place="render" decide={act} close={onClose} />
-    </SidePanel>
-  )
 }

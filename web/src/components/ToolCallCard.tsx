@@ -1,13 +1,11 @@
 import { memo, useId, useState } from 'react'
-import type { ToolCall } from '../api/types'
-import type { Labels } from '../labels'
-import { useChatStore } from '../state/context'
+import type { Labels } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
 import { doneWords, isBusy, titleOf } from '../state/trail'
 import { useLabels } from '../state/tray'
 import type { ToolView } from '../state/view'
-import { CopyButton } from '../markdown/copy'
 import { ChevronIcon, ToolIcon, WarnIcon } from './icons'
+import { ToolBody } from './laterParts'
 
 export interface ToolCallCardProps extends PartProps {
   tool: ToolView
@@ -46,28 +44,6 @@ export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpe
     </div>
   )
 })
-
-function ToolBody({ id, tool, runId }: { id: string; tool: ToolView; runId?: string }) {
-  const labels = useLabels()
-  const store = useChatStore()
-  const [whole, setWhole] = useState<ToolCall | null>(null)
-  const output = whole?.output ?? tool.output
-  const input = typeof tool.input === 'string' ? tool.input : JSON.stringify(tool.input ?? {}, null, 2)
-  const cut = runId && tool.index >= 0 && !whole && tool.output.length >= CUT_AT
-  return (
-    <div className="ct-tool-body" id={id}>
-      <code className="ct-tool-id">{tool.name}</code>
-      <div className="ct-tool-part"><span>{labels.toolInput}</span><CopyButton text={input} /></div>
-      <pre dir="ltr" tabIndex={0}>{input}</pre>
-      <div className="ct-tool-part"><span>{labels.toolOutput}</span>{output && <CopyButton text={output} />}</div>
-      {output ? <pre dir="auto" tabIndex={0}>{output}</pre> : <p className="ct-muted">{tool.status === 'running' ? labels.loading : labels.toolNoOutput}</p>}
-      {cut && <button type="button" className="ct-button ct-small" onClick={() => void store.api.getToolCall(runId, tool.index).then(setWhole, () => undefined)}>{labels.toolWhole}</button>}
-    </div>
-  )
-}
-
-/** Characters at which the service cuts an output on the wire. */
-const CUT_AT = 16_000
 
 /** The first argument, as a hint of what the call is about. */
 function hint(tool: ToolView): string {

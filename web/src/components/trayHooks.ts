@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
 import type { User } from '../api/types'
-import type { Labels } from '../labels'
+import type { Labels } from '../labels/tray'
 import { text, type RunView } from '../state/run'
 import type { ChatState } from '../state/state'
 import type { ChatStore } from '../state/store'

@@ -1,7 +1,7 @@
 import Papa from 'papaparse'
 import { lazy, memo, Suspense, useMemo } from 'react'
 import type { Props } from '../api/types'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/asideWords'
 import { Markdown } from '../markdown/Markdown'
 import { TableFrame } from '../markdown/TableFrame'
 
@@ -13,7 +13,7 @@ const MAX_ROWS = 10_000
 
 /** A block's content by its type; types that nobody knows are shown as text. */
 export const BlockContent = memo(function BlockContent({ type, content, meta, streaming = false }: { type: string; content: string; meta?: Props; streaming?: boolean }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   if (type === 'md') return <Markdown text={content} streaming={streaming} />
   if (type === 'csv') return <CsvTable content={content} streaming={streaming} />
   if (/^image\/(png|jpe?g|gif|webp)$/.test(type)) return <Image type={type} content={content} meta={meta} />
@@ -36,7 +36,7 @@ export function csvRows(content: string, most: number): string[][] {
 }
 
 function CsvTable({ content, streaming = false }: { content: string; streaming?: boolean }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const rows = useMemo(() => csvRows(content, MAX_ROWS + 2), [content])
   const shown = useMemo(() => rows.slice(0, MAX_ROWS + 1), [rows])
   if (shown.length === 0) return null
@@ -51,7 +51,7 @@ function CsvTable({ content, streaming = false }: { content: string; streaming?:
 }
 
 function Image({ type, content, meta }: { type: string; content: string; meta?: Props }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const data = content.replace(/\s+/g, '')
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return <p className="ct-muted">{labels.imageNone}</p>
   const mime = type === 'image/jpg' ? 'image/jpeg' : type

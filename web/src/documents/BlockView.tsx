@@ -2,8 +2,8 @@ import { memo, useState } from 'react'
 import type { Block } from '../api/documents'
 import { CheckIcon, CloseIcon, EditIcon, TrashIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
-import type { Labels } from '../labels'
-import { useLabels } from '../state/tray'
+import type { Labels } from '../labels/tray'
+import { useAllLabels } from '../state/asideWords'
 import { BlockContent } from './BlockContent'
 import { RenderedDiff } from './RenderedDiff'
 import type { DocumentState, LiveBlock } from './useDocument'
@@ -15,7 +15,7 @@ const words: Record<Block['state'], (labels: Labels) => string> = {
 
 /** One block with what waits for it. */
 export const BlockView = memo(function BlockView({ block, state, previous }: { block: LiveBlock; state: DocumentState; previous: string | null }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
   const [editing, setEditing] = useState(false)
   const [removing, setRemoving] = useState(false)
@@ -77,7 +77,7 @@ function editable(block: Block): boolean {
 
 /** Stays open until its content is kept, so that nothing that was written is lost. */
 export function EditBlock({ block, save, close }: { block: Block; save: (content: string) => Promise<boolean>; close: () => void }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const [content, setContent] = useState(block.current ?? '')
   const [saving, setSaving] = useState(false)
   return (

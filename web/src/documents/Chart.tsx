@@ -8,7 +8,7 @@ import type { Props } from '../api/types'
 import { DownloadIcon } from '../components/icons'
 import { download } from '../markdown/copy'
 import { Tool } from '../markdown/TableFrame'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/asideWords'
 
 /** Rows that are drawn. */
 const MAX_ROWS = 20_000
@@ -19,7 +19,7 @@ const loader: Loader = { load: refuse, sanitize: refuse, http: refuse, file: ref
 
 /** A chart from a Vega-Lite specification without data, and CSV. Expressions are interpreted, never compiled. */
 export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const box = useRef<HTMLDivElement>(null)
   const tip = useRef<HTMLDivElement>(null)
   const id = useId()

@@ -3,8 +3,8 @@ import { DocIcon, EditIcon, PlusIcon, RetryIcon } from '../components/icons'
 import { IconButton } from '../components/IconButton'
 import { Skeleton } from '../components/Skeleton'
 import { useFocusKept } from '../components/useFocusKept'
-import type { Labels } from '../labels'
-import { useLabels } from '../state/tray'
+import type { Labels } from '../labels/tray'
+import { useAllLabels } from '../state/asideWords'
 import { LabelsProvider } from '../state/words'
 import { BlockView, EditBlock } from './BlockView'
 import type { DocumentState } from './useDocument'
@@ -25,7 +25,7 @@ export function DocumentPane({ labels, ...props }: DocumentPaneProps) {
 }
 
 function Pane({ state, toolbar, theme = 'auto', dir }: Omit<DocumentPaneProps, 'labels'>) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const { document, blocks, pending, problem } = state
   const pane = useRef<HTMLDivElement>(null)
   const back = useCallback(() => pane.current, [])
@@ -80,7 +80,7 @@ function review(e: KeyboardEvent<HTMLElement>, state: DocumentState): void {
 }
 
 function Title({ state }: { state: DocumentState }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const [editing, setEditing] = useState<string | null>(null)
   const document = state.document!
   const save = () => {
@@ -107,7 +107,7 @@ function Title({ state }: { state: DocumentState }) {
 }
 
 function AddBlock({ state }: { state: DocumentState }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const [open, setOpen] = useState(false)
   if (!open) return <button type="button" className="ct-button ct-small ct-doc-add" onClick={() => setOpen(true)}><PlusIcon />{labels.blockAdd}</button>
   return (

@@ -4,7 +4,7 @@ import type { Props } from '../api/types'
 import { Markdown, MarkdownChunk } from '../markdown/Markdown'
 import type { TreePlugin } from '../markdown/tree'
 import { fencedCode, splitMarkdown } from '../markdown/split'
-import { useLabels } from '../state/tray'
+import { useAllLabels } from '../state/asideWords'
 import { BlockContent, csvRows } from './BlockContent'
 import { changedWords, rehypeChanges, wordsOf, wordsOfMarkdown, type Change } from './words'
 
@@ -21,7 +21,7 @@ export interface RenderedDiffProps {
 
 /** What a change does to a block, in the block's own form. */
 export function RenderedDiff({ type, before, after, meta, newMeta }: RenderedDiffProps) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   if (before.length + after.length > DIFF_LIMIT) return <Beside type={type} before={before} after={after} meta={meta} newMeta={newMeta} />
   if (type === 'md') return <MarkdownDiff before={before} after={after} />
   if (type === 'csv') return <CsvDiff before={before} after={after} />
@@ -37,7 +37,7 @@ export function RenderedDiff({ type, before, after, meta, newMeta }: RenderedDif
 
 /** Both, one beside the other where there is room. */
 function Beside({ type, before, after, meta, newMeta }: RenderedDiffProps) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   return (
     <div className="ct-beside">
       <figure data-change="del"><figcaption>{labels.viewCurrent}</figcaption><BlockContent type={type} content={before} meta={meta} /></figure>
@@ -107,7 +107,7 @@ function PieceView({ piece: { before, after } }: { piece: Piece }) {
 const MAX_ROWS = 500
 
 function CsvDiff({ before, after }: { before: string; after: string }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const rows = useMemo(() => rowChanges(csvRows(before, MAX_ROWS), csvRows(after, MAX_ROWS)), [before, after])
   return (
     <div className="ct-frame"><div className="ct-table ct-changes" tabIndex={0} role="group" aria-label={labels.table}>

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
 import { createDocumentApi, type Block, type DocumentRecord } from '../api/documents'
-import { problemWords } from '../labels'
-import { useLabels } from '../state/tray'
+import { problemWords } from '../labels/tray'
+import { useAllLabels } from '../state/asideWords'
 import { useChatState, useChatStore } from '../state/context'
 import { text, type RunView } from '../state/run'
 import { writesDocument } from '../state/view'
@@ -45,7 +45,7 @@ export function useDocument(id: string | null): DocumentState {
   const store = useChatStore()
   const { run, isLoading } = useChatState()
   const api = useMemo(() => createDocumentApi(store.api), [store])
-  const labels = useLabels()
+  const labels = useAllLabels()
   const latest = useRef(labels)
   latest.current = labels
   const [document, setDocument] = useState<DocumentRecord | null>(null)

@@ -6,7 +6,6 @@ import { useLabels } from '../state/tray'
 import { CopyButton } from './copy'
 import { useMarkdownParts, usePlugin, type CodeProps, type Highlight, type RenderDiagram } from './plugins'
 import { Scroller } from './Scroller'
-import { showSvg } from './svg'
 import { Tool, Whole } from './TableFrame'
 
 /** Code with its language, in colours, and a button that copies it; of a diagram, the diagram. */
@@ -99,7 +98,7 @@ function Diagram({ render, source, onFail }: { render: RenderDiagram; source: st
     let here = true
     const draw = async () => {
       try {
-        const svg = await render(source)
+        const [svg, { showSvg }] = await Promise.all([render(source), import('./svg')])
         if (here && box.current) showSvg(box.current, svg)
       } catch {
         if (here) fail.current()

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 import type { CustomPayload } from '../api/types'
-import type { Labels } from '../labels'
+import type { Labels } from '../labels/tray'
 import type { OutputOf, StandardSchema } from './standardSchema'
 
 /** What a card may do with its payload. */

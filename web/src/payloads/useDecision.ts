@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'react'
 import type { CustomPayload } from '../api/types'
-import { problemWords } from '../labels'
+import { problemWords } from '../labels/tray'
 import { useChatState, useChatStore } from '../state/context'
 import type { ChatStore } from '../state/store'
 import { useLabels, useTray } from '../state/tray'

@@ -1,28 +1,29 @@
 import type { ReactNode } from 'react'
 import type { Article, Report, Stream } from './api'
-import type { Labels } from '../labels'
-import { useLabels } from '../state/tray'
+import type { Labels } from '../labels/tray'
+import { asideLabels } from '../labels/aside'
+import { useAllLabels } from '../state/asideWords'
 import { OutsideLink } from '../markdown/Link'
 import { Markdown, safeUrl } from '../markdown/Markdown'
 import { registerPayloadHandler } from '../payloads/registry'
 
 /** Cards of the payload types that the service brings along. Nothing is registered before you ask for it. */
 export function registerBundledPayloads(): void {
-  registerPayloadHandler<Articles>('pubmed_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: (l) => l.cardPubMed } })
-  registerPayloadHandler<Articles>('article_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: (l) => l.cardArticles } })
-  registerPayloadHandler<PubMedArticle>('pubmed_article', { render: (d) => <PubMedCard data={d} />, renderOptions: { panelWidth: '640px', headerTitle: (l) => l.cardArticle } })
-  registerPayloadHandler<{ query: string; results: WebResult[] }>('web_search_results', { render: (d) => <WebResults data={d} />, renderOptions: { panelWidth: '560px', headerTitle: (l) => l.cardWeb } })
-  registerPayloadHandler<{ url: string; title?: string; content: string; truncated?: boolean }>('webpage_content', { render: (d) => <WebPage data={d} />, renderOptions: { panelWidth: '680px', headerTitle: (l) => l.cardPage } })
-  registerPayloadHandler<{ reports: Report[] }>('report_list', { render: (d) => <Reports reports={d.reports} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardReports } })
-  registerPayloadHandler<{ report: Report }>('report_summary', { render: (d) => <ReportCard report={d.report} />, renderOptions: { panelWidth: '640px', headerTitle: (l) => l.cardReport } })
-  registerPayloadHandler<{ streams: Stream[] }>('stream_list', { render: (d) => <Streams streams={d.streams} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardStreams } })
-  registerPayloadHandler<{ stream: Stream; reports?: Report[] }>('stream_details', { render: (d) => <StreamCard data={d} />, renderOptions: { panelWidth: '560px', headerTitle: (l) => l.cardStream } })
-  registerPayloadHandler<SchemaProposal>('schema_proposal', { render: (d) => <SchemaProposalCard data={d} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardSchema } })
-  registerPayloadHandler<{ query: string; source?: string; explanation?: string }>('query_suggestion', { inline: (d) => <QueryCard data={d} />, render: (d) => <QueryCard data={d} />, renderOptions: { panelWidth: '480px', headerTitle: (l) => l.cardQuery } })
-  registerPayloadHandler<{ suggestions: StreamSuggestion[] }>('stream_suggestions', { render: (d) => <Suggestions data={d} />, renderOptions: { panelWidth: '520px', headerTitle: (l) => l.cardSuggestions } })
-  registerPayloadHandler<{ results: Validation[]; summary?: string }>('validation_results', { inline: (d) => <Validations data={d} />, render: (d) => <Validations data={d} />, renderOptions: { panelWidth: '480px', headerTitle: (l) => l.cardValidation } })
-  registerPayloadHandler<{ categories: Category[] }>('presentation_categories', { render: (d) => <Categories data={d} />, renderOptions: { panelWidth: '460px', headerTitle: (l) => l.cardCategories } })
-  registerPayloadHandler<Column>('ai_column_suggestion', { inline: (d) => <ColumnCard data={d} />, render: (d) => <ColumnCard data={d} />, renderOptions: { panelWidth: '440px', headerTitle: (l) => l.cardColumn } })
+  registerPayloadHandler<Articles>('pubmed_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: said('cardPubMed') } })
+  registerPayloadHandler<Articles>('article_search_results', { render: (d) => <ArticleList data={d} />, renderOptions: { panelWidth: '640px', headerTitle: said('cardArticles') } })
+  registerPayloadHandler<PubMedArticle>('pubmed_article', { render: (d) => <PubMedCard data={d} />, renderOptions: { panelWidth: '640px', headerTitle: said('cardArticle') } })
+  registerPayloadHandler<{ query: string; results: WebResult[] }>('web_search_results', { render: (d) => <WebResults data={d} />, renderOptions: { panelWidth: '560px', headerTitle: said('cardWeb') } })
+  registerPayloadHandler<{ url: string; title?: string; content: string; truncated?: boolean }>('webpage_content', { render: (d) => <WebPage data={d} />, renderOptions: { panelWidth: '680px', headerTitle: said('cardPage') } })
+  registerPayloadHandler<{ reports: Report[] }>('report_list', { render: (d) => <Reports reports={d.reports} />, renderOptions: { panelWidth: '520px', headerTitle: said('cardReports') } })
+  registerPayloadHandler<{ report: Report }>('report_summary', { render: (d) => <ReportCard report={d.report} />, renderOptions: { panelWidth: '640px', headerTitle: said('cardReport') } })
+  registerPayloadHandler<{ streams: Stream[] }>('stream_list', { render: (d) => <Streams streams={d.streams} />, renderOptions: { panelWidth: '520px', headerTitle: said('cardStreams') } })
+  registerPayloadHandler<{ stream: Stream; reports?: Report[] }>('stream_details', { render: (d) => <StreamCard data={d} />, renderOptions: { panelWidth: '560px', headerTitle: said('cardStream') } })
+  registerPayloadHandler<SchemaProposal>('schema_proposal', { render: (d) => <SchemaProposalCard data={d} />, renderOptions: { panelWidth: '520px', headerTitle: said('cardSchema') } })
+  registerPayloadHandler<{ query: string; source?: string; explanation?: string }>('query_suggestion', { inline: (d) => <QueryCard data={d} />, render: (d) => <QueryCard data={d} />, renderOptions: { panelWidth: '480px', headerTitle: said('cardQuery') } })
+  registerPayloadHandler<{ suggestions: StreamSuggestion[] }>('stream_suggestions', { render: (d) => <Suggestions data={d} />, renderOptions: { panelWidth: '520px', headerTitle: said('cardSuggestions') } })
+  registerPayloadHandler<{ results: Validation[]; summary?: string }>('validation_results', { inline: (d) => <Validations data={d} />, render: (d) => <Validations data={d} />, renderOptions: { panelWidth: '480px', headerTitle: said('cardValidation') } })
+  registerPayloadHandler<{ categories: Category[] }>('presentation_categories', { render: (d) => <Categories data={d} />, renderOptions: { panelWidth: '460px', headerTitle: said('cardCategories') } })
+  registerPayloadHandler<Column>('ai_column_suggestion', { inline: (d) => <ColumnCard data={d} />, render: (d) => <ColumnCard data={d} />, renderOptions: { panelWidth: '440px', headerTitle: said('cardColumn') } })
 }
 
 interface Articles { query: string; total: number; articles: Partial<Article>[] }
@@ -44,7 +45,7 @@ function List({ lead, children }: { lead?: ReactNode; children: ReactNode }) {
 }
 
 function ArticleList({ data }: { data: Articles }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   return (
     <List lead={<>{labels.foundOf(data.articles.length, data.total)} · <strong>{data.query}</strong></>}>
       {data.articles.map((a, i) => <ArticleCard key={a.article_id ?? a.pmid ?? i} article={a} />)}
@@ -53,7 +54,7 @@ function ArticleList({ data }: { data: Articles }) {
 }
 
 export function ArticleCard({ article: a }: { article: Partial<Article> }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   const url = a.url ?? (a.pmid ? `https://pubmed.ncbi.nlm.nih.gov/${a.pmid}/` : a.doi ? `https://doi.org/${a.doi}` : '')
   return (
     <div className="ct-card">
@@ -88,7 +89,7 @@ function WebResults({ data }: { data: { query: string; results: WebResult[] } })
 }
 
 function WebPage({ data }: { data: { url: string; title?: string; content: string; truncated?: boolean } }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   return <><p className="ct-panel-lead"><Link url={data.url}>{data.title || data.url}</Link>{data.truncated && ` (${labels.beginning})`}</p><Markdown text={data.content} /></>
 }
 
@@ -97,7 +98,7 @@ function Reports({ reports }: { reports: Report[] }) {
 }
 
 function ReportHead({ report: r }: { report: Report }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   return <div className="ct-card"><h3>{r.title}</h3><p className="ct-card-meta">{labels.reportNumber(r.report_id)} · {day(r.published_at)} · {labels.articleCount(r.article_count)}</p><Markdown text={r.summary} /></div>
 }
 
@@ -106,12 +107,12 @@ function ReportCard({ report }: { report: Report }) {
 }
 
 function Streams({ streams }: { streams: Stream[] }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   return <List>{streams.map((s) => <div className="ct-card" key={s.stream_id}><h3>{s.name}</h3><p className="ct-card-meta">{labels.streamNumber(s.stream_id)}</p><p>{s.purpose}</p></div>)}</List>
 }
 
 function StreamCard({ data: { stream, reports } }: { data: { stream: Stream; reports?: Report[] } }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   return (
     <List>
       <div className="ct-card"><h3>{stream.name}</h3><p>{stream.purpose}</p><details><summary>{labels.schema}</summary><pre className="ct-json" tabIndex={0}>{JSON.stringify(stream.schema, null, 2)}</pre></details></div>
@@ -163,12 +164,12 @@ function Suggestions({ data }: { data: { suggestions: StreamSuggestion[] } }) {
 }
 
 function Validations({ data }: { data: { results: Validation[]; summary?: string } }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   return <List lead={data.summary}>{data.results.map((r, i) => <div className="ct-card" key={i}><span className="ct-tag" data-tone={r.status}>{labels.validity(r.status)}</span> <code>{r.item}</code>{r.message && <p>{r.message}</p>}</div>)}</List>
 }
 
 function Categories({ data }: { data: { categories: Category[] } }) {
-  const labels = useLabels()
+  const labels = useAllLabels()
   return <List>{data.categories.map((c, i) => <div className="ct-card" key={i}><h3>{c.name}</h3>{c.description && <p>{c.description}</p>}<p className="ct-card-meta">{labels.articleCount((c.article_ids?.length ?? 0) + (c.pmids?.length ?? 0))}</p></div>)}</List>
 }
 
@@ -178,4 +179,9 @@ function ColumnCard({ data }: { data: Column }) {
 
 function day(iso: string): string {
   return new Date(iso).toLocaleDateString(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
+}
+
+/** A title of a card, in the page's words. */
+function said(key: keyof typeof asideLabels & `card${string}`) {
+  return (labels: Partial<Labels>): string => labels[key] ?? asideLabels[key]
 }

@@ -1,7 +1,7 @@
 import { createContext, useContext, useEffect, useInsertionEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react'
 import { createChatApi, type ChatApi, type ChatApiOptions } from '../api/client'
 import type { CustomPayload, PageContext } from '../api/types'
-import type { Labels } from '../labels'
+import type { Labels } from '../labels/tray'
 import { payloadsOf, textOf, type ActiveTool } from './run'
 import type { StandardSchema } from '../payloads/standardSchema'
 import { specOf, type ClientTool, type SchemaTool } from './clientTools'

@@ -41,8 +41,28 @@ export abstract class KeptChat {
   }
 
   async rename(conversationId: number, title: string): Promise<void> {
-    await this.api.renameChat(conversationId, title)
+    await this.api.patchChat(conversationId, { title })
     if (conversationId === this.state.conversationId) this.dispatch({ type: 'renamed', title })
+  }
+
+  /** Goes back to a version of a message; the next question continues from it. */
+  async selectVersion(messageId: string): Promise<void> {
+    const { conversationId, isLoading } = this.state
+    if (conversationId === null || isLoading) return
+    try {
+      const chat = await this.api.selectVersion(conversationId, messageId)
+      if (this.state.conversationId === conversationId && !this.state.isLoading) this.dispatch({ type: 'opened', chat })
+    } catch (error) {
+      this.note(error)
+    }
+  }
+
+  /** Asks which versions a message has, once another one took its place. */
+  protected async learnVersion(conversationId: number, messageId: string): Promise<void> {
+    const { items } = await this.api.listVersions(conversationId, messageId)
+    const at = items.findIndex((v) => v.message_id === messageId)
+    const version = items.length < 2 || at < 0 ? undefined : { number: at + 1, count: items.length, previous_id: items[at - 1]?.message_id, next_id: items[at + 1]?.message_id }
+    this.dispatch({ type: 'version', messageId, version })
   }
 
   async remove(conversationId: number): Promise<void> {
@@ -53,7 +73,7 @@ export abstract class KeptChat {
   }
 
   /** Shows an error that does not belong to the last question. */
-  protected note(error: unknown): void {
+  note(error: unknown): void {
     const { message, code, retryable } = error instanceof ApiError ? error : new ApiError('Something went wrong in the page.', 0, 'page')
     this.dispatch({ type: 'noted', failure: { message, code, retryable, unrelated: true } })
   }

@@ -10,6 +10,8 @@ export interface SendOptions {
   editMessageId?: string
   /** An assistant message that is answered again. */
   regenerateMessageId?: string
+  /** Wait for the answer under way, where another tab has begun one. */
+  waits?: boolean
 }
 
 /** The request that sends a message from where the page is. */
@@ -24,7 +26,13 @@ export function requestOf(message: string, options: SendOptions, from: { context
     ...(options.attachments?.length && { attachments: options.attachments }),
     ...(tools.length > 0 && { client_tools: tools }),
     ...(model && { model }),
+    ...(options.waits && { if_busy: 'queue' as const }),
   }
+}
+
+/** The image that an attachment is, as a URL. */
+export function previewOf({ mime, content }: Attachment): string | undefined {
+  return mime.startsWith('image/') ? `data:${mime};base64,${content}` : undefined
 }
 
 /** The user's message as it is shown until the service has given it an id. */
@@ -32,6 +40,6 @@ export function questionOf(message: string, options: SendOptions): GeneralChatMe
   return {
     id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
     ...(options.action && { action: { action_identifier: options.action.action, action_data: options.action.data } }),
-    ...(options.attachments?.length && { attachments: options.attachments.map((a) => ({ name: a.name, mime: a.mime, size: a.content.length })) }),
+    ...(options.attachments?.length && { attachments: options.attachments.map((a) => ({ name: a.name, mime: a.mime, size: a.content.length })), previews: options.attachments.map(previewOf) }),
   }
 }

@@ -43,6 +43,8 @@ export interface RunView {
   /** Frames that broke the rules; kept as a number, for tests and diagnostics. */
   refused: number
   outcome: Outcome | null
+  /** When the last frame was written (ISO 8601); absent where the frame does not say. */
+  endedAt?: string
 }
 
 export const emptyRun: RunView = {
@@ -83,10 +85,14 @@ function reduceEvent(run: RunView, frame: MessageFrame): RunView {
     case 'message_start':
       return text(data.type) === 'tool_result' ? run : { ...run, status: null }
     case 'stream_end':
-      return { ...run, status: null, active: null, outcome: outcomeOf(data) }
+      return { ...run, status: null, active: null, outcome: outcomeOf(data), endedAt: timeOf(frame) }
     default:
       return run
   }
+}
+
+function timeOf({ metadata }: MessageFrame): string | undefined {
+  return metadata && metadata.timestamp > 0 ? new Date(metadata.timestamp).toISOString() : undefined
 }
 
 function level(id: string, data: Props, frame: MessageFrame): Level {

@@ -1,4 +1,4 @@
-import type { Attachment, Chat, CustomPayload, Feedback, Message, MessageFrame } from '../api/types'
+import type { Attachment, Chat, CustomPayload, Feedback, Message, MessageFrame, Usage, Version } from '../api/types'
 import { emptyRun, reduceRun, textOf, payloadsOf, type Outcome, type RunView } from './run'
 import { sectionsOf } from './view'
 
@@ -7,6 +7,8 @@ export interface GeneralChatMessage extends Omit<Message, 'conversation_id'> {
   conversation_id?: number
   /** The run with its reasoning and threads; for a loaded message it comes later, and only if it has any. */
   view?: RunView
+  /** The images of a question of this visit, as URLs of data, by the place of the attachment. */
+  previews?: (string | undefined)[]
 }
 
 export interface Failure {
@@ -21,6 +23,11 @@ export interface Failure {
 export interface Unsent {
   message: string
   attachments: Attachment[]
+}
+
+/** A message that waits until the answer under way is there. */
+export interface Queued extends Unsent {
+  id: string
 }
 
 export type Link = 'idle' | 'connecting' | 'live' | 'reconnecting'
@@ -49,10 +56,17 @@ export interface ChatState {
   deciding: readonly string[]
   /** Decisions of this visit, by payload; those about the run under way are not in a message yet. */
   decided: Readonly<Record<string, 'accepted' | 'rejected'>>
+  /** Messages that are sent one after the other, once the answer under way is there. */
+  queue: readonly Queued[]
+  /** The model that the user chose; empty is the page's, or the service's own. */
+  model: string
+  /** What all runs of the chat have used. */
+  usage: Usage | null
 }
 
 export const emptyState: ChatState = {
   conversationId: null, chatId: null, title: '', messages: [], run: null, isLoading: false, isOpening: false, link: 'idle', error: null, unsent: null, olderCursor: null, page: '', deciding: [], decided: {},
+  queue: [], model: '', usage: null,
 }
 
 export type ChatEvent =
@@ -75,6 +89,9 @@ export type ChatEvent =
   | { type: 'renamed'; title: string }
   | { type: 'feedback'; messageId: string; feedback: Feedback | undefined }
   | { type: 'page'; page: string }
+  | { type: 'queue'; queue: readonly Queued[] }
+  | { type: 'model'; model: string }
+  | { type: 'version'; messageId: string; version: Version | undefined }
   | { type: 'deciding'; payloadId: string; on: boolean }
   | { type: 'resolved'; payloadId: string; outcome: 'accepted' | 'rejected' }
 
@@ -88,7 +105,7 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
     case 'older':
       return { ...state, messages: [...(event.chat.messages ?? []), ...state.messages], olderCursor: event.chat.next_cursor ?? null }
     case 'reset':
-      return { ...emptyState, page: state.page }
+      return { ...emptyState, page: state.page, model: state.model }
     case 'send':
       return sent(state, event)
     case 'attach':
@@ -117,6 +134,12 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, title: event.title }
     case 'feedback':
       return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, feedback: event.feedback } : m)) }
+    case 'queue':
+      return { ...state, queue: event.queue }
+    case 'model':
+      return { ...state, model: event.model }
+    case 'version':
+      return { ...state, messages: state.messages.map((m) => (m.id === event.messageId ? { ...m, version: event.version } : m)) }
     case 'page':
       return event.page === state.page ? state : { ...state, page: event.page }
     case 'deciding':
@@ -130,7 +153,7 @@ function opened(state: ChatState, chat: Chat): ChatState {
   const views = new Map(state.messages.filter((m) => m.view).map((m) => [m.id, m.view]))
   const messages = (chat.messages ?? []).map((m) => (views.has(m.id) && m.status === 'complete' ? { ...m, view: views.get(m.id) } : m))
   return {
-    ...emptyState, page: state.page, decided: state.decided, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
+    ...emptyState, page: state.page, model: state.model, queue: state.queue, usage: chat.usage ?? null, decided: state.decided, conversationId: chat.conversation_id, chatId: chat.chat_id, title: chat.title, messages, olderCursor: chat.next_cursor ?? null,
   }
 }
 
@@ -161,7 +184,16 @@ function advance(state: ChatState, run: RunView): ChatState {
   if (!run.outcome) return next
   const answer = withOutcomes(answerOf(run, run.outcome), state.decided)
   const messages = next.messages.filter((m) => m.id !== answer.id)
-  return { ...next, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], error: failureOf(run.outcome) }
+  return { ...next, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], usage: sumOf(next.usage, answer.usage), error: failureOf(run.outcome) }
+}
+
+function sumOf(a: Usage | null, b: Usage | undefined): Usage | null {
+  if (!a || !b) return b ?? a
+  const cost = (a.cost_usd ?? 0) + (b.cost_usd ?? 0)
+  return {
+    input_tokens: a.input_tokens + b.input_tokens, output_tokens: a.output_tokens + b.output_tokens, total_tokens: a.total_tokens + b.total_tokens,
+    ...(cost > 0 && { cost_usd: cost }),
+  }
 }
 
 /** The user's message gets the id that the service gave it. */
@@ -176,7 +208,7 @@ function named(messages: readonly GeneralChatMessage[], run: RunView): readonly 
 export const LOCAL_ID = 'local:'
 
 function answerOf(run: RunView, outcome: Outcome): GeneralChatMessage {
-  const base = { role: 'assistant' as const, type: 'md', run_id: run.runId, created_at: new Date(0).toISOString(), view: run }
+  const base = { role: 'assistant' as const, type: 'md', run_id: run.runId, created_at: run.endedAt ?? '', view: run }
   if (outcome.status === 'completed') {
     const { message, message_id: id, diagnostics: _, ...rest } = outcome.payload
     return { ...base, ...rest, id, content: message, status: 'complete' }

@@ -4,7 +4,6 @@ import type { MessageFrame, PageContext } from '../api/types'
 import { Approvals } from './approvals'
 import { ClientTools } from './clientTools'
 import { Drafts } from './drafts'
-import { KeptChat } from './keptChat'
 import { ConversationStorage } from './conversationStorage'
 import { RenderThrottle } from './renderThrottle'
 import { RunReplays } from './runReplays'
@@ -13,6 +12,7 @@ import { text } from './run'
 import { questionOf, requestOf, type SendOptions } from './request'
 import { PageContextStore } from './pageContextStore'
 import { Tabs, type TabMessage } from './tabs'
+import { WaitingChat } from './waitingChat'
 
 /** Limits of a store. */
 export const STORE_LIMITS = {
@@ -32,7 +32,7 @@ export interface StoreOptions {
  * Holds the state of one tray and changes it. Frames of a stream are folded as they come; listeners are called at most
  * once for each frame of the screen.
  */
-export class ChatStore extends KeptChat {
+export class ChatStore extends WaitingChat {
   readonly api: ChatApi
   /** The tools that the page runs for the model. */
   readonly clientTools: ClientTools
@@ -59,7 +59,7 @@ export class ChatStore extends KeptChat {
   private stopping = false
 
   constructor(options: StoreOptions) {
-    super()
+    super(options.storageKey ?? '')
     this.options = options
     this.api = options.api
     this.clientTools = new ClientTools(options.api, options.storageKey ?? '')
@@ -68,6 +68,7 @@ export class ChatStore extends KeptChat {
     this.approvals = new Approvals(options.api, this.keyOf())
     this.tabs = new Tabs(options.storageKey ?? '')
     this.drafts = new Drafts(options.storageKey ?? '')
+    this.shown = this.state = { ...emptyState, model: this.keptModel() }
   }
 
   /** The beginning of the keys in the browser's storage for this store, or for one tray of it; empty when nothing is stored. */
@@ -103,6 +104,7 @@ export class ChatStore extends KeptChat {
     this.reader = null
     this.clientTools.leave()
     this.replays.leave()
+    this.forget()
   }
 
   dispatch(event: ChatEvent): void {
@@ -150,8 +152,16 @@ export class ChatStore extends KeptChat {
     const { conversationId } = this.state
     const tools = this.clientTools.specs()
     this.dispatch({ type: 'send', message: options.regenerateMessageId ? null : questionOf(message, options), replaces: options.editMessageId ?? options.regenerateMessageId })
-    const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.options.model?.() })
+    const request = requestOf(message, options, { context: this.getContext(), conversationId, tools, model: this.state.model || this.options.model?.() })
     await this.read((signal) => this.api.streamMessage(request, signal, { onConnection: this.linked }))
+    await this.answeredAgain(options)
+    if (conversationId === null) this.lookForTitle()
+    void this.sendQueued()
+  }
+
+  /** The model that the page wants asked. */
+  pageModel(): string | undefined {
+    return this.options.model?.()
   }
 
   private readonly linked: StreamOptions['onConnection'] = (link, _, now) => {
@@ -287,16 +297,18 @@ export class ChatStore extends KeptChat {
     this.reader = reader
     const unsent = this.takeBack()
     const elsewhere = this.state.conversationId !== conversationId
-    if (elsewhere) this.state = { ...emptyState, page: this.state.page, conversationId }
+    if (elsewhere) this.state = { ...emptyState, page: this.state.page, model: this.state.model, conversationId }
     this.dispatch({ type: 'opening' })
     try {
       const chat = await this.api.getChat(conversationId, { limit: STORE_LIMITS.pageSize }, reader.signal)
       if (reader.signal.aborted) return
       this.dispatch({ type: 'opened', chat })
+      if (elsewhere) this.readQueue(conversationId)
       const following = chat.active_run_id ? this.attach(chat.active_run_id) : undefined
       const arrived = unsent?.message === chat.messages?.findLast((m) => m.role === 'user')?.content
       if (failure || (unsent && !elsewhere && !arrived)) this.dispatch({ type: 'returned', failure, unsent: arrived ? null : unsent })
       await following
+      void this.sendQueued()
     } catch (error) {
       if (reader.signal.aborted) return
       if (!(error instanceof ApiError) || error.status !== 404) return await this.refused(error)
@@ -332,6 +344,7 @@ export class ChatStore extends KeptChat {
     const known = this.state.messages.at(-1)?.id
     if (known?.startsWith(LOCAL_ID)) return
     if (!chat || this.state.isLoading || this.state.conversationId !== conversationId) return
+    if (chat.title !== this.state.title) this.dispatch({ type: 'renamed', title: chat.title })
     if (chat.active_run_id || (chat.messages?.at(-1)?.id ?? known) !== known) await this.open(conversationId)
   }
 

@@ -1,4 +1,4 @@
-import type { Labels } from '../labels'
+import type { TrayLabels } from '../labels/tray'
 import type { Part, ToolView } from './view'
 
 /** Parts of an answer, with successive calls grouped. */
@@ -50,7 +50,7 @@ export function doneWords(tool: ToolView, calls: number): string {
 export const isBusy = (tool: ToolView) => tool.status === 'running' || tool.status === 'preparing' || tool.status === 'waiting'
 
 /** One line for a trail: what runs now, else what was done and what failed. */
-export function trailWords(tools: readonly ToolView[], labels: Labels): string {
+export function trailWords(tools: readonly ToolView[], labels: TrayLabels): string {
   const running = tools.findLast(isBusy)
   if (running) return labels.trailRunning(titleOf(running))
   const groups = new Map<string, ToolView[]>()

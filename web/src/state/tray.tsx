@@ -1,12 +1,20 @@
 import { createContext, useContext, type ReactNode } from 'react'
-import { defaultLabels, type Labels } from '../labels'
+import { defaultLabels, type Labels } from '../labels/tray'
 import type { CustomPayload, User } from '../api/types'
 import type { PayloadHandler, PayloadHandlers } from '../payloads/registry'
 import type { ToolRenderers } from './slots'
 import type { GeneralChatMessage } from './state'
 import { Words } from './words'
 
-/** The state that the parts of one tray share. */
+/** Something that a `/` at the beginning of the message offers. */
+export interface Command {
+  /** Without the slash: letters, digits, dot, dash and underscore. */
+  name: string
+  title: string
+  run: () => void
+}
+
+/** What the parts of one tray share. */
 export interface TrayContext {
   handlers: PayloadHandlers
   handlerOf: (type: string) => PayloadHandler | undefined
@@ -20,12 +28,16 @@ export interface TrayContext {
   toolRenderers: ToolRenderers
   openDiagnostics: (message: GeneralChatMessage) => void
   announce: (text: string) => void
-  /** Puts an answer into the page's document; absent if there is none. */
+  /** Commands of the page, beside the tray's own. */
+  commands: readonly Command[]
+  startNew?: () => void
+  openHistory?: () => void
+  /** Puts an answer into the page's document; absent where there is none. */
   applyToDocument?: (message: GeneralChatMessage) => Promise<void>
 }
 
 const Context = createContext<TrayContext>({
-  handlers: {}, handlerOf: () => undefined, me: null, openPayload: () => undefined, closePayload: () => undefined, expanded: '', toolRenderers: {}, openDiagnostics: () => undefined, announce: () => undefined,
+  handlers: {}, handlerOf: () => undefined, me: null, openPayload: () => undefined, closePayload: () => undefined, expanded: '', toolRenderers: {}, openDiagnostics: () => undefined, announce: () => undefined, commands: [],
 })
 
 export function TrayContextProvider({ value, children }: { value: TrayContext; children: ReactNode }) {
@@ -38,10 +50,10 @@ export function useTray(): TrayContext {
 
 const whole = new WeakMap<Partial<Labels>, Labels>()
 
-/** The words of the nearest ChatTray, DocumentPane or ChatProvider. */
+/** The words of the nearest ChatTray, DocumentPane or ChatProvider: those of defaultLabels, and what the page gave. */
 export function useLabels(): Labels {
   const own = useContext(Words)
   let all = whole.get(own)
-  if (!all) whole.set(own, (all = { ...defaultLabels, ...own }))
+  if (!all) whole.set(own, (all = { ...defaultLabels, ...own } as Labels))
   return all
 }

@@ -1,5 +1,5 @@
 import { useCallback, useState } from 'react'
-import { problemWords } from '../labels'
+import { problemWords } from '../labels/tray'
 import { mayAllowAlways } from './approvals'
 import { useChatState, useChatStore } from './context'
 import { useLabels } from './tray'

@@ -3,6 +3,7 @@ import type { Attachment } from '../api/types'
 import { useChatState, useChatStore } from './context'
 import { draftAfter, type DraftPlace } from './drafts'
 import { ATTACHMENT_LIMITS, readFile } from './files'
+import type { Unsent } from './state'
 import { useLabels, useTray } from './tray'
 
 /** The message being typed, with its files. */
@@ -15,7 +16,11 @@ export interface ComposerState {
   removeFile: (index: number) => void
   /** Why a file was refused; empty if none was. */
   problem: string
-  /** An answer is being written. */
+  /** Messages that wait for the answer under way. */
+  queue: number
+  /** Puts a message that waited back into the input. */
+  bringBack: (message: Unsent) => void
+  /** An answer is being written; what is sent then waits for its end. */
   busy: boolean
   canSend: boolean
   send: () => void
@@ -26,24 +31,29 @@ export interface ComposerState {
 export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): ComposerState {
   const store = useChatStore()
   const { me } = useTray()
-  const { busy, opening, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId }))
+  const { busy, queue, opening, unsent, chat } = useChatState((state) => ({ busy: state.isLoading, queue: state.queue.length, opening: state.isOpening, unsent: state.unsent, chat: state.conversationId }))
   const [text, setText] = useDraft({ user: me?.user_id ?? '', tray: storageKey, chat }, !opening)
-  const { files, problem, add, remove, clear, bring } = useFiles()
+  const { files, problem, add, remove, clear, bring, refuse } = useFiles()
+  const labels = useLabels()
+  const bringBack = (back: Unsent) => {
+    setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
+    bring(back.attachments)
+  }
   useEffect(() => {
     // A message that could not be sent comes back.
     const back = unsent && store.takeUnsent()
-    if (!back) return
-    setText([back.message, text].filter((t) => t.trim() !== '').join('\n'))
-    bring(back.attachments)
+    if (back) bringBack(back)
   }, [unsent])
-  const canSend = text.trim() !== '' && !busy && !opening
+  useEffect(() => store.takeFiles(add))
+  const canSend = text.trim() !== '' && !opening
   const send = () => {
     if (!canSend) return
+    if (busy && !store.enqueue(text.trim(), files)) return refuse(labels.queueFull)
     setText('')
     clear()
-    void store.sendMessage(text.trim(), { attachments: files })
+    if (!busy) void store.sendMessage(text.trim(), { attachments: files })
   }
-  return { text, setText, files, addFiles: add, removeFile: remove, problem, busy, canSend, send, stop: () => void store.stop() }
+  return { text, setText, files, addFiles: add, removeFile: remove, problem, queue, bringBack, busy, canSend, send, stop: () => void store.stop() }
 }
 
 /** Text that outlives a reload; each user and chat has its own. */
@@ -92,5 +102,5 @@ function useFiles() {
     setFiles([])
     setProblem('')
   }
-  return { files, problem, add, remove, bring, clear }
+  return { files, problem, add, remove, bring, clear, refuse: setProblem }
 }

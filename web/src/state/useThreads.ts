@@ -6,7 +6,7 @@ import { useChatState, useChatStore } from './context'
 /** Chats that are fetched at a time, and the time after the last key before a search, in milliseconds. */
 const THREADS = { page: 30, typing: 200 }
 
-/** The user's chats, newest first. */
+/** The user's chats, pinned ones first, then the newest. */
 export interface ThreadsState {
   items: readonly Chat[]
   /** The open one. */
@@ -20,26 +20,33 @@ export interface ThreadsState {
   startNew: () => void
   rename: (conversationId: number, title: string) => Promise<void>
   remove: (conversationId: number) => Promise<void>
+  /** Whether those are shown that are archived. */
+  archived: boolean
+  setArchived: (archived: boolean) => void
+  pin: (conversationId: number, pinned: boolean) => Promise<void>
+  archive: (conversationId: number, archived: boolean) => Promise<void>
 }
 
 export function useThreads(): ThreadsState {
   const store = useChatStore()
   const current = useChatState((state) => state.conversationId)
   const [query, setQuery] = useState('')
+  const [archived, setArchived] = useState(false)
+  const place = `${archived} ${query}`
   const [items, setItems] = useState<Chat[]>([])
   const [cursor, setCursor] = useState<string | undefined>()
   const [status, setStatus] = useState<ThreadsState['status']>('loading')
-  const wanted = useRef(query)
+  const wanted = useRef(place)
   // A chat that is not in the list is new: it is read once more when the first answer is there.
   const settled = useChatState((state) => (state.isLoading ? null : state.conversationId))
   const [made, setMade] = useState<number | null>(null)
-  if (settled !== null && settled !== made && status === 'ready' && query === '' && !items.some((c) => c.conversation_id === settled)) setMade(settled)
+  if (settled !== null && settled !== made && status === 'ready' && query === '' && !archived && !items.some((c) => c.conversation_id === settled)) setMade(settled)
   useEffect(() => {
-    wanted.current = query
+    wanted.current = place
     const reading = new AbortController()
     const timer = setTimeout(() => {
       setStatus('loading')
-      store.api.listChats({ q: query.trim(), limit: THREADS.page }, reading.signal).then(
+      store.api.listChats({ q: query.trim(), limit: THREADS.page, ...(archived && { archived: 'true' }) }, reading.signal).then(
         (list) => {
           setItems(list.items)
           setCursor(list.next_cursor)
@@ -52,28 +59,41 @@ export function useThreads(): ThreadsState {
       clearTimeout(timer)
       reading.abort()
     }
-  }, [store, query, made])
+  }, [store, query, archived, place, made])
   const loadMore = useCallback(() => {
-    store.api.listChats({ q: query.trim(), limit: THREADS.page, cursor }).then(
+    store.api.listChats({ q: query.trim(), limit: THREADS.page, cursor, ...(archived && { archived: 'true' }) }).then(
       (list) => {
-        if (wanted.current !== query) return
+        if (wanted.current !== place) return
         setItems((before) => [...before, ...list.items])
         setCursor(list.next_cursor)
       },
       () => setStatus('error'),
     )
-  }, [store, query, cursor])
+  }, [store, query, archived, place, cursor])
   return {
-    items, current, query, setQuery, status, hasMore: cursor !== undefined, loadMore,
+    items, current, query, setQuery, status, hasMore: cursor !== undefined, loadMore, archived, setArchived,
     open: useCallback((id) => void store.open(id), [store]),
     startNew: useCallback(() => store.newChat(), [store]),
     rename: useCallback(async (id, title) => {
       await store.rename(id, title)
       setItems((list) => list.map((c) => (c.conversation_id === id ? { ...c, title } : c)))
     }, [store]),
+    pin: useCallback(async (id, pinned) => {
+      await store.api.patchChat(id, { pinned })
+      setItems((list) => list.map((c) => (c.conversation_id === id ? { ...c, pinned } : c)).toSorted(inOrder))
+    }, [store]),
+    archive: useCallback(async (id, put) => {
+      await store.api.patchChat(id, { archived: put })
+      setItems((list) => list.filter((c) => c.conversation_id !== id))
+    }, [store]),
     remove: useCallback(async (id) => {
       await store.remove(id)
       setItems((list) => list.filter((c) => c.conversation_id !== id))
     }, [store]),
   }
+}
+
+/** As the service lists them. */
+function inOrder(a: Chat, b: Chat): number {
+  return Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.updated_at.localeCompare(a.updated_at) || b.conversation_id - a.conversation_id
 }

@@ -1,5 +1,5 @@
 import { createContext, useContext, useMemo, type ReactNode } from 'react'
-import type { Labels } from '../labels'
+import type { Labels } from '../labels/tray'
 
 /** Words that differ from the package's own, which are loaded only with what shows them. */
 export const Words = createContext<Partial<Labels>>({})

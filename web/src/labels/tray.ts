@@ -1,5 +1,7 @@
+import type { asideLabels } from './aside'
+
 /**
- * Every word that the package shows. Give your own to ChatProvider, or to one ChatTray or DocumentPane; what is left out is
+ * The words of a tray; those of what is loaded later are in asideLabels, and Labels has both. Give your own to ChatProvider, or to one ChatTray or DocumentPane; what is left out is
  * English. What a model, a tool or the service writes is shown as it comes; `failure` may put your words in its place.
  */
 export const defaultLabels = {
@@ -10,7 +12,6 @@ export const defaultLabels = {
   history: 'Chats',
   historySearch: 'Search chats',
   historyEmpty: 'No chats yet.',
-  historyInvite: 'Questions that you ask are kept here, with their answers.',
   historyNone: 'No chat has these words.',
   historyMore: 'More',
   rename: 'Rename',
@@ -32,8 +33,16 @@ export const defaultLabels = {
   placeholder: 'Ask anything…',
   composer: 'Message',
   send: 'Send',
+  media: (type: string) => type,
+  queueAdd: 'Send after this answer',
+  queueFull: 'Too many messages wait.',
   stop: 'Stop',
   stopTitle: 'Stop (Esc)',
+  placeholderBusy: 'Ask next…',
+  saveMarkdown: 'Save as Markdown',
+  saveJson: 'Save as JSON',
+  dropHere: 'Drop files to attach them',
+  attached: 'Attached files',
   attach: 'Attach files',
   detach: 'Remove',
   attachTooLarge: 'is too large.',
@@ -66,13 +75,6 @@ export const defaultLabels = {
   closeWhole: 'Close',
   sortBy: (column: string) => `Sort by ${column}`,
   tableRows: (n: number) => (n === 1 ? '1 row' : `${n} rows`),
-  docDecided: 'Everything is decided.',
-  undoAccept: 'Undo accepting',
-  undoRevert: 'Undo reverting',
-  keysNext: 'next, previous ·',
-  blockPlanned: 'Planned',
-  chartPng: 'Save as PNG',
-  dataChanges: 'Changes of the data',
   source: (n: number, title: string) => `Source ${n}: ${title}`,
   retry: 'Try again',
   regenerate: 'Answer again',
@@ -128,19 +130,6 @@ export const defaultLabels = {
   closePanel: 'Close panel',
   back: 'Back',
   copyJson: 'Copy as JSON',
-  traceModel: 'Model',
-  traceTools: 'Tools',
-  traceLimits: 'Limits',
-  traceLimitsOf: (tokens: number, iterations: number, temperature: number) => `${tokens} tokens, ${iterations} iterations, temperature ${temperature}`,
-  traceIterations: (n: number) => `Iterations (${n})`,
-  traceNoReply: 'no reply',
-  traceStop: (reason: string) => reason,
-  traceError: 'error',
-  tracePrompt: 'System prompt',
-  traceMessages: (n: number) => `Messages (${n})`,
-  traceRole: (role: string) => role,
-  traceContext: 'Context',
-  traceRaw: 'Raw reply',
   milliseconds: (n: number) => `${n} ms`,
   seconds: (n: number) => `${n} s`,
   usage: (input: number, output: number) => `${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`,
@@ -175,71 +164,17 @@ export const defaultLabels = {
   approvalUntrusted: 'I have read text from outside, which may have told me to do this.',
   approvalUnseenUrl: 'I have read text from outside and put this address together myself; it may carry data out.',
   table: 'Table',
-  tableFirst: (rows: number) => `The first ${rows} rows.`,
   image: 'Image',
-  imageNone: 'This is no image.',
-  media: (type: string) => type,
-  chart: 'Chart',
-  chartLoading: 'Loading the chart…',
-  chartWriting: 'Drawing when the data is complete…',
-  chartFailed: 'The chart could not be drawn.',
-  chartEmpty: 'The chart has no data.',
-  chartData: 'Data',
-  docEmpty: 'This document is empty',
-  docInvite: 'Ask the assistant to write it, or add a block.',
-  docPending: (n: number) => (n === 1 ? '1 change waits for you' : `${n} changes wait for you`),
-  docFailed: 'The document could not be read.',
-  docStale: 'The document has changed meanwhile; this is how it is now.',
-  docTitle: 'Title',
-  docRename: 'Rename the document',
-  revert: 'Revert',
-  revertAll: 'Revert all',
-  acceptAll: 'Accept all',
-  blockName: (type: string) => `${type} block`,
-  blockWriting: 'Writing',
-  blockNew: 'New',
-  blockChanged: 'Changed',
-  blockDeleted: 'To be deleted',
-  blockMoved: 'To be moved',
-  viewDiff: 'Diff',
-  viewNew: 'New',
-  viewCurrent: 'Current',
-  blockEdit: 'Edit the block',
-  blockUp: 'Move the block up',
-  blockRemove: 'Delete the block',
-  blockRemoveSure: 'Delete this block?',
-  blockContent: 'Content',
-  blockAdd: 'Add a block',
-  cardPubMed: 'PubMed results',
-  cardArticles: 'Articles',
-  cardArticle: 'PubMed article',
-  cardWeb: 'Web results',
-  cardPage: 'Web page',
-  cardReports: 'Reports',
-  cardReport: 'Report',
-  cardStreams: 'Research streams',
-  cardStream: 'Research stream',
-  cardSchema: 'Schema proposal',
-  cardQuery: 'Query suggestion',
-  cardSuggestions: 'Stream suggestions',
-  cardValidation: 'Validation',
-  cardCategories: 'Categories',
-  cardColumn: 'Column suggestion',
-  foundOf: (shown: number, total: number) => `${shown} of ${total}`,
-  abstract: 'Abstract',
-  andOthers: (names: string) => `${names} et al.`,
-  beginning: 'beginning',
-  reportNumber: (id: number) => `Report ${id}`,
-  streamNumber: (id: number) => `Stream ${id}`,
-  articleCount: (n: number) => `${n} articles`,
-  schema: 'Schema',
-  validity: (status: string) => status,
 }
 
-export type Labels = typeof defaultLabels
+/** The words of a tray. */
+export type TrayLabels = typeof defaultLabels
+
+/** Every word that the package shows. */
+export type Labels = TrayLabels & typeof asideLabels
 
 /** Why a call needs the user's leave, in words; empty for a code that is not known. */
-export function approvalReason(labels: Labels, code: string): string {
+export function approvalReason(labels: TrayLabels, code: string): string {
   switch (code) {
     case 'tool_confirms':
       return labels.approvalConfirms
@@ -253,17 +188,17 @@ export function approvalReason(labels: Labels, code: string): string {
 }
 
 /** What went wrong, in words: of the service by its code, of the page's own code as that says it. */
-export function problemWords(labels: Labels, error: unknown): string {
+export function problemWords(labels: TrayLabels, error: unknown): string {
   if (!(error instanceof Error) || error.message === '') return labels.errorTitle
   return 'code' in error && typeof error.code === 'string' ? failureWords(labels, error.code, error.message) : error.message
 }
 
 /** A failure of the service, or one of ours: `network` and `page`. */
-export function failureWords(labels: Labels, code: string, message: string): string {
+export function failureWords(labels: TrayLabels, code: string, message: string): string {
   return code === 'network' ? labels.unreachable : code === 'page' ? labels.errorTitle : labels.failure(code, message)
 }
 
-const statuses: [RegExp, (labels: Labels, tool: string) => string][] = [
+const statuses: [RegExp, (labels: TrayLabels, tool: string) => string][] = [
   [/^Thinking\.\.\.$/, (labels) => labels.thinking],
   [/^Resuming\.\.\.$/, (labels) => labels.resuming],
   [/^Stopping\.\.\.$/, (labels) => labels.stopping],
@@ -273,7 +208,7 @@ const statuses: [RegExp, (labels: Labels, tool: string) => string][] = [
 ]
 
 /** The service's status line; those that its contract names have labels. */
-export function statusWords(labels: Labels, status: string): string {
+export function statusWords(labels: TrayLabels, status: string): string {
   for (const [expression, words] of statuses) {
     const match = expression.exec(status)
     if (match) return words(labels, match[1] ?? '')

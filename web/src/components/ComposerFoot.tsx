@@ -1,0 +1,61 @@
+import { useEffect, useId, useState } from 'react'
+import type { ModelOffer } from '../api/types'
+import { useChatState, useChatStore } from '../state/context'
+import { useAllLabels } from '../state/asideWords'
+import { ChipIcon } from './arrows'
+
+export interface ComposerFootProps {
+  /** The page's own choice of a model. */
+  className?: string
+}
+
+/** Below the input: which model is asked, with its price, and quietly what the chat has used and how full its context is. */
+export default function ComposerFoot({ className }: ComposerFootProps) {
+  const store = useChatStore()
+  const labels = useAllLabels()
+  const id = useId()
+  const models = useModels()
+  const { usage, chosen, messages } = useChatState((s) => ({ usage: s.usage, chosen: s.model, messages: s.messages }))
+  const model = models.find((m) => m.name === chosen) ?? models.find((m) => m.name === store.pageModel()) ?? models.find((m) => m.default)
+  useEffect(() => {
+    // What was chosen in another visit may not be offered any more.
+    if (chosen && models.length > 0 && !models.some((m) => m.name === chosen)) store.chooseModel('')
+  }, [store, chosen, models])
+  const last = messages.findLast((m) => m.role === 'assistant' && m.usage)
+  // A call of a tool sends all again, so that its tokens do not tell how much there is.
+  const context = last?.usage && !last.tool_history?.length && model?.context_window ? last.usage.total_tokens / model.context_window : 0
+  const facts = [
+    usage ? labels.chatTokens(usage.total_tokens) : '',
+    usage?.cost_usd ? labels.chatCost(usage.cost_usd) : '',
+    context > 0 ? labels.chatContext(context) : '',
+  ].filter(Boolean)
+  if (models.length < 2 && facts.length === 0) return null
+  return (
+    <div className={`ct-composer-foot ${className ?? ''}`}>
+      {models.length > 1 && (
+        <label htmlFor={id} className="ct-model" title={labels.model}>
+          <ChipIcon />
+          <span className="ct-hidden">{labels.model}</span>
+          <select id={id} value={model?.name ?? ''} onChange={(e) => store.chooseModel(e.target.value)}>
+            {models.map((m) => <option key={m.name} value={m.name}>{m.price ? labels.modelPriced(m.name, m.price.input, m.price.output) : m.name}</option>)}
+          </select>
+        </label>
+      )}
+      {facts.length > 0 && <span className="ct-facts" role="note" aria-label={labels.chatUsed} title={usage ? labels.usage(usage.input_tokens, usage.output_tokens) : undefined}>{facts.join(' · ')}</span>}
+    </div>
+  )
+}
+
+/** The models of the service; none where it does not say. */
+function useModels(): readonly ModelOffer[] {
+  const store = useChatStore()
+  const [models, setModels] = useState<readonly ModelOffer[]>([])
+  useEffect(() => {
+    let here = true
+    store.api.listModels().then((list) => here && setModels(list.items), () => undefined)
+    return () => {
+      here = false
+    }
+  }, [store])
+  return models
+}

@@ -1,0 +1,33 @@
+import type { CustomPayload } from '../api/types'
+import { PayloadContent } from '../payloads/PayloadContent'
+import { headerOf, isDecisive } from '../payloads/registry'
+import { useDecision, type Decided } from '../payloads/useDecision'
+import { useLabels, useTray } from '../state/tray'
+import { DecisionButtons } from './PayloadCard'
+import { SidePanel } from './SidePanel'
+
+export interface PayloadPanelProps {
+  payload: CustomPayload
+  focus?: boolean
+  onClose: () => void
+}
+
+/** A payload in the panel, with the page's handler, else the registered one, else as JSON. */
+export default function PayloadPanel({ payload, focus, onClose }: PayloadPanelProps) {
+  const { handlerOf } = useTray()
+  const labels = useLabels()
+  const { deciding, problem, decide } = useDecision(payload)
+  const handler = handlerOf(payload.type)
+  const act = (outcome: Decided, data?: unknown) => void decide(outcome, data).then((done) => done && onClose())
+  const decided = isDecisive(handler) && !handler?.ownButtons && payload.outcome && !problem
+  return (
+    <SidePanel
+      title={headerOf(handler, labels) || payload.summary || payload.type} width={handler?.renderOptions?.panelWidth} focus={focus} onClose={onClose}
+      footer={decided
+        ? <span className="ct-outcome" data-outcome={payload.outcome}>{payload.outcome === 'accepted' ? labels.accepted : labels.rejected}</span>
+        : (problem || isDecisive(handler)) && <DecisionButtons payload={payload} handler={handler} deciding={deciding} problem={problem} decide={act} />}
+    >
+      <PayloadContent payload={payload} place="render" decide={act} close={onClose} />
+    </SidePanel>
+  )
+}

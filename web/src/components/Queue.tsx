@@ -1,0 +1,34 @@
+import { useChatState, useChatStore } from '../state/context'
+import type { Queued } from '../state/state'
+import { useAllLabels } from '../state/asideWords'
+import { ClockIcon } from './arrows'
+import { IconButton } from './IconButton'
+import { CloseIcon, EditIcon, SendIcon } from './icons'
+
+export interface QueueProps {
+  /** Puts a message back into the input. */
+  onEdit: (message: Queued) => void
+}
+
+/** The messages that wait for the answer under way; each can be taken back, or changed. */
+export default function Queue({ onEdit }: QueueProps) {
+  const store = useChatStore()
+  const labels = useAllLabels()
+  const { queue, busy } = useChatState((s) => ({ queue: s.queue, busy: s.isLoading }))
+  return (
+    <ol className="ct-queue" aria-label={labels.queue}>
+      {queue.map((m, i) => (
+        <li key={m.id}>
+          <ClockIcon />
+          <span dir="auto">{m.message}</span>
+          {!busy && i === 0 && <IconButton label={`${labels.queueSend}: ${m.message}`} onClick={() => void store.sendQueued(true)}><SendIcon /></IconButton>}
+          <IconButton label={`${labels.edit}: ${m.message}`} onClick={() => {
+            const taken = store.unqueue(m.id)
+            if (taken) onEdit(taken)
+          }}><EditIcon /></IconButton>
+          <IconButton label={`${labels.queueRemove}: ${m.message}`} onClick={() => store.unqueue(m.id)}><CloseIcon /></IconButton>
+        </li>
+      ))}
+    </ol>
+  )
+}

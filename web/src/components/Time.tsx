@@ -1,0 +1,8 @@
+/** When something was written: the time, and the day where that is not today. */
+export function Time({ at }: { at: string }) {
+  const date = new Date(at)
+  if (!(date.getTime() > 0)) return null
+  const today = new Date().toDateString() === date.toDateString()
+  const words = today ? date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }) : date.toLocaleDateString(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' })
+  return <time className="ct-time" dateTime={at}>{words}</time>
+}

@@ -1,0 +1,35 @@
+import { useState } from 'react'
+import type { ToolCall } from '../api/types'
+import { CopyButton } from '../markdown/copy'
+import { useChatStore } from '../state/context'
+import { useLabels } from '../state/tray'
+import type { ToolView } from '../state/view'
+
+export interface ToolBodyProps {
+  id: string
+  tool: ToolView
+  runId?: string
+}
+
+/** A call's input and output. */
+export default function ToolBody({ id, tool, runId }: ToolBodyProps) {
+  const labels = useLabels()
+  const store = useChatStore()
+  const [whole, setWhole] = useState<ToolCall | null>(null)
+  const output = whole?.output ?? tool.output
+  const input = typeof tool.input === 'string' ? tool.input : JSON.stringify(tool.input ?? {}, null, 2)
+  const cut = runId && tool.index >= 0 && !whole && tool.output.length >= CUT_AT
+  return (
+    <div className="ct-tool-body" id={id}>
+      <code className="ct-tool-id">{tool.name}</code>
+      <div className="ct-tool-part"><span>{labels.toolInput}</span><CopyButton text={input} /></div>
+      <pre dir="ltr" tabIndex={0}>{input}</pre>
+      <div className="ct-tool-part"><span>{labels.toolOutput}</span>{output && <CopyButton text={output} />}</div>
+      {output ? <pre dir="auto" tabIndex={0}>{output}</pre> : <p className="ct-muted">{tool.status === 'running' ? labels.loading : labels.toolNoOutput}</p>}
+      {cut && <button type="button" className="ct-button ct-small" onClick={() => void store.api.getToolCall(runId, tool.index).then(setWhole, () => undefined)}>{labels.toolWhole}</button>}
+    </div>
+  )
+}
+
+/** Characters at which the service cuts an output on the wire. */
+const CUT_AT = 16_000

@@ -1,0 +1,31 @@
+import { useChatStore } from '../state/context'
+import type { GeneralChatMessage } from '../state/state'
+import { useAllLabels } from '../state/asideWords'
+import { useTray } from '../state/tray'
+import { NextIcon, PreviousIcon } from './arrows'
+import { IconButton } from './IconButton'
+
+export interface VersionsProps {
+  message: GeneralChatMessage
+  busy: boolean
+}
+
+/** Which version of a question or an answer is shown, and the ways to those beside it. */
+export default function Versions({ message, busy }: VersionsProps) {
+  const store = useChatStore()
+  const labels = useAllLabels()
+  const tray = useTray()
+  const { version } = message
+  if (!version) return null
+  const go = (id: string | undefined, number: number) => {
+    if (!id) return
+    void store.selectVersion(id).then(() => tray.announce(labels.versionOf(number, version.count)))
+  }
+  return (
+    <span className="ct-versions" role="group" aria-label={labels.versions}>
+      <IconButton label={labels.versionPrevious} disabled={busy || !version.previous_id} onClick={() => go(version.previous_id, version.number - 1)}><PreviousIcon /></IconButton>
+      <span aria-label={labels.versionOf(version.number, version.count)}><bdi>{version.number}/{version.count}</bdi></span>
+      <IconButton label={labels.versionNext} disabled={busy || !version.next_id} onClick={() => go(version.next_id, version.number + 1)}><NextIcon /></IconButton>
+    </span>
+  )
+}

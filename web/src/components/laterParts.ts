@@ -1,0 +1,32 @@
+import type { AttachmentListProps } from './Attachments'
+import type { ComposerFootProps } from './ComposerFoot'
+import type { EditMessageProps } from './EditMessage'
+import type { FeedbackFormProps } from './FeedbackForm'
+import type { DiagnosticsPanelProps } from './DiagnosticsPanel'
+import type { HistoryPanelProps } from './HistoryPanel'
+import { later } from './later'
+import type { MenuProps } from './Menu'
+import type { PayloadPanelProps } from './PayloadPanel'
+import type { ToolBodyProps } from './ToolBody'
+import type { PaletteProps } from './Palette'
+import type { QueueProps } from './Queue'
+import type { VersionsProps } from './Versions'
+
+/** The user's chats: search, open, rename, pin, archive, delete. */
+export const HistoryPanel = later<HistoryPanelProps>(() => import('./HistoryPanel'))
+export const EditMessage = later<EditMessageProps>(() => import('./EditMessage'))
+export const FeedbackForm = later<FeedbackFormProps>(() => import('./FeedbackForm'))
+/** Leads through the versions of a message. */
+export const Versions = later<VersionsProps>(() => import('./Versions'))
+/** Files that are attached, images as thumbnails. */
+export const AttachmentList = later<AttachmentListProps>(() => import('./Attachments'))
+/** The messages that wait for the answer under way. */
+export const Queue = later<QueueProps>(() => import('./Queue'))
+/** What a `/` or an `@` offers. */
+export const Palette = later<PaletteProps>(() => import('./Palette'))
+/** Below the input: the model, and what the chat has used. */
+export const ComposerFoot = later<ComposerFootProps>(() => import('./ComposerFoot'))
+export const Menu = later<MenuProps>(() => import('./Menu'))
+export const ToolBody = later<ToolBodyProps>(() => import('./ToolBody'))
+export const PayloadPanel = later<PayloadPanelProps>(() => import('./PayloadPanel'))
+export const DiagnosticsPanel = later<DiagnosticsPanelProps>(() => import('./DiagnosticsPanel'))

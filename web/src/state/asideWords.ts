@@ -1,0 +1,14 @@
+import { useContext } from 'react'
+import { defaultLabels, type Labels } from '../labels/tray'
+import { asideLabels } from '../labels/aside'
+import { Words } from './words'
+
+const whole = new WeakMap<Partial<Labels>, Labels>()
+
+/** All words, for parts that are loaded later. */
+export function useAllLabels(): Labels {
+  const own = useContext(Words)
+  let all = whole.get(own)
+  if (!all) whole.set(own, (all = { ...defaultLabels, ...asideLabels, ...own }))
+  return all
+}

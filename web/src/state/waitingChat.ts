@@ -1,0 +1,123 @@
+import { newKey } from '../api/client'
+import { KeptChat } from './keptChat'
+import { MAX_QUEUED, QueueMemory } from './queue'
+import type { SendOptions } from './request'
+import type { Queued, Unsent } from './state'
+
+/** What comes around the sending of messages: those that wait, files that wait for the input, versions, the model, the title. */
+export abstract class WaitingChat extends KeptChat {
+  abstract sendMessage(message: string, options?: SendOptions): Promise<void>
+  abstract keyOf(tray?: string): string
+  private readonly queues: QueueMemory
+  private titleTimer: ReturnType<typeof setTimeout> | undefined
+  private taker: ((files: FileList) => void) | null = null
+  private offered: FileList | null = null
+
+  constructor(name: string) {
+    super()
+    this.queues = new QueueMemory(name)
+  }
+
+  protected keptModel(): string {
+    try {
+      return (this.keyOf() && localStorage.getItem(`${this.keyOf()}:model`)) || ''
+    } catch {
+      return ''
+    }
+  }
+
+  /** Has a message wait for the answer under way; false where too many wait. */
+  enqueue(message: string, attachments: Unsent['attachments'] = []): boolean {
+    const { queue } = this.state
+    if (queue.length >= MAX_QUEUED) return false
+    this.setQueue([...queue, { id: newKey(), message, attachments }])
+    void this.sendQueued()
+    return true
+  }
+
+  /** Takes a message out of the queue and returns it. */
+  unqueue(id: string): Queued | undefined {
+    const taken = this.state.queue.find((m) => m.id === id)
+    this.setQueue(this.state.queue.filter((m) => m.id !== id))
+    return taken
+  }
+
+  private setQueue(queue: readonly Queued[]): void {
+    this.dispatch({ type: 'queue', queue })
+    this.queues.keep(this.state.conversationId, queue)
+  }
+
+  /** Sends the next message that waits, after an answer that came in whole, or when the user wants it. */
+  async sendQueued(anyway = false): Promise<void> {
+    const { queue, isLoading, isOpening, error, messages } = this.state
+    const [next] = queue
+    const last = messages.at(-1)
+    const held = error !== null || last?.status === 'cancelled' || last?.status === 'error' || last?.role === 'user'
+    if (!next || isLoading || isOpening || (held && !anyway)) return
+    this.unqueue(next.id)
+    await this.sendMessage(next.message, { attachments: next.attachments, waits: true })
+  }
+
+  protected readQueue(conversationId: number): void {
+    this.dispatch({ type: 'queue', queue: this.queues.read(conversationId) })
+  }
+
+  /** Gives files to the input; they wait for it where it is not shown. */
+  offerFiles(files: FileList): void {
+    if (this.taker) this.taker(files)
+    else this.offered = files
+  }
+
+  /** Says who takes files, until the function returned is called. */
+  takeFiles(taker: (files: FileList) => void): () => void {
+    this.taker = taker
+    const { offered } = this
+    this.offered = null
+    if (offered) taker(offered)
+    return () => {
+      if (this.taker === taker) this.taker = null
+    }
+  }
+
+  /** Asks another model from the next message on; empty is the page's, or the service's own. */
+  chooseModel(model: string): void {
+    this.dispatch({ type: 'model', model })
+    try {
+      if (this.keyOf()) localStorage.setItem(`${this.keyOf()}:model`, model)
+    } catch {
+      // without storage the choice lives as long as the page
+    }
+  }
+
+  /** The service may give a new chat a title some time after its first answer. */
+  protected lookForTitle(after = TITLE_AFTER): void {
+    clearTimeout(this.titleTimer)
+    this.titleTimer = setTimeout(() => void this.readTitle(after), after)
+  }
+
+  private async readTitle(after: number): Promise<void> {
+    const { conversationId, title } = this.state
+    if (conversationId === null) return
+    const chat = await this.api.getChat(conversationId, { limit: 1 }).catch(() => null)
+    if (chat && chat.title !== title && this.state.conversationId === conversationId) this.dispatch({ type: 'renamed', title: chat.title })
+    else if (after === TITLE_AFTER) this.lookForTitle(4 * after)
+  }
+
+  /** After another version: asks which ones there are; where no answer came, the one before is shown again. */
+  protected async answeredAgain({ editMessageId, regenerateMessageId }: SendOptions): Promise<void> {
+    const { conversationId, isLoading, messages } = this.state
+    if (!(editMessageId || regenerateMessageId) || conversationId === null || isLoading) return
+    const last = messages.at(-1)
+    if (regenerateMessageId && last?.role === 'user') return this.selectVersion(regenerateMessageId)
+    const replaced = regenerateMessageId ? last : messages.findLast((m) => m.role === 'user')
+    if (replaced && !/^(answer|local):/.test(replaced.id)) await this.learnVersion(conversationId, replaced.id).catch(() => undefined)
+  }
+
+  /** Ends what waits for a time. */
+  protected forget(): void {
+    clearTimeout(this.titleTimer)
+  }
+}
+
+/** Milliseconds after a first answer at which the title is asked for; it is asked for once more after four times as many. */
+const TITLE_AFTER = 2_500

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import type { Labels } from '../src'
+import { ar } from '../src/labels/ar'
+import { de } from '../src/labels/de'
+import { en } from '../src/labels/en'
+import { es } from '../src/labels/es'
+import { fr } from '../src/labels/fr'
+import { zh } from '../src/labels/zh'
+
+/** Words that are the same in a language as in English. */
+const same = /^(?:log|title|assistant|failure|media|composer|traceStop|traceRole|validity|milliseconds|seconds|formula|image|table|code|diagram|document|docTitle|queue|versions|chart|footnotes|abstract|history|revert|trail\w*|source|schema|card\w+|trace\w+|diagnostics|articleCount|copyCode|closeWhole|copied|diagramSource|andOthers|pin|edit|blockUp|chatTokens|reasoning)$/
+
+describe.each(Object.entries({ de, fr, es, zh, ar }))('the labels in %s', (_, labels) => {
+  it('have every key, of the same kind', () => {
+    const shape = (all: Labels) => Object.fromEntries(Object.entries(all).map(([key, value]) => [key, typeof value]).toSorted())
+    expect(shape(labels)).toEqual(shape(en))
+  })
+
+  it('say something for each, and not in English', () => {
+    const say = (all: Labels, key: string): string => {
+      const value = all[key as keyof Labels] as string | ((...given: unknown[]) => string)
+      return typeof value === 'string' ? value : key === 'trail' ? value(['X']) : value.length === 0 ? '' : value(...[3, 7, 9].slice(0, value.length))
+    }
+    const left = Object.keys(en).filter((key) => !same.test(key) && (say(labels, key) === '' || say(labels, key) === say(en, key)))
+    expect(left).toEqual([])
+  })
+})
+
+it('Arabic numbers their nouns by its own rules', () => {
+  expect([1, 2, 3, 11, 100].map((n) => ar.tableRows(n).replace(/[\d٠-٩]+ /, ''))).toEqual(['صف واحد', 'صفان', 'صفوف', 'صفًا', 'صف'])
+})

@@ -1,0 +1,285 @@
+import { act, createEvent, fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { answerFrames, event, frame, json, sse, type Call } from './fakes'
+import { chat, input, live, message, posts, settled, show } from './shown'
+
+beforeEach(() => {
+  localStorage.clear()
+  sessionStorage.clear()
+})
+afterEach(() => {
+  localStorage.clear()
+  sessionStorage.clear()
+})
+
+const opened = () => sessionStorage.setItem('chattray:k:conversation', '7')
+const models = () => json({ items: [{ name: 'large', default: true, context_window: 1000, price: { input: 2, output: 8 } }, { name: 'small', default: false }] })
+
+describe('versions', () => {
+  const first = { version: { number: 1, count: 2, next_id: 'a2' } }
+  const second = { version: { number: 2, count: 2, previous_id: 'a1' } }
+
+  it('of an answer are gone through with buttons, and the next question continues from the one that is shown', async () => {
+    opened()
+    const { user, calls } = show(({ method, path }) => {
+      if (path.endsWith('/messages/a1/select')) return chat([message('q', 'user', 'x'), message('a1', 'assistant', 'One.', first)])
+      if (path.startsWith('/api/chats/7')) return chat([message('q', 'user', 'x'), message('a2', 'assistant', 'Two.', second)])
+      return method === 'POST' ? sse(answerFrames('Three.')) : undefined
+    }, {}, 'k')
+    await screen.findByText('Two.')
+    const group = await screen.findByRole('group', { name: 'Versions' })
+    within(group).getByLabelText('Version 2 of 2')
+    expect(within(group).getByRole<HTMLButtonElement>('button', { name: 'Next version' }).disabled).toBe(true)
+    await user.click(within(group).getByRole('button', { name: 'Previous version' }))
+    await screen.findByText('One.')
+    expect(screen.queryByText('Two.')).toBeNull()
+    await waitFor(() => expect(screen.getByRole('status').textContent).toBe('Version 1 of 2'))
+    await user.type(input(), 'next{Enter}')
+    await screen.findByText('Three.')
+    expect(posts(calls)[0].conversation_id).toBe(7)
+  })
+
+  it('are known as soon as a question was edited', async () => {
+    const { user, calls } = show(({ method, path }) => {
+      const asked = /messages\/(\w+)\/versions$/.exec(path)?.[1]
+      if (asked) return json({ items: [{ message_id: 'old', current: false }, { message_id: asked, current: true }] })
+      return method === 'POST' ? sse(answerFrames('Answer.')) : undefined
+    })
+    await user.type(input(), 'one{Enter}')
+    await settled()
+    await user.click(screen.getByRole('button', { name: 'Edit' }))
+    await user.type(await screen.findByRole('textbox', { name: 'Edit message' }), ' more{Enter}')
+    await screen.findByLabelText('Version 2 of 2')
+    expect(posts(calls)[1].edit_message_id).toMatch(/^q/)
+  })
+
+  it('that cannot be gone back to leave all as it was, with a word', async () => {
+    opened()
+    const { user } = show(({ path }) => {
+      if (path.endsWith('/select')) return json({ detail: 'this chat has an answer under way', code: 'busy', status: 409 }, 409)
+      return path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'x'), message('a2', 'assistant', 'Two.', second)]) : undefined
+    }, {}, 'k')
+    await user.click(await screen.findByRole('button', { name: 'Previous version' }))
+    await screen.findByText('this chat has an answer under way')
+    screen.getByText('Two.')
+  })
+})
+
+describe('a message that is sent while an answer is written', () => {
+  const start = [event('stream_start', { run_id: 'run-1', conversation_id: 7, user_message_id: 'q0' }), event('block_start', { block_id: 'B1', type: 'llm' }), frame('text', { content: 'Work' }, { message_id: 'M1', block_id: 'B1', delta: true })]
+
+  it('waits in sight, can be taken back and changed, and is sent after the answer', async () => {
+    const { response, send } = live('run-1')
+    let asked = 0
+    const { user, calls } = show(({ method, path }) => (method === 'POST' && path.startsWith('/api/chat/stream') ? (++asked === 1 ? response : sse(answerFrames(`Answer ${asked}.`))) : undefined))
+    await user.type(input(), 'one{Enter}')
+    act(() => send(start))
+    await user.type(input(), 'two{Enter}')
+    await user.type(input(), 'three{Enter}')
+    await user.type(input(), 'four{Enter}')
+    const list = await screen.findByRole('list', { name: 'Waiting messages' })
+    expect(within(list).getAllByRole('listitem').map((li) => li.textContent)).toEqual(['two', 'three', 'four'])
+    expect(input().value).toBe('')
+    await user.click(screen.getByRole('button', { name: 'Take back: three' }))
+    await user.click(screen.getByRole('button', { name: 'Edit: four' }))
+    expect(input().value).toBe('four')
+    await user.clear(input())
+    act(() => send(answerFrames('Worked.').slice(-1), true))
+    await screen.findByText('Answer 2.')
+    await settled()
+    expect(posts(calls).map((b) => b.message)).toEqual(['one', 'two'])
+    expect(posts(calls)[1].if_busy).toBe('queue')
+    expect(screen.queryByRole('list', { name: 'Waiting messages' })).toBeNull()
+  })
+
+  it('is held after an answer that failed, until the user sends it', async () => {
+    const { response, send } = live('run-1')
+    let asked = 0
+    const { user, calls } = show(({ method }) => (method === 'POST' ? (++asked === 1 ? response : sse(answerFrames('Fine.'))) : undefined))
+    await user.type(input(), 'one{Enter}')
+    act(() => send(start))
+    await user.type(input(), 'two{Enter}')
+    act(() => send([event('stream_end', { status: 'error', code: 'internal', message: 'broken', message_id: 'e1' })], true))
+    await settled()
+    expect(posts(calls)).toHaveLength(1)
+    await user.click(await screen.findByRole('button', { name: 'Send now: two' }))
+    await screen.findByText('Fine.')
+  })
+
+  it('is still there after a reload', async () => {
+    opened()
+    sessionStorage.setItem('chattray:k:queue:7', JSON.stringify([{ id: '1', message: 'later', attachments: [] }, { bad: true }]))
+    const { calls } = show(({ method, path }) => (path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'x'), message('a', 'assistant', 'Done.')]) : method === 'POST' ? sse(answerFrames('Late.')) : undefined), {}, 'k')
+    await screen.findByText('Late.')
+    expect(posts(calls)[0].message).toBe('later')
+    expect(sessionStorage.getItem('chattray:k:queue:7')).toBeNull()
+  })
+})
+
+describe('what a / and an @ offer', () => {
+  const answer = ({ path, method }: Call) => {
+    if (path.startsWith('/api/tools')) return json({ items: [{ name: 'search_articles', description: 'Searches articles. And more.', input_schema: {} }, { name: 'get_report', description: 'Reads a report.', input_schema: {} }] })
+    if (path.startsWith('/api/documents')) return json({ items: [{ id: 'd1', title: 'Gold', revision: 1 }] })
+    return method === 'POST' ? sse(answerFrames('Yes.')) : undefined
+  }
+
+  it('is a list that the keys go through while the focus stays in the input', async () => {
+    const { user, calls } = show(answer)
+    await user.type(input(), 'look @')
+    const list = await screen.findByRole('listbox', { name: 'Tools and documents' })
+    expect(within(list).getAllByRole('option').map((o) => o.textContent)).toEqual(['@GoldDocument', '@search_articlesSearches articles', '@get_reportReads a report'])
+    expect(document.activeElement).toBe(input())
+    expect(input().getAttribute('aria-controls')).toBe(list.id)
+    await user.keyboard('{ArrowDown}')
+    expect(document.getElementById(input().getAttribute('aria-activedescendant')!)?.textContent).toContain('search_articles')
+    await user.keyboard('{Enter}')
+    expect(input().value).toBe('look @search_articles ')
+    expect(screen.queryByRole('listbox')).toBeNull()
+    await user.type(input(), '@go{Tab}')
+    expect(input().value).toBe('look @search_articles @Gold (document d1) ')
+    await user.type(input(), '{Enter}')
+    await screen.findByText('Yes.')
+    expect(posts(calls)[0].message).toBe('look @search_articles @Gold (document d1)')
+  })
+
+  it('goes with Escape, and an address or a path does not open it', async () => {
+    const { user } = show(answer)
+    await user.type(input(), 'me@there.org and/or ')
+    expect(screen.queryByRole('listbox')).toBeNull()
+    await user.clear(input())
+    await user.type(input(), '/')
+    await screen.findByRole('listbox', { name: 'Commands' })
+    await user.keyboard('{Escape}')
+    expect(screen.queryByRole('listbox')).toBeNull()
+    await user.type(input(), 'ne')
+    expect(screen.queryByRole('listbox')).toBeNull()
+  })
+
+  it('does what a command says, the page\'s own too', async () => {
+    const run = vi.fn()
+    const { user, calls } = show(answer, { commands: [{ name: 'report', title: 'Write a report', run }] })
+    await user.type(input(), 'x{Enter}')
+    await settled()
+    await user.type(input(), '/rep')
+    await user.click(await screen.findByRole('option', { name: /report/ }))
+    expect(run).toHaveBeenCalledOnce()
+    expect(input().value).toBe('')
+    await user.type(input(), '/again{Enter}')
+    await waitFor(() => expect(posts(calls)).toHaveLength(2))
+    expect(posts(calls)[1].regenerate_message_id).toBeTruthy()
+    await settled()
+    await user.type(input(), '/new')
+    await screen.findByRole('option', { name: /New chat/ })
+    await user.keyboard('{Enter}')
+    await screen.findByText('How can I help?')
+  })
+})
+
+describe('the model', () => {
+  it('is chosen with its price, kept for this browser and sent', async () => {
+    const answer = ({ method, path }: Call) => (path === '/api/models' ? models() : method === 'POST' ? sse(answerFrames('Yes.', { usage: { input_tokens: 90, output_tokens: 10, total_tokens: 100, cost_usd: 0.004 } })) : undefined)
+    const { user, calls, unmount } = show(answer, {}, 'k')
+    const choice = await screen.findByRole<HTMLSelectElement>('combobox', { name: 'Model' })
+    expect([...choice.options].map((o) => o.text)).toEqual(['large ($2 in, $8 out)', 'small'])
+    await user.type(input(), 'x{Enter}')
+    await settled()
+    expect(posts(calls)[0].model).toBeUndefined()
+    expect((await screen.findByLabelText('Used by this chat')).textContent).toBe('100 tokens · $0.004 · 10 % of the context')
+    await user.selectOptions(choice, 'small')
+    await user.type(input(), 'y{Enter}')
+    await waitFor(() => expect(posts(calls)[1]?.model).toBe('small'))
+    await settled()
+    unmount()
+    const again = show(answer, {}, 'k')
+    expect((await screen.findByRole<HTMLSelectElement>('combobox', { name: 'Model' })).value).toBe('small')
+    again.unmount()
+  })
+
+  it('that is not offered any more is let go of; with one model there is nothing to choose', async () => {
+    localStorage.setItem('chattray:k:model', 'gone')
+    const { unmount } = show(({ path }) => (path === '/api/models' ? models() : undefined), {}, 'k')
+    await screen.findByRole('combobox', { name: 'Model' })
+    await waitFor(() => expect(localStorage.getItem('chattray:k:model')).toBe(''))
+    unmount()
+    show(({ path }) => (path === '/api/models' ? json({ items: [{ name: 'only', default: true }] }) : undefined))
+    await screen.findByText('How can I help?')
+    expect(screen.queryByRole('combobox')).toBeNull()
+  })
+})
+
+describe('a drop', () => {
+  const drop = (target: Element, files: File[], types = ['Files']) => {
+    const made = createEvent.drop(target)
+    Object.defineProperty(made, 'dataTransfer', { value: { files, types } })
+    fireEvent(target, made)
+    return made
+  }
+
+  it('anywhere on the tray attaches the files and never leaves the page', async () => {
+    const { user } = show(() => undefined)
+    await screen.findByText('How can I help?')
+    expect(drop(screen.getByRole('log'), [new File(['text'], 'notes.md')]).defaultPrevented).toBe(true)
+    await screen.findByText('notes.md')
+    await user.click(screen.getByRole('button', { name: 'Chats' }))
+    const panel = await screen.findByRole('region', { name: 'Chats' })
+    expect(drop(panel, [new File(['text'], 'more.md')]).defaultPrevented).toBe(true)
+    await screen.findByText('more.md')
+    expect(drop(screen.getByRole('log'), [], ['text/plain']).defaultPrevented).toBe(false)
+  })
+
+  it('of an image shows it, before and after it is sent', async () => {
+    const { user, container } = show(({ method }) => (method === 'POST' ? sse(answerFrames('A dot.')) : undefined))
+    drop(screen.getByRole('complementary'), [new File([new Uint8Array([1, 2, 3])], 'dot.png', { type: 'image/png' })])
+    await screen.findByText('dot.png')
+    expect(container.querySelector('.ct-attachment img')?.getAttribute('src')).toBe('data:image/png;base64,AQID')
+    await user.type(input(), 'what?{Enter}')
+    await screen.findByText('A dot.')
+    expect(container.querySelectorAll('.ct-message .ct-attachment img')).toHaveLength(1)
+  })
+})
+
+describe('the list of chats', () => {
+  const days = (n: number) => new Date(Date.now() - n * 86_400_000).toISOString()
+  const row = (id: number, title: string, updated: string, more: object = {}) => ({ conversation_id: id, chat_id: `${id}`, title, created_at: updated, updated_at: updated, ...more })
+
+  it('is by day, with those that are pinned first; a chat is pinned and archived', async () => {
+    const { user, calls } = show(({ method, path, body }) => {
+      if (method === 'PATCH') return json(row(2, 'Now', days(0), body))
+      if (path.includes('archived=true')) return json({ items: [row(9, 'Put away', days(3), { archived: true })] })
+      return path.startsWith('/api/chats?') ? json({ items: [row(1, 'Kept', days(50), { pinned: true }), row(2, 'Now', days(0)), row(3, 'Past', days(3)), row(4, 'Long ago', days(90))] }) : undefined
+    })
+    await user.click(screen.getByRole('button', { name: 'Chats' }))
+    await screen.findByText('Long ago')
+    const heads = () => screen.getAllByRole('heading', { level: 3 }).map((h) => h.textContent)
+    expect(heads()).toEqual(['Pinned', 'Today', 'The last 7 days', 'Earlier'])
+    await user.click(screen.getByRole('button', { name: 'Pin: Now' }))
+    await waitFor(() => expect(heads()).toEqual(['Pinned', 'The last 7 days', 'Earlier']))
+    await user.click(screen.getByRole('button', { name: 'Archive: Past' }))
+    await waitFor(() => expect(screen.queryByText('Past')).toBeNull())
+    expect(calls.filter((c) => c.method === 'PATCH').map((c) => [c.path, c.body])).toEqual([['/api/chats/2', { pinned: true }], ['/api/chats/3', { archived: true }]])
+    await user.click(screen.getByRole('button', { name: 'Archived chats' }))
+    await screen.findByText('Put away')
+    await user.click(screen.getByRole('button', { name: 'Take out of the archive: Put away' }))
+    await waitFor(() => expect(screen.queryByText('Put away')).toBeNull())
+  })
+})
+
+it('a chat is saved from the menu', async () => {
+  opened()
+  const made = vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:x')
+  vi.spyOn(URL, 'revokeObjectURL').mockReturnValue(undefined)
+  const saved: string[] = []
+  vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
+    saved.push(this.download)
+  })
+  const { user, calls } = show(({ path }) => {
+    if (path.startsWith('/api/chats/7/export')) return new Response('# t\n', { headers: { 'Content-Type': 'text/markdown' } })
+    return path.startsWith('/api/chats/7') ? chat([message('q', 'user', 'x'), message('a', 'assistant', 'Done.')], { title: 'A/B: what?' }) : undefined
+  }, {}, 'k')
+  await screen.findByText('Done.')
+  await user.click(await screen.findByRole('button', { name: 'More options' }))
+  await user.click(screen.getByRole('menuitem', { name: 'Save as Markdown' }))
+  await waitFor(() => expect(saved).toEqual(['A B  what.md']))
+  expect(made).toHaveBeenCalledOnce()
+  expect(calls.some((c) => c.path === '/api/chats/7/export?format=markdown')).toBe(true)
+})
