@@ -1,5 +1,6 @@
 # make run    starts the service on http://127.0.0.1:8080
 # make test   runs every test: on SQLite, on Postgres, against other programs, in a browser
+# make pack   makes the React package, as a file to install
 # make check  is what CI runs: format, lint, modules, tests, generated files, known vulnerabilities
 
 SHELL := bash
@@ -19,7 +20,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/
 # Many tests wait for times to pass: more of them at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
-.PHONY: run build setup test test-go test-postgres crash-test mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-memory clean
+.PHONY: run pack build setup test test-go test-postgres crash-test mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-memory clean
 
 run:
 	go run .
@@ -62,6 +63,12 @@ contract-clients:
 # service is built without Node.
 web: web/node_modules
 	cd web && npm run generate && npm run build
+
+# The React package as a file for "npm install": bin/chattray-react.tgz.
+pack: web/node_modules
+	mkdir -p bin && rm -f bin/chattray-react*.tgz
+	cd web && npm pack --silent --pack-destination ../bin
+	mv bin/chattray-react-*.tgz bin/chattray-react.tgz
 
 web/node_modules: web/package.json web/package-lock.json
 	cd web && npm ci --ignore-scripts

@@ -10,8 +10,9 @@ export default defineConfig({
     emptyOutDir: true,
     target: 'es2022',
     minify: false,
+    sourcemap: true,
     cssCodeSplit: false,
-    lib: { entry: ['src/index.ts', 'src/documents/index.ts', 'src/research/index.ts', 'src/styles.ts'], formats: ['es'], cssFileName: 'chattray' },
+    lib: { entry: ['src/index.ts', 'src/documents/index.ts', 'src/research/index.ts', 'src/styles.ts', ...['ar', 'de', 'en', 'es', 'fr', 'zh'].map((name) => `src/labels/${name}.ts`)], formats: ['es'], cssFileName: 'chattray' },
     rolldownOptions: {
       external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('\0'),
       output: {

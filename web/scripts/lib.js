@@ -1,5 +1,6 @@
-// Finishes the package: its types name the files that they mean, as Node's own resolution wants it, and its themes are files.
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+// Finishes the package: its types name the files that they mean, as Node's own resolution wants it; themes are files; styles have
+// types, for compilers that ask for those of every import; and what belongs to the whole repository comes along.
+import { copyFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -11,3 +12,5 @@ for (const entry of readdirSync(lib, { recursive: true })) {
   writeFileSync(path, text.replace(/(\bfrom |\bimport\()(['"])(\.{1,2}\/[^'"]+)\2/g, '$1$2$3.js$2'))
 }
 cpSync(fileURLToPath(new URL('../src/styles/themes', import.meta.url)), join(lib, 'themes'), { recursive: true })
+for (const name of ['styles', ...readdirSync(join(lib, 'themes')).map((file) => `themes/${file.replace(/\.css$/, '')}`)]) writeFileSync(join(lib, `${name}.css.d.ts`), 'export {}\n')
+for (const name of ['LICENSE', 'CHANGELOG.md']) copyFileSync(join(lib, '../..', name), join(lib, '..', name))

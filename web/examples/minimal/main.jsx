@@ -1,4 +1,5 @@
-import { ChatProvider, ChatTray, registerBundledPayloads } from '@chattray/react'
+import { ChatProvider, ChatTray } from '@chattray/react'
+import { registerBundledPayloads } from '@chattray/react/research'
 import '@chattray/react/styles.css'
 import { createRoot } from 'react-dom/client'
 

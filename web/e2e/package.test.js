@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+
+const web = fileURLToPath(new URL('..', import.meta.url))
+let work, modules, pack
+
+const run = (command, args, cwd) => {
+  const done = spawnSync(command, args, { cwd, encoding: 'utf8' })
+  assert.equal(done.status, 0, `${command} ${args.join(' ')}:\n${done.stdout}${done.stderr}`)
+  return done.stdout
+}
+
+/** Puts the package, as it is packed, into an application with what it needs. */
+before(() => {
+  work = mkdtempSync(join(process.env.E2E_WORK, 'package-'))
+  run('npm', ['pack', '--silent', '--pack-destination', work], web)
+  const { name, version, dependencies } = JSON.parse(readFileSync(join(web, 'package.json'), 'utf8'))
+  assert.equal(name, '@chattray/react')
+  modules = join(work, 'node_modules')
+  pack = join(modules, '@chattray/react')
+  mkdirSync(pack, { recursive: true })
+  run('tar', ['-xzf', `chattray-react-${version}.tgz`, '-C', pack, '--strip-components=1'], work)
+  for (const other of [...Object.keys(dependencies), 'react', 'react-dom', '@types/react', '@types/react-dom', 'csstype', '@types/unist', 'vite', '@vitejs/plugin-react']) {
+    const place = join(modules, other)
+    mkdirSync(join(place, '..'), { recursive: true })
+    if (!existsSync(place)) symlinkSync(join(web, 'node_modules', other), place)
+  }
+})
+
+test('the package has its licence, its changes, its place, and maps of its sources', () => {
+  for (const file of ['LICENSE', 'CHANGELOG.md', 'README.md', 'lib/index.js', 'lib/state/store.js.map', 'lib/index.d.ts', 'lib/chattray.css', 'lib/styles.css.d.ts', 'lib/labels/de.js', 'lib/labels/ar.d.ts']) {
+    assert.ok(existsSync(join(pack, file)), file)
+  }
+  const { repository, keywords, homepage, exports } = JSON.parse(readFileSync(join(pack, 'package.json'), 'utf8'))
+  assert.ok(repository && homepage && keywords.length > 0)
+  for (const [name, entry] of Object.entries(exports)) {
+    for (const file of typeof entry === 'string' ? [entry] : Object.values(entry)) assert.ok(existsSync(join(pack, file.replace('*', name.includes('themes') ? 'plain' : 'fr'))), `${name}: ${file}`)
+  }
+})
+
+test('its types hold under Node\'s own resolution, with every import asked for', () => {
+  writeFileSync(join(work, 'app.tsx'), `
+import { ChatProvider, ChatTray, useThreads, type Command, type Labels } from '@chattray/react'
+import { DocumentPane, useDocument } from '@chattray/react/documents'
+import { registerBundledPayloads } from '@chattray/react/research'
+import { de } from '@chattray/react/labels/de'
+import '@chattray/react/styles.css'
+import '@chattray/react/themes/plain.css'
+const commands: Command[] = [{ name: 'report', title: 'Write a report', run: () => registerBundledPayloads() }]
+const own: Partial<Labels> = { ...de, title: 'Hilfe', versionOf: (number, count) => \`\${number.toFixed()}/\${count}\` }
+function Pinned() {
+  const { items, pin } = useThreads()
+  const document = useDocument('d')
+  return <><button onClick={() => void pin(items[0]!.conversation_id, true)}>pin</button><DocumentPane state={document} /></>
+}
+// @ts-expect-error a command has a title
+export const wrong: Command = { name: 'x', run: () => undefined }
+export const App = () => <ChatProvider labels={own}><Pinned /><ChatTray commands={commands} /></ChatProvider>
+`)
+  writeFileSync(join(work, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(work, 'tsconfig.json'), JSON.stringify({
+    compilerOptions: { module: 'nodenext', target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'], jsx: 'react-jsx', strict: true, noEmit: true, types: [], noUncheckedSideEffectImports: true, skipLibCheck: false }, files: ['app.tsx'],
+  }))
+  run(join(web, 'node_modules/.bin/tsc'), ['-p', '.'], work)
+})
+
+test('the example is built from it', async () => {
+  const app = join(work, 'app')
+  run('cp', ['-r', join(web, 'examples/minimal'), app], work)
+  await build({ root: app, logLevel: 'error', configFile: join(app, 'vite.config.js') })
+  assert.ok(existsSync(join(app, 'dist/index.html')))
+})
