@@ -106,5 +106,5 @@ func (r *Runs) abandoned(one *run) {
 	if err := r.Store.Queue.RequestCancel(ctx, one.id); err != nil {
 		r.Logger.Warn("store a cancel", "run_id", one.id, "error", err)
 	}
-	r.wake(one)
+	r.endQueued(one)
 }

@@ -13,12 +13,11 @@ import (
 const forever = 24 * time.Hour
 
 // Follow returns the events of a run of the user's after the cursor: those that
-// are there, then live ones as they come, to the terminal event. Batches are
-// never empty, but for one after each span of silence as long as idle (0 for
-// none), and one at once for a reader who has to wait for an event that may be
-// far: of a queued run, or one who comes back and has missed nothing. The
-// sequence ends with runlog.ErrInterrupted when the run is to go on later; the
-// reader comes back with its cursor. It ends with an error when ctx does. A
+// are stored, then live ones as they come, to the terminal event. An empty batch
+// means keep-alive: one after each idle period (0 is none), and one at once if the
+// run is queued or the reader has missed nothing. The sequence ends with
+// runlog.ErrInterrupted when the run goes on later; the reader comes back with its
+// cursor. It ends with an error when ctx does. A
 // cursor at or past the terminal event is runlog.ErrEnded; one past the newest
 // event of a run under way gets what is greater; one of the future (runlog.Future) reads from the start.
 // What is stored is read in turns: a reader whose turn does not come within a few

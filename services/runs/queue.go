@@ -9,22 +9,22 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// seize makes the caller the one who starts a queued run, and counts that as
+// markStarting makes the caller the one who starts a queued run, and counts that as
 // work that Shutdown waits for.
-func (r *Runs) seize(one *run) bool {
+func (r *Runs) markStarting(one *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if one.attempt != 0 || one.seized || r.draining {
+	if one.attempt != 0 || one.starting || r.draining {
 		return false
 	}
-	one.seized = true
+	one.starting = true
 	r.work.Add(1)
 	return true
 }
 
-// rest notes whether the run does nothing but wait for its user or for the page.
+// setIdle notes whether the run does nothing but wait for its user or for the page.
 // A service that stops does not wait for such a run.
-func (r *Runs) rest(one *run, resting bool) {
+func (r *Runs) setIdle(one *run, resting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if one.resting = resting; resting && r.draining {
@@ -38,16 +38,16 @@ func (r *Runs) rest(one *run, resting bool) {
 	}
 }
 
-// wake ends a queued run that has been cancelled, or one that waits for its trial,
+// endQueued ends a queued run that has been cancelled, or one that waits for its trial,
 // now and not when its turn comes: a queued one as attempt 0, for it never began.
-func (r *Runs) wake(one *run) {
-	if r.seize(one) || r.unhold(one) {
+func (r *Runs) endQueued(one *run) {
+	if r.markStarting(one) || r.unhold(one) {
 		r.goWork(one)
 		r.work.Done()
 	}
 }
 
-// claim starts a queued run that was seized, if it is its turn.
+// claim starts a queued run that was marked, if it is its turn.
 func (r *Runs) claim(ctx context.Context, one *run) {
 	defer r.work.Done()
 	err := r.Store.Queue.Claim(ctx, one.id, 1)
@@ -56,7 +56,7 @@ func (r *Runs) claim(ctx context.Context, one *run) {
 	case err == nil:
 		one.attempt = 1
 	case errors.Is(err, record.ErrBusy):
-		one.seized = false
+		one.starting = false
 	}
 	r.mu.Unlock()
 	switch {
@@ -65,23 +65,23 @@ func (r *Runs) claim(ctx context.Context, one *run) {
 	case errors.Is(err, record.ErrBusy):
 		switch {
 		case context.Cause(one.ctx) != nil: // cancelled meanwhile
-			r.wake(one)
+			r.endQueued(one)
 		case !r.worksOn(one.conversationID): // another process does
-			r.stall(one.conversationID)
+			r.noteUnpolled(one.conversationID)
 		}
 	case errors.Is(err, record.ErrFenced):
 		r.Logger.Warn("a run goes on elsewhere", "run_id", one.id)
-		r.lose(one)
-	default: // it may have been claimed all the same
+		r.abandon(one)
+	default: // the claim may have succeeded; its outcome is unknown
 		r.Logger.Error("start a queued run", "run_id", one.id, "error", err)
-		r.lose(one)
-		r.orphan(one.id, nil)
+		r.abandon(one)
+		r.park(one.id, nil)
 	}
 }
 
-// lose forgets a seized run that is not to start here. Its readers come back to
+// abandon forgets a marked run that is not to start here. Its readers come back to
 // where it goes on.
-func (r *Runs) lose(one *run) {
+func (r *Runs) abandon(one *run) {
 	r.absent.end(one)
 	r.forget(one)
 	one.stop(nil)
@@ -105,17 +105,17 @@ func (r *Runs) next(conversationID int64) {
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
 		for _, one := range queued {
-			if r.seize(one) {
+			if r.markStarting(one) {
 				r.Logger.Warn("a run goes on elsewhere", "run_id", one.id)
-				r.lose(one)
+				r.abandon(one)
 				r.work.Done()
 			}
 		}
 	case err != nil:
 		r.Logger.Error("find a queued run", "conversation_id", conversationID, "error", err)
-		r.stall(conversationID)
+		r.noteUnpolled(conversationID)
 	default:
-		if one := r.find(rec.ID); one != nil && r.seize(one) {
+		if one := r.find(rec.ID); one != nil && r.markStarting(one) {
 			r.claim(ctx, one)
 		}
 	}
@@ -127,7 +127,7 @@ func (r *Runs) queuedOf(conversationID int64) []*run {
 	defer r.mu.Unlock()
 	var list []*run
 	for _, one := range r.live {
-		if one.conversationID == conversationID && one.attempt == 0 && !one.seized {
+		if one.conversationID == conversationID && one.attempt == 0 && !one.starting {
 			list = append(list, one)
 		}
 	}

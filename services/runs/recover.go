@@ -29,9 +29,8 @@ type recovery struct {
 
 // Recover takes up every run that an earlier process left: those under way go
 // on from their last checkpoint as a new attempt, queued ones wait for their
-// turn. It returns when all have been taken up. It is looked once more a little
-// later: a database may still carry out what a process that was killed had told
-// it.
+// turn. It returns when all have been taken up. A second scan runs a little later,
+// because the database may still commit statements of a killed process.
 func (r *Runs) Recover(ctx context.Context) error {
 	first := &recovery{began: r.now(), seen: make(map[string]bool)}
 	list, err := r.Store.Queue.Unfinished(ctx)
@@ -109,7 +108,7 @@ func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 		} else if one != nil {
 			r.hold(one)
 			if context.Cause(one.ctx) != nil { // cancelled meanwhile
-				r.wake(one)
+				r.endQueued(one)
 			}
 			r.work.Done()
 			held[i] = one
@@ -143,7 +142,7 @@ func (r *Runs) each(n int, do func(i int)) {
 func (r *Runs) postpone(rec record.Run, err error) {
 	if !errors.Is(err, record.ErrFenced) {
 		r.Logger.Error("take up a run", "run_id", rec.ID, "error", err)
-		r.orphan(rec.ID, nil)
+		r.park(rec.ID, nil)
 	}
 }
 
@@ -173,7 +172,7 @@ func (r *Runs) requeue(rec record.Run) {
 	r.enlist(r.base, one, 1)
 	if rec.CancelRequested {
 		one.stop(answer.ErrCancelled)
-		r.wake(one)
+		r.endQueued(one)
 	}
 }
 

@@ -37,10 +37,10 @@ type run struct {
 	prior          *prior // what earlier attempts left; nil in the first
 	spent          *usage.Ledger
 
-	seized  bool          // queued no more: somebody starts it, see seize
-	resting bool          // it does nothing but wait, see rest
-	held    bool          // it waits for its trial, see hold
-	calm    chan struct{} // rung when it rests
+	starting bool          // queued no more: somebody starts it, see markStarting
+	resting  bool          // it does nothing but wait, see setIdle
+	held     bool          // it waits for its trial, see hold
+	calm     chan struct{} // rung when it rests
 
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
 	ctx     context.Context
@@ -82,8 +82,8 @@ func (r *Runs) enlist(base context.Context, one *run, attempt int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live[one.id] = one
-	if r.doomed[one.id] {
-		delete(r.doomed, one.id)
+	if r.cancelledBeforeStart[one.id] {
+		delete(r.cancelledBeforeStart, one.id)
 		one.stop(answer.ErrCancelled)
 	}
 }
@@ -155,7 +155,7 @@ func (r *Runs) writer(one *run) *answer.Writer {
 		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, one.owner) },
 		OffersModel: func(model string) bool { return model == r.Model || slices.Contains(r.Models, model) },
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,
-		Rest: func(resting bool) { r.rest(one, resting) },
+		Rest: func(resting bool) { r.setIdle(one, resting) },
 		Mark: func(resting bool) *eventlog.Commit { return r.mark(one, mark{Left: resting}) },
 		Stop: one.stop, Now: r.now, Logger: r.Logger,
 	})
@@ -254,7 +254,7 @@ func (r *Runs) giveUp(one *run, wr *answer.Writer, err error) schemas.RunState {
 	default:
 		r.Logger.Warn("a run is given up for now", "run_id", one.id, "attempt", one.attempt, "error", err)
 		one.log.Close()
-		r.orphan(one.id, wr.Unsaved())
+		r.park(one.id, wr.Unsaved())
 	}
 	return "given up"
 }

@@ -170,19 +170,19 @@ type Runs struct {
 	base context.Context
 	stop context.CancelCauseFunc
 
-	mu       sync.Mutex
-	live     map[string]*run
-	perUser  map[string]int
-	draining bool
-	doomed   map[string]bool               // runs cancelled before they were known here
-	orphans  map[string][]*eventlog.Commit // runs given up while the database was away, with what it did not take
-	stalled  map[int64]bool                // chats whose queue could not be looked at
-	starting map[string]chan struct{}      // Idempotency-Keys of requests that are being started
-	absent   absences
-	recovery *recovery // nil once it has been looked again
-	work     sync.WaitGroup
-	endLoops context.CancelFunc
-	loops    sync.WaitGroup
+	mu                   sync.Mutex
+	live                 map[string]*run
+	perUser              map[string]int
+	draining             bool
+	cancelledBeforeStart map[string]bool               // runs cancelled before they were known here
+	parked               map[string][]*eventlog.Commit // runs that wait for the database, with the writes that it did not take
+	unpolledChats        map[int64]bool                // chats whose queue could not be looked at
+	starting             map[string]chan struct{}      // Idempotency-Keys of requests that are being started
+	absent               absences
+	recovery             *recovery // nil once it has been looked again
+	work                 sync.WaitGroup
+	endLoops             context.CancelFunc
+	loops                sync.WaitGroup
 
 	//nolint:containedctx // it ends when Shutdown has waited for the runs
 	looping context.Context
@@ -216,7 +216,7 @@ func New(o Options) *Runs {
 	}
 	r := &Runs{
 		Options: o, live: make(map[string]*run), perUser: make(map[string]int),
-		doomed: make(map[string]bool), orphans: make(map[string][]*eventlog.Commit), stalled: make(map[int64]bool),
+		cancelledBeforeStart: make(map[string]bool), parked: make(map[string][]*eventlog.Commit), unpolledChats: make(map[int64]bool),
 		starting: make(map[string]chan struct{}),
 	}
 	o.Prompt.Now = o.Now
@@ -334,7 +334,7 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 		}
 		if rec.State.Terminal() {
 			r.mu.Lock()
-			delete(r.doomed, id)
+			delete(r.cancelledBeforeStart, id)
 			r.mu.Unlock()
 		}
 	}
@@ -347,14 +347,14 @@ func (r *Runs) cancel(ctx context.Context, id string, cause error) {
 	r.mu.Lock()
 	one := r.live[id]
 	if one == nil {
-		r.doomed[id] = true
+		r.cancelledBeforeStart[id] = true
 	}
 	r.mu.Unlock()
 	if one == nil {
 		return
 	}
 	one.stop(cause)
-	r.wake(one)
+	r.endQueued(one)
 	wait, done := context.WithTimeout(ctx, cancelWait)
 	defer done()
 	select {

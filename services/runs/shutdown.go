@@ -12,7 +12,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true
 	for _, one := range r.live {
-		if one.attempt == 0 && !one.seized || one.held {
+		if one.attempt == 0 && !one.starting || one.held {
 			one.log.Close() // the next start takes it up
 		}
 		if one.resting {

@@ -78,7 +78,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			}
 			return schemas.Run{}, err
 		case errors.Is(err, record.ErrUnavailable):
-			r.orphan(begin.Run.ID, nil) // it may have been stored
+			r.park(begin.Run.ID, nil) // it may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
 		default:
 			return schemas.Run{}, err
@@ -182,7 +182,7 @@ func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running strin
 		return r.over(ctx, running)
 	}
 	one.stop(answer.ErrCancelled)
-	r.wake(one)
+	r.endQueued(one)
 	select {
 	case <-one.done:
 		return nil

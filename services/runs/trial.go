@@ -168,8 +168,8 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		err := r.note(ctx, one, mark{Alone: r.nowMilli()})
 		if err != nil {
 			r.Logger.Error("start a run that was held", "run_id", one.id, "error", err)
-			r.lose(one)
-			r.orphan(one.id, nil)
+			r.abandon(one)
+			r.park(one.id, nil)
 			r.work.Done()
 			continue
 		}

@@ -12,18 +12,18 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// orphan leaves a run to revive, with the writes that the database did not take.
-func (r *Runs) orphan(id string, lost []*eventlog.Commit) {
+// park leaves a run to revive, with the writes that the database did not take.
+func (r *Runs) park(id string, lost []*eventlog.Commit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.orphans[id] = lost
+	r.parked[id] = lost
 }
 
-// stall notes a chat whose queue could not be looked at.
-func (r *Runs) stall(conversationID int64) {
+// noteUnpolled notes a chat whose queue could not be looked at.
+func (r *Runs) noteUnpolled(conversationID int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stalled[conversationID] = true
+	r.unpolledChats[conversationID] = true
 }
 
 // enter counts work that Shutdown waits for, unless it has begun. The caller
@@ -61,14 +61,14 @@ func (r *Runs) reviveAll(ctx context.Context) {
 	defer cancel()
 	defer context.AfterFunc(r.base, cancel)()
 	r.mu.Lock()
-	orphans, stalled := maps.Clone(r.orphans), slices.Collect(maps.Keys(r.stalled))
+	parked, unpolledChats := maps.Clone(r.parked), slices.Collect(maps.Keys(r.unpolledChats))
 	r.mu.Unlock()
-	for id, lost := range orphans {
+	for id, lost := range parked {
 		err := r.reviveOne(ctx, id, lost)
 		switch {
 		case err == nil, errors.Is(err, record.ErrFenced), errors.Is(err, schemas.ErrNotFound):
 			r.mu.Lock()
-			delete(r.orphans, id)
+			delete(r.parked, id)
 			r.mu.Unlock()
 		case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
 			return // the next tick tries again
@@ -76,9 +76,9 @@ func (r *Runs) reviveAll(ctx context.Context) {
 			r.Logger.Error("take up a run", "run_id", id, "error", err)
 		}
 	}
-	for _, chat := range stalled {
+	for _, chat := range unpolledChats {
 		r.mu.Lock()
-		delete(r.stalled, chat)
+		delete(r.unpolledChats, chat)
 		r.mu.Unlock()
 		r.next(chat)
 	}
