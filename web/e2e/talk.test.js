@@ -58,7 +58,7 @@ test('messages wait while an answer is written; one is taken back, the other is 
   await page.ask('help')
   await page.ask('goodbye')
   const list = page.getByRole('list', { name: 'Waiting messages' })
-  assert.deepEqual(await list.getByRole('listitem').allTextContents(), ['help', 'goodbye'])
+  await until('both wait in sight', async () => (await list.getByRole('listitem').allTextContents()).join() === 'help,goodbye')
   await page.button('Take back: help').click()
   await page.reload()
   await list.getByText('goodbye').waitFor()
