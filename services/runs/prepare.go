@@ -15,16 +15,6 @@ import (
 	"github.com/chattray/chattray/services/prompt"
 )
 
-// offer is what the request's page, tab and subtab allow.
-func (r *Runs) offer(req *schemas.ChatRequest, user schemas.User) (pages.Offer, error) {
-	c := req.Context
-	offer, err := r.Pages.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
-	if err == nil {
-		offer.Tools = r.withClientTools(forMode(offer.Tools, c), req.ClientTools)
-	}
-	return offer, err
-}
-
 // prepareApart is prepare on a goroutine of its own, so that the deep stack that it
 // takes is given back and not kept for as long as the model streams.
 func (r *Runs) prepareApart(ctx context.Context, one *run) (b *answer.Prepared, err error) {

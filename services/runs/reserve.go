@@ -3,7 +3,6 @@ package runs
 import (
 	"bytes"
 	"context"
-	"slices"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -45,24 +44,4 @@ func (r *Runs) resent(user schemas.User, req *schemas.ChatRequest, b *record.Beg
 		}
 	}
 	return nil
-}
-
-// intoDocument is what a model is told whose answer goes into a document.
-const intoDocument = "\n\nYour answer's text is written into the user's document as it is. Write only what belongs there: no greeting, no remarks about it."
-
-// forMode leaves out the tools that write the document where the answer itself
-// is written into it.
-func forMode(tools []turn.Tool, page schemas.Object) []turn.Tool {
-	if document, _ := turn.Answer(page); document == "" {
-		return tools
-	}
-	return slices.DeleteFunc(slices.Clone(tools), func(t turn.Tool) bool { return t.Document })
-}
-
-// modeNote is what the prompt adds for the mode.
-func modeNote(page schemas.Object) string {
-	if document, _ := turn.Answer(page); document == "" {
-		return ""
-	}
-	return intoDocument
 }
