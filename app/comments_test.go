@@ -33,7 +33,7 @@ func repositoryFiles(t *testing.T) []string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && slices.Contains([]string{".git", "node_modules", "dist", "bin", "data"}, d.Name()):
+		case d.IsDir() && slices.Contains([]string{".git", "node_modules", "dist", "lib", "bin", "data"}, d.Name()):
 			return fs.SkipDir
 		case !d.IsDir():
 			found = append(found, strings.TrimPrefix(filepath.ToSlash(path), "../"))
