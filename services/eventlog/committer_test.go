@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,12 +14,12 @@ import (
 
 // silentStore does not answer while it hangs; it keeps what it has taken.
 type silentStore struct {
-	hangs  bool
+	hangs  atomic.Bool
 	stored []string
 }
 
 func (s *silentStore) Commit(ctx context.Context, writes []*record.Write) error {
-	if s.hangs {
+	if s.hangs.Load() {
 		<-ctx.Done()
 		return errors.Join(ctx.Err(), record.ErrUnavailable)
 	}
@@ -32,7 +33,8 @@ func (s *silentStore) Commit(ctx context.Context, writes []*record.Write) error 
 // that is held is stored once the database answers again, and only once.
 func TestWritesToAStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &silentStore{hangs: true}
+		store := new(silentStore)
+		store.hangs.Store(true)
 		c := NewCommitter(CommitterOptions{
 			Store: store, Hold: time.Hour, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}, Live: func() []Attempt { return nil },
 		})
@@ -52,7 +54,7 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 				t.Errorf("a write took %v, want at most %v", took, writeWait)
 			}
 		}
-		store.hangs = false
+		store.hangs.Store(false)
 		if err := held.Wait(t.Context()); err != nil {
 			t.Errorf("what was held %v: %v", time.Since(began), err)
 		}
