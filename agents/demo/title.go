@@ -23,7 +23,7 @@ func nameChat(s *scene) reply {
 		asked = s.facts.Older[at].Content
 	}
 	var title []string
-	for _, word := range strings.Fields(asked) {
+	for word := range strings.FieldsSeq(asked) {
 		word = strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if word == "" || slices.Contains(fillers, strings.ToLower(word)) {
 			continue

@@ -19,10 +19,6 @@ const (
 	// defaultReplayCache is how many bytes of segments are kept for the next
 	// reader, and how many all readers use at a time.
 	defaultReplayCache = 32 << 20
-	// defaultReplaysPerUser and defaultReplays are how many stored logs are read
-	// at once.
-	defaultReplaysPerUser = 16
-	defaultReplays        = 1024
 
 	replayWait = 5 * time.Second // for a turn, and for room in the cache
 	batchSize  = 16 << 10        // bytes of events that are shown at once

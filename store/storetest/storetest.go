@@ -124,9 +124,12 @@ var ownTests = map[string]func(t *testing.T, url string){
 	"many mcp tools":   testMCPToolsBounded,
 }
 
+// patience is how long a busy machine may take for a read.
+const patience = time.Minute
+
 func open(t testing.TB, url string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), url, store.Options{})
+	s, err := store.Open(t.Context(), url, store.Options{ReadTimeout: patience})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}
