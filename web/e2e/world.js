@@ -138,8 +138,13 @@ export async function tab(context, url) {
     answers: page.locator('.ct-message[data-role=assistant]'),
     questions: page.locator('.ct-message[data-role=user]'),
     button: (name) => page.getByRole('button', { name, exact: true }),
+    /** Sends a message; while the chat is being opened nothing can be sent, and the input may change to another draft. */
     async ask(text) {
-      await page.input.fill(text)
+      const ready = page.locator('.ct-composer .ct-send[type=submit]:enabled')
+      await until('the message can be sent', async () => {
+        if ((await page.input.inputValue()) !== text) await page.input.fill(text)
+        return ready.isVisible()
+      })
       await page.input.press('Enter')
     },
     /** Waits until the answer has come in whole. */
