@@ -117,8 +117,9 @@ func TestStar(t *testing.T) {
 // imports it, and what one run writes down knows nothing of the runs.
 var rooms = map[string][]string{
 	"actions":          {"research"},
-	"answer":           {"answer/argstream", "documents", "eventlog", "guard", "modeltext", "prompt", "usage"},
+	"answer":           {"answer/argstream", "answer/levels", "documents", "eventlog", "guard", "modeltext", "prompt", "usage"},
 	"answer/argstream": {},
+	"answer/levels":    {},
 	"chats":            {},
 	"documents":        {},
 	"eventlog":         {},

@@ -12,6 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/eventlog"
 )
 
@@ -35,7 +36,7 @@ type Writer struct {
 	deps     Deps
 	ctx      context.Context //nolint:containedctx // a run's context is not a request's: it lives as long as the writer
 	prepared *Prepared
-	levels   levels
+	levels   *levels.Levels
 	texts    runlog.Slab[runlog.Text]
 	filter   TextFilter
 	taken    map[string]bool // payload ids of the chat
@@ -112,8 +113,7 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 	wr := &Writer{
 		run: run, deps: deps, ctx: ctx, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool),
 	}
-	wr.levels = levels{wr: wr, offset: uint32(max(run.Attempt, 1)-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
-	wr.levels.all = &wr.levels
+	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})
 	return wr
 }
 
@@ -199,14 +199,13 @@ func (wr *Writer) handleOther(event turn.Event) {
 		if e.Iteration > 0 {
 			wr.status(thinkingStatus)
 		}
-		wr.levels.openBlock("llm")
+		wr.levels.BeginReply()
 	case turn.Thinking:
-		wr.levels.write("thinking")
-		wr.emit(wr.levels.at(wr.levels.text), wr.levels.all.thinking.New(runlog.Thinking{Text: e.Text}))
+		wr.levels.Think(e.Text)
 	case turn.FullText:
 		wr.modelText(e.Text)
 	case turn.ToolArguments:
-		wr.levels.arguments(e.Index, e.ID, e.Name, e.Fragment)
+		wr.levels.Arguments(e)
 		wr.blockArguments(e.Index, e.Name, e.Fragment)
 	case turn.Reply:
 		wr.reply(e)
@@ -223,7 +222,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 	case turn.ToolComplete:
 		wr.toolComplete(e)
 	case turn.ThreadEvent:
-		wr.threadEvent(e)
+		wr.levels.Inner(e)
 	case turn.ThreadStart, turn.ThreadEnd: // only inside of the above
 	case turn.LoopComplete:
 		wr.stop = e.StopReason
@@ -257,8 +256,7 @@ func (wr *Writer) show(text string) {
 	}
 	wr.put(text)
 	wr.answer.add(wr, text)
-	wr.levels.write("text")
-	wr.emit(wr.levels.at(wr.levels.text), wr.texts.New(runlog.Text{Text: text}))
+	wr.emit(wr.levels.Text(), wr.texts.New(runlog.Text{Text: text}))
 }
 
 // putMarker shows a tool marker or the blank line around it.
@@ -292,11 +290,9 @@ func (wr *Writer) reply(e turn.Reply) {
 	rest, found := wr.filter.End(e.StopReason == schemas.MaxTokens)
 	wr.show(rest)
 	wr.found(found)
-	for i, c := range e.ToolCalls {
-		wr.levels.wholeCall(e.FirstIndex+i, c)
-	}
+	wr.levels.Whole(&e)
 	wr.wholeBlocks(&e)
-	wr.levels.closeBlock("completed")
+	wr.levels.Close("completed")
 	wr.steps = append(wr.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
 	wr.writing.Reset()
 	wr.checkpoint, wr.checkpointN = &Checkpoint{Reply: &e, Spent: wr.deps.Spent.Models()}, len(wr.steps)
@@ -310,7 +306,7 @@ func (wr *Writer) found(f turn.Found) {
 	for _, p := range f.Payloads {
 		if named := wr.name(p, "llm"); named != nil {
 			wr.pending = append(wr.pending, *named)
-			wr.levels.payload(0, *named)
+			wr.levels.Payload(*named)
 		}
 	}
 	if f.Values != nil {

@@ -184,7 +184,7 @@ func (c *blockCall) open() {
 	}
 	c.draft = draft
 	c.place = runlog.Place{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
-	c.levels(blockHeader(&b))
+	c.begin(blockHeader(&b))
 	if n, whole := schemas.HeaderRow(c.held); whole && b.Type == schemas.BlockCSV {
 		c.content(c.held[:n])
 		c.held = c.held[n:]
@@ -193,17 +193,9 @@ func (c *blockCall) open() {
 	c.held = ""
 }
 
-// levels opens the block's own thread and shows what comes before its content.
-func (c *blockCall) levels(header string) {
-	l := &c.wr.levels
-	if l.block == 0 {
-		l.openBlock("llm")
-	}
-	c.at = runlog.Level{Thread: l.next(&l.thread), Group: l.next(&l.blocks), Message: l.next(&l.msgs)}
-	ref := c.place.BlockIDs
-	c.wr.emit(runlog.Level{Thread: c.at.Thread, Group: l.block}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: c.name, Ref: ref})
-	c.wr.emit(runlog.Level{Thread: c.at.Thread, Group: c.at.Group}, &runlog.LevelStart{Depth: runlog.GroupLevel, Type: "document", Label: "Document", Ref: ref})
-	c.wr.emit(c.at, &runlog.LevelStart{Depth: runlog.MessageLevel, Type: c.place.Type, Ref: ref})
+// begin opens the block's own thread and shows what comes before its content.
+func (c *blockCall) begin(header string) {
+	c.at = c.wr.levels.OpenDocument(c.name, c.place.BlockIDs, c.place.Type)
 	if c.shown {
 		c.wr.emit(c.at, &runlog.BlockReset{Place: c.place})
 	}
@@ -270,11 +262,8 @@ func (c *blockCall) end(status string) {
 	ctx, done := c.wr.storing()
 	defer done()
 	c.wr.flush(ctx, c.draft)
-	wr, outer := c.wr, c.wr.levels.block
-	wr.emit(c.at, &runlog.BlockDone{Place: c.place})
-	wr.emit(c.at, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
-	wr.emit(runlog.Level{Thread: c.at.Thread, Group: c.at.Group}, &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: "document", Status: status})
-	wr.emit(runlog.Level{Thread: c.at.Thread, Group: outer}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
+	c.wr.emit(c.at, &runlog.BlockDone{Place: c.place})
+	c.wr.levels.CloseDocument(c.at, status)
 }
 
 // flush stores what a draft holds. That the user has settled the block meanwhile

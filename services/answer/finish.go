@@ -22,7 +22,7 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 		wr.breakOff()
 	}
 	wr.endBlocks(levelStatus[end.State])
-	wr.levels.closeBlock(levelStatus[end.State])
+	wr.levels.Close(levelStatus[end.State])
 	wr.usage = wr.deps.Spent.Total()
 	d := wr.diagnostics(end.State)
 	fin := &record.Finish{

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -170,7 +169,7 @@ func (wr *Writer) announce(p *Prior) {
 	wr.emit(runlog.Level{}, &runlog.Attempt{
 		Run: wr.run.names(), Message: "Resuming...", Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: p.kept, Text: text,
 	})
-	wr.levels.closePrior(p.open())
+	wr.levels.CloseEarlier(p.log)
 	wr.stand(text)
 }
 
@@ -181,31 +180,8 @@ func (wr *Writer) stand(text string) {
 	if text == "" {
 		return
 	}
-	wr.levels.write("text")
-	wr.emit(wr.levels.at(wr.levels.text), &runlog.Standing{Text: text})
-	wr.levels.closeBlock("completed")
-}
-
-// open returns the levels that the earlier attempts left open, the outermost
-// first: also those after the event kept, which a reader may have seen.
-func (p *Prior) open() []openLevel {
-	var open []openLevel
-	for _, e := range p.log {
-		switch b := e.Body.(type) {
-		case *runlog.LevelStart:
-			open = append(open, openLevel{e.At, b.Depth})
-		case *runlog.LevelEnd:
-			open = slices.DeleteFunc(open, func(o openLevel) bool { return o == openLevel{e.At, b.Depth} })
-		default:
-		}
-	}
-	return open
-}
-
-// openLevel is a level that has been opened.
-type openLevel struct {
-	at    runlog.Level
-	depth runlog.Depth
+	wr.emit(wr.levels.Text(), &runlog.Standing{Text: text})
+	wr.levels.Close("completed")
 }
 
 // Restore goes through the finished steps again, in silence as far as the

@@ -163,9 +163,9 @@ func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string
 		wr.deps.Logger.Warn("ask for a cut off value again", "run_id", wr.run.ID, "error", err)
 		return true
 	}
-	wr.levels.openBlock("llm")
+	wr.levels.BeginReply()
 	wr.repaired(text)
-	wr.levels.closeBlock("completed")
+	wr.levels.Close("completed")
 	return true
 }
 
@@ -179,7 +179,7 @@ func (wr *Writer) BeginAction() error {
 // EndAction shows what an action gave.
 func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 	wr.show(text)
-	wr.levels.closeBlock("completed")
+	wr.levels.Close("completed")
 	if payload != nil {
 		if named := wr.name(*payload, "tool"); named != nil {
 			wr.pending = append(wr.pending, *named)

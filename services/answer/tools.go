@@ -28,7 +28,7 @@ func (wr *Writer) at(index int) *call {
 // call that may be run again no more has to be known; any other waits for its
 // own write, see runTool.
 func (wr *Writer) toolStart(e turn.ToolStart) {
-	wr.flushFilterBlock()
+	wr.levels.EndReply()
 	c := wr.at(e.Index)
 	c.ToolUseID, c.Name, c.Input = e.ID, e.Name, e.Input
 	c.State, c.Attempt, c.StartedAt = record.ToolStarted, wr.run.Attempt, wr.deps.Now()
@@ -65,7 +65,7 @@ func (wr *Writer) idempotent(name string) bool {
 // begin shows that a call begins.
 func (wr *Writer) begin(e turn.ToolStart) {
 	wr.status("Running " + e.Name + "...")
-	wr.emit(wr.levels.openTool(e, wr.parallel(e.Index)), &runlog.ToolStart{
+	wr.emit(wr.levels.OpenTool(e, wr.parallel(e.Index)), &runlog.ToolStart{
 		Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title,
 	})
 	wr.showPlanned(e.Index)
@@ -118,15 +118,8 @@ func (wr *Writer) parallel(index int) bool {
 	return false
 }
 
-// flushFilterBlock ends a block of the model that a reply left open.
-func (wr *Writer) flushFilterBlock() {
-	if wr.levels.kind == "llm" {
-		wr.levels.closeBlock("completed")
-	}
-}
-
 func (wr *Writer) toolProgress(e turn.ToolProgress) {
-	wr.emit(wr.levels.tool(e.Index), &runlog.ToolProgress{
+	wr.emit(wr.levels.Tool(e.Index), &runlog.ToolProgress{
 		Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Stage: e.Stage, Message: e.Message, Progress: e.Fraction, Data: e.Data,
 		Document: turn.DocumentChange(e.Stage, e.Data),
 	})
@@ -197,10 +190,10 @@ func (wr *Writer) result(index int, result turn.Result) {
 
 // completed shows a finished call, its payload and the markers that are due.
 func (wr *Writer) completed(c *call) {
-	wr.emit(wr.levels.tool(c.Index), &runlog.ToolComplete{
+	wr.emit(wr.levels.Tool(c.Index), &runlog.ToolComplete{
 		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: wr.tool(c.Name).Done, Output: schemas.CutText(c.Output),
 	})
-	wr.levels.closeTool(c.Index, c.IsError, c.payload)
+	wr.levels.CloseTool(c.Index, c.IsError, c.payload)
 	c.done = true
 	wr.dueMarkers()
 }

@@ -64,7 +64,7 @@ func (w *Wakeups) Ring(index int) {
 // and shows it. The run's time stands still from here on. A call that waited
 // already in an earlier attempt keeps its id and its end.
 func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
-	wr.flushFilterBlock()
+	wr.levels.EndReply()
 	now := wr.deps.Now().Truncate(time.Millisecond)
 	wr.deps.Clock.Pause()
 	w := record.Wait{
@@ -111,7 +111,7 @@ func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 		if w.Answer == "" {
 			wr.status("Waiting for " + e.Name + " on the page...")
 		}
-		wr.emit(wr.levels.openWait(e, "client_tool_call", wr.parallel(e.Index)), &runlog.ClientToolCall{
+		wr.emit(wr.levels.OpenWait(e, "client_tool_call", wr.parallel(e.Index)), &runlog.ClientToolCall{
 			Tool: e.Name, ToolUseID: e.ID, Input: e.Input, ExpiresAt: w.ExpiresAt,
 		})
 		return
@@ -119,7 +119,7 @@ func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 	if w.Answer == "" {
 		wr.emit(runlog.Level{}, &runlog.Status{Message: "Waiting for your approval of " + e.Name + "...", ApprovalID: w.ID, Reason: w.Reason})
 	}
-	wr.emit(wr.levels.openWait(e, "approval", wr.parallel(e.Index)), &runlog.ApprovalRequest{
+	wr.emit(wr.levels.OpenWait(e, "approval", wr.parallel(e.Index)), &runlog.ApprovalRequest{
 		ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Input: e.Input,
 		Message: "The assistant wants to run " + e.Name + ". Approve it?", ExpiresAt: w.ExpiresAt,
 		Title: wr.tool(e.Name).Title, Description: schemas.CutText(wr.tool(e.Name).Description),
@@ -138,9 +138,9 @@ func (wr *Writer) toolAnswered(e turn.ToolAnswered) {
 	}
 	wr.decided[e.Index] = e.Result != nil
 	if !wr.ofPage(e.Name) {
-		wr.emit(wr.levels.tool(e.Index), &runlog.ApprovalResolved{ApprovalID: approvalID(wr.run.ID, e.Index), Approved: e.Approved})
+		wr.emit(wr.levels.Tool(e.Index), &runlog.ApprovalResolved{ApprovalID: approvalID(wr.run.ID, e.Index), Approved: e.Approved})
 	}
-	wr.levels.closeWait(e.Index, "completed")
+	wr.levels.CloseWait(e.Index)
 }
 
 // idle says whether the run does nothing but wait for answers: each call of the
