@@ -78,8 +78,8 @@ func (p protocol) requests(t *testing.T) {
 				t.Errorf("body has %s", absent)
 			}
 		}
-		if temperature, ok := body["temperature"].(float64); !ok || temperature > 1e-6 {
-			t.Errorf("temperature is %v, want (nearly) 0", body["temperature"])
+		if temperature, ok := body["temperature"].(float64); !ok || temperature != 0 {
+			t.Errorf("temperature is %v, want 0", body["temperature"])
 		}
 		if m, ok := body["messages"].([]any)[0].(map[string]any); !ok || m["content"] == nil {
 			t.Errorf("an empty message has no content: %v", m)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 
 	goopenai "github.com/sashabaranov/go-openai"
@@ -26,6 +27,8 @@ var (
 	}}
 	// These cannot occur inside a JSON string: their quotes would be escaped.
 	messagesPlace, toolsPlace = member("messages", standInMessages), member("tools", standInTools)
+	// go-openai leaves out a temperature of 0; it is asked to send the least one.
+	leastTemperature, zeroTemperature = member("temperature", float32(math.SmallestNonzeroFloat32)), member("temperature", 0)
 )
 
 // member is a member of an object as go-openai encodes it.
@@ -43,13 +46,14 @@ const emptySchema = `{"type":"object","properties":{}}`
 // memberFrame is roughly the length of the JSON around the text of a message or tool.
 const memberFrame = 128
 
-// putRequest returns req with the placeholders replaced by the messages and tools of request.
+// putRequest returns req with the placeholders replaced by the messages, the tools and the temperature of request.
 func putRequest(req *http.Request, request *agents.ModelRequest) (*http.Request, error) {
 	defer req.Body.Close() // it is in memory
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, err
 	}
+	body = bytes.Replace(body, leastTemperature, zeroTemperature, 1)
 	head, rest, found := bytes.Cut(body, messagesPlace)
 	if !found {
 		return nil, errors.New("the request has no place for messages")

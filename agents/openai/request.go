@@ -47,9 +47,9 @@ func (q quirks) after(err error) (quirks, bool) {
 	return q, q != old
 }
 
-// request maps a request to the wire. go-openai leaves out zero numbers, so a
-// temperature of 0 is sent as the smallest number above it. Messages and tools
-// are put in by the round tripper.
+// request maps a request to the wire. Messages, tools and a temperature of 0, for
+// which the least number above it is a placeholder, are put in by the round
+// tripper.
 func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatCompletionRequest {
 	out := goopenai.ChatCompletionRequest{
 		Model:    req.Model,
