@@ -221,7 +221,7 @@ tabs:
 		`a.yaml:3: tool "get_report" is there twice`,
 		`a.yaml:5: unknown payload type "no_payload"`,
 		`a.yaml:7: unknown context builder "nobody"; there are: document, report, stream`,
-		`a.yaml:8: template: `,
+		`a.yaml:8: template: there is no .Pge; what the page sent is under .Context, as in {{.Context.Pge}}, beside .Page, .Tab and .Subtab`,
 		`a.yaml:10: handler of action "x" must be client or server, not "moon"`,
 		`a.yaml:11: action "y" has no handler on the server; those that have: apply_schema`,
 		`a.yaml:12: action "close_chat" has no handler on the server`,
@@ -256,5 +256,30 @@ tabs:
 	}
 	if strings.Contains(got, "s3cret") {
 		t.Error("a secret is in the report")
+	}
+}
+
+// A name that the template's data never has stops the start, wherever it is used.
+func TestNamesOfTemplates(t *testing.T) {
+	for template, want := range map[string]string{
+		"{{.filter}}":                                "filter",
+		"{{if .Context.a}}{{.filter}}{{end}}":        "filter",
+		"{{if .filter}}a{{end}}":                     "filter",
+		"{{range .Context.list}}{{$.filter}}{{end}}": "filter",
+		"{{with .filter}}{{.x}}{{end}}":              "filter",
+		"{{len .list.items}}":                        "list",
+		"{{(index .Context.a 0).b}} {{.Page}}":       "",
+		"{{with .Context.row}}{{.id}}{{end}}":        "",
+		"{{range $i, $r := .Context.rows}}{{$i}}{{$r.id}}{{else}}{{.Tab}}{{end}}": "",
+		"": "",
+	} {
+		files := fstest.MapFS{"a.yaml": {Data: []byte("context:\n  template: '" + template + "'\n")}}
+		_, err := pages.Load(pages.Sources{Bundled: files}, pagestest.Parts())
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", template, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), "there is no ."+want+"; what the page sent is under .Context, as in {{.Context."+want+"}}")):
+			t.Errorf("%s: got %v", template, err)
+		}
 	}
 }

@@ -2,11 +2,14 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
+	"slices"
 	"strings"
 	"text/template"
+	"text/template/parse"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/text"
@@ -50,17 +53,74 @@ func (o *Offer) ContextText(page schemas.Object) (string, error) {
 	return strings.ReplaceAll(strings.ToValidUTF8(out.String(), ""), "<no value>", ""), err
 }
 
-// parseContextTemplate parses the text under `template:`, and tries it on an
-// empty page so that a mistake in a name shows at the start.
+// parseContextTemplate parses the text under `template:` and checks its names, so
+// that a mistake shows at the start and not when a user asks.
 func parseContextTemplate(name, text string) (*template.Template, error) {
 	t, err := template.New(name).Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	// An empty page may lack what the template asks of the context; only a
-	// field that no page ever has is a mistake.
-	if err := t.Execute(io.Discard, templateData{}); err != nil && strings.Contains(err.Error(), "in type pages.templateData") {
-		return nil, err
+	if t.Tree == nil { // an empty one
+		return t, nil
 	}
-	return t, nil
+	return t, checkNames(t.Root, true)
+}
+
+// checkNames says which name the template's data does not have. The data is the
+// dot at the top, and $ everywhere in a template that has no name; what with and
+// range make the dot is not known before the page sends it.
+func checkNames(n parse.Node, top bool) error {
+	each := func(top bool, nodes ...parse.Node) error {
+		for _, n := range nodes {
+			if err := checkNames(n, top); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch n := n.(type) {
+	case *parse.ListNode:
+		if n != nil {
+			return each(top, n.Nodes...)
+		}
+	case *parse.ActionNode:
+		return each(top, n.Pipe)
+	case *parse.PipeNode:
+		for _, c := range n.Cmds {
+			if err := each(top, c.Args...); err != nil {
+				return err
+			}
+		}
+	case *parse.ChainNode:
+		return each(top, n.Node)
+	case *parse.TemplateNode:
+		if n.Pipe != nil {
+			return each(top, n.Pipe)
+		}
+	case *parse.IfNode:
+		return each(top, n.Pipe, n.List, n.ElseList)
+	case *parse.WithNode:
+		return cmp.Or(each(top, n.Pipe, n.ElseList), each(false, n.List))
+	case *parse.RangeNode:
+		return cmp.Or(each(top, n.Pipe, n.ElseList), each(false, n.List))
+	case *parse.FieldNode:
+		if top {
+			return checkName(n.Ident[0])
+		}
+	case *parse.VariableNode:
+		if n.Ident[0] == "$" && len(n.Ident) > 1 {
+			return checkName(n.Ident[1])
+		}
+	}
+	return nil
+}
+
+// templateNames are the names of templateData.
+var templateNames = []string{"Page", "Tab", "Subtab", "Context"}
+
+func checkName(name string) error {
+	if slices.Contains(templateNames, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no .%s; what the page sent is under .Context, as in {{.Context.%s}}, beside .Page, .Tab and .Subtab", name, name)
 }
