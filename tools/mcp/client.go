@@ -132,12 +132,12 @@ func (c *client) ring() {
 // connect starts or calls the server and does the handshake.
 func (c *client) connect(ctx context.Context) (_ *link, err error) {
 	l := &link{ended: make(chan struct{}), calls: map[string]*activeCall{}}
-	caught := &catcher{Transport: c.remote()}
+	caught := &catcher{Transport: c.remote(l.progress)}
 	if c.Command != "" {
 		if l.process, err = startProcess(c.Command, c.Args, c.Env, c.log); err != nil {
 			return nil, fmt.Errorf("start: %w", err)
 		}
-		caught.Transport = &sdk.IOTransport{Reader: newMessageLines(l.process.out, c.log), Writer: l.process.in, MaxLineLength: MaxMessage}
+		caught.Transport = &sdk.IOTransport{Reader: newMessageLines(l.process.out, c.log, l.progress), Writer: l.process.in, MaxLineLength: MaxMessage}
 	}
 	defer func() {
 		if err != nil {
@@ -151,10 +151,9 @@ func (c *client) connect(ctx context.Context) (_ *link, err error) {
 		defer context.AfterFunc(ctx, caught.close)()
 	}
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "chattray", Version: c.opts.Version}, &sdk.ClientOptions{
-		Capabilities:                &sdk.ClientCapabilities{},
-		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.ring() },
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { l.progress(r.Params) },
-		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+		Capabilities:           &sdk.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { c.ring() },
+		MultiRoundTrip:         &sdk.MultiRoundTripOptions{Disabled: true},
 	}).Connect(ctx, caught, c.sessionOptions())
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/time/rate"
 )
 
@@ -29,14 +30,15 @@ type messageLines struct {
 	io.Closer
 	from  *bufio.Reader
 	other *lineLog
-	line  []byte // the line that is being read
-	rest  []byte // the part of line that Read has not returned
+	take  func(*sdk.ProgressNotificationParams) // gets the progress
+	line  []byte                                // the line that is being read
+	rest  []byte                                // the part of line that Read has not returned
 	err   error
 }
 
-func newMessageLines(out io.ReadCloser, log *slog.Logger) *messageLines {
+func newMessageLines(out io.ReadCloser, log *slog.Logger, take func(*sdk.ProgressNotificationParams)) *messageLines {
 	return &messageLines{
-		Closer: out, from: bufio.NewReaderSize(out, lineBuffer),
+		Closer: out, take: take, from: bufio.NewReaderSize(out, lineBuffer),
 		other: &lineLog{log: log, says: "MCP server prints what is no message", limit: rate.NewLimiter(logRate, logBurst)},
 	}
 }
@@ -85,6 +87,7 @@ func (m *messageLines) next() {
 	case len(m.line) == 0:
 	case isMessage(m.line):
 		m.rest = m.line
+		notice(m.line, m.take)
 	default:
 		_, _ = m.other.Write(m.line)
 	}

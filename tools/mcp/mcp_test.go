@@ -152,21 +152,26 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// Progress that a server sends right before the result is there before the call ends.
 func TestProgress(t *testing.T) {
-	w := newWorld(t, nil, local(t, "srv"))
-	var got []turn.Progress
-	call := &tools.Call{Input: json.RawMessage("{}"), Report: func(p turn.Progress) { got = append(got, p) }}
-	if _, err := w.tool("srv__steps").Run(t.Context(), call); err != nil {
-		t.Fatal(err)
-	}
 	want := []turn.Progress{
 		{Stage: "running", Message: "step 0"},
 		{Stage: "running", Message: "step 1", Fraction: 0.25},
 		{Stage: "running", Message: "step 2", Fraction: 0.5},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("progress (-want +got):\n%s", d)
-	}
+	each(t, func(t *testing.T, server mcp.Server) {
+		w := newWorld(t, nil, server)
+		for range 100 {
+			var got []turn.Progress
+			call := &tools.Call{Input: json.RawMessage("{}"), Report: func(p turn.Progress) { got = append(got, p) }}
+			if _, err := w.tool("srv__steps").Run(t.Context(), call); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("progress (-want +got):\n%s", d)
+			}
+		}
+	})
 }
 
 func TestCancelledCall(t *testing.T) {

@@ -19,14 +19,14 @@ const (
 	callWait   = time.Hour
 )
 
-// remote is the transport to the server's URL.
-func (c *client) remote() *sdk.StreamableClientTransport {
+// remote is the transport to the server's URL. Progress is passed to take.
+func (c *client) remote(take func(*sdk.ProgressNotificationParams)) *sdk.StreamableClientTransport {
 	if c.URL == "" {
 		return nil
 	}
 	guarded := outbound.New(outbound.Config{Base: c.base, MaxBody: MaxMessage, HeaderWait: callWait})
 	guarded.Timeout = 0 // streams stay open; calls and lists end with their context
-	guarded.Transport = &originOnly{next: guarded.Transport, client: c}
+	guarded.Transport = &originOnly{next: guarded.Transport, client: c, take: take}
 	check := guarded.CheckRedirect
 	guarded.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if !c.own(r) {
@@ -47,6 +47,7 @@ func (c *client) own(r *http.Request) bool {
 type originOnly struct {
 	next   http.RoundTripper
 	client *client
+	take   func(*sdk.ProgressNotificationParams)
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -67,7 +68,7 @@ func (t *originOnly) RoundTrip(r *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	resp.Body = &cancelling{resp.Body, cancel}
+	resp.Body = &cancelling{noticed(resp, t.take), cancel}
 	return resp, nil
 }
 

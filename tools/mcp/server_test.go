@@ -70,7 +70,6 @@ func newServer() *sdk.Server {
 				return nil, err
 			}
 		}
-		_ = r.Session.Ping(ctx, nil) // where it is answered, all that was sent before has been taken
 		return said("stepped")
 	})
 	add("table", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
