@@ -1,11 +1,14 @@
 package agents
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
@@ -47,22 +50,25 @@ func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Re
 	if !show(turn.ThreadStart{Label: label, Model: req.Model}) {
 		return turn.Conclusion{}, errGone
 	}
-	c.tell(n, label, "started", "")
+	c.tell(threadState{Thread: n, Label: label, Status: "started"})
 	err = errGone // also when the model panics
 	defer func() {
-		status := "completed"
+		state := threadState{Thread: n, Label: label, Status: "completed"}
 		switch {
-		case err != nil && ctx.Err() != nil:
-			status = "cancelled"
-		case err != nil:
-			status = "error"
+		case err == nil:
+		case errors.Is(context.Cause(ctx), concurrent.ErrLost):
+			state.Status, state.Reason = "cancelled", lostText
+		case ctx.Err() != nil:
+			state.Status = "cancelled"
+		default:
+			state.Status = "error"
 		}
-		c.tell(n, label, status, "")
+		c.tell(state)
 		show(turn.ThreadEnd{Err: err})
 	}()
 	answer, err = b.inner(ctx, req, func(e turn.Event) bool {
 		if start, ok := e.(turn.ToolStart); ok {
-			c.tell(n, label, "running", start.Name)
+			c.tell(threadState{Thread: n, Label: label, Status: "running", Tool: start.Name})
 		}
 		return show(e)
 	})
@@ -115,18 +121,24 @@ func (b *batch) thread(e threadEvent) {
 	}
 }
 
+// lostText says why a thread was stopped whose answer is no longer needed.
+const lostText = "stopped: another answer came first"
+
+// threadState is what a call's progress says of one of its threads.
+type threadState struct {
+	Thread int    `json:"thread"`
+	Label  string `json:"label"`
+	Status string `json:"status"`
+	Tool   string `json:"tool,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
 // tell reports a thread's state as progress of the call, for dialects that do
 // not show threads. The fraction is left to the tool.
-func (c *call) tell(thread int, label, status, tool string) {
-	text := label
-	if tool != "" {
-		text += ": " + tool
+func (c *call) tell(state threadState) {
+	text := state.Label
+	if more := cmp.Or(state.Tool, state.Reason); more != "" {
+		text += ": " + more
 	}
-	data := struct {
-		Thread int    `json:"thread"`
-		Label  string `json:"label"`
-		Status string `json:"status"`
-		Tool   string `json:"tool,omitempty"`
-	}{thread, label, status, tool}
-	(&turn.Call{Report: c.progress.report}).Progress("thread", text, 0, data)
+	(&turn.Call{Report: c.progress.report}).Progress("thread", text, 0, state)
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,13 @@ const (
 	maxModelAnswer  = 8000 // characters of each answer that the result has
 	comparePrompt   = "Answer the user's question, in a few paragraphs at most."
 	noModelAnswered = "no model answered"
+)
+
+// The modes of compare_models.
+const (
+	askAll  = "all"
+	askAny  = "any"
+	askRace = "race"
 )
 
 // CompareModels returns compare_models, which asks several of the models the
@@ -41,6 +49,7 @@ func CompareModels(models []string) []turn.Tool {
 			least, most := 2, maxCompared
 			s.Properties["models"].Items.Enum = names
 			s.Properties["models"].MinItems, s.Properties["models"].MaxItems = &least, &most
+			s.Properties["mode"].Enum = []any{askAll, askAny, askRace}
 		}))}
 }
 
@@ -49,7 +58,13 @@ type comparison struct{ models []string }
 type modelQuestion struct {
 	Question string   `json:"question" jsonschema:"the question, whole and understandable on its own"`
 	Models   []string `json:"models,omitempty" jsonschema:"names of the models to ask; the first five of all if not given"`
+	Mode     string   `json:"mode,omitempty" jsonschema:"all (default) waits for every answer; any takes the first good answer, race whatever ends first, and both stop the other models at once"`
 }
+
+// modelAnswer is a model's part of a comparison.
+type modelAnswer struct{ model, text string }
+
+var errNoText = schemas.NewError(schemas.CodeUpstreamError, "the model gave no answer")
 
 func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (Result, error) {
 	models := slices.Compact(slices.Sorted(slices.Values(in.Models)))
@@ -62,15 +77,34 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 	case len(models) < 2:
 		return Result{}, invalid("name at least two models")
 	}
-	branches := make([]concurrent.Branch[turn.Conclusion], len(models))
+	branches := make([]concurrent.Branch[modelAnswer], len(models))
 	for i, model := range models {
-		branches[i] = func(ctx context.Context) (turn.Conclusion, error) {
+		branches[i] = func(ctx context.Context) (modelAnswer, error) {
 			req := asking(turn.Facts{Purpose: turn.AnswerPart}, comparePrompt, in.Question, nil)
 			req.Model = model
-			return call.Converse(ctx, model, req)
+			said, err := call.Converse(ctx, model, req)
+			answer := modelAnswer{model, text.Ellipsis(strings.TrimSpace(said.Text), maxModelAnswer)}
+			if err == nil && answer.text == "" {
+				err = errNoText
+			}
+			return answer, err
 		}
 	}
-	results := concurrent.All(ctx, concurrent.Options{Parallel: maxCompared}, branches...)
+	limits := concurrent.Options{Parallel: maxCompared}
+	switch in.Mode {
+	case askAny:
+		first, err := concurrent.Any(ctx, limits, branches...)
+		return firstAnswer(ctx, models, first, err, "The first good answer counted")
+	case askRace:
+		first, err := concurrent.Race(ctx, limits, branches...)
+		return firstAnswer(ctx, models, first, err, "The model that ended first counted")
+	default:
+		return allAnswers(ctx, models, concurrent.All(ctx, limits, branches...))
+	}
+}
+
+// allAnswers is the result of the mode all.
+func allAnswers(ctx context.Context, models []string, results []concurrent.Result[modelAnswer]) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
@@ -78,16 +112,36 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 	var last error
 	failed := 0
 	for i, r := range results {
-		answer := text.Ellipsis(strings.TrimSpace(r.Value.Text), maxModelAnswer)
-		if r.Err != nil {
+		answer := r.Value.text
+		switch {
+		case errors.Is(r.Err, errNoText):
+			answer = "(no answer)"
+		case r.Err != nil:
 			last = r.Err
 			failed++
 			answer = "(This model failed: " + schemas.Visible(r.Err).Message + ".)"
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", models[i], or(answer, "(no answer)"))
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", models[i], answer)
 	}
 	if failed == len(results) {
-		return Result{}, schemas.NewError(schemas.Visible(last).Code, noModelAnswered+": "+schemas.Visible(last).Message).Because(last)
+		return Result{}, noAnswer(last)
 	}
 	return Text(strings.TrimSpace(b.String())), nil
+}
+
+// firstAnswer is the result of a mode in which one answer counts; rule says which.
+func firstAnswer(ctx context.Context, models []string, first modelAnswer, err error, rule string) (Result, error) {
+	switch {
+	case ctx.Err() != nil:
+		return Result{}, context.Cause(ctx)
+	case err != nil:
+		return Result{}, noAnswer(err)
+	}
+	others := slices.DeleteFunc(slices.Clone(models), func(m string) bool { return m == first.model })
+	return Text("## " + first.model + "\n\n" + first.text + "\n\n(" + rule + "; not waited for: " + strings.Join(others, ", ") + ".)"), nil
+}
+
+func noAnswer(err error) error {
+	seen := schemas.Visible(err)
+	return schemas.NewError(seen.Code, noModelAnswered+": "+seen.Message).Because(err)
 }

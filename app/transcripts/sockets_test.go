@@ -26,9 +26,15 @@ import (
 // and ends both. The model answers as in the part upstream of a transcript.
 func withFixture(t *testing.T, upstream string, do func(s *fixture)) {
 	t.Helper()
-	database := sampled(t, apptest.SQLite)(t)
+	withFixtureOn(t, apptest.SQLite, "", upstream, do)
+}
+
+// withFixtureOn is withFixture on a database, with more settings.
+func withFixtureOn(t *testing.T, d apptest.Database, settings, upstream string, do func(s *fixture)) {
+	t.Helper()
+	database := sampled(t, d)(t)
 	archive := &txtar.Archive{Files: []txtar.File{
-		{Name: "settings", Data: []byte("CHATTRAY_REQUESTS_PER_MINUTE=0")}, {Name: "upstream", Data: []byte(upstream)},
+		{Name: "settings", Data: []byte("CHATTRAY_REQUESTS_PER_MINUTE=0\n" + settings)}, {Name: "upstream", Data: []byte(upstream)},
 	}}
 	synctest.Test(t, func(t *testing.T) {
 		s := newFixture(t, database, "", archive)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -13,7 +14,7 @@ func threadStatus(err error) string {
 	switch {
 	case err == nil:
 		return "completed"
-	case errors.Is(err, ErrCancelled), errors.Is(err, ErrDisconnected), errors.Is(err, context.Canceled):
+	case errors.Is(err, ErrCancelled), errors.Is(err, ErrDisconnected), errors.Is(err, context.Canceled), errors.Is(err, concurrent.ErrLost):
 		return "cancelled"
 	default:
 		return "error"
