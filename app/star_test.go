@@ -128,8 +128,9 @@ var rooms = map[string][]string{
 	"pages":            {},
 	"pages/pagestest":  {"pages"},
 	"prompt":           {"pages"},
+	"questions":        {"actions", "documents", "pages", "prompt"},
 	"research":         {},
-	"runs":             {"actions", "answer", "documents", "eventlog", "guard", "modeltext", "pages", "prompt", "usage"},
+	"runs":             {"actions", "answer", "documents", "eventlog", "guard", "modeltext", "pages", "prompt", "questions", "usage"},
 	"usage":            {},
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/prompt"
+	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/research"
 	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/services/usage"
@@ -62,6 +63,7 @@ type RunsStore interface {
 	runs.LogStore
 	runs.ChatStore
 	runs.WaitStore
+	questions.Store
 	eventlog.Store
 	answer.Store
 	prompt.HistoryStore
@@ -70,7 +72,7 @@ type RunsStore interface {
 
 // StoresOf returns one store as all that runs ask for.
 func StoresOf(s RunsStore) runs.Stores {
-	return runs.Stores{Runs: s, Queue: s, Logs: s, Chats: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
+	return runs.Stores{Runs: s, Queue: s, Logs: s, Questions: s, Chats: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
 }
 
 // Build opens the database and assembles the parts. It recovers no runs. The
@@ -106,9 +108,9 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	offers, err := pages.Load(pages.Sources{Dir: c.Pages}, pages.Parts{
 		Tools: registry, Payloads: types, ServerActions: serverActions.Names(), ContextBuilders: prompt.ContextBuilders(),
 		MakeHTTPTool:    func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
-		MakePayloadType: payloads.NewType,
-		PageTools:       mcpPageTools(c),
-		Secret:          func(name string) (string, bool) { v, ok := c.Secrets[name]; return v, ok },
+		MakePayloadType: payloads.NewType, MakeClientTool: tools.NewClient,
+		PageTools: mcpPageTools(c),
+		Secret:    func(name string) (string, bool) { v, ok := c.Secrets[name]; return v, ok },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the page files are wrong:\n%w", err)
@@ -126,7 +128,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		Frame: api.AppendChatFrame, Model: defaultModel(c), Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
 		Prices: prices(c), Windows: windows(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
 		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
-		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), MakeClientTool: tools.NewClient, RunsPerUser: c.Limits.RunsPerUser,
+		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), RunsPerUser: c.Limits.RunsPerUser,
 		Text:           c.TextLimits(),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
 		History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: telemetry.CarryTrace,

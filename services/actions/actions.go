@@ -49,6 +49,11 @@ type Call struct {
 	Context        schemas.Object
 }
 
+// CallOf returns the click of a request; conversationID is 0 while there is no chat.
+func CallOf(req *schemas.ChatRequest, user schemas.User, conversationID int64) Call {
+	return Call{Action: req.ActionMetadata.ActionIdentifier, Data: req.ActionMetadata.ActionData, User: user, ConversationID: conversationID, Context: req.Context}
+}
+
 // Outcome is the result of a click. Text is the answer, in Markdown; Payload is
 // for the page, nil if there is none.
 type Outcome struct {

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -26,19 +25,6 @@ type answerDraft struct {
 	drafts   []*documents.Draft
 }
 
-// PlaceOf returns the document that the block is in, "" of one in a chat or of
-// none, and whether there is such a block.
-func PlaceOf(ctx context.Context, drafts *documents.Documents, user schemas.User, id string) (document string, used bool, err error) {
-	if drafts == nil {
-		return "", false, nil
-	}
-	b, err := drafts.Block(ctx, user, id)
-	if errors.Is(err, schemas.ErrNotFound) {
-		return "", false, nil
-	}
-	return b.DocumentID, err == nil, err
-}
-
 // Target finds out where the answer of a run goes. In the chat the block whose id
 // its message has comes first.
 func (wr *Writer) Target(ctx context.Context) runlog.Target {
@@ -48,7 +34,7 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 		if i := slices.Index(blocks, wr.run.MessageID); i >= 0 {
 			t.Awaited = true
 			blocks = slices.DeleteFunc(blocks[i+1:], func(id string) bool {
-				in, _, err := PlaceOf(ctx, wr.deps.Drafts, wr.run.Owner, id) // what is said in the chat does not go to a document
+				in, _, err := wr.deps.Drafts.DocumentOf(ctx, wr.run.Owner, id) // what is said in the chat does not go to a document
 				return in != "" || err != nil
 			})
 		} else {

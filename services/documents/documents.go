@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"time"
 
@@ -141,6 +142,19 @@ func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string,
 // Block returns a block: one of a document, or a message of a chat.
 func (d *Documents) Block(ctx context.Context, user schemas.User, id string) (schemas.Block, error) {
 	return d.blocks.Block(ctx, user.ID, id)
+}
+
+// DocumentOf returns the document that the block is in, "" for one in a chat or for
+// none, and whether there is such a block. Without Documents (nil) there is none.
+func (d *Documents) DocumentOf(ctx context.Context, user schemas.User, id string) (document string, used bool, err error) {
+	if d == nil {
+		return "", false, nil
+	}
+	b, err := d.Block(ctx, user, id)
+	if errors.Is(err, schemas.ErrNotFound) {
+		return "", false, nil
+	}
+	return b.DocumentID, err == nil, err
 }
 
 // Add adds a block of the user's. The match is the document's.

@@ -48,6 +48,8 @@ type Parts struct {
 	Payloads Payloads
 	// MakeHTTPTool makes a tool that a file declares.
 	MakeHTTPTool func(turn.HTTPTool) (turn.Tool, error)
+	// MakeClientTool makes a tool that the client runs; nil takes none.
+	MakeClientTool func(def schemas.ClientTool) (turn.Tool, error)
 	// MakePayloadType makes a payload type that a file declares.
 	MakePayloadType func(turn.PayloadDef) (turn.PayloadType, error)
 	// Secret returns the settings' value for ${name} in the headers of an HTTP
@@ -65,11 +67,12 @@ type Parts struct {
 // Pages says what each page offers to its chat. It is made once at the start,
 // never changes, and is safe for concurrent use.
 type Pages struct {
-	tools    Tools
-	payloads Payloads
-	byName   map[string]*pageEntry // names and aliases
-	names    []string              // sorted, without aliases
-	unknown  pageOffer
+	tools          Tools
+	payloads       Payloads
+	makeClientTool func(schemas.ClientTool) (turn.Tool, error)
+	byName         map[string]*pageEntry // names and aliases
+	names          []string              // sorted, without aliases
+	unknown        pageOffer
 }
 
 // Offer is what one turn on a page, tab and subtab may use. The slices may be
@@ -94,6 +97,8 @@ type Offer struct {
 	PayloadTypes []turn.PayloadType
 	// Actions are the declared ones and the global close_chat.
 	Actions []schemas.Action
+	// Note is text that ends the system prompt; empty is none.
+	Note string
 }
 
 // closeChat is the action that every page has.
@@ -128,7 +133,7 @@ func Load(src Sources, parts Parts) (*Pages, error) {
 	l := &pageLoader{parts: parts}
 	files := l.merge(l.readBundled(src.Bundled), l.readFolder(src.Dir))
 	l.addPageTools(files)
-	p := &Pages{tools: parts.Tools, payloads: parts.Payloads, byName: make(map[string]*pageEntry)}
+	p := &Pages{tools: parts.Tools, payloads: parts.Payloads, makeClientTool: parts.MakeClientTool, byName: make(map[string]*pageEntry)}
 	p.unknown = l.globalOffer()
 	for _, f := range files {
 		entry := &pageEntry{file: f, offers: l.compile(f, p.unknown)}

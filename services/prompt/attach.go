@@ -19,20 +19,44 @@ const (
 )
 
 // Attach adds the files to the message: texts as named data after its content,
-// images beside it. If a file is neither, is too large or cannot be read, the error
-// has code invalid and msg is unchanged.
+// images beside it. The error is CheckAttachments'; msg is then unchanged.
 func Attach(msg *turn.Message, files []schemas.Attachment) error {
 	if len(files) == 0 {
 		return nil
 	}
+	var text strings.Builder
+	var images []turn.Image
+	err := eachAttachment(files, func(kind string, f *schemas.Attachment, image []byte) {
+		if image != nil {
+			images = append(images, turn.Image{MIME: kind, Base64: base64.StdEncoding.EncodeToString(image)})
+			return
+		}
+		fmt.Fprintf(&text, "\n\nAttached file (%s):\n", kind)
+		writeData(&text, f.Name, f.Content)
+	})
+	if err != nil {
+		return err
+	}
+	msg.Content = strings.TrimLeft(msg.Content+strings.TrimSuffix(text.String(), "\n"), "\n")
+	msg.Images = append(msg.Images, images...)
+	return nil
+}
+
+// CheckAttachments refuses files that are neither text nor an image, are too large
+// or cannot be read, with an error of code invalid.
+func CheckAttachments(files []schemas.Attachment) error {
+	return eachAttachment(files, func(string, *schemas.Attachment, []byte) {})
+}
+
+// eachAttachment checks the files in order and calls do for each, with its media
+// type and the bytes of an image; those of a text are nil.
+func eachAttachment(files []schemas.Attachment, do func(kind string, f *schemas.Attachment, image []byte)) error {
 	if len(files) > maxAttachments {
 		return wrongAttachment("/attachments", fmt.Sprintf("at most %d files are allowed", maxAttachments))
 	}
-	var text strings.Builder
-	var images []turn.Image
 	texts := 0
-	for i, f := range files {
-		at := fmt.Sprintf("/attachments/%d", i)
+	for i := range files {
+		f, at := &files[i], fmt.Sprintf("/attachments/%d", i)
 		kind, _, err := mime.ParseMediaType(f.MIME)
 		if err != nil {
 			return wrongAttachment(at+"/mime", "is no media type")
@@ -42,35 +66,32 @@ func Attach(msg *turn.Message, files []schemas.Attachment) error {
 			if texts += len(f.Content); len(f.Content) > maxAttachmentText || texts > maxAttachmentTexts {
 				return wrongAttachment(at+"/content", fmt.Sprintf("text files may have %d bytes each and %d together", maxAttachmentText, maxAttachmentTexts))
 			}
-			fmt.Fprintf(&text, "\n\nAttached file (%s):\n", kind)
-			writeData(&text, f.Name, f.Content)
+			do(kind, f, nil)
 		case strings.HasPrefix(kind, "image/"):
-			image, err := attachedImage(at, kind, f.Content)
+			image, err := decodeImage(at, f.Content)
 			if err != nil {
 				return err
 			}
-			images = append(images, image)
+			do(kind, f, image)
 		default:
 			return wrongAttachment(at+"/mime", "must be a text type or image/*")
 		}
 	}
-	msg.Content = strings.TrimLeft(msg.Content+strings.TrimSuffix(text.String(), "\n"), "\n")
-	msg.Images = append(msg.Images, images...)
 	return nil
 }
 
-func attachedImage(at, kind, content string) (turn.Image, error) {
+func decodeImage(at, content string) ([]byte, error) {
 	if base64.StdEncoding.DecodedLen(len(content)) > maxAttachmentImage+3 {
-		return turn.Image{}, wrongAttachment(at+"/content", fmt.Sprintf("an image may have %d bytes", maxAttachmentImage))
+		return nil, wrongAttachment(at+"/content", fmt.Sprintf("an image may have %d bytes", maxAttachmentImage))
 	}
 	raw, err := base64.StdEncoding.DecodeString(content)
 	if err != nil || len(raw) == 0 {
-		return turn.Image{}, wrongAttachment(at+"/content", "must be base64")
+		return nil, wrongAttachment(at+"/content", "must be base64")
 	}
 	if len(raw) > maxAttachmentImage {
-		return turn.Image{}, wrongAttachment(at+"/content", fmt.Sprintf("an image may have %d bytes", maxAttachmentImage))
+		return nil, wrongAttachment(at+"/content", fmt.Sprintf("an image may have %d bytes", maxAttachmentImage))
 	}
-	return turn.Image{MIME: kind, Base64: base64.StdEncoding.EncodeToString(raw)}, nil
+	return raw, nil
 }
 
 func wrongAttachment(pointer, detail string) error {

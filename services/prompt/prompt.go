@@ -100,6 +100,7 @@ func (p *Builder) Build(ctx context.Context, in Input) (prompt string, outside b
 		b.WriteString("## " + s.name + "\n")
 		b.WriteString(body.String())
 	}
+	b.WriteString(in.Offer.Note)
 	return b.String(), loaded.outside
 }
 

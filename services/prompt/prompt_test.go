@@ -285,6 +285,9 @@ func TestAttach(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("message (-want +got):\n%s", diff)
 			}
+			if diff := cmp.Diff(err, prompt.CheckAttachments(tc.files)); diff != "" {
+				t.Errorf("CheckAttachments says another thing than Attach (-Attach +CheckAttachments):\n%s", diff)
+			}
 		})
 	}
 }

@@ -13,10 +13,8 @@ import (
 )
 
 const (
-	// maxClientOutput is the size of what a tool of the page may give,
-	// maxClientSchema that of its schema, both in bytes.
+	// maxClientOutput is the size of what a tool of the page may give, in bytes.
 	maxClientOutput = 256 << 10
-	maxClientSchema = 32 << 10
 )
 
 // What is told of an answer that comes too late.
@@ -136,7 +134,7 @@ func (r *Runs) editedInput(run record.Run, w record.Wait, input json.RawMessage)
 	if err := json.Unmarshal(run.Request, &req); err != nil {
 		return nil, err
 	}
-	offer, err := r.offer(&req, run.Owner)
+	offer, err := r.Pages.OfferFor(req.Context, req.ClientTools, run.Owner)
 	if err != nil {
 		return nil, err
 	}

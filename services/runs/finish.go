@@ -33,11 +33,10 @@ func (r *Runs) finish(one *run, wr *answer.Writer, end answer.Outcome) error {
 
 // answered tells of the first answer of a new chat.
 func (r *Runs) answered(one *run, end answer.Outcome, fin *record.Finish, trace *schemas.Diagnostics) {
-	if r.Answered == nil || !one.newChat || end.State != schemas.RunCompleted || fin.Message == nil {
+	if r.Answered == nil || one.first == nil || end.State != schemas.RunCompleted || fin.Message == nil {
 		return
 	}
-	asked := firstMessage(one.req)
-	r.Answered(record.FirstAnswer{
-		Owner: one.owner.ID, ConversationID: one.conversationID, Title: title(asked), Model: trace.Model, Question: asked, Answer: fin.Message.Content,
-	})
+	first := *one.first
+	first.Model, first.Answer = trace.Model, fin.Message.Content
+	r.Answered(first)
 }

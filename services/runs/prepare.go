@@ -34,7 +34,7 @@ func (r *Runs) prepareApart(ctx context.Context, one *run) (b *answer.Prepared, 
 
 // outline is the part of prepare for which nothing is read.
 func (r *Runs) outline(one *run) (*answer.Prepared, pages.Offer, error) {
-	offer, err := r.offer(one.req, one.owner)
+	offer, err := r.Pages.OfferFor(one.req.Context, one.req.ClientTools, one.owner)
 	if err != nil {
 		return nil, offer, fmt.Errorf("resolve the page: %w", err)
 	}
@@ -61,7 +61,7 @@ func (r *Runs) prepare(ctx context.Context, one *run) (*answer.Prepared, error) 
 	b.Request = turn.Request{
 		Model: one.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
 		// Runs on one page have the same prompt within a minute; they share it.
-		System: unique.Make(system + modeNote(in.Context)).Value(), Tools: offer.Tools,
+		System: unique.Make(system).Value(), Tools: offer.Tools,
 		Facts: &turn.Facts{Context: in.Context, Payloads: offer.PayloadTypes, Actions: offer.Actions},
 	}
 	if b.Request.Model == "" {
@@ -109,17 +109,12 @@ func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
 	return text.String(), nil
 }
 
-// actionCall is the click of a request; the chat is 0 while there is none yet.
-func actionCall(req *schemas.ChatRequest, user schemas.User, conversationID int64) actions.Call {
-	return actions.Call{Action: req.ActionMetadata.ActionIdentifier, User: user, ConversationID: conversationID, Context: req.Context, Data: req.ActionMetadata.ActionData}
-}
-
 // act runs the server action that the user clicked, without a call of the model.
 func (r *Runs) act(one *run, wr *answer.Writer) answer.Outcome {
 	if err := wr.BeginAction(); err != nil {
 		return r.stopped(one, err)
 	}
-	done, err := r.Actions.Run(one.ctx, actionCall(one.req, one.owner, one.conversationID))
+	done, err := r.Actions.Run(one.ctx, actions.CallOf(one.req, one.owner, one.conversationID))
 	if err != nil {
 		return r.stopped(one, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/modeltext"
+	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -51,6 +51,7 @@ type run struct {
 	release func()
 	text    *modeltext.Count
 	trace   atomic.Pointer[schemas.Diagnostics]
+	first   *record.FirstAnswer // what Answered is told of a new chat; nil of others
 }
 
 // launch makes the run of a committed Begin and starts it, unless it is queued.
@@ -61,6 +62,9 @@ func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatReq
 	}
 	if b.State == schemas.RunRunning {
 		one.attempt = 1
+	}
+	if b.NewChat {
+		one.first = &record.FirstAnswer{Owner: user.ID, ConversationID: b.Run.ConversationID, Title: b.Title, Question: questions.FirstMessage(req)}
 	}
 	r.enlist(r.Carry(ctx, r.base), one, 1)
 	if b.State == schemas.RunRunning {
@@ -153,7 +157,7 @@ func (r *Runs) writer(one *run) *answer.Writer {
 	return answer.New(one.ctx, a, answer.Deps{
 		Log: one.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: one.spent, Text: one.text, Clock: &one.limit, Wakeups: &one.wakeups,
 		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, one.owner) },
-		OffersModel: func(model string) bool { return model == r.Model || slices.Contains(r.Models, model) },
+		OffersModel: r.offersModel,
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,
 		Rest: func(resting bool) { r.setIdle(one, resting) },
 		Mark: func(resting bool) *eventlog.Commit { return r.mark(one, mark{Left: resting}) },

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/prompt"
+	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -140,9 +142,7 @@ type Options struct {
 	// ApproveAfterUntrusted says which calls need approval once the model has
 	// read text from outside.
 	ApproveAfterUntrusted guard.Mode
-	// MakeClientTool makes a tool of the page's; nil takes none.
-	MakeClientTool func(def schemas.ClientTool) (turn.Tool, error)
-	RunsPerUser    int // 0 is no limit
+	RunsPerUser           int // 0 is no limit
 	// Text bounds what models write; a limit of 0 follows from MaxTokens and
 	// MaxIterations.
 	Text modeltext.Limits
@@ -160,6 +160,7 @@ type Options struct {
 type Runs struct {
 	Options
 	committer *eventlog.Committer
+	questions *questions.Questions
 	prompts   *prompt.Builder
 	history   *prompt.History
 	budgets   *usage.Budgets
@@ -219,6 +220,9 @@ func New(o Options) *Runs {
 		cancelledBeforeStart: make(map[string]bool), parked: make(map[string][]*eventlog.Commit), unpolledChats: make(map[int64]bool),
 		starting: make(map[string]chan struct{}),
 	}
+	r.questions = questions.New(questions.Options{
+		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, OffersModel: r.offersModel, Now: r.now,
+	})
 	o.Prompt.Now = o.Now
 	r.prompts = prompt.NewBuilder(o.Research, o.Documents, o.Prompt)
 	r.history = prompt.NewHistory(o.Store.History, o.History, o.Logger)
@@ -237,6 +241,11 @@ func New(o Options) *Runs {
 	r.loops.Go(func() { r.committer.Run(loops) })
 	r.loops.Go(func() { r.revive(loops) })
 	return r
+}
+
+// offersModel says whether a request may name the model.
+func (r *Runs) offersModel(name string) bool {
+	return name == r.Model || slices.Contains(r.Models, name)
 }
 
 func (r *Runs) now() time.Time { return r.Now().UTC() }

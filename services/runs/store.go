@@ -9,20 +9,22 @@ import (
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/prompt"
+	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/usage"
 )
 
 // Stores is the store, by what is asked of it. An unknown id is schemas.ErrNotFound.
 type Stores struct {
-	Runs    RunStore
-	Queue   QueueStore
-	Logs    LogStore
-	Chats   ChatStore
-	Waits   WaitStore
-	Commit  eventlog.Store
-	Answer  answer.Store
-	History prompt.HistoryStore
-	Usage   usage.Store
+	Runs      RunStore
+	Queue     QueueStore
+	Logs      LogStore
+	Questions questions.Store
+	Chats     ChatStore
+	Waits     WaitStore
+	Commit    eventlog.Store
+	Answer    answer.Store
+	History   prompt.HistoryStore
+	Usage     usage.Store
 }
 
 // RunStore reads runs.
@@ -74,16 +76,10 @@ type WaitStore interface {
 	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
 }
 
-// ChatStore reads chats; each call checks the owner: what is unknown or somebody
-// else's is schemas.ErrNotFound.
+// ChatStore reads chats.
 type ChatStore interface {
-	// Chat returns the chat without messages.
-	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
-	ChatByKey(ctx context.Context, owner, key string) (schemas.Chat, error)
-	// Messages returns a page of messages and the cursor of the page before it.
-	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
-	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
 	// Payloads returns the chat's payloads in order, without their data, except
-	// those of superseded messages.
+	// those of superseded messages. A chat that is unknown or somebody else's is
+	// schemas.ErrNotFound.
 	Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error)
 }

@@ -1,0 +1,104 @@
+package pages
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/jsonlimit"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// maxClientSchema is the size of a client tool's schema in bytes.
+const maxClientSchema = 32 << 10
+
+// intoDocument is what a model is told whose answer goes into a document.
+const intoDocument = "\n\nYour answer's text is written into the user's document as it is. Write only what belongs there: no greeting, no remarks about it."
+
+// OfferFor returns what the place in a request's context offers, with the tools that
+// the client runs. Where the answer itself is written into a document, the offer
+// has no tools that write documents, and a Note that says so. A client tool that
+// cannot be offered is left out: CheckClientTools tells the client.
+func (p *Pages) OfferFor(c schemas.Object, defs []schemas.ClientTool, user schemas.User) (Offer, error) {
+	offer, err := p.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
+	if err != nil {
+		return offer, err
+	}
+	if document, _ := turn.Answer(c); document != "" {
+		offer.Note = intoDocument
+		offer.Tools = slices.DeleteFunc(slices.Clone(offer.Tools), func(t turn.Tool) bool { return t.Document })
+	}
+	offer.Tools = p.withClientTools(offer.Tools, defs)
+	return offer, nil
+}
+
+// withClientTools adds the client's tools, unless they have the name of another one.
+func (p *Pages) withClientTools(offered []turn.Tool, defs []schemas.ClientTool) []turn.Tool {
+	if p.makeClientTool == nil {
+		return offered
+	}
+	for _, def := range defs {
+		if slices.ContainsFunc(offered, func(t turn.Tool) bool { return t.Name == def.Name }) {
+			continue
+		}
+		if t, err := p.makeClientTool(def); err == nil {
+			offered = append(offered, t)
+		}
+	}
+	return offered
+}
+
+// CheckClientTools refuses client tools that cannot be offered at the place in a
+// request's context: those with the name of another tool, or without a schema
+// within the limits.
+func (p *Pages) CheckClientTools(c schemas.Object, defs []schemas.ClientTool, user schemas.User) error {
+	if len(defs) == 0 {
+		return nil
+	}
+	offer, err := p.OfferFor(c, nil, user)
+	if err != nil {
+		return err
+	}
+	taken := make(map[string]bool)
+	for _, t := range offer.Tools {
+		taken[t.Name] = true
+	}
+	refused := &schemas.Error{Code: schemas.CodeInvalid, Message: "the request is not valid"}
+	for i, def := range defs {
+		if field, why := p.clientToolFault(def, taken[def.Name]); why != "" {
+			refused.Fields = append(refused.Fields, schemas.FieldError{Pointer: "/client_tools/" + strconv.Itoa(i) + "/" + field, Detail: why})
+		}
+		taken[def.Name] = true
+	}
+	if len(refused.Fields) > 0 {
+		return refused
+	}
+	return nil
+}
+
+// clientToolFault says what is wrong with a client tool, and where; why is empty
+// if nothing is.
+func (p *Pages) clientToolFault(def schemas.ClientTool, taken bool) (field, why string) {
+	switch {
+	case taken:
+		return "name", "is the name of another tool"
+	case strings.Contains(def.Name, "__"):
+		return "name", "must not contain __"
+	case len(def.InputSchema) > maxClientSchema:
+		return "input_schema", "must have at most 32 KiB"
+	case p.makeClientTool == nil:
+		return "name", "tools of the page are not taken here"
+	case len(def.InputSchema) == 0:
+		return "input_schema", "is required"
+	}
+	_, err := p.makeClientTool(def)
+	if at, ok := errors.AsType[*jsonlimit.Fault](err); ok {
+		return "input_schema" + at.Pointer, at.Detail
+	}
+	if err != nil {
+		return "input_schema", "must be a JSON schema of type object"
+	}
+	return "", ""
+}

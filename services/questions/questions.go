@@ -1,0 +1,279 @@
+// Package questions makes of a request the first write of its run. It checks the
+// request against what the service offers, and finds out which chat it is for,
+// which message it asks about and where the answer goes. It stores nothing.
+package questions
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/prompt"
+)
+
+// Store reads chats and runs; what is unknown or somebody else's is
+// schemas.ErrNotFound.
+type Store interface {
+	// Chat returns the chat without messages.
+	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
+	ChatByKey(ctx context.Context, owner, key string) (schemas.Chat, error)
+	// Messages returns a page of messages and the cursor of the page before it.
+	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
+	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
+	Run(ctx context.Context, id string) (record.Run, error)
+}
+
+// Options is what Questions works with. All must be set but Documents.
+type Options struct {
+	Store   Store
+	Pages   *pages.Pages
+	Actions *actions.Actions
+	// Documents are asked for blocks that an answer goes to; nil has none.
+	Documents *documents.Documents
+	// OffersModel says whether a request may name the model.
+	OffersModel func(name string) bool
+	Now         func() time.Time
+}
+
+// Questions makes first writes of runs. It is safe for concurrent use.
+type Questions struct{ Options }
+
+// New returns Questions with these options.
+func New(o Options) *Questions { return &Questions{o} }
+
+// FirstWrite returns the first write of a run for the request, which has been decoded
+// and validated. The error says what the service does not take.
+func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (*record.Begin, error) {
+	if err := q.check(ctx, user, req); err != nil {
+		return nil, err
+	}
+	raw := o.Body
+	if raw == nil {
+		raw = schemas.Encode(req)
+	}
+	b := &record.Begin{
+		ConversationID: req.ConversationID, ChatKey: req.ChatID, Title: title(FirstMessage(req)), Queue: req.IfBusy == "queue",
+		Run: record.Run{
+			ID: newID(), ChatKey: req.ChatID, ConversationID: req.ConversationID, Owner: user, Request: raw, CreatedAt: q.Now(),
+			MessageID: newID(), IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash,
+		},
+	}
+	if err := q.chat(ctx, req, b); err != nil {
+		return nil, err
+	}
+	if err := q.supersede(ctx, req, b); err != nil {
+		return nil, err
+	}
+	if req.RegenerateMessageID == "" {
+		ask(req, b)
+	}
+	document, blocks := turn.Answer(req.Context)
+	return b, q.reserve(ctx, document, blocks, b)
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// check refuses a model, an action, tools or attachments that the service does not
+// take.
+func (q *Questions) check(ctx context.Context, user schemas.User, req *schemas.ChatRequest) error {
+	if req.Model != "" && !q.OffersModel(req.Model) {
+		return schemas.Invalid("/model", "this model is not offered")
+	}
+	if req.InteractionType == schemas.ActionExecuted {
+		if req.ActionMetadata == nil {
+			return schemas.Invalid("/action_metadata", "is required with interaction_type action_executed")
+		}
+		if err := q.Actions.Allow(ctx, actions.CallOf(req, user, req.ConversationID)); err != nil {
+			return err
+		}
+	}
+	if err := q.Pages.CheckClientTools(req.Context, req.ClientTools, user); err != nil {
+		return err
+	}
+	return prompt.CheckAttachments(req.Attachments)
+}
+
+// chat checks the chat that the request names; a new one begins with the messages
+// that the client brought along.
+func (q *Questions) chat(ctx context.Context, req *schemas.ChatRequest, b *record.Begin) error {
+	switch {
+	case req.ConversationID != 0 && req.ChatID != "":
+		chat, err := q.Store.Chat(ctx, b.Run.Owner.ID, req.ConversationID)
+		if err != nil {
+			return err
+		}
+		if chat.ChatID != req.ChatID {
+			return schemas.NewError(schemas.CodeInvalid, "conversation_id and chat_id name different chats")
+		}
+	case req.ConversationID == 0 && req.ChatID == "":
+		for _, m := range req.ConversationHistory {
+			b.History = append(b.History, schemas.Message{
+				ID: newID(), Role: m.Role, Type: "md", Content: m.Content, Status: schemas.MessageComplete, CreatedAt: b.Run.CreatedAt,
+			})
+		}
+	}
+	return nil
+}
+
+// ask adds the user's message.
+func ask(req *schemas.ChatRequest, b *record.Begin) {
+	m := schemas.Message{
+		ID: newID(), Role: "user", Type: "md", Content: req.Message, Status: schemas.MessageComplete,
+		CreatedAt: b.Run.CreatedAt, RunID: b.Run.ID,
+	}
+	if req.InteractionType == schemas.ActionExecuted {
+		m.Action = req.ActionMetadata
+		if m.Content == "" {
+			m.Content = req.ActionMetadata.ActionIdentifier
+		}
+	}
+	for _, a := range req.Attachments {
+		m.Attachments = append(m.Attachments, schemas.AttachmentInfo{Name: a.Name, MIME: a.MIME, Size: len(a.Content)})
+	}
+	b.UserMessage = &record.UserMessage{Message: m, Files: req.Attachments}
+	b.Run.UserMessageID = m.ID
+}
+
+// supersede finds the message that the request edits, or whose answer it asks for
+// again, and says that it and those after it no longer count.
+func (q *Questions) supersede(ctx context.Context, req *schemas.ChatRequest, b *record.Begin) error {
+	edit, again := req.EditMessageID, req.RegenerateMessageID
+	if edit == "" && again == "" {
+		return nil
+	}
+	if edit != "" && again != "" {
+		return schemas.Invalid("/regenerate_message_id", "edit_message_id and regenerate_message_id exclude each other")
+	}
+	if err := q.findChat(ctx, b); err != nil {
+		return err
+	}
+	if again != "" {
+		return q.regenerate(ctx, again, b)
+	}
+	m, err := q.Store.Message(ctx, b.Run.Owner.ID, b.ConversationID, edit)
+	if err != nil {
+		return err
+	}
+	if m.Role != "user" || m.Status == schemas.MessageSuperseded {
+		return schemas.Invalid("/edit_message_id", "is not a current message of the user's")
+	}
+	b.Supersede = m.ID
+	return nil
+}
+
+// findChat finds the chat of an edit or a regeneration.
+func (q *Questions) findChat(ctx context.Context, b *record.Begin) error {
+	if b.ConversationID != 0 {
+		return nil
+	}
+	if b.ChatKey == "" {
+		return schemas.Invalid("/conversation_id", "is required to edit or regenerate")
+	}
+	chat, err := q.Store.ChatByKey(ctx, b.Run.Owner.ID, b.ChatKey)
+	b.ConversationID, b.Run.ConversationID = chat.ConversationID, chat.ConversationID
+	return err
+}
+
+// regenerate finds the question of an answer: the one that its run was for, and
+// for an answer that the client brought along the user's message before it.
+func (q *Questions) regenerate(ctx context.Context, id string, b *record.Begin) error {
+	owner := b.Run.Owner.ID
+	answer, err := q.Store.Message(ctx, owner, b.ConversationID, id)
+	if err != nil {
+		return err
+	}
+	if answer.Role != "assistant" || answer.Status == schemas.MessageSuperseded {
+		return schemas.Invalid("/regenerate_message_id", "is not a current message of the assistant's")
+	}
+	b.Supersede = answer.ID
+	if answer.RunID != "" {
+		run, err := q.Store.Run(ctx, answer.RunID)
+		b.Run.UserMessageID = run.UserMessageID
+		return err
+	}
+	list, err := q.messages(ctx, owner, b.ConversationID)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(list, func(m schemas.Message) bool { return m.ID == answer.ID })
+	for at--; at >= 0 && list[at].Role != "user"; at-- {
+	}
+	if at < 0 {
+		return schemas.Invalid("/regenerate_message_id", "has no question before it")
+	}
+	b.Run.UserMessageID = list[at].ID
+	return nil
+}
+
+// pageOfMessages is how many messages are read at once.
+const pageOfMessages = 200
+
+// messages returns the current messages of a chat in order of time.
+func (q *Questions) messages(ctx context.Context, owner string, id int64) ([]schemas.Message, error) {
+	var all []schemas.Message
+	for cursor := ""; ; {
+		list, next, err := q.Store.Messages(ctx, owner, id, record.MessageQuery{Limit: pageOfMessages, Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		all = append(list, all...)
+		if next == "" {
+			return all, nil
+		}
+		cursor = next
+	}
+}
+
+// reserve makes the first block that the client has chosen for an answer in the
+// chat the id of that answer's message, and further ones other names of it:
+// block ids are persisted. Blocks for an answer in a document must be in that
+// document, or new.
+func (q *Questions) reserve(ctx context.Context, document string, blocks []string, b *record.Begin) error {
+	for _, id := range blocks {
+		in, used, err := q.Documents.DocumentOf(ctx, b.Run.Owner, id)
+		switch {
+		case err != nil:
+			return err
+		case document != "" && used && in != document:
+			return schemas.ErrTaken
+		case document != "" || in != "":
+		case b.Reserve:
+			b.Aliases = append(b.Aliases, id)
+		default:
+			b.Run.MessageID, b.Reserve = id, true
+		}
+	}
+	return nil
+}
+
+// FirstMessage is the message that a new chat begins with.
+func FirstMessage(req *schemas.ChatRequest) string {
+	if len(req.ConversationHistory) > 0 && req.ConversationHistory[0].Content != "" {
+		return req.ConversationHistory[0].Content
+	}
+	return req.Message
+}
+
+const titleLength = 60 // characters
+
+// title is the first words of a chat's first message.
+func title(message string) string {
+	line := strings.Join(strings.Fields(message), " ")
+	if line == "" {
+		return "New chat"
+	}
+	if utf8.RuneCountInString(line) <= titleLength {
+		return line
+	}
+	return string([]rune(line)[:titleLength])
+}
