@@ -86,6 +86,9 @@ var badBodies = []struct {
 	{"two mistakes", `{"message":"","if_busy":"x"}`, 422, notAllowed, append(at("/if_busy", "must be one of reject, queue, cancel"), at("/message", "must not be empty")...)},
 	{"2 MiB", `{"message":"` + strings.Repeat("a", 2<<20) + `"}`, 413, "the body is larger than 1 MiB", nil},
 	{"2 MiB of no JSON", strings.Repeat("a", 2<<20), 413, "the body is larger than 1 MiB", nil},
+	{"2 MiB with no file in the list", `{"attachments":[],"message":"` + strings.Repeat("a", 2<<20) + `"}`, 413, "the body is larger than 1 MiB", nil},
+	{"2 MiB with a file in the context", `{"message":"hi","context":{"attachments":["` + strings.Repeat("a", 2<<20) + `"]}}`, 413, "the body is larger than 1 MiB", nil},
+	{"2 MiB with a file and an unknown field", `{"massage":"hi","attachments":[{"name":"a","mime":"text/plain","content":"` + strings.Repeat("a", 2<<20) + `"}]}`, 400, wrongShape, at("/massage", "is not a known field")},
 	{"9 MiB with a file", `{"message":"hi","attachments":[{"name":"a","mime":"text/plain","content":"` + strings.Repeat("a", 9<<20) + `"}]}`, 413, "the body is larger than 8 MiB", nil},
 }
 

@@ -60,6 +60,9 @@ type heldBody struct {
 	user   string
 	counts int64
 	in     *bodies
+	// withoutFiles is the size that it may have when it sends no attachments; 0 is
+	// no such limit.
+	withoutFiles int64
 }
 
 // bytes returns the body; nil after release.

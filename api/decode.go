@@ -83,9 +83,8 @@ func (s *server) readBody(c echo.Context, kind body) error {
 	if err != nil {
 		return s.unread(err, limit)
 	}
-	if raw := body.bytes(); kind == filesBody && int64(len(raw)) > s.Limits.Body && !sendsFiles(raw) {
-		body.release()
-		return tooLarge(s.Limits.Body)
+	if kind == filesBody {
+		body.withoutFiles = s.Limits.Body
 	}
 	c.Set(rawBody, body)
 	return nil
@@ -151,36 +150,36 @@ func checkType(h http.Header) error {
 	return nil
 }
 
-// sendsFiles says whether a body may be as large as attachments are.
-func sendsFiles(raw []byte) bool {
-	var b struct {
-		Attachments []json.RawMessage `json:"attachments"`
-	}
-	return json.Unmarshal(raw, &b) == nil && len(b.Attachments) > 0
-}
-
 // decode returns the request's body as a T, and as it came. What is no JSON of
 // T's shape is bad_request; what is well-formed but not allowed is invalid;
 // both say where, by JSON pointer.
 func decode[T any](s *server, c echo.Context) (T, []byte, error) {
-	raw := bodyOf(c)
-	v, err := parse[T](raw, s.check)
+	held, _ := c.Get(rawBody).(*heldBody)
+	raw := held.bytes()
+	in := inspect[T](raw)
+	if held != nil && held.withoutFiles > 0 && int64(len(raw)) > held.withoutFiles && !in.files {
+		return *new(T), nil, tooLarge(held.withoutFiles)
+	}
+	v, err := unmarshal[T](in, s.check)
 	return v, raw, err
 }
 
+// parse is decode for a body from anywhere.
 func parse[T any](raw []byte, check func(any) []schemas.FieldError) (T, error) {
-	var v T
-	if err := wellFormed(raw); err != nil {
-		return v, err
+	return unmarshal[T](inspect[T](raw), check)
+}
+
+// unmarshal returns a body that was inspected for T.
+func unmarshal[T any](in *inspector, check func(any) []schemas.FieldError) (v T, err error) {
+	switch {
+	case in.failed:
+		return v, malformed(in.raw)
+	case len(in.wrong) > 0:
+		return v, fieldsError(schemas.CodeBadRequest, "the body does not have the shape of this request", in.wrong)
+	case len(in.refused) > 0:
+		return v, fieldsError(schemas.CodeInvalid, "the body has values that are not allowed", in.refused)
 	}
-	wrong, refused := inspect[T](raw)
-	if len(wrong) > 0 {
-		return v, fieldsError(schemas.CodeBadRequest, "the body does not have the shape of this request", wrong)
-	}
-	if len(refused) > 0 {
-		return v, fieldsError(schemas.CodeInvalid, "the body has values that are not allowed", refused)
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
+	if err := json.Unmarshal(in.raw, &v); err != nil {
 		return v, schemas.NewError(schemas.CodeBadRequest, "the body does not have the shape of this request").Because(err)
 	}
 	if refused := check(&v); len(refused) > 0 {
@@ -195,8 +194,8 @@ func fieldsError(code schemas.Code, message string, fields []schemas.FieldError)
 	return e
 }
 
-// wellFormed says why raw is not one JSON value in UTF-8.
-func wellFormed(raw []byte) error {
+// malformed says why raw is not one JSON value in UTF-8.
+func malformed(raw []byte) error {
 	bad := func(message string) error { return schemas.NewError(schemas.CodeBadRequest, message) }
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return bad("the body is empty")
@@ -204,12 +203,8 @@ func wellFormed(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return bad("the body is not valid UTF-8")
 	}
-	if json.Valid(raw) {
-		return nil
-	}
 	var first json.RawMessage
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if dec.Decode(&first) == nil {
+	if json.NewDecoder(bytes.NewReader(raw)).Decode(&first) == nil {
 		return bad("there is something after the end of the JSON value")
 	}
 	return bad("the body is not valid JSON")

@@ -59,3 +59,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// FuzzWellFormed compares the scanner of bodies with the standard library.
+func FuzzWellFormed(f *testing.F) {
+	for _, raw := range []string{
+		"", " ", "{}", "[]", "null", "true", "tru", "nulll", `"a"`, `"a`, `"a" "b"`, "\"a\tb\"", "\"\xff\"", `"\ud83d"`, `"\u00zz"`, `"\u00`, `"\x"`, `"\`, "\ufeff{}",
+		"0", "01", "-", "-0", "1.", ".5", "1.5", "1e", "1e+", "-1.5E-7", "+1", "[1,]", "[,1]", "[1 2]", "[1", `{"a"}`, `{"a":}`, `{"a":1,}`, `{a:1}`, `{"a":1 "b":2}`, "{]", "[}", "]", "}",
+		strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
+		strings.Repeat(`{"a":[`, 5001) + strings.Repeat("]}", 5001), "[" + strings.Repeat("[],", 10_001) + "1]",
+	} {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if got, want := api.WellFormed(raw), json.Valid(raw) && utf8.Valid(raw); got != want {
+			t.Errorf("%.100q is well-formed: got %t, want %t", raw, got, want)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"io"
 	"time"
 
@@ -28,11 +29,15 @@ func Table() []Row {
 // Status returns the status of an error code; 0 when the table has none.
 func Status(code schemas.Code) int { return statusByCode[code].status }
 
+var parser = server{valid: newValidator(defaultMessage)}
+
 // Parse decodes a chat request as the routes do.
 func Parse(raw []byte) (schemas.ChatRequest, error) {
-	s := &server{valid: newValidator(defaultMessage)}
-	return parse[schemas.ChatRequest](raw, s.check)
+	return parse[schemas.ChatRequest](raw, parser.check)
 }
+
+// WellFormed says whether raw is JSON, by the scanner of bodies.
+func WellFormed(raw []byte) bool { return !inspect[json.RawMessage](raw).failed }
 
 // NewRate returns the allow function of a rate limit.
 func NewRate(perMinute int, now func() time.Time) func(user string) error {

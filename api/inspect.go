@@ -1,44 +1,48 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf16"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/jsonlimit"
 )
 
 // maxFieldErrors bounds the errors of one answer.
 const maxFieldErrors = 20
 
-// inspect compares valid JSON with the type T, more strictly than encoding/json
-// does: names in their exact case and at most once, no unknown ones outside of
-// open objects, no null for a value, no lone surrogates. wrong is what has
-// another shape; refused is U+0000, which no database keeps.
-func inspect[T any](raw []byte) (wrong, refused []schemas.FieldError) {
-	in := inspector{dec: json.NewDecoder(bytes.NewReader(raw)), raw: raw, escapes: bytes.Contains(raw, []byte(`\u`))}
-	in.dec.UseNumber()
-	in.value(reflect.TypeFor[T]())
-	return in.wrong, in.refused
-}
-
+// inspector compares a body with a Go type while it scans it, more strictly than
+// encoding/json does: names in their exact case and at most once, no unknown ones
+// outside of open objects, no null for a value, no lone surrogates.
 type inspector struct {
-	dec     *json.Decoder
-	raw     []byte
-	escapes bool // there are \u escapes to look at
-	path    []step
-	wrong   []schemas.FieldError
-	refused []schemas.FieldError
+	scanner
+
+	path []step
+	// wrong is what has another shape; refused is U+0000, which no database keeps.
+	wrong, refused []schemas.FieldError
+	// files says that the body sends attachments.
+	files bool
 }
 
-// step is a part of a JSON pointer: a name, or an index when name is nil.
+// inspect reads a body that should be a T. It says nothing of one that is not
+// valid JSON in UTF-8, but that it failed.
+func inspect[T any](raw []byte) *inspector {
+	in := &inspector{scanner: scanner{raw: raw}}
+	in.onEscape = in.badEscape
+	in.value(reflect.TypeFor[T]())
+	if in.next(); in.at < len(raw) {
+		in.fail()
+	}
+	return in
+}
+
+// step is a part of a JSON pointer: an index, or a name when that is -1.
 type step struct {
-	name  *string
+	name  string
 	index int
 }
 
@@ -46,18 +50,13 @@ func (in *inspector) pointer() string {
 	var b strings.Builder
 	for _, s := range in.path {
 		b.WriteByte('/')
-		if s.name == nil {
+		if s.index >= 0 {
 			b.WriteString(strconv.Itoa(s.index))
 			continue
 		}
-		b.WriteString(escapeToken(*s.name))
+		b.WriteString(jsonlimit.Escape(s.name))
 	}
 	return b.String()
-}
-
-// escapeToken writes a name as a token of a JSON pointer (RFC 6901).
-func escapeToken(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 func (in *inspector) isWrong(detail string) {
@@ -66,75 +65,55 @@ func (in *inspector) isWrong(detail string) {
 	}
 }
 
-// token returns the next token and looks at its characters when it is a string.
-func (in *inspector) token() json.Token {
-	from := in.dec.InputOffset()
-	tok, err := in.dec.Token()
-	if err != nil {
-		return nil // not in valid JSON
+func (in *inspector) badEscape(r rune) {
+	switch {
+	case r != 0:
+		in.isWrong("is not valid Unicode: a lone surrogate")
+	case len(in.refused) < maxFieldErrors:
+		in.refused = append(in.refused, schemas.FieldError{Pointer: in.pointer(), Detail: "must not contain U+0000"})
 	}
-	if _, ok := tok.(string); ok && in.escapes {
-		in.characters(in.raw[from:in.dec.InputOffset()])
-	}
-	return tok
-}
-
-// characters looks for \u escapes that are lone surrogates or U+0000.
-func (in *inspector) characters(text []byte) {
-	for i := 0; i+5 < len(text); i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		i++
-		if text[i] != 'u' {
-			continue
-		}
-		r := hex4(text[i+1:])
-		switch {
-		case r == 0:
-			if len(in.refused) < maxFieldErrors {
-				in.refused = append(in.refused, schemas.FieldError{Pointer: in.pointer(), Detail: "must not contain U+0000"})
-			}
-		case utf16.IsSurrogate(r):
-			if !pairs(r, text[i+5:]) {
-				in.isWrong("is not valid Unicode: a lone surrogate")
-				return
-			}
-			i += 6
-		}
-		i += 4
-	}
-}
-
-// pairs says whether rest begins with the escape that completes the surrogate r.
-func pairs(r rune, rest []byte) bool {
-	return len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' && utf16.DecodeRune(r, hex4(rest[2:])) != '\uFFFD'
-}
-
-func hex4(b []byte) rune {
-	n, err := strconv.ParseUint(string(b[:4]), 16, 16)
-	if err != nil {
-		return '\uFFFD' // not in valid JSON
-	}
-	return rune(n)
 }
 
 // value reads one value that should fit t; a nil t fits all.
 func (in *inspector) value(t reflect.Type) {
-	tok := in.token()
+	first := in.next()
+	written := in.scalar(first)
+	if in.failed {
+		return
+	}
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if want := mismatch(t, tok); want != "" {
-		in.isWrong("must be " + want + ", not " + kindOf(tok))
+	if want := mismatch(t, first, written); want != "" {
+		in.isWrong("must be " + want + ", not " + kindOf(first, written))
 		t = nil
 	}
-	switch tok {
-	case json.Delim('{'):
+	switch first {
+	case '{':
 		in.object(t)
-	case json.Delim('['):
+	case '[':
 		in.array(t)
 	}
+}
+
+// scalar reads a value that begins with the byte first and is no object and no
+// array.
+func (in *inspector) scalar(first byte) []byte {
+	switch first {
+	case '{', '[':
+		return nil
+	case '"':
+		return in.text()
+	case 't':
+		in.word("true")
+	case 'f':
+		in.word("false")
+	case 'n':
+		in.word("null")
+	default:
+		return in.number()
+	}
+	return nil
 }
 
 func (in *inspector) object(t reflect.Type) {
@@ -142,10 +121,16 @@ func (in *inspector) object(t reflect.Type) {
 	if t != nil && t.Kind() == reflect.Struct {
 		known = fields(t)
 	}
-	seen := map[string]bool{}
-	for in.dec.More() {
-		name, _ := in.token().(string)
-		in.path = append(in.path, step{name: &name})
+	var seen map[string]bool
+	in.open()
+	for first := true; in.more(first, '}'); first = false {
+		written := in.text()
+		in.take(':')
+		if in.failed {
+			return
+		}
+		name := unquoted(written)
+		in.path = append(in.path, step{name: name, index: -1})
 		ft, ok := known[name]
 		switch {
 		case seen[name]:
@@ -153,11 +138,14 @@ func (in *inspector) object(t reflect.Type) {
 		case known != nil && !ok:
 			in.isWrong("is not a known field")
 		}
+		if seen == nil {
+			seen = make(map[string]bool)
+		}
 		seen[name] = true
 		in.value(ft)
 		in.path = in.path[:len(in.path)-1]
 	}
-	in.token()
+	in.close()
 }
 
 func (in *inspector) array(t reflect.Type) {
@@ -165,44 +153,49 @@ func (in *inspector) array(t reflect.Type) {
 	if t != nil && t.Kind() == reflect.Slice && t != rawType {
 		item = t.Elem()
 	}
-	for i := 0; in.dec.More(); i++ {
+	in.open()
+	for i := 0; in.more(i == 0, ']'); i++ {
+		in.files = in.files || len(in.path) == 1 && in.path[0].name == attachments
 		in.path = append(in.path, step{index: i})
 		in.value(item)
 		in.path = in.path[:len(in.path)-1]
 	}
-	in.token()
+	in.close()
 }
+
+// attachments is the member of a body that may be as large as files are.
+const attachments = "attachments"
 
 var rawType = reflect.TypeFor[json.RawMessage]()
 
-// mismatch says what t wants when tok is something else.
-func mismatch(t reflect.Type, tok json.Token) string {
+// mismatch says what t wants when a value that begins with the byte first, written
+// as a number, is something else.
+func mismatch(t reflect.Type, first byte, written []byte) string {
 	if t == nil || t == rawType || t.Kind() == reflect.Interface {
 		return ""
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
-		return unless(tok == json.Delim('{'), "an object")
+		return unless(first == '{', "an object")
 	case reflect.Slice:
-		return unless(tok == json.Delim('['), "an array")
+		return unless(first == '[', "an array")
 	case reflect.String:
-		_, ok := tok.(string)
-		return unless(ok, "a string")
+		return unless(first == '"', "a string")
 	case reflect.Bool:
-		_, ok := tok.(bool)
-		return unless(ok, "a boolean")
+		return unless(first == 't' || first == 'f', "a boolean")
 	case reflect.Int, reflect.Int64:
-		n, ok := tok.(json.Number)
+		ok := isNumber(first)
 		if ok {
-			_, err := strconv.ParseInt(n.String(), 10, 64)
+			_, err := strconv.ParseInt(string(written), 10, 64)
 			ok = err == nil
 		}
 		return unless(ok, "an integer")
 	default:
-		_, ok := tok.(json.Number)
-		return unless(ok, "a number")
+		return unless(isNumber(first), "a number")
 	}
 }
+
+func isNumber(first byte) bool { return first == '-' || '0' <= first && first <= '9' }
 
 func unless(ok bool, want string) string {
 	if ok {
@@ -211,21 +204,20 @@ func unless(ok bool, want string) string {
 	return want
 }
 
-func kindOf(tok json.Token) string {
-	switch tok := tok.(type) {
-	case string:
+func kindOf(first byte, written []byte) string {
+	switch first {
+	case '"':
 		return "a string"
-	case bool:
+	case 't', 'f':
 		return "a boolean"
-	case json.Number:
-		return "the number " + tok.String()[:min(len(tok.String()), 20)]
-	case json.Delim:
-		if tok == '[' {
-			return "an array"
-		}
+	case '[':
+		return "an array"
+	case '{':
 		return "an object"
-	default:
+	case 'n':
 		return "null"
+	default:
+		return "the number " + string(written[:min(len(written), 20)])
 	}
 }
 
