@@ -73,6 +73,11 @@ func (h *heldBody) bytes() []byte {
 	return h.raw
 }
 
+// over says whether the body is too large to send no attachments.
+func (h *heldBody) over() bool {
+	return h != nil && h.withoutFiles > 0 && int64(len(h.raw)) > h.withoutFiles
+}
+
 // release lets go of the body; more than once is once.
 func (h *heldBody) release() {
 	if h == nil {

@@ -3,9 +3,6 @@ package api
 import (
 	"context"
 	"iter"
-	"net/http"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -42,141 +39,69 @@ type chatContent interface {
 	SetFeedback(ctx context.Context, user schemas.User, conversationID int64, messageID string, f schemas.Feedback) (schemas.Message, error)
 }
 
-// firstID is the smallest number that the database gives out.
-const firstID = 1
+func (s *server) listChats(ctx context.Context, user schemas.User, in struct {
+	listPage
 
-func (s *server) listChats(c echo.Context) error {
-	limit, err := queryLimit(c)
-	if err != nil {
-		return err
-	}
-	cursor, err := queryText(c, "cursor", maxCursor)
-	if err != nil {
-		return err
-	}
-	text, err := queryText(c, "q", maxQuery)
-	if err != nil {
-		return err
-	}
-	archived, err := queryFlag(c, "archived")
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	found, err := s.Chats.List(ctx, user, record.ChatQuery{Limit: limit, Cursor: cursor, Text: text, Archived: archived})
-	if err != nil {
-		return err
-	}
+	Text     string `query:"q" max:"200"`
+	Archived bool   `query:"archived"`
+},
+) (schemas.ChatList, error) {
+	found, err := s.Chats.List(ctx, user, record.ChatQuery{Limit: in.Limit, Cursor: in.Cursor, Text: in.Text, Archived: in.Archived})
 	found.Items = array(found.Items)
-	return respond(c, found)
+	return found, err
 }
 
-func (s *server) getChat(c echo.Context) error {
-	chat, err := number(c, "conversation_id", firstID)
-	if err != nil {
-		return err
-	}
-	limit, err := queryLimit(c)
-	if err != nil {
-		return err
-	}
-	cursor, err := queryText(c, "cursor", maxCursor)
-	if err != nil {
-		return err
-	}
-	superseded, err := queryFlag(c, "superseded")
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	found, err := s.Chats.Get(ctx, user, chat, record.MessageQuery{Limit: limit, Cursor: cursor, Superseded: superseded})
-	if err != nil {
-		return err
-	}
-	return respond(c, found)
+func (s *server) getChat(ctx context.Context, user schemas.User, in struct {
+	chatPath
+	listPage
+
+	Superseded bool `query:"superseded"`
+},
+) (schemas.Chat, error) {
+	return s.Chats.Get(ctx, user, in.Chat, record.MessageQuery{Limit: in.Limit, Cursor: in.Cursor, Superseded: in.Superseded})
 }
 
-func (s *server) patchChat(c echo.Context) error {
-	chat, err := number(c, "conversation_id", firstID)
-	if err != nil {
-		return err
-	}
-	patch, _, err := decode[schemas.ChatPatch](s, c)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	patched, err := s.Chats.Patch(ctx, user, chat, patch)
-	if err != nil {
-		return err
-	}
-	return respond(c, patched)
+func (s *server) patchChat(ctx context.Context, user schemas.User, in struct {
+	chatPath
+
+	Body schemas.ChatPatch
+},
+) (schemas.Chat, error) {
+	return s.Chats.Patch(ctx, user, in.Chat, in.Body)
 }
 
-func (s *server) deleteChat(c echo.Context) error {
-	chat, err := number(c, "conversation_id", firstID)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	if err := s.Chats.Delete(ctx, user, chat); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+func (s *server) deleteChat(ctx context.Context, user schemas.User, in chatPath) (none, error) {
+	return none{}, s.Chats.Delete(ctx, user, in.Chat)
 }
 
-// inChat returns the two ids of a thing in a chat.
-func inChat(c echo.Context, name string) (chat int64, thing string, err error) {
-	if chat, err = number(c, "conversation_id", firstID); err != nil {
-		return 0, "", err
-	}
-	thing, err = id(c, name)
-	return chat, thing, err
+func (s *server) getPayload(ctx context.Context, user schemas.User, in payloadPath) (schemas.CustomPayload, error) {
+	return s.Chats.Payload(ctx, user, in.Chat, in.Payload)
 }
 
-func (s *server) getPayload(c echo.Context) error {
-	chat, payload, err := inChat(c, "payload_id")
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	found, err := s.Chats.Payload(ctx, user, chat, payload)
-	if err != nil {
-		return err
-	}
-	return respond(c, found)
+func (s *server) resolvePayload(ctx context.Context, user schemas.User, in struct {
+	payloadPath
+
+	Body schemas.Resolution
+},
+) (schemas.CustomPayload, error) {
+	return s.Chats.Resolve(ctx, user, in.Chat, in.Payload, in.Body.Outcome)
 }
 
-func (s *server) resolvePayload(c echo.Context) error {
-	chat, payload, err := inChat(c, "payload_id")
-	if err != nil {
-		return err
-	}
-	resolution, _, err := decode[schemas.Resolution](s, c)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	resolved, err := s.Chats.Resolve(ctx, user, chat, payload, resolution.Outcome)
-	if err != nil {
-		return err
-	}
-	return respond(c, resolved)
+func (s *server) postFeedback(ctx context.Context, user schemas.User, in struct {
+	messagePath
+
+	Body schemas.Feedback
+},
+) (schemas.Message, error) {
+	return s.Chats.SetFeedback(ctx, user, in.Chat, in.Message, in.Body)
 }
 
-func (s *server) postFeedback(c echo.Context) error {
-	chat, message, err := inChat(c, "message_id")
-	if err != nil {
-		return err
-	}
-	feedback, _, err := decode[schemas.Feedback](s, c)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	judged, err := s.Chats.SetFeedback(ctx, user, chat, message, feedback)
-	if err != nil {
-		return err
-	}
-	return respond(c, judged)
+func (s *server) getVersions(ctx context.Context, user schemas.User, in messagePath) (schemas.VersionList, error) {
+	found, err := s.Chats.Versions(ctx, user, in.Chat, in.Message)
+	found.Items = array(found.Items)
+	return found, err
+}
+
+func (s *server) selectVersion(ctx context.Context, user schemas.User, in messagePath) (schemas.Chat, error) {
+	return s.Chats.SelectVersion(ctx, user, in.Chat, in.Message)
 }

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -150,42 +151,41 @@ func checkType(h http.Header) error {
 	return nil
 }
 
-// decode returns the request's body as a T, and as it came. What is no JSON of
-// T's shape is bad_request; what is well-formed but not allowed is invalid;
-// both say where, by JSON pointer.
-func decode[T any](s *server, c echo.Context) (T, []byte, error) {
+// decode puts the request's body into v, a pointer. What is no JSON of v's shape is
+// bad_request; what is well-formed but not allowed is invalid; both say where, by
+// JSON pointer.
+func (s *server) decode(c echo.Context, v any) error {
 	held, _ := c.Get(rawBody).(*heldBody)
-	raw := held.bytes()
-	in := inspect[T](raw)
-	if held != nil && held.withoutFiles > 0 && int64(len(raw)) > held.withoutFiles && !in.files {
-		return *new(T), nil, tooLarge(held.withoutFiles)
+	in := inspect(held.bytes(), reflect.TypeOf(v).Elem())
+	if held.over() && !in.files {
+		return tooLarge(held.withoutFiles)
 	}
-	v, err := unmarshal[T](in, s.check)
-	return v, raw, err
+	return in.unmarshal(v, s.check)
 }
 
-// parse is decode for a body from anywhere.
-func parse[T any](raw []byte, check func(any) []schemas.FieldError) (T, error) {
-	return unmarshal[T](inspect[T](raw), check)
+// parse returns a body from anywhere as a T, as decode does.
+func parse[T any](raw []byte, check func(any) []schemas.FieldError) (v T, err error) {
+	err = inspect(raw, reflect.TypeFor[T]()).unmarshal(&v, check)
+	return v, err
 }
 
-// unmarshal returns a body that was inspected for T.
-func unmarshal[T any](in *inspector, check func(any) []schemas.FieldError) (v T, err error) {
+// unmarshal puts a body that was inspected for its type into v.
+func (in *inspector) unmarshal(v any, check func(any) []schemas.FieldError) error {
 	switch {
 	case in.failed:
-		return v, malformed(in.raw)
+		return malformed(in.raw)
 	case len(in.wrong) > 0:
-		return v, fieldsError(schemas.CodeBadRequest, "the body does not have the shape of this request", in.wrong)
+		return fieldsError(schemas.CodeBadRequest, "the body does not have the shape of this request", in.wrong)
 	case len(in.refused) > 0:
-		return v, fieldsError(schemas.CodeInvalid, "the body has values that are not allowed", in.refused)
+		return fieldsError(schemas.CodeInvalid, "the body has values that are not allowed", in.refused)
 	}
-	if err := json.Unmarshal(in.raw, &v); err != nil {
-		return v, schemas.NewError(schemas.CodeBadRequest, "the body does not have the shape of this request").Because(err)
+	if err := json.Unmarshal(in.raw, v); err != nil {
+		return schemas.NewError(schemas.CodeBadRequest, "the body does not have the shape of this request").Because(err)
 	}
-	if refused := check(&v); len(refused) > 0 {
-		return v, fieldsError(schemas.CodeInvalid, "the body has values that are not allowed", refused)
+	if refused := check(v); len(refused) > 0 {
+		return fieldsError(schemas.CodeInvalid, "the body has values that are not allowed", refused)
 	}
-	return v, nil
+	return nil
 }
 
 func fieldsError(code schemas.Code, message string, fields []schemas.FieldError) error {

@@ -72,116 +72,44 @@ func matching(c echo.Context) (record.Match, error) {
 	return match, nil
 }
 
-// revised answers with v, whose entity tag is its revision.
-func revised(c echo.Context, revision int64, v any) error {
-	c.Response().Header().Set(etag, `"`+strconv.FormatInt(revision, 10)+`"`)
-	return respond(c, v)
-}
-
-// subject is what a request about a thing with a revision asks for.
-func subject(c echo.Context, name string) (thing string, match record.Match, err error) {
-	if thing, err = id(c, name); err != nil {
-		return "", nil, err
-	}
-	match, err = matching(c)
-	return thing, match, err
-}
-
-func (s *server) listDocuments(c echo.Context) error {
-	limit, err := queryLimit(c)
-	if err != nil {
-		return err
-	}
-	cursor, err := queryText(c, "cursor", maxCursor)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	found, err := s.Documents.List(ctx, user, record.DocumentQuery{Limit: limit, Cursor: cursor})
-	if err != nil {
-		return err
-	}
+func (s *server) listDocuments(ctx context.Context, user schemas.User, in listPage) (schemas.DocumentList, error) {
+	found, err := s.Documents.List(ctx, user, record.DocumentQuery{Limit: in.Limit, Cursor: in.Cursor})
 	found.Items = array(found.Items)
-	return respond(c, found)
+	return found, err
 }
 
-func (s *server) postDocument(c echo.Context) error {
-	create, _, err := decode[schemas.DocumentCreate](s, c)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	made, err := s.Documents.Create(ctx, user, create)
-	if err != nil {
-		return err
-	}
+func (s *server) postDocument(ctx context.Context, user schemas.User, in struct{ Body schemas.DocumentCreate }) (schemas.Document, error) {
+	made, err := s.Documents.Create(ctx, user, in.Body)
 	made.Blocks = array(made.Blocks)
-	return revised(c, made.Revision, made)
+	return made, err
 }
 
-func (s *server) getDocument(c echo.Context) error {
-	document, err := id(c, "document_id")
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	found, err := s.Documents.Get(ctx, user, document)
-	if err != nil {
-		return err
-	}
+func (s *server) getDocument(ctx context.Context, user schemas.User, in documentPath) (schemas.Document, error) {
+	found, err := s.Documents.Get(ctx, user, in.Document)
 	found.Blocks = array(found.Blocks)
-	return revised(c, found.Revision, found)
+	return found, err
 }
 
-func (s *server) patchDocument(c echo.Context) error {
-	document, match, err := subject(c, "document_id")
-	if err != nil {
-		return err
-	}
-	patch, _, err := decode[schemas.DocumentPatch](s, c)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	renamed, err := s.Documents.Rename(ctx, user, document, patch.Title, match)
-	if err != nil {
-		return err
-	}
-	return revised(c, renamed.Revision, renamed)
+func (s *server) patchDocument(ctx context.Context, user schemas.User, in struct {
+	documentMatch
+
+	Body schemas.DocumentPatch
+},
+) (schemas.Document, error) {
+	return s.Documents.Rename(ctx, user, in.Document, in.Body.Title, in.Match)
 }
 
-func (s *server) deleteDocument(c echo.Context) error {
-	return gone(c, "document_id", s.Documents.Delete)
+func (s *server) deleteDocument(ctx context.Context, user schemas.User, in documentMatch) (none, error) {
+	return none{}, s.Documents.Delete(ctx, user, in.Document, in.Match)
 }
 
-// gone answers a request that deletes the thing of the path.
-func gone(c echo.Context, name string, del func(context.Context, schemas.User, string, record.Match) error) error {
-	thing, match, err := subject(c, name)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	if err := del(ctx, user, thing, match); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
-}
-
-func (s *server) acceptDocument(c echo.Context) error { return s.settleDocument(c, record.Accept) }
-func (s *server) revertDocument(c echo.Context) error { return s.settleDocument(c, record.Revert) }
-
-func (s *server) settleDocument(c echo.Context, decision record.Settle) error {
-	document, match, err := subject(c, "document_id")
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	settled, err := s.Documents.SettleAll(ctx, user, document, decision, match)
-	if err != nil {
-		return err
-	}
-	settled.Blocks = array(settled.Blocks)
-	return revised(c, settled.Revision, settled)
+// settleDocument settles all changes of a document.
+func (s *server) settleDocument(decision record.Settle) echo.HandlerFunc {
+	return handle(s, func(ctx context.Context, user schemas.User, in documentMatch) (schemas.Document, error) {
+		settled, err := s.Documents.SettleAll(ctx, user, in.Document, decision, in.Match)
+		settled.Blocks = array(settled.Blocks)
+		return settled, err
+	})
 }
 
 func (s *server) exportDocument(c echo.Context) error {
@@ -220,77 +148,45 @@ func baseName(title, other string) string {
 	return name
 }
 
-func (s *server) postBlock(c echo.Context) error {
-	document, match, err := subject(c, "document_id")
-	if err != nil {
-		return err
-	}
-	create, _, err := decode[schemas.BlockCreate](s, c)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	added, err := s.Documents.Add(ctx, user, document, create, match)
-	if err != nil {
-		return err
-	}
-	return revised(c, added.Revision, added)
+func (s *server) postBlock(ctx context.Context, user schemas.User, in struct {
+	documentMatch
+
+	Body schemas.BlockCreate
+},
+) (schemas.Block, error) {
+	return s.Documents.Add(ctx, user, in.Document, in.Body, in.Match)
 }
 
-func (s *server) patchBlock(c echo.Context) error {
-	block, match, err := subject(c, "block_id")
-	if err != nil {
-		return err
-	}
-	patch, _, err := decode[schemas.BlockPatch](s, c)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	patched, err := s.Documents.Patch(ctx, user, block, patch, match)
-	if err != nil {
-		return err
-	}
-	return revised(c, patched.Revision, patched)
+func (s *server) patchBlock(ctx context.Context, user schemas.User, in struct {
+	blockMatch
+
+	Body schemas.BlockPatch
+},
+) (schemas.Block, error) {
+	return s.Documents.Patch(ctx, user, in.Block, in.Body, in.Match)
 }
 
-func (s *server) deleteBlock(c echo.Context) error {
-	return gone(c, "block_id", s.Documents.DeleteBlock)
+func (s *server) deleteBlock(ctx context.Context, user schemas.User, in blockMatch) (none, error) {
+	return none{}, s.Documents.DeleteBlock(ctx, user, in.Block, in.Match)
 }
 
-func (s *server) acceptBlock(c echo.Context) error { return s.settleBlock(c, record.Accept) }
-func (s *server) revertBlock(c echo.Context) error { return s.settleBlock(c, record.Revert) }
-
-// settleBlock answers with the block as it is now; with 204 when it is no more.
-func (s *server) settleBlock(c echo.Context, decision record.Settle) error {
-	block, match, err := subject(c, "block_id")
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	settled, err := s.Documents.Settle(ctx, user, block, decision, match)
-	if err != nil {
-		return err
-	}
-	if settled.Gone {
-		return c.NoContent(http.StatusNoContent)
-	}
-	return revised(c, settled.Block.Revision, settled.Block)
+// settleBlock settles the change of a block and answers with the block; without
+// content when it no longer exists.
+func (s *server) settleBlock(decision record.Settle) echo.HandlerFunc {
+	return handle(s, func(ctx context.Context, user schemas.User, in blockMatch) (any, error) {
+		settled, err := s.Documents.Settle(ctx, user, in.Block, decision, in.Match)
+		if settled.Gone {
+			return none{}, err
+		}
+		return settled.Block, err
+	})
 }
 
-func (s *server) applyBlock(c echo.Context) error {
-	block, match, err := subject(c, "block_id")
-	if err != nil {
-		return err
-	}
-	apply, _, err := decode[schemas.BlockApply](s, c)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	applied, err := s.Documents.Apply(ctx, user, block, apply, match)
-	if err != nil {
-		return err
-	}
-	return revised(c, applied.Revision, applied)
+func (s *server) applyBlock(ctx context.Context, user schemas.User, in struct {
+	blockMatch
+
+	Body schemas.BlockApply
+},
+) (schemas.Block, error) {
+	return s.Documents.Apply(ctx, user, in.Block, in.Body, in.Match)
 }

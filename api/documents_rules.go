@@ -25,12 +25,11 @@ func registerDocumentRules(v *validator.Validate) {
 		}
 	}
 	meta := func(sl validator.StructLevel, raw json.RawMessage) {
-		var object schemas.Object
 		switch {
 		case raw == nil:
 		case len(raw) > maxMeta:
 			sl.ReportError(raw, "meta", "Meta", "metasize", "")
-		case json.Unmarshal(raw, &object) != nil || object == nil:
+		case !isObject(raw):
 			sl.ReportError(raw, "meta", "Meta", "object", "")
 		}
 	}

@@ -135,20 +135,3 @@ func (s *server) sendProblem(c echo.Context, a answer, seen *schemas.Error) {
 		s.Log.LogAttrs(c.Request().Context(), slog.LevelDebug, "problem not sent", slog.Any("error", err))
 	}
 }
-
-// respond answers with v as JSON, marshalled before the status is sent.
-func respond(c echo.Context, v any) error {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, append(raw, '\n'))
-}
-
-// array returns items as a JSON array even when there are none.
-func array[T any](items []T) []T {
-	if items == nil {
-		return []T{}
-	}
-	return items
-}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 
@@ -37,7 +36,7 @@ func Parse(raw []byte) (schemas.ChatRequest, error) {
 }
 
 // WellFormed says whether raw is JSON, by the scanner of bodies.
-func WellFormed(raw []byte) bool { return !inspect[json.RawMessage](raw).failed }
+func WellFormed(raw []byte) bool { return !inspect(raw, rawType).failed }
 
 // NewRate returns the allow function of a rate limit.
 func NewRate(perMinute int, now func() time.Time) func(user string) error {

@@ -28,12 +28,12 @@ type inspector struct {
 	files bool
 }
 
-// inspect reads a body that should be a T. It says nothing of one that is not
+// inspect reads a body that should be a t. It says nothing of one that is not
 // valid JSON in UTF-8, but that it failed.
-func inspect[T any](raw []byte) *inspector {
+func inspect(raw []byte, t reflect.Type) *inspector {
 	in := &inspector{scanner: scanner{raw: raw}}
 	in.onEscape = in.badEscape
-	in.value(reflect.TypeFor[T]())
+	in.value(t)
 	if in.next(); in.at < len(raw) {
 		in.fail()
 	}

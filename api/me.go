@@ -1,9 +1,12 @@
 package api
 
-import "github.com/labstack/echo/v4"
+import (
+	"context"
 
-func (s *server) getMe(c echo.Context) error {
-	_, user := caller(c)
+	"github.com/chattray/chattray/schemas"
+)
+
+func (s *server) getMe(_ context.Context, user schemas.User, _ none) (schemas.User, error) {
 	user.Roles = array(user.Roles)
-	return respond(c, user)
+	return user, nil
 }

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"github.com/labstack/echo/v4"
+	"context"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -17,14 +17,31 @@ type pages interface {
 	Tools(page, tab, subtab string, user schemas.User) ([]schemas.Tool, error)
 }
 
-func (s *server) listPages(c echo.Context) error {
-	return respond(c, schemas.PageList{Items: array(s.Pages.List())})
+func (s *server) listPages(context.Context, schemas.User, none) (schemas.PageList, error) {
+	return schemas.PageList{Items: array(s.Pages.List())}, nil
 }
 
-func (s *server) getPage(c echo.Context) error {
-	page, ok := s.Pages.Page(c.Param("page"))
+func (s *server) getPage(_ context.Context, _ schemas.User, in struct {
+	Page string `path:"page" form:"any"`
+},
+) (schemas.Page, error) {
+	page, ok := s.Pages.Page(in.Page)
 	if !ok {
-		return schemas.ErrNotFound
+		return page, schemas.ErrNotFound
 	}
-	return respond(c, page)
+	return page, nil
+}
+
+func (s *server) listTools(_ context.Context, user schemas.User, in struct {
+	Page   string `query:"page" max:"200"`
+	Tab    string `query:"tab" max:"200"`
+	Subtab string `query:"subtab" max:"200"`
+},
+) (schemas.ToolList, error) {
+	tools, err := s.Pages.Tools(in.Page, in.Tab, in.Subtab, user)
+	return schemas.ToolList{Items: array(tools)}, err
+}
+
+func (s *server) listModels(context.Context, schemas.User, none) (schemas.ModelList, error) {
+	return schemas.ModelList{Items: array(s.Models)}, nil
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -17,10 +18,8 @@ const (
 	maxPage     = 200
 )
 
-const (
-	maxQuery  = 200  // characters of a search text
-	maxCursor = 1024 // bytes of a next_cursor
-)
+// firstID is the smallest number that the database gives out.
+const firstID = 1
 
 // id returns a path parameter that is an id. What cannot be an id is not found,
 // like one that is unknown.
@@ -63,18 +62,18 @@ func queryText(c echo.Context, name string, limit int) (string, error) {
 	return v, nil
 }
 
-// queryLimit returns the size of the page that is asked for.
-func queryLimit(c echo.Context) (int, error) {
-	v := c.QueryParam("limit")
+// queryLimit returns the query parameter with the size of a list's page.
+func queryLimit(c echo.Context, name string) (int, error) {
+	v := c.QueryParam(name)
 	if v == "" {
 		return defaultPage, nil
 	}
 	n, err := strconv.Atoi(v)
 	switch {
 	case err != nil:
-		return 0, badQuery("limit", "must be an integer")
+		return 0, badQuery(name, "must be an integer")
 	case n < 1 || n > maxPage:
-		return 0, refusedQuery("limit", "must be from 1 to "+strconv.Itoa(maxPage))
+		return 0, refusedQuery(name, "must be from 1 to "+strconv.Itoa(maxPage))
 	}
 	return n, nil
 }
@@ -101,4 +100,17 @@ func queryNumber(c echo.Context, name string) (int64, error) {
 		return 0, badQuery(name, "must be an integer")
 	}
 	return n, nil
+}
+
+// queryDay returns a query parameter that is a day; zero when absent.
+func queryDay(c echo.Context, name string) (time.Time, error) {
+	v := c.QueryParam(name)
+	if v == "" {
+		return time.Time{}, nil
+	}
+	day, err := time.Parse(time.DateOnly, v)
+	if err != nil || day.Year() < 1 {
+		return time.Time{}, badQuery(name, "must be a day as YYYY-MM-DD")
+	}
+	return day, nil
 }

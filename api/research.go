@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -21,63 +19,39 @@ type research interface {
 	Report(ctx context.Context, id int64) (schemas.Report, error)
 }
 
-func (s *server) listStreams(c echo.Context) error {
-	streams, err := s.Research.Streams(c.Request().Context())
-	if err != nil {
-		return err
-	}
-	return respond(c, schemas.StreamList{Items: array(streams)})
+type streamPath struct {
+	Stream int64 `path:"stream_id"`
 }
 
-func (s *server) getResearchStream(c echo.Context) error {
-	stream, err := number(c, "stream_id", firstID)
-	if err != nil {
-		return err
-	}
-	found, err := s.Research.Stream(c.Request().Context(), stream)
-	if err != nil {
-		return err
-	}
-	return respond(c, found)
+func (s *server) listStreams(ctx context.Context, _ schemas.User, _ none) (schemas.StreamList, error) {
+	streams, err := s.Research.Streams(ctx)
+	return schemas.StreamList{Items: array(streams)}, err
 }
 
-func (s *server) putResearchStream(c echo.Context) error {
-	stream, err := number(c, "stream_id", firstID)
-	if err != nil {
-		return err
-	}
-	update, _, err := decode[schemas.StreamUpdate](s, c)
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	updated, err := s.Research.UpdateStream(ctx, user, stream, update)
-	if err != nil {
-		return err
-	}
-	return respond(c, updated)
+func (s *server) getResearchStream(ctx context.Context, _ schemas.User, in streamPath) (schemas.Stream, error) {
+	return s.Research.Stream(ctx, in.Stream)
 }
 
-func (s *server) listReports(c echo.Context) error {
-	stream, err := queryNumber(c, "stream_id")
-	if err != nil {
-		return err
-	}
-	reports, err := s.Research.Reports(c.Request().Context(), stream)
-	if err != nil {
-		return err
-	}
-	return respond(c, schemas.ReportList{Items: array(reports)})
+func (s *server) putResearchStream(ctx context.Context, user schemas.User, in struct {
+	streamPath
+
+	Body schemas.StreamUpdate
+},
+) (schemas.Stream, error) {
+	return s.Research.UpdateStream(ctx, user, in.Stream, in.Body)
 }
 
-func (s *server) getReport(c echo.Context) error {
-	report, err := number(c, "report_id", firstID)
-	if err != nil {
-		return err
-	}
-	found, err := s.Research.Report(c.Request().Context(), report)
-	if err != nil {
-		return err
-	}
-	return respond(c, found)
+func (s *server) listReports(ctx context.Context, _ schemas.User, in struct {
+	Stream int64 `query:"stream_id"`
+},
+) (schemas.ReportList, error) {
+	reports, err := s.Research.Reports(ctx, in.Stream)
+	return schemas.ReportList{Items: array(reports)}, err
+}
+
+func (s *server) getReport(ctx context.Context, _ schemas.User, in struct {
+	Report int64 `path:"report_id"`
+},
+) (schemas.Report, error) {
+	return s.Research.Report(ctx, in.Report)
 }

@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/chattray/chattray/schemas"
 )
 
@@ -24,45 +22,33 @@ type runs interface {
 	ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error)
 }
 
-func (s *server) getRun(c echo.Context) error    { return ofRun(c, s.Runs.Run) }
-func (s *server) cancelRun(c echo.Context) error { return ofRun(c, s.Runs.Cancel) }
+func (s *server) getRun(ctx context.Context, user schemas.User, in runPath) (schemas.Run, error) {
+	return s.Runs.Run(ctx, user, in.Run)
+}
+
+func (s *server) cancelRun(ctx context.Context, user schemas.User, in runPath) (schemas.Run, error) {
+	return s.Runs.Cancel(ctx, user, in.Run)
+}
 
 // errNoDiagnostics is the answer to a user who may not see system prompts, about
 // a run of their own; others are not found.
 var errNoDiagnostics = schemas.NewError(schemas.CodeForbidden, "the diagnostics of runs are not for you to see")
 
-func (s *server) getDiagnostics(c echo.Context) error {
-	return ofRun(c, func(ctx context.Context, user schemas.User, run string) (schemas.Diagnostics, error) {
-		if s.Diagnostics != nil && s.Diagnostics(user) {
-			return s.Runs.Diagnostics(ctx, user, run)
-		}
-		if _, err := s.Runs.Run(ctx, user, run); err != nil {
-			return schemas.Diagnostics{}, err
-		}
-		return schemas.Diagnostics{}, errNoDiagnostics
-	})
+func (s *server) getDiagnostics(ctx context.Context, user schemas.User, in runPath) (schemas.Diagnostics, error) {
+	if s.Diagnostics != nil && s.Diagnostics(user) {
+		return s.Runs.Diagnostics(ctx, user, in.Run)
+	}
+	if _, err := s.Runs.Run(ctx, user, in.Run); err != nil {
+		return schemas.Diagnostics{}, err
+	}
+	return schemas.Diagnostics{}, errNoDiagnostics
 }
 
-// ofRun answers with what ask says about the run of the path.
-func ofRun[T any](c echo.Context, ask func(context.Context, schemas.User, string) (T, error)) error {
-	run, err := id(c, "run_id")
-	if err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	v, err := ask(ctx, user, run)
-	if err != nil {
-		return err
-	}
-	return respond(c, v)
-}
+func (s *server) getToolCall(ctx context.Context, user schemas.User, in struct {
+	runPath
 
-func (s *server) getToolCall(c echo.Context) error {
-	index, err := number(c, "index", 0)
-	if err != nil {
-		return err
-	}
-	return ofRun(c, func(ctx context.Context, user schemas.User, run string) (schemas.ToolCall, error) {
-		return s.Runs.ToolCall(ctx, user, run, int(index))
-	})
+	Index int64 `path:"index" min:"0"`
+},
+) (schemas.ToolCall, error) {
+	return s.Runs.ToolCall(ctx, user, in.Run, int(in.Index))
 }

@@ -118,10 +118,11 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 	if cursorText(c) != "" && c.Request().Header.Get("Idempotency-Key") == "" {
 		return schemas.Run{}, errNoKey
 	}
-	req, raw, err := decode[schemas.ChatRequest](s, c)
-	if err != nil {
+	var req schemas.ChatRequest
+	if err := s.decode(c, &req); err != nil {
 		return schemas.Run{}, err
 	}
+	raw := bodyOf(c)
 	o := record.StartOptions{IdempotencyKey: c.Request().Header.Get("Idempotency-Key"), Body: raw}
 	if o.IdempotencyKey != "" {
 		if len(o.IdempotencyKey) > maxKey {

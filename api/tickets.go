@@ -1,12 +1,10 @@
 package api
 
 import (
+	"context"
 	"crypto/rand"
-	"net/http"
 	"sync"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -146,11 +144,7 @@ func (s *ticketSet) dropNext(user string) {
 	s.drop(next)
 }
 
-func (s *server) postTicket(c echo.Context) error {
-	_, id := identityOf(c)
-	made, err := s.tickets.issue(id)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, made)
+func (s *server) postTicket(ctx context.Context, _ schemas.User, _ none) (schemas.Ticket, error) {
+	id, _ := ctx.Value(identityKey{}).(identity)
+	return s.tickets.issue(id)
 }

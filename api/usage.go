@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -16,39 +14,13 @@ type usage interface {
 	Usage(ctx context.Context, user schemas.User, q record.UsageQuery) (schemas.UsageReport, error)
 }
 
-// maxUser bounds the id of a user, which is issuer and subject.
-const maxUser = 1024
-
-func (s *server) getUsage(c echo.Context) error {
-	var q record.UsageQuery
-	var err error
-	if q.User, err = queryText(c, "user", maxUser); err != nil {
-		return err
-	}
-	if q.From, err = queryDay(c, "from"); err != nil {
-		return err
-	}
-	if q.To, err = queryDay(c, "to"); err != nil {
-		return err
-	}
-	ctx, user := caller(c)
-	report, err := s.Usage.Usage(ctx, user, q)
-	if err != nil {
-		return err
-	}
+func (s *server) getUsage(ctx context.Context, user schemas.User, in struct {
+	User string    `query:"user" max:"1024"` // issuer and subject
+	From time.Time `query:"from"`
+	To   time.Time `query:"to"`
+},
+) (schemas.UsageReport, error) {
+	report, err := s.Usage.Usage(ctx, user, record.UsageQuery{User: in.User, From: in.From, To: in.To})
 	report.Items = array(report.Items)
-	return respond(c, report)
-}
-
-// queryDay returns a query parameter that is a day; zero when absent.
-func queryDay(c echo.Context, name string) (time.Time, error) {
-	v := c.QueryParam(name)
-	if v == "" {
-		return time.Time{}, nil
-	}
-	day, err := time.Parse(time.DateOnly, v)
-	if err != nil || day.Year() < 1 {
-		return time.Time{}, badQuery(name, "must be a day as YYYY-MM-DD")
-	}
-	return day, nil
+	return report, err
 }

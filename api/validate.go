@@ -48,14 +48,20 @@ func newValidator(maxMessage int) *validator.Validate {
 		}
 	}, schemas.ChatPatch{})
 	v.RegisterStructValidation(func(sl validator.StructLevel) {
-		u := sl.Current().Interface().(schemas.StreamUpdate)
-		var object schemas.Object
-		if len(u.Schema) > 0 && (json.Unmarshal(u.Schema, &object) != nil || object == nil) {
+		if u := sl.Current().Interface().(schemas.StreamUpdate); u.Schema != nil && !isObject(u.Schema) {
 			sl.ReportError(u.Schema, "schema", "Schema", "object", "")
 		}
 	}, schemas.StreamUpdate{})
+	v.RegisterStructValidation(func(sl validator.StructLevel) {
+		if r := sl.Current().Interface().(schemas.ClientToolResult); r.Output == nil {
+			sl.ReportError(r.Output, "output", "Output", "required", "")
+		}
+	}, schemas.ClientToolResult{})
 	return v
 }
+
+// isObject says whether a part of a body is an object.
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // requestRules are the rules between the fields of a request: a message may be
 // empty only where something else says what is wanted.
