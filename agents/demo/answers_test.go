@@ -151,14 +151,24 @@ func TestAnswers(t *testing.T) {
 		{ask: "bye", says: []string{`SUGGESTED_ACTIONS: [{"label":"Close the chat","action":"close_chat","handler":"client"`}},
 
 		{ask: "Delete the last block", calls: []string{`read_document {}`, `delete_block {"block_id":"p3"}`}, says: []string{"block `p3`"}},
-		{ask: "Move the chart to the top", calls: []string{`read_document {}`, `move_block {"block_id":"p2","after_block_id":""}`}},
-		{ask: "Move the chart section down", calls: []string{`read_document {}`, `move_block {"block_id":"p2","after_block_id":"p3"}`}},
+		{ask: "Move the chart to the top", calls: []string{`read_document {}`, `move_block {"after_block_id":"","block_id":"p2"}`}},
+		{ask: "Move the chart section down", calls: []string{`read_document {}`, `move_block {"after_block_id":"p3","block_id":"p2"}`}},
 		{
 			ask:   "Shorten the summary",
 			calls: []string{`read_document {}`, `edit_block {"block_id":"p1","content":"# Research report\n\nThis report draws on much."}`},
 		},
 		{ask: "Read the document", calls: []string{`read_document {}`}, says: []string{"3 blocks"}},
-		{ask: "Create a research report about gold", without: noDocument, says: []string{"the Document page"}},
+		{
+			ask: "Create a research report about gold", without: noDocument,
+			calls: []string{`search_articles {"query":"gold"}`, `list_reports {}`, `get_report {"report_id":6}`},
+			says:  []string{"# Research report: gold\n", "## Sources", "the Document page"},
+		},
+		{
+			ask: "Hi, I would like to create a research report about gold please", without: noDocument,
+			calls: []string{`search_articles {"query":"gold"}`, `list_reports {}`, `get_report {"report_id":6}`},
+			says:  []string{"# Research report: gold\n"},
+		},
+		{ask: "Write a report about gold", without: append([]string{"search_articles"}, noDocument...), says: []string{"does not offer"}},
 	} {
 		t.Run(tc.ask, func(t *testing.T) {
 			calls, text := converse(t, facts, tc.ask, tc.without...)
@@ -174,6 +184,26 @@ func TestAnswers(t *testing.T) {
 				t.Error("the second answer introduces the model again")
 			}
 		})
+	}
+}
+
+func TestTopics(t *testing.T) {
+	for question, want := range map[string]string{
+		"Could you please tell me something about base editing?": "base editing",
+		"I need an overview on NDM-1, thanks":                    "NDM-1",
+		"I want to know more regarding mercury":                  "mercury",
+		"What is it all about?":                                  "",
+		"Semaglutide and weight":                                 "Semaglutide weight",
+		"Find drugs like semaglutide":                            "drugs semaglutide",
+	} {
+		calls, _ := converse(t, facts, "Search PubMed: "+question)
+		var got []string
+		if want != "" {
+			got = []string{`search_pubmed {"max_results":10,"query":"` + want + `"}`}
+		}
+		if diff := cmp.Diff(got, calls); diff != "" {
+			t.Errorf("calls for %q (-want +got):\n%s", question, diff)
+		}
 	}
 }
 
@@ -229,7 +259,7 @@ func TestPayloads(t *testing.T) {
 	} {
 		t.Run(tc.ask+" "+tc.marker, func(t *testing.T) {
 			_, text := converse(t, facts, tc.ask)
-			if got := behind(text, tc.marker); got != tc.want {
+			if got := after(text, tc.marker); got != tc.want {
 				t.Errorf("got  %s\nwant %s\nin %s", got, tc.want, text)
 			}
 			if _, text := converse(t, new(turn.Facts), tc.ask); strings.Contains(text, tc.marker) || !strings.Contains(text, "does not offer me") {
@@ -241,13 +271,13 @@ func TestPayloads(t *testing.T) {
 	var streams struct {
 		Suggestions []struct{ Name, Purpose string }
 	}
-	if err := json.Unmarshal([]byte(behind(text, "STREAM_SUGGESTIONS:")), &streams); err != nil || len(streams.Suggestions) != 2 {
+	if err := json.Unmarshal([]byte(after(text, "STREAM_SUGGESTIONS:")), &streams); err != nil || len(streams.Suggestions) != 2 {
 		t.Errorf("%v in %s", err, text)
 	}
 }
 
-// behind returns the rest of the line behind marker.
-func behind(text, marker string) string {
+// after returns the rest of the line after the marker.
+func after(text, marker string) string {
 	_, rest, _ := strings.Cut(text, "\n"+marker+" ")
 	line, _, _ := strings.Cut(rest, "\n")
 	return line
@@ -302,7 +332,7 @@ func TestDocumentWithoutReports(t *testing.T) {
 	t.Errorf("no CSV block from the article's table: %q", calls)
 }
 
-func TestContentStandsLast(t *testing.T) {
+func TestContentComesLast(t *testing.T) {
 	calls, _ := converse(t, facts, "Create a research report about gold")
 	last := regexp.MustCompile(`^write_block \{"type":.*"content":"(?:[^"\\]|\\.)*"\}$`)
 	for _, c := range calls {

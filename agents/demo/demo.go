@@ -1,13 +1,14 @@
 // Package demo is the model for a machine with no key and no network. It is a
-// table of rules that reads the request's data (the user's question, turn.Facts,
-// the offered tools and the data of their results) and writes what a real model
-// writes: text, reasoning, tool calls, payloads and suggestions after their
-// markers. So the service does its whole job with nothing configured, and tests
-// and tours can ask for each behaviour by name ("help" lists them).
+// table of stories: what the user asks for, and the steps of the answer. A story
+// writes what a real model writes: text, reasoning, tool calls, payloads and
+// suggestions after their markers. So the service does its whole job with nothing
+// configured, and tests and tours can ask for each behaviour by name ("help" lists
+// them).
 //
-// It owns rules and wording, and reads no prompt. It looks things up with the
-// tools that it is offered, has no figures of its own, and says so when a tool
-// found nothing.
+// It owns stories and wording, and reads no prompt: it has the user's question,
+// turn.Facts, the offered tools and the data of their results. It looks things up
+// with the tools that it is offered, has no figures of its own, and says so when a
+// tool found nothing.
 package demo
 
 import (
@@ -15,9 +16,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"regexp"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/schemas"
@@ -33,9 +33,9 @@ const DefaultDelay = 15 * time.Millisecond
 const (
 	// slowPace is how many delays one word of "slow N" takes.
 	slowPace = 10
-	// maxPiece is the longest delta, in bytes; a longer word is cut.
+	// maxPiece is the longest word of a delta, in characters.
 	maxPiece = 256
-	// charsPerToken is the rule of thumb behind the usage.
+	// charsPerToken is the rule of thumb for the usage.
 	charsPerToken = 4
 )
 
@@ -48,7 +48,7 @@ type Model struct{ delay time.Duration }
 // New returns a model that waits for delay between two words; 0 does not wait.
 func New(delay time.Duration) *Model { return &Model{delay: delay} }
 
-// reply is what a rule wants to say: thinking, then text, then calls.
+// reply is one reply of the model: thinking, then text, then calls.
 type reply struct {
 	thinking string
 	text     string
@@ -64,119 +64,84 @@ type reply struct {
 	buttons []schemas.SuggestedAction
 	// bare leaves out the first answer's introduction.
 	bare bool
-	// refused says that this page lacks what the answer needs.
-	refused bool
+	// elsewhere says that another page does this better: no chip suggests it here.
+	elsewhere bool
 }
 
-// call is a tool call. Arguments is the JSON that is streamed.
+// toolCall is a tool call. Arguments is the JSON that is streamed.
 type toolCall struct{ name, arguments string }
 
-// Stream writes the reply that the first matching rule gives (see agents.Model).
+// Stream writes the reply that the request's story gives (see agents.Model).
 func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {
 	return func(yield func(agents.Delta, error) bool) {
-		r := newScene(req).answer()
-		p := &pen{delay: m.delay * time.Duration(max(r.pace, 1)), yield: yield}
-		defer p.close()
+		out := newRequest(req).reply()
+		delay := m.delay * time.Duration(max(out.pace, 1))
+		for delta := range out.deltas(len(req.Messages)) {
+			if err := wait(ctx, delay); err != nil {
+				yield(agents.Delta{}, err)
+				return
+			}
+			if !yield(delta, nil) {
+				return
+			}
+		}
+		if out.fail != nil {
+			yield(agents.Delta{}, out.fail)
+			return
+		}
+		yield(agents.Delta{Stop: cmp.Or(out.stop, schemas.EndTurn), Usage: usage(req, out)}, nil)
+	}
+}
 
-		ok := p.write(ctx, r.thinking, func(piece string) agents.Delta { return agents.Delta{Thinking: piece} }) &&
-			p.write(ctx, r.text, func(piece string) agents.Delta { return agents.Delta{Text: piece} }) &&
-			p.calls(ctx, len(req.Messages), r.calls)
-		switch {
-		case !ok:
-		case r.fail != nil:
-			yield(agents.Delta{}, r.fail)
-		default:
-			yield(agents.Delta{Stop: cmp.Or(r.stop, schemas.EndTurn), Usage: usage(req, p.written)}, nil)
+// deltas is the reply word by word. The id of a call holds the length of the
+// conversation, so that it is unique in it.
+func (out reply) deltas(length int) iter.Seq[agents.Delta] {
+	return func(yield func(agents.Delta) bool) {
+		for _, piece := range words(out.thinking) {
+			if !yield(agents.Delta{Thinking: piece}) {
+				return
+			}
+		}
+		for _, piece := range words(out.text) {
+			if !yield(agents.Delta{Text: piece}) {
+				return
+			}
+		}
+		for i, c := range out.calls {
+			if !yield(agents.Delta{Call: &agents.CallFragment{Index: i, ID: fmt.Sprintf("demo_%d_%d", length, i), Name: c.name}}) {
+				return
+			}
+			for _, piece := range words(c.arguments) {
+				if !yield(agents.Delta{Call: &agents.CallFragment{Index: i, Arguments: piece}}) {
+					return
+				}
+			}
 		}
 	}
 }
 
-// pen writes word by word. Its methods return false when the sequence has ended.
-type pen struct {
-	delay   time.Duration
-	timer   *time.Timer
-	yield   func(agents.Delta, error) bool
-	written int // bytes
-}
-
-func (p *pen) close() {
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-}
-
-// write yields text in words.
-func (p *pen) write(ctx context.Context, text string, delta func(piece string) agents.Delta) bool {
-	for piece := range words(text) {
-		if !p.wait(ctx) || !p.yield(delta(piece), nil) {
-			return false
-		}
-		p.written += len(piece)
-	}
-	return true
-}
-
-// calls yields tool calls one after the other, arguments word by word. An id
-// holds the length of the conversation, so that it is unique in it.
-func (p *pen) calls(ctx context.Context, length int, calls []toolCall) bool {
-	for i, c := range calls {
-		head := agents.CallFragment{Index: i, ID: fmt.Sprintf("demo_%d_%d", length, i), Name: c.name}
-		if !p.wait(ctx) || !p.yield(agents.Delta{Call: &head}, nil) {
-			return false
-		}
-		if !p.write(ctx, c.arguments, func(piece string) agents.Delta {
-			return agents.Delta{Call: &agents.CallFragment{Index: i, Arguments: piece}}
-		}) {
-			return false
-		}
-	}
-	return true
-}
-
-// wait waits for one delay. When the context is cancelled it yields that error.
-func (p *pen) wait(ctx context.Context) bool {
-	if ctx.Err() == nil && p.delay > 0 {
-		if p.timer == nil {
-			p.timer = time.NewTimer(p.delay)
-		} else {
-			p.timer.Reset(p.delay)
-		}
+// wait waits for one delay. It returns an error when the context is cancelled.
+func wait(ctx context.Context, delay time.Duration) error {
+	if delay > 0 && ctx.Err() == nil {
 		select {
-		case <-p.timer.C:
+		case <-time.After(delay):
 		case <-ctx.Done():
 		}
 	}
 	if ctx.Err() == nil {
-		return true
+		return nil
 	}
-	stopped := schemas.NewError(schemas.CodeCancelled, "the model call was cancelled")
-	p.yield(agents.Delta{}, stopped.Because(context.Cause(ctx)))
-	return false
+	return schemas.NewError(schemas.CodeCancelled, "the model call was cancelled").Because(context.Cause(ctx))
 }
 
-// words cuts text into words, each with the white space after it.
-func words(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		start, space := 0, false
-		for i, r := range text {
-			isSpace := unicode.IsSpace(r)
-			if (space && !isSpace) || i+utf8.RuneLen(r)-start > maxPiece {
-				if !yield(text[start:i]) {
-					return
-				}
-				start = i
-			}
-			space = isSpace
-		}
-		if start < len(text) {
-			yield(text[start:])
-		}
-	}
-}
+// words cuts text into words, each with the white space after it; a long word is cut.
+func words(text string) []string { return word.FindAllString(text, -1) }
+
+var word = regexp.MustCompile(fmt.Sprintf(`\S{1,%d}\s*|\s+`, maxPiece))
 
 // usage estimates tokens.
-func usage(req agents.ModelRequest, written int) schemas.Usage {
-	read := len(req.System)
+func usage(req agents.ModelRequest, out reply) schemas.Usage {
+	read, written := len(req.System), len(out.thinking)+len(out.text)
 	for _, m := range req.Messages {
 		read += len(m.Content)
 		for _, c := range m.ToolCalls {
@@ -185,6 +150,9 @@ func usage(req agents.ModelRequest, written int) schemas.Usage {
 	}
 	for _, t := range req.Tools {
 		read += len(t.Name) + len(t.Description) + len(t.InputSchema)
+	}
+	for _, c := range out.calls {
+		written += len(c.arguments)
 	}
 	u := schemas.Usage{InputTokens: read/charsPerToken + 1, OutputTokens: written/charsPerToken + 1}
 	u.TotalTokens = u.InputTokens + u.OutputTokens

@@ -31,7 +31,7 @@ func listen(ctx context.Context, t *testing.T, m agents.Model, req agents.ModelR
 	var h heard
 	for d, err := range m.Stream(ctx, req) {
 		if h.err != nil || h.last.Stop != "" {
-			t.Fatalf("something follows the end: %+v, %v", d, err)
+			t.Fatalf("after the end came %+v, %v, want nothing", d, err)
 		}
 		if err != nil {
 			h.err = err
@@ -49,10 +49,10 @@ func listen(ctx context.Context, t *testing.T, m agents.Model, req agents.ModelR
 		}
 	}
 	if h.err == nil && (h.last.Stop == "" || h.last.Usage.TotalTokens == 0) {
-		t.Fatalf("the reply ends with %+v", h.last)
+		t.Fatalf("the last delta is %+v, want a stop reason and usage", h.last)
 	}
 	if v := new(*schemas.Error); h.err != nil && !errors.As(h.err, v) {
-		t.Fatalf("an error without *schemas.Error: %v", h.err)
+		t.Fatalf("the error is %v, want a *schemas.Error in it", h.err)
 	}
 	return h
 }

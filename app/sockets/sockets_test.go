@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/chattray/chattray/agents/demo"
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
@@ -54,6 +55,22 @@ func TestSocketSpecSample(t *testing.T) {
 	accepted := apptest.Decode[schemas.Block](t, d.Must("POST", "/api/blocks/234234234AWEFAWEF/accept", nil))
 	if accepted.State != schemas.BlockClean {
 		t.Errorf("accepted it is %+v", accepted)
+	}
+}
+
+// TestSocketSpecSampleWithTheDemoModel has the sample's question answered with
+// nothing configured: the report alone is written into the block.
+func TestSocketSpecSampleWithTheDemoModel(t *testing.T) {
+	d := apptest.Serve(t)
+	me := apptest.Decode[schemas.User](t, d.Must("GET", "/api/me", nil))
+	c := d.Dial("ann")
+	c.Send(strings.Replace(fmt.Sprintf(specEvent, me.ID), "claude sonnet 3.7 thinking", demo.Name, 1))
+	got := apptest.JoinContent(c.Until(apptest.IsRunEnd), "234234234AWEFAWEF")
+	if want := "# Research report: gold\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("the block begins with %.100q, want %q", got, want)
+	}
+	if !strings.Contains(got, "\n## Sources\n\n1. ") || strings.Contains(got, "demo model") || strings.Contains(got, "Document page") {
+		t.Errorf("the block is %s, want the report with its sources and nothing else", got)
 	}
 }
 

@@ -1,0 +1,210 @@
+package demo
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chattray/chattray/agents"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// maxQuestion bounds what is read of a user's message, in characters.
+const maxQuestion = 1000
+
+// request is a model's request as the stories and the templates of answers read it.
+type request struct {
+	agents.ModelRequest
+	// question is the first paragraph of the user's message that is being answered.
+	question string
+	// first says that this is the first answer of the chat.
+	first bool
+	// suggests says that suggestions are taken out of the text and shown.
+	suggests bool
+	// Needs is the story's; said is what its expression found in the question.
+	Needs string
+	said  []string
+	// Results is what tools gave since the question, in order.
+	Results []result
+	// Rounds counts the model's replies since the question.
+	Rounds int
+}
+
+// result is a finished tool call: its text, and its data as far as the stories
+// know the shape.
+type result struct {
+	Name     string            `json:"-"`
+	Text     string            `json:"-"`
+	Articles []schemas.Article `json:"articles"`
+	Report   schemas.Report    `json:"report"`
+	Reports  []schemas.Report  `json:"reports"`
+	Stream   schemas.Stream    `json:"stream"`
+	Streams  []schemas.Stream  `json:"streams"`
+	Blocks   []block           `json:"blocks"`
+}
+
+// block is a block of the document.
+type block struct {
+	ID      string `json:"block_id"`
+	Type    string `json:"type"`
+	Content string `json:"content"`
+}
+
+// streamSchema is what the stories know of a stream's schema.
+type streamSchema struct {
+	Semantic  struct{ Topics, Inclusion, Exclusion []string }
+	Retrieval struct{ Query string }
+}
+
+// Schema is the stream's schema; zero if it has another shape.
+func (r result) Schema() (known streamSchema) {
+	if json.Unmarshal(r.Stream.Schema, &known) != nil {
+		return streamSchema{}
+	}
+	return known
+}
+
+func newRequest(req agents.ModelRequest) *request {
+	r := &request{ModelRequest: req, first: true, suggests: req.Facts != nil}
+	if req.Facts == nil {
+		r.Facts = new(turn.Facts)
+	}
+	asked := r.asked()
+	if asked < 0 {
+		return r
+	}
+	r.first = asked == 0 && r.Facts.Purpose == ""
+	r.question = paragraph(req.Messages[asked].Content)
+	names := map[string]string{}
+	for _, m := range req.Messages[asked+1:] {
+		switch m.Role {
+		case turn.Assistant:
+			r.Rounds++
+			for _, c := range m.ToolCalls {
+				names[c.ID] = c.Name
+			}
+		case turn.ToolRole:
+			found := result{}
+			if json.Unmarshal(m.Data, &found) != nil {
+				found = result{} // another shape: its text is quoted
+			}
+			found.Name, found.Text = names[m.ToolCallID], m.Content
+			r.Results = append(r.Results, found)
+		case turn.User:
+		}
+	}
+	return r
+}
+
+// asked returns the index of the user's message to answer, -1 for none. When tools
+// are forbidden, a user message after a tool's result is a note of the loop.
+func (r *request) asked() int {
+	for i, m := range slices.Backward(r.Messages) {
+		note := i > 0 && r.Messages[i-1].Role == turn.ToolRole && r.ToolsForbidden
+		if m.Role == turn.User && !note {
+			return i
+		}
+	}
+	return -1
+}
+
+// paragraph returns the first paragraph of a message, bounded.
+func paragraph(message string) string {
+	message, _, _ = strings.Cut(strings.TrimSpace(strings.ReplaceAll(message, "\r", "")), "\n\n")
+	return strings.TrimSpace(message[:text.Offset(message, maxQuestion)])
+}
+
+// offers reports whether the page has the tool.
+func (r *request) offers(name string) bool {
+	return slices.ContainsFunc(r.Tools, func(t turn.Tool) bool { return t.Name == name })
+}
+
+// Marker comes before a payload of the story's type; "" where the page does not
+// allow it.
+func (r *request) Marker() string {
+	for _, p := range r.Facts.Payloads {
+		if p.Name == r.Needs {
+			return p.Marker
+		}
+	}
+	return ""
+}
+
+func (r *request) maySuggest(action string) bool {
+	return slices.ContainsFunc(r.Facts.Actions, func(a schemas.Action) bool { return a.Action == action })
+}
+
+// IntoDocument reports whether the answer's text is written into a document, where
+// only what belongs there may be said.
+func (r *request) IntoDocument() bool {
+	document, _ := turn.Answer(r.Facts.Context)
+	return document != ""
+}
+
+// Of returns the results of the named tools since the question.
+func (r *request) Of(names ...string) []result {
+	return slices.DeleteFunc(slices.Clone(r.Results), func(found result) bool { return !slices.Contains(names, found.Name) })
+}
+
+// Last returns the last result of the tool, zero for none.
+func (r *request) Last(name string) (last result) {
+	for _, found := range r.Of(name) {
+		last = found
+	}
+	return last
+}
+
+// Found returns the last result of the tool that the story needs.
+func (r *request) Found() result { return r.Last(r.Needs) }
+
+// lookUp calls the tools that are offered and were not called yet; it has nothing
+// to say when there are none.
+func (r *request) lookUp(text string, calls ...toolCall) reply {
+	missing := slices.DeleteFunc(calls, func(c toolCall) bool { return !r.offers(c.name) || len(r.Of(c.name)) > 0 })
+	if len(missing) == 0 {
+		return reply{}
+	}
+	return reply{text: text, calls: missing}
+}
+
+// Has reports whether the question has the word, which is in lower case.
+func (r *request) Has(word string) bool {
+	return slices.Contains(strings.Fields(strings.ToLower(r.question)), word)
+}
+
+// id returns the number that the question gives a thing ("report 3"), else the id
+// of the one that the page shows, else 0.
+func (r *request) id(thing string) int64 {
+	if m := regexp.MustCompile(`(?i)\b` + thing + `\W{1,3}(\d{1,9})\b`).FindStringSubmatch(r.question); m != nil {
+		return number(m[1])
+	}
+	return r.Facts.Context.Int(thing + "_id")
+}
+
+// object is JSON in the making; its keys are written in alphabetical order.
+type object = map[string]any
+
+func call(tool string, arguments any) toolCall { return toolCall{tool, text.JSON(arguments)} }
+
+func number(digits string) int64 {
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// unique returns the items in their order, each once.
+func unique[T comparable](items []T) []T {
+	var out []T
+	for _, i := range items {
+		if !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}

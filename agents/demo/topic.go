@@ -1,0 +1,97 @@
+package demo
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Bounds of a topic and of a title, in words, and of a word, in bytes.
+const (
+	maxTopicWords = 6
+	maxTitleWords = 6
+	maxWord       = 40
+)
+
+var (
+	// stopWords say what to do, not what about; in a few languages.
+	stopWords = strings.Fields(read("stopwords.txt"))
+	// fillers are words that a title does without.
+	fillers = strings.Fields("a an the me my please can could would you i to of for and about on in with what is are how do does this that")
+	// subject is what follows the word that announces it.
+	subject = regexp.MustCompile(`(?is)\b(?:about|regarding|concerning|(?:articles?|document|overview|papers?|reports?|research) on)\b(.+)`)
+)
+
+// Topic returns what the question is about: the words after "about", else all its
+// words, without those that say what to do. They are letters, digits and hyphens,
+// so quoting them is safe.
+func (r *request) Topic() string {
+	if after := subject.FindStringSubmatch(r.question); after != nil {
+		if topic := topicOf(after[1]); topic != "" {
+			return topic
+		}
+	}
+	return topicOf(r.question)
+}
+
+func topicOf(question string) string {
+	words := strings.FieldsFunc(question, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c) && c != '-'
+	})
+	return pick(words, maxTopicWords, func(word string) bool {
+		return strings.Trim(word, "0123456789") == "" || len(word) > maxWord || slices.Contains(stopWords, word)
+	})
+}
+
+// pick joins the first words that are not dropped; drop is asked in lower case.
+func pick(words []string, limit int, drop func(word string) bool) string {
+	var kept []string
+	for _, w := range words {
+		w = strings.TrimFunc(w, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c) })
+		if w != "" && !drop(strings.ToLower(w)) && len(kept) < limit {
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// nameChat gives a title to a chat: the words of its first question that say what
+// it is about.
+func nameChat(r *request) reply {
+	title := ""
+	if at := slices.IndexFunc(r.Facts.Older, func(m turn.Message) bool { return m.Role == turn.User }); at >= 0 {
+		title = pick(strings.Fields(r.Facts.Older[at].Content), maxTitleWords, func(word string) bool { return slices.Contains(fillers, word) })
+	}
+	if title == "" {
+		title = "A conversation"
+	}
+	return reply{text: capital(title)}
+}
+
+// telling returns the topic's word that says most: one with a digit or a capital
+// inside, as names of genes and drugs have, else the longest.
+func telling(topic string) string {
+	weight := func(w string) int {
+		if strings.ContainsFunc(w[1:], func(c rune) bool { return unicode.IsUpper(c) || unicode.IsDigit(c) }) {
+			return len(w) + maxWord
+		}
+		return len(w)
+	}
+	return slices.MaxFunc(strings.Fields(topic), func(a, b string) int { return weight(a) - weight(b) })
+}
+
+// mentions reports whether text has one of the topic's words.
+func mentions(text, topic string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(strings.Fields(strings.ToLower(topic)), func(w string) bool { return strings.Contains(text, w) })
+}
+
+// capital is text with a capital letter in front.
+func capital(s string) string {
+	first := text.Offset(s, 1)
+	return strings.ToUpper(s[:first]) + s[first:]
+}
