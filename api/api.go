@@ -220,6 +220,7 @@ func (s *server) routes() []route {
 		{method: post, path: "/api/documents/:document_id/revert", handle: s.settleDocument(record.Revert)},
 		{method: post, path: "/api/documents/:document_id/reject", handle: s.settleDocument(record.Revert)},
 		{method: get, path: "/api/documents/:document_id/export", handle: s.exportDocument},
+		{method: get, path: "/api/blocks/:block_id", handle: handle(s, s.getBlock)},
 		{method: patch, path: "/api/blocks/:block_id", handle: handle(s, s.patchBlock), body: blockBody},
 		{method: del, path: "/api/blocks/:block_id", handle: handle(s, s.deleteBlock)},
 		{method: post, path: "/api/blocks/:block_id/accept", handle: s.settleBlock(record.Accept)},

@@ -34,6 +34,8 @@ type documentIndex interface {
 }
 
 type documentBlocks interface {
+	// Block also knows the messages of chats.
+	Block(ctx context.Context, user schemas.User, id string) (schemas.Block, error)
 	Add(ctx context.Context, user schemas.User, document string, b schemas.BlockCreate, match record.Match) (schemas.Block, error)
 	Patch(ctx context.Context, user schemas.User, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error)
 	DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error
@@ -155,6 +157,13 @@ func (s *server) postBlock(ctx context.Context, user schemas.User, in struct {
 },
 ) (schemas.Block, error) {
 	return s.Documents.Add(ctx, user, in.Document, in.Body, in.Match)
+}
+
+func (s *server) getBlock(ctx context.Context, user schemas.User, in struct {
+	Block string `path:"block_id"`
+},
+) (schemas.Block, error) {
+	return s.Documents.Block(ctx, user, in.Block)
 }
 
 func (s *server) patchBlock(ctx context.Context, user schemas.User, in struct {

@@ -71,6 +71,11 @@ func (f fakeDocuments) Export(_ context.Context, user schemas.User, id string) (
 	return d.Title + `: "2026"/é`, "# Gold\n", err
 }
 
+func (f fakeDocuments) Block(_ context.Context, user schemas.User, id string) (schemas.Block, error) {
+	f.call("Block %s %s", user.Name, id)
+	return owned[schemas.Block](f.world, user, id == aBlock, "getBlock")
+}
+
 func (f fakeDocuments) Add(_ context.Context, user schemas.User, document string, b schemas.BlockCreate, match record.Match) (schemas.Block, error) {
 	f.call("Add %s %s %s %d %s %v %v", user.Name, document, b.Type, len(b.Content), b.Meta, b.AfterBlockID != nil, match)
 	added, err := owned[schemas.Block](f.world, user, document == aDocument, "postBlock")

@@ -1,6 +1,9 @@
 package schemas
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // The types of blocks that the service knows. Any other type is stored and passed on.
 const (
@@ -25,13 +28,19 @@ const (
 
 // Document is an ordered collection of blocks. NewTitle is a title that waits
 // for the user. Revision grows with every change of the document or a block of
-// it. Blocks are set when one document is read, in order of their positions.
+// it, and UpdatedAt is the time of the last one. Blocks are set when one document
+// is read, in order of their positions; Pending are the ids of those that wait
+// for the user.
 type Document struct {
-	ID       string  `json:"id"`
-	Title    string  `json:"title"`
-	NewTitle string  `json:"new_title,omitempty"`
-	Revision int64   `json:"revision"`
-	Blocks   []Block `json:"blocks,omitzero"`
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	NewTitle  string    `json:"new_title,omitempty"`
+	Owner     string    `json:"owner"`
+	Revision  int64     `json:"revision"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+	Blocks    []Block   `json:"blocks,omitzero"`
+	Pending   []string  `json:"pending,omitzero"`
 }
 
 // DocumentList is a page of documents, the newest first, without their blocks.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -36,15 +37,22 @@ type documentRow struct {
 	NewTitle  *string
 	Revision  int64
 	CreatedAt int64 `gorm:"autoCreateTime:false"`
-	Seq       int64
+	ChangedAt int64
+	// Plans are the pending titles before each plan that can be reverted, as JSON.
+	Plans *string
+	Seq   int64
 }
 
 // TableName names the table.
 func (documentRow) TableName() string { return "documents" }
 
-// document returns the row with the revision of its blocks.
-func (r *documentRow) document(blocks int64) schemas.Document {
-	d := schemas.Document{ID: r.ID, Title: r.Title, Revision: max(r.Revision, blocks)}
+// document returns the row with the revision of its blocks and the time of their
+// last change.
+func (r *documentRow) document(revision, changed int64) schemas.Document {
+	d := schemas.Document{
+		ID: r.ID, Title: r.Title, Owner: r.Owner, Revision: max(r.Revision, revision),
+		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(max(r.CreatedAt, r.ChangedAt, changed)),
+	}
 	if r.NewTitle != nil {
 		d.NewTitle = *r.NewTitle
 	}
@@ -103,7 +111,10 @@ func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDo
 	if err != nil {
 		return schemas.Document{}, s.fault("create document", err)
 	}
-	return schemas.Document{ID: d.ID, Title: clean(d.Title), Revision: 1, Blocks: []schemas.Block{}}, nil
+	row := documentRow{Owner: owner, ID: d.ID, Title: clean(d.Title), Revision: 1, CreatedAt: micros(d.CreatedAt)}
+	made := row.document(0, 0)
+	made.Blocks = []schemas.Block{}
+	return made, nil
 }
 
 // makeDocument returns false if there is already one under this id.
@@ -120,8 +131,9 @@ func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (
 // their blocks.
 func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQuery) (schemas.DocumentList, error) {
 	limit := pageLimit(q.Limit, defaultDocuments, maxDocuments)
-	tx := s.read(ctx).Table("documents").Where("owner = ?", owner).Select(`documents.*, (SELECT MAX(b.revision) FROM blocks b
-		WHERE b.owner = documents.owner AND b.document_id = documents.id) AS block_revision`)
+	const last = ` FROM blocks b WHERE b.owner = documents.owner AND b.document_id = documents.id`
+	tx := s.read(ctx).Table("documents").Where("owner = ?", owner).Select(`documents.*, (SELECT MAX(b.revision)` + last + `) AS block_revision,
+		(SELECT b.changed_at` + last + ` ORDER BY b.revision DESC LIMIT 1) AS block_changed`)
 	var seq int64
 	more, err := cursorPlace(q.Cursor, cursorDocuments, &seq)
 	if err != nil {
@@ -133,6 +145,7 @@ func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQu
 	var rows []struct {
 		Row           documentRow `gorm:"embedded"`
 		BlockRevision *int64
+		BlockChanged  *int64
 	}
 	if err := tx.Order("seq DESC").Limit(limit + 1).Find(&rows).Error; err != nil {
 		return schemas.DocumentList{}, s.fault("documents", err)
@@ -144,7 +157,7 @@ func (s *Store) Documents(ctx context.Context, owner string, q record.DocumentQu
 	}
 	list.Items = make([]schemas.Document, len(rows))
 	for i := range rows {
-		list.Items[i] = rows[i].Row.document(*cmp.Or(rows[i].BlockRevision, new(int64)))
+		list.Items[i] = rows[i].Row.document(*cmp.Or(rows[i].BlockRevision, new(int64)), *cmp.Or(rows[i].BlockChanged, new(int64)))
 	}
 	return list, nil
 }
@@ -156,20 +169,20 @@ func (s *Store) Document(ctx context.Context, owner, id string) (schemas.Documen
 }
 
 func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
-	found, err := tx.Raw(`SELECT d.title, d.new_title, d.revision, `+documentBlockColumns+` FROM documents d
+	found, err := tx.Raw(`SELECT d.title, d.new_title, d.revision, d.created_at, d.changed_at, b.changed_at, `+documentBlockColumns+` FROM documents d
 		LEFT JOIN blocks b ON b.owner = d.owner AND b.document_id = d.id
 		WHERE d.owner = ? AND d.id = ? ORDER BY b.position, b.id`, owner, id).Rows()
 	if err != nil {
 		return schemas.Document{}, err
 	}
 	defer func() { _ = found.Close() }() // Err says what went wrong
-	row, revision := documentRow{ID: id}, int64(0)
-	blocks, known := []schemas.Block{}, false
+	row, revision, changed := documentRow{Owner: owner, ID: id}, int64(0), int64(0)
+	blocks, pending, known := []schemas.Block{}, []string(nil), false
 	for found.Next() {
 		var b documentBlockRow
 		var blockID, role, kind, state, position *string
-		var blockRevision *int64
-		if err := found.Scan(&row.Title, &row.NewTitle, &row.Revision, &blockID, &b.DocumentID, &role, &kind, &b.Current, &b.New, &b.Meta,
+		var blockRevision, blockChanged *int64
+		if err := found.Scan(&row.Title, &row.NewTitle, &row.Revision, &row.CreatedAt, &row.ChangedAt, &blockChanged, &blockID, &b.DocumentID, &role, &kind, &b.Current, &b.New, &b.Meta,
 			&b.NewMeta, &state, &position, &b.NewPosition, &blockRevision); err != nil {
 			return schemas.Document{}, err
 		}
@@ -178,8 +191,11 @@ func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
 			continue
 		}
 		b.ID, b.Role, b.Type, b.State, b.Position, b.Revision = *blockID, *role, *kind, schemas.BlockState(*state), *position, *blockRevision
-		revision = max(revision, b.Revision)
+		revision, changed = max(revision, b.Revision), max(changed, *blockChanged)
 		blocks = append(blocks, b.block())
+		if b.State != schemas.BlockClean {
+			pending = append(pending, b.ID)
+		}
 	}
 	if err := found.Err(); err != nil {
 		return schemas.Document{}, err
@@ -187,8 +203,8 @@ func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
 	if !known {
 		return schemas.Document{}, schemas.ErrNotFound
 	}
-	d := row.document(revision)
-	d.Blocks = blocks
+	d := row.document(revision, changed)
+	d.Blocks, d.Pending = blocks, pending
 	return d, nil
 }
 
@@ -202,13 +218,17 @@ func (s *Store) RenameDocument(ctx context.Context, owner, id, title string, mat
 		}
 		title = clean(title)
 		if d.row.Title != title || d.row.NewTitle != nil {
-			if err := d.exec("UPDATE documents SET title = ?, new_title = NULL, revision = ? WHERE owner = ? AND id = ?",
-				title, d.next(), owner, id); err != nil {
+			if err := d.exec("UPDATE documents SET title = ?, new_title = NULL, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
+				title, d.next(), d.now, owner, id); err != nil {
 				return err
 			}
+			d.row.ChangedAt = d.now
 		}
-		renamed = schemas.Document{ID: id, Title: title, Revision: d.revision}
-		return nil
+		d.row.Title, d.row.NewTitle = title, nil
+		var changed int64
+		err := d.tx.Raw("SELECT changed_at FROM blocks WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", owner, id).Scan(&changed).Error
+		renamed = d.row.document(d.revision, changed)
+		return err
 	})
 	return renamed, s.fault("rename document", err)
 }
@@ -235,6 +255,7 @@ type change struct {
 	// revision is that of the document; next makes it that of the change.
 	revision int64
 	changed  bool
+	now      int64 // the time of the change
 	blocks   int
 	size     int64
 	owned    allowance
@@ -254,7 +275,7 @@ func (s *Store) changeDocument(ctx context.Context, owner, id string, create *re
 }
 
 func (s *Store) withDocument(tx *gorm.DB, owner, id string, fn func(d *change) error) error {
-	d := &change{tx: tx, owner: owner, owned: allowance{quota: s.quota}}
+	d := &change{tx: tx, owner: owner, owned: allowance{quota: s.quota}, now: micros(time.Now())}
 	if err := tx.Clauses(s.db.rowLock()...).Where("owner = ? AND id = ?", owner, id).Take(&d.row).Error; err != nil {
 		return err
 	}
@@ -301,7 +322,7 @@ func (d *change) exec(statement string, args ...any) error {
 // touch stores the revision in the document's own row, because the blocks that
 // had it are deleted.
 func (d *change) touch() error {
-	return d.exec("UPDATE documents SET revision = ? WHERE owner = ? AND id = ?", d.next(), d.owner, d.row.ID)
+	return d.exec("UPDATE documents SET revision = ?, changed_at = ? WHERE owner = ? AND id = ?", d.next(), d.now, d.owner, d.row.ID)
 }
 
 // grow counts added blocks and bytes, and refuses what exceeds a limit.

@@ -26,6 +26,8 @@ type head struct {
 	NewMeta     *string
 	Revision    int64
 	Size        int64
+	// KeptPlan is the plan that hides the block, 0 for none.
+	KeptPlan int
 	// CurrentSize and NewSize are nil if there is no such content.
 	CurrentSize *int64
 	NewSize     *int64
@@ -35,9 +37,9 @@ type head struct {
 // schemas.ErrNotFound.
 func (d *change) head(id string) (*head, error) {
 	h := new(head)
-	err := d.tx.Raw(`SELECT id, type, state, position, new_position, meta, new_meta, revision, size, octet_length(current) AS current_size,
+	err := d.tx.Raw(`SELECT id, type, state, position, new_position, meta, new_meta, revision, size, kept_plan, octet_length(current) AS current_size,
 		octet_length(new) AS new_size FROM blocks WHERE owner = ? AND document_id = ? AND id = ?`, d.owner, d.row.ID, id).Row().
-		Scan(&h.ID, &h.Type, &h.State, &h.Position, &h.NewPosition, &h.Meta, &h.NewMeta, &h.Revision, &h.Size, &h.CurrentSize, &h.NewSize)
+		Scan(&h.ID, &h.Type, &h.State, &h.Position, &h.NewPosition, &h.Meta, &h.NewMeta, &h.Revision, &h.Size, &h.KeptPlan, &h.CurrentSize, &h.NewSize)
 	return h, err
 }
 
@@ -75,8 +77,8 @@ func (d *change) save(h *head, set string, args ...any) error {
 		return err
 	}
 	h.Size = size
-	values := append([]any{h.Type, h.State, h.Position, h.NewPosition, h.Meta, h.NewMeta, size, d.next()}, args...)
-	return d.exec(`UPDATE blocks SET type = ?, state = ?, position = ?, new_position = ?, meta = ?, new_meta = ?, size = ?, revision = ?`+set+
+	values := append([]any{h.Type, h.State, h.Position, h.NewPosition, h.Meta, h.NewMeta, size, h.KeptPlan, d.next(), d.now}, args...)
+	return d.exec(`UPDATE blocks SET type = ?, state = ?, position = ?, new_position = ?, meta = ?, new_meta = ?, size = ?, kept_plan = ?, revision = ?, changed_at = ?`+set+
 		` WHERE owner = ? AND id = ?`, append(values, d.owner, h.ID)...)
 }
 
@@ -108,9 +110,9 @@ func (d *change) add(b *record.NewBlock, pending bool) error {
 	} else {
 		current = content
 	}
-	done := d.tx.Exec(`INSERT INTO blocks (owner, id, document_id, type, current, new, meta, state, position, revision, size, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING`,
-		d.owner, b.ID, d.row.ID, clean(b.Type), current, proposed, meta, state, position, d.next(), size, d.row.CreatedAt)
+	done := d.tx.Exec(`INSERT INTO blocks (owner, id, document_id, type, current, new, meta, state, position, revision, changed_at, size, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING`,
+		d.owner, b.ID, d.row.ID, clean(b.Type), current, proposed, meta, state, position, d.next(), d.now, size, d.row.CreatedAt)
 	if done.Error == nil && done.RowsAffected == 0 {
 		return schemas.ErrTaken
 	}

@@ -101,8 +101,8 @@ func (d *change) deal() error {
 		if r.NewPosition != nil {
 			moving = dealt[*r.NewPosition]
 		}
-		if err := d.exec("UPDATE blocks SET position = ?, new_position = ?, revision = ? WHERE owner = ? AND id = ?",
-			dealt[r.Position], moving, d.next(), d.owner, r.ID); err != nil {
+		if err := d.exec("UPDATE blocks SET position = ?, new_position = ?, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
+			dealt[r.Position], moving, d.next(), d.now, d.owner, r.ID); err != nil {
 			return err
 		}
 	}

@@ -80,6 +80,12 @@ type Proposals interface {
 //	accept      clean    clean with new   … with new    gone            … moved
 //	revert      clean    gone             … as it was   … as it was     … as it was
 //
+// A plan is one change of the whole document: it hides the blocks, which are
+// pending_delete with what was pending of them, and adds the planned ones. Reverting
+// the document takes the last plan back and drops what came after it; what was
+// pending before still is. Of a hidden block that has pending content neither Write
+// nor Move changes anything: that is a conflict.
+//
 // All of it may be repeated without doing more; a block that is gone is
 // schemas.ErrNotFound. It is safe for concurrent use.
 type Documents struct {
@@ -133,8 +139,9 @@ func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, ma
 	return d.records.DeleteDocument(ctx, user.ID, id, match)
 }
 
-// SettleAll accepts or reverts all that is pending of a document, its title too,
-// in one transaction.
+// SettleAll accepts all that is pending of a document, its title too, or reverts
+// it to what it was before the last plan, in one transaction. The answer says what
+// is still pending.
 func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
 	return d.records.SettleDocument(ctx, user.ID, id, decision, match)
 }

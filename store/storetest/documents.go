@@ -20,6 +20,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"documents and their ids":                   testDocumentIDs,
 		"rename and delete documents":               testDocumentRename,
 		"a reverted plan":                           testPlanReverted,
+		"plans over pending changes":                testPlanUndone,
 		"an accepted plan":                          testPlanAccepted,
 		"a repeated plan":                           testPlanRepeated,
 		"repeated writes":                           testWritesRepeated,

@@ -44,7 +44,7 @@ func testDocumentIDs(f *fixture) {
 	id, block := newID(), newID()
 	d, err := f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: id, Title: "T\x00", CreatedAt: start})
 	must(f, err)
-	equal(f, "made", d, schemas.Document{ID: id, Title: "T", Revision: 1, Blocks: []schemas.Block{}})
+	equal(f, "made", d, schemas.Document{ID: id, Title: "T", Owner: f.owner, Revision: 1, CreatedAt: start, UpdatedAt: start, Blocks: []schemas.Block{}})
 	equal(f, "read", f.document(id), d)
 	_, err = f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: id, Title: "T"})
 	fails(f, "id in use", err, schemas.ErrTaken)
@@ -82,7 +82,8 @@ func testDocumentRename(f *fixture) {
 	id := f.doc(newID())
 	d, err := f.store.RenameDocument(f.ctx, f.owner, id, "New", record.Match{2})
 	must(f, err)
-	equal(f, "renamed", d, schemas.Document{ID: id, Title: "New", Revision: 3})
+	untimed(f, "renamed", d, schemas.Document{ID: id, Title: "New", Owner: f.owner, Revision: 3})
+	equal(f, "renamed and read", d.UpdatedAt, f.document(id).UpdatedAt)
 	d, err = f.store.RenameDocument(f.ctx, f.owner, id, "New", nil)
 	must(f, err)
 	equal(f, "renamed again", d.Revision, 3)
@@ -99,6 +100,14 @@ func testDocumentRename(f *fixture) {
 	fails(f, "its block", err, schemas.ErrNotFound)
 }
 
+// untimed compares documents without the times of their changes.
+func untimed(f *fixture, what string, got, want schemas.Document) {
+	f.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(schemas.Document{}, "CreatedAt", "UpdatedAt")); diff != "" {
+		f.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 // plan is a plan of blocks with these ids.
 func plan(title string, ids ...string) record.Plan {
 	p := record.Plan{Title: title}
@@ -111,7 +120,7 @@ func plan(title string, ids ...string) record.Plan {
 // untouched compares what a user sees of a document, revisions aside.
 func untouched(f *fixture, what string, got, want schemas.Document) {
 	f.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(schemas.Document{}, "Revision"), cmpopts.IgnoreFields(schemas.Block{}, "Revision")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(schemas.Document{}, "Revision", "UpdatedAt"), cmpopts.IgnoreFields(schemas.Block{}, "Revision")); diff != "" {
 		f.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
@@ -133,18 +142,72 @@ func testPlanReverted(f *fixture) {
 	if reverted.Revision <= planned.Revision {
 		f.Errorf("revision %d after %d", reverted.Revision, planned.Revision)
 	}
+}
 
-	// The plan drops the pending changes of the old document, and nothing else.
+// testPlanUndone plans over changes that wait for the user, twice: each revert
+// takes one plan back and the last one drops the changes.
+func testPlanUndone(f *fixture) {
+	one, two, three, four := "1"+newID(), "2"+newID(), "3"+newID(), "4"+newID()
+	id := f.doc(one, two, three)
+	clean := f.document(id)
 	f.write(id, one, "edit")
-	f.write(id, "4"+newID(), "added")
-	_, err = f.store.ProposeMove(f.ctx, f.owner, id, two, &front)
+	f.write(id, four, "added")
+	_, err := f.store.ProposeMove(f.ctx, f.owner, id, two, nil)
 	must(f, err)
-	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("", three))
+	_, err = f.store.ProposeDelete(f.ctx, f.owner, id, three)
 	must(f, err)
-	equal(f, "planned over pending", shape(f.document(id)), "1 delete, 2 delete, 3 new +")
-	reverted, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Revert, nil)
+	drafts := f.document(id)
+	planned, err := f.store.PlanDocument(f.ctx, f.owner, id, plan("Five", "5"+newID()))
 	must(f, err)
-	untouched(f, "the second reverted plan differs", reverted, before)
+	equal(f, "planned over drafts", shape(planned), "1 delete +edit, 2 delete moving, 3 delete, 4 delete +added, 5 new +")
+	_, err = f.store.WriteBlock(f.ctx, f.owner, id, record.BlockWrite{NewBlock: record.NewBlock{ID: four, Content: "x"}, Only: true})
+	failsWith(f, "a write over a hidden draft", err, schemas.CodeConflict)
+	fails(f, "a piece for a hidden draft", f.store.AppendBlock(f.ctx, f.owner, id, four, "x"), schemas.ErrNotFound)
+	f.write(id, three, "shown again")
+	over := f.document(id)
+	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("Six", "6"+newID()))
+	must(f, err)
+
+	revert := func(what string, want schemas.Document) {
+		f.Helper()
+		got, err := f.store.SettleDocument(f.ctx, f.owner, id, record.Revert, nil)
+		must(f, err)
+		untouched(f, what, got, want)
+		var pending []string
+		for _, b := range got.Blocks {
+			if b.State != schemas.BlockClean {
+				pending = append(pending, b.ID)
+			}
+		}
+		equal(f, what+": pending", got.Pending, pending)
+	}
+	revert("the second plan is taken back", over)
+	drafts.Blocks[2].State, drafts.Pending = schemas.BlockClean, slices.Delete(slices.Clone(drafts.Pending), 2, 3) // it was written into since
+	revert("the first plan is taken back", drafts)
+	revert("the drafts are dropped", clean)
+	revert("nothing is left", clean)
+
+	// A hidden block is decided about by itself too; a plan of which nothing is left is passed over.
+	f.write(id, one, "edit")
+	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("", "7"+newID()))
+	must(f, err)
+	settled, err := f.store.SettleBlock(f.ctx, f.owner, one, record.Revert, nil)
+	must(f, err)
+	equal(f, "given back", []any{settled.Block.State, *settled.Block.New, settled.Gone}, []any{schemas.BlockPendingEdit, "edit", false})
+	for _, b := range f.document(id).Blocks[1:] {
+		_, err := f.store.SettleBlock(f.ctx, f.owner, b.ID, record.Revert, nil)
+		must(f, err)
+	}
+	revert("all of it", clean)
+	must(f, f.store.DeleteBlock(f.ctx, f.owner, three, nil))
+	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("", "8"+newID()))
+	must(f, err)
+	_, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Accept, nil)
+	must(f, err)
+	equal(f, "accepted", shape(f.document(id)), "8 ")
+	_, err = f.store.SettleDocument(f.ctx, f.owner, id, record.Revert, nil)
+	must(f, err)
+	equal(f, "an accepted plan is not taken back", shape(f.document(id)), "8 ")
 }
 
 func testPlanAccepted(f *fixture) {

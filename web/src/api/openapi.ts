@@ -533,8 +533,9 @@ export interface paths {
         put?: never;
         /**
          * Revert all that is pending
-         * @description All in one transaction: the document is as it was, new blocks and a new title are gone. With nothing pending it is as it
-         *     is.
+         * @description All in one transaction: the document is as it was, new blocks and a new title are gone. A plan is one change: the blocks that
+         *     it replaced are given back, and what was pending of them still is, as `pending` says; reverting again drops that. With nothing
+         *     pending the document is as it is.
          */
         post: operations["revertDocument"];
         delete?: never;
@@ -602,7 +603,11 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * A block
+         * @description One of a document, or a message of a chat, also under the other ids that the client gave it.
+         */
+        get: operations["getBlock"];
         put?: never;
         post?: never;
         /** Delete a block of a document */
@@ -1942,6 +1947,15 @@ export interface components {
             title: string;
             /** @description A title that waits for the user */
             new_title?: string;
+            /** @description The id of the user whose document it is */
+            owner: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the document or a block of it changed last
+             */
+            updated_at: string;
             /**
              * Format: int64
              * @description Grows with every change of the document or a block of it; also its `ETag`
@@ -1949,6 +1963,8 @@ export interface components {
             revision: number;
             /** @description In order of their positions; where one document is asked for */
             blocks?: components["schemas"]["Block"][];
+            /** @description The ids of the blocks that wait for the user, in order of their positions; absent where there are none */
+            pending?: string[];
         };
         /** @description A page of documents, the newest first */
         DocumentList: {
@@ -3563,6 +3579,41 @@ export interface operations {
                 };
                 content: {
                     "text/markdown": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getBlock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description A block of a document, or a message of a chat
+                 * @example b1
+                 */
+                block_id: components["parameters"]["BlockID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The block */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Block"];
                 };
             };
             401: components["responses"]["Unauthorized"];
