@@ -198,7 +198,7 @@ func (s *server) follow(c echo.Context, run string, after int64) error {
 // sets its headers.
 func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *sseResponse, err error) {
 	ctx, user := caller(c)
-	f := &sseResponse{server: s.events, id: strconv.FormatInt(streamIDs.Add(1), 36), last: after, done: make(chan struct{})}
+	f := &sseResponse{server: s.events, id: strconv.FormatInt(streamIDs.Add(1), 36), last: after}
 	defer func() {
 		if made == nil {
 			f.close()
@@ -229,7 +229,6 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 	f.encoder = d.open(f.reader)
 	f.out = &streamWriter{
 		response: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: f.cancel,
-		written: make(chan struct{}, 1),
 	}
 	return f, nil
 }

@@ -258,7 +258,7 @@ func BenchmarkMemoryHostileModel(b *testing.B) {
 	text := "data: " + upstream.Chunk(`{"content":"`+strings.Repeat("0123456789", pieceOf1K/10)+`"}`, "null") + "\n\n"
 	call := "data: " + upstream.Chunk(`{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"list_streams","arguments":"{}"}}]}`, "null") + "\n\n"
 	up.On(upstream.Any, upstream.Open(upstream.Split(strings.Repeat(text, 6_700_000/pieceOf1K)+call, 4096), upstream.Finish("tool_calls"), upstream.Done()))
-	memoryBenchOver(b, serviceWith(b, up, settings.Limits{})).fourRuns()
+	memoryBenchOver(b, serviceWith(b, up, up.Transport(), settings.Limits{})).fourRuns()
 }
 
 // fourRuns measures four runs at once.

@@ -32,11 +32,12 @@ func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits 
 	// As many chunks as fit into one write of a server that does not wait.
 	body := strings.Repeat(chunk, n)
 	up.On(upstream.Any, upstream.Open(upstream.Split(body, 4096), upstream.Finish("stop"), upstream.Done()))
-	return serviceWith(b, up, limits)
+	return serviceWith(b, up, up.Transport(), limits)
 }
 
-// serviceWith returns the service over a model server and a database of its own.
-func serviceWith(b testing.TB, up *upstream.Server, limits settings.Limits) *Service {
+// serviceWith returns the service over a model server, which is reached through
+// models, and a database of its own.
+func serviceWith(b testing.TB, up *upstream.Server, models http.RoundTripper, limits settings.Limits) *Service {
 	b.Helper()
 	watch, err := telemetry.New(b.Context(), telemetry.Options{})
 	if err != nil {
@@ -46,7 +47,7 @@ func serviceWith(b testing.TB, up *upstream.Server, limits settings.Limits) *Ser
 		DatabaseURL: "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), OpenAI: settings.OpenAI{BaseURL: up.URL(), APIKey: "key"},
 		Model: "m", Models: []settings.Model{{Name: "m"}}, MaxTokens: 4096, MaxIterations: 5, Limits: limits,
 	}
-	s, err := Build(b.Context(), config, Options{Models: up.Transport()}, watch, slog.New(slog.DiscardHandler))
+	s, err := Build(b.Context(), config, Options{Models: models}, watch, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}
