@@ -182,6 +182,7 @@ func requestTypes(contract apitest.Contract) map[string]bool {
 			}
 		}
 	}
+	walk(&openapi3.SchemaRef{Ref: "#/components/schemas/SocketEvent", Value: contract.Components.Schemas["SocketEvent"].Value})
 	delete(found, "Object") // open, by its name
 	return found
 }

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
@@ -20,43 +18,40 @@ type blocksDialect struct {
 	joiner runlog.Joiner
 	held   string // content that is not shown yet
 	open   bool   // the answer's block has content
+	called bool   // a call or a payload has been shown
 	// begun are the ends of the blocks that tools have begun: an attempt may be
 	// cut off before it ends them.
 	begun []schemas.Chunk
+	// waits are the calls that wait, as far as the client has been asked before.
+	waits []schemas.Chunk
+	// writes are the tools whose calls are shown as blocks while the model writes
+	// them; calling is the call that it writes.
+	writes  map[string]bool
+	calling string
+	list    []schemas.Chunk // memory of what chunks returns
 }
 
-// openBlocks opens the dialect blocks.
-func openBlocks(r *reader) encoder { return &blocksDialect{after: r.after} }
-
-// Append implements encoder: each chunk is one line of JSON.
-func (d *blocksDialect) Append(dst []byte, e *runlog.Event) []byte {
-	list := d.chunks(e)
-	if len(list) == 0 {
-		return dst
-	}
-	out := bytes.NewBuffer(dst)
-	lines := json.NewEncoder(out)
-	lines.SetEscapeHTML(false)
-	for i := range list {
-		_ = lines.Encode(&list[i]) // texts and numbers
-	}
-	return out.Bytes()
-}
-
-// chunks returns what an event shows, in order. A client that has had some chunk
-// of a run's end, the content at least if there was any, may have been cut off
-// after it: the ends come again, for they end nothing twice.
+// chunks returns what an event shows, in order, until it is called again. A client
+// that has had some chunk of a run's end, the content at least if there was any,
+// may have been cut off after it: all but the content comes again, for it changes
+// nothing twice. A client that has had all up to a call that waits is asked again:
+// it may have been cut off before the user answered.
 func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
 	list := d.of(e)
+	for i := range list {
+		list[i].Seq = e.Seq
+	}
+	if d.after > 0 {
+		d.noteWaits(e, list)
+	}
 	switch {
 	case e.Seq > d.after:
 	case e.Terminal():
-		list = slices.DeleteFunc(list, func(c schemas.Chunk) bool { return !c.End && c.Type != schemas.ChunkRunEnd })
+		list = slices.DeleteFunc(list, func(c schemas.Chunk) bool { return isContent(&c) })
+	case e.Seq == d.after:
+		list = d.waits
 	default:
 		return nil
-	}
-	for i := range list {
-		list[i].Seq = e.Seq
 	}
 	if len(list) > 0 && d.ids != nil {
 		first := &list[0]
@@ -66,8 +61,17 @@ func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
 	return list
 }
 
-// of gives an event at most one chunk of the answer's content: a client that is
-// cut off behind it comes back with that event's number.
+// isContent says whether a chunk has content that is joined to a block's.
+func isContent(c *schemas.Chunk) bool { return c.BlockIDs != "" && c.Content != nil && !c.End }
+
+// one returns a list of one chunk.
+func (d *blocksDialect) one(c schemas.Chunk) []schemas.Chunk {
+	d.list = append(d.list[:0], c)
+	return d.list
+}
+
+// of gives an event at most one chunk, a terminal one at most one of the answer's
+// content: a client that is cut off after it comes back with that event's number.
 func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	if list := d.text(e); list != nil {
 		return list
@@ -79,26 +83,32 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	case *runlog.Attempt:
 		return d.again(b)
 	case *runlog.Status:
-		return lineChunk(b)
-	case *runlog.ToolProgress:
-		return progressChunk(b)
+		return d.line(b)
+	case *runlog.Call:
+		d.calling = b.Name
 	case *runlog.BlockReset:
-		return []schemas.Chunk{{Type: schemas.ChunkReset, BlockIDs: b.Place.BlockIDs, DocumentID: b.Place.DocumentID}}
+		return d.one(schemas.Chunk{Type: schemas.ChunkReset, BlockIDs: b.Place.BlockIDs, DocumentID: b.Place.DocumentID})
 	case *runlog.BlockHeader:
-		return []schemas.Chunk{d.block(b.Place, b.Header)}
+		return d.one(d.block(b.Place, b.Header))
 	case *runlog.BlockContent:
-		return []schemas.Chunk{d.block(b.Place, b.Text)}
+		return d.one(d.block(b.Place, b.Text))
 	case *runlog.BlockDone:
-		return []schemas.Chunk{d.blockEnd(b.Place)}
+		return d.one(d.blockEnd(b.Place))
 	case *runlog.Completed:
-		return d.end(schemas.RunCompleted, nil)
+		return d.end(schemas.RunCompleted, nil, &b.Payload)
 	case *runlog.Failed:
-		return d.end(schemas.RunFailed, b)
+		return d.end(schemas.RunFailed, b, nil)
 	case *runlog.Cancelled:
-		return d.end(schemas.RunCancelled, nil)
+		return d.end(schemas.RunCancelled, nil, nil)
 	case *runlog.LevelEnd:
 		over = b.Depth == runlog.GroupLevel && e.At.Thread == 0 && d.held != ""
-	default: // the others have no chunk of their own
+	default:
+		if c, ok := callChunk(e.Body); ok {
+			if d.called = true; c.Event == schemas.ToolStarts && d.writes[c.Tool] {
+				c.Input = withoutContent(c.Input)
+			}
+			return d.one(c)
+		}
 	}
 	if d.open || over {
 		d.open = true
@@ -146,7 +156,7 @@ func (d *blocksDialect) first() []schemas.Chunk {
 	if header == "" {
 		return d.rest("")
 	}
-	return []schemas.Chunk{d.content(header)}
+	return d.one(d.content(header))
 }
 
 // rest is what is held, and text behind it.
@@ -155,7 +165,7 @@ func (d *blocksDialect) rest(text string) []schemas.Chunk {
 	if text == "" {
 		return nil
 	}
-	return []schemas.Chunk{d.content(text)}
+	return d.one(d.content(text))
 }
 
 func (d *blocksDialect) content(text string) schemas.Chunk {
@@ -175,46 +185,42 @@ func (d *blocksDialect) begin(run *runlog.Run, target *runlog.Target, message st
 		d.run, d.answer = run.RunID, *target
 		d.ids = &schemas.Chunk{RunID: run.RunID, ChatID: run.ChatID, ConversationID: run.ConversationID, MessageID: target.MessageID}
 	}
-	d.open, d.held, d.joiner = false, "", runlog.Joiner{}
-	return statusChunk(message)
+	d.open, d.called, d.held, d.joiner = false, false, "", runlog.Joiner{}
+	d.waits = d.waits[:0]
+	return d.status(message)
 }
 
 // again takes back, after a recovery, what no longer counts. A process that was
 // killed may have lost all that came before.
 func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
-	shown := d.open || d.after > 0
-	if status := d.begin(&b.Run, &b.Target, b.Message); !shown {
+	shown := d.open || d.called || d.after > 0
+	status := d.begin(&b.Run, &b.Target, b.Message)
+	if !shown {
 		return status
 	}
-	return []schemas.Chunk{{Type: schemas.ChunkReset, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID}}
+	return d.one(schemas.Chunk{Type: schemas.ChunkReset, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, KeptThrough: &b.KeptThrough})
 }
 
-// lineChunk is a status line, with the approval that it asks for.
-func lineChunk(s *runlog.Status) []schemas.Chunk {
-	list := statusChunk(s.Message)
+// line is a status line, with the approval that it asks for. That a call runs is
+// not said of one that has been shown as a block already.
+func (d *blocksDialect) line(s *runlog.Status) []schemas.Chunk {
+	for name := range d.writes {
+		if s.Message == "Running "+name+"..." {
+			return nil
+		}
+	}
+	list := d.status(s.Message)
 	if len(list) > 0 {
 		list[0].ApprovalID, list[0].Reason = s.ApprovalID, s.Reason
 	}
 	return list
 }
 
-func statusChunk(message string) []schemas.Chunk {
+func (d *blocksDialect) status(message string) []schemas.Chunk {
 	if message == "" {
 		return nil
 	}
-	return []schemas.Chunk{{Type: schemas.ChunkStatus, Content: &message}}
-}
-
-// progressChunk is a step of a tool: of a plan the document's new structure.
-func progressChunk(t *runlog.ToolProgress) []schemas.Chunk {
-	p := t.Document
-	switch {
-	case p == nil:
-		return statusChunk(t.Message)
-	case p.NewDoc:
-		return []schemas.Chunk{{Type: schemas.BlockMarkdown, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), NewDoc: true}}
-	}
-	return []schemas.Chunk{{Type: schemas.ChunkStatus, BlockIDs: p.BlockID, DocumentID: p.DocumentID, Content: &t.Message}}
+	return d.one(schemas.Chunk{Type: schemas.ChunkStatus, Content: &message})
 }
 
 // block is a piece of a block that a tool writes.
@@ -222,6 +228,10 @@ func (d *blocksDialect) block(p runlog.Place, text string) schemas.Chunk {
 	if !slices.ContainsFunc(d.begun, func(b schemas.Chunk) bool { return b.BlockIDs == p.BlockIDs }) {
 		d.begun = append(d.begun, schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), End: true})
 	}
+	if d.writes == nil {
+		d.writes = map[string]bool{}
+	}
+	d.writes[d.calling] = true
 	return schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: &text}
 }
 
@@ -232,8 +242,9 @@ func (d *blocksDialect) blockEnd(p runlog.Place) schemas.Chunk {
 }
 
 // end ends the blocks that are open, that of the answer also where the client is
-// waiting for it, and the run. Of a failed run the error ends the answer.
-func (d *blocksDialect) end(state schemas.RunState, failed *runlog.Failed) []schemas.Chunk {
+// waiting for it, and the run; before that it says what the answer brings beside
+// its content. Of a failed run the error ends the answer.
+func (d *blocksDialect) end(state schemas.RunState, failed *runlog.Failed, answer *schemas.ChatResponsePayload) []schemas.Chunk {
 	var list []schemas.Chunk
 	if d.open = d.open || d.held != ""; d.open {
 		list = d.rest("") // first, see chunks
@@ -247,6 +258,9 @@ func (d *blocksDialect) end(state schemas.RunState, failed *runlog.Failed) []sch
 		list = append(list, schemas.Chunk{
 			Type: schemas.ChunkError, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, Content: &failed.Message, Code: failed.Code, End: true,
 		})
+	}
+	if answer != nil {
+		list = appendBeside(list, answer)
 	}
 	return append(list, schemas.Chunk{Type: schemas.ChunkRunEnd, RunID: d.run, Status: state})
 }

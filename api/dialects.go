@@ -6,19 +6,17 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// dialect is a form in which readers get the events of a run.
+// dialect is a form in which readers of event streams get the events of a run. The
+// parameter dialect names it. Those of the websocket get chunks, see blocksDialect.
 type dialect struct {
 	name string
-	// stream says that an event stream may have it: the parameter dialect names it.
-	stream bool
-	open   func(r *reader) encoder
+	open func(r *reader) encoder
 }
 
 // dialects are all dialects; the first is the one of a stream that names none.
 var dialects = []dialect{
-	{"chat", true, openChat},
-	{"messages", true, openMessages},
-	{"blocks", false, openBlocks}, // of the websocket
+	{"chat", openChat},
+	{"messages", openMessages},
 }
 
 // encoder shows the events of one run to one reader. It is given the events in
@@ -37,7 +35,6 @@ func (f encoderFunc) Append(dst []byte, e *runlog.Event) []byte { return f(dst, 
 
 // reader is who reads the events of a run.
 type reader struct {
-	after int64 // the reader has what comes up to this number
 	// diagnostics reads the run's diagnostics, nil when they cannot be read; it is
 	// nil for a reader who may not see them.
 	diagnostics func() json.RawMessage
@@ -62,7 +59,7 @@ func (r *reader) appendDiagnostics(dst []byte) []byte {
 // first. It is nil when there is none.
 func streamDialect(name string) *dialect {
 	for i := range dialects {
-		if d := &dialects[i]; d.stream && (name == "" || d.name == name) {
+		if d := &dialects[i]; name == "" || d.name == name {
 			return d
 		}
 	}

@@ -222,7 +222,7 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 		f.ends = append(f.ends, func() { s.OpenStreams(-1) })
 	}
 	d := streamDialect(c.QueryParam("dialect"))
-	f.reader, f.form = &reader{after: after, diagnostics: s.diagnosticsOf(c, run)}, d.name
+	f.reader, f.form = &reader{diagnostics: s.diagnosticsOf(c, run)}, d.name
 	if f.reader.diagnostics != nil {
 		f.form += "+diagnostics"
 	}

@@ -42,6 +42,9 @@ type socket struct {
 	ending chan closing
 	past   chan struct{} // taken while an ended run is shown
 
+	sending sync.Mutex
+	sent    string // the run of the last chunk that was of a run
+
 	work   sync.WaitGroup
 	mu     sync.Mutex
 	ended  bool
@@ -208,28 +211,37 @@ func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Read
 	case !slow.Stop() || err != nil:
 		return false
 	case told:
-		k.fail(ctx, refused, "")
+		k.fail(ctx, refused, schemas.Chunk{})
 		return true
 	}
 	k.handle(ctx, frame.bytes())
 	return true
 }
 
+// sendOf writes a chunk of a run. It names the run where the chunk before was of
+// another one.
+func (k *socket) sendOf(ctx context.Context, run string, c *schemas.Chunk) bool {
+	k.sending.Lock()
+	defer k.sending.Unlock()
+	if k.sent != run || c.Type == schemas.ChunkApprovalRequest || c.Type == schemas.ChunkClientToolCall {
+		c.RunID = run // whoever answers a call has to name its run
+	}
+	k.sent = run
+	return k.send(ctx, c)
+}
+
 // send writes one chunk. A client that does not read ends its socket.
-func (k *socket) send(ctx context.Context, c *schemas.Chunk) {
+func (k *socket) send(ctx context.Context, c *schemas.Chunk) bool {
 	var frame bytes.Buffer
 	enc := json.NewEncoder(&frame)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(c); err == nil {
-		k.write(ctx, frame.Bytes())
+	if err := enc.Encode(c); err != nil {
+		k.server.Log.ErrorContext(ctx, "websocket", "user", k.user.ID, "error", err)
+		return true // what comes after it is shown
 	}
-}
-
-// write sends a frame, which may end with a line break.
-func (k *socket) write(ctx context.Context, frame []byte) bool {
 	wait, done := context.WithTimeout(ctx, k.server.WriteWait)
 	defer done()
-	if err := k.conn.Write(wait, websocket.MessageText, bytes.TrimSuffix(frame, []byte("\n"))); err != nil {
+	if err := k.conn.Write(wait, websocket.MessageText, bytes.TrimSuffix(frame.Bytes(), []byte("\n"))); err != nil {
 		k.cancel()
 		return false
 	}
@@ -237,8 +249,8 @@ func (k *socket) write(ctx context.Context, frame []byte) bool {
 	return true
 }
 
-// fail sends an error chunk; it is about blocks where the event names some.
-func (k *socket) fail(ctx context.Context, err error, blocks string) {
+// fail sends an error chunk, which says in to what the error is about.
+func (k *socket) fail(ctx context.Context, err error, to schemas.Chunk) {
 	seen := visible(err)
 	if seen.Code == schemas.CodeInternal {
 		k.server.Log.ErrorContext(ctx, "websocket", "user", k.user.ID, "error", err)
@@ -247,5 +259,6 @@ func (k *socket) fail(ctx context.Context, err error, blocks string) {
 	for _, f := range seen.Fields {
 		text += "; " + strings.TrimPrefix(f.Pointer+" "+f.Detail, " ")
 	}
-	k.send(ctx, &schemas.Chunk{Type: schemas.ChunkError, Content: &text, Code: seen.Code, BlockIDs: blocks, End: true})
+	to.Type, to.Content, to.Code, to.End = schemas.ChunkError, &text, seen.Code, true
+	k.send(ctx, &to)
 }

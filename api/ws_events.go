@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -27,13 +29,15 @@ func (k *socket) handle(ctx context.Context, frame []byte) {
 		blocks, err = targets(&e)
 	}
 	if err == nil && e.UserID != "" && e.UserID != k.user.ID {
-		err = schemas.NewError(schemas.CodeForbidden, "user_id is not the user of this socket")
+		err = k.notUser()
 	}
 	if err == nil {
 		err = k.act(ctx, &e, blocks)
 	}
 	if err != nil {
-		k.fail(ctx, err, strings.Join(blocks, ","))
+		k.fail(ctx, ofFrame(err), schemas.Chunk{
+			BlockIDs: strings.Join(blocks, ","), EventID: idOf(frame), ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID,
+		})
 	}
 }
 
@@ -66,19 +70,35 @@ func (k *socket) act(ctx context.Context, e *schemas.SocketEvent, blocks []strin
 			chat = uuid.Must(uuid.NewV7()).String()
 		}
 		return k.message(ctx, e, chat, blocks)
-	case "resume":
-		return k.resume(ctx, e, chat)
 	}
-	if chat == "" {
-		return schemas.NewError(schemas.CodeInvalid, e.Name+" needs a chat_id")
+	if e.ID != "" { // the ack comes before what the event brings
+		k.sending.Lock()
+		defer k.sending.Unlock()
 	}
-	return k.interrupt(ctx, chat, e.Name == "stop")
+	done, err := schemas.Chunk{RunID: e.RunID, ChatID: chat, ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID}, error(nil)
+	switch {
+	case e.Name == "approve", e.Name == "tool_result":
+		err = k.answer(ctx, e)
+	case e.Name == "resume":
+		err = k.resume(ctx, e, chat)
+	case chat == "":
+		err = schemas.NewError(schemas.CodeInvalid, e.Name+" needs a chat_id")
+	default:
+		err = k.interrupt(ctx, chat, e.Name == "stop")
+	}
+	if err == nil {
+		k.done(ctx, e, done)
+	}
+	return err
 }
 
 // message starts a run for the user's message; in a chat with one under way it
 // waits for its turn.
 func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat string, blocks []string) error {
-	req := schemas.ChatRequest{ChatID: chat, Model: e.Model, IfBusy: "queue", Context: page(e, blocks)}
+	req := schemas.ChatRequest{
+		ChatID: chat, Model: e.Model, IfBusy: "queue", Context: page(e, blocks),
+		InteractionType: e.InteractionType, ActionMetadata: e.ActionMetadata, Attachments: e.Attachments, ClientTools: e.ClientTools,
+	}
 	if e.Message != nil {
 		req.Message = e.Message.Content
 	}
@@ -91,11 +111,23 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	if err := k.listen(chat); err != nil {
 		return err
 	}
-	run, err := k.server.Streams.Start(ctx, k.user, &req, record.StartOptions{})
+	var o record.StartOptions
+	if e.ID != "" {
+		sum := sha256.Sum256(schemas.Encode(e))
+		o = record.StartOptions{IdempotencyKey: e.ID, BodyHash: hex.EncodeToString(sum[:])}
+	}
+	run, err := k.server.Streams.Start(ctx, k.user, &req, o)
 	if err != nil {
 		return err
 	}
-	k.server.Sockets.started(k.user, chat, run.RunID)
+	if run.ChatID != chat { // it was started before, in a chat that had no name either
+		k.unlisten(chat)
+		if err := k.listen(run.ChatID); err != nil {
+			return err
+		}
+	}
+	k.done(ctx, e, schemas.Chunk{RunID: run.RunID, ChatID: run.ChatID, ConversationID: run.ConversationID})
+	k.server.Sockets.started(k.user, run.ChatID, run.RunID)
 	return nil
 }
 

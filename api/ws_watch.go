@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -130,7 +129,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 			return
 		}
 	}
-	show := openBlocks(&reader{after: f.after})
+	show := &blocksDialect{after: f.after}
 	for last := int64(0); ; {
 		err := k.showAfter(ctx, chat, f.id, &last, show)
 		switch {
@@ -140,7 +139,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 		case schemas.Visible(err).Code == schemas.CodeTooManyStreams:
 			continue // its turn has not come, which was waited for
 		default:
-			k.fail(ctx, err, "")
+			k.fail(ctx, err, schemas.Chunk{ChatID: chat})
 		}
 		return
 	}
@@ -148,7 +147,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 
 // showAfter sends the chunks of the events after the last one, and notes how far
 // it has come.
-func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, show encoder) error {
+func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, show *blocksDialect) error {
 	seq, err := k.server.Streams.Follow(ctx, k.user, run, *last, 0)
 	if err != nil {
 		return err
@@ -163,21 +162,13 @@ func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, s
 				k.chats[chat].runs[0].over = true
 				k.mu.Unlock()
 			}
-			if !k.sendAll(ctx, show, &events[i]) {
-				return nil
+			for _, c := range show.chunks(&events[i]) {
+				if !k.sendOf(ctx, run, &c) {
+					return nil
+				}
 			}
 			*last = events[i].Seq
 		}
 	}
 	return nil
-}
-
-// sendAll sends what an event shows.
-func (k *socket) sendAll(ctx context.Context, show encoder, e *runlog.Event) bool {
-	for frame := range bytes.Lines(show.Append(nil, e)) {
-		if !k.write(ctx, frame) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,9 +1,19 @@
 package schemas
 
+import (
+	"encoding/json"
+	"time"
+)
+
 // SocketEvent is what a client sends over the websocket: one JSON object a
-// frame. Name is message (also chat_message), stop, pause or resume.
+// frame. Name is message (also chat_message), stop, pause, resume, approve or
+// tool_result.
 type SocketEvent struct {
-	Name    string         `json:"name" validate:"required,oneof=message chat_message stop pause resume"`
+	Name string `json:"name" validate:"required,oneof=message chat_message stop pause resume approve tool_result"`
+	// ID is the client's name for the event. One chunk, ack or error, answers an
+	// event that has an id. A message with the id of an earlier one of the user's
+	// attaches to the run that the earlier one started; it may be sent again.
+	ID      string         `json:"id,omitempty" validate:"omitempty,clientid"`
 	Message *SocketMessage `json:"message,omitempty"`
 	Model   string         `json:"model,omitempty" validate:"max=200"`
 	// Mode is chat (default) or agent.
@@ -16,9 +26,24 @@ type SocketEvent struct {
 	// UserID, if given, must be the authenticated user.
 	UserID  string `json:"user_id,omitempty" validate:"max=500"`
 	Context Object `json:"context,omitempty"`
-	// RunID and After are for resume: it sends the chunks after that number.
+	// InteractionType, ActionMetadata, Attachments and ClientTools are for message
+	// and as in a ChatRequest.
+	InteractionType InteractionType `json:"interaction_type,omitempty" validate:"omitempty,oneof=text_input value_selected action_executed"`
+	ActionMetadata  *ActionMetadata `json:"action_metadata,omitempty"`
+	Attachments     []Attachment    `json:"attachments,omitempty" validate:"max=10,dive"`
+	ClientTools     []ClientTool    `json:"client_tools,omitempty" validate:"max=16,dive"`
+	// RunID and After are for resume: it sends the chunks after that number. RunID
+	// is also for approve and tool_result.
 	RunID string `json:"run_id,omitempty" validate:"omitempty,clientid"`
 	After int64  `json:"after,omitempty" validate:"gte=0"`
+	// ApprovalID, Approved and Input are for approve, as in an ApprovalAnswer.
+	ApprovalID string          `json:"approval_id,omitempty" validate:"omitempty,clientid"`
+	Approved   *bool           `json:"approved,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	// ToolUseID, Output and IsError are for tool_result, as in a ClientToolResult.
+	ToolUseID string          `json:"tool_use_id,omitempty" validate:"max=200"`
+	Output    json.RawMessage `json:"output,omitempty"`
+	IsError   bool            `json:"is_error,omitempty"`
 }
 
 // SocketMessage is the user's message.
@@ -29,33 +54,86 @@ type SocketMessage struct {
 
 // The types of chunks that are no content; all others are a block's type.
 const (
-	ChunkStatus = "status"
-	ChunkReset  = "reset"
-	ChunkError  = "error"
-	ChunkRunEnd = "run_end"
+	ChunkStatus           = "status"
+	ChunkReset            = "reset"
+	ChunkError            = "error"
+	ChunkRunEnd           = "run_end"
+	ChunkTool             = "tool"
+	ChunkApprovalRequest  = TypeApprovalRequest
+	ChunkApprovalResolved = TypeApprovalResolved
+	ChunkClientToolCall   = TypeClientToolCall
+	ChunkPayload          = "payload"
+	ChunkSuggestions      = "suggestions"
+	ChunkWarning          = "warning"
+	ChunkAck              = "ack"
+)
+
+// The events of a chunk of type tool.
+const (
+	ToolStarts    = "start"
+	ToolProgress  = "progress"
+	ToolCompletes = "complete"
 )
 
 // Chunk is what the server sends over the websocket. End ends a block, NewDoc
 // begins a new structure of a document. Content is absent where a chunk has
-// none. The first chunk of a run carries the ids of run and chat.
+// none. The first chunk of a run carries the ids of run and chat. A chunk with
+// a Seq and without a RunID is of the same run as the last one before it that
+// had both.
 type Chunk struct {
-	Type           string  `json:"type"`
-	BlockIDs       string  `json:"block_ids,omitempty"`
-	DocumentID     string  `json:"document_id,omitempty"`
-	Content        *string `json:"content,omitempty"`
-	End            bool    `json:"end,omitempty"`
-	NewDoc         bool    `json:"new_doc,omitempty"`
-	Code           Code    `json:"code,omitempty"`
-	RunID          string  `json:"run_id,omitempty"`
-	ChatID         string  `json:"chat_id,omitempty"`
-	ConversationID int64   `json:"conversation_id,omitempty"`
+	Type       string  `json:"type"`
+	BlockIDs   string  `json:"block_ids,omitempty"`
+	DocumentID string  `json:"document_id,omitempty"`
+	Content    *string `json:"content,omitempty"`
+	End        bool    `json:"end,omitempty"`
+	NewDoc     bool    `json:"new_doc,omitempty"`
+	// BlockTypes are the types of the planned blocks of NewDoc, in the order of
+	// BlockIDs and comma separated like them.
+	BlockTypes     string `json:"block_types,omitempty"`
+	Code           Code   `json:"code,omitempty"`
+	RunID          string `json:"run_id,omitempty"`
+	ChatID         string `json:"chat_id,omitempty"`
+	ConversationID int64  `json:"conversation_id,omitempty"`
 	// MessageID is the message of the chat that keeps the answer.
 	MessageID string   `json:"message_id,omitempty"`
 	Status    RunState `json:"status,omitempty"`
-	// ApprovalID is for a status: the call that waits for the user's approval.
+	// ApprovalID is the call that waits for the user's approval.
 	ApprovalID string `json:"approval_id,omitempty"`
 	// Reason says why the user is asked.
 	Reason ApprovalReason `json:"reason,omitempty"`
+	// Event is start, progress or complete, of a chunk of type tool. Tool, ToolUseID
+	// and Index name the call, which runs on the server or, of a client_tool_call, in
+	// the page.
+	Event     string          `json:"event,omitempty"`
+	Tool      string          `json:"tool,omitempty"`
+	ToolUseID string          `json:"tool_use_id,omitempty"`
+	Index     *int            `json:"index,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	// Title, Description, Done and ReasonText are for people, as in
+	// ApprovalRequestEvent and ToolCompleteEvent.
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	ReasonText  string `json:"reason_text,omitempty"`
+	Message     string `json:"message,omitempty"`
+	// Stage, Progress and Data are those of ToolProgressEvent.
+	Stage    string          `json:"stage,omitempty"`
+	Progress *float64        `json:"progress,omitempty"`
+	Data     json.RawMessage `json:"data,omitempty"`
+	// Output is a call's outcome, cut as in ToolCall.
+	Output  string `json:"output,omitempty"`
+	IsError bool   `json:"is_error,omitempty"`
+	Done    string `json:"done,omitempty"`
+	// ExpiresAt is when the call no longer waits.
+	ExpiresAt        *time.Time        `json:"expires_at,omitempty"`
+	Approved         *bool             `json:"approved,omitempty"`
+	Payload          *CustomPayload    `json:"payload,omitempty"`
+	SuggestedValues  []SuggestedValue  `json:"suggested_values,omitempty"`
+	SuggestedActions []SuggestedAction `json:"suggested_actions,omitempty"`
+	// KeptThrough is for the reset after a recovery: all chunks of the run after
+	// that number and before this one are void.
+	KeptThrough *int64 `json:"kept_through,omitempty"`
+	// EventID is the ID of the event that the chunk answers.
+	EventID string `json:"event_id,omitempty"`
 	// Seq is the number of the run's event that the chunk shows; 0 if the chunk
 	// belongs to no run.
 	Seq int64 `json:"seq,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -191,11 +192,27 @@ func (d documentTools) plan(ctx context.Context, call *Call, in planArguments) (
 		planned[i] = schemas.Block{ID: ids[i], Type: blocks[i].Type}
 		fmt.Fprintf(&b, "\nblock_id: %s (%s, planned)\n%s (%s)\n", ids[i], blocks[i].Type, p.Heading, or(p.Brief, "no brief"))
 	}
-	if _, err := d.data.Plan(ctx, call.User, id, strings.TrimSpace(in.Title), blocks); err != nil {
+	doc, err := d.data.Plan(ctx, call.User, id, strings.TrimSpace(in.Title), blocks)
+	if err != nil {
 		return Result{}, err
 	}
-	seen(call, fmt.Sprintf("Planned %d blocks", len(ids)), turn.BlockProgress{BlockIDs: strings.Join(ids, ","), DocumentID: id, Type: schemas.BlockMarkdown, NewDoc: true})
+	seen(call, fmt.Sprintf("Planned %d blocks", len(ids)), turn.BlockProgress{
+		BlockIDs: strings.Join(ids, ","), BlockTypes: typesOf(doc.Blocks, planned), DocumentID: id, Type: schemas.BlockMarkdown, NewDoc: true,
+	})
 	return withBlocks(b.String(), planned)
+}
+
+// typesOf returns the types that planned blocks have in the document, comma
+// separated.
+func typesOf(blocks, planned []schemas.Block) string {
+	types := make([]string, len(planned))
+	for i := range planned {
+		types[i] = planned[i].Type
+		if n := slices.IndexFunc(blocks, func(b schemas.Block) bool { return b.ID == planned[i].ID }); n >= 0 {
+			types[i] = blocks[n].Type
+		}
+	}
+	return strings.Join(types, ",")
 }
 
 func (d documentTools) write(ctx context.Context, call *Call, in writeArguments) (Result, error) {

@@ -174,7 +174,7 @@ func TestDocumentToolsSayWhatChanged(t *testing.T) {
 	}
 	blocks := d.asked[1].([]record.NewBlock) //nolint:forcetypeassert // a test
 	ids := blocks[0].ID + "," + blocks[1].ID
-	if diff := cmp.Diff([]turn.BlockProgress{{BlockIDs: ids, DocumentID: "doc1", Type: "md", NewDoc: true}}, progress); diff != "" {
+	if diff := cmp.Diff([]turn.BlockProgress{{BlockIDs: ids, BlockTypes: "md,csv", DocumentID: "doc1", Type: "md", NewDoc: true}}, progress); diff != "" {
 		t.Errorf("progress of a plan (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{"block_id: " + blocks[0].ID + " (md, planned)\nFirst (All of it)", "block_id: " + blocks[1].ID + " (csv, planned)\nSecond (no brief)"} {

@@ -76,7 +76,7 @@ func IsRunEnd(c schemas.Chunk) bool { return c.Type == schemas.ChunkRunEnd }
 
 // IsContent says whether a chunk has content of a block.
 func IsContent(c schemas.Chunk) bool {
-	return c.Content != nil && c.Type != schemas.ChunkStatus && c.Type != schemas.ChunkError && !c.End
+	return c.Content != nil && c.BlockIDs != "" && !c.End
 }
 
 // IsError says whether a chunk is an error.

@@ -143,10 +143,12 @@ type (
 		Document        *DocumentChange
 	}
 	// DocumentChange is a change of a document: of the block BlockID, or with NewDoc
-	// of its structure, the blocks BlockIDs, comma separated.
+	// of its structure, the blocks BlockIDs of the types BlockTypes, both comma
+	// separated.
 	DocumentChange struct {
 		DocumentID, BlockID, BlockIDs string
 		NewDoc                        bool
+		BlockTypes                    string
 	}
 	// ToolComplete says that a tool ended. Done says for people what it has done.
 	ToolComplete struct {

@@ -67,11 +67,12 @@ func BlockID(runID string, index int, tool string, n int) string {
 func (c *Call) BlockID(n int) string { return BlockID(c.RunID, c.Index, c.Name, n) }
 
 // BlockProgress is the data of a document tool's progress: what it changed.
-// BlockIDs are those of a plan, comma separated; with NewDoc they are the
-// document's new structure. Gone says that the block no longer exists.
+// BlockIDs and BlockTypes are those of a plan, comma separated; with NewDoc they
+// are the document's new structure. Gone says that the block no longer exists.
 type BlockProgress struct {
 	BlockID    string             `json:"block_id,omitempty"`
 	BlockIDs   string             `json:"block_ids,omitempty"`
+	BlockTypes string             `json:"block_types,omitempty"`
 	DocumentID string             `json:"document_id"`
 	Type       string             `json:"type,omitempty"`
 	State      schemas.BlockState `json:"state,omitempty"`
@@ -90,5 +91,5 @@ func DocumentChange(stage string, data json.RawMessage) *runlog.DocumentChange {
 	if stage != DocumentStage || json.Unmarshal(data, &p) != nil || p.DocumentID == "" {
 		return nil
 	}
-	return &runlog.DocumentChange{DocumentID: p.DocumentID, BlockID: p.BlockID, BlockIDs: p.BlockIDs, NewDoc: p.NewDoc}
+	return &runlog.DocumentChange{DocumentID: p.DocumentID, BlockID: p.BlockID, BlockIDs: p.BlockIDs, NewDoc: p.NewDoc, BlockTypes: p.BlockTypes}
 }

@@ -151,6 +151,7 @@ func (f *fields) toolProgress(b *runlog.ToolProgress) {
 	}
 	f.texts(&d.DocumentID, &d.BlockID, &d.BlockIDs)
 	f.bool(&d.NewDoc)
+	f.text(&d.BlockTypes)
 	if b.Document == nil && d != (runlog.DocumentChange{}) {
 		b.Document = &d
 	}

@@ -938,7 +938,9 @@ export interface paths {
          *     documents; `chat` with a `document_id` writes the answer into that document. Several sockets may watch one chat;
          *     `resume` joins in, or gives the chunks after `after` of the run `run_id` and what came behind it; more than
          *     1000 past the newest event of a run under way it gives them from the start. The end of a block
-         *     is a chunk with empty content and `end`, the end of a run a chunk `run_end`. A frame that cannot be read is answered
+         *     is a chunk with empty content and `end`, the end of a run a chunk `run_end`. Calls, payloads, suggestions and warnings
+         *     are chunks, too; `approve` and `tool_result` answer calls that wait, and every socket that watches the chat sees
+         *     that. A frame that cannot be read is answered
          *     with an `error` chunk; one over the limit of bodies closes with 1009, too many with 1008, an interrupted run with
          *     1012. The socket ends with its token, or after 15 quiet minutes. Its origin is that of the service or one of
          *     `cors_origins`.
@@ -2030,10 +2032,26 @@ export interface components {
             };
             after_block_id?: string;
         };
-        /** @description What a client sends over the websocket */
+        /**
+         * @description What a client sends over the websocket, one JSON object a frame. By `name`:
+         *
+         *     | `name` | what | members of its own |
+         *     | --- | --- | --- |
+         *     | `message`, `chat_message` | a question; it waits for its turn in a busy chat | `message`, `model`, `mode`, `block_id`, `block_ids`, `document_id`, `context`, `interaction_type`, `action_metadata`, `attachments`, `client_tools` |
+         *     | `stop`, `pause` | end all runs of a chat and the watching; the one under way | |
+         *     | `resume` | watch a chat, or go on with a run after `after` | `run_id`, `after` |
+         *     | `approve` | the user's decision about a call that waits | `run_id`, `approval_id`, `approved`, `input` |
+         *     | `tool_result` | the outcome of a tool of the page | `run_id`, `tool_use_id`, `output`, `is_error` |
+         */
         SocketEvent: {
             /** @enum {string} */
-            name: "message" | "chat_message" | "stop" | "pause" | "resume";
+            name: "message" | "chat_message" | "stop" | "pause" | "resume" | "approve" | "tool_result";
+            /**
+             * @description The client's name for the event. One chunk, `ack` or `error`, with this `event_id` answers an event that has
+             *     one. A message with the id of an earlier one attaches to the run that the earlier one started, as with an
+             *     `Idempotency-Key`: a client that was cut off sends it again.
+             */
+            id?: string;
             message?: components["schemas"]["SocketMessage"];
             model?: string;
             /** @enum {string} */
@@ -2043,12 +2061,28 @@ export interface components {
             block_ids?: string;
             document_id?: string;
             chat_id?: string;
-            /** @description The authenticated user, where it is given */
+            /**
+             * @description The authenticated user, where it is given: `ISSUER|SUBJECT`, as `id` in the answer of `GET /api/me`. An event with
+             *     another one is refused with `forbidden`
+             */
             user_id?: string;
             context?: components["schemas"]["Object"];
+            interaction_type?: components["schemas"]["InteractionType"];
+            action_metadata?: components["schemas"]["ActionMetadata"];
+            attachments?: components["schemas"]["Attachment"][];
+            /** @description Tools of the page that the model may call in this run */
+            client_tools?: components["schemas"]["ClientTool"][];
             run_id?: string;
             /** Format: int64 */
             after?: number;
+            approval_id?: string;
+            approved?: boolean;
+            /** @description An object that replaces the call's input; only an approval may have one */
+            input?: unknown;
+            tool_use_id?: string;
+            /** @description Any JSON; a string is read by the model as it is */
+            output?: unknown;
+            is_error?: boolean;
         };
         SocketMessage: {
             content: string;
@@ -2056,9 +2090,28 @@ export interface components {
             role?: "user";
         };
         /**
-         * @description What the server sends over the websocket: a piece of a block, or `status`, `reset` (what came of the
-         *     block is void), `error` or `run_end`. The first chunk of a run carries the ids of run and chat. A `status` with an
-         *     `approval_id` asks for the user's approval of a call.
+         * @description What the server sends over the websocket. By `type`:
+         *
+         *     | `type` | what | members of its own |
+         *     | --- | --- | --- |
+         *     | a block's type, as `md` | a piece of blocks; with `end` their end | `block_ids`, `document_id`, `content`, `end`, `new_doc`, `block_types` |
+         *     | `reset` | what came of the blocks is void; with `kept_through` also all chunks of the run after that number | `block_ids`, `document_id`, `kept_through` |
+         *     | `status` | a line that says what goes on; with an `approval_id` one that asks for the user's approval | `content`, `approval_id`, `reason` |
+         *     | `tool` | a call: its `event` is `start`, `progress` or `complete` | `tool`, `tool_use_id`, `index`; `input`, `title`; `stage`, `message`, `progress`, `data`, `block_ids`, `document_id`; `output`, `is_error`, `done` |
+         *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
+         *     | `approval_resolved` | it waits no longer | `approval_id`, `approved` |
+         *     | `client_tool_call` | a call waits for the page, until `expires_at`; that its tool starts says that it has been answered | `tool`, `tool_use_id`, `input`, `expires_at` |
+         *     | `payload` | structured data for the page | `payload` |
+         *     | `suggestions` | what the user may answer or do | `suggested_values`, `suggested_actions` |
+         *     | `warning` | a sentence for the user about the answer | `content` |
+         *     | `ack` | the event with this id has been taken | `event_id`, and what it was about |
+         *     | `error` | why a run failed, or why an event is refused; `event_id`, `approval_id` and `tool_use_id` are those of the event | `content`, `code`, `block_ids`, `end`, `event_id` |
+         *     | `run_end` | the last of a run | `run_id`, `status` |
+         *
+         *     A chunk of a run has a `seq`: with `resume` a client goes on after it. The first chunk of a run carries the ids of run
+         *     and chat. One without `run_id` is of the same run as the last one before it that had a `run_id` and a `seq`;
+         *     `approval_request`, `client_tool_call` and `run_end` always have it. To a client that resumes after a call that still waits, that
+         *     call is shown again, and after the run's end all but the content: neither changes anything twice.
          */
         Chunk: {
             type: string;
@@ -2067,6 +2120,8 @@ export interface components {
             content?: string;
             end?: boolean;
             new_doc?: boolean;
+            /** @description The types of the blocks of `new_doc`, in the order of `block_ids` */
+            block_types?: string;
             code?: components["schemas"]["Code"];
             run_id?: string;
             chat_id?: string;
@@ -2076,6 +2131,34 @@ export interface components {
             status?: components["schemas"]["RunState"];
             approval_id?: string;
             reason?: components["schemas"]["ApprovalReason"];
+            /** @enum {string} */
+            event?: "start" | "progress" | "complete";
+            tool?: string;
+            tool_use_id?: string;
+            /** @description The number of the call in its run, from 0 */
+            index?: number;
+            /** @description The call's input; each string of a `tool` is cut after 16000 characters */
+            input?: unknown;
+            title?: string;
+            description?: string;
+            reason_text?: string;
+            message?: string;
+            stage?: string;
+            progress?: number;
+            data?: unknown;
+            /** @description Cut after 16000 characters; whole at `GET /api/chat/runs/{run_id}/tools/{index}` */
+            output?: string;
+            is_error?: boolean;
+            done?: string;
+            /** Format: date-time */
+            expires_at?: string;
+            approved?: boolean;
+            payload?: components["schemas"]["CustomPayload"];
+            suggested_values?: components["schemas"]["SuggestedValue"][];
+            suggested_actions?: components["schemas"]["SuggestedAction"][];
+            /** Format: int64 */
+            kept_through?: number;
+            event_id?: string;
             /** Format: int64 */
             seq?: number;
         };

@@ -1,0 +1,97 @@
+package api_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/api"
+	"github.com/chattray/chattray/schemas"
+)
+
+// Everything that can be wrong with a frame is said of the frame, never of a body.
+func TestErrorsSpeakOfTheFrame(t *testing.T) {
+	_, ts := newWorld(t, nil)
+	conn := dialSocket(t, ts)
+	for name, frame := range map[string]string{
+		"empty":         "",
+		"spaces":        "  ",
+		"no UTF-8":      "{\"name\":\"stop\xff\"}",
+		"not JSON":      `{"name":`,
+		"two values":    `{"name":"stop"} {}`,
+		"a list":        `[]`,
+		"null":          `null`,
+		"a string":      `"stop"`,
+		"wrong type":    `{"name":7}`,
+		"unknown":       `{"name":"stop","extra":1}`,
+		"twice":         `{"name":"stop","name":"stop"}`,
+		"surrogate":     `{"name":"stop","chat_id":"\ud800"}`,
+		"U+0000":        `{"name":"message","message":{"content":"\u0000"}}`,
+		"no name":       `{}`,
+		"no message":    `{"name":"message"}`,
+		"blank":         `{"name":"message","message":{"content":" "}}`,
+		"bad id":        `{"name":"stop","id":"a b"}`,
+		"another user":  `{"name":"stop","chat_id":"c","user_id":"alice"}`,
+		"no approval":   `{"name":"approve","run_id":"r"}`,
+		"no output":     `{"name":"tool_result","run_id":"r"}`,
+		"deep":          `{"name":"message","context":` + strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000) + `}`,
+		"many files":    `{"name":"message","message":{"content":"x"},"attachments":[` + strings.Repeat(`{"name":"a","mime":"text/plain","content":"x"},`, 10) + `{"name":"a","mime":"text/plain","content":"x"}]}`,
+		"unknown reply": `{"name":"approve","run_id":"r","approval_id":"a","approved":true}`,
+	} {
+		got := exchange(t, conn, frame)
+		if got.Type != schemas.ChunkError || got.Code == "" || got.Content == nil || strings.Contains(*got.Content, "body") || strings.Contains(*got.Content, "request") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	got := exchange(t, conn, `{"name":"stop","id":"s1","chat_id":"c","user_id":"alice"}`)
+	if want := `"` + alice.ID + `"`; got.EventID != "s1" || !strings.Contains(*got.Content, "ISSUER|SUBJECT") || !strings.Contains(*got.Content, want) {
+		t.Errorf("a wrong user_id: %s, which does not say the form or %s", *got.Content, want)
+	}
+}
+
+// The answers to calls reach the services as they are over HTTP, and an event with
+// an id is answered once.
+func TestAnswersOverTheSocket(t *testing.T) {
+	for name, tt := range map[string]struct {
+		frame, call string
+		want        schemas.Chunk
+	}{
+		"approved": {
+			`{"name":"approve","id":"e","run_id":"` + aRun + `","approval_id":"` + anApproval + `","approved":true,"input":{"to":"x"}}`,
+			`Approve alice ` + aRun + ` ` + anApproval + ` true {"to":"x"}`,
+			schemas.Chunk{Type: schemas.ChunkAck, RunID: aRun, ApprovalID: anApproval, EventID: "e"},
+		},
+		"denied": {
+			`{"name":"approve","id":"e","run_id":"` + aRun + `","approval_id":"` + anApproval + `","approved":false}`,
+			`Approve alice ` + aRun + ` ` + anApproval + ` false `,
+			schemas.Chunk{Type: schemas.ChunkAck, RunID: aRun, ApprovalID: anApproval, EventID: "e"},
+		},
+		"outcome": {
+			`{"name":"tool_result","id":"e","run_id":"` + aRun + `","tool_use_id":"toolu_1","output":{"rows":[4]},"is_error":true}`,
+			`ToolResult alice ` + aRun + ` toolu_1 {"rows":[4]} true`,
+			schemas.Chunk{Type: schemas.ChunkAck, RunID: aRun, ToolUseID: "toolu_1", EventID: "e"},
+		},
+		"null is an outcome": {
+			`{"name":"tool_result","id":"e","run_id":"` + aRun + `","tool_use_id":"toolu_1","output":null}`,
+			`ToolResult alice ` + aRun + ` toolu_1 null false`,
+			schemas.Chunk{Type: schemas.ChunkAck, RunID: aRun, ToolUseID: "toolu_1", EventID: "e"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w *world
+			var ts *httptest.Server
+			w, ts = newWorld(t, func(*world, *api.Options) {})
+			got := exchange(t, dialSocket(t, ts), tt.frame)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("the answer (-want +got):\n%s", diff)
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(w.calls) != 1 || w.calls[0] != tt.call {
+				t.Errorf("calls %q, want %q", w.calls, tt.call)
+			}
+		})
+	}
+}
