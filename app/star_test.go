@@ -117,9 +117,10 @@ func TestStar(t *testing.T) {
 // imports it, and what one run writes down knows nothing of the runs.
 var rooms = map[string][]string{
 	"actions":          {"research"},
-	"answer":           {"answer/argstream", "answer/levels", "documents", "eventlog", "guard", "modeltext", "prompt", "usage"},
+	"answer":           {"answer/argstream", "answer/levels", "attempts", "documents", "eventlog", "guard", "modeltext", "prompt", "usage"},
 	"answer/argstream": {},
 	"answer/levels":    {},
+	"attempts":         {"eventlog"},
 	"chats":            {},
 	"documents":        {},
 	"eventlog":         {},
@@ -130,7 +131,7 @@ var rooms = map[string][]string{
 	"prompt":           {"pages"},
 	"questions":        {"actions", "documents", "pages", "prompt"},
 	"research":         {},
-	"runs":             {"actions", "answer", "documents", "eventlog", "guard", "modeltext", "pages", "prompt", "questions", "usage"},
+	"runs":             {"actions", "answer", "attempts", "documents", "eventlog", "guard", "modeltext", "pages", "prompt", "questions", "usage"},
 	"usage":            {},
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/chats"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
@@ -64,6 +65,7 @@ type RunsStore interface {
 	runs.ChatStore
 	runs.WaitStore
 	questions.Store
+	attempts.Store
 	eventlog.Store
 	answer.Store
 	prompt.HistoryStore
@@ -72,7 +74,7 @@ type RunsStore interface {
 
 // StoresOf returns one store as all that runs ask for.
 func StoresOf(s RunsStore) runs.Stores {
-	return runs.Stores{Runs: s, Queue: s, Logs: s, Questions: s, Chats: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
+	return runs.Stores{Runs: s, Queue: s, Logs: s, Questions: s, Attempts: s, Chats: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
 }
 
 // Build opens the database and assembles the parts. It recovers no runs. The

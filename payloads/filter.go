@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
@@ -56,12 +57,9 @@ const (
 // back, because they are removed if a marker follows.
 const maxIndent = 256
 
-// toolMarker may be written only by the service; escapedMarker replaces it in
-// the model's text.
-const (
-	toolMarker    = "[[tool:"
-	escapedMarker = `[\[tool:`
-)
+// escapedMarker replaces text.ToolMarker in the model's text: only the service may
+// write that.
+const escapedMarker = `[\[tool:`
 
 // NewFilter returns a filter for the markers of types, and for suggestions. The
 // actions are those that the page declares.
@@ -145,11 +143,11 @@ func (f *Filter) text(s string, final bool) (n int, waiting bool) {
 		b, hold, verdict := s[i], i, no
 		switch {
 		case b == '[':
-			verdict = prefix(s[i:], toolMarker)
+			verdict = prefix(s[i:], text.ToolMarker)
 			if verdict == yes {
 				f.shown.add(s[from:i])
 				f.shown.add(escapedMarker)
-				i += len(toolMarker)
+				i += len(text.ToolMarker)
 				from = i
 				f.line.step('[')
 				continue

@@ -63,6 +63,18 @@ func (e *Event) Size() int { return e.Body.size() }
 // Large says whether e is a large event.
 func (e *Event) Large() bool { return e.Body.size() >= LargeEvent }
 
+// Visible is the part of the answer's text that the event shows.
+func (e *Event) Visible() string {
+	switch b := e.Body.(type) {
+	case *Text:
+		return b.Text
+	case *Marker:
+		return b.Text
+	default:
+		return ""
+	}
+}
+
 // Terminal says whether the event ends its run.
 func (e *Event) Terminal() bool {
 	switch e.Body.(type) {

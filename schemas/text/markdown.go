@@ -5,13 +5,16 @@ import (
 	"strings"
 )
 
+// ToolMarker begins [[tool:N]], which shows where call N of an answer ran.
+const ToolMarker = "[[tool:"
+
 // markerLines are tool markers with the line breaks around them.
 var markerLines = regexp.MustCompile(`(?:(?:[ \t]*\n)*\[\[tool:\d+\]\](?:[ \t]*\n)*)+`)
 
 // WithoutMarkers returns a message's text as the model meant it.
 func WithoutMarkers(s string) string {
 	s = strings.Trim(markerLines.ReplaceAllString(s, "\n\n"), "\n")
-	return strings.ReplaceAll(s, `[\[tool:`, "[[tool:")
+	return strings.ReplaceAll(s, `[\[tool:`, ToolMarker)
 }
 
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "\n", " ", "\r", " ")

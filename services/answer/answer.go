@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/levels"
+	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
 )
 
@@ -70,7 +71,7 @@ type Writer struct {
 
 	// checkpoint is what is to be stored with the next write that does not end the
 	// run, as number checkpointN; writes are those that may not be stored yet.
-	checkpoint  *Checkpoint
+	checkpoint  *attempts.Checkpoint
 	checkpointN int
 	writes      []*eventlog.Commit
 	// silent is set while finished steps are gone through again, of which the
@@ -295,7 +296,7 @@ func (wr *Writer) reply(e turn.Reply) {
 	wr.levels.Close("completed")
 	wr.steps = append(wr.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
 	wr.writing.Reset()
-	wr.checkpoint, wr.checkpointN = &Checkpoint{Reply: &e, Spent: wr.deps.Spent.Models()}, len(wr.steps)
+	wr.checkpoint, wr.checkpointN = &attempts.Checkpoint{Reply: &e, Spent: wr.deps.Spent.Models()}, len(wr.steps)
 	if e.Model != "" {
 		wr.warn("The model " + wr.prepared.Request.Model + " did not answer; " + e.Model + " answered in its place.")
 	}

@@ -50,7 +50,7 @@ func (wr *Writer) asks(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas
 }
 
 func (wr *Writer) reason(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
-	if wr.run.Prior != nil {
+	if wr.run.Earlier != nil {
 		if wr.heard.waits == nil {
 			list, err := wr.deps.Store.Waits(ctx, wr.run.ID)
 			if err != nil {

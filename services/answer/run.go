@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
@@ -42,7 +43,7 @@ type Run struct {
 	UserMessage              *record.UserMessage // nil when it is to be read
 	CreatedAt                time.Time
 	Request                  *schemas.ChatRequest
-	Prior                    *Prior // what earlier attempts left; nil in the first
+	Earlier                  *attempts.Earlier // nil in the first attempt
 }
 
 // names is how the log names the run.
@@ -172,7 +173,7 @@ func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string
 // BeginAction writes down that a server action is about to run, so that it never
 // runs twice; it returns once that is on disk.
 func (wr *Writer) BeginAction() error {
-	wr.checkpoint, wr.checkpointN = &Checkpoint{Action: true}, 1
+	wr.checkpoint, wr.checkpointN = &attempts.Checkpoint{Action: true}, 1
 	return wr.Write(&record.Write{}).Wait(wr.ctx)
 }
 
@@ -193,7 +194,7 @@ func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 func (wr *Writer) Interrupt() error {
 	w := &record.Write{}
 	if spent := wr.deps.Spent.Models(); len(spent) > 0 {
-		w.Checkpoint = &record.Checkpoint{N: len(wr.steps) + 1, Data: schemas.Encode(Checkpoint{Spent: spent})}
+		w.Checkpoint = &record.Checkpoint{N: len(wr.steps) + 1, Data: schemas.Encode(attempts.Checkpoint{Spent: spent})}
 	}
 	return wr.submit(w, false).Wait(context.WithoutCancel(wr.ctx))
 }

@@ -3,8 +3,6 @@ package answer
 import (
 	"iter"
 	"strings"
-
-	"github.com/chattray/chattray/schemas/runlog"
 )
 
 // pieces are the visible text of this attempt, as its log has them.
@@ -12,22 +10,10 @@ func (wr *Writer) pieces() iter.Seq[string] {
 	events, _ := wr.deps.Log.Since(0)
 	return func(yield func(string) bool) {
 		for i := range events {
-			if piece := visible(&events[i]); piece != "" && !yield(piece) {
+			if piece := events[i].Visible(); piece != "" && !yield(piece) {
 				return
 			}
 		}
-	}
-}
-
-// visible is the text of the answer that an event shows.
-func visible(e *runlog.Event) string {
-	switch b := e.Body.(type) {
-	case *runlog.Text:
-		return b.Text
-	case *runlog.Marker:
-		return b.Text
-	default:
-		return ""
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/eventlog"
 )
@@ -210,15 +211,12 @@ func (wr *Writer) dueMarkers() {
 	}
 }
 
-// markerStart begins [[tool:N]].
-const markerStart = "[[tool:"
-
 // marker shows [[tool:N]] after a blank line, if there is text before it.
 func (wr *Writer) marker(n int) {
 	if wr.shown && wr.newlines < 2 {
 		wr.putMarker("\n\n"[wr.newlines:])
 	}
-	wr.putMarker(markerStart + strconv.Itoa(n) + "]]")
+	wr.putMarker(text.ToolMarker + strconv.Itoa(n) + "]]")
 	wr.atMarker = true
 }
 

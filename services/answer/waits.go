@@ -75,7 +75,7 @@ func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 		w.Kind = record.WaitClient
 	}
 	err := wr.Write(&record.Write{Wait: &w}).Wait(wr.ctx)
-	if err == nil && wr.run.Prior != nil {
+	if err == nil && wr.run.Earlier != nil {
 		w, err = wr.wait(wr.ctx, e.Index)
 	}
 	if err == nil && w.Answer == "" {
@@ -171,7 +171,7 @@ func (wr *Writer) rest() {
 // markRest writes down whether the run is idle, for a start that asks which run
 // the process ended with: none that was idle. A first attempt has no mark.
 func (wr *Writer) markRest(resting bool) *eventlog.Commit {
-	if wr.run.Prior == nil || wr.markedRest == resting {
+	if wr.run.Earlier == nil || wr.markedRest == resting {
 		return nil
 	}
 	wr.markedRest = resting

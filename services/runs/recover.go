@@ -12,10 +12,8 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/schemas/runlog"
-	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
-	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/attempts"
 )
 
 // lateLook is how long after its beginning Recover's look is repeated.
@@ -81,16 +79,16 @@ func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 		}
 		left = append(left, rec)
 	}
-	priors := make([]found, len(left))
+	looked := make([]found, len(left))
 	r.each(len(left), func(i int) {
-		p, err := r.look(ctx, left[i])
+		e, err := r.look(ctx, left[i])
 		if err != nil {
 			r.postpone(left[i], err)
 			return
 		}
-		priors[i] = found{left[i], p}
+		looked[i] = found{left[i], e}
 	})
-	now, later, limit := r.judge(slices.DeleteFunc(priors, func(f found) bool { return f.prior == nil }))
+	now, later, limit := r.judge(slices.DeleteFunc(looked, func(f found) bool { return f.earlier == nil }))
 	r.each(len(now), func(i int) {
 		one, err := r.claimAgain(ctx, now[i])
 		if err != nil {
@@ -167,7 +165,7 @@ func (r *Runs) known(rec record.Run) (*run, error) {
 func (r *Runs) requeue(rec record.Run) {
 	one, err := r.known(rec)
 	if err != nil {
-		one.prior = broken(err)
+		one.earlier = broken(err)
 	}
 	r.enlist(r.base, one, 1)
 	if rec.CancelRequested {
@@ -178,11 +176,11 @@ func (r *Runs) requeue(rec record.Run) {
 
 // takeUp starts the next attempt of a run that this process has given up.
 func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
-	p, err := r.look(ctx, rec)
+	e, err := r.look(ctx, rec)
 	if err != nil {
 		return err
 	}
-	one, err := r.claimAgain(ctx, found{rec, p})
+	one, err := r.claimAgain(ctx, found{rec, e})
 	if err != nil || one == nil {
 		return err
 	}
@@ -193,23 +191,23 @@ func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
 
 // look reads what earlier attempts of a run have stored; the error is one of the
 // database.
-func (r *Runs) look(ctx context.Context, rec record.Run) (*prior, error) {
-	p, err := r.readPrior(ctx, rec)
+func (r *Runs) look(ctx context.Context, rec record.Run) (*earlier, error) {
+	stored, err := attempts.Read(ctx, r.Store.Attempts, rec.ID)
+	e := &earlier{Earlier: stored}
 	switch {
 	case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
 		return nil, cmp.Or(err, ctx.Err())
 	case err != nil:
-		p = broken(err)
-		p.cancel = rec.CancelRequested
+		e = broken(err)
 	}
-	p.waited = rec.Spared
-	if p.mark != nil {
-		p.waited = max(p.waited, p.mark.Spared)
+	e.cancel, e.waited = rec.CancelRequested, rec.Spared
+	if e.Mark != nil {
+		e.waited = max(e.waited, e.Mark.Spared)
 	}
 	if rec.State == schemas.RunWaiting {
-		p.waited++
+		e.waited++
 	}
-	return p, nil
+	return e, nil
 }
 
 // claimAgain makes the next attempt of a run, which the caller starts; it counts
@@ -218,7 +216,7 @@ func (r *Runs) claimAgain(ctx context.Context, f found) (*run, error) {
 	if !r.enter() {
 		return nil, nil //nolint:nilnil // said above
 	}
-	rec, p := f.rec, f.prior
+	rec, e := f.rec, f.earlier
 	attempt := rec.Attempt + 1
 	if err := r.Store.Queue.Claim(ctx, rec.ID, attempt); err != nil {
 		r.work.Done()
@@ -226,77 +224,15 @@ func (r *Runs) claimAgain(ctx context.Context, f found) (*run, error) {
 	}
 	one, err := r.known(rec)
 	if err != nil {
-		p.broken = err
+		e.broken = err
 	}
-	one.attempt, one.prior = attempt, p
-	if err := r.note(ctx, one, mark{}); err != nil {
+	one.attempt, one.earlier = attempt, e
+	if err := r.note(ctx, one, attempts.Mark{}); err != nil {
 		one.release()
 		r.work.Done()
 		return nil, err
 	}
 	r.enlist(r.base, one, attempt)
-	one.spent.Restore(p.spent)
+	one.spent.Restore(e.Spent)
 	return one, nil
-}
-
-// readPrior reads what earlier attempts of a run have stored.
-func (r *Runs) readPrior(ctx context.Context, rec record.Run) (*prior, error) {
-	p := &prior{cancel: rec.CancelRequested}
-	checkpoints, err := r.Store.Logs.Checkpoints(ctx, rec.ID)
-	if err != nil {
-		return nil, err
-	}
-	var replies []turn.Reply
-	for _, c := range checkpoints {
-		if c.N == markNumber {
-			var stored markCheckpoint
-			if err := json.Unmarshal(c.Data, &stored); err != nil {
-				return nil, fmt.Errorf("read the mark: %w", err)
-			}
-			p.mark = stored.Mark
-			continue
-		}
-		var stored answer.Checkpoint
-		if err := json.Unmarshal(c.Data, &stored); err != nil {
-			return nil, fmt.Errorf("read checkpoint %d: %w", c.N, err)
-		}
-		p.action = p.action || stored.Action
-		if stored.Spent != nil {
-			p.spent = stored.Spent
-		}
-		if stored.Reply != nil {
-			replies = append(replies, *stored.Reply)
-		}
-	}
-	calls, err := r.Store.Logs.ToolCalls(ctx, rec.ID)
-	if err != nil {
-		return nil, err
-	}
-	events, err := r.storedLog(ctx, rec.ID)
-	if err != nil {
-		return nil, err
-	}
-	p.Prior = answer.NewPrior(replies, calls, events)
-	return p, nil
-}
-
-// storedLog reads the log of a run.
-func (r *Runs) storedLog(ctx context.Context, id string) ([]runlog.Event, error) {
-	segments, err := r.Store.Logs.Segments(ctx, id, 0)
-	if err != nil {
-		return nil, err
-	}
-	var events []runlog.Event
-	for _, s := range segments {
-		list, err := eventlog.Decode(s.Data)
-		if err != nil {
-			return nil, fmt.Errorf("read the log: %w", err)
-		}
-		for _, e := range list { // two segments may share events
-			if n := len(events); n == 0 || e.Seq > events[n-1].Seq {
-				events = append(events, e)
-			}
-		}
-	}
-	return events, nil
 }

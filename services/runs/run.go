@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/questions"
@@ -34,7 +35,7 @@ type run struct {
 	createdAt      time.Time
 	req            *schemas.ChatRequest
 	log            *eventlog.Log
-	prior          *prior // what earlier attempts left; nil in the first
+	earlier        *earlier // nil in the first attempt
 	spent          *usage.Ledger
 
 	starting bool          // queued no more: somebody starts it, see markStarting
@@ -151,8 +152,8 @@ func (r *Runs) writer(one *run) *answer.Writer {
 		ID: one.id, Attempt: one.attempt, Owner: one.owner, ChatID: one.conversationID, ChatKey: one.chatKey, NewChat: one.newChat,
 		MessageID: one.messageID, UserMessageID: one.userMessageID, UserMessage: one.userMessage, CreatedAt: one.createdAt, Request: one.req,
 	}
-	if one.prior != nil {
-		a.Prior = one.prior.Prior
+	if one.earlier != nil {
+		a.Earlier = one.earlier.Earlier
 	}
 	return answer.New(one.ctx, a, answer.Deps{
 		Log: one.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: one.spent, Text: one.text, Clock: &one.limit, Wakeups: &one.wakeups,
@@ -160,7 +161,7 @@ func (r *Runs) writer(one *run) *answer.Writer {
 		OffersModel: r.offersModel,
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,
 		Rest: func(resting bool) { r.setIdle(one, resting) },
-		Mark: func(resting bool) *eventlog.Commit { return r.mark(one, mark{Left: resting}) },
+		Mark: func(resting bool) *eventlog.Commit { return r.mark(one, attempts.Mark{Left: resting}) },
 		Stop: one.stop, Now: r.now, Logger: r.Logger,
 	})
 }
@@ -174,7 +175,7 @@ func (r *Runs) answer(one *run, wr *answer.Writer) (end answer.Outcome) {
 		}
 	}()
 	target := wr.Target(one.ctx)
-	if one.prior == nil {
+	if one.earlier == nil {
 		wr.Begin(target)
 	} else if end, over := r.resume(one, wr); over {
 		return end

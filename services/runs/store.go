@@ -7,6 +7,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/services/questions"
@@ -19,6 +20,7 @@ type Stores struct {
 	Queue     QueueStore
 	Logs      LogStore
 	Questions questions.Store
+	Attempts  attempts.Store
 	Chats     ChatStore
 	Waits     WaitStore
 	Commit    eventlog.Store
@@ -55,13 +57,9 @@ type QueueStore interface {
 
 // LogStore reads what runs have written.
 type LogStore interface {
-	// Segments returns the log of the run: those segments with events after
-	// the sequence number, in order, decompressed.
-	Segments(ctx context.Context, id string, after int64) ([]record.Segment, error)
-	// NextSegment returns the first of them; one whose Last is 0 when there is
-	// none.
+	// NextSegment returns the first segment of the run's log with events after the
+	// sequence number, decompressed; one whose Last is 0 if there is none.
 	NextSegment(ctx context.Context, id string, after int64) (record.Segment, error)
-	Checkpoints(ctx context.Context, id string) ([]record.Checkpoint, error)
 	ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error)
 	Trace(ctx context.Context, id string) (json.RawMessage, error)
 }

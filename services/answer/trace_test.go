@@ -8,25 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/runlog"
-	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
-	"github.com/chattray/chattray/services/modeltext"
 )
-
-// A run that is taken up goes on counting where its earlier attempts ended: what
-// is in replies, and in threads.
-func TestTakenUpRunsCountTheirText(t *testing.T) {
-	steps := []turn.Step{{Reply: turn.Reply{Text: "1234", Reasoning: "567", ToolCalls: []turn.ToolCall{{Arguments: "{}"}}}}}
-	events := []runlog.Event{{Body: &runlog.Text{Text: "1234"}}, {At: runlog.Level{Thread: 1}, Body: &runlog.ThreadText{Text: "x"}}}
-	limits := modeltext.Limits{Reply: 100, Run: 12, All: 100}
-	if held, err := answer.TakenUp(limits, steps, events, 2); held != 10 || err != nil {
-		t.Errorf("%d bytes are counted, want 10; 2 more give %v", held, err)
-	}
-	if _, err := answer.TakenUp(limits, steps, events, 3); err == nil {
-		t.Error("a run that is taken up may write more than its limit")
-	}
-}
 
 // A trace has each reply once where it is stored, and is served whole.
 func TestTraceHasEachReplyOnce(t *testing.T) {

@@ -1,4 +1,4 @@
-package answer_test
+package attempts_test
 
 import (
 	"testing"
@@ -8,7 +8,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/modeltext"
 )
 
 // logOf numbers events from 1, those of later attempts from their first number.
@@ -40,90 +41,123 @@ func attemptEvent(kept int64, text string) runlog.Event {
 	return event(&runlog.Attempt{KeptThrough: kept, Text: text})
 }
 
-func TestStanding(t *testing.T) {
+// kept is what of a stored log still counts.
+type kept struct {
+	Kept             int64
+	Replies, Markers int
+	Results          map[int]bool
+	Text             string
+}
+
+func keptOf(e *attempts.Earlier) kept { return kept{e.Kept, e.Replies, e.Markers, e.Results, e.Text()} }
+
+// The log is kept up to the last event that agrees with the finished steps and calls.
+func TestKept(t *testing.T) {
 	started := event(&runlog.Started{})
 	standing := runlog.Event{At: runlog.Level{Group: 9}, Body: &runlog.Standing{}}
 	endOfStanding := endOf("llm")
 	endOfStanding.At.Group = 9
 	step := turn.Step{Reply: turn.Reply{ToolCalls: make([]turn.ToolCall, 2)}}
-	finished := map[int]record.ToolCall{0: {State: record.ToolFinished}, 1: {State: record.ToolFinished}}
+	finished := []record.ToolCall{{Index: 0, State: record.ToolFinished}, {Index: 1, State: record.ToolFinished}}
 	tests := []struct {
 		name   string
 		events []runlog.Event
 		steps  []turn.Step
-		calls  map[int]record.ToolCall
-		want   answer.Standing
+		calls  []record.ToolCall
+		want   kept
 	}{
-		{"nothing stored", nil, nil, nil, answer.Standing{Results: map[int]bool{}}},
-		{"in the first reply", logOf(started, textEvent("a"), textEvent("b")), nil, nil, answer.Standing{Kept: 1, Results: map[int]bool{}, Text: "ab"}},
+		{"nothing stored", nil, nil, nil, kept{Results: map[int]bool{}}},
+		{"in the first reply", logOf(started, textEvent("a"), textEvent("b")), nil, nil, kept{Kept: 1, Results: map[int]bool{}, Text: "ab"}},
 		{
 			"a reply that is in no checkpoint", logOf(started, textEvent("a"), endOf("llm")), nil, nil,
-			answer.Standing{Kept: 1, Results: map[int]bool{}, Text: "a"},
+			kept{Kept: 1, Results: map[int]bool{}, Text: "a"},
 		},
 		{
 			"a reply that the log does not show", logOf(started, textEvent("a")),
 			[]turn.Step{step},
 			nil,
-			answer.Standing{Kept: 1, Results: map[int]bool{}, Text: "a"},
+			kept{Kept: 1, Results: map[int]bool{}, Text: "a"},
 		},
 		{
 			"in the tools", logOf(started, textEvent("a"), endOf("llm"), event(&runlog.ToolStart{})),
 			[]turn.Step{step},
 			nil,
-			answer.Standing{Kept: 3, Replies: 1, Results: map[int]bool{}, Text: "a"},
+			kept{Kept: 3, Replies: 1, Results: map[int]bool{}, Text: "a"},
 		},
 		{
 			"one result shown", logOf(started, textEvent("a"), endOf("llm"), completeEvent(1)),
 			[]turn.Step{step},
 			finished,
-			answer.Standing{Kept: 4, Replies: 1, Results: map[int]bool{1: true}, Text: "a"},
+			kept{Kept: 4, Replies: 1, Results: map[int]bool{1: true}, Text: "a"},
 		},
 		{
 			"half a marker", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), markerEvent("\n\n")),
 			[]turn.Step{step},
 			finished,
-			answer.Standing{Kept: 4, Replies: 1, Results: map[int]bool{0: true}, Text: "a\n\n"},
+			kept{Kept: 4, Replies: 1, Results: map[int]bool{0: true}, Text: "a\n\n"},
 		},
 		{
 			"a marker", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), markerEvent("\n\n"), markerEvent("[[tool:0]]")),
 			[]turn.Step{step},
 			finished,
-			answer.Standing{Kept: 6, Replies: 1, Markers: 1, Results: map[int]bool{0: true}, Text: "a\n\n[[tool:0]]"},
+			kept{Kept: 6, Replies: 1, Markers: 1, Results: map[int]bool{0: true}, Text: "a\n\n[[tool:0]]"},
 		},
 		{
 			"in the second reply", logOf(started, textEvent("a"), endOf("llm"), completeEvent(0), completeEvent(1), endOf("tool"), textEvent("b")),
 			[]turn.Step{step},
 			finished,
-			answer.Standing{Kept: 5, Replies: 1, Results: map[int]bool{0: true, 1: true}, Text: "ab"},
+			kept{Kept: 5, Replies: 1, Results: map[int]bool{0: true, 1: true}, Text: "ab"},
 		},
 		{
 			"a void reply counts no more",
 			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(1, ""), textEvent("b"), endOf("llm"), textEvent("c")),
 			[]turn.Step{step},
 			nil,
-			answer.Standing{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "bc"},
+			kept{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "bc"},
 		},
 		{
 			"a text that stood is no reply",
 			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(3, "a"), standing, endOfStanding, textEvent("b")),
 			[]turn.Step{step},
 			nil,
-			answer.Standing{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "ab"},
+			kept{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "ab"},
 		},
 		{
 			"a third attempt that stands on the first",
 			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(3, "a"), textEvent("b"), attemptEvent(3, "a"), textEvent("c")),
 			[]turn.Step{step},
 			nil,
-			answer.Standing{Kept: 2_000_001, Replies: 1, Results: map[int]bool{}, Text: "ac"},
+			kept{Kept: 2_000_001, Replies: 1, Results: map[int]bool{}, Text: "ac"},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := answer.StandingOf(tt.events, tt.steps, tt.calls)
+			got := keptOf(attempts.EarlierOf(tt.steps, tt.calls, tt.events))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A run that is taken up goes on counting where its earlier attempts ended: what
+// is in replies, and in threads.
+func TestWritten(t *testing.T) {
+	steps := []turn.Step{{Reply: turn.Reply{Text: "1234", Reasoning: "567", ToolCalls: []turn.ToolCall{{Arguments: "{}"}}}}}
+	events := []runlog.Event{{Body: &runlog.Text{Text: "1234"}}, {At: runlog.Level{Thread: 1}, Body: &runlog.ThreadText{Text: "x"}}}
+	n := attempts.EarlierOf(steps, nil, events).Written()
+	if n != 10 {
+		t.Errorf("Written() = %d, want 10", n)
+	}
+	for more, want := range map[int]bool{2: true, 3: false} {
+		all := modeltext.New(modeltext.Limits{Reply: 100, Run: 12, All: 100})
+		c := all.Count()
+		c.Hold(n)
+		if held := all.Bytes(); held != int64(n) {
+			t.Errorf("Bytes() = %d, want %d", held, n)
+		}
+		if err := c.Add(more, false); (err == nil) != want {
+			t.Errorf("Add(%d) after Hold(%d) of 12 gives %v, want success %t", more, n, err, want)
+		}
 	}
 }

@@ -1,0 +1,126 @@
+// Package attempts reads what earlier attempts of a run have stored: its
+// checkpoints, its tool calls and its log. It says how much of that still counts,
+// and owns what is in a checkpoint.
+package attempts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/eventlog"
+)
+
+// Checkpoint is the content of a checkpoint: a whole reply of the model, that a
+// server action was about to run, or a mark.
+type Checkpoint struct {
+	Reply  *turn.Reply `json:"reply,omitempty"`
+	Action bool        `json:"action,omitempty"`
+	// Spent is what the run has used of each model by then.
+	Spent []record.ModelUsage `json:"spent,omitempty"`
+	Mark  *Mark               `json:"mark,omitempty"`
+}
+
+// MarkNumber is the number of the checkpoint that holds the mark; those of replies
+// begin with 1.
+const MarkNumber = 0
+
+// Mark is written when a run is taken up, before it works: the next start can tell
+// by it in which run the process ended.
+type Mark struct {
+	Attempt int `json:"attempt"`
+	// Steps is how many replies there were: more of them are progress.
+	Steps int `json:"steps"`
+	// Spared are the attempts that do not count for the run.
+	Spared int `json:"spared,omitempty"`
+	// Alone is when the run's trial began, in milliseconds; 0 says that it is not,
+	// or no longer, on trial.
+	Alone int64 `json:"alone,omitempty"`
+	// Left says that the attempt ended in good order or only waits. Fresh says that
+	// another run was found to be the cause of the earlier ends of the process.
+	Left  bool `json:"left,omitempty"`
+	Fresh bool `json:"fresh,omitempty"`
+}
+
+// Crashed says whether the process ended during this attempt of the run, for a
+// reason that nobody knows.
+func (m *Mark) Crashed(attempt int) bool {
+	return m != nil && m.Attempt == attempt && !m.Left && !m.Fresh
+}
+
+// Store reads what runs have stored.
+type Store interface {
+	Checkpoints(ctx context.Context, id string) ([]record.Checkpoint, error)
+	ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error)
+	// Segments returns the log of the run: those segments with events after
+	// the sequence number, in order, decompressed.
+	Segments(ctx context.Context, id string, after int64) ([]record.Segment, error)
+}
+
+// Read reads what the attempts of a run have stored.
+func Read(ctx context.Context, store Store, id string) (*Earlier, error) {
+	checkpoints, err := store.Checkpoints(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	e := new(Earlier)
+	for _, c := range checkpoints {
+		if err := e.add(c); err != nil {
+			return nil, fmt.Errorf("read checkpoint %d: %w", c.N, err)
+		}
+	}
+	calls, err := store.ToolCalls(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	log, err := readLog(ctx, store, id)
+	if err != nil {
+		return nil, err
+	}
+	e.compare(calls, log)
+	return e, nil
+}
+
+// add adds a checkpoint.
+func (e *Earlier) add(c record.Checkpoint) error {
+	var stored Checkpoint
+	if err := json.Unmarshal(c.Data, &stored); err != nil {
+		return err
+	}
+	if c.N == MarkNumber {
+		e.Mark = stored.Mark
+		return nil
+	}
+	e.Action = e.Action || stored.Action
+	if stored.Spent != nil {
+		e.Spent = stored.Spent
+	}
+	if stored.Reply != nil {
+		e.Steps = append(e.Steps, turn.Step{Reply: *stored.Reply, Results: make([]*turn.Result, len(stored.Reply.ToolCalls))})
+	}
+	return nil
+}
+
+// readLog reads the log of a run.
+func readLog(ctx context.Context, store Store, id string) ([]runlog.Event, error) {
+	segments, err := store.Segments(ctx, id, 0)
+	if err != nil {
+		return nil, err
+	}
+	var events []runlog.Event
+	for _, s := range segments {
+		list, err := eventlog.Decode(s.Data)
+		if err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+		for _, e := range list { // two segments may share events
+			if n := len(events); n == 0 || e.Seq > events[n-1].Seq {
+				events = append(events, e)
+			}
+		}
+	}
+	return events, nil
+}

@@ -1,0 +1,160 @@
+package attempts
+
+import (
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Earlier is what earlier attempts of a run have stored. It is read only.
+type Earlier struct {
+	// Steps are the finished replies, without the results of their calls; Calls are
+	// the calls by index.
+	Steps []turn.Step
+	Calls map[int]record.ToolCall
+	// Action says that a server action was about to run.
+	Action bool
+	Spent  []record.ModelUsage
+	Mark   *Mark // nil for none
+
+	// Log is the whole stored log.
+	Log []runlog.Event
+	// What of the finished steps the log shows, up to the event Kept: replies, the
+	// results of calls, tool markers. Later events are void and shown again.
+	Kept    int64
+	Replies int
+	Results map[int]bool
+	Markers int
+
+	valid []runlog.Event // of Log, without what later attempts made void
+}
+
+// Nothing is what a run without earlier attempts has.
+func Nothing() *Earlier {
+	e := new(Earlier)
+	e.compare(nil, nil)
+	return e
+}
+
+// compare compares the log with the finished steps and calls.
+func (e *Earlier) compare(calls []record.ToolCall, log []runlog.Event) {
+	e.Calls, e.Log, e.valid = make(map[int]record.ToolCall), log, withoutVoid(log)
+	for _, c := range calls {
+		e.Calls[c.Index] = c
+	}
+	e.addStarted()
+	e.findKept()
+}
+
+// withoutVoid leaves out the events that later attempts made void.
+func withoutVoid(events []runlog.Event) []runlog.Event {
+	var list []runlog.Event
+	for _, e := range events {
+		if later, ok := e.Body.(*runlog.Attempt); ok {
+			for len(list) > 0 && list[len(list)-1].Seq > later.KeptThrough {
+				list = list[:len(list)-1]
+			}
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// addStarted adds the calls that were shown but have no row before their
+// outcome, as they may be run again.
+func (e *Earlier) addStarted() {
+	for i := range e.valid {
+		b, ok := e.valid[i].Body.(*runlog.ToolStart)
+		if !ok {
+			continue
+		}
+		if _, known := e.Calls[b.Index]; !known {
+			e.Calls[b.Index] = record.ToolCall{
+				Index: b.Index, ToolUseID: b.ToolUseID, Name: b.Tool, Input: b.Input, State: record.ToolStarted, StartedAt: time.UnixMilli(e.valid[i].Time),
+			}
+		}
+	}
+}
+
+// findKept finds the last stored event up to which the log and the finished
+// steps agree.
+func (e *Earlier) findKept() {
+	e.Results = make(map[int]bool)
+	var standing uint32 // the group of a text that an attempt kept
+	for i := range e.valid {
+		event := &e.valid[i]
+		switch b := event.Body.(type) {
+		case *runlog.Started, *runlog.Attempt:
+		case *runlog.Standing:
+			standing = event.At.Group
+			continue
+		case *runlog.LevelEnd:
+			switch {
+			case b.Depth != runlog.GroupLevel || b.Type != "llm" || event.At.Thread != 0: // or in a thread's own loop
+				continue
+			case event.At.Group == standing:
+			case e.Replies == len(e.Steps):
+				return // of a reply that is in no checkpoint
+			default:
+				e.Replies++
+			}
+		case *runlog.ToolComplete:
+			if e.Calls[b.Index].State != record.ToolFinished {
+				return
+			}
+			e.Results[b.Index] = true
+		case *runlog.Marker:
+			if !strings.HasPrefix(b.Text, text.ToolMarker) {
+				continue
+			}
+			e.Markers++
+		default:
+			continue
+		}
+		e.Kept = event.Seq
+	}
+}
+
+// Written is how many bytes models have written: finished replies, and what the
+// log has of threads.
+func (e *Earlier) Written() (n int) {
+	for i := range e.Steps {
+		reply := &e.Steps[i].Reply
+		n += len(reply.Text) + len(reply.Reasoning)
+		for _, c := range reply.ToolCalls {
+			n += len(c.Arguments)
+		}
+	}
+	for i := range e.valid {
+		if e.valid[i].At.Thread == 0 {
+			continue
+		}
+		switch b := e.valid[i].Body.(type) {
+		case *runlog.ThreadText:
+			n += len(b.Text)
+		case *runlog.Thinking:
+			n += len(b.Text)
+		case *runlog.Arguments:
+			n += len(b.Text)
+		default:
+		}
+	}
+	return n
+}
+
+// Text is what a reader of all events sees of the answer.
+func (e *Earlier) Text() string {
+	var b strings.Builder
+	for i := range e.valid {
+		if later, ok := e.valid[i].Body.(*runlog.Attempt); ok {
+			b.Reset()
+			b.WriteString(later.Text)
+		}
+		b.WriteString(e.valid[i].Visible())
+	}
+	return b.String()
+}
