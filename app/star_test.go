@@ -1,12 +1,14 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -135,6 +137,10 @@ var rooms = map[string][]string{
 	"usage":            {},
 }
 
+// maxRoom is how many lines of code a package of services has at most, without
+// its tests.
+const maxRoom = 2500
+
 func TestRoomsOfServices(t *testing.T) {
 	const services = module + "/services/"
 	for _, p := range packages(t) {
@@ -154,7 +160,23 @@ func TestRoomsOfServices(t *testing.T) {
 				t.Errorf("services/%s imports services/%s", from, to)
 			}
 		}
+		if n := lines(t, p); n > maxRoom {
+			t.Errorf("services/%s has %d lines, want at most %d: give a part of it a room of its own", from, n, maxRoom)
+		}
 	}
+}
+
+// lines is how many lines the files of a package have, without its tests.
+func lines(t *testing.T, p goPackage) (n int) {
+	t.Helper()
+	for _, name := range p.GoFiles {
+		data, err := os.ReadFile(filepath.Join(p.Dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += bytes.Count(data, []byte("\n"))
+	}
+	return n
 }
 
 func TestVendorLibrariesHaveOneHome(t *testing.T) {

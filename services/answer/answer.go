@@ -15,6 +15,7 @@ import (
 	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/guard"
 )
 
 // Limits of what one run may show.
@@ -85,7 +86,9 @@ type Writer struct {
 	interrupted map[int]bool
 
 	offered []turn.Tool // the run's tools as they are, for threads
-	heard   heard       // what the model has read
+	reading *guard.Reading
+	// earlierWaits are the waits of earlier attempts, by call; nil while not read.
+	earlierWaits map[int]record.Wait
 
 	decided map[int]bool // calls whose wait gave their outcome
 	asking  map[int]bool // calls that wait and have no answer

@@ -137,6 +137,7 @@ func (wr *Writer) Ask() *turn.Request {
 	req.RunTool, req.Await, req.Asks = wr.runTool, wr.await, wr.asks
 	req.Writing = &wr.writing
 	wr.offered = req.Tools
+	wr.reading = wr.newReading()
 	return req
 }
 

@@ -34,7 +34,7 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 	c.ToolUseID, c.Name, c.Input = e.ID, e.Name, e.Input
 	c.State, c.Attempt, c.StartedAt = record.ToolStarted, wr.run.Attempt, wr.deps.Now()
 	wr.noteDraft(e.Index)
-	wr.noteSteps(e.Index)
+	wr.reading.Begin(e.Index, wr.finished(e.Index))
 	if wr.decided[e.Index] { // it does not begin
 		wr.begin(e)
 		return

@@ -1,0 +1,127 @@
+package answer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/guard"
+)
+
+// cannotAskText is what the model of a thread reads of a call that would have to
+// wait.
+const cannotAskText = "The call was not run: it needs the user's approval, which cannot be asked for here. Go on without it, or say in your answer what is needed."
+
+// newReading returns what the model has read, once its tools are known.
+func (wr *Writer) newReading() *guard.Reading {
+	return guard.NewReading(guard.ReadingOptions{
+		Store: wr.deps.Store, Owner: wr.run.Owner.ID, ChatID: wr.run.ChatID, RunID: wr.run.ID,
+		Question: wr.run.UserMessage, QuestionAlone: wr.run.NewChat && len(wr.run.Request.ConversationHistory) == 0,
+		Outside: wr.prepared.Outside, Tool: wr.anyTool,
+		Refused: func(text string) bool { return text == deniedText || text == unansweredText },
+	})
+}
+
+// anyTool returns the tool of that name, also one that the page does not offer.
+func (wr *Writer) anyTool(name string) (turn.Tool, bool) {
+	if i := slices.IndexFunc(wr.offered, func(t turn.Tool) bool { return t.Name == name }); i >= 0 {
+		return wr.offered[i], true
+	}
+	return wr.deps.Tool(name)
+}
+
+// asks says why a call needs the user's approval; "" is that it needs none. A
+// call that waited in an earlier attempt waits again, for the same reason.
+func (wr *Writer) asks(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
+	reason, err := wr.reason(ctx, t, c)
+	if err != nil && ctx.Err() == nil {
+		wr.deps.Stop(err) // the attempt cannot go on without it
+	}
+	return reason, err
+}
+
+func (wr *Writer) reason(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
+	if wr.run.Earlier != nil {
+		w, waited, err := wr.earlierWait(ctx, c.Index)
+		switch {
+		case err != nil:
+			return "", err
+		case waited && w.Reason == "":
+			return schemas.ReasonToolConfirms, nil // it was the only one
+		case waited:
+			return w.Reason, nil
+		case wr.interrupted[c.Index] && !t.Idempotent:
+			return "", nil // it does not run
+		}
+	}
+	mode := wr.deps.Approve
+	if guard.Matters(mode, *t) {
+		g, err := wr.reading.After(ctx, wr.finished(c.Index))
+		if err != nil {
+			return "", err
+		}
+		if why := g.Why(mode, *t, c.Input); why != "" {
+			return why, nil
+		}
+	}
+	if t.Confirm {
+		return schemas.ReasonToolConfirms, nil
+	}
+	return "", nil
+}
+
+// earlierWait returns how a call waited in an earlier attempt, if it did.
+func (wr *Writer) earlierWait(ctx context.Context, index int) (record.Wait, bool, error) {
+	if wr.earlierWaits == nil {
+		list, err := wr.deps.Store.Waits(ctx, wr.run.ID)
+		if err != nil {
+			return record.Wait{}, false, err
+		}
+		wr.earlierWaits = make(map[int]record.Wait, len(list))
+		for _, w := range list {
+			wr.earlierWaits[w.Index] = w
+		}
+	}
+	w, waited := wr.earlierWaits[index]
+	return w, waited, nil
+}
+
+// finished are the steps before the one of the call: what its model had read.
+func (wr *Writer) finished(index int) []turn.Step {
+	n := slices.IndexFunc(wr.steps, func(s turn.Step) bool { return index < s.Reply.FirstIndex+len(s.Reply.ToolCalls) })
+	if n < 0 {
+		n = len(wr.steps)
+	}
+	return wr.steps[:n]
+}
+
+// guarded is a tool as a thread of the call calls it: nobody can be asked there,
+// so a call that needs approval is refused. What the threads of a call read counts
+// in all of them.
+func (wr *Writer) guarded(t turn.Tool, index int) turn.Tool {
+	run, mode := t.Run, wr.deps.Approve
+	t.Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {
+		wr.identify(c)
+		if mode == guard.Off {
+			return run(ctx, c)
+		}
+		g, err := wr.reading.Thread(ctx, index)
+		if err != nil {
+			return turn.Result{}, err
+		}
+		if g.Why(mode, t, c.Input) != "" {
+			return turn.Result{Text: cannotAskText, IsError: true}, nil
+		}
+		g.Called(string(c.Input))
+		result, err := run(ctx, c)
+		text := result.Text
+		if err != nil {
+			text = schemas.Visible(err).Message
+		}
+		g.Answered(t, true, string(c.Input), text, err != nil || result.IsError)
+		return result, err
+	}
+	return t
+}

@@ -1,0 +1,236 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// Limits of what is read of a chat. What is older counts as text from outside that
+// gave no URLs.
+const (
+	maxMessages    = 2_000
+	maxText        = 4 << 20 // bytes
+	maxFiles       = 32      // messages whose files are read
+	pageOfMessages = 100     // messages read at once
+)
+
+// Store reads the messages of a chat.
+type Store interface {
+	// Messages returns a page of messages and the cursor of the page before it.
+	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
+	// Files returns a user message's attachments with their content.
+	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
+}
+
+// ReadingOptions says whose reading it is.
+type ReadingOptions struct {
+	Store         Store
+	Owner         string
+	ChatID        int64
+	RunID         string
+	Question      *record.UserMessage // nil when it is to be read
+	QuestionAlone bool                // the chat has no message beside Question
+	Outside       bool                // the system prompt has text from outside
+	// Tool returns the tool that a call names, also one that the page does not offer.
+	Tool func(name string) (turn.Tool, bool)
+	// Refused says whether the error of a call means that the user did not want it:
+	// such a text is the service's own.
+	Refused func(text string) bool
+}
+
+// Reading is what the model of a run has read: the chat before the run, its
+// finished steps, and what the threads of its calls have read. It is read when
+// somebody asks for it, so a later attempt finds the same. It is safe for
+// concurrent use.
+type Reading struct {
+	ReadingOptions
+
+	mu      sync.Mutex
+	guard   *Guard // nil while the chat is not read
+	steps   int    // told to the guard
+	before  map[int][]turn.Step
+	threads map[int]*Guard
+	tools   map[string]*turn.Tool // by name; nil is not known
+}
+
+// NewReading returns a reading of which nothing has been read yet.
+func NewReading(o ReadingOptions) *Reading {
+	return &Reading{ReadingOptions: o, before: make(map[int][]turn.Step), threads: make(map[int]*Guard), tools: make(map[string]*turn.Tool)}
+}
+
+// After returns the guard after these steps of the run. Steps are told once:
+// later calls must give the same ones, and may give more.
+func (r *Reading) After(ctx context.Context, steps []turn.Step) (*Guard, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.guard == nil {
+		g := New(nil)
+		if err := r.readChat(ctx, g); err != nil {
+			return nil, fmt.Errorf("read what the model has read: %w", err)
+		}
+		r.guard = g
+	}
+	for ; r.steps < len(steps); r.steps++ {
+		s := &steps[r.steps]
+		for _, c := range s.Reply.ToolCalls {
+			r.guard.Called(c.Arguments)
+		}
+		for i, c := range s.Reply.ToolCalls {
+			if thread := r.threads[s.Reply.FirstIndex+i]; thread != nil {
+				r.guard.Join(thread)
+			}
+			if result := s.Results[i]; result != nil {
+				r.answered(r.guard, c.Name, c.Arguments, result.Text, result.IsError)
+			}
+		}
+	}
+	return r.guard, nil
+}
+
+// Begin says that a call begins after these steps.
+func (r *Reading) Begin(call int, steps []turn.Step) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.before[call] = steps
+}
+
+// Thread is the guard of all threads of a call that has begun.
+func (r *Reading) Thread(ctx context.Context, call int) (*Guard, error) {
+	r.mu.Lock()
+	before, g := r.before[call], r.threads[call]
+	r.mu.Unlock()
+	if g != nil {
+		return g, nil
+	}
+	base, err := r.After(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.threads[call] == nil {
+		r.threads[call] = New(base)
+	}
+	return r.threads[call], nil
+}
+
+// answered tells g of a call's outcome, unless that is only that the user did not
+// want it.
+func (r *Reading) answered(g *Guard, name, input, text string, isError bool) {
+	if isError && r.Refused(text) {
+		return
+	}
+	if t := r.tool(name); t != nil {
+		g.Answered(*t, true, input, text, isError)
+	} else {
+		g.Answered(turn.Tool{Name: name}, false, input, text, isError)
+	}
+}
+
+// tool returns the tool of that name; nil if there is none any more.
+func (r *Reading) tool(name string) *turn.Tool {
+	if t, looked := r.tools[name]; looked {
+		return t
+	}
+	var found *turn.Tool
+	if t, ok := r.Tool(name); ok {
+		found = &t
+	}
+	r.tools[name] = found
+	return found
+}
+
+// readChat tells g what was said before the run began, and its question.
+func (r *Reading) readChat(ctx context.Context, g *Guard) error {
+	if r.Outside {
+		g.Outside()
+	}
+	if r.Question != nil {
+		readUser(g, &r.Question.Message, r.Question.Files)
+		if r.QuestionAlone {
+			return nil
+		}
+	}
+	list, whole, err := r.messages(ctx)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		g.Outside()
+	}
+	files := 0
+	for _, m := range slices.Backward(list) {
+		switch {
+		case m.Role == "user":
+			var attached []schemas.Attachment
+			if len(m.Attachments) > 0 && files < maxFiles {
+				files++
+				if attached, err = r.Store.Files(ctx, r.Owner, r.ChatID, m.ID); err != nil {
+					return err
+				}
+			}
+			readUser(g, &m, attached)
+		case m.RunID == "": // a client or an import brought it: nobody knows what it came of
+			g.Outside()
+		case m.RunID != r.RunID:
+			for _, c := range m.ToolHistory {
+				g.Called(string(c.Input))
+				r.answered(g, c.ToolName, string(c.Input), c.Output, c.IsError)
+			}
+		}
+	}
+	return nil
+}
+
+// messages returns the chat's messages within the limits, the newest first, and
+// whether those are all.
+func (r *Reading) messages(ctx context.Context) (list []schemas.Message, whole bool, err error) {
+	size := 0
+	for cursor := ""; ; {
+		page, next, err := r.Store.Messages(ctx, r.Owner, r.ChatID, record.MessageQuery{Limit: pageOfMessages, Cursor: cursor, Superseded: true})
+		if err != nil {
+			return nil, false, err
+		}
+		for _, m := range slices.Backward(page) {
+			size += textSize(&m)
+			list = append(list, m)
+		}
+		if next == "" {
+			return list, true, nil
+		}
+		if len(list) >= maxMessages || size > maxText {
+			return list, false, nil
+		}
+		cursor = next
+	}
+}
+
+// textSize is how much text of a message has to be read.
+func textSize(m *schemas.Message) int {
+	n := len(m.Content)
+	for _, c := range m.ToolHistory {
+		n += len(c.Input) + len(c.Output)
+	}
+	return n
+}
+
+// readUser tells g a message of the user's. A file is from outside, and gives the
+// URLs in it.
+func readUser(g *Guard, m *schemas.Message, files []schemas.Attachment) {
+	g.Gave(m.Content)
+	if len(m.Attachments) > 0 {
+		g.Outside()
+	}
+	for _, f := range files {
+		if !strings.HasPrefix(f.MIME, "image/") {
+			g.Gave(f.Content)
+		}
+	}
+}
