@@ -243,23 +243,20 @@ func (w *sqliteWriter) run(ctx context.Context, statement string) error {
 }
 
 func (w *sqliteWriter) each(ctx context.Context, statement string, rows [][]any) error {
-	if err := ctx.Err(); err != nil || len(rows) == 0 {
+	return w.forEach(ctx, statement, rows, func(ctx context.Context, st *sql.Stmt, args []any) error {
+		_, err := st.ExecContext(ctx, args...)
 		return err
-	}
-	ctx = context.WithoutCancel(ctx)
-	st, err := w.prepare(ctx, statement)
-	if err != nil {
-		return err
-	}
-	for _, args := range rows {
-		if _, err := st.ExecContext(ctx, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 func (w *sqliteWriter) query(ctx context.Context, statement string, rows [][]any, scan func(row scanner) error) error {
+	return w.forEach(ctx, statement, rows, func(ctx context.Context, st *sql.Stmt, args []any) error {
+		return queryOne(ctx, st, args, scan)
+	})
+}
+
+// forEach prepares the statement and hands it to do once for each row.
+func (w *sqliteWriter) forEach(ctx context.Context, statement string, rows [][]any, do func(context.Context, *sql.Stmt, []any) error) error {
 	if err := ctx.Err(); err != nil || len(rows) == 0 {
 		return err
 	}
@@ -269,7 +266,7 @@ func (w *sqliteWriter) query(ctx context.Context, statement string, rows [][]any
 		return err
 	}
 	for _, args := range rows {
-		if err := queryOne(ctx, st, args, scan); err != nil {
+		if err := do(ctx, st, args); err != nil {
 			return err
 		}
 	}

@@ -88,13 +88,19 @@ func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 	}
 }
 
-// testLocked asks of a file on which another process has every lock.
-func testLocked(t *testing.T, url string, lock func(path string) func()) {
+// openWithATurn opens a database whose reads have little time, with one turn in it.
+func openWithATurn(t *testing.T, url string) (*store.Store, *fixture, *record.Begin) {
+	t.Helper()
 	s, err := store.Open(t.Context(), url, store.Options{ReadTimeout: shortRead})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
 	f := newFixture(t, s)
-	g := f.turn("q", "a")
+	return s, f, f.turn("q", "a")
+}
+
+// testLocked asks of a file on which another process has every lock.
+func testLocked(t *testing.T, url string, lock func(path string) func()) {
+	s, f, g := openWithATurn(t, url)
 	release := lock(pathOf(url))
 	unready(t, s, "the database does not answer")
 	holdsNothing(t, s, f.owner, g)
@@ -105,13 +111,9 @@ func testLocked(t *testing.T, url string, lock func(path string) func()) {
 // testLockedForWriting asks of a file in which another process writes: reads go
 // on, changes end within their time.
 func testLockedForWriting(t *testing.T, url string, lock func(path string) func()) {
-	s, err := store.Open(t.Context(), url, store.Options{ReadTimeout: shortRead})
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
-	f := newFixture(t, s)
-	g := f.turn("q", "a")
+	s, f, g := openWithATurn(t, url)
 	release := lock(pathOf(url))
-	_, err = s.Chat(t.Context(), f.owner, g.Run.ConversationID)
+	_, err := s.Chat(t.Context(), f.owner, g.Run.ConversationID)
 	must(t, err)
 	began := time.Now()
 	_, err = s.PatchChat(t.Context(), f.owner, g.Run.ConversationID, title("t"))
