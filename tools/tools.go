@@ -142,11 +142,7 @@ func NewText[In any](name, description string, fn func(context.Context, *Call, I
 // the limits of jsonlimit.Read. Arguments that would take too long to check are
 // refused.
 func NewRaw(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts ...Option) turn.Tool {
-	d := define(name, description, opts)
-	if fn == nil {
-		return d.broken(errNoFunction)
-	}
-	s, err := read(schema)
+	d, s, err := declare(name, description, schema, fn, opts)
 	if err != nil {
 		return d.broken(err)
 	}
@@ -157,11 +153,7 @@ func NewRaw(name, description string, schema json.RawMessage, fn func(context.Co
 // they only have to be an object. A schema from outside is measured
 // (jsonlimit.Measure) and sent to the model, but never used for checks.
 func NewForeign(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts ...Option) turn.Tool {
-	d := define(name, description, opts)
-	if fn == nil {
-		return d.broken(errNoFunction)
-	}
-	s, err := read(schema)
+	d, s, err := declare(name, description, schema, fn, opts)
 	if err != nil {
 		return d.broken(err)
 	}
@@ -172,6 +164,16 @@ func NewForeign(name, description string, schema json.RawMessage, fn func(contex
 	t := d.tool
 	t.InputSchema, t.Check, t.Run = raw, isObject, fn
 	return t
+}
+
+// declare reads the schema of a tool whose arguments are described by one.
+func declare(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts []Option) (*definition, *jsonschema.Schema, error) {
+	d := define(name, description, opts)
+	if fn == nil {
+		return d, nil, errNoFunction
+	}
+	s, err := read(schema)
+	return d, s, err
 }
 
 // Text returns a result for the model alone.
