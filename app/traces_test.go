@@ -15,6 +15,7 @@ import (
 
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
+	"github.com/chattray/chattray/app/telemetry/telemetrytest"
 )
 
 // TestRunsJoinTheCallersTrace asks the whole service over HTTP.
@@ -49,14 +50,14 @@ func TestRunsJoinTheCallersTrace(t *testing.T) {
 		t.Fatalf("status %d: %s", w.Code, w.Body)
 	}
 	for _, name := range []string{"POST", "invoke_agent chattray", "chat " + defaultModel(c)} {
-		span := spanNamed(t, spans, name)
+		span := telemetrytest.Span(t, spans, name)
 		if got := span.SpanContext.TraceID().String(); got != traceID {
 			t.Errorf("%s is in the trace %s", name, got)
 		}
 		if name == "POST" {
 			continue
 		}
-		if got := attributesOf(span); got["run_id"] != run || got["gen_ai.conversation.id"] != "1" || got["gen_ai.provider.name"] == "" {
+		if got := telemetrytest.Attributes(span); got["run_id"] != run || got["gen_ai.conversation.id"] != "1" || got["gen_ai.provider.name"] == "" {
 			t.Errorf("%s has %v", name, got)
 		}
 	}
@@ -72,23 +73,4 @@ func TestRunsJoinTheCallersTrace(t *testing.T) {
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&line); err != nil || line.TraceID != traceID || line.RunID != run {
 		t.Errorf("the line of the request is %s (%v)", text, err)
 	}
-}
-
-func spanNamed(t *testing.T, spans *tracetest.InMemoryExporter, name string) tracetest.SpanStub {
-	t.Helper()
-	for _, s := range spans.GetSpans() {
-		if s.Name == name {
-			return s
-		}
-	}
-	t.Fatalf("no span %s", name)
-	return tracetest.SpanStub{}
-}
-
-func attributesOf(s tracetest.SpanStub) map[string]string {
-	list := map[string]string{}
-	for _, a := range s.Attributes {
-		list[string(a.Key)] = a.Value.String()
-	}
-	return list
 }

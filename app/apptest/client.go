@@ -23,21 +23,21 @@ type Reply struct {
 }
 
 // Ask sends a request; match is its If-Match, "" for none.
-func (d *Client) Ask(user, method, path, match string, body any) Reply {
-	d.Helper()
+func (c *Client) Ask(user, method, path, match string, body any) Reply {
+	c.Helper()
 	var raw io.Reader = http.NoBody
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			d.Fatal(err)
+			c.Fatal(err)
 		}
 		raw = bytes.NewReader(b)
 	}
-	request, err := http.NewRequestWithContext(d.Context(), method, d.URL+path, raw)
+	request, err := http.NewRequestWithContext(c.Context(), method, c.URL+path, raw)
 	if err != nil {
-		d.Fatal(err)
+		c.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+d.Tokens[user])
+	request.Header.Set("Authorization", "Bearer "+c.Tokens[user])
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
@@ -46,23 +46,23 @@ func (d *Client) Ask(user, method, path, match string, body any) Reply {
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		d.Error(err)
+		c.Error(err)
 		return Reply{}
 	}
 	defer answer.Body.Close()
 	got, err := io.ReadAll(answer.Body)
 	if err != nil {
-		d.Error(err)
+		c.Error(err)
 	}
 	return Reply{answer.StatusCode, answer.Header.Get("ETag"), got}
 }
 
 // Must sends a request of ann's that has to succeed.
-func (d *Client) Must(method, path string, body any) Reply {
-	d.Helper()
-	got := d.Ask("ann", method, path, "", body)
+func (c *Client) Must(method, path string, body any) Reply {
+	c.Helper()
+	got := c.Ask("ann", method, path, "", body)
 	if got.Status >= http.StatusMultipleChoices {
-		d.Fatalf("%s %s: %d %s", method, path, got.Status, got.Body)
+		c.Fatalf("%s %s: %d %s", method, path, got.Status, got.Body)
 	}
 	return got
 }

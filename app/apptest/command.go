@@ -3,6 +3,7 @@ package apptest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -56,10 +57,12 @@ func Listening(t *testing.T, log io.Reader) string {
 	return ""
 }
 
-// Get reads what is at a URL.
+// Get reads what is at a URL. The answer has to come within Limit, with status 200.
 func Get(t *testing.T, url string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	ctx, cancel := context.WithTimeout(t.Context(), Limit)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +72,8 @@ func Get(t *testing.T, url string) string {
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: status %d, %v, want 200", url, answer.StatusCode, err)
 	}
 	return string(body)
 }

@@ -19,27 +19,27 @@ import (
 )
 
 // Gated is a question that is answered once the gate is open.
-func (w *System) Gated(chat, ifBusy string, gate <-chan struct{}) *Conversation {
-	k := w.NewConversation(chat, ifBusy)
-	k.Plan(nil)
-	k.Patient = true
-	k.Gate = gate
-	return k
+func (s *System) Gated(chat, ifBusy string, gate <-chan struct{}) *Conversation {
+	c := s.NewConversation(chat, ifBusy)
+	c.Plan(nil)
+	c.Patient = true
+	c.Gate = gate
+	return c
 }
 
 // Start runs the conversation to its end; the outcome comes over the channel.
-func (k *Conversation) Start(t *testing.T) <-chan error {
+func (c *Conversation) Start(t *testing.T) <-chan error {
 	done := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), Limit)
 	t.Cleanup(cancel)
-	go func() { done <- k.Run(ctx) }()
+	go func() { done <- c.Run(ctx) }()
 	return done
 }
 
 // AwaitModel waits until the model has been asked.
-func (w *System) AwaitModel(t *testing.T, k *Conversation) {
+func (s *System) AwaitModel(t *testing.T, c *Conversation) {
 	t.Helper()
-	Eventually(t, "the model is asked", func() bool { return len(w.ModelCalls(k.Question)) > 0 && k.Accepted.Load() })
+	Eventually(t, "the model is asked", func() bool { return len(s.ModelCalls(c.Question)) > 0 && c.Accepted.Load() })
 }
 
 // Conversation is one question of a client that never gives up: it comes back with its
@@ -70,56 +70,56 @@ type Conversation struct {
 }
 
 // NewConversation makes up a question; the chat is made by its first message.
-func (w *System) NewConversation(chat, ifBusy string) *Conversation {
-	name := strconv.Itoa(w.Mark())
-	k := &Conversation{System: w, Key: uuid.NewString(), Question: "question " + name, seen: map[string]int{}}
-	k.Body = map[string]any{"message": k.Question, "chat_id": chat, "if_busy": ifBusy, "context": map[string]any{"current_page": "lab"}}
+func (s *System) NewConversation(chat, ifBusy string) *Conversation {
+	name := strconv.Itoa(s.Mark())
+	c := &Conversation{System: s, Key: uuid.NewString(), Question: "question " + name, seen: map[string]int{}}
+	c.Body = map[string]any{"message": c.Question, "chat_id": chat, "if_busy": ifBusy, "context": map[string]any{"current_page": "lab"}}
 	kinds := [][][]string{{}, {{"book"}}, {{"look"}}, {{"book", "look"}}, {{"look", "book", "look"}, {"book"}}, {{"look"}, {"look"}, {"book"}}}
-	k.Plan(kinds[w.Between(0, len(kinds)-1)])
-	return k
+	c.Plan(kinds[s.Between(0, len(kinds)-1)])
+	return c
 }
 
 // Plan settles which tools the model asks for, turn by turn, before it answers.
-func (k *Conversation) Plan(tools [][]string) {
-	k.Turns = nil
-	name := strings.TrimPrefix(k.Question, "question ")
+func (c *Conversation) Plan(tools [][]string) {
+	c.Turns = nil
+	name := strings.TrimPrefix(c.Question, "question ")
 	calls := 0
 	for n, list := range tools {
-		one := Turn{Text: fmt.Sprintf("This is turn %d of %s and so it goes.", n, k.Question)}
+		one := Turn{Text: fmt.Sprintf("This is turn %d of %s and so it goes.", n, c.Question)}
 		for _, tool := range list {
 			one.Calls = append(one.Calls, ToolCall{tool, tool + "-" + name + "-" + strconv.Itoa(calls)})
 			calls++
 		}
-		k.Turns = append(k.Turns, one)
+		c.Turns = append(c.Turns, one)
 	}
-	k.Turns = append(k.Turns, Turn{
-		Text: fmt.Sprintf("And this is the answer to %s, which is not short.", k.Question),
-		Tail: fmt.Sprintf("\n\nNOTE: {\"text\": %q}\n\nSUGGESTED_VALUES: [\"More of %s\"]", k.Question, name),
+	c.Turns = append(c.Turns, Turn{
+		Text: fmt.Sprintf("And this is the answer to %s, which is not short.", c.Question),
+		Tail: fmt.Sprintf("\n\nNOTE: {\"text\": %q}\n\nSUGGESTED_VALUES: [\"More of %s\"]", c.Question, name),
 	})
 	var parts []string
 	marker := 0
-	for _, one := range k.Turns {
+	for _, one := range c.Turns {
 		parts = append(parts, one.Text)
 		for range one.Calls {
 			parts = append(parts, fmt.Sprintf("[[tool:%d]]", marker))
 			marker++
 		}
 	}
-	k.Want = strings.Join(parts, "\n\n")
+	c.Want = strings.Join(parts, "\n\n")
 }
 
 // ID is the run's; answered says that it is known.
-func (k *Conversation) ID() string {
-	if !k.Accepted.Load() {
+func (c *Conversation) ID() string {
+	if !c.Accepted.Load() {
 		return ""
 	}
-	return k.RunID
+	return c.RunID
 }
 
 // Keys are those of the calls that the model asks for.
-func (k *Conversation) Keys() []string {
+func (c *Conversation) Keys() []string {
 	var list []string
-	for _, one := range k.Turns {
+	for _, one := range c.Turns {
 		for _, c := range one.Calls {
 			list = append(list, c.Key)
 		}
@@ -128,72 +128,72 @@ func (k *Conversation) Keys() []string {
 }
 
 // MarkScripted says that the model has its script, or needs none.
-func (k *Conversation) MarkScripted() { k.scripted.Do(func() {}) }
+func (c *Conversation) MarkScripted() { c.scripted.Do(func() {}) }
 
 // Run asks and follows to the end.
-func (k *Conversation) Run(ctx context.Context) error {
-	k.scripted.Do(func() { k.System.Script(k.Question, k.Turns, k.Gate) })
+func (c *Conversation) Run(ctx context.Context) error {
+	c.scripted.Do(func() { c.System.Script(c.Question, c.Turns, c.Gate) })
 	for {
-		over, err := k.connect(ctx)
+		over, err := c.connect(ctx)
 		if over || err != nil {
 			return err
 		}
-		if k.retries++; k.retries > 10_000 {
+		if c.retries++; c.retries > 10_000 {
 			return errors.New("it does not end")
 		}
 	}
 }
 
 // connect asks, or comes back, and reads until the stream ends.
-func (k *Conversation) connect(ctx context.Context) (over bool, err error) {
-	p, err := k.System.Current(ctx)
+func (c *Conversation) connect(ctx context.Context) (over bool, err error) {
+	p, err := c.System.Current(ctx)
 	if err != nil {
 		return false, err
 	}
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	resp, err := k.Open(ctx, p)
+	resp, err := c.Open(ctx, p)
 	if err != nil {
-		return false, k.broken(p, err)
+		return false, c.broken(p, err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusServiceUnavailable && k.Patient {
-		k.pause(ctx)
+	if resp.StatusCode == http.StatusServiceUnavailable && c.Patient {
+		c.pause(ctx)
 		return false, nil
 	}
 	if resp.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(resp.Body) // a process that was killed says less
-		if k.System.hasEnded(p) {
+		if c.System.hasEnded(p) {
 			return false, nil
 		}
-		return false, fmt.Errorf("status %d after %d frames: %s", resp.StatusCode, len(k.Frames), body)
+		return false, fmt.Errorf("status %d after %d frames: %s", resp.StatusCode, len(c.Frames), body)
 	}
-	if !k.Accepted.Load() {
-		k.RunID = resp.Header.Get("X-Run-Id")
-		k.Accepted.Store(true)
+	if !c.Accepted.Load() {
+		c.RunID = resp.Header.Get("X-Run-Id")
+		c.Accepted.Store(true)
 	}
-	k.System.reached("a run is answered")
+	c.System.reached("a run is answered")
 	for r := NewStreamReader(resp.Body); ; {
 		f, err := r.Next()
-		if errors.Is(err, io.EOF) && k.Patient && r.Retry == "1000" && r.Last >= k.cursor() {
-			k.Hints.Add(1)
-			k.pause(ctx)
+		if errors.Is(err, io.EOF) && c.Patient && r.Retry == "1000" && r.Last >= c.cursor() {
+			c.Hints.Add(1)
+			c.pause(ctx)
 			return false, nil
 		}
 		if err != nil {
-			return false, k.broken(p, err)
+			return false, c.broken(p, err)
 		}
-		if err := k.take(ctx, f); err != nil || f.Event.Terminal() {
+		if err := c.take(ctx, f); err != nil || f.Event.Terminal() {
 			return true, err
 		}
-		if k.System.Between(0, 39) == 0 {
+		if c.System.Between(0, 39) == 0 {
 			return false, nil // the client loses its connection
 		}
 	}
 }
 
 // pause waits a little.
-func (k *Conversation) pause(ctx context.Context) {
+func (c *Conversation) pause(ctx context.Context) {
 	select {
 	case <-time.After(20 * time.Millisecond):
 	case <-ctx.Done():
@@ -202,14 +202,14 @@ func (k *Conversation) pause(ctx context.Context) {
 
 // Open asks the first time, and comes back with the cursor later on: in the
 // header, or in the query.
-func (k *Conversation) Open(ctx context.Context, p *Process) (*http.Response, error) {
-	method, path, header := http.MethodGet, "/api/chat/runs/"+k.RunID+"/stream", []string(nil)
+func (c *Conversation) Open(ctx context.Context, p *Process) (*http.Response, error) {
+	method, path, header := http.MethodGet, "/api/chat/runs/"+c.RunID+"/stream", []string(nil)
 	var body any
-	cursor := strconv.FormatInt(k.cursor(), 10)
+	cursor := strconv.FormatInt(c.cursor(), 10)
 	switch {
-	case k.RunID == "":
-		method, path, body, header = http.MethodPost, "/api/chat/stream", k.Body, []string{"Idempotency-Key", k.Key}
-	case k.System.Between(0, 1) == 0:
+	case c.RunID == "":
+		method, path, body, header = http.MethodPost, "/api/chat/stream", c.Body, []string{"Idempotency-Key", c.Key}
+	case c.System.Between(0, 1) == 0:
 		header = []string{"Last-Event-ID", cursor}
 	default:
 		path += "?after=" + cursor
@@ -219,78 +219,78 @@ func (k *Conversation) Open(ctx context.Context, p *Process) (*http.Response, er
 		return nil, err
 	}
 	if body != nil {
-		k.System.reached("a question is asked")
+		c.System.reached("a question is asked")
 	}
-	return k.System.Client.Do(req)
+	return c.System.Client.Do(req)
 }
 
-func (k *Conversation) cursor() int64 {
-	if len(k.Frames) == 0 {
+func (c *Conversation) cursor() int64 {
+	if len(c.Frames) == 0 {
 		return 0
 	}
-	return k.Frames[len(k.Frames)-1].ID
+	return c.Frames[len(c.Frames)-1].ID
 }
 
 // broken says whether a connection may have ended like this: only that of a
 // process that was killed.
-func (k *Conversation) broken(p *Process, err error) error {
-	if k.System.hasEnded(p) && !errors.Is(err, errFrame) {
+func (c *Conversation) broken(p *Process, err error) error {
+	if c.System.hasEnded(p) && !errors.Is(err, errFrame) {
 		return nil
 	}
-	return fmt.Errorf("the stream of a process that is alive ended after %d frames: %w", len(k.Frames), err)
+	return fmt.Errorf("the stream of a process that is alive ended after %d frames: %w", len(c.Frames), err)
 }
 
 // take takes a frame and notes what it promises.
-func (k *Conversation) take(ctx context.Context, f ChatFrame) error {
-	if f.ID <= k.cursor() {
-		return fmt.Errorf("event %d came after %d", f.ID, k.cursor())
+func (c *Conversation) take(ctx context.Context, f ChatFrame) error {
+	if f.ID <= c.cursor() {
+		return fmt.Errorf("event %d came after %d", f.ID, c.cursor())
 	}
-	k.Frames = append(k.Frames, f)
+	c.Frames = append(c.Frames, f)
 	e := f.Event
-	if len(k.Frames) == 1 && (e.Type != schemas.TypeStatus || e.RunID != k.RunID || e.ConversationID == 0) {
+	if len(c.Frames) == 1 && (e.Type != schemas.TypeStatus || e.RunID != c.RunID || e.ConversationID == 0) {
 		return fmt.Errorf("the first event is %s", f.Data)
 	}
 	if e.Type == schemas.TypeToolStart || e.Type == schemas.TypeToolComplete {
 		if !e.IsError {
-			k.seen[fmt.Sprintf("%s %d", e.Type, e.Index)] = k.System.Mark()
+			c.seen[fmt.Sprintf("%s %d", e.Type, e.Index)] = c.System.Mark()
 		}
 	}
 	switch {
-	case len(k.Frames) == 1:
-		k.System.reached("a first event is read")
+	case len(c.Frames) == 1:
+		c.System.reached("a first event is read")
 	case e.Terminal():
-		k.System.reached(LastEventRead)
+		c.System.reached(LastEventRead)
 	default:
-		k.System.reached(e.Type + " is read")
+		c.System.reached(e.Type + " is read")
 	}
-	if k.CancelAt > 0 && len(k.Frames) == k.CancelAt {
-		return k.cancel(ctx)
+	if c.CancelAt > 0 && len(c.Frames) == c.CancelAt {
+		return c.cancel(ctx)
 	}
 	return nil
 }
 
 // cancel asks for the end until that is acknowledged.
-func (k *Conversation) cancel(ctx context.Context) error {
+func (c *Conversation) cancel(ctx context.Context) error {
 	var run schemas.Run
-	status, err := k.System.Call(ctx, http.MethodPost, "/api/chat/runs/"+k.RunID+"/cancel", &run)
+	status, err := c.System.Call(ctx, http.MethodPost, "/api/chat/runs/"+c.RunID+"/cancel", &run)
 	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("cancel: status %d, %w", status, err)
 	}
-	k.cancelled, k.CancelledAt = run.State, k.System.Mark()
-	k.System.reached("a cancel is acknowledged")
+	c.cancelled, c.CancelledAt = run.State, c.System.Mark()
+	c.System.reached("a cancel is acknowledged")
 	return nil
 }
 
 // Log reads the whole log, and that there is nothing behind it.
-func (k *Conversation) Log(ctx context.Context) ([]ChatFrame, error) {
-	list, err := k.Read(ctx, "")
+func (c *Conversation) Log(ctx context.Context) ([]ChatFrame, error) {
+	list, err := c.Read(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 || !list[len(list)-1].Event.Terminal() {
 		return nil, fmt.Errorf("the log of an ended run has %d events and no end", len(list))
 	}
-	status, err := k.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chat/runs/%s/stream?after=%d", k.RunID, list[len(list)-1].ID), nil)
+	status, err := c.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chat/runs/%s/stream?after=%d", c.RunID, list[len(list)-1].ID), nil)
 	if err == nil && status != http.StatusNoContent {
 		err = fmt.Errorf("resuming behind the end is %d", status)
 	}
@@ -299,24 +299,24 @@ func (k *Conversation) Log(ctx context.Context) ([]ChatFrame, error) {
 
 // Read reads the stream of a run that has ended, to the end; it asks again when
 // the program was killed.
-func (k *Conversation) Read(ctx context.Context, query string) ([]ChatFrame, error) {
+func (c *Conversation) Read(ctx context.Context, query string) ([]ChatFrame, error) {
 	for {
-		p, err := k.System.Current(ctx)
+		p, err := c.System.Current(ctx)
 		if err != nil {
 			return nil, err
 		}
-		req, err := NewRequest(ctx, http.MethodGet, p.URL+"/api/chat/runs/"+k.RunID+"/stream"+query, nil)
+		req, err := NewRequest(ctx, http.MethodGet, p.URL+"/api/chat/runs/"+c.RunID+"/stream"+query, nil)
 		if err != nil {
 			return nil, err
 		}
-		resp, err := k.System.Client.Do(req)
+		resp, err := c.System.Client.Do(req)
 		if err == nil {
 			var list []ChatFrame
 			if list, err = NewStreamReader(resp.Body).Rest(); err == nil {
 				return list, nil
 			}
 		}
-		if !k.System.hasEnded(p) {
+		if !c.System.hasEnded(p) {
 			return nil, fmt.Errorf("the log of an ended run cannot be read to its end: %w", err)
 		}
 	}

@@ -16,31 +16,31 @@ import (
 // CheckAll checks runs that are over.
 func CheckAll(t *testing.T, conversations ...*Conversation) {
 	t.Helper()
-	for _, k := range conversations {
-		for _, err := range k.Check(t.Context()) {
-			t.Errorf("%s: %v", k.Question, err)
+	for _, c := range conversations {
+		for _, err := range c.Check(t.Context()) {
+			t.Errorf("%s: %v", c.Question, err)
 		}
 	}
 }
 
 // Check holds the run, which is over, against what is promised.
-func (k *Conversation) Check(ctx context.Context) []error {
+func (c *Conversation) Check(ctx context.Context) []error {
 	var wrong []error
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
-	log, err := k.Log(ctx)
+	log, err := c.Log(ctx)
 	if err != nil {
 		return []error{err}
 	}
-	k.checkUnion(log, fail)
-	k.checkRecoveries(log, fail)
+	c.checkUnion(log, fail)
+	c.checkRecoveries(log, fail)
 	last := log[len(log)-1].Event
-	k.checkTools(fail)
-	k.checkModel(last, fail)
-	if err := k.checkChat(ctx, log, last, fail); err != nil {
+	c.checkTools(fail)
+	c.checkModel(last, fail)
+	if err := c.checkChat(ctx, log, last, fail); err != nil {
 		fail("%w", err)
 	}
 	var run schemas.Run
-	if status, err := k.System.Call(ctx, http.MethodGet, "/api/chat/runs/"+k.RunID, &run); err != nil || status != http.StatusOK {
+	if status, err := c.System.Call(ctx, http.MethodGet, "/api/chat/runs/"+c.RunID, &run); err != nil || status != http.StatusOK {
 		return append(wrong, fmt.Errorf("status %d, %w", status, err))
 	}
 	wants := map[string]schemas.RunState{schemas.TypeComplete: schemas.RunCompleted, schemas.TypeError: schemas.RunFailed, schemas.TypeCancelled: schemas.RunCancelled}
@@ -50,19 +50,19 @@ func (k *Conversation) Check(ctx context.Context) []error {
 	switch {
 	case last.Type == schemas.TypeError && (last.Code != schemas.CodeInterrupted || run.Attempt <= runs.MaxAttempts):
 		fail("attempt %d failed with %s", run.Attempt, last.Code)
-	case last.Type == schemas.TypeCancelled && k.CancelledAt == 0:
+	case last.Type == schemas.TypeCancelled && c.CancelledAt == 0:
 		fail("nobody cancelled it")
-	case k.cancelled.Terminal() && k.cancelled != run.State:
-		fail("cancel said %s, but it is %s", k.cancelled, run.State)
+	case c.cancelled.Terminal() && c.cancelled != run.State:
+		fail("cancel said %s, but it is %s", c.cancelled, run.State)
 	}
 	return wrong
 }
 
 // CheckMessages holds the log in the dialect messages against the same run in
 // chat: levels pair and nest over all attempts, and the text is the same.
-func (k *Conversation) CheckMessages(ctx context.Context, t *testing.T) {
+func (c *Conversation) CheckMessages(ctx context.Context, t *testing.T) {
 	t.Helper()
-	log, err := k.Read(ctx, "?dialect=messages")
+	log, err := c.Read(ctx, "?dialect=messages")
 	if err != nil {
 		t.Error(err)
 		return
@@ -74,24 +74,24 @@ func (k *Conversation) CheckMessages(ctx context.Context, t *testing.T) {
 		}
 	}
 	CheckNesting(t, frames)
-	if got, want := FoldedText(t, frames), WithoutMarkers(TextOf(WithoutVoided(k.Frames))); got != want {
-		t.Errorf("%s: the text is %q in messages, %q in chat", k.Question, got, want)
+	if got, want := FoldedText(t, frames), WithoutMarkers(TextOf(WithoutVoided(c.Frames))); got != want {
+		t.Errorf("%s: the text is %q in messages, %q in chat", c.Question, got, want)
 	}
 }
 
 // checkUnion compares what was read over all connections with the final log:
 // nothing is missing, and what is not in it was made void.
-func (k *Conversation) checkUnion(log []ChatFrame, fail func(string, ...any)) {
+func (c *Conversation) checkUnion(log []ChatFrame, fail func(string, ...any)) {
 	for i, f := range log {
 		if f.Event.Terminal() != (i == len(log)-1) {
 			fail("event %d of %d is %s", i+1, len(log), f.Event.Type)
 		}
-		at, found := slices.BinarySearchFunc(k.Frames, f.ID, func(g ChatFrame, id int64) int { return int(g.ID - id) })
-		if !found || !SameFrame(k.Frames[at], f) {
+		at, found := slices.BinarySearchFunc(c.Frames, f.ID, func(g ChatFrame, id int64) int { return int(g.ID - id) })
+		if !found || !SameFrame(c.Frames[at], f) {
 			fail("event %d of the log was not read like this: %s", f.ID, f.Data)
 		}
 	}
-	got, want := WithoutVoided(k.Frames), WithoutVoided(log)
+	got, want := WithoutVoided(c.Frames), WithoutVoided(log)
 	if !slices.EqualFunc(got, want, SameFrame) {
 		fail("what stands of the events read is\n%s\nof the log\n%s", ListFrames(got), ListFrames(want))
 	}
@@ -111,7 +111,7 @@ func SameFrame(a, b ChatFrame) bool { return a.ID == b.ID && a.Data == b.Data }
 
 // checkRecoveries checks the status events of later attempts: their text is
 // what stood, and the text goes on from there.
-func (k *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any)) {
+func (c *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any)) {
 	attempt := 1
 	for i, f := range log {
 		if n := int((f.ID-1)/1_000_000) + 1; n != attempt {
@@ -133,16 +133,16 @@ func (k *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any
 
 // checkTools counts calls: book at most once, and none after its result was
 // shown.
-func (k *Conversation) checkTools(fail func(string, ...any)) {
+func (c *Conversation) checkTools(fail func(string, ...any)) {
 	index := 0
-	for _, one := range k.Turns {
-		for _, c := range one.Calls {
-			hits := k.System.ToolCalls(c.Key)
-			if c.Tool == "book" && len(hits) > 1 {
-				fail("%s was called %d times", c.Key, len(hits))
+	for _, one := range c.Turns {
+		for _, call := range one.Calls {
+			hits := c.System.ToolCalls(call.Key)
+			if call.Tool == "book" && len(hits) > 1 {
+				fail("%s was called %d times", call.Key, len(hits))
 			}
-			if shown := k.shownAt(index); shown > 0 && len(hits) > 0 && hits[len(hits)-1] > shown {
-				fail("%s was called again after its result was shown", c.Key)
+			if shown := c.shownAt(index); shown > 0 && len(hits) > 0 && hits[len(hits)-1] > shown {
+				fail("%s was called again after its result was shown", call.Key)
 			}
 			index++
 		}
@@ -151,17 +151,17 @@ func (k *Conversation) checkTools(fail func(string, ...any)) {
 
 // shownAt is when the result of a call was shown, which was not that it was
 // interrupted.
-func (k *Conversation) shownAt(index int) int {
-	return k.seen[fmt.Sprintf("%s %d", schemas.TypeToolComplete, index)]
+func (c *Conversation) shownAt(index int) int {
+	return c.seen[fmt.Sprintf("%s %d", schemas.TypeToolComplete, index)]
 }
 
 // checkModel checks the calls of the model: none for a reply whose tools had
 // begun, none after a cancel, and each knows what became of the tools.
-func (k *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
-	asks := k.System.ModelCalls(k.Question)
+func (c *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
+	asks := c.System.ModelCalls(c.Question)
 	index := 0
-	for n, one := range k.Turns {
-		known := k.began(one, index)
+	for n, one := range c.Turns {
+		known := c.began(one, index)
 		for _, a := range asks {
 			if a.Results != index {
 				continue
@@ -169,20 +169,20 @@ func (k *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
 			if known > 0 && a.At > known {
 				fail("turn %d was asked for at %d, though its tools had begun at %d", n, a.At, known)
 			}
-			if last.Type == schemas.TypeCancelled && a.At > k.CancelledAt && k.CancelledAt > 0 && k.System.startedBetween(k.CancelledAt, a.At) {
+			if last.Type == schemas.TypeCancelled && a.At > c.CancelledAt && c.CancelledAt > 0 && c.System.startedBetween(c.CancelledAt, a.At) {
 				fail("turn %d was asked for after a cancel was acknowledged", n)
 			}
-			k.checkTold(a, fail)
+			c.checkTold(a, fail)
 		}
 		index += len(one.Calls)
 	}
 }
 
 // began is when a tool of the turn was first seen to run.
-func (k *Conversation) began(one Turn, index int) int {
+func (c *Conversation) began(one Turn, index int) int {
 	known := 0
-	for i, c := range one.Calls {
-		times := slices.Concat(k.System.ToolCalls(c.Key), []int{k.seen[fmt.Sprintf("%s %d", schemas.TypeToolStart, index+i)]})
+	for i, call := range one.Calls {
+		times := slices.Concat(c.System.ToolCalls(call.Key), []int{c.seen[fmt.Sprintf("%s %d", schemas.TypeToolStart, index+i)]})
 		for _, at := range times {
 			if at > 0 && (known == 0 || at < known) {
 				known = at
@@ -193,24 +193,24 @@ func (k *Conversation) began(one Turn, index int) int {
 }
 
 // checkTold checks what the model was told of the tools.
-func (k *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
+func (c *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
 	index := 0
-	for _, one := range k.Turns {
-		for _, c := range one.Calls {
+	for _, one := range c.Turns {
+		for _, call := range one.Calls {
 			if index >= len(a.Told) {
 				return
 			}
 			told := a.Told[index]
-			done := strings.Contains(told, c.Tool+" of "+c.Key)
-			interrupted := c.Tool == "book" && strings.Contains(told, "interrupted")
+			done := strings.Contains(told, call.Tool+" of "+call.Key)
+			interrupted := call.Tool == "book" && strings.Contains(told, "interrupted")
 			if done == interrupted {
-				fail("the model was told of %s: %s", c.Key, told)
+				fail("the model was told of %s: %s", call.Key, told)
 			}
-			if shown := k.shownAt(index); interrupted && shown > 0 && shown < a.At {
-				fail("%s was shown as done, and the model was told that it was interrupted", c.Key)
+			if shown := c.shownAt(index); interrupted && shown > 0 && shown < a.At {
+				fail("%s was shown as done, and the model was told that it was interrupted", call.Key)
 			}
-			if done && len(k.System.ToolCalls(c.Key)) == 0 {
-				fail("%s was never called", c.Key)
+			if done && len(c.System.ToolCalls(call.Key)) == 0 {
+				fail("%s was never called", call.Key)
 			}
 			index++
 		}
@@ -218,22 +218,22 @@ func (k *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
 }
 
 // checkChat checks what the chat shows of the question and of the answer.
-func (k *Conversation) checkChat(ctx context.Context, log []ChatFrame, last ChatEvent, fail func(string, ...any)) error {
+func (c *Conversation) checkChat(ctx context.Context, log []ChatFrame, last ChatEvent, fail func(string, ...any)) error {
 	var chat schemas.Chat
-	status, err := k.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chats/%d", log[0].Event.ConversationID), &chat)
+	status, err := c.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chats/%d", log[0].Event.ConversationID), &chat)
 	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("chat: status %d, %w", status, err)
 	}
 	var question, answer []schemas.Message
 	for _, m := range chat.Messages {
 		switch {
-		case m.RunID == k.RunID && m.Role == "assistant":
+		case m.RunID == c.RunID && m.Role == "assistant":
 			answer = append(answer, m)
 		case m.ID == log[0].Event.UserMessageID:
 			question = append(question, m)
 		}
 	}
-	if len(question) != 1 || question[0].Content != k.Question {
+	if len(question) != 1 || question[0].Content != c.Question {
 		fail("the chat has the question %v", question)
 	}
 	if last.Type != schemas.TypeComplete {
@@ -249,15 +249,15 @@ func (k *Conversation) checkChat(ctx context.Context, log []ChatFrame, last Chat
 		fail("the chat has %d answers", len(answer))
 		return nil
 	}
-	k.checkAnswer(answer[0], last.Payload, fail)
+	c.checkAnswer(answer[0], last.Payload, fail)
 	return nil
 }
 
 // checkAnswer compares the stored answer with the one of complete and both with
 // what the model was made to say.
-func (k *Conversation) checkAnswer(m schemas.Message, p *schemas.ChatResponsePayload, fail func(string, ...any)) {
-	if p.Message != k.Want {
-		fail("the answer is %q, want %q", p.Message, k.Want)
+func (c *Conversation) checkAnswer(m schemas.Message, p *schemas.ChatResponsePayload, fail func(string, ...any)) {
+	if p.Message != c.Want {
+		fail("the answer is %q, want %q", p.Message, c.Want)
 	}
 	stored := schemas.ChatResponsePayload{
 		Message: m.Content, SuggestedValues: m.SuggestedValues, SuggestedActions: m.SuggestedActions, CustomPayload: m.CustomPayload, Payloads: m.Payloads,
@@ -270,9 +270,9 @@ func (k *Conversation) checkAnswer(m schemas.Message, p *schemas.ChatResponsePay
 		fail("the chat has\n%s\ncomplete said\n%s", got, want)
 	}
 	calls, findings := 0, 0
-	for _, one := range k.Turns {
-		for _, c := range one.Calls {
-			if c.Tool == "look" {
+	for _, one := range c.Turns {
+		for _, call := range one.Calls {
+			if call.Tool == "look" {
 				findings++
 			}
 			calls++

@@ -49,6 +49,18 @@ func Databases() []Database {
 	return list
 }
 
+// OnDatabases runs a test in parallel on a fresh database of every kind. The
+// program is not started.
+func OnDatabases(t *testing.T, test func(t *testing.T, system *System)) {
+	t.Helper()
+	for _, d := range Databases() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, NewSystem(t, d.Fresh(t)))
+		})
+	}
+}
+
 // PostgresURL is the server that the environment names, empty for none.
 func PostgresURL() string {
 	if u := os.Getenv("TEST_DATABASE_URL"); u != "" {

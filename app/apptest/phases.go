@@ -16,130 +16,130 @@ import (
 const LastEventRead = "a last event is read"
 
 // OnPhase has do called the first time that a phase comes up, before it goes on.
-func (w *System) OnPhase(phase string, do func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.hooks[phase] = do
+func (s *System) OnPhase(phase string, do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hooks[phase] = do
 }
 
 // arm makes the trigger kill the program when some runs have ended and then the
 // phase has come up count times.
-func (w *System) arm(phase string, count int) (fired <-chan struct{}) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.killPhase, w.phasesLeft, w.fired = phase, count, make(chan struct{})
-	w.endsLeft = w.random.IntN(mostEnds + 1)
-	return w.fired
+func (s *System) arm(phase string, count int) (fired <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.killPhase, s.phasesLeft, s.fired = phase, count, make(chan struct{})
+	s.endsLeft = s.random.IntN(mostEnds + 1)
+	return s.fired
 }
 
 // takeAnyPhase makes the trigger take the next phase, whatever it is.
-func (w *System) takeAnyPhase() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.phasesLeft > 0 {
-		w.killPhase, w.phasesLeft, w.endsLeft = "", 1, 0
+func (s *System) takeAnyPhase() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phasesLeft > 0 {
+		s.killPhase, s.phasesLeft, s.endsLeft = "", 1, 0
 	}
 }
 
 // reached says that a phase has come up somewhere.
-func (w *System) reached(phase string) {
-	w.mu.Lock()
-	if do := w.hooks[phase]; do != nil {
-		delete(w.hooks, phase)
-		w.mu.Unlock()
+func (s *System) reached(phase string) {
+	s.mu.Lock()
+	if do := s.hooks[phase]; do != nil {
+		delete(s.hooks, phase)
+		s.mu.Unlock()
 		do()
-		w.mu.Lock()
+		s.mu.Lock()
 	}
-	if phase == LastEventRead && w.endsLeft > 0 {
-		w.endsLeft--
+	if phase == LastEventRead && s.endsLeft > 0 {
+		s.endsLeft--
 	}
-	if w.phasesLeft == 0 || w.endsLeft > 0 || (w.killPhase != "" && w.killPhase != phase) || w.process == nil {
-		w.mu.Unlock()
+	if s.phasesLeft == 0 || s.endsLeft > 0 || (s.killPhase != "" && s.killPhase != phase) || s.process == nil {
+		s.mu.Unlock()
 		return
 	}
-	if w.phasesLeft--; w.phasesLeft > 0 {
-		w.mu.Unlock()
+	if s.phasesLeft--; s.phasesLeft > 0 {
+		s.mu.Unlock()
 		return
 	}
-	p, fired := w.process, w.fired
-	w.process = nil
-	w.kills[phase]++
-	w.mu.Unlock()
+	p, fired := s.process, s.fired
+	s.process = nil
+	s.kills[phase]++
+	s.mu.Unlock()
 	p.Kill()
 	close(fired)
 }
 
 // KillAndRestart kills the program in the phase and starts it again. A phase
 // that does not come up in time is replaced by the next one that does.
-func (w *System) KillAndRestart(phase string, count int) {
-	w.T.Helper()
-	fired := w.arm(phase, count)
-	for waited := time.Duration(0); waited < Limit && !w.T.Failed(); waited += phaseWait {
+func (s *System) KillAndRestart(phase string, count int) {
+	s.T.Helper()
+	fired := s.arm(phase, count)
+	for waited := time.Duration(0); waited < Limit && !s.T.Failed(); waited += phaseWait {
 		select {
 		case <-fired:
-			w.Start()
+			s.Start()
 			return
 		case <-time.After(phaseWait):
-			w.takeAnyPhase()
+			s.takeAnyPhase()
 		}
 	}
-	w.T.Errorf("no kill when %s", phase)
+	s.T.Errorf("no kill when %s", phase)
 }
 
 // serveTool is both tools.
-func (w *System) serveTool(rw http.ResponseWriter, r *http.Request) {
+func (s *System) serveTool(rw http.ResponseWriter, r *http.Request) {
 	key := r.FormValue("key")
 	if r.URL.Path == "/book" {
 		var in struct{ Key string }
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			w.T.Errorf("book got no JSON: %v", err)
+			s.T.Errorf("book got no JSON: %v", err)
 		}
 		key = in.Key
 	}
-	w.mu.Lock()
-	w.marks++
-	w.toolCalls[key] = append(w.toolCalls[key], w.marks)
-	lethal := key == w.lethalKey
-	w.mu.Unlock()
+	s.mu.Lock()
+	s.marks++
+	s.toolCalls[key] = append(s.toolCalls[key], s.marks)
+	lethal := key == s.lethalKey
+	s.mu.Unlock()
 	if lethal {
-		if p, err := w.Current(r.Context()); err == nil { // it calls while it starts
-			w.ExpectEnd()
+		if p, err := s.Current(r.Context()); err == nil { // it calls while it starts
+			s.ExpectEnd()
 			p.Kill()
-			w.Died <- struct{}{}
+			s.Died <- struct{}{}
 		}
 		return
 	}
-	w.reached("a tool is called")
+	s.reached("a tool is called")
 	if !upstream.Delay(toolPause)(rw, r) {
 		return
 	}
-	w.reached("a tool answers")
+	s.reached("a tool answers")
 	rw.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(rw, `{"done":"%s of %s","found":{"key":%q}}`, strings.TrimPrefix(r.URL.Path, "/"), key, key) // the client may be dead
 }
 
 // KillOnCall makes a call of a tool with the key kill the program, each time.
-func (w *System) KillOnCall(key string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lethalKey = key
+func (s *System) KillOnCall(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lethalKey = key
 }
 
 // ToolCalls returns when a tool was called with the key.
-func (w *System) ToolCalls(key string) []int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.toolCalls[key])
+func (s *System) ToolCalls(key string) []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.toolCalls[key])
 }
 
 // LogKills says what was killed where.
-func (w *System) LogKills() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (s *System) LogKills() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	total := 0
-	for _, phase := range slices.Sorted(maps.Keys(w.kills)) {
-		w.T.Logf("%3d kills when %s", w.kills[phase], phase)
-		total += w.kills[phase]
+	for _, phase := range slices.Sorted(maps.Keys(s.kills)) {
+		s.T.Logf("%3d kills when %s", s.kills[phase], phase)
+		total += s.kills[phase]
 	}
-	w.T.Logf("%3d kills, %d starts", total, len(w.startedAt))
+	s.T.Logf("%3d kills, %d starts", total, len(s.startedAt))
 }

@@ -27,18 +27,18 @@ type ModelCall struct {
 }
 
 // ModelCalls returns the calls of the model for a question.
-func (w *System) ModelCalls(question string) []ModelCall {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.modelCalls[question])
+func (s *System) ModelCalls(question string) []ModelCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.modelCalls[question])
 }
 
 // CheckScripted fails a test in which the model was asked for what no script
 // has: a question in a wrong history, or results that do not fit it.
-func (w *System) CheckScripted() {
-	w.T.Helper()
-	for _, r := range w.Model.Unscripted() {
-		w.T.Errorf("nothing is scripted for %s", JSON(r.Messages[min(1, len(r.Messages)):]))
+func (s *System) CheckScripted() {
+	s.T.Helper()
+	for _, r := range s.Model.Unscripted() {
+		s.T.Errorf("nothing is scripted for %s", JSON(r.Messages[min(1, len(r.Messages)):]))
 	}
 }
 
@@ -54,7 +54,7 @@ type ToolCall struct{ Tool, Key string }
 
 // Script makes the model's server give these turns for the question, each once
 // the gate is open (nil is no gate).
-func (w *System) Script(question string, turns []Turn, gate <-chan struct{}) {
+func (s *System) Script(question string, turns []Turn, gate <-chan struct{}) {
 	results := 0
 	for _, one := range turns {
 		before := results
@@ -63,29 +63,29 @@ func (w *System) Script(question string, turns []Turn, gate <-chan struct{}) {
 			if r.Results() != before || !strings.HasSuffix(r.Last("user").Text(), question) {
 				return false
 			}
-			a := ModelCall{At: w.Mark(), Results: before}
+			a := ModelCall{At: s.Mark(), Results: before}
 			for _, m := range r.Messages {
 				if m.Role == "tool" {
 					a.Told = append(a.Told, m.Text())
 				}
 			}
 			a.Told = a.Told[len(a.Told)-before:]
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.modelCalls[question] = append(w.modelCalls[question], a)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.modelCalls[question] = append(s.modelCalls[question], a)
 			return true
 		}
-		w.Model.On(match, w.reply(one, results, gate))
+		s.Model.On(match, s.reply(one, results, gate))
 		results += len(one.Calls)
 	}
 }
 
 // reply is a turn on the wire, a word at a time.
-func (w *System) reply(one Turn, results int, gate <-chan struct{}) upstream.Reply {
+func (s *System) reply(one Turn, results int, gate <-chan struct{}) upstream.Reply {
 	var parts []upstream.Part
 	add := func(phase string, part ...upstream.Part) {
 		parts = append(parts, part...)
-		parts = append(parts, w.phasePart(phase), upstream.Delay(modelPause))
+		parts = append(parts, s.phasePart(phase), upstream.Delay(modelPause))
 	}
 	for n, word := range strings.SplitAfter(one.Text+one.Tail, " ") {
 		if n == gateAfter {
@@ -102,10 +102,10 @@ func (w *System) reply(one Turn, results int, gate <-chan struct{}) upstream.Rep
 	if len(one.Calls) > 0 {
 		finish = "tool_calls"
 	}
-	parts = append(parts, upstream.Finish(finish), upstream.Usage(10, 2), upstream.Done(), w.phasePart("the model ends"))
+	parts = append(parts, upstream.Finish(finish), upstream.Usage(10, 2), upstream.Done(), s.phasePart("the model ends"))
 	return upstream.Open(parts...)
 }
 
-func (w *System) phasePart(phase string) upstream.Part {
-	return upstream.Do(func(http.ResponseWriter, *http.Request) { w.reached(phase) })
+func (s *System) phasePart(phase string) upstream.Part {
+	return upstream.Do(func(http.ResponseWriter, *http.Request) { s.reached(phase) })
 }

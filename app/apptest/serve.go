@@ -51,15 +51,15 @@ func serve(t *testing.T, environ []string, with app.Options) string {
 }
 
 // ServeHere starts the service of the system in this process.
-func (w *System) ServeHere(with app.Options) {
-	w.T.Helper()
+func (s *System) ServeHere(with app.Options) {
+	s.T.Helper()
 	var environ []string
-	for _, s := range w.Settings {
-		environ = append(environ, "CHATTRAY_"+s)
+	for _, setting := range s.Settings {
+		environ = append(environ, "CHATTRAY_"+setting)
 	}
-	w.setProcess(&Process{t: w.T, URL: serve(w.T, environ, with)})
-	if status, err := w.Call(w.T.Context(), http.MethodGet, "/healthz", nil); err != nil || status != http.StatusOK {
-		w.T.Fatalf("/healthz: status %d, %v, want 200", status, err)
+	s.setProcess(&Process{t: s.T, URL: serve(s.T, environ, with)})
+	if status, err := s.Call(s.T.Context(), http.MethodGet, "/healthz", nil); err != nil || status != http.StatusOK {
+		s.T.Fatalf("/healthz: status %d, %v, want 200", status, err)
 	}
 }
 

@@ -20,18 +20,18 @@ type Socket struct {
 }
 
 // Dial opens a websocket of the user's; it is closed with the test.
-func (d *Client) Dial(user string) *Socket {
-	d.Helper()
-	conn, answer, err := websocket.Dial(d.Context(), d.URL+"/api/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + d.Tokens[user]}}})
+func (c *Client) Dial(user string) *Socket {
+	c.Helper()
+	conn, answer, err := websocket.Dial(c.Context(), c.URL+"/api/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + c.Tokens[user]}}})
 	if err != nil {
-		d.Fatal(err)
+		c.Fatal(err)
 	}
 	if answer.Body != nil {
 		answer.Body.Close()
 	}
 	conn.SetReadLimit(16 << 20)
-	d.Cleanup(func() { _ = conn.CloseNow() })
-	return &Socket{T: d.T, Conn: conn}
+	c.Cleanup(func() { _ = conn.CloseNow() })
+	return &Socket{T: c.T, Conn: conn}
 }
 
 // Send writes a frame.

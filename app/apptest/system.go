@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/schemas"
 )
 
 // testPage is a page with tools on an HTTP server of the test: book and order have
@@ -100,56 +101,56 @@ type System struct {
 // NewSystem is a system over a database, with the program not started yet.
 func NewSystem(t *testing.T, database string) *System {
 	t.Helper()
-	w := &System{
+	s := &System{
 		T: t, Seed: uint64(time.Now().UnixNano()), processChanged: make(chan struct{}),
 		kills: map[string]int{}, hooks: map[string]func(){}, toolCalls: map[string][]int{}, modelCalls: map[string][]ModelCall{},
 		Died:   make(chan struct{}, 1),
 		Client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}},
 	}
-	t.Logf("seed %d", w.Seed)
-	w.random = rand.New(rand.NewPCG(w.Seed, 0))
-	w.Model = upstream.New()
-	w.tools = httptest.NewServer(http.HandlerFunc(w.serveTool))
+	t.Logf("seed %d", s.Seed)
+	s.random = rand.New(rand.NewPCG(s.Seed, 0))
+	s.Model = upstream.New()
+	s.tools = httptest.NewServer(http.HandlerFunc(s.serveTool))
 	pages := t.TempDir()
-	if err := os.WriteFile(filepath.Join(pages, "lab.yaml"), []byte(strings.ReplaceAll(testPage, "TOOLS", w.tools.URL)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(pages, "lab.yaml"), []byte(strings.ReplaceAll(testPage, "TOOLS", s.tools.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.Settings = []string{
-		"DATABASE_URL=" + database, "OPENAI_BASE_URL=" + w.Model.URL(), "OPENAI_API_KEY=key", "PAGES=" + pages,
+	s.Settings = []string{
+		"DATABASE_URL=" + database, "OPENAI_BASE_URL=" + s.Model.URL(), "OPENAI_API_KEY=key", "PAGES=" + pages,
 		"MAX_RUNS_PER_USER=0", "MAX_STREAMS_PER_USER=0", "REQUESTS_PER_MINUTE=0", "OTHER_REQUESTS_PER_MINUTE=0", "APPROVE_AFTER_UNTRUSTED=off",
 	}
 	t.Cleanup(func() {
-		w.Client.CloseIdleConnections()
-		w.Model.Close()
-		w.tools.CloseClientConnections()
-		w.tools.Close()
+		s.Client.CloseIdleConnections()
+		s.Model.Close()
+		s.tools.CloseClientConnections()
+		s.tools.Close()
 	})
-	return w
+	return s
 }
 
 // Start starts the program.
-func (w *System) Start() {
-	w.T.Helper()
-	w.setProcess(StartProcess(w.T, w.Settings...))
+func (s *System) Start() {
+	s.T.Helper()
+	s.setProcess(StartProcess(s.T, s.Settings...))
 }
 
 // setProcess says where the program is now.
-func (w *System) setProcess(p *Process) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.process = p
-	w.marks++
-	w.startedAt = append(w.startedAt, w.marks)
-	close(w.processChanged)
-	w.processChanged = make(chan struct{})
+func (s *System) setProcess(p *Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process = p
+	s.marks++
+	s.startedAt = append(s.startedAt, s.marks)
+	close(s.processChanged)
+	s.processChanged = make(chan struct{})
 }
 
 // Current is the program once it is up.
-func (w *System) Current(ctx context.Context) (*Process, error) {
+func (s *System) Current(ctx context.Context) (*Process, error) {
 	for {
-		w.mu.Lock()
-		p, changed := w.process, w.processChanged
-		w.mu.Unlock()
+		s.mu.Lock()
+		p, changed := s.process, s.processChanged
+		s.mu.Unlock()
 		if p != nil {
 			return p, nil
 		}
@@ -162,9 +163,9 @@ func (w *System) Current(ctx context.Context) (*Process, error) {
 }
 
 // URL is where the program is.
-func (w *System) URL(t testing.TB) string {
+func (s *System) URL(t testing.TB) string {
 	t.Helper()
-	p, err := w.Current(t.Context())
+	p, err := s.Current(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,38 +173,74 @@ func (w *System) URL(t testing.TB) string {
 }
 
 // Process is the program as it is now, nil while it is down.
-func (w *System) Process() *Process {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.process
+func (s *System) Process() *Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process
 }
 
 // ExpectEnd says that the program is about to end.
-func (w *System) ExpectEnd() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.process = nil
+func (s *System) ExpectEnd() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process = nil
 }
 
 // Between returns a number from low to high.
-func (w *System) Between(low, high int) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return low + w.random.IntN(high-low+1)
+func (s *System) Between(low, high int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return low + s.random.IntN(high-low+1)
 }
 
 // Mark returns the place in the order of all that is noted.
-func (w *System) Mark() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.marks++
-	return w.marks
+func (s *System) Mark() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.marks++
+	return s.marks
+}
+
+// Request sends a request to the program, once it is up.
+func (s *System) Request(ctx context.Context, method, path string, body any, header ...string) (*http.Response, error) {
+	p, err := s.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	req, err := NewRequest(ctx, method, p.URL+path, body, header...)
+	if err != nil {
+		return nil, err
+	}
+	return s.Client.Do(req)
+}
+
+// Send sends a request that must be answered. The body is closed with the test.
+func (s *System) Send(t testing.TB, method, path string, body any, header ...string) *http.Response {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Limit)
+	t.Cleanup(cancel)
+	resp, err := s.Request(ctx, method, path, body, header...)
+	if err != nil {
+		t.Fatalf("%s %s: %v, want an answer", method, path, err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// ReadProblem reads the problem that a request was answered with.
+func ReadProblem(t testing.TB, resp *http.Response) (p schemas.Problem) {
+	t.Helper()
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
+		t.Errorf("the body of the answer with status %d: %v, want a problem", resp.StatusCode, err)
+	}
+	return p
 }
 
 // Call reads JSON from the program; it asks again when the program was killed.
-func (w *System) Call(ctx context.Context, method, path string, into any) (int, error) {
+func (s *System) Call(ctx context.Context, method, path string, into any) (int, error) {
 	for {
-		p, err := w.Current(ctx)
+		p, err := s.Current(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -211,12 +248,12 @@ func (w *System) Call(ctx context.Context, method, path string, into any) (int, 
 		if err != nil {
 			return 0, err
 		}
-		resp, err := w.Client.Do(req)
+		resp, err := s.Client.Do(req)
 		if err != nil {
 			if ctx.Err() != nil {
 				return 0, ctx.Err()
 			}
-			if !w.hasEnded(p) {
+			if !s.hasEnded(p) {
 				return 0, err
 			}
 			continue
@@ -224,7 +261,7 @@ func (w *System) Call(ctx context.Context, method, path string, into any) (int, 
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if err != nil {
-			if !w.hasEnded(p) {
+			if !s.hasEnded(p) {
 				return 0, err
 			}
 			continue
@@ -237,44 +274,44 @@ func (w *System) Call(ctx context.Context, method, path string, into any) (int, 
 }
 
 // hasEnded says whether the process has been killed.
-func (w *System) hasEnded(p *Process) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.process != p
+func (s *System) hasEnded(p *Process) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process != p
 }
 
 // startedBetween says whether the program was started between two notes.
-func (w *System) startedBetween(from, to int) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.startedAt, func(at int) bool { return from < at && at < to })
+func (s *System) startedBetween(from, to int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.startedAt, func(at int) bool { return from < at && at < to })
 }
 
 // Stop stops the program as SIGTERM does.
-func (w *System) Stop() {
-	w.T.Helper()
-	p := w.Process()
-	w.ExpectEnd()
+func (s *System) Stop() {
+	s.T.Helper()
+	p := s.Process()
+	s.ExpectEnd()
 	p.Signal(syscall.SIGTERM)
 	if end := p.Wait(); end.ExitCode() != 0 {
-		w.T.Errorf("the program ended with %v", end)
+		s.T.Errorf("the program ended with %v, want exit status 0", end)
 	}
 }
 
 // Restart kills the program and starts it again.
-func (w *System) Restart() {
-	w.T.Helper()
-	p := w.Process()
-	w.ExpectEnd()
+func (s *System) Restart() {
+	s.T.Helper()
+	p := s.Process()
+	s.ExpectEnd()
 	p.Kill()
-	w.Start()
+	s.Start()
 }
 
 // AwaitStop waits until the program says that it takes no more.
-func (w *System) AwaitStop(t *testing.T) {
+func (s *System) AwaitStop(t *testing.T) {
 	t.Helper()
 	Eventually(t, "readiness fails", func() bool {
-		status, err := w.Call(t.Context(), http.MethodGet, "/readyz", nil)
+		status, err := s.Call(t.Context(), http.MethodGet, "/readyz", nil)
 		return err == nil && status == http.StatusServiceUnavailable
 	})
 }

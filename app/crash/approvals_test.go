@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -39,217 +38,174 @@ type waitingEvent struct {
 // answer after the next start; an answer that was acknowledged counts whatever
 // comes after it.
 func TestKilledWhileWaiting(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
-			defer cancel()
-			w := apptest.NewSystem(t, d.Fresh(t))
-			w.Start()
-			yes, no, quick, page := askAndWait(ctx, w, "order"), askAndWait(ctx, w, "order"), askAndWait(ctx, w, "order"), askAndWait(ctx, w, "pick")
-			for range runs.MaxAttempts + 1 { // attempts that only waited do not count
-				w.Restart()
-				for _, r := range []*waitingRun{yes, no, quick, page} {
-					r.again(ctx)
-				}
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.Start()
+		yes, no, quick, page := askAndWait(system, "order"), askAndWait(system, "order"), askAndWait(system, "order"), askAndWait(system, "pick")
+		for range runs.MaxAttempts + 1 { // attempts that only waited do not count
+			system.Restart()
+			for _, r := range []*waitingRun{yes, no, quick, page} {
+				r.again()
 			}
-			// Acknowledged, then killed: the answer stands.
-			quick.answer(ctx, http.StatusOK, schemas.ApprovalAnswer{Approved: true})
-			no.answer(ctx, http.StatusOK, schemas.ApprovalAnswer{})
-			page.result(ctx, "the third row")
-			yes.answer(ctx, http.StatusOK, schemas.ApprovalAnswer{Approved: true})
-			for _, r := range []*waitingRun{yes, no, quick} {
-				r.end(ctx)
+		}
+		// Acknowledged, then killed: the answer stands.
+		quick.answer(http.StatusOK, schemas.ApprovalAnswer{Approved: true})
+		no.answer(http.StatusOK, schemas.ApprovalAnswer{})
+		page.result("the third row")
+		yes.answer(http.StatusOK, schemas.ApprovalAnswer{Approved: true})
+		for _, r := range []*waitingRun{yes, no, quick} {
+			r.end()
+		}
+		if told := page.end(); told != "the third row" {
+			t.Errorf("the model was told %q of the page's tool, want %q", told, "the third row")
+		}
+		for r, want := range map[*waitingRun]int{yes: 1, no: 0, quick: 1} {
+			if got := len(system.ToolCalls(r.key)); got != want {
+				t.Errorf("%s: the tool ran %d times, want %d", r.question, got, want)
 			}
-			if told := page.end(ctx); told != "the third row" {
-				t.Errorf("the model was told %q of the page's tool, want %q", told, "the third row")
-			}
-			for r, want := range map[*waitingRun]int{yes: 1, no: 0, quick: 1} {
-				if got := len(w.ToolCalls(r.key)); got != want {
-					t.Errorf("%s: the tool ran %d times, want %d", r.question, got, want)
-				}
-			}
-			yes.answer(ctx, http.StatusOK, schemas.ApprovalAnswer{Approved: true})
-			yes.answer(ctx, http.StatusConflict, schemas.ApprovalAnswer{})
-		})
-	}
+		}
+		yes.answer(http.StatusOK, schemas.ApprovalAnswer{Approved: true})
+		yes.answer(http.StatusConflict, schemas.ApprovalAnswer{})
+	})
 }
 
 // An answer that was acknowledged counts although the program is killed right
 // behind it, before or while the tool runs: the tool never runs twice, and
 // nobody is asked again.
 func TestKilledBehindAnAnswer(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
-			defer cancel()
-			w := apptest.NewSystem(t, d.Fresh(t))
-			w.Start()
-			yes, no, page := askAndWait(ctx, w, "order"), askAndWait(ctx, w, "order"), askAndWait(ctx, w, "pick")
-			no.answer(ctx, http.StatusOK, schemas.ApprovalAnswer{})
-			page.result(ctx, "the third row")
-			yes.answer(ctx, http.StatusOK, schemas.ApprovalAnswer{Approved: true})
-			w.Restart()
-			told := yes.end(ctx)
-			if hits := len(w.ToolCalls(yes.key)); hits > 1 || hits == 1 && told == "" {
-				t.Errorf("the tool ran %d times, and the model was told %q; want at most once, and its outcome", hits, told)
-			}
-			if told := no.end(ctx); len(w.ToolCalls(no.key)) > 0 || !strings.Contains(told, "denied") {
-				t.Errorf("a denied tool ran %d times, and the model was told %q; want 0 times, and that it was denied", len(w.ToolCalls(no.key)), told)
-			}
-			if told := page.end(ctx); told != "the third row" {
-				t.Errorf("the model was told %q of the page's tool, want %q", told, "the third row")
-			}
-		})
-	}
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.Start()
+		yes, no, page := askAndWait(system, "order"), askAndWait(system, "order"), askAndWait(system, "pick")
+		no.answer(http.StatusOK, schemas.ApprovalAnswer{})
+		page.result("the third row")
+		yes.answer(http.StatusOK, schemas.ApprovalAnswer{Approved: true})
+		system.Restart()
+		told := yes.end()
+		if hits := len(system.ToolCalls(yes.key)); hits > 1 || hits == 1 && told == "" {
+			t.Errorf("the tool ran %d times, and the model was told %q; want at most once, and its outcome", hits, told)
+		}
+		if told := no.end(); len(system.ToolCalls(no.key)) > 0 || !strings.Contains(told, "denied") {
+			t.Errorf("a denied tool ran %d times, and the model was told %q; want 0 times, and that it was denied", len(system.ToolCalls(no.key)), told)
+		}
+		if told := page.end(); told != "the third row" {
+			t.Errorf("the model was told %q of the page's tool, want %q", told, "the third row")
+		}
+	})
 }
 
 // Runs that only wait do not hold up a stop: the next process waits for the same
 // answers, also for one that was given while none was there to take it, and to
 // the same end. What else such a run is at has the drain time to finish.
 func TestStopWhileWaiting(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
-			defer cancel()
-			w := apptest.NewSystem(t, d.Fresh(t))
-			w.Settings = append(w.Settings, "DRAIN=1h")
-			w.Start()
-			yes, page := askAndWait(ctx, w, "order"), askAndWait(ctx, w, "pick")
-			for range runs.MaxAttempts + 1 {
-				w.Stop()
-				w.Start()
-				yes.again(ctx)
-				page.again(ctx)
-			}
-			gate := make(chan struct{})
-			w.OnPhase("a tool is called", func() { <-gate })
-			busy := askAndWait(ctx, w, "order", "book") // booking while the other call waits
-			apptest.Eventually(t, "the tool is called", func() bool { return len(w.ToolCalls(busy.key)) > 0 })
-			p := w.Process()
-			p.Signal(syscall.SIGTERM)
-			w.AwaitStop(t)
-			apptest.Eventually(t, "the others are left", func() bool {
-				var run schemas.Run
-				_, err := w.Call(ctx, http.MethodGet, "/api/chat/runs/"+busy.id, &run)
-				return err == nil && run.State == schemas.RunWaiting
-			})
-			yes.answer(ctx, http.StatusOK, schemas.ApprovalAnswer{Approved: true}) // nobody runs it now
-			yes.answer(ctx, http.StatusConflict, schemas.ApprovalAnswer{})
-			w.ExpectEnd()
-			close(gate)
-			if end := p.Wait(); end.ExitCode() != 0 {
-				t.Errorf("the program ended with %v, want exit status 0", end)
-			}
-			w.Start()
-			busy.again(ctx)
-			busy.answer(ctx, http.StatusOK, schemas.ApprovalAnswer{})
-			page.again(ctx)
-			page.result(ctx, "the third row")
-			yes.end(ctx)
-			page.end(ctx)
-			told := busy.end(ctx)
-			for r, want := range map[*waitingRun]int{yes: 1, busy: 1} {
-				if got := len(w.ToolCalls(r.key)); got != want {
-					t.Errorf("%s: the tool ran %d times, want %d", r.question, got, want)
-				}
-			}
-			if !strings.Contains(told, "denied") {
-				t.Errorf("the model was told %q of the denied call, want that it was denied", told)
-			}
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.Settings = append(system.Settings, "DRAIN=1h")
+		system.Start()
+		yes, page := askAndWait(system, "order"), askAndWait(system, "pick")
+		for range runs.MaxAttempts + 1 {
+			system.Stop()
+			system.Start()
+			yes.again()
+			page.again()
+		}
+		gate := make(chan struct{})
+		system.OnPhase("a tool is called", func() { <-gate })
+		busy := askAndWait(system, "order", "book") // booking while the other call waits
+		apptest.Eventually(t, "the tool is called", func() bool { return len(system.ToolCalls(busy.key)) > 0 })
+		p := system.Process()
+		p.Signal(syscall.SIGTERM)
+		system.AwaitStop(t)
+		apptest.Eventually(t, "the others are left", func() bool {
+			var run schemas.Run
+			_, err := system.Call(system.T.Context(), http.MethodGet, "/api/chat/runs/"+busy.id, &run)
+			return err == nil && run.State == schemas.RunWaiting
 		})
-	}
+		yes.answer(http.StatusOK, schemas.ApprovalAnswer{Approved: true}) // nobody runs it now
+		yes.answer(http.StatusConflict, schemas.ApprovalAnswer{})
+		system.ExpectEnd()
+		close(gate)
+		if end := p.Wait(); end.ExitCode() != 0 {
+			t.Errorf("the program ended with %v, want exit status 0", end)
+		}
+		system.Start()
+		busy.again()
+		busy.answer(http.StatusOK, schemas.ApprovalAnswer{})
+		page.again()
+		page.result("the third row")
+		yes.end()
+		page.end()
+		told := busy.end()
+		for r, want := range map[*waitingRun]int{yes: 1, busy: 1} {
+			if got := len(system.ToolCalls(r.key)); got != want {
+				t.Errorf("%s: the tool ran %d times, want %d", r.question, got, want)
+			}
+		}
+		if !strings.Contains(told, "denied") {
+			t.Errorf("the model was told %q of the denied call, want that it was denied", told)
+		}
+	})
 }
 
 // An approval ends at its time whoever is there: a process that starts after it
 // denies the call.
 func TestKilledPastTheEndOfAnApproval(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
-			defer cancel()
-			w := apptest.NewSystem(t, d.Fresh(t))
-			w.Settings = append(w.Settings, "APPROVAL_TIMEOUT=2s")
-			w.Start()
-			r := askAndWait(ctx, w, "order")
-			end, err := time.Parse(time.RFC3339, r.asked.ExpiresAt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p := w.Process()
-			w.ExpectEnd()
-			p.Kill()
-			<-time.After(time.Until(end))
-			w.Start()
-			told := r.end(ctx)
-			if len(w.ToolCalls(r.key)) > 0 || !strings.Contains(told, "did not approve this call in time") {
-				t.Errorf("the tool ran %d times, and the model was told %q; want 0 times, and that nobody approved in time", len(w.ToolCalls(r.key)), told)
-			}
-			r.answer(ctx, http.StatusConflict, schemas.ApprovalAnswer{Approved: true})
-		})
-	}
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.Settings = append(system.Settings, "APPROVAL_TIMEOUT=2s")
+		system.Start()
+		r := askAndWait(system, "order")
+		end, err := time.Parse(time.RFC3339, r.asked.ExpiresAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := system.Process()
+		system.ExpectEnd()
+		p.Kill()
+		<-time.After(time.Until(end))
+		system.Start()
+		told := r.end()
+		if len(system.ToolCalls(r.key)) > 0 || !strings.Contains(told, "did not approve this call in time") {
+			t.Errorf("the tool ran %d times, and the model was told %q; want 0 times, and that nobody approved in time", len(system.ToolCalls(r.key)), told)
+		}
+		r.answer(http.StatusConflict, schemas.ApprovalAnswer{Approved: true})
+	})
 }
 
 // askAndWait starts a run whose model calls the tool, and others beside it, and reads
 // until it waits.
-func askAndWait(ctx context.Context, w *apptest.System, tool string, beside ...string) *waitingRun {
-	w.T.Helper()
-	name := strconv.Itoa(w.Mark())
-	r := &waitingRun{system: w, question: "question " + name, key: tool + "-" + name, beside: len(beside) > 0}
+func askAndWait(system *apptest.System, tool string, beside ...string) *waitingRun {
+	system.T.Helper()
+	name := strconv.Itoa(system.Mark())
+	r := &waitingRun{system: system, question: "question " + name, key: tool + "-" + name, beside: len(beside) > 0}
 	calls := []apptest.ToolCall{{Tool: tool, Key: r.key}}
 	for _, b := range beside {
 		calls = append(calls, apptest.ToolCall{Tool: b, Key: r.key})
 	}
-	w.Script(r.question, []apptest.Turn{{Text: "I ask.", Calls: calls}, {Text: "That is all."}}, nil)
+	system.Script(r.question, []apptest.Turn{{Text: "I ask.", Calls: calls}, {Text: "That is all."}}, nil)
 	body := map[string]any{
 		"message": r.question, "context": map[string]any{"current_page": "lab"},
 		"client_tools": []any{map[string]any{"name": "pick", "description": "Pick a row.", "input_schema": map[string]any{"type": "object"}}},
 	}
-	resp := r.send(ctx, http.MethodPost, "/api/chat/stream", body)
+	resp := r.system.Send(r.system.T, http.MethodPost, "/api/chat/stream", body)
 	r.id = resp.Header.Get("X-Run-Id")
 	r.asked = r.read(resp)
 	return r
 }
 
 // again comes back after a restart: the run waits for what it waited for.
-func (r *waitingRun) again(ctx context.Context) {
+func (r *waitingRun) again() {
 	r.system.T.Helper()
 	before := r.asked
-	r.asked = r.read(r.send(ctx, http.MethodGet, "/api/chat/runs/"+r.id+"/stream?after="+strconv.FormatInt(r.cursor, 10), nil))
+	r.asked = r.read(r.system.Send(r.system.T, http.MethodGet, "/api/chat/runs/"+r.id+"/stream?after="+strconv.FormatInt(r.cursor, 10), nil))
 	if r.asked != before {
 		r.system.T.Errorf("%s waits for %+v, want %+v as before", r.question, r.asked, before)
 	}
 	var run schemas.Run
-	if _, err := r.system.Call(ctx, http.MethodGet, "/api/chat/runs/"+r.id, &run); err != nil || run.State != schemas.RunWaiting {
+	if _, err := r.system.Call(r.system.T.Context(), http.MethodGet, "/api/chat/runs/"+r.id, &run); err != nil || run.State != schemas.RunWaiting {
 		r.system.T.Errorf("%s is %s (%v), want waiting", r.question, run.State, err)
 	}
-}
-
-// send makes a request of the program as it is now.
-func (r *waitingRun) send(ctx context.Context, method, path string, body any) *http.Response {
-	r.system.T.Helper()
-	p, err := r.system.Current(ctx)
-	if err != nil {
-		r.system.T.Fatal(err)
-	}
-	req, err := apptest.NewRequest(ctx, method, p.URL+path, body)
-	if err != nil {
-		r.system.T.Fatal(err)
-	}
-	resp, err := r.system.Client.Do(req)
-	if err != nil {
-		r.system.T.Fatal(err)
-	}
-	return resp
 }
 
 // read reads a stream until the run waits.
 func (r *waitingRun) read(resp *http.Response) waitingEvent {
 	r.system.T.Helper()
-	defer resp.Body.Close()
 	for stream := apptest.NewStreamReader(resp.Body); ; {
 		f, err := stream.Next()
 		if err != nil {
@@ -266,30 +222,28 @@ func (r *waitingRun) read(resp *http.Response) waitingEvent {
 	}
 }
 
-func (r *waitingRun) answer(ctx context.Context, want int, a schemas.ApprovalAnswer) {
+func (r *waitingRun) answer(want int, a schemas.ApprovalAnswer) {
 	r.system.T.Helper()
-	resp := r.send(ctx, http.MethodPost, "/api/chat/runs/"+r.id+"/approvals/"+r.asked.ApprovalID, a)
-	defer resp.Body.Close()
+	resp := r.system.Send(r.system.T, http.MethodPost, "/api/chat/runs/"+r.id+"/approvals/"+r.asked.ApprovalID, a)
 	if resp.StatusCode != want {
 		r.system.T.Errorf("%s: the answer gets %d, want %d", r.question, resp.StatusCode, want)
 	}
 }
 
-func (r *waitingRun) result(ctx context.Context, output string) {
+func (r *waitingRun) result(output string) {
 	r.system.T.Helper()
-	resp := r.send(ctx, http.MethodPost, "/api/chat/runs/"+r.id+"/tool_results", schemas.ClientToolResult{
+	resp := r.system.Send(r.system.T, http.MethodPost, "/api/chat/runs/"+r.id+"/tool_results", schemas.ClientToolResult{
 		ToolUseID: r.asked.ToolUseID, Output: json.RawMessage(apptest.JSON(output)),
 	})
-	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		r.system.T.Errorf("%s: the result gets status %d, want 200", r.question, resp.StatusCode)
 	}
 }
 
 // end reads to the end and returns what the model was told of the call.
-func (r *waitingRun) end(ctx context.Context) string {
+func (r *waitingRun) end() string {
 	r.system.T.Helper()
-	log, err := apptest.NewStreamReader(r.send(ctx, http.MethodGet, "/api/chat/runs/"+r.id+"/stream", nil).Body).Rest()
+	log, err := apptest.NewStreamReader(r.system.Send(r.system.T, http.MethodGet, "/api/chat/runs/"+r.id+"/stream", nil).Body).Rest()
 	if err != nil {
 		r.system.T.Fatalf("%s: %v", r.question, err)
 	}

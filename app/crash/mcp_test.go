@@ -67,29 +67,25 @@ func TestKilledWhileAnMCPToolRuns(t *testing.T) {
 // are called again.
 func killMCPTools(t *testing.T, trust bool, repeated map[string]bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
-	defer cancel()
 	foreign := serveBrokenOff(t)
-	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-	w.Settings = append(w.Settings, "MCP_SERVERS="+apptest.JSON([]any{map[string]any{"name": "srv", "url": foreign.url, "global": true, "confirm": false, "trust_hints": trust}}))
-	w.Start()
+	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	system.Settings = append(system.Settings, "MCP_SERVERS="+apptest.JSON([]any{map[string]any{"name": "srv", "url": foreign.url, "global": true, "confirm": false, "trust_hints": trust}}))
+	system.Start()
 	runs := map[string]*waitingRun{}
 	for tool := range foreign.calls {
-		r := &waitingRun{system: w, question: "question " + tool, key: tool}
-		w.Script(r.question, []apptest.Turn{{Text: "I call.", Calls: []apptest.ToolCall{{Tool: "srv__" + tool, Key: tool}}}, {Text: "That is all."}}, nil)
-		resp := r.send(ctx, http.MethodPost, "/api/chat/stream", map[string]any{"message": r.question})
+		r := &waitingRun{system: system, question: "question " + tool, key: tool}
+		system.Script(r.question, []apptest.Turn{{Text: "I call.", Calls: []apptest.ToolCall{{Tool: "srv__" + tool, Key: tool}}}, {Text: "That is all."}}, nil)
+		resp := system.Send(t, http.MethodPost, "/api/chat/stream", map[string]any{"message": r.question})
 		r.id = resp.Header.Get("X-Run-Id")
-		if err := resp.Body.Close(); err != nil {
-			t.Fatal(err)
-		}
+		_ = resp.Body.Close()
 		runs[tool] = r
 	}
 	for tool, calls := range foreign.calls {
 		apptest.Eventually(t, tool+" is called", func() bool { return calls.Load() == 1 })
 	}
-	w.Restart()
+	system.Restart()
 	for tool, again := range repeated {
-		told, calls := runs[tool].end(ctx), foreign.calls[tool].Load()
+		told, calls := runs[tool].end(), foreign.calls[tool].Load()
 		switch {
 		case again && (calls != 2 || told != tool+" is done"):
 			t.Errorf("%s was called %d times, and the model was told %q; want a second call", tool, calls, told)

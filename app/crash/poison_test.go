@@ -4,23 +4,21 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/schemas"
 )
 
 // poisonous is a run whose tool ends the process each time it is called.
-func poisonous(w *apptest.System, chat string) *apptest.Conversation {
-	k := w.NewConversation(chat, "reject")
-	k.Plan([][]string{{"look"}})
-	return k
+func poisonous(system *apptest.System, chat string) *apptest.Conversation {
+	c := system.NewConversation(chat, "reject")
+	c.Plan([][]string{{"look"}})
+	return c
 }
 
 // startUntilOver starts the program each time it ends, until the run is over.
-func startUntilOver(w *apptest.System, t *testing.T, over <-chan error) {
+func startUntilOver(system *apptest.System, t *testing.T, over <-chan error) {
 	t.Helper()
 	for {
 		select {
@@ -29,113 +27,91 @@ func startUntilOver(w *apptest.System, t *testing.T, over <-chan error) {
 				t.Fatal(err)
 			}
 			return
-		case <-w.Died:
-			w.Start()
+		case <-system.Died:
+			system.Start()
 		}
 	}
 }
 
-// A run that kills its process is found and ended, and says why; the runs beside
-// it lose nothing, though they have written nothing for as long as it lasted.
-func TestPoisonousRunIsContained(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			w := apptest.NewSystem(t, d.Fresh(t))
-			w.Start()
-			gate := make(chan struct{})
-			var others []*apptest.Conversation
-			var ends []<-chan error
-			for n := range 3 {
-				k := w.Gated("other-"+strconv.Itoa(n), "reject", gate)
-				others, ends = append(others, k), append(ends, k.Start(t))
-				w.AwaitModel(t, k)
-			}
-			bad := poisonous(w, "bad")
-			w.KillOnCall(bad.Keys()[0])
-			startUntilOver(w, t, bad.Start(t))
-			if last := bad.Frames[len(bad.Frames)-1].Event; last.Type != schemas.TypeError || last.Code != schemas.CodeInterrupted {
-				t.Errorf("the poisonous run ended with %+v, want the error interrupted", last)
-			}
-			var run schemas.Run
-			if _, err := w.Call(t.Context(), http.MethodGet, "/api/chat/runs/"+bad.ID(), &run); err != nil || run.Error == nil || !strings.Contains(run.Error.Message, "given up") {
-				t.Errorf("the run says %+v (%v), want that it was given up", run.Error, err)
-			}
-			if said := w.Process().LastLines(); !strings.Contains(said, bad.ID()) {
-				t.Errorf("the log lacks the run %s:\n%s", bad.ID(), said)
-			}
-			if got := apptest.Get(t, w.URL(t)+"/metrics"); !strings.Contains(got, "chattray_runs_contained_total 1") {
-				t.Errorf("the metrics lack chattray_runs_contained_total 1:\n%s", got)
-			}
-			// More ends of the process, which nobody here is to blame for.
-			w.Restart()
-			close(gate)
-			for n, end := range ends {
-				if err := <-end; err != nil {
-					t.Fatal(err)
-				}
-				if last := others[n].Frames[len(others[n].Frames)-1].Event; last.Type != schemas.TypeComplete {
-					t.Errorf("another run ended with %+v, want complete", last)
-				}
-			}
-			apptest.CheckAll(t, others...)
-		})
+// startThree starts three runs whose model waits for the gate.
+func startThree(system *apptest.System, t *testing.T, gate <-chan struct{}) (runs []*apptest.Conversation, ends []<-chan error) {
+	t.Helper()
+	for n := range 3 {
+		c := system.Gated("chat-"+strconv.Itoa(n), "reject", gate)
+		runs, ends = append(runs, c), append(ends, c.Start(t))
+		system.AwaitModel(t, c)
 	}
+	return runs, ends
+}
+
+// A run that kills its process is found and ended, and says why; the runs beside
+// it lose nothing, though they wrote nothing in the meantime.
+func TestPoisonousRunIsContained(t *testing.T) {
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.Start()
+		gate := make(chan struct{})
+		others, ends := startThree(system, t, gate)
+		bad := poisonous(system, "bad")
+		system.KillOnCall(bad.Keys()[0])
+		startUntilOver(system, t, bad.Start(t))
+		if last := bad.Frames[len(bad.Frames)-1].Event; last.Type != schemas.TypeError || last.Code != schemas.CodeInterrupted {
+			t.Errorf("the poisonous run ended with %+v, want the error interrupted", last)
+		}
+		var run schemas.Run
+		if _, err := system.Call(t.Context(), http.MethodGet, "/api/chat/runs/"+bad.ID(), &run); err != nil || run.Error == nil || !strings.Contains(run.Error.Message, "given up") {
+			t.Errorf("the run has the error %+v (%v), want one that says it was given up", run.Error, err)
+		}
+		if said := system.Process().LastLines(); !strings.Contains(said, bad.ID()) {
+			t.Errorf("the log lacks the run %s:\n%s", bad.ID(), said)
+		}
+		if got := apptest.Get(t, system.URL(t)+"/metrics"); !strings.Contains(got, "chattray_runs_contained_total 1") {
+			t.Errorf("the metrics lack chattray_runs_contained_total 1:\n%s", got)
+		}
+		// The process ends once more, and none of these runs is the cause.
+		system.Restart()
+		close(gate)
+		for n, end := range ends {
+			if err := <-end; err != nil {
+				t.Fatal(err)
+			}
+			if last := others[n].Frames[len(others[n].Frames)-1].Event; last.Type != schemas.TypeComplete {
+				t.Errorf("another run ended with %+v, want complete", last)
+			}
+		}
+		apptest.CheckAll(t, others...)
+	})
 }
 
 // A run that kills its process while another call of it waits is not taken for
 // one that only waits, and neither is one whose call goes on because it has its
 // answer since before the process ended.
 func TestPoisonousRunThatWaits(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			w := apptest.NewSystem(t, d.Fresh(t))
-			w.Start()
-			bad := w.NewConversation("bad", "reject")
-			bad.Plan([][]string{{"order", "look"}})
-			w.KillOnCall(bad.Keys()[1])
-			startUntilOver(w, t, bad.Start(t))
-			if last := bad.Frames[len(bad.Frames)-1].Event; last.Type != schemas.TypeError || last.Code != schemas.CodeInterrupted {
-				t.Errorf("the run that waits beside it ended with %+v, want the error interrupted", last)
-			}
-		})
-	}
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.Start()
+		bad := system.NewConversation("bad", "reject")
+		bad.Plan([][]string{{"order", "look"}})
+		system.KillOnCall(bad.Keys()[1])
+		startUntilOver(system, t, bad.Start(t))
+		if last := bad.Frames[len(bad.Frames)-1].Event; last.Type != schemas.TypeError || last.Code != schemas.CodeInterrupted {
+			t.Errorf("the run that waits beside it ended with %+v, want the error interrupted", last)
+		}
+	})
 }
 
 // A stop in the middle of trials leaves runs in good order, and the process ends.
 func TestStopWhileRunsAreHeld(t *testing.T) {
 	t.Parallel()
-	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-	w.Settings = append(w.Settings, "DRAIN=100ms")
-	w.Start()
-	gate := make(chan struct{})
-	var conversations []*apptest.Conversation
-	var ends []<-chan error
-	for n := range 3 {
-		k := w.Gated("chat-"+strconv.Itoa(n), "reject", gate)
-		conversations, ends = append(conversations, k), append(ends, k.Start(t))
-		w.AwaitModel(t, k)
-	}
+	system, gate := startWithDrain(t, "100ms"), make(chan struct{})
+	conversations, ends := startThree(system, t, gate)
 	for range 2 {
-		w.Restart()
+		system.Restart()
 	}
-	p := w.Process()
-	w.ExpectEnd()
-	p.Signal(syscall.SIGTERM)
-	if end := p.Wait(); end.ExitCode() != 0 {
-		t.Errorf("the program ended with %v, want exit status 0", end)
-	}
-	w.Start()
+	system.Stop()
+	system.Start()
 	close(gate)
-	for _, end := range ends {
-		select {
-		case err := <-end:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-time.After(apptest.Limit):
-			t.Fatal("a run does not end")
+	for _, end := range ends { // each within apptest.Limit
+		if err := <-end; err != nil {
+			t.Error(err)
 		}
 	}
 	apptest.CheckAll(t, conversations...)

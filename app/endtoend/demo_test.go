@@ -16,9 +16,9 @@ import (
 // service with nothing configured: research with sources, and a document with a
 // table and a chart.
 func TestTheDemoModelTellsItsStories(t *testing.T) {
-	d := apptest.Serve(t)
+	client := apptest.Serve(t)
 	ask := func(message string, page map[string]any) schemas.ChatResponsePayload {
-		return apptest.Decode[schemas.ChatResponsePayload](t, d.Must("POST", "/api/chat", map[string]any{"message": message, "context": page}))
+		return apptest.Decode[schemas.ChatResponsePayload](t, client.Must("POST", "/api/chat", map[string]any{"message": message, "context": page}))
 	}
 	reports := map[string]any{"current_page": "reports"}
 	for _, tc := range []struct {
@@ -40,10 +40,10 @@ func TestTheDemoModelTellsItsStories(t *testing.T) {
 	if got := ask("hello", reports); len(got.SuggestedValues) == 0 || got.SuggestedValues[0].Value != "Research base editing and gold" {
 		t.Errorf("the suggestions are %+v", got.SuggestedValues)
 	}
-	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
+	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
 	ask("Create a research report about gold", map[string]any{"current_page": "document", "document_id": "doc1"})
 	var kinds []string
-	for _, b := range apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil)).Blocks {
+	for _, b := range apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil)).Blocks {
 		if b.New != nil && *b.New != "" {
 			kinds = append(kinds, b.Type)
 		}
@@ -55,13 +55,13 @@ func TestTheDemoModelTellsItsStories(t *testing.T) {
 
 // TestTheDemoModelOrders approves the order that a starter promises.
 func TestTheDemoModelOrders(t *testing.T) {
-	d := apptest.Serve(t)
+	client := apptest.Serve(t)
 	body, _ := json.Marshal(map[string]any{"message": "Order 2 printed copies of report 1"}) // strings always marshal
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.URL+"/api/chat/stream", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, client.URL+"/api/chat/stream", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+d.Tokens["ann"])
+	request.Header.Set("Authorization", "Bearer "+client.Tokens["ann"])
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -86,7 +86,7 @@ func TestTheDemoModelOrders(t *testing.T) {
 		}
 		if last.Type == "approval_request" {
 			asked++
-			d.Must("POST", "/api/chat/runs/"+answer.Header.Get("X-Run-Id")+"/approvals/"+last.ApprovalID, map[string]any{"approved": true})
+			client.Must("POST", "/api/chat/runs/"+answer.Header.Get("X-Run-Id")+"/approvals/"+last.ApprovalID, map[string]any{"approved": true})
 		}
 	}
 	if asked != 1 || last.Type != "complete" || !strings.Contains(last.Payload.Message, "2 printed copies of report 1") {

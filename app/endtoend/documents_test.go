@@ -27,16 +27,16 @@ import (
 )
 
 func TestDocumentsOverHTTP(t *testing.T) {
-	d := apptest.Serve(t)
-	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
-	if got := d.Ask("ann", "POST", "/api/documents", "", map[string]any{"id": "doc1", "title": "Gold"}); got.Status != http.StatusConflict {
+	client := apptest.Serve(t)
+	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
+	if got := client.Ask("ann", "POST", "/api/documents", "", map[string]any{"id": "doc1", "title": "Gold"}); got.Status != http.StatusConflict {
 		t.Errorf("the same id again: %d %s", got.Status, got.Body)
 	}
-	d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b2", "type": "md", "content": "Second"})
-	first := d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b1", "type": "md", "content": "First", "after_block_id": ""})
+	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b2", "type": "md", "content": "Second"})
+	first := client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b1", "type": "md", "content": "First", "after_block_id": ""})
 
 	stale := first.ETag
-	d.Must("PATCH", "/api/blocks/b1", map[string]any{"content": "First, changed"})
+	client.Must("PATCH", "/api/blocks/b1", map[string]any{"content": "First, changed"})
 	changes := []struct {
 		method, path string
 		body         any
@@ -53,34 +53,34 @@ func TestDocumentsOverHTTP(t *testing.T) {
 		{"POST", "/api/documents/doc1/reject", nil},
 		{"DELETE", "/api/documents/doc1", nil},
 	}
-	before := d.Must("GET", "/api/documents/doc1", nil)
+	before := client.Must("GET", "/api/documents/doc1", nil)
 	for _, c := range changes {
-		if got := d.Ask("ann", c.method, c.path, stale, c.body); got.Status != http.StatusPreconditionFailed {
+		if got := client.Ask("ann", c.method, c.path, stale, c.body); got.Status != http.StatusPreconditionFailed {
 			t.Errorf("%s %s at a stale revision: %d %s", c.method, c.path, got.Status, got.Body)
 		}
-		if got := d.Ask("bob", c.method, c.path, "", c.body); got.Status != http.StatusNotFound {
+		if got := client.Ask("bob", c.method, c.path, "", c.body); got.Status != http.StatusNotFound {
 			t.Errorf("%s %s by somebody else: %d %s", c.method, c.path, got.Status, got.Body)
 		}
 	}
 	for _, path := range []string{"/api/documents/doc1", "/api/documents/doc1/export"} {
-		if got := d.Ask("bob", "GET", path, "", nil); got.Status != http.StatusNotFound {
+		if got := client.Ask("bob", "GET", path, "", nil); got.Status != http.StatusNotFound {
 			t.Errorf("GET %s by somebody else: %d", path, got.Status)
 		}
 	}
-	if after := d.Must("GET", "/api/documents/doc1", nil); !cmp.Equal(after, before, cmp.AllowUnexported(apptest.Reply{})) {
+	if after := client.Must("GET", "/api/documents/doc1", nil); !cmp.Equal(after, before, cmp.AllowUnexported(apptest.Reply{})) {
 		t.Errorf("refused changes changed the document from %s to %s", before.Body, after.Body)
 	}
-	if got := d.Ask("ann", "POST", "/api/documents/doc1/accept", before.ETag, nil); got.Status != http.StatusOK || got.ETag != before.ETag {
+	if got := client.Ask("ann", "POST", "/api/documents/doc1/accept", before.ETag, nil); got.Status != http.StatusOK || got.ETag != before.ETag {
 		t.Errorf("nothing to accept: %d, tag %s, want %s", got.Status, got.ETag, before.ETag)
 	}
-	if got := d.Must("GET", "/api/documents/doc1/export", nil); string(got.Body) != "First, changed\n\nSecond\n" {
+	if got := client.Must("GET", "/api/documents/doc1/export", nil); string(got.Body) != "First, changed\n\nSecond\n" {
 		t.Errorf("exported %q", got.Body)
 	}
-	d.Must("DELETE", "/api/blocks/b2", nil)
-	if got := d.Ask("ann", "DELETE", "/api/blocks/b2", "", nil); got.Status != http.StatusNotFound {
+	client.Must("DELETE", "/api/blocks/b2", nil)
+	if got := client.Ask("ann", "DELETE", "/api/blocks/b2", "", nil); got.Status != http.StatusNotFound {
 		t.Errorf("deleted again: %d", got.Status)
 	}
-	if got := apptest.Decode[schemas.DocumentList](t, d.Must("GET", "/api/documents", nil)); len(got.Items) != 1 || got.Items[0].Title != "Gold" {
+	if got := apptest.Decode[schemas.DocumentList](t, client.Must("GET", "/api/documents", nil)); len(got.Items) != 1 || got.Items[0].Title != "Gold" {
 		t.Errorf("the list is %+v", got)
 	}
 }
@@ -88,28 +88,28 @@ func TestDocumentsOverHTTP(t *testing.T) {
 // TestApplyOverHTTP takes an answer of the demo model into a document, accepts
 // it from two sides at once, and goes on.
 func TestApplyOverHTTP(t *testing.T) {
-	d := apptest.Serve(t)
-	said := apptest.Decode[schemas.ChatResponsePayload](t, d.Must("POST", "/api/chat", map[string]any{"message": "long 1"}))
-	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Notes"})
+	client := apptest.Serve(t)
+	said := apptest.Decode[schemas.ChatResponsePayload](t, client.Must("POST", "/api/chat", map[string]any{"message": "long 1"}))
+	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Notes"})
 	path := "/api/blocks/" + said.MessageID + "/apply"
 	var added schemas.Block
 	for range 2 {
-		added = apptest.Decode[schemas.Block](t, d.Must("POST", path, map[string]any{"document_id": "doc1"}))
+		added = apptest.Decode[schemas.Block](t, client.Must("POST", path, map[string]any{"document_id": "doc1"}))
 	}
 	if added.State != schemas.BlockPendingNew || added.New == nil || *added.New != said.Message {
 		t.Fatalf("applied as %+v", added)
 	}
-	if got := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil)); len(got.Blocks) != 1 {
+	if got := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil)); len(got.Blocks) != 1 {
 		t.Errorf("applied twice it is %d blocks", len(got.Blocks))
 	}
-	if got := d.Ask("bob", "POST", path, "", map[string]any{"document_id": "doc1"}); got.Status != http.StatusNotFound {
+	if got := client.Ask("bob", "POST", path, "", map[string]any{"document_id": "doc1"}); got.Status != http.StatusNotFound {
 		t.Errorf("applied by somebody else: %d", got.Status)
 	}
 	var wg sync.WaitGroup
 	statuses := make([]int, 2)
 	for i := range statuses {
 		wg.Go(func() {
-			statuses[i] = d.Ask("ann", "POST", "/api/blocks/"+added.ID+"/accept", fmt.Sprintf("%q", fmt.Sprint(added.Revision)), nil).Status
+			statuses[i] = client.Ask("ann", "POST", "/api/blocks/"+added.ID+"/accept", fmt.Sprintf("%q", fmt.Sprint(added.Revision)), nil).Status
 		})
 	}
 	wg.Wait()
@@ -117,36 +117,36 @@ func TestApplyOverHTTP(t *testing.T) {
 	if !slices.Equal(statuses, []int{http.StatusOK, http.StatusPreconditionFailed}) {
 		t.Errorf("two accepts at once: %v", statuses)
 	}
-	d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "own", "type": "md", "content": "Mine"})
-	target := apptest.Decode[schemas.Block](t, d.Must("POST", path, map[string]any{"document_id": "doc1", "target_block_id": "own"}))
+	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "own", "type": "md", "content": "Mine"})
+	target := apptest.Decode[schemas.Block](t, client.Must("POST", path, map[string]any{"document_id": "doc1", "target_block_id": "own"}))
 	if target.State != schemas.BlockPendingEdit || *target.Current != "Mine" || *target.New != said.Message {
 		t.Errorf("applied to a target: %+v", target)
 	}
-	reverted := apptest.Decode[schemas.Block](t, d.Must("POST", "/api/blocks/own/reject", nil))
+	reverted := apptest.Decode[schemas.Block](t, client.Must("POST", "/api/blocks/own/reject", nil))
 	if reverted.State != schemas.BlockClean || reverted.New != nil {
 		t.Errorf("rejected: %+v", reverted)
 	}
-	if got := apptest.Decode[schemas.Block](t, d.Must("POST", "/api/blocks/"+said.MessageID+"/accept", nil)); got.Role != "assistant" || got.ChatID == "" {
+	if got := apptest.Decode[schemas.Block](t, client.Must("POST", "/api/blocks/"+said.MessageID+"/accept", nil)); got.Role != "assistant" || got.ChatID == "" {
 		t.Errorf("a message with nothing pending: %+v", got)
 	}
 }
 
 func TestLargeBlocksOverHTTP(t *testing.T) {
-	d := apptest.Serve(t)
-	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Large"})
+	client := apptest.Serve(t)
+	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Large"})
 	content := strings.Repeat("iVBORw0KGgo+/A0K", 5<<20/16)
 	for _, kind := range []string{"image/png", "csv"} {
-		d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"type": kind, "content": content})
+		client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"type": kind, "content": content})
 	}
-	for _, b := range apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil)).Blocks {
+	for _, b := range apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil)).Blocks {
 		if *b.Current != content {
 			t.Errorf("a block of type %s came back with %d bytes", b.Type, len(*b.Current))
 		}
 	}
-	if got := d.Must("GET", "/api/documents/doc1/export", nil); len(got.Body) < 10<<20 {
+	if got := client.Must("GET", "/api/documents/doc1/export", nil); len(got.Body) < 10<<20 {
 		t.Errorf("exported %d bytes", len(got.Body))
 	}
-	if got := d.Ask("ann", "POST", "/api/documents/doc1/blocks", "", map[string]any{"type": "csv", "content": strings.Repeat("a", 9<<20)}); got.Status != http.StatusRequestEntityTooLarge {
+	if got := client.Ask("ann", "POST", "/api/documents/doc1/blocks", "", map[string]any{"type": "csv", "content": strings.Repeat("a", 9<<20)}); got.Status != http.StatusRequestEntityTooLarge {
 		t.Errorf("9 MiB: %d", got.Status)
 	}
 }

@@ -3,7 +3,6 @@ package endtoend
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -149,20 +148,20 @@ func freeAddress(t *testing.T) string {
 func TestProxies(t *testing.T) {
 	for _, p := range proxyPrograms {
 		t.Run(p.program, func(t *testing.T) {
-			w := apptest.NewSystem(t, "sqlite:"+filepath.Join(t.TempDir(), "chat.db"))
-			w.Settings = append(w.Settings, "DRAIN=1s")
-			w.ServeHere(app.Options{})
-			front := startProxy(t, p, w.URL(t))
-			t.Run("tokens and resume", func(t *testing.T) { checkTokens(w, t, front) })
-			t.Run("websocket", func(t *testing.T) { checkSocket(w, t, front) })
-			t.Run("attachments", func(t *testing.T) { checkAttachments(w, t, front) })
+			system := apptest.NewSystem(t, "sqlite:"+filepath.Join(t.TempDir(), "chat.db"))
+			system.Settings = append(system.Settings, "DRAIN=1s")
+			system.ServeHere(app.Options{})
+			front := startProxy(t, p, system.URL(t))
+			t.Run("tokens and resume", func(t *testing.T) { checkTokens(system, t, front) })
+			t.Run("websocket", func(t *testing.T) { checkSocket(system, t, front) })
+			t.Run("attachments", func(t *testing.T) { checkAttachments(system, t, front) })
 		})
 	}
 }
 
 // checkTokens lets the model write a token only when the one before was read, over
 // a connection that is cut in the middle.
-func checkTokens(w *apptest.System, t *testing.T, front string) {
+func checkTokens(system *apptest.System, t *testing.T, front string) {
 	const tokens, cut = 8, 4
 	next := make(chan struct{}, 1)
 	whole, parts := "", []upstream.Part(nil)
@@ -171,7 +170,7 @@ func checkTokens(w *apptest.System, t *testing.T, front string) {
 		whole += token
 		parts = append(parts, upstream.Wait(next), upstream.Say(token))
 	}
-	w.Model.Push(upstream.Stream(append(parts, upstream.Finish("stop"))...))
+	system.Model.Push(upstream.Stream(append(parts, upstream.Finish("stop"))...))
 	ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
 	defer cancel()
 	seen, last, text, runID := 0, int64(0), "", ""
@@ -182,7 +181,7 @@ func checkTokens(w *apptest.System, t *testing.T, front string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := w.Client.Do(req)
+		resp, err := system.Client.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,8 +226,8 @@ func checkTokens(w *apptest.System, t *testing.T, front string) {
 }
 
 // checkSocket asks over a websocket as a page does that came through the proxy.
-func checkSocket(w *apptest.System, t *testing.T, front string) {
-	w.Model.Push(upstream.Text("Hello", " there"))
+func checkSocket(system *apptest.System, t *testing.T, front string) {
+	system.Model.Push(upstream.Text("Hello", " there"))
 	ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, front+"/api/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {front}}})
@@ -263,7 +262,7 @@ func checkSocket(w *apptest.System, t *testing.T, front string) {
 
 // checkAttachments sends a body of several megabytes: the answer is the service's,
 // to which these files are too large, and not the proxy's.
-func checkAttachments(w *apptest.System, t *testing.T, front string) {
+func checkAttachments(system *apptest.System, t *testing.T, front string) {
 	var files []schemas.Attachment
 	for n := range 5 {
 		files = append(files, schemas.Attachment{Name: fmt.Sprintf("%d.txt", n), MIME: "text/plain", Content: strings.Repeat("line of text\n", 80_000)})
@@ -272,15 +271,12 @@ func checkAttachments(w *apptest.System, t *testing.T, front string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := w.Client.Do(req)
+	resp, err := system.Client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p schemas.Problem
-	if err := errors.Join(json.NewDecoder(resp.Body).Decode(&p), resp.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
+	p := apptest.ReadProblem(t, resp)
 	if resp.StatusCode != http.StatusUnprocessableEntity || p.Code != schemas.CodeInvalid || len(p.Errors) == 0 {
-		t.Errorf("got %d %+v", resp.StatusCode, p)
+		t.Errorf("the answer is %d %+v, want 422 invalid with the fields", resp.StatusCode, p)
 	}
 }

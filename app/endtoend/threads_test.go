@@ -46,7 +46,7 @@ func threadTools(under *atomic.Int64) []turn.Tool {
 			first, err := concurrent.Any(ctx, concurrent.Options{}, branches(call, in.Questions)...)
 			return first.Text, err
 		}, tools.Global()),
-		tools.NewText("stuck", "Wait for ever.", func(ctx context.Context, _ *tools.Call, _ struct{}) (string, error) {
+		tools.NewText("stuck", "Wait until it is cancelled.", func(ctx context.Context, _ *tools.Call, _ struct{}) (string, error) {
 			under.Add(1)
 			defer under.Add(-1)
 			<-ctx.Done()
@@ -61,33 +61,16 @@ type questionsInput struct {
 }
 
 // scriptThreads makes the model call a tool with these questions, and then answer.
-func scriptThreads(w *apptest.System, tool string, questions []string, answer upstream.Reply) {
-	w.Model.On(upstream.Match(upstream.LastUser("begin")).After(0), upstream.Open(
+func scriptThreads(system *apptest.System, tool string, questions []string, answer upstream.Reply) {
+	system.Model.On(upstream.Match(upstream.LastUser("begin")).After(0), upstream.Open(
 		upstream.Say("I ask."), upstream.Call(0, "call_1", tool, apptest.JSON(map[string]any{"questions": questions})), upstream.Finish("tool_calls"), upstream.Done()))
-	w.Model.On(upstream.Match(upstream.LastUser("begin")).After(1), answer)
+	system.Model.On(upstream.Match(upstream.LastUser("begin")).After(1), answer)
 }
 
 // begin starts the run and returns its stream.
-func begin(w *apptest.System) *http.Response {
-	w.T.Helper()
-	return open(w, http.MethodPost, "/api/chat/stream", map[string]any{"message": "begin"})
-}
-
-// open makes a request whose answer is closed with the test.
-func open(w *apptest.System, method, path string, body any) *http.Response {
-	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), apptest.Limit)
-	w.T.Cleanup(cancel)
-	req, err := apptest.NewRequest(ctx, method, w.URL(w.T)+path, body)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	resp, err := w.Client.Do(req)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	w.T.Cleanup(func() { resp.Body.Close() })
-	return resp
+func begin(system *apptest.System) *http.Response {
+	system.T.Helper()
+	return system.Send(system.T, http.MethodPost, "/api/chat/stream", map[string]any{"message": "begin"})
 }
 
 // whole reads an answer to its end.
@@ -103,43 +86,43 @@ func whole(t *testing.T, resp *http.Response) []byte {
 // A cancel stops all that the threads of a run are at, and closes all levels, whoever watches and in whichever dialect.
 func TestCancelOfThreads(t *testing.T) {
 	t.Parallel()
-	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
 	var stuck atomic.Int64
-	w.ServeHere(app.Options{Tools: threadTools(&stuck)})
+	system.ServeHere(app.Options{Tools: threadTools(&stuck)})
 	var questions []string
 	for n := range crowd {
 		q := fmt.Sprintf("question %d of %d", n, crowd)
 		questions = append(questions, q)
 		if n%2 == 0 {
-			w.Model.On(upstream.LastUser(q), upstream.Open(upstream.Think("Hm."), upstream.Say("It is "), upstream.Hang()))
+			system.Model.On(upstream.LastUser(q), upstream.Open(upstream.Think("Hm."), upstream.Say("It is "), upstream.Hang()))
 			continue
 		}
-		w.Model.On(upstream.LastUser(q), upstream.Open(upstream.Say("I look."), upstream.Call(0, "call_1", "stuck", "{}"), upstream.Finish("tool_calls"), upstream.Done()))
+		system.Model.On(upstream.LastUser(q), upstream.Open(upstream.Say("I look."), upstream.Call(0, "call_1", "stuck", "{}"), upstream.Finish("tool_calls"), upstream.Done()))
 	}
-	scriptThreads(w, "ask_all", questions, upstream.Text("never said"))
-	chat := begin(w)
+	scriptThreads(system, "ask_all", questions, upstream.Text("never said"))
+	chat := begin(system)
 	run := chat.Header.Get("X-Run-Id")
-	messages := open(w, http.MethodGet, "/api/chat/runs/"+run+"/stream?dialect=messages", nil)
-	apptest.Eventually(t, "all threads wait", func() bool { return w.Model.Running() == crowd/2 && stuck.Load() == crowd/2 })
+	messages := system.Send(system.T, http.MethodGet, "/api/chat/runs/"+run+"/stream?dialect=messages", nil)
+	apptest.Eventually(t, "all threads wait", func() bool { return system.Model.Running() == crowd/2 && stuck.Load() == crowd/2 })
 
-	if resp := open(w, http.MethodPost, "/api/chat/runs/"+run+"/cancel", nil); resp.StatusCode != http.StatusOK {
-		t.Errorf("the cancel gets %d", resp.StatusCode)
+	if resp := system.Send(system.T, http.MethodPost, "/api/chat/runs/"+run+"/cancel", nil); resp.StatusCode != http.StatusOK {
+		t.Errorf("the cancel gets status %d, want 200", resp.StatusCode)
 	}
-	apptest.Eventually(t, "model and tools are stopped", func() bool { return w.Model.Running() == 0 && stuck.Load() == 0 })
-	if got := w.Model.Disconnects(); got != crowd/2 {
+	apptest.Eventually(t, "model and tools are stopped", func() bool { return system.Model.Running() == 0 && stuck.Load() == 0 })
+	if got := system.Model.Disconnects(); got != crowd/2 {
 		t.Errorf("%d calls of the model were cut, want %d", got, crowd/2)
 	}
 
 	contract := apitest.Load(t, "../../openapi.yaml")
-	again := open(w, http.MethodGet, "/api/chat/runs/"+run+"/stream", nil)
+	again := system.Send(system.T, http.MethodGet, "/api/chat/runs/"+run+"/stream", nil)
 	for name, resp := range map[string]*http.Response{"live": chat, "again": again} {
 		frames := contract.CheckFrames(t, whole(t, resp))
 		apptest.CheckFrames(t, frames)
 		if last := frames[len(frames)-1]; last.Type != schemas.TypeCancelled {
-			t.Errorf("chat, %s: it ends with %s", name, last.Type)
+			t.Errorf("chat, %s: the stream ends with %s, want cancelled", name, last.Type)
 		}
 	}
-	again = open(w, http.MethodGet, "/api/chat/runs/"+run+"/stream?dialect=messages", nil)
+	again = system.Send(system.T, http.MethodGet, "/api/chat/runs/"+run+"/stream?dialect=messages", nil)
 	for name, resp := range map[string]*http.Response{"live": messages, "again": again} {
 		frames := apptest.MessageFrames(t, contract, whole(t, resp))
 		apptest.CheckNesting(t, frames)
@@ -159,23 +142,23 @@ func TestCancelOfThreads(t *testing.T) {
 // on only when it has.
 func TestLoserIsHungUpOn(t *testing.T) {
 	t.Parallel()
-	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-	w.ServeHere(app.Options{Tools: threadTools(new(atomic.Int64))})
+	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	system.ServeHere(app.Options{Tools: threadTools(new(atomic.Int64))})
 	slow := make(chan struct{})
-	w.Model.On(upstream.LastUser("slow"), upstream.Open(upstream.Say("Well, "), upstream.Signal(slow), upstream.Hang()))
-	w.Model.On(upstream.LastUser("fast"), upstream.Open(
+	system.Model.On(upstream.LastUser("slow"), upstream.Open(upstream.Say("Well, "), upstream.Signal(slow), upstream.Hang()))
+	system.Model.On(upstream.LastUser("fast"), upstream.Open(
 		upstream.Wait(slow), upstream.Say("The fast one."),
 		upstream.Finish("stop"), upstream.Done()))
-	scriptThreads(w, "ask_any", []string{"slow", "fast"}, upstream.Open(
-		upstream.Wait(w.Model.Gone()),
+	scriptThreads(system, "ask_any", []string{"slow", "fast"}, upstream.Open(
+		upstream.Wait(system.Model.Gone()),
 		upstream.Say("It is said."), upstream.Finish("stop"), upstream.Done()))
-	body := whole(t, begin(w))
+	body := whole(t, begin(system))
 	frames := apitest.Load(t, "../../openapi.yaml").CheckFrames(t, body)
 	apptest.CheckFrames(t, frames)
 	if last := frames[len(frames)-1]; last.Type != schemas.TypeComplete || !strings.Contains(string(last.Data), "The fast one.") {
-		t.Errorf("the run ends with %s", last.Data)
+		t.Errorf("the run ends with %s, want complete with the first answer", last.Data)
 	}
-	if got := w.Model.Running(); got != 0 {
+	if got := system.Model.Running(); got != 0 {
 		t.Errorf("%d calls of the model go on, want 0", got)
 	}
 }

@@ -2,8 +2,6 @@ package outage
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -22,18 +20,18 @@ const (
 )
 
 // onBreakable runs a test on every kind of database, which can be taken away.
-func onBreakable(t *testing.T, hold time.Duration, test func(t *testing.T, w *apptest.System, o outage)) {
+func onBreakable(t *testing.T, hold time.Duration, test func(t *testing.T, system *apptest.System, o outage)) {
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
 			url, o := breakable(t, d)
-			w := apptest.NewSystem(t, url)
-			w.Settings = append(w.Settings, "DRAIN=5s")
-			w.ServeHere(app.Options{Runs: func(r *runs.Options) {
+			system := apptest.NewSystem(t, url)
+			system.Settings = append(system.Settings, "DRAIN=5s")
+			system.ServeHere(app.Options{Runs: func(r *runs.Options) {
 				r.Hold = hold
 				o.options(r)
 			}})
-			test(t, w, o)
+			test(t, system, o)
 		})
 	}
 }
@@ -41,36 +39,26 @@ func onBreakable(t *testing.T, hold time.Duration, test func(t *testing.T, w *ap
 // A database that is away is told before the stream begins, and nothing is left
 // of the question.
 func TestOutageBeforeTheStream(t *testing.T) {
-	onBreakable(t, longHold, func(t *testing.T, w *apptest.System, o outage) {
-		k := w.NewConversation("chat", "reject")
+	onBreakable(t, longHold, func(t *testing.T, system *apptest.System, o outage) {
+		c := system.NewConversation("chat", "reject")
 		o.begin()
 		for _, path := range []string{"/api/chat/stream", "/api/chat"} {
-			req, err := apptest.NewRequest(t.Context(), http.MethodPost, w.URL(t)+path, k.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp, err := w.Client.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var p schemas.Problem
-			if err := errors.Join(json.NewDecoder(resp.Body).Decode(&p), resp.Body.Close()); err != nil {
-				t.Fatal(err)
-			}
+			resp := system.Send(t, http.MethodPost, path, c.Body)
+			p := apptest.ReadProblem(t, resp)
 			if resp.StatusCode != http.StatusServiceUnavailable || p.Code != schemas.CodeStoreUnavailable ||
 				resp.Header.Get("Content-Type") != "application/problem+json" || resp.Header.Get("Retry-After") == "" {
 				t.Errorf("%s: status %d, %v, problem %+v; want 503 store_unavailable with Retry-After", path, resp.StatusCode, resp.Header, p)
 			}
 		}
 		o.end()
-		if err := k.Run(t.Context()); err != nil {
+		if err := c.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for _, err := range k.Check(t.Context()) {
+		for _, err := range c.Check(t.Context()) {
 			t.Error(err)
 		}
-		if n := len(w.ModelCalls(k.Question)); n != len(k.Turns) {
-			t.Errorf("the model was called %d times, want %d", n, len(k.Turns))
+		if n := len(system.ModelCalls(c.Question)); n != len(c.Turns) {
+			t.Errorf("the model was called %d times, want %d", n, len(c.Turns))
 		}
 	})
 }
@@ -86,19 +74,19 @@ func TestOutageWhileARunIsHeld(t *testing.T) {
 	for _, phase := range outagePhases {
 		t.Run(phase, func(t *testing.T) {
 			t.Parallel()
-			onBreakable(t, longHold, func(t *testing.T, w *apptest.System, o outage) {
-				k := bookAndLook(w)
-				w.OnPhase(phase, o.begin)
-				done := k.Start(t)
+			onBreakable(t, longHold, func(t *testing.T, system *apptest.System, o outage) {
+				c := bookAndLook(system)
+				system.OnPhase(phase, o.begin)
+				done := c.Start(t)
 				apptest.Eventually(t, "writes are held", func() bool { return o.refused() >= 3 })
 				o.end()
 				if err := <-done; err != nil {
 					t.Fatal(err)
 				}
-				for _, err := range k.Check(t.Context()) {
+				for _, err := range c.Check(t.Context()) {
 					t.Error(err)
 				}
-				if last := k.Frames[len(k.Frames)-1]; last.ID > 1_000_000 || last.Event.Type != schemas.TypeComplete {
+				if last := c.Frames[len(c.Frames)-1]; last.ID > 1_000_000 || last.Event.Type != schemas.TypeComplete {
 					t.Errorf("the run ends with event %d, %s; want complete in the first attempt", last.ID, last.Event.Type)
 				}
 			})
@@ -113,27 +101,27 @@ func TestOutageLongerThanTheHold(t *testing.T) {
 	for _, phase := range outagePhases {
 		t.Run(phase, func(t *testing.T) {
 			t.Parallel()
-			onBreakable(t, shortHold, func(t *testing.T, w *apptest.System, o outage) {
-				k := bookAndLook(w)
-				k.Patient = true
-				w.OnPhase(phase, o.begin)
-				done := k.Start(t)
-				apptest.Eventually(t, "the stream ends", func() bool { return k.Hints.Load() > 0 })
+			onBreakable(t, shortHold, func(t *testing.T, system *apptest.System, o outage) {
+				c := bookAndLook(system)
+				c.Patient = true
+				system.OnPhase(phase, o.begin)
+				done := c.Start(t)
+				apptest.Eventually(t, "the stream ends", func() bool { return c.Hints.Load() > 0 })
 				o.end()
 				if err := <-done; err != nil {
 					t.Fatal(err)
 				}
-				for _, err := range k.Check(t.Context()) {
+				for _, err := range c.Check(t.Context()) {
 					t.Error(err)
 				}
-				if last := k.Frames[len(k.Frames)-1]; last.Event.Type != schemas.TypeComplete {
+				if last := c.Frames[len(c.Frames)-1]; last.Event.Type != schemas.TypeComplete {
 					t.Errorf("the run ends with %s, want complete", last.Event.Type)
 				}
-				if n := len(w.ModelCalls(k.Question)); n != len(k.Turns) {
-					t.Errorf("the model was called %d times, want %d", n, len(k.Turns))
+				if n := len(system.ModelCalls(c.Question)); n != len(c.Turns) {
+					t.Errorf("the model was called %d times, want %d", n, len(c.Turns))
 				}
-				for _, key := range k.Keys() {
-					if n := len(w.ToolCalls(key)); n != 1 {
+				for _, key := range c.Keys() {
+					if n := len(system.ToolCalls(key)); n != 1 {
 						t.Errorf("%s was called %d times, want 1", key, n)
 					}
 				}
@@ -144,18 +132,18 @@ func TestOutageLongerThanTheHold(t *testing.T) {
 
 // A run that waits behind one which the outage holds up gets its turn.
 func TestOutageWithAQueue(t *testing.T) {
-	onBreakable(t, shortHold, func(t *testing.T, w *apptest.System, o outage) {
-		first, second := bookAndLook(w), w.NewConversation("queue", "queue")
+	onBreakable(t, shortHold, func(t *testing.T, system *apptest.System, o outage) {
+		first, second := bookAndLook(system), system.NewConversation("queue", "queue")
 		first.Body["chat_id"] = "queue"
 		first.Patient, second.Patient = true, true
 		gate := make(chan struct{})
-		w.OnPhase("the model ends", func() { <-gate })
+		system.OnPhase("the model ends", func() { <-gate })
 		firstDone := first.Start(t)
-		apptest.Eventually(t, "the first runs", func() bool { return len(w.ModelCalls(first.Question)) > 0 })
+		apptest.Eventually(t, "the first runs", func() bool { return len(system.ModelCalls(first.Question)) > 0 })
 		secondDone := second.Start(t)
 		apptest.Eventually(t, "the second waits", func() bool {
 			var list schemas.ChatList
-			status, err := w.Call(t.Context(), http.MethodGet, "/api/chats", &list)
+			status, err := system.Call(t.Context(), http.MethodGet, "/api/chats", &list)
 			return err == nil && status == http.StatusOK && second.Accepted.Load()
 		})
 		o.begin()
@@ -174,23 +162,23 @@ func TestOutageWithAQueue(t *testing.T) {
 // A run without a terminal event is never left behind by a client that goes
 // away while its message is being stored.
 func TestClientGoesAwayWhileItsMessageIsStored(t *testing.T) {
-	onBreakable(t, longHold, func(t *testing.T, w *apptest.System, _ outage) {
+	onBreakable(t, longHold, func(t *testing.T, system *apptest.System, _ outage) {
 		for range 20 {
-			k := w.NewConversation(fmt.Sprintf("chat-%d", w.Mark()), "reject")
+			c := system.NewConversation(fmt.Sprintf("chat-%d", system.Mark()), "reject")
 			ctx, cancel := context.WithCancel(t.Context())
 			gone := make(chan struct{})
 			go func() {
 				defer close(gone)
-				if resp, err := k.Open(ctx, &apptest.Process{URL: w.URL(t)}); err == nil {
+				if resp, err := c.Open(ctx, &apptest.Process{URL: system.URL(t)}); err == nil {
 					_ = resp.Body.Close()
 				}
 			}()
 			cancel()
 			<-gone
-			if err := k.Run(t.Context()); err != nil {
+			if err := c.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			for _, err := range k.Check(t.Context()) {
+			for _, err := range c.Check(t.Context()) {
 				t.Error(err)
 			}
 		}
@@ -198,8 +186,8 @@ func TestClientGoesAwayWhileItsMessageIsStored(t *testing.T) {
 }
 
 // bookAndLook is a question with both tools, one turn each.
-func bookAndLook(w *apptest.System) *apptest.Conversation {
-	k := w.NewConversation("both", "reject")
-	k.Plan([][]string{{"book"}, {"look"}})
-	return k
+func bookAndLook(system *apptest.System) *apptest.Conversation {
+	c := system.NewConversation("both", "reject")
+	c.Plan([][]string{{"book"}, {"look"}})
+	return c
 }

@@ -20,29 +20,36 @@ import (
 	"github.com/chattray/chattray/store/storetest"
 )
 
+// postgres is the server's URL; without one the test is skipped.
+func postgres(t *testing.T) string {
+	t.Helper()
+	server := apptest.PostgresURL()
+	if server == "" {
+		t.Skip("no Postgres: make test gives one")
+	}
+	return server
+}
+
 // pooledTalks are asked at once, each followed by reads.
 const pooledTalks = 16
 
 // Behind PgBouncer in transaction mode, without a setting for it, runs, reads and
 // changes of documents go on side by side.
 func TestPooled(t *testing.T) {
-	server := apptest.PostgresURL()
-	if server == "" {
-		t.Skip("no Postgres: make test gives one")
-	}
+	server := postgres(t)
 	pooled := storetest.StartPooler(t, server, 8)
-	w := apptest.NewSystem(t, storetest.Through(t, pooled, storetest.FreshDatabase(t, server)))
-	w.Settings = append(w.Settings, "DRAIN=1s")
-	w.ServeHere(app.Options{})
+	system := apptest.NewSystem(t, storetest.Through(t, pooled, storetest.FreshDatabase(t, server)))
+	system.Settings = append(system.Settings, "DRAIN=1s")
+	system.ServeHere(app.Options{})
 	var all sync.WaitGroup
 	for n := range pooledTalks {
 		all.Go(func() {
-			k := w.NewConversation(fmt.Sprintf("chat-%d", n), "reject")
-			if err := k.Run(t.Context()); err != nil {
+			c := system.NewConversation(fmt.Sprintf("chat-%d", n), "reject")
+			if err := c.Run(t.Context()); err != nil {
 				t.Error(err)
 				return
 			}
-			for _, err := range k.Check(t.Context()) {
+			for _, err := range c.Check(t.Context()) {
 				t.Error(err)
 			}
 			for _, step := range []struct {
@@ -50,15 +57,20 @@ func TestPooled(t *testing.T) {
 				body         any
 			}{
 				{http.MethodGet, "/api/chats", nil},
-				{http.MethodGet, "/api/chat/runs/" + k.RunID, nil},
+				{http.MethodGet, "/api/chat/runs/" + c.RunID, nil},
 				{http.MethodPost, "/api/documents", map[string]any{"id": fmt.Sprintf("d%d", n), "title": "t"}},
 				{http.MethodPost, fmt.Sprintf("/api/documents/d%d/blocks", n), map[string]any{"id": fmt.Sprintf("b%d", n), "type": "md", "content": "c"}},
 				{http.MethodPatch, fmt.Sprintf("/api/blocks/b%d", n), map[string]any{"content": "changed"}},
 				{http.MethodGet, fmt.Sprintf("/api/documents/d%d", n), nil},
 				{http.MethodGet, "/readyz", nil},
 			} {
-				if status := statusOf(w, t, step.method, step.path, step.body); status/100 != 2 {
-					t.Errorf("%s %s: status %d, want 2xx", step.method, step.path, status)
+				resp, err := system.Request(t.Context(), step.method, step.path, step.body)
+				if err != nil {
+					t.Errorf("%s %s: %v, want an answer", step.method, step.path, err)
+					return
+				}
+				if _ = resp.Body.Close(); resp.StatusCode/100 != 2 {
+					t.Errorf("%s %s: status %d, want 2xx", step.method, step.path, resp.StatusCode)
 				}
 			}
 		})
@@ -66,29 +78,10 @@ func TestPooled(t *testing.T) {
 	all.Wait()
 }
 
-// statusOf asks once and returns the status of the answer.
-func statusOf(w *apptest.System, t *testing.T, method, path string, body any) int {
-	t.Helper()
-	req, err := apptest.NewRequest(t.Context(), method, w.URL(t)+path, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := w.Client.Do(req)
-	if err != nil {
-		t.Error(err)
-		return 0
-	}
-	_ = resp.Body.Close()
-	return resp.StatusCode
-}
-
 // Three times `migrate up` at once on a fresh database end well, directly and
 // through a pooler.
 func TestMigrateAtOnce(t *testing.T) {
-	server := apptest.PostgresURL()
-	if server == "" {
-		t.Skip("no Postgres: make test gives one")
-	}
+	server := postgres(t)
 	pooled := storetest.StartPooler(t, server, 4)
 	for range 2 {
 		direct := storetest.FreshDatabase(t, server)
@@ -109,33 +102,20 @@ func TestMigrateAtOnce(t *testing.T) {
 // A Postgres that hangs is 503 on every route that reads, with a hint when to
 // come again, in the time that a read has.
 func TestReadsOfAPostgresThatHangs(t *testing.T) {
-	server := apptest.PostgresURL()
-	if server == "" {
-		t.Skip("no Postgres: make test gives one")
-	}
-	database := storetest.FreshDatabase(t, server)
-	w := apptest.NewSystem(t, database)
-	w.Settings = append(w.Settings, "DRAIN=1s", "DATABASE_TIMEOUT=300ms")
-	w.ServeHere(app.Options{})
-	k := w.NewConversation("chat", "reject")
-	if err := k.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	resume := stopBackends(t, server, database)
-	defer resume()
+	system, c, resume := hangingPostgres(t)
 	var all sync.WaitGroup
 	for _, path := range []string{
-		"/api/chats", "/api/chats/1", "/api/chat/runs/" + k.RunID, "/api/chat/runs/" + k.RunID + "/stream",
+		"/api/chats", "/api/chats/1", "/api/chat/runs/" + c.RunID, "/api/chat/runs/" + c.RunID + "/stream",
 		"/api/documents", "/api/documents/d", "/api/streams", "/api/streams/1", "/api/reports", "/api/reports/1",
 		"/api/usage", "/readyz",
 	} {
-		all.Go(func() { refused(t, w, http.MethodGet, path, nil) })
+		all.Go(func() { refused(t, system, http.MethodGet, path, nil) })
 	}
 	all.Wait()
 	resume()
 	apptest.Eventually(t, "reads go on", func() bool {
 		var list schemas.ChatList
-		status, err := w.Call(t.Context(), http.MethodGet, "/api/chats", &list)
+		status, err := system.Call(t.Context(), http.MethodGet, "/api/chats", &list)
 		return err == nil && status == http.StatusOK
 	})
 }
@@ -143,21 +123,8 @@ func TestReadsOfAPostgresThatHangs(t *testing.T) {
 // So is every write, in the one time that it has; what was asked meanwhile is
 // answered afterwards, once.
 func TestWritesToAPostgresThatHangs(t *testing.T) {
-	server := apptest.PostgresURL()
-	if server == "" {
-		t.Skip("no Postgres: make test gives one")
-	}
-	database := storetest.FreshDatabase(t, server)
-	w := apptest.NewSystem(t, database)
-	w.Settings = append(w.Settings, "DRAIN=1s", "DATABASE_TIMEOUT=300ms")
-	w.ServeHere(app.Options{})
-	before := w.NewConversation("chat", "reject")
-	if err := before.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	resume := stopBackends(t, server, database)
-	defer resume()
-	during := w.NewConversation("chat", "queue")
+	system, before, resume := hangingPostgres(t)
+	during := system.NewConversation("chat", "queue")
 	during.Patient = true
 	ended := during.Start(t)
 	question := func(chat string) map[string]any { return map[string]any{"message": "q", "chat_id": chat} }
@@ -175,7 +142,7 @@ func TestWritesToAPostgresThatHangs(t *testing.T) {
 		{http.MethodPost, "/api/documents", map[string]any{"id": "d", "title": "t"}},
 		{http.MethodDelete, "/api/documents/d", nil},
 	} {
-		all.Go(func() { refused(t, w, call.method, call.path, call.body) })
+		all.Go(func() { refused(t, system, call.method, call.path, call.body) })
 	}
 	all.Wait()
 	resume()
@@ -185,23 +152,36 @@ func TestWritesToAPostgresThatHangs(t *testing.T) {
 	apptest.CheckAll(t, before, during)
 }
 
+// hangingPostgres serves from a Postgres that hangs, until resume is called, after
+// one run has ended.
+func hangingPostgres(t *testing.T) (system *apptest.System, ended *apptest.Conversation, resume func()) {
+	t.Helper()
+	server := postgres(t)
+	database := storetest.FreshDatabase(t, server)
+	system = apptest.NewSystem(t, database)
+	system.Settings = append(system.Settings, "DRAIN=1s", "DATABASE_TIMEOUT=300ms")
+	system.ServeHere(app.Options{})
+	ended = system.NewConversation("chat", "reject")
+	if err := ended.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	resume = stopBackends(t, server, database)
+	t.Cleanup(resume)
+	return system, ended, resume
+}
+
 // refused makes a call that is 503 with a hint when to come again.
-func refused(t *testing.T, w *apptest.System, method, path string, body any) {
+func refused(t *testing.T, system *apptest.System, method, path string, body any) {
 	ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
 	defer cancel()
-	req, err := apptest.NewRequest(ctx, method, w.URL(t)+path, body)
+	resp, err := system.Request(ctx, method, path, body)
 	if err != nil {
-		t.Error(err)
-		return
-	}
-	resp, err := w.Client.Do(req)
-	if err != nil {
-		t.Errorf("%s %s: %v", method, path, err)
+		t.Errorf("%s %s: %v, want status 503", method, path, err)
 		return
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
-		t.Errorf("%s %s: %d, Retry-After %q; want 503 with one", method, path, resp.StatusCode, resp.Header.Get("Retry-After"))
+		t.Errorf("%s %s: status %d, Retry-After %q, want 503 with a time to wait", method, path, resp.StatusCode, resp.Header.Get("Retry-After"))
 	}
 }
 

@@ -31,13 +31,13 @@ func (s *unsureStore) Claim(ctx context.Context, id string, attempt int) error {
 
 // queueSecond asks two questions in one chat, the second while the first is
 // written, and opens the gate once both are accepted.
-func queueSecond(w *apptest.System, t *testing.T, meanwhile func()) {
+func queueSecond(system *apptest.System, t *testing.T, meanwhile func()) {
 	t.Helper()
 	gate := make(chan struct{})
-	first, second := w.Gated("chat", "queue", gate), w.NewConversation("chat", "queue")
+	first, second := system.Gated("chat", "queue", gate), system.NewConversation("chat", "queue")
 	second.Patient = true
 	firstDone := first.Start(t)
-	w.AwaitModel(t, first)
+	system.AwaitModel(t, first)
 	secondDone := second.Start(t)
 	apptest.Eventually(t, "the second is accepted", second.Accepted.Load)
 	meanwhile()
@@ -48,39 +48,32 @@ func queueSecond(w *apptest.System, t *testing.T, meanwhile func()) {
 		}
 	}
 	apptest.CheckAll(t, first, second)
-	w.CheckScripted()
+	system.CheckScripted()
 }
 
 // A queued run that was begun without our knowing goes on all the same.
 func TestQueueWithALostAnswer(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			w, s := apptest.NewSystem(t, d.Fresh(t)), new(unsureStore)
-			w.ServeHere(app.Options{Runs: func(o *runs.Options) {
-				s.Store, _ = o.Store.Runs.(*store.Store)
-				o.Store = app.StoresOf(s)
-			}})
-			queueSecond(w, t, func() {})
-			if !s.lost.Load() {
-				t.Error("0 runs were begun from the queue, want 1")
-			}
-		})
-	}
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		s := new(unsureStore)
+		system.ServeHere(app.Options{Runs: func(o *runs.Options) {
+			s.Store, _ = o.Store.Runs.(*store.Store)
+			o.Store = app.StoresOf(s)
+		}})
+		queueSecond(system, t, func() {})
+		if !s.lost.Load() {
+			t.Error("0 runs were begun from the queue, want 1")
+		}
+	})
 }
 
 // A run that waits here, and that another process has begun, has readers who are
 // told to come back: nobody waits forever at the process that is replaced.
 func TestQueueTakenOver(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			w := apptest.NewSystem(t, d.Fresh(t))
-			w.ServeHere(app.Options{})
-			queueSecond(w, t, func() { w.ServeHere(app.Options{}) })
-			if status, err := w.Call(t.Context(), http.MethodGet, "/readyz", nil); err != nil || status != http.StatusOK {
-				t.Errorf("the second process: status %d, %v, want 200", status, err)
-			}
-		})
-	}
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.ServeHere(app.Options{})
+		queueSecond(system, t, func() { system.ServeHere(app.Options{}) })
+		if status, err := system.Call(t.Context(), http.MethodGet, "/readyz", nil); err != nil || status != http.StatusOK {
+			t.Errorf("the second process: status %d, %v, want 200", status, err)
+		}
+	})
 }

@@ -20,19 +20,19 @@ import (
 const noGrace = "ON_DISCONNECT_GRACE=10ms"
 
 // sendUnread sends the question over a connection of its own and reads no answer.
-func sendUnread(k *apptest.Conversation, t *testing.T) *net.TCPConn {
+func sendUnread(c *apptest.Conversation, t *testing.T) *net.TCPConn {
 	t.Helper()
-	address := strings.TrimPrefix(k.System.URL(t), "http://")
+	address := strings.TrimPrefix(c.System.URL(t), "http://")
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := json.Marshal(k.Body)
+	body, err := json.Marshal(c.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = fmt.Fprintf(conn, "POST /api/chat/stream HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
-		address, k.Key, len(body), body)
+		address, c.Key, len(body), body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +56,10 @@ func readUntil(t *testing.T, conn net.Conn, text string) (run string) {
 }
 
 // runState reads the run.
-func runState(w *apptest.System, t *testing.T, run string) schemas.Run {
+func runState(system *apptest.System, t *testing.T, run string) schemas.Run {
 	t.Helper()
 	var v schemas.Run
-	if status, err := w.Call(t.Context(), http.MethodGet, "/api/chat/runs/"+run, &v); err != nil || status != http.StatusOK {
+	if status, err := system.Call(t.Context(), http.MethodGet, "/api/chat/runs/"+run, &v); err != nil || status != http.StatusOK {
 		t.Fatalf("status %d, %v, want 200", status, err)
 	}
 	return v
@@ -85,37 +85,37 @@ func TestDisconnect(t *testing.T) {
 		for _, mode := range []string{"cancel", "continue", ""} {
 			t.Run(up.name+" "+mode, func(t *testing.T) {
 				t.Parallel()
-				w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-				w.Settings = append(w.Settings, noGrace)
-				w.ServeHere(app.Options{})
+				system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+				system.Settings = append(system.Settings, noGrace)
+				system.ServeHere(app.Options{})
 				gate := make(chan struct{})
-				k := w.Gated("chat", "reject", gate)
-				k.Body["on_disconnect"] = mode
+				c := system.Gated("chat", "reject", gate)
+				c.Body["on_disconnect"] = mode
 				if mode == "" {
-					delete(k.Body, "on_disconnect")
+					delete(c.Body, "on_disconnect")
 				}
-				w.Script(k.Question, k.Turns, gate)
-				k.MarkScripted()
-				conn := sendUnread(k, t)
+				system.Script(c.Question, c.Turns, gate)
+				c.MarkScripted()
+				conn := sendUnread(c, t)
 				run := readUntil(t, conn, "text_delta")
 				if err := up.do(conn); err != nil {
 					t.Fatal(err)
 				}
 				if mode == "cancel" {
-					checkHungUp(t, k, run)
+					checkHungUp(t, c, run)
 					return
 				}
-				if w.Model.Disconnects() > 0 {
-					t.Errorf("%d calls of the model were cut, want 0", w.Model.Disconnects())
+				if system.Model.Disconnects() > 0 {
+					t.Errorf("%d calls of the model were cut, want 0", system.Model.Disconnects())
 				}
 				close(gate)
-				k.RunID = run
-				if err := k.Run(t.Context()); err != nil {
+				c.RunID = run
+				if err := c.Run(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				apptest.CheckAll(t, k)
-				if last := k.Frames[len(k.Frames)-1]; last.Event.Type != schemas.TypeComplete || len(w.ModelCalls(k.Question)) != 1 {
-					t.Errorf("the run ended with %s after %d calls of the model, want complete after 1", last.Event.Type, len(w.ModelCalls(k.Question)))
+				apptest.CheckAll(t, c)
+				if last := c.Frames[len(c.Frames)-1]; last.Event.Type != schemas.TypeComplete || len(system.ModelCalls(c.Question)) != 1 {
+					t.Errorf("the run ended with %s after %d calls of the model, want complete after 1", last.Event.Type, len(system.ModelCalls(c.Question)))
 				}
 			})
 		}
@@ -124,21 +124,21 @@ func TestDisconnect(t *testing.T) {
 
 // checkHungUp checks a run whose client is gone: the call of the model ends,
 // and what was written is kept.
-func checkHungUp(t *testing.T, k *apptest.Conversation, run string) {
+func checkHungUp(t *testing.T, c *apptest.Conversation, run string) {
 	t.Helper()
-	w := k.System
+	system := c.System
 	select {
-	case <-w.Model.Gone():
+	case <-system.Model.Gone():
 	case <-time.After(apptest.Limit):
 		t.Fatal("the call of the model goes on")
 	}
-	apptest.Eventually(t, "the run is cancelled", func() bool { return runState(w, t, run).State == schemas.RunCancelled })
+	apptest.Eventually(t, "the run is cancelled", func() bool { return runState(system, t, run).State == schemas.RunCancelled })
 	var chat schemas.Chat
-	if status, err := w.Call(t.Context(), http.MethodGet, fmt.Sprintf("/api/chats/%d", runState(w, t, run).ConversationID), &chat); err != nil || status != http.StatusOK {
+	if status, err := system.Call(t.Context(), http.MethodGet, fmt.Sprintf("/api/chats/%d", runState(system, t, run).ConversationID), &chat); err != nil || status != http.StatusOK {
 		t.Fatalf("status %d, %v, want 200", status, err)
 	}
 	m := chat.Messages
-	if len(m) != 2 || m[1].Status != schemas.MessageCancelled || m[1].Content == "" || !strings.HasPrefix(k.Want, m[1].Content) {
+	if len(m) != 2 || m[1].Status != schemas.MessageCancelled || m[1].Content == "" || !strings.HasPrefix(c.Want, m[1].Content) {
 		t.Errorf("the chat has %+v, want a question and the part of the answer that was cancelled", m)
 	}
 }
@@ -147,20 +147,20 @@ func checkHungUp(t *testing.T, k *apptest.Conversation, run string) {
 // nor one that never ends.
 func TestDisconnectBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
-	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-	w.Settings = append(w.Settings, noGrace)
-	w.ServeHere(app.Options{})
+	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	system.Settings = append(system.Settings, noGrace)
+	system.ServeHere(app.Options{})
 	for n := range 30 {
-		k := w.Gated(fmt.Sprintf("chat-%d", n), "reject", make(chan struct{}))
-		k.Body["on_disconnect"] = "cancel"
-		w.Script(k.Question, k.Turns, k.Gate)
-		if err := hangUps[n%2].do(sendUnread(k, t)); err != nil {
+		c := system.Gated(fmt.Sprintf("chat-%d", n), "reject", make(chan struct{}))
+		c.Body["on_disconnect"] = "cancel"
+		system.Script(c.Question, c.Turns, c.Gate)
+		if err := hangUps[n%2].do(sendUnread(c, t)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	apptest.Eventually(t, "no run is under way", func() bool {
 		var list schemas.ChatList
-		if status, err := w.Call(t.Context(), http.MethodGet, "/api/chats?limit=100", &list); err != nil || status != http.StatusOK {
+		if status, err := system.Call(t.Context(), http.MethodGet, "/api/chats?limit=100", &list); err != nil || status != http.StatusOK {
 			t.Fatalf("status %d, %v, want 200", status, err)
 		}
 		for _, c := range list.Items {
@@ -168,35 +168,35 @@ func TestDisconnectBeforeTheAnswer(t *testing.T) {
 				return false
 			}
 		}
-		return w.Model.Running() == 0
+		return system.Model.Running() == 0
 	})
 }
 
 // A run that ends with its reader goes on while another one reads.
 func TestDisconnectOfOneReader(t *testing.T) {
 	t.Parallel()
-	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-	w.Settings = append(w.Settings, noGrace)
-	w.ServeHere(app.Options{})
+	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	system.Settings = append(system.Settings, noGrace)
+	system.ServeHere(app.Options{})
 	gate := make(chan struct{})
-	k := w.Gated("chat", "reject", gate)
-	k.Body["on_disconnect"] = "cancel"
-	w.Script(k.Question, k.Turns, gate)
-	k.MarkScripted()
-	conn := sendUnread(k, t)
-	k.RunID = readUntil(t, conn, "text_delta")
+	c := system.Gated("chat", "reject", gate)
+	c.Body["on_disconnect"] = "cancel"
+	system.Script(c.Question, c.Turns, gate)
+	c.MarkScripted()
+	conn := sendUnread(c, t)
+	c.RunID = readUntil(t, conn, "text_delta")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	resp, err := k.Open(ctx, &apptest.Process{URL: w.URL(t)})
+	resp, err := c.Open(ctx, &apptest.Process{URL: system.URL(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	third := sendUnread(k, t) // the same key: the same run
-	if run := readUntil(t, third, "text_delta"); run != k.RunID {
-		t.Errorf("the same key is run %s, want %s", run, k.RunID)
+	third := sendUnread(c, t) // the same key: the same run
+	if run := readUntil(t, third, "text_delta"); run != c.RunID {
+		t.Errorf("the same key is run %s, want %s", run, c.RunID)
 	}
 	if err := third.Close(); err != nil {
 		t.Fatal(err)

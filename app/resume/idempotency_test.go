@@ -18,41 +18,32 @@ const atOnce = 16
 // Requests that come at once under one Idempotency-Key are one run, also where a
 // user may have no second one.
 func TestRequestsAtOnceUnderOneKey(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			w := apptest.NewSystem(t, d.Fresh(t))
-			at := slices.Index(w.Settings, "MAX_RUNS_PER_USER=0")
-			w.Settings[at] = "MAX_RUNS_PER_USER=1"
-			w.ServeHere(app.Options{})
-			k := w.NewConversation("chat", "reject")
-			w.Script(k.Question, k.Turns, nil)
-			var answers [atOnce]schemas.ChatResponsePayload
-			var group sync.WaitGroup
-			for i := range answers {
-				group.Go(func() {
-					req, err := apptest.NewRequest(t.Context(), http.MethodPost, w.URL(t)+"/api/chat", k.Body, "Idempotency-Key", k.Key)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					resp, err := w.Client.Do(req)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					defer resp.Body.Close()
-					if err := json.NewDecoder(resp.Body).Decode(&answers[i]); err != nil || resp.StatusCode != http.StatusOK {
-						t.Errorf("status %d, %v, want 200", resp.StatusCode, err)
-					}
-				})
-			}
-			group.Wait()
-			for _, a := range answers {
-				if a.RunID == "" || a.RunID != answers[0].RunID {
-					t.Errorf("run %q, want %q", a.RunID, answers[0].RunID)
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		at := slices.Index(system.Settings, "MAX_RUNS_PER_USER=0")
+		system.Settings[at] = "MAX_RUNS_PER_USER=1"
+		system.ServeHere(app.Options{})
+		c := system.NewConversation("chat", "reject")
+		system.Script(c.Question, c.Turns, nil)
+		var answers [atOnce]schemas.ChatResponsePayload
+		var group sync.WaitGroup
+		for i := range answers {
+			group.Go(func() {
+				resp, err := system.Request(t.Context(), http.MethodPost, "/api/chat", c.Body, "Idempotency-Key", c.Key)
+				if err != nil {
+					t.Error(err)
+					return
 				}
+				defer resp.Body.Close()
+				if err := json.NewDecoder(resp.Body).Decode(&answers[i]); err != nil || resp.StatusCode != http.StatusOK {
+					t.Errorf("status %d, %v, want 200", resp.StatusCode, err)
+				}
+			})
+		}
+		group.Wait()
+		for _, a := range answers {
+			if a.RunID == "" || a.RunID != answers[0].RunID {
+				t.Errorf("run %q, want %q", a.RunID, answers[0].RunID)
 			}
-		})
-	}
+		}
+	})
 }

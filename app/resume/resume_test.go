@@ -41,36 +41,32 @@ type reading struct {
 // Whatever cursors its reader comes back with, and however, each connection gets
 // exactly the events of the log behind its cursor, in order and once.
 func TestResume(t *testing.T) {
-	for _, d := range apptest.Databases() {
-		t.Run(d.Name, func(t *testing.T) {
-			t.Parallel()
-			w := apptest.NewSystem(t, d.Fresh(t))
-			w.ServeHere(app.Options{})
-			var runs sync.WaitGroup
-			for n := range resumeRuns {
-				runs.Go(func() {
-					k := w.NewConversation(fmt.Sprintf("chat-%d", n), "reject")
-					if err := readInPieces(t.Context(), w, k); err != nil {
-						t.Errorf("%s: %v", k.Question, err)
-					}
-				})
-			}
-			runs.Wait()
-		})
-	}
+	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
+		system.ServeHere(app.Options{})
+		var runs sync.WaitGroup
+		for n := range resumeRuns {
+			runs.Go(func() {
+				c := system.NewConversation(fmt.Sprintf("chat-%d", n), "reject")
+				if err := readInPieces(t.Context(), system, c); err != nil {
+					t.Errorf("%s: %v", c.Question, err)
+				}
+			})
+		}
+		runs.Wait()
+	})
 }
 
 // readInPieces reads a run over many connections, while it goes on and afterwards,
 // and compares each with the log.
-func readInPieces(ctx context.Context, w *apptest.System, k *apptest.Conversation) error {
-	w.Script(k.Question, k.Turns, nil)
-	first, err := readPiece(ctx, w, k, reading{how: "question"})
+func readInPieces(ctx context.Context, system *apptest.System, c *apptest.Conversation) error {
+	system.Script(c.Question, c.Turns, nil)
+	first, err := readPiece(ctx, system, c, reading{how: "question"})
 	if err != nil {
 		return err
 	}
 	readings, seen := []reading{first}, lastOf(first.frames)
 	for over := false; !over; {
-		r, err := readPiece(ctx, w, k, anyCursor(w, seen))
+		r, err := readPiece(ctx, system, c, anyCursor(system, seen))
 		if err != nil {
 			return err
 		}
@@ -80,12 +76,12 @@ func readInPieces(ctx context.Context, w *apptest.System, k *apptest.Conversatio
 		}
 		over = over || r.status == http.StatusNoContent
 	}
-	log, err := k.Log(ctx)
+	log, err := c.Log(ctx)
 	if err != nil {
 		return err
 	}
 	for range resumeAfter {
-		r, err := readPiece(ctx, w, k, anyCursor(w, seen))
+		r, err := readPiece(ctx, system, c, anyCursor(system, seen))
 		if err != nil {
 			return err
 		}
@@ -107,10 +103,10 @@ func lastOf(list []apptest.ChatFrame) int64 {
 }
 
 // anyCursor makes up how a reader comes back who has seen this much.
-func anyCursor(w *apptest.System, seen int64) reading {
-	near := seen + int64(w.Between(-20, 20))
+func anyCursor(system *apptest.System, seen int64) reading {
+	near := seen + int64(system.Between(-20, 20))
 	valid := max(near, 0)
-	switch w.Between(0, 6) {
+	switch system.Between(0, 6) {
 	case 0:
 		return reading{how: fmt.Sprintf("Last-Event-ID: %d", seen), cursor: seen}
 	case 1:
@@ -119,7 +115,7 @@ func anyCursor(w *apptest.System, seen int64) reading {
 		return reading{how: fmt.Sprintf("Last-Event-ID: %d?after=%d", valid, seen+7), cursor: valid}
 	case 3:
 		garbage := []string{"abc", "-5", "1.5", "0x10", "99999999999999999999", "%20", "7 8", "٣", "+", "null"}
-		text := garbage[w.Between(0, len(garbage)-1)]
+		text := garbage[system.Between(0, len(garbage)-1)]
 		return reading{how: "?after=" + text}
 	case 4:
 		return reading{how: "Last-Event-ID: nonsense?after=" + strconv.FormatInt(valid, 10)} // the header counts
@@ -131,15 +127,15 @@ func anyCursor(w *apptest.System, seen int64) reading {
 }
 
 // readPiece makes the connection and reads a while, or to the end.
-func readPiece(ctx context.Context, w *apptest.System, k *apptest.Conversation, r reading) (reading, error) {
+func readPiece(ctx context.Context, system *apptest.System, c *apptest.Conversation, r reading) (reading, error) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	url, method, header, body := w.Process().URL, http.MethodGet, []string(nil), any(nil)
+	url, method, header, body := system.Process().URL, http.MethodGet, []string(nil), any(nil)
 	how, query, _ := strings.Cut(r.how, "?")
 	if r.how == "question" {
-		url, method, body, header = url+"/api/chat/stream", http.MethodPost, k.Body, []string{"Idempotency-Key", k.Key}
+		url, method, body, header = url+"/api/chat/stream", http.MethodPost, c.Body, []string{"Idempotency-Key", c.Key}
 	} else {
-		url += "/api/chat/runs/" + k.RunID + "/stream"
+		url += "/api/chat/runs/" + c.RunID + "/stream"
 		if query != "" {
 			url += "?" + strings.ReplaceAll(query, " ", "%20")
 		}
@@ -151,16 +147,16 @@ func readPiece(ctx context.Context, w *apptest.System, k *apptest.Conversation, 
 	if err != nil {
 		return r, err
 	}
-	resp, err := w.Client.Do(req)
+	resp, err := system.Client.Do(req)
 	if err != nil {
 		return r, err
 	}
 	defer resp.Body.Close()
 	r.status = resp.StatusCode
 	if r.status == http.StatusOK {
-		k.RunID = resp.Header.Get("X-Run-Id")
+		c.RunID = resp.Header.Get("X-Run-Id")
 	}
-	for in, left := apptest.NewStreamReader(resp.Body), w.Between(1, 40); left > 0; left-- {
+	for in, left := apptest.NewStreamReader(resp.Body), system.Between(1, 40); left > 0; left-- {
 		f, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return r, nil
@@ -190,22 +186,15 @@ func (r reading) compare(log []apptest.ChatFrame) error {
 // A reader whose cursor is a little past the log, as after a crash, gets what is greater.
 func TestResumePastTheLog(t *testing.T) {
 	t.Parallel()
-	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-	w.ServeHere(app.Options{})
+	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	system.ServeHere(app.Options{})
 	gate := make(chan struct{})
-	k := w.Gated("chat", "reject", gate)
-	done := k.Start(t)
-	w.AwaitModel(t, k)
-	apptest.Eventually(t, "some text is read", func() bool { return runState(w, t, k.ID()).LastSequence > 4 })
-	past := runState(w, t, k.ID()).LastSequence + 3
-	req, err := apptest.NewRequest(t.Context(), http.MethodGet, w.URL(t)+"/api/chat/runs/"+k.ID()+"/stream", nil, "Last-Event-ID", strconv.FormatInt(past, 10))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := w.Client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := system.Gated("chat", "reject", gate)
+	done := c.Start(t)
+	system.AwaitModel(t, c)
+	apptest.Eventually(t, "some text is read", func() bool { return runState(system, t, c.ID()).LastSequence > 4 })
+	past := runState(system, t, c.ID()).LastSequence + 3
+	resp := system.Send(t, http.MethodGet, "/api/chat/runs/"+c.ID()+"/stream", nil, "Last-Event-ID", strconv.FormatInt(past, 10))
 	close(gate)
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -214,11 +203,11 @@ func TestResumePastTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (reading{how: "past the log", cursor: past, status: resp.StatusCode, frames: list}).compare(k.Frames); err != nil {
+	if err := (reading{how: "past the log", cursor: past, status: resp.StatusCode, frames: list}).compare(c.Frames); err != nil {
 		t.Error(err)
 	}
-	if lastOf(list) != lastOf(k.Frames) {
-		t.Errorf("the last event is %d, want %d", lastOf(list), lastOf(k.Frames))
+	if lastOf(list) != lastOf(c.Frames) {
+		t.Errorf("the last event is %d, want %d", lastOf(list), lastOf(c.Frames))
 	}
 }
 
@@ -229,30 +218,30 @@ const stalledIsBorne = 5 * time.Second
 // everything, and soon after the end nobody is left.
 func TestReadersOfOneRun(t *testing.T) {
 	t.Parallel()
-	w := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
-	w.Settings = append(w.Settings, "DIAGNOSTICS=off")
-	w.Start()
+	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+	system.Settings = append(system.Settings, "DIAGNOSTICS=off")
+	system.Start()
 	gate := make(chan struct{})
 	parts := []upstream.Part{upstream.Say("Here "), upstream.Wait(gate)}
 	for n := range longAnswer {
 		parts = append(parts, upstream.Say(strconv.Itoa(n)+strings.Repeat("x", longWord)+" "))
 	}
-	w.Model.Push(upstream.Stream(append(parts, upstream.Finish("stop"))...))
-	k := w.NewConversation("chat", "reject")
-	k.MarkScripted()
-	done := k.Start(t)
-	apptest.Eventually(t, "the run has begun", k.Accepted.Load)
-	w.Client.CloseIdleConnections()
-	before := resourcesOf(w, t)
+	system.Model.Push(upstream.Stream(append(parts, upstream.Finish("stop"))...))
+	c := system.NewConversation("chat", "reject")
+	c.MarkScripted()
+	done := c.Start(t)
+	apptest.Eventually(t, "the run has begun", c.Accepted.Load)
+	system.Client.CloseIdleConnections()
+	before := resourcesOf(system, t)
 
 	var stalled []net.Conn
 	for range readersOfOne / 2 {
-		stalled = append(stalled, stall(w, t, k.ID()))
+		stalled = append(stalled, stall(system, t, c.ID()))
 	}
 	var readers sync.WaitGroup
 	for range readersOfOne / 2 {
 		readers.Go(func() {
-			list, err := readWhole(w, t, k.ID())
+			list, err := readWhole(system, t, c.ID())
 			if err != nil || len(list) < longAnswer || !list[len(list)-1].Event.Terminal() {
 				t.Errorf("a reader got %d events, %v; want at least %d with an end", len(list), err, longAnswer)
 			}
@@ -263,41 +252,37 @@ func TestReadersOfOneRun(t *testing.T) {
 			}
 		})
 	}
-	apptest.Eventually(t, "all are there", func() bool { return resourcesOf(w, t).streams >= readersOfOne })
+	apptest.Eventually(t, "all are there", func() bool { return resourcesOf(system, t).streams >= readersOfOne })
 	close(gate)
 	began := time.Now()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 	readers.Wait()
-	w.Client.CloseIdleConnections()
+	system.Client.CloseIdleConnections()
 	// On a busy machine the others may need longer than a stalled reader is borne.
-	if n := resourcesOf(w, t).streams; n < readersOfOne/2 && time.Since(began) < stalledIsBorne {
+	if n := resourcesOf(system, t).streams; n < readersOfOne/2 && time.Since(began) < stalledIsBorne {
 		t.Errorf("%d streams are open while %d clients stall; the test does not stall them", n, len(stalled))
 	}
 	apptest.Eventually(t, "nobody is left", func() bool {
-		w.Client.CloseIdleConnections()
-		now := resourcesOf(w, t)
+		system.Client.CloseIdleConnections()
+		now := resourcesOf(system, t)
 		return now.streams == 0 && now.goroutines <= before.goroutines+5 && now.files <= before.files+3
 	})
 	for _, conn := range stalled {
 		_ = conn.Close()
 	}
-	if k.Frames[len(k.Frames)-1].Event.Type != schemas.TypeComplete {
-		t.Errorf("the run ended with %s, want complete", k.Frames[len(k.Frames)-1].Event.Type)
+	if c.Frames[len(c.Frames)-1].Event.Type != schemas.TypeComplete {
+		t.Errorf("the run ended with %s, want complete", c.Frames[len(c.Frames)-1].Event.Type)
 	}
 }
 
 // readWhole reads the events of a run to their end. A reader that a busy machine
 // has held up is taken for a stalled one, and comes back.
-func readWhole(w *apptest.System, t *testing.T, run string) (list []apptest.ChatFrame, err error) {
+func readWhole(system *apptest.System, t *testing.T, run string) (list []apptest.ChatFrame, err error) {
 	for {
 		began, after := time.Now(), strconv.FormatInt(lastOf(list), 10)
-		req, err := apptest.NewRequest(t.Context(), http.MethodGet, w.URL(t)+"/api/chat/runs/"+run+"/stream?after="+after, nil)
-		if err != nil {
-			return list, err
-		}
-		resp, err := w.Client.Do(req)
+		resp, err := system.Request(t.Context(), http.MethodGet, "/api/chat/runs/"+run+"/stream?after="+after, nil)
 		if err != nil {
 			return list, err
 		}
@@ -310,9 +295,9 @@ func readWhole(w *apptest.System, t *testing.T, run string) (list []apptest.Chat
 }
 
 // stall asks for a run's events and never reads them.
-func stall(w *apptest.System, t *testing.T, run string) net.Conn {
+func stall(system *apptest.System, t *testing.T, run string) net.Conn {
 	t.Helper()
-	address := strings.TrimPrefix(w.URL(t), "http://")
+	address := strings.TrimPrefix(system.URL(t), "http://")
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -329,24 +314,12 @@ func stall(w *apptest.System, t *testing.T, run string) net.Conn {
 // resourceCounts is what the program says that it holds.
 type resourceCounts struct{ goroutines, files, streams int }
 
-func resourcesOf(w *apptest.System, t *testing.T) resourceCounts {
+func resourcesOf(system *apptest.System, t *testing.T) resourceCounts {
 	t.Helper()
-	req, err := apptest.NewRequest(t.Context(), http.MethodGet, w.URL(t)+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := w.Client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := apptest.Get(t, system.URL(t)+"/metrics")
 	var r resourceCounts
 	for name, into := range map[string]*int{"go_goroutines": &r.goroutines, "process_open_fds": &r.files, "chattray_streams_active": &r.streams} {
-		_, rest, found := strings.Cut("\n"+string(text), "\n"+name+" ")
+		_, rest, found := strings.Cut("\n"+text, "\n"+name+" ")
 		value, _, _ := strings.Cut(rest, "\n")
 		f, err := strconv.ParseFloat(value, 64)
 		if !found || err != nil {

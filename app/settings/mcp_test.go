@@ -69,26 +69,13 @@ mcp_servers:
   - {name: k, command: x, confirm: erase}
   - {name: l, command: x, trust_hints: perhaps}
 `}.load(t)
-	if err == nil {
-		t.Fatal("the settings were taken")
-	}
-	for _, want := range []string{
+	reportsAll(t, err,
 		"entry 1: name: must be 1 to 24", "entry 2: it needs either command or url", "entry 3: it needs either command or url",
 		"entry 4: colour: is not known; headers go with url", "entry 5: args and env go with command", "entry 6: url: must be a URL",
 		`entry 7: headers: Authorization: the settings have no secret "NO"`, "entry 8: headers: Mcp-Session-Id: is not a name that may be set",
 		"entry 9: env: A B: is not a name", "entry 10: timeout: must be a time", "pages have no effect together with global", "entry 11: args: must be a list",
 		"entry 12: must be an object", "entry 13: confirm: must be true, false or a list of tools", "entry 14: trust_hints: must be",
-	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %q", want)
-		}
-	}
-	if strings.Contains(err.Error(), "hunter2") {
-		t.Error("the error shows a password")
-	}
-	if t.Failed() {
-		t.Log(err)
-	}
+	)
 }
 
 func TestMCPSettingsArePrintedWithoutSecrets(t *testing.T) {

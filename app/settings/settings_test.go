@@ -184,6 +184,22 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// reportsAll checks that an error of Load says all of this, and no password.
+func reportsAll(t *testing.T, err error, wants ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("the settings were taken, want an error")
+	}
+	for _, want := range wants {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("the error shows a password:\n%v", err)
+	}
+}
+
 func TestWrongSettingsAreAllReported(t *testing.T) {
 	s := sources{
 		flags: []string{"--temperature=3", "--max-tokens=0"},
@@ -196,10 +212,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 			"pubmed: {base_url: 'ftp://me:hunter2@h'}\nmax_iterations: 21\nsecrets: [1]\nopenai: {base_url: 'me:hunter2'}",
 	}
 	_, _, err := s.load(t)
-	if err == nil {
-		t.Fatal("the settings were taken")
-	}
-	for _, want := range []string{
+	reportsAll(t, err,
 		"unknown environment variable CHATTRAY_COLOUR", "unknown environment variable CHATTRAY_MODEL_FILE",
 		"unknown key colour", "unknown key limits.bodys",
 		"temperature: must be a number from 0 to 2 (flag --temperature)", "max_tokens: must be", "max_iterations: must be",
@@ -208,17 +221,7 @@ func TestWrongSettingsAreAllReported(t *testing.T) {
 		"history.compact: must be true or false", "pages: must be a folder that exists", "auth.jwt_secret: open /no/such/file",
 		"log_level: must be a single value", "addr: must be host:port", "models: entry 1: nam: is not known",
 		"database_url: must be sqlite:PATH", "pubmed.base_url: must be a URL", "secrets: must be a map", "openai.base_url: must be a URL",
-	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not say %q", want)
-		}
-	}
-	if strings.Contains(err.Error(), "hunter2") {
-		t.Error("the error shows a password")
-	}
-	if t.Failed() {
-		t.Log(err)
-	}
+	)
 }
 
 func TestSettingsThatDoNotGoTogether(t *testing.T) {

@@ -41,8 +41,8 @@ func liveHeap() int64 {
 }
 
 // dialNarrow opens a websocket whose client takes little before it reads.
-func dialNarrow(d *apptest.Client, user string) *apptest.Socket {
-	d.Helper()
+func dialNarrow(client *apptest.Client, user string) *apptest.Socket {
+	client.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 		if tcp, ok := conn.(*net.TCPConn); ok {
@@ -50,15 +50,15 @@ func dialNarrow(d *apptest.Client, user string) *apptest.Socket {
 		}
 		return conn, err
 	}}
-	conn, _, err := websocket.Dial(d.Context(), d.URL+"/api/ws", &websocket.DialOptions{
-		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: http.Header{"Authorization": {"Bearer " + d.Tokens[user]}},
+	conn, _, err := websocket.Dial(client.Context(), client.URL+"/api/ws", &websocket.DialOptions{
+		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: http.Header{"Authorization": {"Bearer " + client.Tokens[user]}},
 	})
 	if err != nil {
-		d.Fatal(err)
+		client.Fatal(err)
 	}
 	conn.SetReadLimit(frameBound)
-	d.Cleanup(func() { _ = conn.CloseNow(); transport.CloseIdleConnections() })
-	return &apptest.Socket{T: d.T, Conn: conn}
+	client.Cleanup(func() { _ = conn.CloseNow(); transport.CloseIdleConnections() })
+	return &apptest.Socket{T: client.T, Conn: conn}
 }
 
 // takeContent reads content of a block until it has so much of it, and keeps none of it.
@@ -88,7 +88,7 @@ func TestLargeBlocksStream(t *testing.T) {
 
 func streamLarge(t *testing.T, kind, text string) {
 	const atOnce, readers = 512 << 10, 4
-	d, up := apptest.ServeScripted(t)
+	client, up := apptest.ServeScripted(t)
 	gate := make(chan struct{})
 	arguments := []string{`{"block_id":"big","type":"` + kind + `","meta":{"width":9,"height":9},"content":"`}
 	for rest := text; rest != ""; {
@@ -99,9 +99,9 @@ func streamLarge(t *testing.T, kind, text string) {
 	up.Push(upstream.Open(upstream.Call(0, "call_1", "write_block", arguments...), upstream.Wait(gate),
 		upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"\"}"}}]}`, "null")),
 		upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()), upstream.Text("Done."))
-	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Large"})
-	d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "big", "type": kind})
-	first := d.Dial("ann")
+	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Large"})
+	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "big", "type": kind})
+	first := client.Dial("ann")
 	first.Conn.SetReadLimit(frameBound)
 	first.Send(`{"name":"message","message":{"content":"Write"},"mode":"agent","document_id":"doc1","chat_id":"c1"}`)
 	run := first.Next().RunID
@@ -110,7 +110,7 @@ func streamLarge(t *testing.T, kind, text string) {
 	alone := liveHeap()
 	whole, still := make([]*apptest.Socket, readers), make([]*apptest.Socket, readers)
 	for i := range readers {
-		whole[i], still[i] = d.Dial("ann"), dialNarrow(d, "ann")
+		whole[i], still[i] = client.Dial("ann"), dialNarrow(client, "ann")
 		for _, c := range []*apptest.Socket{whole[i], still[i]} {
 			c.Send(`{"name":"resume","chat_id":"c1"}`)
 		}
@@ -129,25 +129,25 @@ func streamLarge(t *testing.T, kind, text string) {
 	if last := list[len(list)-1]; last.Status != schemas.RunCompleted {
 		t.Errorf("it ends with %s", apptest.ListChunks(list))
 	}
-	back := d.Dial("ann")
+	back := client.Dial("ann")
 	back.Conn.SetReadLimit(frameBound)
 	back.Send(`{"name":"resume","run_id":"` + run + `"}`)
 	if got := apptest.JoinContent(back.Until(apptest.IsRunEnd), "big"); !strings.HasSuffix(got, text) || len(got) > len(text)+200 {
 		t.Errorf("read again the block has %d bytes, want %d and a header", len(got), len(text))
 	}
-	for _, b := range apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil)).Blocks {
+	for _, b := range apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil)).Blocks {
 		if b.Type != kind || b.New == nil || *b.New != text {
 			t.Errorf("the document has %d bytes of type %s", len(*b.New), b.Type)
 		}
 	}
 	stream := "/api/chat/runs/" + run + "/stream?dialect="
-	checkLargeSSE(t, string(d.Must("GET", stream+"messages", nil).Body), kind, text)
+	checkLargeSSE(t, string(client.Must("GET", stream+"messages", nil).Body), kind, text)
 	for path, most := range map[string]int{stream + "messages": 3 * len(text), stream + "chat": frameBound, "/api/chats/1": frameBound} {
-		if got := len(d.Must("GET", path, nil).Body); got > most { // once as arguments, once as content
+		if got := len(client.Must("GET", path, nil).Body); got > most { // once as arguments, once as content
 			t.Errorf("GET %s has %d bytes, want at most %d", path, got, most)
 		}
 	}
-	call := apptest.Decode[struct{ Input struct{ Content string } }](t, d.Must("GET", "/api/chat/runs/"+run+"/tools/0", nil))
+	call := apptest.Decode[struct{ Input struct{ Content string } }](t, client.Must("GET", "/api/chat/runs/"+run+"/tools/0", nil))
 	if call.Input.Content != text {
 		t.Errorf("the call's input has %d bytes, want %d", len(call.Input.Content), len(text))
 	}

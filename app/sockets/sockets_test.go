@@ -32,10 +32,10 @@ const specEvent = `{
 }`
 
 func TestSocketSpecSample(t *testing.T) {
-	d, up := apptest.ServeScripted(t)
+	client, up := apptest.ServeScripted(t)
 	up.Push(upstream.Text("# Gold", "\n\nIt is", " good."))
-	me := apptest.Decode[schemas.User](t, d.Must("GET", "/api/me", nil))
-	c := d.Dial("ann")
+	me := apptest.Decode[schemas.User](t, client.Must("GET", "/api/me", nil))
+	c := client.Dial("ann")
 	c.Send(fmt.Sprintf(specEvent, me.ID))
 	list := c.Until(apptest.IsRunEnd)
 	if got := apptest.JoinContent(list, "234234234AWEFAWEF"); got != "# Gold\n\nIt is good." {
@@ -48,11 +48,11 @@ func TestSocketSpecSample(t *testing.T) {
 	if last.Status != schemas.RunCompleted || last.RunID != first.RunID || !end.End || end.Content == nil || *end.Content != "" || end.DocumentID != "AWEFAWE3453453453" {
 		t.Errorf("it ends with %s", apptest.ListChunks(list[len(list)-2:]))
 	}
-	doc := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/AWEFAWE3453453453", nil))
+	doc := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/AWEFAWE3453453453", nil))
 	if len(doc.Blocks) != 1 || doc.Blocks[0].State != schemas.BlockPendingNew || *doc.Blocks[0].New != "# Gold\n\nIt is good." {
 		t.Errorf("the document is %+v", doc)
 	}
-	accepted := apptest.Decode[schemas.Block](t, d.Must("POST", "/api/blocks/234234234AWEFAWEF/accept", nil))
+	accepted := apptest.Decode[schemas.Block](t, client.Must("POST", "/api/blocks/234234234AWEFAWEF/accept", nil))
 	if accepted.State != schemas.BlockClean {
 		t.Errorf("accepted it is %+v", accepted)
 	}
@@ -61,9 +61,9 @@ func TestSocketSpecSample(t *testing.T) {
 // TestSocketSpecSampleWithTheDemoModel has the sample's question answered with
 // nothing configured: the report alone is written into the block.
 func TestSocketSpecSampleWithTheDemoModel(t *testing.T) {
-	d := apptest.Serve(t)
-	me := apptest.Decode[schemas.User](t, d.Must("GET", "/api/me", nil))
-	c := d.Dial("ann")
+	client := apptest.Serve(t)
+	me := apptest.Decode[schemas.User](t, client.Must("GET", "/api/me", nil))
+	c := client.Dial("ann")
 	c.Send(strings.Replace(fmt.Sprintf(specEvent, me.ID), "claude sonnet 3.7 thinking", demo.Name, 1))
 	got := apptest.JoinContent(c.Until(apptest.IsRunEnd), "234234234AWEFAWEF")
 	if want := "# Research report: gold\n"; !strings.HasPrefix(got, want) {
@@ -75,10 +75,10 @@ func TestSocketSpecSampleWithTheDemoModel(t *testing.T) {
 }
 
 func TestSocketTargets(t *testing.T) {
-	d, up := apptest.ServeScripted(t)
+	client, up := apptest.ServeScripted(t)
 	up.On(upstream.Any, upstream.Text("The ", "answer"))
-	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
-	d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b1", "type": "md", "content": "Old"})
+	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
+	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b1", "type": "md", "content": "Old"})
 	for name, tt := range map[string]struct {
 		fields, blocks, document string
 		reset                    bool
@@ -92,7 +92,7 @@ func TestSocketTargets(t *testing.T) {
 		"a document":            {`"document_id":"doc3","chat_id":"c4"`, "", "doc3", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := d.Dial("ann")
+			c := client.Dial("ann")
 			c.Send(`{"name":"message","message":{"content":"Write"},` + tt.fields + `}`)
 			list := c.Until(apptest.IsRunEnd)
 			var reset bool
@@ -108,7 +108,7 @@ func TestSocketTargets(t *testing.T) {
 			if tt.document == "" {
 				return
 			}
-			doc := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/"+tt.document, nil))
+			doc := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/"+tt.document, nil))
 			written := 0
 			for _, b := range doc.Blocks {
 				if b.New != nil && *b.New == "The answer" {
@@ -125,7 +125,7 @@ func TestSocketTargets(t *testing.T) {
 // TestSocketShowsArgumentsAsTheyCome has a model that goes on only when its first
 // words have been seen.
 func TestSocketShowsArgumentsAsTheyCome(t *testing.T) {
-	d, up := apptest.ServeScripted(t)
+	client, up := apptest.ServeScripted(t)
 	seen := make(chan struct{})
 	up.Push(
 		upstream.Stream(upstream.Call(0, "call_1", "plan_document", `{"title":"Gold","blocks":[{"type":"csv","heading":"Prices"}]}`), upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()),
@@ -136,9 +136,9 @@ func TestSocketShowsArgumentsAsTheyCome(t *testing.T) {
 			upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()),
 		upstream.Text("Done."),
 	)
-	d.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
-	d.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "mine", "type": "interactive_chart", "content": "year,price\n"})
-	c := d.Dial("ann")
+	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
+	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "mine", "type": "interactive_chart", "content": "year,price\n"})
+	c := client.Dial("ann")
 	c.Send(`{"name":"message","message":{"content":"Write"},"mode":"agent","document_id":"doc1","chat_id":"c1"}`)
 	list := c.Until(func(c schemas.Chunk) bool { return apptest.IsContent(c) && strings.HasPrefix(*c.Content, "year") })
 	close(seen)
@@ -161,7 +161,7 @@ func TestSocketShowsArgumentsAsTheyCome(t *testing.T) {
 			end++
 		}
 	}
-	doc := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil))
+	doc := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil))
 	for _, b := range doc.Blocks {
 		if b.ID == "mine" && (b.New == nil || *b.New != "year,price\n2026,4ä" || string(b.NewMeta) != `{"mark":"bar"}`) {
 			t.Errorf("the block is %+v", b)
@@ -175,9 +175,9 @@ func TestSocketShowsArgumentsAsTheyCome(t *testing.T) {
 func TestSocketStopAndPause(t *testing.T) {
 	for _, name := range []string{"stop", "pause"} {
 		t.Run(name, func(t *testing.T) {
-			d, up := apptest.ServeScripted(t)
+			client, up := apptest.ServeScripted(t)
 			up.Push(upstream.Open(upstream.Say("Half an "), upstream.Hang()))
-			c := d.Dial("ann")
+			c := client.Dial("ann")
 			c.Send(`{"name":"message","message":{"content":"First"},"chat_id":"c1","document_id":"doc1","block_id":"b1"}`)
 			c.Until(apptest.IsContent)
 			if name == "pause" {
@@ -191,7 +191,7 @@ func TestSocketStopAndPause(t *testing.T) {
 			if list[n-1].Status != schemas.RunCancelled || !list[n-2].End || list[n-2].BlockIDs != "b1" {
 				t.Errorf("it ends with %s", apptest.ListChunks(list))
 			}
-			doc := apptest.Decode[schemas.Document](t, d.Must("GET", "/api/documents/doc1", nil))
+			doc := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil))
 			if len(doc.Blocks) != 1 || *doc.Blocks[0].New != "Half an " {
 				t.Errorf("the document keeps %+v", doc.Blocks)
 			}
@@ -216,10 +216,10 @@ func TestSocketStopAndPause(t *testing.T) {
 // TestSocketsSeeTheSame has two sockets on a chat, one that comes back, and a run
 // that was started over HTTP.
 func TestSocketsSeeTheSame(t *testing.T) {
-	d, up := apptest.ServeScripted(t)
+	client, up := apptest.ServeScripted(t)
 	more := make(chan struct{})
 	up.Push(upstream.Open(upstream.Say("One ", "two "), upstream.Wait(more), upstream.Say("three ", "four"), upstream.Finish("stop"), upstream.Usage(1, 1), upstream.Done()))
-	a, b := d.Dial("ann"), d.Dial("ann")
+	a, b := client.Dial("ann"), client.Dial("ann")
 	a.Send(`{"name":"message","message":{"content":"Count"},"chat_id":"c1"}`)
 	before := a.Until(func(c schemas.Chunk) bool { return apptest.IsContent(c) && *c.Content == "two " })
 	b.Send(`{"name":"resume","chat_id":"c1"}`)
@@ -227,7 +227,7 @@ func TestSocketsSeeTheSame(t *testing.T) {
 	_ = a.Conn.CloseNow()
 	close(more)
 	b.Until(apptest.IsRunEnd)
-	back := d.Dial("ann")
+	back := client.Dial("ann")
 	back.Send(fmt.Sprintf(`{"name":"resume","chat_id":"c1","run_id":%q,"after":%d}`, before[0].RunID, before[len(before)-1].Seq))
 	after := back.Until(apptest.IsRunEnd)
 	after[0].RunID, after[0].ChatID, after[0].ConversationID, after[0].MessageID = "", "", 0, ""
@@ -239,16 +239,16 @@ func TestSocketsSeeTheSame(t *testing.T) {
 		t.Errorf("past its end the run is %s", apptest.ListChunks(again))
 	}
 	up.Push(upstream.Text("Over HTTP."))
-	d.Must("POST", "/api/chat", map[string]any{"message": "Go on", "chat_id": "c1"})
+	client.Must("POST", "/api/chat", map[string]any{"message": "Go on", "chat_id": "c1"})
 	if got := apptest.JoinContent(b.Until(apptest.IsRunEnd), ""); got != "Over HTTP." {
 		t.Errorf("of a run over HTTP the socket shows %q", got)
 	}
 }
 
 func TestSocketHostileFrames(t *testing.T) {
-	d, up := apptest.ServeScripted(t)
-	other := d.Dial("bob")
-	c := d.Dial("ann")
+	client, up := apptest.ServeScripted(t)
+	other := client.Dial("bob")
+	c := client.Dial("ann")
 	for name, tt := range map[string]struct {
 		frame string
 		code  schemas.Code
@@ -294,14 +294,14 @@ func TestSocketHostileFrames(t *testing.T) {
 }
 
 func TestSocketClosesOn(t *testing.T) {
-	d, _ := apptest.ServeScripted(t)
-	quiet := d.Dial("bob")
-	large := d.Dial("ann")
+	client, _ := apptest.ServeScripted(t)
+	quiet := client.Dial("bob")
+	large := client.Dial("ann")
 	_ = large.Conn.Write(t.Context(), websocket.MessageText, []byte(`{"name":"`+strings.Repeat("x", 10<<20)+`"}`))
 	if code := ends(large); code != websocket.StatusMessageTooBig {
 		t.Errorf("10 MiB close with %d", code)
 	}
-	flood := d.Dial("ann")
+	flood := client.Dial("ann")
 	go func() {
 		for range 1000 {
 			if flood.Conn.Write(t.Context(), websocket.MessageText, []byte(`{"name":"stop","chat_id":"c"}`)) != nil {
@@ -328,8 +328,8 @@ func ends(c *apptest.Socket) websocket.StatusCode {
 }
 
 func TestSocketTicketsAndOrigins(t *testing.T) {
-	d, _ := apptest.ServeScripted(t)
-	ticket := apptest.Decode[schemas.Ticket](t, d.Must("POST", "/api/ws/ticket", nil))
+	client, _ := apptest.ServeScripted(t)
+	ticket := apptest.Decode[schemas.Ticket](t, client.Must("POST", "/api/ws/ticket", nil))
 	for _, tt := range []struct {
 		name, query, origin, token string
 		want                       int
@@ -338,11 +338,11 @@ func TestSocketTicketsAndOrigins(t *testing.T) {
 		{"a ticket", "?ticket=" + ticket.Ticket, "", "", http.StatusSwitchingProtocols},
 		{"the ticket again", "?ticket=" + ticket.Ticket, "", "", http.StatusUnauthorized},
 		{"a made up ticket", "?ticket=x", "", "", http.StatusUnauthorized},
-		{"a token in the query", "?ticket=" + d.Tokens["ann"], "", "", http.StatusUnauthorized},
-		{"another origin", "", "https://evil.example", d.Tokens["ann"], http.StatusForbidden},
-		{"no real origin", "", "null", d.Tokens["ann"], http.StatusForbidden},
-		{"a configured origin", "", "https://app.example", d.Tokens["ann"], http.StatusSwitchingProtocols},
-		{"its own origin", "", d.URL, d.Tokens["ann"], http.StatusSwitchingProtocols},
+		{"a token in the query", "?ticket=" + client.Tokens["ann"], "", "", http.StatusUnauthorized},
+		{"another origin", "", "https://evil.example", client.Tokens["ann"], http.StatusForbidden},
+		{"no real origin", "", "null", client.Tokens["ann"], http.StatusForbidden},
+		{"a configured origin", "", "https://app.example", client.Tokens["ann"], http.StatusSwitchingProtocols},
+		{"its own origin", "", client.URL, client.Tokens["ann"], http.StatusSwitchingProtocols},
 	} {
 		head := http.Header{}
 		if tt.origin != "" {
@@ -351,7 +351,7 @@ func TestSocketTicketsAndOrigins(t *testing.T) {
 		if tt.token != "" {
 			head.Set("Authorization", "Bearer "+tt.token)
 		}
-		conn, answer, err := websocket.Dial(t.Context(), d.URL+"/api/ws"+tt.query, &websocket.DialOptions{HTTPHeader: head})
+		conn, answer, err := websocket.Dial(t.Context(), client.URL+"/api/ws"+tt.query, &websocket.DialOptions{HTTPHeader: head})
 		if answer == nil || answer.StatusCode != tt.want {
 			t.Errorf("%s: got %+v (%v), want %d", tt.name, answer, err, tt.want)
 		}
@@ -359,7 +359,7 @@ func TestSocketTicketsAndOrigins(t *testing.T) {
 			_ = conn.CloseNow()
 		}
 	}
-	if got := d.Ask("ann", "GET", "/api/ws", "", nil); got.Status != http.StatusBadRequest || !json.Valid(got.Body) {
+	if got := client.Ask("ann", "GET", "/api/ws", "", nil); got.Status != http.StatusBadRequest || !json.Valid(got.Body) {
 		t.Errorf("without an upgrade: %d %s", got.Status, got.Body)
 	}
 }

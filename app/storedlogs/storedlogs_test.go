@@ -12,7 +12,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +23,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/chattray/chattray/app"
+	"github.com/chattray/chattray/app/apptest"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/app/telemetry"
 )
@@ -67,8 +67,8 @@ func TestStoredLogsOfVersion1(t *testing.T) {
 				continue
 			}
 			for _, dialect := range []string{"chat", "messages"} {
-				shown := get(t, base+"/api/chat/runs/"+runs[name]+"/stream?dialect="+dialect)
-				got.Files = append(got.Files, txtar.File{Name: name + "/" + dialect + "/diagnostics-" + diagnostics, Data: shown})
+				shown := apptest.Get(t, base+"/api/chat/runs/"+runs[name]+"/stream?dialect="+dialect)
+				got.Files = append(got.Files, txtar.File{Name: name + "/" + dialect + "/diagnostics-" + diagnostics, Data: []byte(shown)})
 			}
 			if diagnostics == "off" {
 				got.Files = append(got.Files, txtar.File{Name: name + "/blocks", Data: chunks(t, base, runs[name])})
@@ -106,9 +106,9 @@ func TestRunsOfVersion1GoOn(t *testing.T) {
 		"left-text": `"text":"30"`, "left-approval": "did not approve", "left-tools": "[[tool:1]]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			stream := get(t, base+"/api/chat/runs/"+runs[name]+"/stream")
+			stream := apptest.Get(t, base+"/api/chat/runs/"+runs[name]+"/stream")
 			text, end := "", ""
-			for line := range strings.Lines(string(stream)) {
+			for line := range strings.Lines(stream) {
 				data, ok := strings.CutPrefix(line, "data: ")
 				var e struct {
 					Type, Text string
@@ -183,27 +183,6 @@ func start(t *testing.T, diagnostics string) string {
 		}
 	})
 	return "http://" + listener.Addr().String()
-}
-
-// get returns the body of an answer.
-func get(t *testing.T, url string) []byte {
-	t.Helper()
-	ctx, done := context.WithTimeout(t.Context(), wait)
-	defer done()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s: got status %d, error %v", url, answer.StatusCode, err)
-	}
-	return body
 }
 
 // chunks returns what the websocket shows of a run, a chunk a line.

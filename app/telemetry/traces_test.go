@@ -5,30 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-
+	"github.com/chattray/chattray/app/telemetry/telemetrytest"
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/turn"
 )
-
-func spanNamed(t *testing.T, spans *tracetest.InMemoryExporter, name string) tracetest.SpanStub {
-	t.Helper()
-	for _, s := range spans.GetSpans() {
-		if s.Name == name {
-			return s
-		}
-	}
-	t.Fatalf("no span %s", name)
-	return tracetest.SpanStub{}
-}
-
-func attributesOf(s tracetest.SpanStub) map[string]string {
-	list := map[string]string{}
-	for _, a := range s.Attributes {
-		list[string(a.Key)] = a.Value.String()
-	}
-	return list
-}
 
 func TestFailuresSayTheirType(t *testing.T) {
 	telemetry, spans := watch(t)
@@ -41,12 +21,12 @@ func TestFailuresSayTheirType(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for name, want := range map[string]string{"execute_tool search": "tool_error", "chat m": "upstream_timeout", "invoke_agent chattray": "upstream_timeout"} {
-		got := attributesOf(spanNamed(t, spans, name))
+		got := telemetrytest.Attributes(telemetrytest.Span(t, spans, name))
 		if got["error.type"] != want || got["run_id"] != "r" || got["gen_ai.conversation.id"] != "7" || got["gen_ai.provider.name"] != "openai" {
 			t.Errorf("%s has %v, want the error %s", name, got, want)
 		}
 	}
-	if got := attributesOf(spanNamed(t, spans, "chat m"))["server.address"]; got != "models.example" {
+	if got := telemetrytest.Attributes(telemetrytest.Span(t, spans, "chat m"))["server.address"]; got != "models.example" {
 		t.Errorf("server.address is %q", got)
 	}
 }
