@@ -16,7 +16,7 @@ import (
 
 // Settings of the committer.
 const (
-	// defaultFlush is how often the events of all runs are stored.
+	// defaultFlush is how often events are stored that no write takes along.
 	defaultFlush = 100 * time.Millisecond
 	// defaultHold is how long a write waits for a database that is away.
 	defaultHold = 30 * time.Second
@@ -42,23 +42,14 @@ type Store interface {
 	Commit(ctx context.Context, writes []*record.Write) error
 }
 
-// CommitterOptions configures a Committer. Store, Logger and Batch must be set,
-// and Live unless there is never a log; a Flush or Hold of 0 is its default.
+// CommitterOptions configures a Committer. Store, Logger and Batch must be set; a
+// Flush or Hold of 0 is its default.
 type CommitterOptions struct {
 	Store       Store
 	Flush, Hold time.Duration
 	Logger      *slog.Logger
 	// Batch is told of each commit.
 	Batch func(writes int, took time.Duration)
-	// Live returns the attempts with events to store; it is called every Flush.
-	Live func() []Attempt
-}
-
-// Attempt is an attempt of a run and its log.
-type Attempt struct {
-	RunID  string
-	Number int
-	Log    *Log
 }
 
 // Committer brings the writes of all runs together: one goroutine commits, in one
@@ -67,9 +58,10 @@ type Attempt struct {
 type Committer struct {
 	CommitterOptions
 
-	mu    sync.Mutex
-	queue []*Commit
-	wake  chan struct{}
+	mu       sync.Mutex
+	queue    []*Commit
+	unstored []*unstored // see Watch
+	wake     chan struct{}
 }
 
 // Commit is a write that has been submitted.
@@ -131,7 +123,7 @@ func (c *Committer) Run(ctx context.Context) {
 		select {
 		case <-c.wake:
 		case <-tick.C:
-			c.flushLive()
+			c.flush()
 		case <-ctx.Done():
 			c.drain()
 			return
@@ -182,21 +174,6 @@ func (c *Committer) take() []*Commit {
 		c.queue = nil
 	}
 	return batch
-}
-
-// flushLive stores the events of the runs under way, in batches.
-func (c *Committer) flushLive() {
-	var batch []*Commit
-	for _, a := range c.Live() {
-		batch = append(batch, &Commit{Write: &record.Write{RunID: a.RunID, Attempt: a.Number}, Log: a.Log, ready: make(chan struct{})})
-		if len(batch) == maxBatch {
-			c.commit(batch)
-			batch = nil
-		}
-	}
-	if len(batch) > 0 {
-		c.commit(batch)
-	}
 }
 
 // commit applies a batch, and repeats it while the database is away and a write

@@ -36,7 +36,7 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		store := new(silentStore)
 		store.hangs.Store(true)
 		c := NewCommitter(CommitterOptions{
-			Store: store, Hold: time.Hour, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}, Live: func() []Attempt { return nil },
+			Store: store, Hold: time.Hour, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {},
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})

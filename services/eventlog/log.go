@@ -45,6 +45,10 @@ type Log struct {
 	framed int // bytes of the events' frames
 	closed bool
 	bells  []chan struct{}
+
+	// tell says that there are events to store; told is set until due has taken them.
+	tell func()
+	told bool
 }
 
 // New returns the log of an attempt (from 1). Frame appends an event's frame in
@@ -95,6 +99,7 @@ func (l *Log) put(e runlog.Event) {
 	case l.framed < maxFrames:
 		l.keepFrame(last)
 	}
+	l.tellOnce()
 }
 
 // keepFrame encodes the event for all readers: in the arena, or by itself if it
@@ -141,9 +146,9 @@ func (l *Log) Seal(e *runlog.Event) iter.Seq[record.Segment] {
 func (l *Log) Publish(e runlog.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closed = true
 	l.put(e)
 	l.stored = len(l.events)
-	l.closed = true
 }
 
 // Close ends the log without a terminal event; readers come back later.
@@ -185,11 +190,38 @@ func (l *Log) Ended() (int64, bool) {
 // Base is the number before the first event's.
 func (l *Log) Base() int64 { return l.base }
 
-// HasUnstored reports whether there are events that no committed write holds yet.
-func (l *Log) HasUnstored() bool {
+// watch sets what to call when there are events that no committed write holds yet.
+func (l *Log) watch(tell func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.stored < len(l.events)
+	l.tell = tell
+	l.tellOnce()
+}
+
+// tellUnstored tells again of events that could not be stored.
+func (l *Log) tellUnstored() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tellOnce()
+}
+
+func (l *Log) tellOnce() {
+	if l.tell != nil && !l.told && !l.closed && l.stored < len(l.events) {
+		l.told = true
+		l.tell()
+	}
+}
+
+// due says whether to store the unstored events now: few only if they have waited.
+// Open says that they wait; else it is told of the next ones.
+func (l *Log) due(waited bool) (due, open bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.events) - l.stored
+	open = n > 0 && !l.closed
+	due = open && (n >= fewEvents || waited)
+	l.told = open && !due
+	return due, open
 }
 
 // unstored returns the events that no committed write holds yet.

@@ -95,6 +95,7 @@ func (r *Runs) enlist(base context.Context, one *run, attempt int) {
 
 // goWork starts the goroutine of the run.
 func (r *Runs) goWork(one *run) {
+	r.committer.Watch(eventlog.Attempt{RunID: one.id, Number: one.attempt, Log: one.log})
 	r.work.Go(func() {
 		began := r.now()
 		r.Metrics.RunStarted()

@@ -234,7 +234,7 @@ func New(o Options) *Runs {
 	r.replays = eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache, PerUser: o.ReplaysPerUser, All: o.Replays})
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
-		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Logger: o.Logger, Batch: o.Metrics.StoreBatch, Live: r.unstored,
+		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Logger: o.Logger, Batch: o.Metrics.StoreBatch,
 	})
 	loops, end := context.WithCancel(context.Background())
 	r.looping, r.endLoops = loops, end
@@ -251,20 +251,6 @@ func (r *Runs) offersModel(name string) bool {
 func (r *Runs) now() time.Time { return r.Now().UTC() }
 
 func (r *Runs) nowMilli() int64 { return r.Now().UnixMilli() }
-
-// unstored returns the attempts under way with events that are in no committed
-// write.
-func (r *Runs) unstored() []eventlog.Attempt {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var list []eventlog.Attempt
-	for _, one := range r.live {
-		if one.attempt > 0 && one.log.HasUnstored() {
-			list = append(list, eventlog.Attempt{RunID: one.id, Number: one.attempt, Log: one.log})
-		}
-	}
-	return list
-}
 
 // find returns a run of this process, or nil.
 func (r *Runs) find(id string) *run {

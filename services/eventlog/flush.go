@@ -1,0 +1,83 @@
+package eventlog
+
+import (
+	"errors"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// When the events of a run are stored that no write takes along.
+const (
+	// fewEvents are so few that they wait for more: the commit of one event costs
+	// as much as that of eight.
+	fewEvents = 8
+	// maxWaits is after how many flushes they are stored all the same: with
+	// defaultFlush, two seconds.
+	maxWaits = 20
+)
+
+// Attempt is an attempt of a run and its log.
+type Attempt struct {
+	RunID  string
+	Number int
+	Log    *Log
+}
+
+// unstored is an attempt whose log has events that are in no committed write.
+type unstored struct {
+	Attempt
+	waits int
+}
+
+// Watch has the events of the attempt's log stored, until the log is closed: at the
+// next Flush, or where they are few, a while later. A flush costs nothing for a log
+// without new events.
+func (c *Committer) Watch(a Attempt) {
+	u := &unstored{Attempt: a}
+	a.Log.watch(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.unstored = append(c.unstored, u)
+	})
+}
+
+// flush stores the events that are due, in batches.
+func (c *Committer) flush() {
+	c.mu.Lock()
+	all := c.unstored
+	c.unstored = nil
+	c.mu.Unlock()
+	var early []*unstored
+	var batch []*Commit
+	end := func() {
+		c.commit(batch)
+		for _, w := range batch {
+			if errors.Is(w.err, record.ErrUnavailable) {
+				w.Log.tellUnstored()
+			}
+		}
+		batch = nil
+	}
+	for _, u := range all {
+		due, open := u.Log.due(u.waits == maxWaits)
+		switch {
+		case due:
+			u.waits = 0
+			batch = append(batch, &Commit{Write: &record.Write{RunID: u.RunID, Attempt: u.Number}, Log: u.Log, ready: make(chan struct{})})
+			if len(batch) == maxBatch {
+				end()
+			}
+		case open:
+			u.waits++
+			early = append(early, u)
+		default:
+			u.waits = 0
+		}
+	}
+	if len(batch) > 0 {
+		end()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unstored = append(early, c.unstored...)
+}

@@ -1,0 +1,143 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// segmentStore keeps the segments of each commit.
+type segmentStore struct {
+	commits []map[string]record.Segment
+	away    bool
+}
+
+func (s *segmentStore) Commit(_ context.Context, writes []*record.Write) error {
+	if s.away {
+		return record.ErrUnavailable
+	}
+	segments := make(map[string]record.Segment)
+	for _, w := range writes {
+		if w.Segment == nil {
+			segments[w.RunID] = record.Segment{}
+			continue
+		}
+		segments[w.RunID] = *w.Segment
+	}
+	s.commits = append(s.commits, segments)
+	return nil
+}
+
+// last is the number of the last event of the run in the newest commit.
+func (s *segmentStore) last(run string) int64 {
+	if len(s.commits) == 0 {
+		return 0
+	}
+	return s.commits[len(s.commits)-1][run].Last
+}
+
+// flushing returns a committer over the store, and what flushes n times.
+func flushing(store Store) (c *Committer, flush func(n int)) {
+	c = NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
+	return c, func(n int) {
+		for range n {
+			c.flush()
+		}
+	}
+}
+
+func appendTexts(t *testing.T, l *Log, n int) {
+	t.Helper()
+	for range n {
+		if err := l.Append(runlog.Level{}, &runlog.Text{Text: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func newTestLog() *Log {
+	return New(1, func(dst []byte, _ *runlog.Event) []byte { return dst }, func() int64 { return 1 })
+}
+
+// A flush stores what is much, lets what is little wait for a while, and does
+// nothing for the logs of which nothing is new.
+func TestFlushFollowsWhatIsNew(t *testing.T) {
+	store := new(segmentStore)
+	c, flush := flushing(store)
+	much, little := newTestLog(), newTestLog()
+	c.Watch(Attempt{RunID: "much", Number: 1, Log: much})
+	c.Watch(Attempt{RunID: "little", Number: 1, Log: little})
+	for range 100 {
+		c.Watch(Attempt{RunID: "silent", Number: 1, Log: newTestLog()})
+	}
+	flush(maxWaits)
+	if len(store.commits) != 0 || len(c.unstored) != 0 {
+		t.Fatalf("got %d commits and %d logs to store without an event", len(store.commits), len(c.unstored))
+	}
+	appendTexts(t, much, fewEvents)
+	appendTexts(t, little, 1)
+	flush(1)
+	if len(store.commits) != 1 || len(store.commits[0]) != 1 || store.last("much") != fewEvents {
+		t.Fatalf("got commits %v, want one of %d events of the log with many", store.commits, fewEvents)
+	}
+	flush(maxWaits)
+	if len(store.commits) != 2 || len(store.commits[1]) != 1 || store.last("little") != 1 {
+		t.Fatalf("got commits %v, want another one, of the log with one event", store.commits)
+	}
+	appendTexts(t, much, 1)
+	c.Submit(&record.Write{RunID: "much", Attempt: 1}, much, false)
+	c.drain()
+	flush(2 * maxWaits)
+	if len(store.commits) != 3 || store.last("much") != fewEvents+1 {
+		t.Fatalf("got commits %v, want a third one: a write takes the events along", store.commits)
+	}
+}
+
+// What the database did not take is stored once it is back, without another event.
+func TestFlushAfterTheDatabaseWasAway(t *testing.T) {
+	store := &segmentStore{away: true}
+	c, flush := flushing(store)
+	log, closed := newTestLog(), newTestLog()
+	c.Watch(Attempt{RunID: "r", Number: 1, Log: log})
+	c.Watch(Attempt{RunID: "closed", Number: 1, Log: closed})
+	appendTexts(t, log, fewEvents)
+	appendTexts(t, closed, fewEvents)
+	flush(5)
+	closed.Close()
+	store.away = false
+	flush(maxWaits + 1)
+	if len(store.commits) != 1 || len(store.commits[0]) != 1 || store.last("r") != fewEvents {
+		t.Errorf("got commits %v, want one with the events of the open log", store.commits)
+	}
+	if n := len(c.unstored); n != 0 {
+		t.Errorf("%d logs are to be stored, want none", n)
+	}
+}
+
+// A fenced attempt is not tried again without an end.
+func TestFlushOfAFencedAttempt(t *testing.T) {
+	store := fencing{new(segmentStore)}
+	c, flush := flushing(store)
+	log := newTestLog()
+	c.Watch(Attempt{RunID: "r", Number: 1, Log: log})
+	appendTexts(t, log, fewEvents)
+	flush(3)
+	if n := len(store.commits); n != 1 {
+		t.Errorf("got %d commits, want 1", n)
+	}
+}
+
+type fencing struct{ *segmentStore }
+
+func (s fencing) Commit(ctx context.Context, writes []*record.Write) error {
+	err := s.segmentStore.Commit(ctx, writes)
+	for _, w := range writes {
+		w.Err = record.ErrFenced
+	}
+	return errors.Join(err)
+}
