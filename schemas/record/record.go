@@ -78,7 +78,8 @@ type Begin struct {
 	// ConversationID 0 finds or makes the chat under ChatKey of the owner.
 	ConversationID int64
 	ChatKey        string
-	Title          string // of a new chat
+	// FirstMessage is the text that a new chat begins with, Title its title.
+	FirstMessage, Title string
 	// History is stored in a new chat before the user's message.
 	History []schemas.Message
 	// UserMessage is nil when an answer is asked for again.

@@ -61,8 +61,9 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	if raw == nil {
 		raw = schemas.Encode(req)
 	}
+	first := firstMessage(req)
 	b := &record.Begin{
-		ConversationID: req.ConversationID, ChatKey: req.ChatID, Title: title(FirstMessage(req)), Queue: req.IfBusy == "queue",
+		ConversationID: req.ConversationID, ChatKey: req.ChatID, FirstMessage: first, Title: title(first), Queue: req.IfBusy == "queue",
 		Run: record.Run{
 			ID: newID(), ChatKey: req.ChatID, ConversationID: req.ConversationID, Owner: user, Request: raw, CreatedAt: q.Now(),
 			MessageID: newID(), IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash,
@@ -256,8 +257,8 @@ func (q *Questions) reserve(ctx context.Context, document string, blocks []strin
 	return nil
 }
 
-// FirstMessage is the message that a new chat begins with.
-func FirstMessage(req *schemas.ChatRequest) string {
+// firstMessage is the message that a new chat begins with.
+func firstMessage(req *schemas.ChatRequest) string {
 	if len(req.ConversationHistory) > 0 && req.ConversationHistory[0].Content != "" {
 		return req.ConversationHistory[0].Content
 	}

@@ -23,22 +23,19 @@ type absences struct {
 type grace struct{ timer *time.Timer }
 
 // begin calls gone after the grace, unless end or close comes before.
-func (a *absences) begin(one *run, wait time.Duration, gone func()) {
+func (a *absences) begin(run *run, wait time.Duration, gone func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return
 	}
-	if before := a.graces[one]; before != nil {
+	if before := a.graces[run]; before != nil {
 		before.timer.Stop()
 	}
-	if a.graces == nil {
-		a.graces = make(map[*run]*grace)
-	}
 	g := new(grace)
-	a.graces[one] = g
+	a.graces[run] = g
 	g.timer = time.AfterFunc(wait, func() {
-		if a.due(one, g) {
+		if a.due(run, g) {
 			defer a.work.Done()
 			gone()
 		}
@@ -46,24 +43,24 @@ func (a *absences) begin(one *run, wait time.Duration, gone func()) {
 }
 
 // due says whether a grace that is over still counts; if so it is work.
-func (a *absences) due(one *run, g *grace) bool {
+func (a *absences) due(run *run, g *grace) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.graces[one] != g {
+	if a.graces[run] != g {
 		return false
 	}
-	delete(a.graces, one)
+	delete(a.graces, run)
 	a.work.Add(1)
 	return true
 }
 
 // end is called when a reader is there or the run has ended.
-func (a *absences) end(one *run) {
+func (a *absences) end(run *run) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if g := a.graces[one]; g != nil {
+	if g := a.graces[run]; g != nil {
 		g.timer.Stop()
-		delete(a.graces, one)
+		delete(a.graces, run)
 	}
 }
 
@@ -72,9 +69,9 @@ func (a *absences) end(one *run) {
 func (a *absences) close() {
 	a.mu.Lock()
 	a.closed = true
-	for one, g := range a.graces {
+	for run, g := range a.graces {
 		g.timer.Stop()
-		delete(a.graces, one)
+		delete(a.graces, run)
 	}
 	a.mu.Unlock()
 	a.work.Wait()
@@ -82,29 +79,29 @@ func (a *absences) close() {
 
 // left is called when a reader has gone: a run that is to end with its reader has
 // a grace from then, one that has ended is forgotten.
-func (r *Runs) left(one *run, leave func() int) {
+func (r *Runs) left(run *run, leave func() int) {
 	if leave() > 0 {
 		return
 	}
-	if _, open := one.log.Since(one.log.Last()); !open {
-		r.forget(one)
+	if _, open := run.log.Since(run.log.Last()); !open {
+		r.forget(run)
 		return
 	}
-	if one.req.OnDisconnect == "cancel" {
-		r.absent.begin(one, r.DisconnectGrace, func() { r.abandoned(one) })
+	if run.needsReader {
+		r.absent.begin(run, r.DisconnectGrace, func() { r.abandoned(run) })
 	}
 }
 
 // abandoned cancels a run to which no reader has come back.
-func (r *Runs) abandoned(one *run) {
-	if one.log.Readers() > 0 {
+func (r *Runs) abandoned(run *run) {
+	if run.log.Readers() > 0 {
 		return
 	}
-	one.stop(answer.ErrDisconnected)
+	run.stop(answer.ErrDisconnected)
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
-	if err := r.Store.Queue.RequestCancel(ctx, one.id); err != nil {
-		r.Logger.Warn("store a cancel", "run_id", one.id, "error", err)
+	if err := r.Store.Queue.RequestCancel(ctx, run.id); err != nil {
+		r.Logger.Warn("store a cancel", "run_id", run.id, "error", err)
 	}
-	r.endQueued(one)
+	r.endQueued(run)
 }

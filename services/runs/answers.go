@@ -104,8 +104,8 @@ func (r *Runs) settle(ctx context.Context, user schemas.User, w, answer record.W
 		} else if err != nil {
 			return schemas.Run{}, err
 		}
-		if one := r.find(w.RunID); one != nil {
-			defer one.wakeups.Ring(w.Index) // the run goes on once its state has been read
+		if run := r.find(w.RunID); run != nil {
+			defer run.wakeups.Ring(w.Index) // the run goes on once its state has been read
 		}
 	}
 	switch {

@@ -24,23 +24,23 @@ const forever = 24 * time.Hour
 // seconds gets an error of the code too_many_streams, which may also end the
 // sequence; it comes back with its cursor.
 func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
-	if one := r.find(id); one != nil {
-		if one.owner.ID != user.ID {
+	if run := r.find(id); run != nil {
+		if run.owner.ID != user.ID {
 			return nil, schemas.ErrNotFound
 		}
-		if last, over := one.log.Ended(); over && after >= last {
+		if last, over := run.log.Ended(); over && after >= last {
 			return nil, runlog.ErrEnded
 		}
-		if runlog.Future(after, one.log.Last()) {
+		if runlog.Future(after, run.log.Last()) {
 			after = 0
 		}
-		return func(yield func([]runlog.Event, error) bool) { r.followLive(ctx, one, after, idle, yield) }, nil
+		return func(yield func([]runlog.Event, error) bool) { r.followLive(ctx, run, after, idle, yield) }, nil
 	}
-	rec, err := r.owned(ctx, user, id)
+	stored, err := r.owned(ctx, user, id)
 	if err != nil {
 		return nil, err
 	}
-	if rec.State.Terminal() && after >= rec.LastSeq {
+	if stored.State.Terminal() && after >= stored.LastSeq {
 		return nil, runlog.ErrEnded
 	}
 	done, err := r.replays.Turn(ctx, user.ID)
@@ -51,51 +51,51 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 	return func(yield func([]runlog.Event, error) bool) {
 		defer stop()
 		defer done()
-		if _, more := r.replays.Read(ctx, id, after, 0, yield); more && !rec.State.Terminal() {
+		if _, more := r.replays.Read(ctx, id, after, 0, yield); more && !stored.State.Terminal() {
 			yield(nil, runlog.ErrInterrupted)
 		}
 	}, nil
 }
 
-func (r *Runs) followLive(ctx context.Context, one *run, after int64, idle time.Duration, yield func([]runlog.Event, error) bool) {
-	bell, leave := one.log.Subscribe()
-	defer r.left(one, leave)
-	r.absent.end(one)
-	if after < one.log.Base() { // events of earlier attempts
-		done, err := r.replays.Turn(ctx, one.owner.ID)
+func (r *Runs) followLive(ctx context.Context, run *run, after int64, idle time.Duration, yield func([]runlog.Event, error) bool) {
+	bell, leave := run.log.Subscribe()
+	defer r.left(run, leave)
+	r.absent.end(run)
+	if after < run.log.Base() { // events of earlier attempts
+		done, err := r.replays.Turn(ctx, run.owner.ID)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		var more bool
-		after, more = r.replays.Read(ctx, one.id, after, one.log.Base(), yield)
+		after, more = r.replays.Read(ctx, run.id, after, run.log.Base(), yield)
 		if done(); !more {
 			return
 		}
-		after = max(after, one.log.Base())
+		after = max(after, run.log.Base())
 	}
 	if idle <= 0 {
 		idle = forever
-	} else if events, open := one.log.Since(after); len(events) == 0 && open && (after > 0 || r.queued(one)) && !yield(nil, nil) {
+	} else if events, open := run.log.Since(after); len(events) == 0 && open && (after > 0 || r.queued(run)) && !yield(nil, nil) {
 		return
 	}
-	r.followBell(ctx, one, after, bell, idle, yield)
+	r.followBell(ctx, run, after, bell, idle, yield)
 }
 
 // queued says whether the run waits for its turn.
-func (r *Runs) queued(one *run) bool {
+func (r *Runs) queued(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return one.attempt == 0
+	return run.attempt == 0
 }
 
 // followBell yields what is new each time the bell rings, and an empty batch
 // when silence has lasted.
-func (r *Runs) followBell(ctx context.Context, one *run, after int64, bell <-chan struct{}, idle time.Duration, yield func([]runlog.Event, error) bool) {
+func (r *Runs) followBell(ctx context.Context, run *run, after int64, bell <-chan struct{}, idle time.Duration, yield func([]runlog.Event, error) bool) {
 	silence := time.NewTimer(idle)
 	defer silence.Stop()
 	for {
-		events, open := one.log.Since(after)
+		events, open := run.log.Since(after)
 		if len(events) > 0 {
 			after = events[len(events)-1].Seq
 			if !yield(events, nil) {
@@ -105,7 +105,7 @@ func (r *Runs) followBell(ctx context.Context, one *run, after int64, bell <-cha
 			continue
 		}
 		if !open {
-			if _, over := one.log.Ended(); !over {
+			if _, over := run.log.Ended(); !over {
 				yield(nil, runlog.ErrInterrupted)
 			}
 			return

@@ -13,9 +13,9 @@ func (r *Runs) Live(user schemas.User, chat string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list []*run
-	for _, one := range r.live {
-		if _, over := one.log.Ended(); !over && one.owner.ID == user.ID && one.chatKey == chat {
-			list = append(list, one)
+	for _, run := range r.live {
+		if _, over := run.log.Ended(); !over && run.owner.ID == user.ID && run.chatKey == chat {
+			list = append(list, run)
 		}
 	}
 	slices.SortFunc(list, func(a, b *run) int { // ids are made in order of time
@@ -25,8 +25,8 @@ func (r *Runs) Live(user schemas.User, chat string) []string {
 		return strings.Compare(a.id, b.id)
 	})
 	ids := make([]string, len(list))
-	for i, one := range list {
-		ids[i] = one.id
+	for i, run := range list {
+		ids[i] = run.id
 	}
 	return ids
 }

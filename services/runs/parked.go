@@ -97,20 +97,20 @@ func (r *Runs) reviveOne(ctx context.Context, id string, lost []*eventlog.Commit
 			r.Logger.Error("store a write that was held up", "run_id", id, "error", err)
 		}
 	}
-	rec, err := r.Store.Runs.Run(ctx, id)
+	stored, err := r.Store.Runs.Run(ctx, id)
 	switch {
 	case err != nil:
 		return err
-	case rec.State.Terminal():
-		r.next(rec.ConversationID)
+	case stored.State.Terminal():
+		r.next(stored.ConversationID)
 		return nil
-	case rec.State == schemas.RunQueued:
+	case stored.State == schemas.RunQueued:
 		if r.find(id) == nil {
-			r.requeue(rec)
+			r.requeue(stored)
 		}
-		r.next(rec.ConversationID)
+		r.next(stored.ConversationID)
 		return nil
 	default:
-		return r.takeUp(ctx, rec)
+		return r.takeUp(ctx, stored)
 	}
 }

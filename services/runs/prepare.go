@@ -15,9 +15,12 @@ import (
 	"github.com/chattray/chattray/services/prompt"
 )
 
-// prepareApart is prepare on a goroutine of its own, so that the deep stack that it
-// takes is given back and not kept for as long as the model streams.
-func (r *Runs) prepareApart(ctx context.Context, one *run) (b *answer.Prepared, err error) {
+// prepareApart gives the writer what prepare returns. That runs on a goroutine of
+// its own, so that the deep stack that it takes is given back and not kept for as
+// long as the model streams.
+func (r *Runs) prepareApart(run *run, wr *answer.Writer) error {
+	var prepared *answer.Prepared
+	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -26,15 +29,18 @@ func (r *Runs) prepareApart(ctx context.Context, one *run) (b *answer.Prepared, 
 				err = fmt.Errorf("panic at %s: %v", concurrent.PanicPlace(), p)
 			}
 		}()
-		b, err = r.prepare(ctx, one)
+		prepared, err = r.prepare(run.ctx, run)
 	}()
 	<-done
-	return b, err
+	if err == nil {
+		wr.Use(prepared)
+	}
+	return err
 }
 
 // outline is the part of prepare for which nothing is read.
-func (r *Runs) outline(one *run) (*answer.Prepared, pages.Offer, error) {
-	offer, err := r.Pages.OfferFor(one.req.Context, one.req.ClientTools, one.owner)
+func (r *Runs) outline(run *run) (*answer.Prepared, pages.Offer, error) {
+	offer, err := r.Pages.OfferFor(run.req.Context, run.req.ClientTools, run.owner)
 	if err != nil {
 		return nil, offer, fmt.Errorf("resolve the page: %w", err)
 	}
@@ -42,14 +48,14 @@ func (r *Runs) outline(one *run) (*answer.Prepared, pages.Offer, error) {
 }
 
 // prepare reads what the run needs and builds its prompt.
-func (r *Runs) prepare(ctx context.Context, one *run) (*answer.Prepared, error) {
-	b, offer, err := r.outline(one)
+func (r *Runs) prepare(ctx context.Context, run *run) (*answer.Prepared, error) {
+	b, offer, err := r.outline(run)
 	if err != nil {
 		return nil, err
 	}
-	in := prompt.Input{Offer: offer, Context: one.req.Context, Owner: one.owner.ID, ConversationID: one.conversationID}
-	if !one.newChat {
-		if in.Payloads, err = r.Store.Chats.Payloads(ctx, one.owner.ID, one.conversationID); err != nil {
+	in := prompt.Input{Offer: offer, Context: run.req.Context, Owner: run.owner.ID, ConversationID: run.conversationID}
+	if !run.newChat {
+		if in.Payloads, err = r.Store.Chats.Payloads(ctx, run.owner.ID, run.conversationID); err != nil {
 			return nil, fmt.Errorf("read the payloads: %w", err)
 		}
 		for _, p := range in.Payloads {
@@ -59,7 +65,7 @@ func (r *Runs) prepare(ctx context.Context, one *run) (*answer.Prepared, error) 
 	system, outside := r.prompts.Build(ctx, in)
 	b.Outside = outside
 	b.Request = turn.Request{
-		Model: one.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
+		Model: run.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
 		// Runs on one page have the same prompt within a minute; they share it.
 		System: unique.Make(system).Value(), Tools: offer.Tools,
 		Facts: &turn.Facts{Context: in.Context, Payloads: offer.PayloadTypes, Actions: offer.Actions},
@@ -67,12 +73,12 @@ func (r *Runs) prepare(ctx context.Context, one *run) (*answer.Prepared, error) 
 	if b.Request.Model == "" {
 		b.Request.Model = r.Model
 	}
-	if one.req.InteractionType == schemas.ActionExecuted {
+	if run.req.InteractionType == schemas.ActionExecuted {
 		return b, nil
 	}
 	b.Request.Messages, err = r.history.Within(r.history.Room(&b.Request, r.Windows[b.Request.Model])).Messages(ctx, prompt.HistoryInput{
-		Owner: one.owner.ID, ConversationID: one.conversationID, UserMessageID: one.userMessageID, Current: one.userMessage,
-		Alone: one.newChat && len(one.req.ConversationHistory) == 0,
+		Owner: run.owner.ID, ConversationID: run.conversationID, UserMessageID: run.userMessageID, Current: run.userMessage,
+		Alone: run.newChat && len(run.req.ConversationHistory) == 0,
 		Summarize: func(ctx context.Context, text string, older []turn.Message) (string, error) {
 			return r.summarize(ctx, b.Request.Model, text, older)
 		},
@@ -110,14 +116,14 @@ func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
 }
 
 // act runs the server action that the user clicked, without a call of the model.
-func (r *Runs) act(one *run, wr *answer.Writer) answer.Outcome {
+func (r *Runs) act(run *run, wr *answer.Writer) error {
 	if err := wr.BeginAction(); err != nil {
-		return r.stopped(one, err)
+		return err
 	}
-	done, err := r.Actions.Run(one.ctx, actions.CallOf(one.req, one.owner, one.conversationID))
+	done, err := r.Actions.Run(run.ctx, actions.CallOf(run.req, run.owner, run.conversationID))
 	if err != nil {
-		return r.stopped(one, err)
+		return err
 	}
 	wr.EndAction(done.Text, done.Payload)
-	return answer.Outcome{State: schemas.RunCompleted}
+	return nil
 }

@@ -11,28 +11,28 @@ import (
 
 // markStarting makes the caller the one who starts a queued run, and counts that as
 // work that Shutdown waits for.
-func (r *Runs) markStarting(one *run) bool {
+func (r *Runs) markStarting(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if one.attempt != 0 || one.starting || r.draining {
+	if run.attempt != 0 || run.starting || r.draining {
 		return false
 	}
-	one.starting = true
+	run.starting = true
 	r.work.Add(1)
 	return true
 }
 
 // setIdle notes whether the run does nothing but wait for its user or for the page.
 // A service that stops does not wait for such a run.
-func (r *Runs) setIdle(one *run, resting bool) {
+func (r *Runs) setIdle(run *run, resting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if one.resting = resting; resting && r.draining {
-		one.stop(errShutdown)
+	if run.resting = resting; resting && r.draining {
+		run.stop(errShutdown)
 	}
 	if resting {
 		select {
-		case one.calm <- struct{}{}:
+		case run.calm <- struct{}{}:
 		default:
 		}
 	}
@@ -40,56 +40,56 @@ func (r *Runs) setIdle(one *run, resting bool) {
 
 // endQueued ends a queued run that has been cancelled, or one that waits for its trial,
 // now and not when its turn comes: a queued one as attempt 0, for it never began.
-func (r *Runs) endQueued(one *run) {
-	if r.markStarting(one) || r.unhold(one) {
-		r.goWork(one)
+func (r *Runs) endQueued(run *run) {
+	if r.markStarting(run) || r.unhold(run) {
+		r.goWork(run)
 		r.work.Done()
 	}
 }
 
 // claim starts a queued run that was marked, if it is its turn.
-func (r *Runs) claim(ctx context.Context, one *run) {
+func (r *Runs) claim(ctx context.Context, run *run) {
 	defer r.work.Done()
-	err := r.Store.Queue.Claim(ctx, one.id, 1)
+	err := r.Store.Queue.Claim(ctx, run.id, 1)
 	r.mu.Lock()
 	switch {
 	case err == nil:
-		one.attempt = 1
+		run.attempt = 1
 	case errors.Is(err, record.ErrBusy):
-		one.starting = false
+		run.starting = false
 	}
 	r.mu.Unlock()
 	switch {
 	case err == nil:
-		r.goWork(one)
+		r.goWork(run)
 	case errors.Is(err, record.ErrBusy):
 		switch {
-		case context.Cause(one.ctx) != nil: // cancelled meanwhile
-			r.endQueued(one)
-		case !r.worksOn(one.conversationID): // another process does
-			r.noteUnpolled(one.conversationID)
+		case context.Cause(run.ctx) != nil: // cancelled meanwhile
+			r.endQueued(run)
+		case !r.worksOn(run.conversationID): // another process does
+			r.noteUnpolled(run.conversationID)
 		}
 	case errors.Is(err, record.ErrFenced):
-		r.Logger.Warn("a run goes on elsewhere", "run_id", one.id)
-		r.abandon(one)
+		r.Logger.Warn("a run goes on elsewhere", "run_id", run.id)
+		r.abandon(run)
 	default: // the claim may have succeeded; its outcome is unknown
-		r.Logger.Error("start a queued run", "run_id", one.id, "error", err)
-		r.abandon(one)
-		r.park(one.id, nil)
+		r.Logger.Error("start a queued run", "run_id", run.id, "error", err)
+		r.abandon(run)
+		r.park(run.id, nil)
 	}
 }
 
 // abandon forgets a marked run that is not to start here. Its readers come back to
 // where it goes on.
-func (r *Runs) abandon(one *run) {
-	r.absent.end(one)
-	r.forget(one)
-	one.stop(nil)
-	one.log.Close()
-	if one.release != nil {
-		one.release()
+func (r *Runs) abandon(run *run) {
+	r.absent.end(run)
+	r.forget(run)
+	run.stop(nil)
+	run.log.Close()
+	if run.release != nil {
+		run.release()
 	}
-	close(one.done)
+	close(run.done)
 }
 
 // next starts the oldest queued run of a chat, if none is under way. Runs that
@@ -101,13 +101,13 @@ func (r *Runs) next(conversationID int64) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
 	defer cancel()
-	rec, err := r.Store.Queue.NextQueued(ctx, conversationID)
+	stored, err := r.Store.Queue.NextQueued(ctx, conversationID)
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
-		for _, one := range queued {
-			if r.markStarting(one) {
-				r.Logger.Warn("a run goes on elsewhere", "run_id", one.id)
-				r.abandon(one)
+		for _, run := range queued {
+			if r.markStarting(run) {
+				r.Logger.Warn("a run goes on elsewhere", "run_id", run.id)
+				r.abandon(run)
 				r.work.Done()
 			}
 		}
@@ -115,8 +115,8 @@ func (r *Runs) next(conversationID int64) {
 		r.Logger.Error("find a queued run", "conversation_id", conversationID, "error", err)
 		r.noteUnpolled(conversationID)
 	default:
-		if one := r.find(rec.ID); one != nil && r.markStarting(one) {
-			r.claim(ctx, one)
+		if run := r.find(stored.ID); run != nil && r.markStarting(run) {
+			r.claim(ctx, run)
 		}
 	}
 }
@@ -126,9 +126,9 @@ func (r *Runs) queuedOf(conversationID int64) []*run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list []*run
-	for _, one := range r.live {
-		if one.conversationID == conversationID && one.attempt == 0 && !one.starting {
-			list = append(list, one)
+	for _, run := range r.live {
+		if run.conversationID == conversationID && run.attempt == 0 && !run.starting {
+			list = append(list, run)
 		}
 	}
 	return list
@@ -138,8 +138,8 @@ func (r *Runs) queuedOf(conversationID int64) []*run {
 func (r *Runs) worksOn(conversationID int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, one := range r.live {
-		if one.conversationID == conversationID && one.attempt > 0 {
+	for _, run := range r.live {
+		if run.conversationID == conversationID && run.attempt > 0 {
 			return true
 		}
 	}
@@ -151,8 +151,8 @@ func (r *Runs) Queued(conversationID int64) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var ids []string
-	for id, one := range r.live {
-		if one.conversationID == conversationID && one.attempt == 0 {
+	for id, run := range r.live {
+		if run.conversationID == conversationID && run.attempt == 0 {
 			ids = append(ids, id)
 		}
 	}

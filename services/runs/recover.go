@@ -35,8 +35,8 @@ func (r *Runs) Recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find unfinished runs: %w", err)
 	}
-	for _, rec := range list {
-		first.seen[rec.ID] = true
+	for _, stored := range list {
+		first.seen[stored.ID] = true
 	}
 	r.takeUpAll(ctx, list)
 	r.mu.Lock()
@@ -59,7 +59,7 @@ func (r *Runs) lookAgain(ctx context.Context) {
 		r.Logger.Warn("look for unfinished runs again", "error", err)
 		return // the next tick tries again
 	}
-	late := slices.DeleteFunc(list, func(rec record.Run) bool { return first.seen[rec.ID] || !rec.CreatedAt.Before(first.began) })
+	late := slices.DeleteFunc(list, func(stored record.Run) bool { return first.seen[stored.ID] || !stored.CreatedAt.Before(first.began) })
 	r.takeUpAll(ctx, late)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,13 +71,13 @@ func (r *Runs) lookAgain(ctx context.Context) {
 func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 	chats := make(map[int64]bool)
 	var left []record.Run
-	for _, rec := range list {
-		if rec.State == schemas.RunQueued {
-			r.requeue(rec)
-			chats[rec.ConversationID] = true
+	for _, stored := range list {
+		if stored.State == schemas.RunQueued {
+			r.requeue(stored)
+			chats[stored.ConversationID] = true
 			continue
 		}
-		left = append(left, rec)
+		left = append(left, stored)
 	}
 	looked := make([]found, len(left))
 	r.each(len(left), func(i int) {
@@ -90,29 +90,29 @@ func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 	})
 	now, later, limit := r.judge(slices.DeleteFunc(looked, func(f found) bool { return f.earlier == nil }))
 	r.each(len(now), func(i int) {
-		one, err := r.claimAgain(ctx, now[i])
+		run, err := r.claimAgain(ctx, now[i])
 		if err != nil {
-			r.postpone(now[i].rec, err)
-		} else if one != nil {
-			r.goWork(one)
+			r.postpone(now[i].stored, err)
+		} else if run != nil {
+			r.goWork(run)
 			r.work.Done()
 		}
 	})
 	held := make([]*run, len(later))
 	r.each(len(later), func(i int) {
-		one, err := r.claimAgain(ctx, later[i])
+		run, err := r.claimAgain(ctx, later[i])
 		if err != nil {
-			r.postpone(later[i].rec, err)
-		} else if one != nil {
-			r.hold(one)
-			if context.Cause(one.ctx) != nil { // cancelled meanwhile
-				r.endQueued(one)
+			r.postpone(later[i].stored, err)
+		} else if run != nil {
+			r.hold(run)
+			if context.Cause(run.ctx) != nil { // cancelled meanwhile
+				r.endQueued(run)
 			}
 			r.work.Done()
-			held[i] = one
+			held[i] = run
 		}
 	})
-	held = slices.DeleteFunc(held, func(one *run) bool { return one == nil })
+	held = slices.DeleteFunc(held, func(run *run) bool { return run == nil })
 	if len(held) > 0 {
 		r.Logger.Warn("the process ended while it worked on these runs again; they start one at a time", "runs", len(held))
 		r.loops.Go(func() { r.try(r.looping, held, limit) })
@@ -137,74 +137,73 @@ func (r *Runs) each(n int, do func(i int)) {
 }
 
 // postpone leaves a run that could not be taken up to revive.
-func (r *Runs) postpone(rec record.Run, err error) {
+func (r *Runs) postpone(stored record.Run, err error) {
 	if !errors.Is(err, record.ErrFenced) {
-		r.Logger.Error("take up a run", "run_id", rec.ID, "error", err)
-		r.park(rec.ID, nil)
+		r.Logger.Error("take up a run", "run_id", stored.ID, "error", err)
+		r.park(stored.ID, nil)
 	}
 }
 
 // known makes the run of a stored one. One whose request cannot be read is to be
 // taken up all the same, to come to its end.
-func (r *Runs) known(rec record.Run) (*run, error) {
-	one := &run{
-		runs: r, id: rec.ID, conversationID: rec.ConversationID, chatKey: rec.ChatKey, owner: rec.Owner,
-		messageID: rec.MessageID, userMessageID: rec.UserMessageID, createdAt: rec.CreatedAt, req: new(schemas.ChatRequest),
-	}
+func (r *Runs) known(stored record.Run) (*run, error) {
 	r.mu.Lock()
-	r.perUser[rec.Owner.ID]++
+	r.perUser[stored.Owner.ID]++
 	r.mu.Unlock()
-	one.release = func() { r.dismiss(rec.Owner.ID) }
-	if err := json.Unmarshal(rec.Request, one.req); err != nil {
-		return one, fmt.Errorf("read the request: %w", err)
+	run := newRun(&stored, func() { r.dismiss(stored.Owner.ID) })
+	req := new(schemas.ChatRequest)
+	err := json.Unmarshal(stored.Request, req)
+	if err != nil {
+		err = fmt.Errorf("read the request: %w", err)
 	}
-	return one, nil
+	run.take(req)
+	return run, err
 }
 
 // requeue makes a stored run wait for its turn again.
-func (r *Runs) requeue(rec record.Run) {
-	one, err := r.known(rec)
+func (r *Runs) requeue(stored record.Run) {
+	run, err := r.known(stored)
 	if err != nil {
-		one.earlier = broken(err)
+		run.earlier = broken(err)
 	}
-	r.enlist(r.base, one, 1)
-	if rec.CancelRequested {
-		one.stop(answer.ErrCancelled)
-		r.endQueued(one)
+	r.enlist(r.base, run, 1)
+	if stored.CancelRequested {
+		run.stop(answer.ErrCancelled)
+		r.endQueued(run)
 	}
 }
 
 // takeUp starts the next attempt of a run that this process has given up.
-func (r *Runs) takeUp(ctx context.Context, rec record.Run) error {
-	e, err := r.look(ctx, rec)
+func (r *Runs) takeUp(ctx context.Context, stored record.Run) error {
+	e, err := r.look(ctx, stored)
 	if err != nil {
 		return err
 	}
-	one, err := r.claimAgain(ctx, found{rec, e})
-	if err != nil || one == nil {
+	run, err := r.claimAgain(ctx, found{stored, e})
+	if err != nil || run == nil {
 		return err
 	}
-	r.goWork(one)
+	r.goWork(run)
 	r.work.Done()
 	return nil
 }
 
 // look reads what earlier attempts of a run have stored; the error is one of the
 // database.
-func (r *Runs) look(ctx context.Context, rec record.Run) (*earlier, error) {
-	stored, err := attempts.Read(ctx, r.Store.Attempts, rec.ID)
-	e := &earlier{Earlier: stored}
+func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
+	left, err := attempts.Read(ctx, r.Store.Attempts, stored.ID)
+	e := &earlier{Earlier: left}
 	switch {
 	case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
 		return nil, cmp.Or(err, ctx.Err())
 	case err != nil:
 		e = broken(err)
 	}
-	e.cancel, e.waited = rec.CancelRequested, rec.Spared
+	e.cancel, e.waited = stored.CancelRequested, stored.Spared
 	if e.Mark != nil {
 		e.waited = max(e.waited, e.Mark.Spared)
 	}
-	if rec.State == schemas.RunWaiting {
+	if stored.State == schemas.RunWaiting {
 		e.waited++
 	}
 	return e, nil
@@ -216,23 +215,23 @@ func (r *Runs) claimAgain(ctx context.Context, f found) (*run, error) {
 	if !r.enter() {
 		return nil, nil //nolint:nilnil // said above
 	}
-	rec, e := f.rec, f.earlier
-	attempt := rec.Attempt + 1
-	if err := r.Store.Queue.Claim(ctx, rec.ID, attempt); err != nil {
+	stored, e := f.stored, f.earlier
+	attempt := stored.Attempt + 1
+	if err := r.Store.Queue.Claim(ctx, stored.ID, attempt); err != nil {
 		r.work.Done()
 		return nil, err
 	}
-	one, err := r.known(rec)
+	run, err := r.known(stored)
 	if err != nil {
 		e.broken = err
 	}
-	one.attempt, one.earlier = attempt, e
-	if err := r.note(ctx, one, attempts.Mark{}); err != nil {
-		one.release()
+	run.attempt, run.earlier = attempt, e
+	if err := r.note(ctx, run, attempts.Mark{}); err != nil {
+		run.release()
 		r.work.Done()
 		return nil, err
 	}
-	r.enlist(r.base, one, attempt)
-	one.spent.Restore(e.Spent)
-	return one, nil
+	r.enlist(r.base, run, attempt)
+	run.spent.Restore(e.Spent)
+	return run, nil
 }

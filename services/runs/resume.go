@@ -31,13 +31,13 @@ func broken(err error) *earlier { return &earlier{Earlier: attempts.Nothing(), b
 // the log. It ends runs that are not to go on: cancelled ones, those with too
 // many attempts, actions whose outcome is unknown, and what cannot be read;
 // these keep all that their reader saw, and no model is called for them.
-func (r *Runs) resume(one *run, wr *answer.Writer) (end answer.Outcome, over bool) {
-	e, cause := one.earlier, context.Cause(one.ctx)
-	one.text.Hold(e.Written())
+func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over bool) {
+	e, cause := run.earlier, context.Cause(run.ctx)
+	run.text.Hold(e.Written())
 	var unready error
 	if !e.bare {
 		var outline *answer.Prepared
-		if outline, _, unready = r.outline(one); unready == nil {
+		if outline, _, unready = r.outline(run); unready == nil {
 			wr.Use(outline)
 		}
 	}
@@ -50,13 +50,13 @@ func (r *Runs) resume(one *run, wr *answer.Writer) (end answer.Outcome, over boo
 	case e.cancel:
 		end = answer.Outcome{State: schemas.RunCancelled, Err: answer.ErrCancelled}
 	case cause != nil:
-		end = r.stopped(one, cause)
-	case one.attempt-e.waited > MaxAttempts, one.attempt > maxAttemptsEver:
+		end = stopped(run.ctx, cause)
+	case run.attempt-e.waited > MaxAttempts, run.attempt > maxAttemptsEver:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted several times and was given up")}
 	case e.Action:
 		end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInterrupted, "the service was interrupted while the action ran; it is not known whether it took effect")}
 	case unready != nil:
-		end = r.stopped(one, unready)
+		end = stopped(run.ctx, unready)
 	default:
 		wr.Restore()
 		return end, false

@@ -16,13 +16,11 @@ import (
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/modeltext"
-	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/usage"
 )
 
 // run is a run of this process: queued, under way, or ended with readers left.
 type run struct {
-	runs           *Runs
 	id             string
 	attempt        int
 	conversationID int64
@@ -34,6 +32,7 @@ type run struct {
 	userMessage    *record.UserMessage // nil when it is to be read
 	createdAt      time.Time
 	req            *schemas.ChatRequest
+	needsReader    bool // it is cancelled when its reader has gone
 	log            *eventlog.Log
 	earlier        *earlier // nil in the first attempt
 	spent          *usage.Ledger
@@ -55,165 +54,180 @@ type run struct {
 	first   *record.FirstAnswer // what Answered is told of a new chat; nil of others
 }
 
-// launch makes the run of a committed Begin and starts it, unless it is queued.
-func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatRequest, user schemas.User, release func()) *run {
-	one := &run{
-		runs: r, id: b.Run.ID, conversationID: b.Run.ConversationID, chatKey: b.Run.ChatKey, newChat: b.NewChat, owner: user,
-		messageID: b.Run.MessageID, userMessageID: b.Run.UserMessageID, userMessage: b.UserMessage, createdAt: b.Run.CreatedAt, req: req, release: release,
+// newRun makes the run of a stored one, without its request.
+func newRun(stored *record.Run, release func()) *run {
+	return &run{
+		id: stored.ID, conversationID: stored.ConversationID, chatKey: stored.ChatKey, owner: stored.Owner,
+		messageID: stored.MessageID, userMessageID: stored.UserMessageID, createdAt: stored.CreatedAt, release: release,
 	}
+}
+
+// take gives the run its request.
+func (run *run) take(req *schemas.ChatRequest) {
+	run.req, run.needsReader = req, req.OnDisconnect == "cancel"
+}
+
+// launch makes the run of a committed Begin and starts it, unless it is queued.
+func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatRequest, release func()) *run {
+	run := newRun(&b.Run, release)
+	run.newChat, run.userMessage = b.NewChat, b.UserMessage
+	run.take(req)
 	if b.State == schemas.RunRunning {
-		one.attempt = 1
+		run.attempt = 1
 	}
 	if b.NewChat {
-		one.first = &record.FirstAnswer{Owner: user.ID, ConversationID: b.Run.ConversationID, Title: b.Title, Question: questions.FirstMessage(req)}
+		run.first = &record.FirstAnswer{Owner: run.owner.ID, ConversationID: run.conversationID, Title: b.Title, Question: b.FirstMessage}
 	}
-	r.enlist(r.Carry(ctx, r.base), one, 1)
+	r.enlist(r.Carry(ctx, r.base), run, 1)
 	if b.State == schemas.RunRunning {
-		r.goWork(one)
+		r.goWork(run)
 	} else {
-		r.next(one.conversationID) // the one before may have ended meanwhile
+		r.next(run.conversationID) // the one before may have ended meanwhile
 	}
-	return one
+	return run
 }
 
 // enlist makes the run known under its id, with the log of the attempt. Base is
 // r.base, with what a request carries over.
-func (r *Runs) enlist(base context.Context, one *run, attempt int) {
-	one.text = r.text.Count()
-	one.log = eventlog.New(attempt, r.Frame, r.nowMilli)
-	one.spent = usage.NewLedger(r.Prices)
-	one.ctx, one.stop = context.WithCancelCause(turn.WithMeter(base, one.spent.Add))
-	one.done, one.calm = make(chan struct{}), make(chan struct{}, 1)
+func (r *Runs) enlist(base context.Context, run *run, attempt int) {
+	run.text = r.text.Count()
+	run.log = eventlog.New(attempt, r.Frame, r.nowMilli)
+	run.spent = usage.NewLedger(r.Prices)
+	run.ctx, run.stop = context.WithCancelCause(turn.WithMeter(base, run.spent.Add))
+	run.done, run.calm = make(chan struct{}), make(chan struct{}, 1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.live[one.id] = one
-	if r.cancelledBeforeStart[one.id] {
-		delete(r.cancelledBeforeStart, one.id)
-		one.stop(answer.ErrCancelled)
+	r.live[run.id] = run
+	if r.cancelledBeforeStart[run.id] {
+		delete(r.cancelledBeforeStart, run.id)
+		run.stop(answer.ErrCancelled)
 	}
 }
 
 // goWork starts the goroutine of the run.
-func (r *Runs) goWork(one *run) {
-	r.committer.Watch(eventlog.Attempt{RunID: one.id, Number: one.attempt, Log: one.log})
+func (r *Runs) goWork(run *run) {
+	r.committer.Watch(eventlog.Attempt{RunID: run.id, Number: run.attempt, Log: run.log})
 	r.work.Go(func() {
 		began := r.now()
 		r.Metrics.RunStarted()
-		one.limit.start(r.RunTimeout, func() { one.stop(errRunTimeout) })
-		end := r.attempt(one)
-		one.limit.timer.Stop()
-		one.stop(nil)
+		run.limit.start(r.RunTimeout, func() { run.stop(errRunTimeout) })
+		end := r.attempt(run)
+		run.limit.timer.Stop()
+		run.stop(nil)
 		r.Metrics.RunEnded(string(end), r.now().Sub(began))
-		r.Metrics.Event(int(one.log.Last() - one.log.Base()))
-		r.ended(one)
+		r.Metrics.Event(int(run.log.Last() - run.log.Base()))
+		r.ended(run)
 	})
 }
 
 // ended forgets a run that nobody reads and lets the chat's next one begin.
-func (r *Runs) ended(one *run) {
-	r.absent.end(one)
-	one.text.End()
-	if one.log.Readers() == 0 {
-		r.forget(one)
+func (r *Runs) ended(run *run) {
+	r.absent.end(run)
+	run.text.End()
+	if run.log.Readers() == 0 {
+		r.forget(run)
 	}
-	if one.release != nil {
-		one.release()
+	if run.release != nil {
+		run.release()
 	}
-	close(one.done)
+	close(run.done)
 	if !r.Draining() {
-		r.next(one.conversationID)
+		r.next(run.conversationID)
 	}
 }
 
-func (r *Runs) forget(one *run) {
+func (r *Runs) forget(run *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.live[one.id] == one {
-		delete(r.live, one.id)
+	if r.live[run.id] == run {
+		delete(r.live, run.id)
 	}
 }
 
 // attempt does the work of one attempt and brings it to its end; it returns the
 // state reached, or "given up".
-func (r *Runs) attempt(one *run) (reached schemas.RunState) {
-	wr := r.writer(one)
-	end := r.answer(one, wr)
+func (r *Runs) attempt(run *run) (reached schemas.RunState) {
+	wr := r.writer(run)
+	end := r.answer(run, wr)
 	if end.State == "" {
-		return r.giveUp(one, wr, end.Err)
+		return r.giveUp(run, wr, end.Err)
 	}
-	if err := r.finish(one, wr, end); err != nil {
-		return r.giveUp(one, wr, err)
+	if err := r.finish(run, wr, end); err != nil {
+		return r.giveUp(run, wr, err)
 	}
 	return end.State
 }
 
 // writer returns what writes down the run's answer.
-func (r *Runs) writer(one *run) *answer.Writer {
+func (r *Runs) writer(run *run) *answer.Writer {
 	a := answer.Run{
-		ID: one.id, Attempt: one.attempt, Owner: one.owner, ChatID: one.conversationID, ChatKey: one.chatKey, NewChat: one.newChat,
-		MessageID: one.messageID, UserMessageID: one.userMessageID, UserMessage: one.userMessage, CreatedAt: one.createdAt, Request: one.req,
+		ID: run.id, Attempt: run.attempt, Owner: run.owner, ChatID: run.conversationID, ChatKey: run.chatKey, NewChat: run.newChat,
+		MessageID: run.messageID, UserMessageID: run.userMessageID, UserMessage: run.userMessage, CreatedAt: run.createdAt, Request: run.req,
 	}
-	if one.earlier != nil {
-		a.Earlier = one.earlier.Earlier
+	if run.earlier != nil {
+		a.Earlier = run.earlier.Earlier
 	}
-	return answer.New(one.ctx, a, answer.Deps{
-		Log: one.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: one.spent, Text: one.text, Clock: &one.limit, Wakeups: &one.wakeups,
-		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, one.owner) },
+	return answer.New(run.ctx, a, answer.Deps{
+		Log: run.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: run.spent, Text: run.text, Clock: &run.limit, Wakeups: &run.wakeups,
+		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, run.owner) },
 		OffersModel: r.offersModel,
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,
-		Rest: func(resting bool) { r.setIdle(one, resting) },
-		Mark: func(resting bool) *eventlog.Commit { return r.mark(one, attempts.Mark{Left: resting}) },
-		Stop: one.stop, Now: r.now, Logger: r.Logger,
+		Rest: func(resting bool) { r.setIdle(run, resting) },
+		Mark: func(resting bool) *eventlog.Commit { return r.mark(run, attempts.Mark{Left: resting}) },
+		Stop: run.stop, Now: r.now, Logger: r.Logger,
 	})
 }
 
 // answer runs the loop. A panic is a failed run.
-func (r *Runs) answer(one *run, wr *answer.Writer) (end answer.Outcome) {
+func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.Logger.Error("a run panicked", "run_id", one.id, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
+			r.Logger.Error("a run panicked", "run_id", run.id, "panic", fmt.Sprint(p), "at", concurrent.PanicPlace())
 			end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
 		}
 	}()
-	target := wr.Target(one.ctx)
-	if one.earlier == nil {
+	target := wr.Target(run.ctx)
+	if run.earlier == nil {
 		wr.Begin(target)
-	} else if end, over := r.resume(one, wr); over {
+	} else if end, over := r.resume(run, wr); over {
 		return end
 	}
-	if cause := context.Cause(one.ctx); cause != nil {
-		return r.stopped(one, cause)
+	err := context.Cause(run.ctx)
+	if err == nil {
+		err = r.prepareApart(run, wr)
 	}
-	prepared, err := r.prepareApart(one.ctx, one)
+	switch {
+	case err != nil:
+	case run.req.InteractionType == schemas.ActionExecuted:
+		err = r.act(run, wr)
+	default:
+		err = r.converse(run, wr)
+	}
 	if err != nil {
-		return r.stopped(one, err)
+		return stopped(run.ctx, err)
 	}
-	wr.Use(prepared)
-	if one.req.InteractionType == schemas.ActionExecuted {
-		return r.act(one, wr)
-	}
-	return r.converse(one, wr)
+	return answer.Outcome{State: schemas.RunCompleted}
 }
 
 // converse has the conversation with the model.
-func (r *Runs) converse(one *run, wr *answer.Writer) answer.Outcome {
-	for event, err := range r.loop(one, wr.Ask()) {
+func (r *Runs) converse(run *run, wr *answer.Writer) error {
+	for event, err := range r.loop(run, wr.Ask()) {
 		if err == nil {
 			err = wr.Handle(event)
 		}
 		if err != nil {
-			return r.stopped(one, err)
+			return err
 		}
 	}
-	if cause := context.Cause(one.ctx); cause != nil && !wr.Stopped() {
-		return r.stopped(one, cause)
+	if cause := context.Cause(run.ctx); cause != nil && !wr.Stopped() {
+		return cause
 	}
 	if wr.Repair(r.ask) {
-		if cause := context.Cause(one.ctx); cause != nil && !errors.Is(cause, errRunTimeout) {
-			return r.stopped(one, cause)
+		if cause := context.Cause(run.ctx); cause != nil && !errors.Is(cause, errRunTimeout) {
+			return cause
 		}
 	}
-	return answer.Outcome{State: schemas.RunCompleted}
+	return nil
 }
 
 // loop starts the loop for the run. A run waits for its model on top of converse's
@@ -221,14 +235,14 @@ func (r *Runs) converse(one *run, wr *answer.Writer) answer.Outcome {
 // runs under way would have a stack of 16 KiB instead of 8.
 //
 //go:noinline
-func (r *Runs) loop(one *run, req *turn.Request) iter.Seq2[turn.Event, error] {
-	return r.Agent.Run(one.ctx, *req)
+func (r *Runs) loop(run *run, req *turn.Request) iter.Seq2[turn.Event, error] {
+	return r.Agent.Run(run.ctx, *req)
 }
 
-// stopped sorts the reason why the work ended early. The cause of a cancelled
-// context counts more than the error it brought about.
-func (r *Runs) stopped(one *run, err error) answer.Outcome {
-	if cause := context.Cause(one.ctx); cause != nil {
+// stopped is the outcome of work that ended early with err. The cause of a
+// cancelled context counts more than an error that follows from it.
+func stopped(ctx context.Context, err error) answer.Outcome {
+	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	switch {
@@ -245,22 +259,22 @@ func (r *Runs) stopped(one *run, err error) answer.Outcome {
 
 // giveUp leaves the run to a later attempt: of the next start, of the one that
 // fenced this off, or of revive once the database is back.
-func (r *Runs) giveUp(one *run, wr *answer.Writer, err error) schemas.RunState {
-	r.forget(one)
+func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
+	r.forget(run)
 	switch {
 	case errors.Is(err, errShutdown):
-		r.leave(one)
+		r.leave(run)
 		if err := wr.Interrupt(); err != nil {
-			r.Logger.Warn("store the events of an interrupted run", "run_id", one.id, "error", err)
+			r.Logger.Warn("store the events of an interrupted run", "run_id", run.id, "error", err)
 		}
-		one.log.Close()
+		run.log.Close()
 	case errors.Is(err, record.ErrFenced):
-		r.Logger.Warn("a run goes on elsewhere", "run_id", one.id, "attempt", one.attempt)
-		one.log.Close()
+		r.Logger.Warn("a run goes on elsewhere", "run_id", run.id, "attempt", run.attempt)
+		run.log.Close()
 	default:
-		r.Logger.Warn("a run is given up for now", "run_id", one.id, "attempt", one.attempt, "error", err)
-		one.log.Close()
-		r.park(one.id, wr.Unsaved())
+		r.Logger.Warn("a run is given up for now", "run_id", run.id, "attempt", run.attempt, "error", err)
+		run.log.Close()
+		r.park(run.id, wr.Unsaved())
 	}
 	return "given up"
 }

@@ -218,7 +218,7 @@ func New(o Options) *Runs {
 	r := &Runs{
 		Options: o, live: make(map[string]*run), perUser: make(map[string]int),
 		cancelledBeforeStart: make(map[string]bool), parked: make(map[string][]*eventlog.Commit), unpolledChats: make(map[int64]bool),
-		starting: make(map[string]chan struct{}),
+		starting: make(map[string]chan struct{}), absent: absences{graces: make(map[*run]*grace)},
 	}
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, OffersModel: r.offersModel, Now: r.now,
@@ -261,38 +261,38 @@ func (r *Runs) find(id string) *run {
 
 // Run returns a run of the user's.
 func (r *Runs) Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
-	rec, err := r.owned(ctx, user, id)
+	stored, err := r.owned(ctx, user, id)
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	return r.view(rec), nil
+	return r.view(stored), nil
 }
 
 // owned reads a run and checks whose it is.
 func (r *Runs) owned(ctx context.Context, user schemas.User, id string) (record.Run, error) {
-	rec, err := r.Store.Runs.Run(ctx, id)
+	stored, err := r.Store.Runs.Run(ctx, id)
 	if err != nil {
-		return rec, err
+		return stored, err
 	}
-	if rec.Owner.ID != user.ID {
+	if stored.Owner.ID != user.ID {
 		return record.Run{}, schemas.ErrNotFound
 	}
-	return rec, nil
+	return stored, nil
 }
 
 // view is a stored run as the wire shows it, with what only the live one knows.
-func (r *Runs) view(rec record.Run) schemas.Run {
+func (r *Runs) view(stored record.Run) schemas.Run {
 	v := schemas.Run{
-		RunID: rec.ID, ConversationID: rec.ConversationID, ChatID: rec.ChatKey, State: rec.State, Attempt: rec.Attempt,
-		LastSequence: rec.LastSeq, UserMessageID: rec.UserMessageID, CreatedAt: rec.CreatedAt,
-		StopReason: rec.StopReason, Usage: rec.Usage, Error: rec.Error,
+		RunID: stored.ID, ConversationID: stored.ConversationID, ChatID: stored.ChatKey, State: stored.State, Attempt: stored.Attempt,
+		LastSequence: stored.LastSeq, UserMessageID: stored.UserMessageID, CreatedAt: stored.CreatedAt,
+		StopReason: stored.StopReason, Usage: stored.Usage, Error: stored.Error,
 	}
-	if !rec.EndedAt.IsZero() {
-		v.EndedAt = &rec.EndedAt
-		v.MessageID = rec.MessageID
+	if !stored.EndedAt.IsZero() {
+		v.EndedAt = &stored.EndedAt
+		v.MessageID = stored.MessageID
 	}
-	if one := r.find(rec.ID); one != nil && !rec.State.Terminal() {
-		v.LastSequence = max(v.LastSequence, one.log.Last())
+	if run := r.find(stored.ID); run != nil && !stored.State.Terminal() {
+		v.LastSequence = max(v.LastSequence, run.log.Last())
 	}
 	return v
 }
@@ -315,45 +315,45 @@ func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]strin
 func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
 	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
 	defer done()
-	rec, err := r.owned(durable, user, id)
+	stored, err := r.owned(durable, user, id)
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	if !rec.State.Terminal() {
+	if !stored.State.Terminal() {
 		if err := r.Store.Queue.RequestCancel(durable, id); err != nil {
 			return schemas.Run{}, err
 		}
 		r.cancel(ctx, id, answer.ErrCancelled)
-		if rec, err = r.owned(durable, user, id); err != nil {
+		if stored, err = r.owned(durable, user, id); err != nil {
 			return schemas.Run{}, err
 		}
-		if rec.State.Terminal() {
+		if stored.State.Terminal() {
 			r.mu.Lock()
 			delete(r.cancelledBeforeStart, id)
 			r.mu.Unlock()
 		}
 	}
-	return r.view(rec), nil
+	return r.view(stored), nil
 }
 
 // cancel ends a live run and waits for it, for a while. One that is about to
 // start will find that it is cancelled.
 func (r *Runs) cancel(ctx context.Context, id string, cause error) {
 	r.mu.Lock()
-	one := r.live[id]
-	if one == nil {
+	run := r.live[id]
+	if run == nil {
 		r.cancelledBeforeStart[id] = true
 	}
 	r.mu.Unlock()
-	if one == nil {
+	if run == nil {
 		return
 	}
-	one.stop(cause)
-	r.endQueued(one)
+	run.stop(cause)
+	r.endQueued(run)
 	wait, done := context.WithTimeout(ctx, cancelWait)
 	defer done()
 	select {
-	case <-one.done:
+	case <-run.done:
 	case <-wait.Done():
 	}
 }

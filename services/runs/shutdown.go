@@ -11,12 +11,12 @@ import "context"
 func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true
-	for _, one := range r.live {
-		if one.attempt == 0 && !one.starting || one.held {
-			one.log.Close() // the next start takes it up
+	for _, run := range r.live {
+		if run.attempt == 0 && !run.starting || run.held {
+			run.log.Close() // the next start takes it up
 		}
-		if one.resting {
-			one.stop(errShutdown)
+		if run.resting {
+			run.stop(errShutdown)
 		}
 	}
 	r.mu.Unlock()
@@ -61,8 +61,8 @@ func (r *Runs) working() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var ids []string
-	for id, one := range r.live {
-		if one.attempt > 0 && !one.held {
+	for id, run := range r.live {
+		if run.attempt > 0 && !run.held {
 			ids = append(ids, id)
 		}
 	}

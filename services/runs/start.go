@@ -55,9 +55,9 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		err := r.committer.Submit(&record.Write{RunID: begin.Run.ID, Attempt: 1, Begin: begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
-			one := r.launch(ctx, begin, req, user, release)
+			run := r.launch(ctx, begin, req, release)
 			started = true
-			return r.startedView(one, begin), nil
+			return r.startedView(run, begin), nil
 		case errors.Is(err, record.ErrBusy):
 			if err := r.busy(ctx, req, begin.BusyRun); err != nil {
 				return schemas.Run{}, err
@@ -83,9 +83,9 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 func (r *Runs) resent(user schemas.User, req *schemas.ChatRequest, b *record.Begin) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, one := range r.live {
-		if one.messageID == b.Run.MessageID && one.owner.ID == user.ID && bytes.Equal(schemas.Encode(one.req), schemas.Encode(req)) {
-			return one
+	for _, run := range r.live {
+		if run.messageID == b.Run.MessageID && run.owner.ID == user.ID && bytes.Equal(schemas.Encode(run.req), schemas.Encode(req)) {
+			return run
 		}
 	}
 	return nil
@@ -126,9 +126,9 @@ func (r *Runs) queuedBehind(user schemas.User, b *record.Begin) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
-	for _, one := range r.live {
-		if one.attempt == 0 && one.owner.ID == user.ID &&
-			(b.ConversationID != 0 && one.conversationID == b.ConversationID || b.ConversationID == 0 && one.chatKey == b.ChatKey) {
+	for _, run := range r.live {
+		if run.attempt == 0 && run.owner.ID == user.ID &&
+			(b.ConversationID != 0 && run.conversationID == b.ConversationID || b.ConversationID == 0 && run.chatKey == b.ChatKey) {
 			n++
 		}
 	}
@@ -137,14 +137,14 @@ func (r *Runs) queuedBehind(user schemas.User, b *record.Begin) int {
 
 // repeated returns the run that an Idempotency-Key already started.
 func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOptions) (schemas.Run, error) {
-	rec, err := r.Store.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
+	stored, err := r.Store.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	if rec.BodyHash != o.BodyHash {
+	if stored.BodyHash != o.BodyHash {
 		return schemas.Run{}, schemas.NewError(schemas.CodeInvalid, "this Idempotency-Key was used with another body")
 	}
-	return r.view(rec), nil
+	return r.view(stored), nil
 }
 
 // admit counts a run of the user's, and the start as work that Shutdown waits
@@ -182,14 +182,14 @@ func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running strin
 	if err := r.Store.Queue.RequestCancel(ctx, running); err != nil {
 		return err
 	}
-	one := r.find(running)
-	if one == nil {
+	run := r.find(running)
+	if run == nil {
 		return r.over(ctx, running)
 	}
-	one.stop(answer.ErrCancelled)
-	r.endQueued(one)
+	run.stop(answer.ErrCancelled)
+	r.endQueued(run)
 	select {
-	case <-one.done:
+	case <-run.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -199,8 +199,8 @@ func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running strin
 // over is nil for a run that has ended; one that is under way and not known here
 // waits to be taken up, and its chat is busy until then.
 func (r *Runs) over(ctx context.Context, id string) error {
-	rec, err := r.Store.Runs.Run(ctx, id)
-	if err != nil || rec.State.Terminal() {
+	stored, err := r.Store.Runs.Run(ctx, id)
+	if err != nil || stored.State.Terminal() {
 		return err
 	}
 	e := schemas.NewError(schemas.CodeBusy, "this chat has an answer that is about to go on; try again in a moment")
@@ -209,9 +209,9 @@ func (r *Runs) over(ctx context.Context, id string) error {
 }
 
 // startedView is the run as Start answers it.
-func (r *Runs) startedView(one *run, b *record.Begin) schemas.Run {
+func (r *Runs) startedView(run *run, b *record.Begin) schemas.Run {
 	return schemas.Run{
-		RunID: one.id, ConversationID: one.conversationID, ChatID: one.chatKey, State: b.State, Attempt: one.attempt,
-		UserMessageID: one.userMessageID, CreatedAt: b.Run.CreatedAt,
+		RunID: run.id, ConversationID: run.conversationID, ChatID: run.chatKey, State: b.State, Attempt: run.attempt,
+		UserMessageID: run.userMessageID, CreatedAt: b.Run.CreatedAt,
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // Diagnostics is the trace of an ended run of the user's.
 func (r *Runs) Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {
-	if one := r.find(id); one != nil && one.owner.ID == user.ID {
-		if d := one.trace.Load(); d != nil {
+	if run := r.find(id); run != nil && run.owner.ID == user.ID {
+		if d := run.trace.Load(); d != nil {
 			return answer.ExpandTrace(*d), nil
 		}
 	}

@@ -34,7 +34,7 @@ var errContained = schemas.NewError(schemas.CodeInterrupted,
 
 // found is a run that an earlier process left.
 type found struct {
-	rec     record.Run
+	stored  record.Run
 	earlier *earlier
 }
 
@@ -44,7 +44,7 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 	var alone []found
 	for _, f := range list {
 		switch {
-		case !f.earlier.Mark.Crashed(f.rec.Attempt):
+		case !f.earlier.Mark.Crashed(f.stored.Attempt):
 			now = append(now, f)
 		case f.earlier.cancel: // it only ends
 			f.earlier.bare = true
@@ -66,18 +66,18 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 	if len(alone) == 1 && alone[0].stuck() > 0 {
 		guilty := alone[0]
 		guilty.earlier.fatal, guilty.earlier.bare = true, true
-		later = slices.DeleteFunc(later, func(f found) bool { return f.rec.ID == guilty.rec.ID })
+		later = slices.DeleteFunc(later, func(f found) bool { return f.stored.ID == guilty.stored.ID })
 		for _, f := range later {
 			f.earlier.fresh = true
 		}
 		now, later = append(append(now, later...), guilty), nil
 		r.Logger.Error("a run is ended: the process ended while it worked on this run, also when no other was under suspicion",
-			"run_id", guilty.rec.ID, "attempts", guilty.rec.Attempt, "conversation_id", guilty.rec.ConversationID)
+			"run_id", guilty.stored.ID, "attempts", guilty.stored.Attempt, "conversation_id", guilty.stored.ConversationID)
 		r.Metrics.RunContained()
 	}
 	for _, f := range slices.Concat(now, later) {
-		if len(alone) > 0 || f.earlier.Mark.Crashed(f.rec.Attempt) {
-			f.earlier.waited = f.rec.Attempt // of what others brought about nothing counts
+		if len(alone) > 0 || f.earlier.Mark.Crashed(f.stored.Attempt) {
+			f.earlier.waited = f.stored.Attempt // of what others brought about nothing counts
 		}
 	}
 	return now, later, limit
@@ -92,67 +92,67 @@ func (f found) stuck() int {
 }
 
 // note writes the mark of the run's attempt, durably.
-func (r *Runs) note(ctx context.Context, one *run, m attempts.Mark) error {
-	return r.mark(one, m).Wait(ctx)
+func (r *Runs) note(ctx context.Context, run *run, m attempts.Mark) error {
+	return r.mark(run, m).Wait(ctx)
 }
 
 // mark writes the mark of the run's attempt.
-func (r *Runs) mark(one *run, m attempts.Mark) *eventlog.Commit {
-	m.Attempt, m.Steps, m.Spared, m.Fresh = one.attempt, len(one.earlier.Steps), one.earlier.waited, one.earlier.fresh
-	w := &record.Write{RunID: one.id, Attempt: one.attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m})}}
+func (r *Runs) mark(run *run, m attempts.Mark) *eventlog.Commit {
+	m.Attempt, m.Steps, m.Spared, m.Fresh = run.attempt, len(run.earlier.Steps), run.earlier.waited, run.earlier.fresh
+	w := &record.Write{RunID: run.id, Attempt: run.attempt, Checkpoint: &record.Checkpoint{N: attempts.MarkNumber, Data: schemas.Encode(attempts.Checkpoint{Mark: &m})}}
 	return r.committer.Submit(w, nil, false)
 }
 
 // leave notes that an attempt ends in good order. Where it cannot be stored the
 // run is only held at the next start.
-func (r *Runs) leave(one *run) {
-	if one.earlier != nil && one.earlier.broken == nil {
-		r.mark(one, attempts.Mark{Left: true})
+func (r *Runs) leave(run *run) {
+	if run.earlier != nil && run.earlier.broken == nil {
+		r.mark(run, attempts.Mark{Left: true})
 	}
 }
 
 // hold makes a run that has been taken up wait for its trial. Readers follow it
 // meanwhile.
-func (r *Runs) hold(one *run) {
+func (r *Runs) hold(run *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	one.held, one.earlier.bare = true, true
+	run.held, run.earlier.bare = true, true
 }
 
 // unhold makes the caller the one who starts a held run, and counts that as work
 // that Shutdown waits for.
-func (r *Runs) unhold(one *run) bool {
+func (r *Runs) unhold(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !one.held || r.draining {
+	if !run.held || r.draining {
 		return false
 	}
-	one.held = false
+	run.held = false
 	r.work.Add(1)
 	return true
 }
 
 // try starts held runs, one at a time.
 func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
-	for _, one := range held {
-		if ctx.Err() != nil || !r.unhold(one) {
+	for _, run := range held {
+		if ctx.Err() != nil || !r.unhold(run) {
 			continue
 		}
-		err := r.note(ctx, one, attempts.Mark{Alone: r.nowMilli()})
+		err := r.note(ctx, run, attempts.Mark{Alone: r.nowMilli()})
 		if err != nil {
-			r.Logger.Error("start a run that was held", "run_id", one.id, "error", err)
-			r.abandon(one)
-			r.park(one.id, nil)
+			r.Logger.Error("start a run that was held", "run_id", run.id, "error", err)
+			r.abandon(run)
+			r.park(run.id, nil)
 			r.work.Done()
 			continue
 		}
-		one.earlier.bare = context.Cause(one.ctx) != nil
-		r.goWork(one)
+		run.earlier.bare = context.Cause(run.ctx) != nil
+		r.goWork(run)
 		r.work.Done()
 		timer := time.NewTimer(limit)
 		select {
-		case <-one.done:
-		case <-one.calm: // it has marked itself
+		case <-run.done:
+		case <-run.calm: // it has marked itself
 		case <-timer.C:
 		case <-ctx.Done():
 		}
