@@ -18,8 +18,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// errToolTimeout cancels the context of a call that timed out, errGone that of
-// calls whose consumer broke off.
+// errToolTimeout cancels the context of a call that timed out, errGone the contexts
+// of the calls when the consumer stopped reading.
 var (
 	errToolTimeout = errors.New("agents: the tool's time is up")
 	errGone        = errors.New("agents: nobody reads on")
@@ -318,7 +318,7 @@ func (b *batch) windDown(ctx context.Context, results []*turn.Result) {
 			b.thread(e)
 		case <-grace.C:
 			for _, c := range slices.Concat(b.waiting, b.running) {
-				b.opts.Logger.WarnContext(ctx, "tool ignores its context and is left behind", "tool", c.Name, "tool_use_id", c.ID)
+				b.opts.Logger.WarnContext(ctx, "tool ignores its context and is abandoned", "tool", c.Name, "tool_use_id", c.ID)
 			}
 			return
 		}

@@ -126,7 +126,7 @@ func TestCallsThatAreCutOff(t *testing.T) {
 	for _, tt := range []struct{ name, arguments, input, want string }{
 		{"before the arguments", "", "{}", cut},
 		{"in them", `{"q`, `{"invalid_arguments":"{\"q"}`, cut},
-		{"behind them", `{"q":1}`, `{"q":1}`, `: got {"q":1}`},
+		{"after them", `{"q":1}`, `{"q":1}`, `: got {"q":1}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			calls := []turn.ToolCall{ask("a", "echo", ""), ask("b", "echo", tt.arguments)}

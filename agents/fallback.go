@@ -36,8 +36,8 @@ type FallbackOptions struct {
 // token, Fallback repeats it with the next model of the order, unless the model
 // is not to blame: an invalid request, a cancel, a refusal by the content
 // filter. A prompt that is too long for a model goes only to models whose
-// window is larger or unknown. When all models fail, the error is that of the
-// last. The first delta of a substitute has its name in Delta.Model.
+// window is larger or unknown. When all models fail, the error is the last
+// model's. The first delta of a substitute has its name in Delta.Model.
 func Fallback(next Model, o FallbackOptions) Model {
 	o.Rest = cmp.Or(max(o.Rest, 0), defaultRest)
 	if o.Logger == nil {

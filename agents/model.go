@@ -58,7 +58,7 @@ type Delta struct {
 	// Stop is set on the last delta and says why the reply ended. A reply that
 	// asks for tools stops with EndTurn.
 	Stop schemas.StopReason
-	// Full says that the model did not stream: Text and Thinking are those of
+	// Full says that the model did not stream: Text and Thinking hold
 	// the whole reply.
 	Full bool
 }

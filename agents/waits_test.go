@@ -42,8 +42,8 @@ type awaited struct {
 	await func(ctx context.Context) (turn.Verdict, error)
 }
 
-// behind is the tool behind a wait of d that ends with the verdict.
-func behind(t turn.Tool, d time.Duration, v turn.Verdict) awaited {
+// waiting is the tool t with a wait of d before it, which ends with the verdict.
+func waiting(t turn.Tool, d time.Duration, v turn.Verdict) awaited {
 	return awaited{t, func(ctx context.Context) (turn.Verdict, error) { return v, wait(ctx, d) }}
 }
 
@@ -62,7 +62,7 @@ func requestAwaiting(tools ...awaited) turn.Request {
 func TestAwait(t *testing.T) {
 	yes := turn.Verdict{Approved: true}
 	no := turn.Verdict{Result: &turn.Result{Text: "denied", IsError: true}}
-	misfit := behind(echo, time.Hour, yes)
+	misfit := waiting(echo, time.Hour, yes)
 	misfit.Check = func(json.RawMessage) error { return errors.New("it does not fit") }
 	broken := awaited{sleeper("broken", 0), func(context.Context) (turn.Verdict, error) { return yes, errors.New("no database") }}
 	panics := awaited{sleeper("panics", 0), func(context.Context) (turn.Verdict, error) { panic("await") }}
@@ -73,13 +73,13 @@ func TestAwait(t *testing.T) {
 		took time.Duration
 		want []string
 	}{
-		{"approved, after longer than a tool may take", behind(sleeper("t", time.Second), time.Hour, yes), time.Hour + time.Second, []string{
+		{"approved, after longer than a tool may take", waiting(sleeper("t", time.Second), time.Hour, yes), time.Hour + time.Second, []string{
 			`waiting 0 1 t {"a":1}`, "answered 0 1 approved=true result=false", `start 0 1 t {"a":1}`, "complete 0 1: took 1s",
 		}},
-		{"approved with another input", behind(sleeper("t", 0), 0, turn.Verdict{Approved: true, Input: json.RawMessage(`{"a":2}`)}), 0, []string{
+		{"approved with another input", waiting(sleeper("t", 0), 0, turn.Verdict{Approved: true, Input: json.RawMessage(`{"a":2}`)}), 0, []string{
 			`waiting 0 1 t {"a":1}`, "answered 0 1 approved=true result=false", `start 0 1 t {"a":2}`, "complete 0 1: took 0s",
 		}},
-		{"denied", behind(sleeper("t", time.Second), time.Minute, no), time.Minute, []string{
+		{"denied", waiting(sleeper("t", time.Second), time.Minute, no), time.Minute, []string{
 			`waiting 0 1 t {"a":1}`, "answered 0 1 approved=false result=true", `start 0 1 t {"a":1}`, "complete 0 1 error: denied",
 		}},
 		{"arguments that do not fit", misfit, 0, []string{
@@ -111,9 +111,9 @@ func TestAwait(t *testing.T) {
 func TestAwaitHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		yes := turn.Verdict{Approved: true}
-		serial := behind(sleeper("serial", time.Second), 1500*time.Millisecond, yes)
+		serial := waiting(sleeper("serial", time.Second), 1500*time.Millisecond, yes)
 		serial.Serial = true
-		late := behind(sleeper("late", time.Second), time.Minute, yes)
+		late := waiting(sleeper("late", time.Second), time.Minute, yes)
 		m := modeltest.NewScript(modeltest.Ask("", ask("1", "late", ""), ask("2", "serial", ""), ask("3", "a", ""), ask("4", "b", "")), modeltest.Say("ok"))
 		lines := runWaits(t.Context(), agents.New(m, agents.Options{Parallel: 1}), requestAwaiting(late, serial, awaited{Tool: sleeper("a", time.Second)}, awaited{Tool: sleeper("b", time.Second)}))
 		check(t, only(lines, "waiting", "answered", "start", "complete"),
@@ -129,7 +129,7 @@ func TestCancelWhileAwaiting(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { cancel(errUser) })
 		m := modeltest.NewScript(modeltest.Ask("", ask("1", "t", "")), modeltest.Say("ok"))
 		begun := time.Now()
-		lines := runWaits(ctx, agents.New(m, agents.Options{}), requestAwaiting(behind(sleeper("t", time.Second), time.Hour, turn.Verdict{})))
+		lines := runWaits(ctx, agents.New(m, agents.Options{}), requestAwaiting(waiting(sleeper("t", time.Second), time.Hour, turn.Verdict{})))
 		check(t, only(lines, "waiting", "answered", "start", "complete", "cancelled"), "waiting 0 1 t {}", "cancelled the user cancelled")
 		if took := time.Since(begun); took != time.Minute {
 			t.Errorf("took %v, want a minute", took)

@@ -161,7 +161,7 @@ func TestRoomsOfServices(t *testing.T) {
 			}
 		}
 		if n := lines(t, p); n > maxRoom {
-			t.Errorf("services/%s has %d lines, want at most %d: give a part of it a room of its own", from, n, maxRoom)
+			t.Errorf("services/%s has %d lines, want at most %d: move a part of it into a package", from, n, maxRoom)
 		}
 	}
 }

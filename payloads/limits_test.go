@@ -70,7 +70,7 @@ func TestHeldText(t *testing.T) {
 		{"the beginning of a marker", "Use S", "Use "},
 		{"more of it", "Use SUGGESTED_VALUES", "Use "},
 		{"all of it", "Use SUGGESTED_VALUES: ", "Use "},
-		{"a fence behind it", "Use SUGGESTED_VALUES:\n```json\n", "Use "},
+		{"a fence after it", "Use SUGGESTED_VALUES:\n```json\n", "Use "},
 		{"not any more", "Use SUGGESTED_VALUES: a", "Use SUGGESTED_VALUES: a"},
 		{"another capital", "Use T", "Use T"},
 		{"inside a word", "UseS", "UseS"},
@@ -83,9 +83,9 @@ func TestHeldText(t *testing.T) {
 		{"two brackets", "see [[", "see "},
 		{"link", "see [[a", "see [[a"},
 		{"value", `a NOTES: [1, "]`, "a "},
-		{"behind a value", "a NOTES: [1]", "a "},
-		{"white space behind a value", "a NOTES: [1] \n  ", "a \n"},
-		{"text behind a value", "a NOTES: [1] \n  b", "a \n  b"},
+		{"after a value", "a NOTES: [1]", "a "},
+		{"white space after a value", "a NOTES: [1] \n  ", "a \n"},
+		{"text after a value", "a NOTES: [1] \n  b", "a \n  b"},
 	}
 	_, newFilter := readTable(t)
 	for _, tt := range tests {

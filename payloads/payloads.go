@@ -50,7 +50,7 @@ func (r *Registry) Add(t turn.PayloadType) error {
 	}
 	for _, other := range r.byName {
 		if t.Marker != "" && t.Marker == other.Marker {
-			return fmt.Errorf("payload type %s: marker %s is that of %s", t.Name, t.Marker, other.Name)
+			return fmt.Errorf("payload type %s: marker %s belongs to %s", t.Name, t.Marker, other.Name)
 		}
 	}
 	r.byName[t.Name] = t

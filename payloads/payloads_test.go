@@ -69,7 +69,7 @@ func TestBundledTypes(t *testing.T) {
 	for name, marker := range fromModel {
 		pt := mustType(t, r, name)
 		if pt.Source != "llm" || pt.Marker != marker || pt.Global || pt.Description == "" {
-			t.Errorf("%s: got %+v, want a described payload of the model behind %s", name, pt, marker)
+			t.Errorf("%s: got %+v, want a described payload of the model after %s", name, pt, marker)
 		}
 	}
 	if r.Has("tool_history") {
@@ -269,7 +269,7 @@ func TestNewType(t *testing.T) {
 		{"source", func(d *turn.PayloadDef) { d.Source = "user" }, []string{`source "user"`}},
 		{"no marker", func(d *turn.PayloadDef) { d.Marker = "" }, []string{`marker ""`}},
 		{"no colon", func(d *turn.PayloadDef) { d.Marker = "READING_LIST" }, []string{`marker "READING_LIST"`, "colon"}},
-		{"marker of suggestions", func(d *turn.PayloadDef) { d.Marker = "SUGGESTED_VALUES:" }, []string{"SUGGESTED_VALUES: is that of suggestions"}},
+		{"marker of suggestions", func(d *turn.PayloadDef) { d.Marker = "SUGGESTED_VALUES:" }, []string{"SUGGESTED_VALUES: belongs to suggestions"}},
 		{"marker of a tool", func(d *turn.PayloadDef) { d.Source = "tool" }, []string{"no marker"}},
 		{"no schema", func(d *turn.PayloadDef) { d.Schema = nil }, []string{"schema"}},
 		{"schema without a type", func(d *turn.PayloadDef) { d.Schema = json.RawMessage(`{"minItems": 1}`) }, []string{`"type" at the root`}},

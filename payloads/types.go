@@ -83,7 +83,7 @@ func checkDef(def turn.PayloadDef) error {
 			errs = append(errs, fmt.Errorf("marker %q must be upper case letters, digits and _ (at most 63) with a colon at the end", def.Marker))
 		}
 		if def.Marker == markerValues || def.Marker == markerActions {
-			errs = append(errs, fmt.Errorf("marker %s is that of suggestions", def.Marker))
+			errs = append(errs, fmt.Errorf("marker %s belongs to suggestions", def.Marker))
 		}
 	case SourceTool:
 		if def.Marker != "" {

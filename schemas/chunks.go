@@ -115,7 +115,7 @@ type Chunk struct {
 	Description string `json:"description,omitempty"`
 	ReasonText  string `json:"reason_text,omitempty"`
 	Message     string `json:"message,omitempty"`
-	// Stage, Progress and Data are those of ToolProgressEvent.
+	// Stage, Progress and Data are as in ToolProgressEvent.
 	Stage    string          `json:"stage,omitempty"`
 	Progress *float64        `json:"progress,omitempty"`
 	Data     json.RawMessage `json:"data,omitempty"`

@@ -76,7 +76,7 @@ type ToolCall struct {
 	IsError    bool            `json:"is_error"`
 	ToolUseID  string          `json:"tool_use_id,omitempty"`
 	DurationMS int64           `json:"duration_ms"`
-	// Title and Done are those of ToolStartEvent and ToolCompleteEvent.
+	// Title and Done are as in ToolStartEvent and ToolCompleteEvent.
 	Title string `json:"title,omitempty"`
 	Done  string `json:"done,omitempty"`
 }

@@ -43,7 +43,7 @@ func TestAppendJSONMeansTheSame(t *testing.T) {
 	}
 }
 
-// FuzzAppendString: the string comes back, but for bytes that are no UTF-8, and
+// FuzzAppendString: the string comes back, except for bytes that are no UTF-8, and
 // it is on one line.
 func FuzzAppendString(f *testing.F) {
 	f.Add("a\"\\\n\r\t\x00\u2028\u2029ä😀\xff")

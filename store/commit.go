@@ -187,7 +187,7 @@ func (b *batch) loadRuns() error {
 	return lockRuns(b.ctx, b.tx, ids, func(r *runState) { b.runs[r.id] = r })
 }
 
-// lockRuns locks those of the runs that exist, and calls found for each.
+// lockRuns locks the runs that exist, and calls found for each.
 func lockRuns(ctx context.Context, tx session, ids []string, found func(*runState)) error {
 	statement, among := selectRun, ""
 	switch len(ids) {

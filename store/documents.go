@@ -252,7 +252,7 @@ type change struct {
 	tx    *gorm.DB
 	owner string
 	row   documentRow
-	// revision is that of the document; next makes it that of the change.
+	// revision is the document's; next makes it the revision of the change.
 	revision int64
 	changed  bool
 	now      int64 // the time of the change

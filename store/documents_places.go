@@ -41,7 +41,7 @@ func (d *change) key(p place, own string) (key string, same bool, err error) {
 	}
 }
 
-// gap returns the keys before and after the place, including those of
+// gap returns the keys before and after the place, including the keys of
 // proposals; "" is an open end.
 func (d *change) gap(p place) (low, high string, err error) {
 	if p.after != nil && *p.after != "" {

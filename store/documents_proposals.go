@@ -84,7 +84,7 @@ func (d *change) propose(h *head, w *record.BlockWrite) error {
 
 func sameText(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
-// planned reports whether a meta is that of a planned block.
+// planned reports whether a meta belongs to a planned block.
 func planned(meta *string) bool {
 	var m map[string]json.RawMessage
 	return meta != nil && json.Unmarshal([]byte(*meta), &m) == nil && m[record.PlannedKey] != nil

@@ -211,7 +211,7 @@ func (s *Store) Payload(ctx context.Context, owner string, id int64, payloadID s
 }
 
 // Payloads returns the chat's payloads in order, without their data and without
-// those of superseded messages.
+// the payloads of superseded messages.
 func (s *Store) Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error) {
 	if err := chatExists(s.read(ctx), owner, id); err != nil {
 		return nil, s.fault("payloads", err)

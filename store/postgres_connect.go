@@ -91,7 +91,7 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	conn, err := c.behindPooler.Connect(ctx)
 	if err == nil && !c.pooled.Swap(true) {
-		c.logs.Info("the database is behind a pooler: statements are not prepared")
+		c.logs.Info("a pooler is before the database: statements are not prepared")
 	}
 	return conn, err
 }

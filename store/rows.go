@@ -229,7 +229,7 @@ func (d *blockData) empty() bool {
 }
 
 // describe returns the files without their content; the size of an image is
-// that of its decoded base64.
+// its size without base64.
 func describe(files []schemas.Attachment) []schemas.AttachmentInfo {
 	infos := make([]schemas.AttachmentInfo, len(files))
 	for i, f := range files {

@@ -34,8 +34,8 @@ const takeJournal = `DELETE FROM journal RETURNING n, data`
 // stateUnderWay is the state of a run that is neither queued nor over.
 const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs.id AND answer = '') THEN 'waiting' ELSE 'running' END`
 
-// reserved is true for a block that only reserves an id: that of an answer
-// under way, or another id of the run's message.
+// reserved is true for a block that only reserves an id: for an answer
+// under way, or as another id of the run's message.
 const reserved = `chat_id IS NULL AND document_id IS NULL`
 
 const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AND state IN ('running', 'waiting')`

@@ -78,7 +78,7 @@ type Store struct {
 type database interface {
 	// read returns a handle for reading.
 	read() *gorm.DB
-	// write runs fn in a transaction. fn may run again, as that of batch: if
+	// write runs fn in a transaction. fn may run again, as with batch: if
 	// another transaction conflicted with it, or its connection had ended.
 	write(ctx context.Context, fn func(tx *gorm.DB) error) error
 	// load is a write without the server's time limits.

@@ -21,7 +21,7 @@ func (k usageKey) compare(o usageKey) int {
 	return cmp.Or(cmp.Compare(k.owner, o.owner), cmp.Compare(k.day, o.day), cmp.Compare(k.model, o.model))
 }
 
-// use adds a run's usage to that of its owner in this batch.
+// use adds a run's usage to its owner's usage in this batch.
 func (b *batch) use(owner string, f *record.Finish) {
 	if len(f.Spent) > 0 && b.used == nil {
 		b.used = make(map[usageKey]record.ModelUsage)

@@ -25,7 +25,7 @@ type Config struct {
 	// offered.
 	Research research
 	Payloads payloads
-	// Documents are those of the users; without them the document tools are not offered.
+	// Documents are the users' documents; without them the document tools are not offered.
 	Documents documents
 	// Models are the names that users may choose from; compare_models needs more than one.
 	Models []string

@@ -31,7 +31,7 @@ const (
 
 // NewHTTP makes a tool from a page file's declaration. Arguments are checked
 // against the declared schema; their values are escaped in the URL and written
-// as JSON in the body. Scheme, host and port are those of the declaration:
+// as JSON in the body. Scheme, host and port come from the declaration:
 // arguments cannot change them, and redirects to other hosts are not followed,
 // so headers, which may hold secrets, go nowhere else. A nil client is a
 // guarded one that may reach the declared host. The error joins everything that

@@ -11,8 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Registry holds the tools: added ones, which stay, and those of groups, which
-// are replaced. It is safe for concurrent use.
+// Registry holds the tools: added tools, which stay, and the tools of groups,
+// which are replaced. It is safe for concurrent use.
 type Registry struct {
 	mu     sync.RWMutex
 	tools  []turn.Tool
@@ -95,7 +95,7 @@ func (r *Registry) Has(name string) bool {
 	return ok || r.groupOf(name) != nil || slices.Contains(builtinNames, name)
 }
 
-// Names returns the names of the added tools, in their order, and then those of the groups.
+// Names returns the names of the added tools, in their order, and then the names of the groups' tools.
 func (r *Registry) Names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -33,7 +33,7 @@ const (
 
 // WebSearchConfig says where SearXNG is.
 type WebSearchConfig struct {
-	// URL is that of the SearXNG server; empty for none.
+	// URL is the SearXNG server's; empty for none.
 	URL string
 	// HTTP sends the requests; nil is a guarded client that may reach URL.
 	HTTP *http.Client

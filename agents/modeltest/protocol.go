@@ -166,7 +166,7 @@ func (p protocol) streams(t *testing.T) {
 		{"[DONE] without newline", strings.TrimSuffix(whole, "\n\n"), hello},
 		{"finish with the last text", hel + chunk(`{"content":"lo"}`, `"stop"`), bare},
 		{"usage in every chunk", strings.ReplaceAll(whole, `"usage":null`, `"usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":0}`), hello},
-		{"usage of zeros behind it", hel + lo + stop + record(upstream.Usage(10, 2), upstream.Usage(0, 0), upstream.Done()), hello},
+		{"usage of zeros after it", hel + lo + stop + record(upstream.Usage(10, 2), upstream.Usage(0, 0), upstream.Done()), hello},
 		{"usage without total", hel + lo + stop + `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2}}` + "\n\n", hello},
 		{"changing chunks", obfuscated + stop, bare},
 		{"another choice beside it", `data: {"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"Hello"}}]}` + "\n\n" + stop, bare},

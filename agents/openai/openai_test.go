@@ -245,7 +245,7 @@ func TestServerThatIsNotThere(t *testing.T) {
 }
 
 func ExampleNew() {
-	up := upstream.New() // stands for a server of models
+	up := upstream.New() // in the place of a server of models
 	defer up.Close()
 	up.Push(upstream.Text("Hello", " there"))
 	m, err := openai.New(openai.Config{BaseURL: up.URL(), APIKey: "key"})

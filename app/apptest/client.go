@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Client is a service with its users, asked over HTTP.
+// Client sends requests to a service over HTTP, as one of its users.
 type Client struct {
 	*testing.T
 	URL    string
 	Tokens map[string]string
 }
 
-// Reply is an answer that was read.
+// Reply is an answer with its whole body.
 type Reply struct {
 	Status int
 	ETag   string
@@ -57,12 +57,12 @@ func (c *Client) Ask(user, method, path, match string, body any) Reply {
 	return Reply{answer.StatusCode, answer.Header.Get("ETag"), got}
 }
 
-// Must sends a request of ann's that has to succeed.
+// Must sends a request as ann and fails the test if it does not succeed.
 func (c *Client) Must(method, path string, body any) Reply {
 	c.Helper()
 	got := c.Ask("ann", method, path, "", body)
 	if got.Status >= http.StatusMultipleChoices {
-		c.Fatalf("%s %s: %d %s", method, path, got.Status, got.Body)
+		c.Fatalf("%s %s: status %d, want success: %s", method, path, got.Status, got.Body)
 	}
 	return got
 }
@@ -72,7 +72,7 @@ func Decode[T any](t *testing.T, r Reply) T {
 	t.Helper()
 	var v T
 	if err := json.Unmarshal(r.Body, &v); err != nil {
-		t.Fatalf("%v in %d %s", err, r.Status, r.Body)
+		t.Fatalf("decoding the answer with status %d: %v, in %s", r.Status, err, r.Body)
 	}
 	return v
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/app"
 )
 
-// Command runs the program to its end and returns what it said.
+// Command runs the program to its end and returns its output.
 func Command(t *testing.T, environ []string, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -53,7 +53,7 @@ func Listening(t *testing.T, log io.Reader) string {
 			return strings.TrimPrefix(line.URL, "http://")
 		}
 	}
-	t.Fatal("the service does not say where it listens")
+	t.Fatal("the log ended, want a line that says where the service listens")
 	return ""
 }
 

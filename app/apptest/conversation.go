@@ -18,7 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Gated is a question that is answered once the gate is open.
+// Gated is a question that the model answers once the gate is closed.
 func (s *System) Gated(chat, ifBusy string, gate <-chan struct{}) *Conversation {
 	c := s.NewConversation(chat, ifBusy)
 	c.Plan(nil)
@@ -27,7 +27,7 @@ func (s *System) Gated(chat, ifBusy string, gate <-chan struct{}) *Conversation 
 	return c
 }
 
-// Start runs the conversation to its end; the outcome comes over the channel.
+// Start runs the conversation to its end, within Limit; its error comes over the channel.
 func (c *Conversation) Start(t *testing.T) <-chan error {
 	done := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), Limit)
@@ -42,8 +42,8 @@ func (s *System) AwaitModel(t *testing.T, c *Conversation) {
 	Eventually(t, "the model is asked", func() bool { return len(s.ModelCalls(c.Question)) > 0 && c.Accepted.Load() })
 }
 
-// Conversation is one question of a client that never gives up: it comes back with its
-// cursor until the run's terminal event is there.
+// Conversation is one question of a client that reconnects with its cursor until it
+// has read the run's terminal event.
 type Conversation struct {
 	System   *System
 	Question string
@@ -61,12 +61,12 @@ type Conversation struct {
 	CancelledAt int
 	retries     int
 	scripted    sync.Once
-	// patient is a client that waits while the service cannot answer; hints
-	// counts the streams that were broken off with a hint when to come back.
+	// Patient makes the client wait while the service cannot answer. Hints counts
+	// the streams that ended early with a hint when to come back.
 	Patient  bool
 	Hints    atomic.Int64
 	Accepted atomic.Bool
-	Gate     <-chan struct{} // that the model waits for, nil for none
+	Gate     <-chan struct{} // the model waits until it is closed; nil for none
 }
 
 // NewConversation makes up a question; the chat is made by its first message.
@@ -108,7 +108,7 @@ func (c *Conversation) Plan(tools [][]string) {
 	c.Want = strings.Join(parts, "\n\n")
 }
 
-// ID is the run's; answered says that it is known.
+// ID is the run's id, "" before the service has accepted the question.
 func (c *Conversation) ID() string {
 	if !c.Accepted.Load() {
 		return ""
@@ -116,7 +116,7 @@ func (c *Conversation) ID() string {
 	return c.RunID
 }
 
-// Keys are those of the calls that the model asks for.
+// Keys are the keys of the calls that the model asks for.
 func (c *Conversation) Keys() []string {
 	var list []string
 	for _, one := range c.Turns {
@@ -127,7 +127,7 @@ func (c *Conversation) Keys() []string {
 	return list
 }
 
-// MarkScripted says that the model has its script, or needs none.
+// MarkScripted keeps Run from giving the model a script.
 func (c *Conversation) MarkScripted() { c.scripted.Do(func() {}) }
 
 // Run asks and follows to the end.
@@ -139,7 +139,7 @@ func (c *Conversation) Run(ctx context.Context) error {
 			return err
 		}
 		if c.retries++; c.retries > 10_000 {
-			return errors.New("it does not end")
+			return errors.New("the run does not end after 10,000 connections")
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (c *Conversation) connect(ctx context.Context) (over bool, err error) {
 		if c.System.hasEnded(p) {
 			return false, nil
 		}
-		return false, fmt.Errorf("status %d after %d frames: %s", resp.StatusCode, len(c.Frames), body)
+		return false, fmt.Errorf("status %d after %d frames, want 200: %s", resp.StatusCode, len(c.Frames), body)
 	}
 	if !c.Accepted.Load() {
 		c.RunID = resp.Header.Get("X-Run-Id")
@@ -200,8 +200,8 @@ func (c *Conversation) pause(ctx context.Context) {
 	}
 }
 
-// Open asks the first time, and comes back with the cursor later on: in the
-// header, or in the query.
+// Open asks the question the first time and later follows the run from the cursor,
+// which it sends in the header or in the query.
 func (c *Conversation) Open(ctx context.Context, p *Process) (*http.Response, error) {
 	method, path, header := http.MethodGet, "/api/chat/runs/"+c.RunID+"/stream", []string(nil)
 	var body any
@@ -231,24 +231,24 @@ func (c *Conversation) cursor() int64 {
 	return c.Frames[len(c.Frames)-1].ID
 }
 
-// broken says whether a connection may have ended like this: only that of a
-// process that was killed.
+// broken returns an error unless the process was killed: only then may a
+// connection end like this.
 func (c *Conversation) broken(p *Process, err error) error {
 	if c.System.hasEnded(p) && !errors.Is(err, errFrame) {
 		return nil
 	}
-	return fmt.Errorf("the stream of a process that is alive ended after %d frames: %w", len(c.Frames), err)
+	return fmt.Errorf("the stream of a running process ended after %d frames: %w, want it to go on", len(c.Frames), err)
 }
 
-// take takes a frame and notes what it promises.
+// take checks a frame and records what it promises.
 func (c *Conversation) take(ctx context.Context, f ChatFrame) error {
 	if f.ID <= c.cursor() {
-		return fmt.Errorf("event %d came after %d", f.ID, c.cursor())
+		return fmt.Errorf("event %d came after event %d, want a greater id", f.ID, c.cursor())
 	}
 	c.Frames = append(c.Frames, f)
 	e := f.Event
 	if len(c.Frames) == 1 && (e.Type != schemas.TypeStatus || e.RunID != c.RunID || e.ConversationID == 0) {
-		return fmt.Errorf("the first event is %s", f.Data)
+		return fmt.Errorf("the first event is %s, want a status with run and conversation", f.Data)
 	}
 	if e.Type == schemas.TypeToolStart || e.Type == schemas.TypeToolComplete {
 		if !e.IsError {
@@ -269,30 +269,30 @@ func (c *Conversation) take(ctx context.Context, f ChatFrame) error {
 	return nil
 }
 
-// cancel asks for the end until that is acknowledged.
+// cancel cancels the run and waits until that is acknowledged.
 func (c *Conversation) cancel(ctx context.Context) error {
 	var run schemas.Run
 	status, err := c.System.Call(ctx, http.MethodPost, "/api/chat/runs/"+c.RunID+"/cancel", &run)
 	if err != nil || status != http.StatusOK {
-		return fmt.Errorf("cancel: status %d, %w", status, err)
+		return fmt.Errorf("cancel: status %d, %w, want 200", status, err)
 	}
 	c.cancelled, c.CancelledAt = run.State, c.System.Mark()
 	c.System.reached("a cancel is acknowledged")
 	return nil
 }
 
-// Log reads the whole log, and that there is nothing behind it.
+// Log reads the whole log, and checks that nothing follows its end.
 func (c *Conversation) Log(ctx context.Context) ([]ChatFrame, error) {
 	list, err := c.Read(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 || !list[len(list)-1].Event.Terminal() {
-		return nil, fmt.Errorf("the log of an ended run has %d events and no end", len(list))
+		return nil, fmt.Errorf("the log of an ended run has %d events, want a terminal event at the end", len(list))
 	}
 	status, err := c.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chat/runs/%s/stream?after=%d", c.RunID, list[len(list)-1].ID), nil)
 	if err == nil && status != http.StatusNoContent {
-		err = fmt.Errorf("resuming behind the end is %d", status)
+		err = fmt.Errorf("resuming after the end gets status %d, want 204", status)
 	}
 	return list, err
 }

@@ -93,7 +93,7 @@ func (c *Conversation) checkUnion(log []ChatFrame, fail func(string, ...any)) {
 	}
 	got, want := WithoutVoided(c.Frames), WithoutVoided(log)
 	if !slices.EqualFunc(got, want, SameFrame) {
-		fail("what stands of the events read is\n%s\nof the log\n%s", ListFrames(got), ListFrames(want))
+		fail("the events that were read and count are\n%s\nwant those of the log\n%s", ListFrames(got), ListFrames(want))
 	}
 }
 
@@ -110,7 +110,7 @@ func ListFrames(list []ChatFrame) string {
 func SameFrame(a, b ChatFrame) bool { return a.ID == b.ID && a.Data == b.Data }
 
 // checkRecoveries checks the status events of later attempts: their text is
-// what stood, and the text goes on from there.
+// the text so far, and the answer goes on from there.
 func (c *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any)) {
 	attempt := 1
 	for i, f := range log {
@@ -122,12 +122,12 @@ func (c *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any
 			attempt = n
 			before := WithoutVoided(append(slices.Clip(log[:i]), ChatFrame{ID: f.ID, Event: ChatEvent{KeptThrough: f.Event.KeptThrough}}))
 			if text := TextOf(before); text != *f.Event.Text && log[len(log)-1].Event.Type == schemas.TypeComplete {
-				fail("attempt %d stands on %q, its events up to %d give %q", n, *f.Event.Text, *f.Event.KeptThrough, text)
+				fail("attempt %d continues %q, want %q, the text of the events up to %d", n, *f.Event.Text, text, *f.Event.KeptThrough)
 			}
 		}
 	}
 	if last := log[len(log)-1].Event; last.Payload != nil && strings.TrimSpace(TextOf(WithoutVoided(log))) != last.Payload.Message {
-		fail("the text is %q, complete says %q", TextOf(WithoutVoided(log)), last.Payload.Message)
+		fail("the text of the events is %q, want %q as in complete", TextOf(WithoutVoided(log)), last.Payload.Message)
 	}
 }
 
@@ -139,7 +139,7 @@ func (c *Conversation) checkTools(fail func(string, ...any)) {
 		for _, call := range one.Calls {
 			hits := c.System.ToolCalls(call.Key)
 			if call.Tool == "book" && len(hits) > 1 {
-				fail("%s was called %d times", call.Key, len(hits))
+				fail("%s was called %d times, want at most once", call.Key, len(hits))
 			}
 			if shown := c.shownAt(index); shown > 0 && len(hits) > 0 && hits[len(hits)-1] > shown {
 				fail("%s was called again after its result was shown", call.Key)
@@ -149,7 +149,7 @@ func (c *Conversation) checkTools(fail func(string, ...any)) {
 	}
 }
 
-// shownAt is when the result of a call was shown, which was not that it was
+// shownAt is when the result of a call was shown, 0 if it was not, or only as
 // interrupted.
 func (c *Conversation) shownAt(index int) int {
 	return c.seen[fmt.Sprintf("%s %d", schemas.TypeToolComplete, index)]
@@ -167,10 +167,10 @@ func (c *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
 				continue
 			}
 			if known > 0 && a.At > known {
-				fail("turn %d was asked for at %d, though its tools had begun at %d", n, a.At, known)
+				fail("the model was asked for turn %d at mark %d, want no call after its tools began at mark %d", n, a.At, known)
 			}
 			if last.Type == schemas.TypeCancelled && a.At > c.CancelledAt && c.CancelledAt > 0 && c.System.startedBetween(c.CancelledAt, a.At) {
-				fail("turn %d was asked for after a cancel was acknowledged", n)
+				fail("the model was asked for turn %d after a cancel was acknowledged, want no call", n)
 			}
 			c.checkTold(a, fail)
 		}
@@ -204,13 +204,13 @@ func (c *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
 			done := strings.Contains(told, call.Tool+" of "+call.Key)
 			interrupted := call.Tool == "book" && strings.Contains(told, "interrupted")
 			if done == interrupted {
-				fail("the model was told of %s: %s", call.Key, told)
+				fail("the model was told of %s: %q, want either its result or that it was interrupted", call.Key, told)
 			}
 			if shown := c.shownAt(index); interrupted && shown > 0 && shown < a.At {
-				fail("%s was shown as done, and the model was told that it was interrupted", call.Key)
+				fail("the model was told that %s was interrupted, want the result that was shown before", call.Key)
 			}
 			if done && len(c.System.ToolCalls(call.Key)) == 0 {
-				fail("%s was never called", call.Key)
+				fail("%s was called 0 times, and the model was told a result", call.Key)
 			}
 			index++
 		}
@@ -222,7 +222,7 @@ func (c *Conversation) checkChat(ctx context.Context, log []ChatFrame, last Chat
 	var chat schemas.Chat
 	status, err := c.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chats/%d", log[0].Event.ConversationID), &chat)
 	if err != nil || status != http.StatusOK {
-		return fmt.Errorf("chat: status %d, %w", status, err)
+		return fmt.Errorf("reading the chat: status %d, %w, want 200", status, err)
 	}
 	var question, answer []schemas.Message
 	for _, m := range chat.Messages {
@@ -234,19 +234,19 @@ func (c *Conversation) checkChat(ctx context.Context, log []ChatFrame, last Chat
 		}
 	}
 	if len(question) != 1 || question[0].Content != c.Question {
-		fail("the chat has the question %v", question)
+		fail("the chat has the questions %v, want %q once", question, c.Question)
 	}
 	if last.Type != schemas.TypeComplete {
 		if (last.MessageID != "") != (len(answer) == 1) {
-			fail("%s keeps %q, the chat has %d answers", last.Type, last.MessageID, len(answer))
+			fail("the chat has %d answers, want one exactly if the message id %q of %s is not empty", len(answer), last.MessageID, last.Type)
 		}
 		if len(answer) == 1 && answer[0].Content != strings.TrimSpace(TextOf(WithoutVoided(log))) {
-			fail("the chat keeps %q, the events give %q", answer[0].Content, TextOf(WithoutVoided(log)))
+			fail("the answer in the chat is %q, want %q as in the events", answer[0].Content, TextOf(WithoutVoided(log)))
 		}
 		return nil
 	}
 	if len(answer) != 1 {
-		fail("the chat has %d answers", len(answer))
+		fail("the chat has %d answers, want 1", len(answer))
 		return nil
 	}
 	c.checkAnswer(answer[0], last.Payload, fail)
@@ -267,7 +267,7 @@ func (c *Conversation) checkAnswer(m schemas.Message, p *schemas.ChatResponsePay
 	said := *p
 	said.Diagnostics = nil
 	if got, want := JSON(stored), JSON(said); got != want {
-		fail("the chat has\n%s\ncomplete said\n%s", got, want)
+		fail("the answer in the chat is\n%s\nwant, as in complete,\n%s", got, want)
 	}
 	calls, findings := 0, 0
 	for _, one := range c.Turns {
@@ -279,6 +279,7 @@ func (c *Conversation) checkAnswer(m schemas.Message, p *schemas.ChatResponsePay
 		}
 	}
 	if len(p.ToolHistory) != calls || len(p.Payloads) != findings+1 || len(p.SuggestedValues) != 1 || m.Status != schemas.MessageComplete {
-		fail("the answer has %d calls of %d, %d payloads of %d, status %s", len(p.ToolHistory), calls, len(p.Payloads), findings+1, m.Status)
+		fail("the answer has %d calls, %d payloads, %d suggestions and status %s, want %d, %d, 1 and complete",
+			len(p.ToolHistory), len(p.Payloads), len(p.SuggestedValues), m.Status, calls, findings+1)
 	}
 }

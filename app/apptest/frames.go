@@ -30,8 +30,8 @@ type anyEvent struct {
 	Payload  schemas.ChatResponsePayload
 }
 
-// counting returns the events that count: of an earlier attempt those that were
-// kept.
+// counting returns the events that count: those of the last attempt, and the events
+// of earlier attempts that were kept.
 func counting(frames []apitest.Frame) []anyEvent {
 	var events []anyEvent
 	var ids []int64
@@ -50,8 +50,8 @@ func counting(frames []apitest.Frame) []anyEvent {
 	return events
 }
 
-// JoinedText is the text of a run: that of its text_delta events, behind what stands
-// after a recovery.
+// JoinedText is the text of a run: the text of its text_delta events, after the text
+// that a recovery has kept.
 func JoinedText(frames []apitest.Frame) string {
 	var b strings.Builder
 	for _, f := range frames {
@@ -68,8 +68,8 @@ func JoinedText(frames []apitest.Frame) string {
 	return strings.TrimSpace(b.String())
 }
 
-// CheckUnion says whether what a stream has shown is a piece of the log,
-// without a gap.
+// CheckUnion checks that the frames of a stream are a piece of the log, without a
+// gap.
 func CheckUnion(t testing.TB, log, live []apitest.Frame) {
 	t.Helper()
 	if len(live) == 0 {
@@ -81,7 +81,7 @@ func CheckUnion(t testing.TB, log, live []apitest.Frame) {
 	}
 	for i, f := range live {
 		if from+i >= len(log) || log[from+i].ID != f.ID || !bytes.Equal(log[from+i].Data, f.Data) {
-			t.Errorf("a stream had event %d as %s; the log does not have it there", f.ID, f.Data)
+			t.Errorf("event %d of a stream is %s, want the event that the log has at its place", f.ID, f.Data)
 			return
 		}
 	}
@@ -94,10 +94,10 @@ func CheckFrames(t testing.TB, frames []apitest.Frame) {
 	events := counting(frames)
 	last := events[len(events)-1]
 	if e := events[0]; e.Type != schemas.TypeStatus || e.Message != "Thinking..." {
-		t.Errorf("the first event is %+v", e)
+		t.Errorf("the first event is %+v, want the status Thinking...", e)
 	}
 	if frames[0].ID != 1 {
-		t.Errorf("the first event has id %d", frames[0].ID)
+		t.Errorf("the first event has id %d, want 1", frames[0].ID)
 	}
 	text := JoinedText(frames)
 	if last.Type == schemas.TypeComplete && last.Payload.Message != text {
@@ -110,7 +110,7 @@ func CheckFrames(t testing.TB, frames []apitest.Frame) {
 	at := ToolMark.FindAllStringSubmatchIndex(text, -1)
 	for n, m := range at {
 		if text[m[2]:m[3]] != strconv.Itoa(n) {
-			t.Errorf("marker %s is in the place of marker %d", text[m[0]:m[1]], n)
+			t.Errorf("marker %d of the text is %s, want [[tool:%d]]", n, text[m[0]:m[1]], n)
 		}
 		before, after := text[:m[0]], text[m[1]:]
 		if before != "" && !strings.HasSuffix(before, "\n\n") || after != "" && !strings.HasPrefix(after, "\n\n") {
@@ -121,7 +121,7 @@ func CheckFrames(t testing.TB, frames []apitest.Frame) {
 		}
 	}
 	if last.Type == schemas.TypeComplete && len(at) != len(tools) {
-		t.Errorf("%d markers, %d tools", len(at), len(tools))
+		t.Errorf("the text has %d markers, want %d, one for each tool", len(at), len(tools))
 	}
 }
 
@@ -144,19 +144,19 @@ func toolsShown(t testing.TB, events []anyEvent) map[int]*shownTool {
 		switch e.Type {
 		case schemas.TypeToolStart:
 			if tool != nil {
-				t.Errorf("tool %d starts twice", e.Index)
+				t.Errorf("tool %d starts twice, want one tool_start", e.Index)
 			}
 			tools[e.Index] = &shownTool{name: e.Tool}
 			if before := events[i-1]; before.Type != schemas.TypeStatus || before.Message != "Running "+e.Tool+"..." {
-				t.Errorf("before tool_start of %s is %+v", e.Tool, before)
+				t.Errorf("the event before tool_start of %s is %+v, want the status that it runs", e.Tool, before)
 			}
 		case schemas.TypeToolProgress, schemas.TypeToolComplete:
 			if tool == nil || tool.completed || tool.name != e.Tool {
-				t.Errorf("%s of tool %d %s, which is %+v", e.Type, e.Index, e.Tool, tool)
+				t.Errorf("%s of tool %d %s comes when the tool is %+v, want it started and not completed", e.Type, e.Index, e.Tool, tool)
 				continue
 			}
 			if e.Type == schemas.TypeToolProgress && (e.Progress < tool.progress || e.Progress > 1) {
-				t.Errorf("progress of tool %d goes from %v to %v", e.Index, tool.progress, e.Progress)
+				t.Errorf("progress of tool %d goes from %v to %v, want it to grow up to 1", e.Index, tool.progress, e.Progress)
 			}
 			tool.progress, tool.completed = e.Progress, e.Type == schemas.TypeToolComplete
 		case schemas.TypeTextDelta:
@@ -166,7 +166,7 @@ func toolsShown(t testing.TB, events []anyEvent) map[int]*shownTool {
 			}
 			n, _ := strconv.Atoi(m[1]) // digits
 			if *e.Text != m[0] || tools[n] == nil || !tools[n].completed {
-				t.Errorf("marker %q comes when tool %d is %+v", *e.Text, n, tools[n])
+				t.Errorf("marker %q comes when tool %d is %+v, want it completed", *e.Text, n, tools[n])
 			}
 		}
 	}
@@ -178,10 +178,10 @@ func checkComplete(t testing.TB, p schemas.ChatResponsePayload, tools map[int]*s
 	t.Helper()
 	for index, tool := range tools {
 		if !tool.completed {
-			t.Errorf("tool %d has no tool_complete", index)
+			t.Errorf("tool %d has 0 tool_complete events, want 1", index)
 		}
 		if index >= len(p.ToolHistory) || p.ToolHistory[index].ToolName != tool.name {
-			t.Errorf("tool %d %s is not in its place in tool_history", index, tool.name)
+			t.Errorf("tool_history lacks tool %d %s at its place", index, tool.name)
 		}
 	}
 	if len(p.ToolHistory) != len(tools) {

@@ -80,7 +80,7 @@ func EventOf(f schemas.MessageFrame) (e LevelEvent) {
 
 var levelOf = regexp.MustCompile(`^(stream|thread|block|message)_(start|end)$`)
 
-// CheckNesting checks that every start names what it stands for and has exactly
+// CheckNesting checks that every start names what it opens and has exactly
 // one end, properly nested within its thread, that ids are never used twice, and that every frame lies
 // inside the levels that it names.
 func CheckNesting(t testing.TB, frames []schemas.MessageFrame) {
@@ -110,13 +110,13 @@ type nesting struct {
 	ended   bool
 }
 
-// take takes a frame, or says why it cannot stand where it does.
+// take takes a frame, or says why it may not come at its place.
 func (n *nesting) take(f schemas.MessageFrame) error {
 	e := EventOf(f)
 	m := levelOf.FindStringSubmatch(e.Event)
 	switch {
 	case n.ended:
-		return errors.New("it comes behind the end of the stream")
+		return errors.New("it comes after the end of the stream")
 	case m == nil && e.Event == "attempt":
 		return nil
 	case m == nil:

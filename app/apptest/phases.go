@@ -41,7 +41,7 @@ func (s *System) takeAnyPhase() {
 	}
 }
 
-// reached says that a phase has come up somewhere.
+// reached tells the trigger that a run has entered the phase.
 func (s *System) reached(phase string) {
 	s.mu.Lock()
 	if do := s.hooks[phase]; do != nil {
@@ -83,16 +83,16 @@ func (s *System) KillAndRestart(phase string, count int) {
 			s.takeAnyPhase()
 		}
 	}
-	s.T.Errorf("no kill when %s", phase)
+	s.T.Errorf("the program was not killed when %s, want one kill", phase)
 }
 
-// serveTool is both tools.
+// serveTool answers the calls of all tools.
 func (s *System) serveTool(rw http.ResponseWriter, r *http.Request) {
 	key := r.FormValue("key")
 	if r.URL.Path == "/book" {
 		var in struct{ Key string }
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			s.T.Errorf("book got no JSON: %v", err)
+			s.T.Errorf("the body of a call of book: %v, want JSON", err)
 		}
 		key = in.Key
 	}
@@ -132,7 +132,7 @@ func (s *System) ToolCalls(key string) []int {
 	return slices.Clone(s.toolCalls[key])
 }
 
-// LogKills says what was killed where.
+// LogKills logs how often the program was killed in each phase.
 func (s *System) LogKills() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

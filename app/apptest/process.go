@@ -79,7 +79,7 @@ func StartProcess(t testing.TB, settings ...string) *Process {
 // line keeps a line of the log, and the address in it.
 func (p *Process) line(line string, listening chan<- string) {
 	var said struct{ Level, Msg, URL string }
-	_ = json.Unmarshal([]byte(line), &said) // what is no JSON is kept too
+	_ = json.Unmarshal([]byte(line), &said) // a line that is no JSON is kept too
 	if said.Msg == "listening" {
 		listening <- said.URL
 	}
@@ -92,11 +92,11 @@ func (p *Process) line(line string, listening chan<- string) {
 		p.log = p.log[1:]
 	}
 	if strings.Contains(line, "DATA RACE") || strings.HasPrefix(line, "panic:") {
-		p.t.Errorf("the process says %s", line)
+		p.t.Errorf("the process logs %s, want neither a race nor a panic", line)
 	}
 }
 
-// LastLines is the end of the log, without what is only information.
+// LastLines returns the last lines of the log above the level info.
 func (p *Process) LastLines() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// Wait waits for the process to end of itself and returns how it did.
+// Wait waits until the process ends by itself and returns its state.
 func (p *Process) Wait() *os.ProcessState {
 	p.t.Helper()
 	select {

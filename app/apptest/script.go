@@ -59,7 +59,7 @@ func (s *System) Script(question string, turns []Turn, gate <-chan struct{}) {
 	for _, one := range turns {
 		before := results
 		match := func(r upstream.Request) bool {
-			// A question that got no answer stands before the next one.
+			// A question that got no answer comes before the next one.
 			if r.Results() != before || !strings.HasSuffix(r.Last("user").Text(), question) {
 				return false
 			}

@@ -63,8 +63,8 @@ func (s *System) ServeHere(with app.Options) {
 	}
 }
 
-// Serve starts the service as it is by default, but for the demo model, which
-// does not take its time. It knows the users ann and bob.
+// Serve starts the service with its defaults, except that the demo model does
+// not wait between words. It knows the users ann and bob.
 func Serve(t *testing.T) *Client {
 	t.Helper()
 	return serveUsers(t, app.Options{Runs: func(o *runs.Options) {

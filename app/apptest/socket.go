@@ -49,7 +49,7 @@ func (c *Socket) Next() schemas.Chunk {
 	defer done()
 	_, frame, err := c.Conn.Read(ctx)
 	if err != nil {
-		c.Fatalf("%v, after %s", err, ListChunks(c.Seen))
+		c.Fatalf("reading the next chunk: %v, after\n%s", err, ListChunks(c.Seen))
 	}
 	var chunk schemas.Chunk
 	if err := json.Unmarshal(frame, &chunk); err != nil {
@@ -59,7 +59,7 @@ func (c *Socket) Next() schemas.Chunk {
 	return chunk
 }
 
-// Until reads chunks until one is wanted, and returns all that it read.
+// Until reads chunks up to a wanted one and returns all of them.
 func (c *Socket) Until(wanted func(schemas.Chunk) bool) []schemas.Chunk {
 	c.Helper()
 	var list []schemas.Chunk
@@ -71,18 +71,18 @@ func (c *Socket) Until(wanted func(schemas.Chunk) bool) []schemas.Chunk {
 	}
 }
 
-// IsRunEnd says whether a chunk is the last of a run.
+// IsRunEnd reports whether a chunk is the last of a run.
 func IsRunEnd(c schemas.Chunk) bool { return c.Type == schemas.ChunkRunEnd }
 
-// IsContent says whether a chunk has content of a block.
+// IsContent reports whether a chunk has content of a block.
 func IsContent(c schemas.Chunk) bool {
 	return c.Content != nil && c.BlockIDs != "" && !c.End
 }
 
-// IsError says whether a chunk is an error.
+// IsError reports whether a chunk is an error.
 func IsError(c schemas.Chunk) bool { return c.Type == schemas.ChunkError }
 
-// JoinContent joins what chunks give to a block; "" is any block.
+// JoinContent joins the content that chunks give to a block; "" is any block.
 func JoinContent(list []schemas.Chunk, block string) string {
 	var b strings.Builder
 	for _, c := range list {
@@ -93,7 +93,7 @@ func JoinContent(list []schemas.Chunk, block string) string {
 	return b.String()
 }
 
-// ListChunks is chunks one a line, for comparing them without numbers.
+// ListChunks writes chunks as JSON, one a line.
 func ListChunks(list []schemas.Chunk) string {
 	var b strings.Builder
 	for _, c := range list {

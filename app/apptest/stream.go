@@ -40,7 +40,7 @@ type ChatEvent struct {
 	Payload        *schemas.ChatResponsePayload
 }
 
-// Terminal says whether the event is the last of a run.
+// Terminal reports whether the event is the last of a run.
 func (e ChatEvent) Terminal() bool {
 	return e.Type == schemas.TypeComplete || e.Type == schemas.TypeError || e.Type == schemas.TypeCancelled
 }
@@ -50,7 +50,7 @@ type StreamReader struct {
 	body  io.ReadCloser
 	lines *bufio.Reader
 	Retry string // the last hint
-	Last  int64  // what a browser would send as Last-Event-ID
+	Last  int64  // the id that a browser would send as Last-Event-ID
 }
 
 // NewStreamReader reads the body of an answer.
@@ -58,7 +58,7 @@ func NewStreamReader(body io.ReadCloser) *StreamReader {
 	return &StreamReader{body: body, lines: bufio.NewReader(body)}
 }
 
-var errFrame = errors.New("a frame is not as it should be")
+var errFrame = errors.New("a frame is malformed")
 
 // Next returns the next frame; io.EOF is the body's proper end.
 func (r *StreamReader) Next() (ChatFrame, error) {
@@ -67,7 +67,7 @@ func (r *StreamReader) Next() (ChatFrame, error) {
 	for {
 		line, err := r.lines.ReadString('\n')
 		if err != nil {
-			return ChatFrame{}, err // what has no blank line after it is no event
+			return ChatFrame{}, err // lines without a blank line after them are no event
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
 		value = strings.TrimPrefix(value, " ")
@@ -136,8 +136,7 @@ func NewRequest(ctx context.Context, method, url string, body any, header ...str
 	return req, nil
 }
 
-// WithoutVoided is what counts of a log: without the events that a recovery made
-// void.
+// WithoutVoided returns the log without the events that a recovery has made void.
 func WithoutVoided(log []ChatFrame) []ChatFrame {
 	var list []ChatFrame
 	for _, f := range log {

@@ -57,7 +57,7 @@ payload_types:
     summary: "Note {{.text}}"
 `
 
-// The pauses of the scripted servers, so that a kill finds runs in every phase.
+// Pauses of the scripted servers, so that a kill finds runs in every phase.
 const (
 	modelPause = 3 * time.Millisecond
 	toolPause  = 10 * time.Millisecond
@@ -67,8 +67,8 @@ const (
 	mostEnds = 16
 )
 
-// System is the program with what stands around it: the model's server, the
-// tools' server, and a trigger that kills the program at a moment of theirs.
+// System is the program with everything around it: the model's server, the
+// tools' server, and a trigger that kills the program in one of their phases.
 type System struct {
 	T        *testing.T
 	Seed     uint64
@@ -80,9 +80,9 @@ type System struct {
 	mu             sync.Mutex
 	random         *rand.Rand
 	process        *Process      // nil while it is down
-	processChanged chan struct{} // closed when now changes
+	processChanged chan struct{} // closed when process changes
 	startedAt      []int         // when it was started
-	marks          int           // order of what is noted
+	marks          int           // order of what is recorded
 
 	killPhase  string // the trigger: "" is any phase
 	phasesLeft int    // 0 is off
@@ -98,7 +98,7 @@ type System struct {
 	modelCalls map[string][]ModelCall // calls of the model by question
 }
 
-// NewSystem is a system over a database, with the program not started yet.
+// NewSystem returns a system over a database. The program is not started yet.
 func NewSystem(t *testing.T, database string) *System {
 	t.Helper()
 	s := &System{
@@ -134,7 +134,7 @@ func (s *System) Start() {
 	s.setProcess(StartProcess(s.T, s.Settings...))
 }
 
-// setProcess says where the program is now.
+// setProcess sets the process in which the program runs.
 func (s *System) setProcess(p *Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *System) setProcess(p *Process) {
 	s.processChanged = make(chan struct{})
 }
 
-// Current is the program once it is up.
+// Current returns the program's process once it is up.
 func (s *System) Current(ctx context.Context) (*Process, error) {
 	for {
 		s.mu.Lock()
@@ -162,7 +162,7 @@ func (s *System) Current(ctx context.Context) (*Process, error) {
 	}
 }
 
-// URL is where the program is.
+// URL returns the program's address once it is up.
 func (s *System) URL(t testing.TB) string {
 	t.Helper()
 	p, err := s.Current(t.Context())
@@ -172,14 +172,14 @@ func (s *System) URL(t testing.TB) string {
 	return p.URL
 }
 
-// Process is the program as it is now, nil while it is down.
+// Process returns the program's process, nil while it is down.
 func (s *System) Process() *Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.process
 }
 
-// ExpectEnd says that the program is about to end.
+// ExpectEnd makes clients wait for the next start: the program is about to end.
 func (s *System) ExpectEnd() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +193,7 @@ func (s *System) Between(low, high int) int {
 	return low + s.random.IntN(high-low+1)
 }
 
-// Mark returns the place in the order of all that is noted.
+// Mark returns the next number in the order of everything that is recorded.
 func (s *System) Mark() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,14 +273,14 @@ func (s *System) Call(ctx context.Context, method, path string, into any) (int, 
 	}
 }
 
-// hasEnded says whether the process has been killed.
+// hasEnded reports whether the process has been killed or replaced.
 func (s *System) hasEnded(p *Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.process != p
 }
 
-// startedBetween says whether the program was started between two notes.
+// startedBetween reports whether the program was started between two marks.
 func (s *System) startedBetween(from, to int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -307,7 +307,7 @@ func (s *System) Restart() {
 	s.Start()
 }
 
-// AwaitStop waits until the program says that it takes no more.
+// AwaitStop waits until the program says that it takes no new requests.
 func (s *System) AwaitStop(t *testing.T) {
 	t.Helper()
 	Eventually(t, "readiness fails", func() bool {

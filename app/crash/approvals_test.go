@@ -47,7 +47,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 				r.again()
 			}
 		}
-		// Acknowledged, then killed: the answer stands.
+		// Acknowledged, then killed: the answer counts.
 		quick.answer(http.StatusOK, schemas.ApprovalAnswer{Approved: true})
 		no.answer(http.StatusOK, schemas.ApprovalAnswer{})
 		page.result("the third row")
@@ -69,9 +69,9 @@ func TestKilledWhileWaiting(t *testing.T) {
 }
 
 // An answer that was acknowledged counts although the program is killed right
-// behind it, before or while the tool runs: the tool never runs twice, and
+// after it, before or while the tool runs: the tool never runs twice, and
 // nobody is asked again.
-func TestKilledBehindAnAnswer(t *testing.T) {
+func TestKilledAfterAnAnswer(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Start()
 		yes, no, page := askAndWait(system, "order"), askAndWait(system, "order"), askAndWait(system, "pick")
@@ -94,7 +94,7 @@ func TestKilledBehindAnAnswer(t *testing.T) {
 
 // Runs that only wait do not hold up a stop: the next process waits for the same
 // answers, also for one that was given while none was there to take it, and to
-// the same end. What else such a run is at has the drain time to finish.
+// the same end. Other calls of such a run have the drain time to finish.
 func TestStopWhileWaiting(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Settings = append(system.Settings, "DRAIN=1h")

@@ -12,7 +12,7 @@ import (
 )
 
 // The program is killed while a block is being written, by a tool or as the
-// answer. The next one finishes it: the block is emptied, written anew, and ends;
+// answer. The next one finishes it: the block is emptied, written again, and ends;
 // the document has the whole and what the user had accepted.
 func TestKilledInABlock(t *testing.T) {
 	for _, d := range apptest.Databases() {

@@ -19,7 +19,7 @@ func startWithDrain(t *testing.T, drain string) *apptest.System {
 }
 
 // After SIGTERM readiness fails and new runs are refused; a run that ends within
-// the drain time ends as ever, and the program with status 0.
+// the drain time ends normally, and the program with status 0.
 func TestStopLetsRunsFinish(t *testing.T) {
 	t.Parallel()
 	system, gate := startWithDrain(t, "20s"), make(chan struct{})

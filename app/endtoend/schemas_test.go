@@ -19,9 +19,9 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// hostileSchema is a schema that is not to be run. Page is what of its use in a
-// page file is refused, client where it is refused as that of a client tool: ""
-// is that it is taken, and never run.
+// hostileSchema is a schema that must not be run. Page is what the refusal of a
+// page file with it says, client where the schema of a client tool is refused: ""
+// means that it is taken, and never run.
 type hostileSchema struct{ name, schema, page, client string }
 
 // repeated is n times each, with commas between.

@@ -25,7 +25,7 @@ const crowd = 8
 
 // threadTools are tools that open threads: ask_all waits for all of them,
 // ask_any for the first. A thread's question is its label. stuck ends when it is
-// cancelled, and stands in the counter until then.
+// cancelled, and is counted until then.
 func threadTools(under *atomic.Int64) []turn.Tool {
 	branches := func(call *tools.Call, labels []string) []concurrent.Branch[turn.Conclusion] {
 		list := make([]concurrent.Branch[turn.Conclusion], len(labels))
@@ -83,7 +83,8 @@ func whole(t *testing.T, resp *http.Response) []byte {
 	return body
 }
 
-// A cancel stops all that the threads of a run are at, and closes all levels, whoever watches and in whichever dialect.
+// A cancel stops all calls in the threads of a run and closes all levels, in every
+// dialect.
 func TestCancelOfThreads(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))

@@ -176,7 +176,7 @@ func TestUsageEndToEnd(t *testing.T) {
 		t.Errorf("after a fallback: usage %+v, warnings %q, diagnostics %+v", second.Usage, second.Warnings, second.Diagnostics)
 	}
 	if got := key(up.small); got != "key-small" || up.large.Calls() != 2 {
-		t.Errorf("the stand-in was asked with %s, the first model %d times", got, up.large.Calls())
+		t.Errorf("the second model was asked with %s, the first model %d times", got, up.large.Calls())
 	}
 
 	for model, want := range map[string]string{"mine": "key-mine", "plain": "key-common"} {

@@ -130,7 +130,7 @@ func TestOutageLongerThanTheHold(t *testing.T) {
 	}
 }
 
-// A run that waits behind one which the outage holds up gets its turn.
+// A run that waits for another one, which the outage holds up, gets its turn.
 func TestOutageWithAQueue(t *testing.T) {
 	onBreakable(t, shortHold, func(t *testing.T, system *apptest.System, o outage) {
 		first, second := bookAndLook(system), system.NewConversation("queue", "queue")
@@ -159,8 +159,8 @@ func TestOutageWithAQueue(t *testing.T) {
 	})
 }
 
-// A run without a terminal event is never left behind by a client that goes
-// away while its message is being stored.
+// A client that goes away while its message is being stored never leaves a run
+// without a terminal event.
 func TestClientGoesAwayWhileItsMessageIsStored(t *testing.T) {
 	onBreakable(t, longHold, func(t *testing.T, system *apptest.System, _ outage) {
 		for range 20 {

@@ -147,7 +147,7 @@ func (s *switchedStore) Trace(ctx context.Context, id string) (json.RawMessage, 
 	return s.Store.Trace(ctx, id)
 }
 
-// proxy stands before a server and can cut every connection to it.
+// proxy forwards connections to a server and can cut all of them.
 type proxy struct {
 	t      testing.TB
 	url    string
@@ -194,7 +194,7 @@ func newProxy(t testing.TB, database string) *proxy {
 	return p
 }
 
-// dial connects to the server: a folder is that of its socket.
+// dial connects to the server, or to its socket if the host is a folder.
 func (p *proxy) dial() (net.Conn, error) {
 	if host, port, err := net.SplitHostPort(p.server); err == nil && strings.HasPrefix(host, "/") {
 		return net.Dial("unix", host+"/.s.PGSQL."+port)

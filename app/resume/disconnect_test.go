@@ -143,7 +143,7 @@ func checkHungUp(t *testing.T, c *apptest.Conversation, run string) {
 	}
 }
 
-// A client that is gone before it is answered leaves no run behind that goes on,
+// A client that is gone before it is answered leaves no run that goes on,
 // nor one that never ends.
 func TestDisconnectBeforeTheAnswer(t *testing.T) {
 	t.Parallel()

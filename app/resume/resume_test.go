@@ -39,7 +39,7 @@ type reading struct {
 }
 
 // Whatever cursors its reader comes back with, and however, each connection gets
-// exactly the events of the log behind its cursor, in order and once.
+// exactly the events of the log after its cursor, in order and once.
 func TestResume(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.ServeHere(app.Options{})
@@ -215,7 +215,7 @@ func TestResumePastTheLog(t *testing.T) {
 const stalledIsBorne = 5 * time.Second
 
 // Two hundred readers of one run, half of which never read: the others get
-// everything, and soon after the end nobody is left.
+// everything, and soon after the end no reader is connected.
 func TestReadersOfOneRun(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
@@ -260,11 +260,11 @@ func TestReadersOfOneRun(t *testing.T) {
 	}
 	readers.Wait()
 	system.Client.CloseIdleConnections()
-	// On a busy machine the others may need longer than a stalled reader is borne.
+	// On a busy machine the others may need longer than a stalled reader has.
 	if n := resourcesOf(system, t).streams; n < readersOfOne/2 && time.Since(began) < stalledIsBorne {
 		t.Errorf("%d streams are open while %d clients stall; the test does not stall them", n, len(stalled))
 	}
-	apptest.Eventually(t, "nobody is left", func() bool {
+	apptest.Eventually(t, "no reader is connected", func() bool {
 		system.Client.CloseIdleConnections()
 		now := resourcesOf(system, t)
 		return now.streams == 0 && now.goroutines <= before.goroutines+5 && now.files <= before.files+3

@@ -29,7 +29,7 @@ type Config struct {
 	MaxTokens     int
 	MaxIterations int
 	Auth          Auth
-	// PublicURL is the URL of the service for clients; empty means that of the request.
+	// PublicURL is the URL of the service for clients; empty means the URL of the request.
 	PublicURL string
 	// Titles says who names new chats: model or first_words.
 	Titles string
@@ -112,7 +112,7 @@ type Timeouts struct {
 
 // Limits limit sizes and rates. A per-user limit of 0 is no limit.
 type Limits struct {
-	// Body is the largest body in bytes; LargeBody that of requests with
+	// Body is the largest body in bytes; LargeBody the largest of requests with
 	// attachments or blocks.
 	Body, LargeBody int64
 	// BodiesPerUser and Bodies are the bytes of bodies in flight, for one user and for all.

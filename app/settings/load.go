@@ -42,7 +42,7 @@ type Origin struct {
 	from    string
 }
 
-// Load reads the settings from flags (those of AddFlags; nil is none), from the
+// Load reads the settings from flags (as AddFlags declares them; nil is none), from the
 // environment and from the file at path (empty is none): flag before
 // environment before file before default. The error is an Error with everything
 // that is wrong; the origins are then those that could be found.

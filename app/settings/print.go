@@ -115,7 +115,7 @@ func redact(raw any, all bool) any {
 }
 
 // redactURL hides the password of a URL, a user name without a password, and
-// the values of query parameters whose names are those of secrets.
+// the values of query parameters that are named like secrets.
 func redactURL(s string) string {
 	if strings.HasPrefix(s, "sqlite:") {
 		return s

@@ -88,7 +88,7 @@ var table = []setting{
 	{"limits.streams_per_user", vars("MAX_STREAMS_PER_USER"), "32", "open streams; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.StreamsPerUser }, 0, 1_000_000)},
 	{"limits.reply_text", vars("MAX_REPLY_TEXT"), "0", "what a model may write in one reply; 0 is 64 bytes for each of `max_tokens`, at least 8 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.ReplyText })},
 	{"limits.run_text", vars("MAX_RUN_TEXT"), "0", "the same in one run; 0 is as much for each of `max_iterations` and the last reply, from 16 to 64 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.RunText })},
-	{"limits.all_text", vars("MAX_ALL_TEXT"), "0", "the same in all runs at once; 0 is that of 8 runs, at least 256 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.AllText })},
+	{"limits.all_text", vars("MAX_ALL_TEXT"), "0", "the same in all runs at once; 0 is enough for 8 runs, at least 256 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.AllText })},
 	{"limits.replays_per_user", vars("MAX_REPLAYS_PER_USER"), "16", "answers that have ended and are read at once; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.ReplaysPerUser }, 0, 1_000_000)},
 	{"limits.replays", vars("MAX_REPLAYS"), "1024", "the same of all users together; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.Replays }, 0, 1_000_000)},
 	{"limits.replay_cache", vars("MAX_REPLAY_CACHE"), "32MiB", "memory for the logs of ended answers that are read", plain, size(func(c *Config) *int64 { return &c.Limits.ReplayCache })},

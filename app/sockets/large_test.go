@@ -31,7 +31,7 @@ func largeBlock() int {
 	return 5 << 20
 }
 
-// liveHeap is what is in use once the garbage is gone.
+// liveHeap returns the size of the heap after a collection.
 func liveHeap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -76,7 +76,7 @@ func takeContent(c *apptest.Socket, block string, size int) {
 }
 
 // TestLargeBlocksStream has a model that writes a large table and a large
-// image. Readers do not make copies of them, those that stand still neither; no
+// image. Readers make no copies of them, not even readers that do not read; no
 // frame is large, and all of it arrives over the socket, SSE and REST.
 func TestLargeBlocksStream(t *testing.T) {
 	for kind, text := range map[string]string{

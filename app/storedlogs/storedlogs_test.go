@@ -52,7 +52,7 @@ var traced = []string{"approved", "columns", "failed-late", "cancelled", "resume
 // wait bounds each request.
 const wait = time.Minute
 
-var update = flag.Bool("update", false, "record the streams anew")
+var update = flag.Bool("update", false, "record the streams again")
 
 func TestStoredLogsOfVersion1(t *testing.T) {
 	runs := make(map[string]string)

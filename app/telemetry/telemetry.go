@@ -257,7 +257,7 @@ func (s *callTracer) see(ctx context.Context, event turn.Event, err error) {
 	case turn.Reply:
 		outcome := "ok"
 		if e.Synthetic {
-			outcome = "error" // it stands in for a reply that did not come
+			outcome = "error" // it replaces a reply that did not come
 		}
 		s.callEnded(ctx, outcome, e)
 	case turn.Cancelled:

@@ -37,7 +37,7 @@ const (
 	canaryDSN    = "canary-of-the-dsn"
 )
 
-// fixture is the service that a transcript conversations to, with what stands around it.
+// fixture is the service that a transcript talks to, with everything around it.
 type fixture struct {
 	t        *testing.T
 	environ  []string
@@ -249,7 +249,7 @@ func (w *memoryWire) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// Accept is of net.Listener.
+// Accept implements net.Listener.
 func (w *memoryWire) Accept() (net.Conn, error) {
 	select {
 	case conn := <-w.conns:
@@ -259,11 +259,11 @@ func (w *memoryWire) Accept() (net.Conn, error) {
 	}
 }
 
-// Close is of net.Listener.
+// Close implements net.Listener.
 func (w *memoryWire) Close() error {
 	w.once.Do(func() { close(w.closed) })
 	return nil
 }
 
-// Addr is of net.Listener.
+// Addr implements net.Listener.
 func (w *memoryWire) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080} }

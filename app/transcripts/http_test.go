@@ -99,7 +99,7 @@ func (s *fixture) opened(name string) *exchange {
 	return x
 }
 
-// request makes the request of a step, names replaced by what they stand for.
+// request makes the request of a step, with names replaced by their values.
 func (s *fixture) request(st step) *exchange {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

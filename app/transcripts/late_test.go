@@ -29,7 +29,7 @@ func (s *lateStore) Unfinished(ctx context.Context) ([]record.Run, error) {
 }
 
 // A run that is stored only after its successor has looked for unfinished runs
-// goes on all the same, once, and so does the one that waits behind it.
+// goes on all the same, once, and so does the run that waits for it.
 func TestRunsStoredLate(t *testing.T) {
 	withFixture(t, "say \"Half\"\nhang\n\nsay \"Mine\"\nhang\n\nsay \"Whole.\"\nfinish stop\n\nsay \"Second.\"\nfinish stop\n", func(s *fixture) {
 		ask := func(message string) {

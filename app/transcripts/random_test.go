@@ -16,8 +16,7 @@ import (
 // randomRuns is how many runs TestRandomRuns makes up; fewer with -short.
 const randomRuns = 100
 
-// TestRandomRuns holds runs that are made up to what holds for every
-// transcript: each is watched in both dialects at once, by clients some of
+// TestRandomRuns checks made-up runs as every transcript is checked: each is watched in both dialects at once, by clients some of
 // which go away and come back, and ends by itself, by an error or by a cancel.
 // Both dialects come to the same text and every level is closed. A failure
 // names its seed.

@@ -43,7 +43,7 @@ const recordingsDir = "../../web/page/recordings"
 
 // TestRecordings holds the playground's recordings against what the service
 // answers now, in the dialect messages; -update records them again. Ids are
-// those of transcripts, times those of the bubble.
+// written as in transcripts, times come from the bubble.
 func TestRecordings(t *testing.T) {
 	database := sampled(t, apptest.SQLite) // SQLite
 	want := map[string]bool{}
@@ -85,13 +85,13 @@ func TestRecordings(t *testing.T) {
 	}
 	for _, f := range files {
 		if !want[f.Name()] {
-			t.Errorf("nothing records %s", f.Name())
+			t.Errorf("%s has no recording in the table, want one", f.Name())
 		}
 	}
 }
 
 // record asks and returns the run: JSON with a frame in each line. The demo model's
-// tools run one after the other, so that their order is not that of the machine.
+// tools run one after the other, so that their order does not depend on the machine.
 func (r recording) record(t *testing.T, database, pages string, script *txtar.Archive) []byte {
 	s := newFixture(t, database, pages, script)
 	if r.script == "" {
@@ -115,7 +115,7 @@ func (r recording) record(t *testing.T, database, pages string, script *txtar.Ar
 	return []byte(s.aliases.named(out.String()))
 }
 
-// frames are those that the answer to a step has.
+// frames returns the frames of the answer to a step.
 func (s *fixture) frames(st step) []string {
 	s.t.Helper()
 	x := s.request(st)

@@ -67,7 +67,7 @@ func (w *wire) run() {
 	}
 }
 
-// sendWire sends a frame, names replaced by what they stand for.
+// sendWire sends a frame, with names replaced by their values.
 func (s *fixture) sendWire(w *wire, body string) {
 	s.t.Helper()
 	if err := w.conn.Write(context.Background(), websocket.MessageText, []byte(s.aliases.real(body))); err != nil {

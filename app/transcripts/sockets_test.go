@@ -228,7 +228,7 @@ func TestSocketPings(t *testing.T) {
 
 // TestSocketsOfSlowReaders has a client that reads a chunk a second, one that
 // reads nothing, and one that reads at once: the last is not slowed, the first
-// gets everything, the other is let go.
+// gets everything, the other is disconnected.
 func TestSocketsOfSlowReaders(t *testing.T) {
 	const pieces = 200
 	var up, want strings.Builder
@@ -274,7 +274,7 @@ func TestSocketsOfSlowReaders(t *testing.T) {
 		_ = slow.CloseNow()
 		_ = quick.conn.CloseNow()
 		if after := s.bubble(); after != before {
-			s.t.Errorf("%d goroutines, %d before: who reads nothing is not let go", after, before)
+			s.t.Errorf("%d goroutines run, want %d as before: the reader that reads nothing is still connected", after, before)
 		}
 		_ = stuck.Close()
 	})

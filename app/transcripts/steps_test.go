@@ -8,7 +8,7 @@ import (
 
 // step is one thing that a transcript does.
 type step struct {
-	lines []string // as they stand in the transcript
+	lines []string // as they are in the transcript
 	verb  string   // a method of HTTP, or one of the words of parseSteps
 	arg   string   // a path, a name
 	name  string   // of a request in the background

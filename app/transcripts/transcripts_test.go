@@ -22,18 +22,18 @@ var update = flag.Bool("update", false, "write what the service says into the fi
 // A transcript is a whole conversation with the service, in a txtar file of
 // testdata/transcripts: a comment that says what it shows, and the parts
 //
-//	settings    lines NAME=value of the environment, beside those of newFixture
+//	settings    lines NAME=value of the environment, beside the lines of newFixture
 //	upstream    what the model's server answers, in order; see parseUpstream
 //	transcript  steps, in lines that begin with ">", and under each the answer
 //
 // and any number of files pages/NAME.yaml for the setting pages. parseSteps says
 // what steps there are. The service is the real one, from settings to
 // the database, behind an HTTP server and client of net/http; only the wires are in memory
-// and the time is that of testing/synctest. So waits take no time, and time
+// and the time is the time of testing/synctest. So waits take no time, and time
 // passes only while everything waits.
 //
-// Ids and times differ from run to run and stand as RUN1, MSG2, TIME …; steps
-// may use these names. Go test with -update writes the answers anew.
+// Ids and times differ from run to run and are written as RUN1, MSG2, TIME …; steps
+// may use these names. Go test with -update writes the answers again.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txtar")
 	if err != nil || len(files) < leastTranscripts {
@@ -50,7 +50,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// holdTranscript plays a transcript and compares, or writes it anew.
+// holdTranscript plays a transcript and compares, or writes it again.
 func holdTranscript(t *testing.T, file, database string, write bool) {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)

@@ -130,7 +130,7 @@ func (s *script) part(word, rest string) ([]upstream.Part, error) {
 	}
 }
 
-// jsonStrings reads JSON strings that stand one after the other.
+// jsonStrings reads JSON strings that follow each other.
 func jsonStrings(line string) ([]string, error) {
 	var texts []string
 	for d := json.NewDecoder(strings.NewReader(line)); d.More(); {
@@ -207,7 +207,7 @@ func spelled(raw json.RawMessage) string {
 }
 
 // checkUpstream says whether the model's server was asked as often as the
-// transcript has replies, with the key, and nobody is left waiting for it.
+// transcript has replies, with the key, and no request still waits for it.
 func (s *fixture) checkUpstream() {
 	if got := s.up.Calls(); got != s.replies || len(s.up.Unscripted()) > 0 {
 		s.t.Errorf("the model's server was asked %d times, %d of them without a reply; it has %d replies", got, len(s.up.Unscripted()), s.replies)

@@ -10,7 +10,7 @@ import (
 // is trusted.
 type MCPTool struct {
 	Server, Tool string
-	// Hash is that of the Definition, whose shape tools/mcp defines.
+	// Hash is the hash of Definition, whose shape tools/mcp defines.
 	Hash       string
 	Definition json.RawMessage
 	// Changed is the hash of a newer definition, which is not used until it is

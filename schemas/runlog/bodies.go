@@ -83,7 +83,8 @@ type (
 		Tool, ToolUseID string
 	}
 	// LevelEnd closes what a LevelStart with the same Depth and At opened. Status is
-	// completed, partial, error or cancelled; Type is that of a group's start.
+	// completed, partial, error or cancelled; Type is the type that a group's start
+	// has.
 	LevelEnd struct {
 		Depth  Depth
 		Type   string

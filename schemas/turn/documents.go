@@ -67,7 +67,7 @@ func BlockID(runID string, index int, tool string, n int) string {
 func (c *Call) BlockID(n int) string { return BlockID(c.RunID, c.Index, c.Name, n) }
 
 // BlockProgress is the data of a document tool's progress: what it changed.
-// BlockIDs and BlockTypes are those of a plan, comma separated; with NewDoc they
+// BlockIDs and BlockTypes describe a plan, comma separated; with NewDoc they
 // are the document's new structure. Gone says that the block no longer exists.
 type BlockProgress struct {
 	BlockID    string             `json:"block_id,omitempty"`

@@ -112,7 +112,7 @@ type PayloadMade struct {
 // ThreadEvent is an event in a thread that a running call has opened:
 // ThreadStart, then the events of the loop in it, then ThreadEnd. Index is the
 // call's, Thread counts its threads from 1. Events of one thread come in order,
-// those of several threads in any order, and all before the call's
+// events of several threads in any order, and all before the call's
 // ToolComplete. If a call is cut short, its last events may be missing.
 type ThreadEvent struct {
 	Index  int

@@ -12,7 +12,7 @@ type Conclusion struct {
 	// Text is the last reply's.
 	Text       string
 	StopReason schemas.StopReason
-	// Payloads are those of the tools that ran, in the order in which they
+	// Payloads came from the tools that ran, in the order in which the tools
 	// ended.
 	Payloads []Payload
 }
@@ -21,11 +21,11 @@ var errNoThreads = schemas.NewError(schemas.CodeInvalid, "this tool works only i
 
 // Converse runs a bounded conversation with a model in a thread of its own and
 // returns its answer. The user sees the thread under its label, and its usage
-// counts in the run. Zero fields of req are those of the run, except Tools: nil
+// counts in the run. Zero fields of req take the run's values, except Tools: nil
 // means none. Several may run at a time, on goroutines that the tool joins. A
 // thread cannot open threads.
 //
-// If ctx is cancelled, the error is its cause. Any other error is that of the model's server.
+// If ctx is cancelled, the error is its cause. Any other error comes from the model's server.
 func (c *Call) Converse(ctx context.Context, label string, req Request) (Conclusion, error) {
 	if c.Loop == nil {
 		return Conclusion{}, errNoThreads
@@ -33,7 +33,7 @@ func (c *Call) Converse(ctx context.Context, label string, req Request) (Conclus
 	return c.Loop(ctx, label, req)
 }
 
-// Tools returns those of the offered tools that are named, in the order of the
+// Tools returns the offered tools with these names, in the order of the
 // names.
 func (c *Call) Tools(names ...string) []Tool {
 	var out []Tool

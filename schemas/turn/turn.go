@@ -27,7 +27,7 @@ type Message struct {
 	Role    Role    `json:"role"`
 	Content string  `json:"content,omitempty"`
 	Images  []Image `json:"images,omitempty"`
-	// ToolCalls are those of an assistant's message; ToolCallID is the call
+	// ToolCalls are set in an assistant's message; ToolCallID names the call
 	// that a message of role tool answers.
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
@@ -150,7 +150,7 @@ type StreamedArgument struct {
 	// BlockID makes, unless the block must exist.
 	Block     string
 	MustExist bool
-	// Type and Meta are those of a new block, After is the id of the block before it.
+	// Type and Meta are for a new block; After is the id of the block before it.
 	Type, Meta, After string
 }
 
@@ -179,7 +179,7 @@ type Call struct {
 	Context        schemas.Object
 
 	// Offered are the tools that a thread of the call may use, set by services:
-	// those of the page that may run again and need no approval.
+	// the page's tools that may run again and need no approval.
 	Offered []Tool
 	// Loop runs a conversation in a thread; nil where there are no threads. Use Converse.
 	Loop func(ctx context.Context, label string, req Request) (Conclusion, error)

@@ -2,7 +2,7 @@
 // as JSON lines, so that the pages work with nothing configured.
 //
 // Each line is one object: `kind` is stream, report or article, the other
-// fields are those of schemas.Stream, schemas.Report or schemas.Article. A
+// fields are the fields of schemas.Stream, schemas.Report or schemas.Article. A
 // stream comes before its reports, a report before its articles; ids are the
 // sample's own. Titles, authors, journals, years, DOIs and PubMed ids are
 // facts; purposes, summaries and abstracts are our own words.

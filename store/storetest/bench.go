@@ -14,7 +14,7 @@ import (
 const benchBatch = 64
 
 // BenchmarkCommit measures commits of one kind of write from benchBatch runs at
-// once, those of whole runs (a turn with one tool round), and the commit of a
+// once, commits of whole runs (a turn with one tool round), and the commit of a
 // single Begin, which comes before the first event of a run.
 func BenchmarkCommit(b *testing.B, fresh func(t testing.TB) string) {
 	for i, kind := range [...]string{"begin", "checkpoint", "tool_start", "tool_finish", "checkpoint_2", "segment", "finish"} {

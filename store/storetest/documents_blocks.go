@@ -50,12 +50,12 @@ func testBlockOrder(f *fixture) {
 		_, err := f.store.AddBlock(f.ctx, f.owner, id, record.NewBlock{ID: name + suffix, Type: "md", After: after}, nil)
 		must(f, err)
 	}
-	behind := func(name string) *string { name += suffix; return &name }
+	renamed := func(name string) *string { name += suffix; return &name }
 	add("b", nil)
 	add("d", nil)
-	add("c", behind("b"))
+	add("c", renamed("b"))
 	add("a", &front)
-	add("e", behind("d"))
+	add("e", renamed("d"))
 	equal(f, "added", order(f.document(id)), "abcde")
 
 	// Moves of the user and of the model, at random, like those of a slice.
@@ -68,7 +68,7 @@ func testBlockOrder(f *fixture) {
 		to := random.IntN(len(model) + 1)
 		after := &front
 		if to > 0 {
-			after = behind(model[to-1])
+			after = renamed(model[to-1])
 		}
 		model = slices.Insert(model, to, name)
 		if random.IntN(2) == 0 {
@@ -84,7 +84,7 @@ func testBlockOrder(f *fixture) {
 			f.Fatalf("order is %s, want %s", got, strings.Join(model, ""))
 		}
 	}
-	for name, after := range map[string]*string{"itself": behind(model[2]), "its neighbour": behind(model[1])} {
+	for name, after := range map[string]*string{"itself": renamed(model[2]), "its neighbour": renamed(model[1])} {
 		before := f.document(id)
 		_, err := f.store.PatchBlock(f.ctx, f.owner, model[2]+suffix, schemas.BlockPatch{AfterBlockID: after}, nil)
 		must(f, err)

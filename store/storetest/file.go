@@ -126,7 +126,7 @@ func testLockedForWriting(t *testing.T, url string, lock func(path string) func(
 }
 
 // RunFullDisk holds SQLite against a disk without room. fill takes the room of
-// the disk but for so many bytes.
+// the disk except for so many bytes.
 func RunFullDisk(t *testing.T, url string, fill func(left int64) error) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, url)

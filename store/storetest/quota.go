@@ -114,7 +114,7 @@ func testQuotaAttachments(t *testing.T, url string) {
 	fits, tooMuch, plain := with(8<<10, 5<<10), with(2<<10), with() // 15 of 17 KiB
 	f.commit(fits, tooMuch, plain)
 	must(f, fits.Err)
-	f.full("a message whose files do not fit beside those of the same commit", tooMuch.Err)
+	f.full("a message whose files do not fit beside the files of the same commit", tooMuch.Err)
 	must(f, plain.Err)
 	_, err := f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: newID(), CreatedAt: f.now()})
 	must(f, err)

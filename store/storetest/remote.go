@@ -234,7 +234,7 @@ func newWire(t testing.TB, to string) *wire {
 	return w
 }
 
-// cut ends all connections and accepts no more.
+// cut ends all connections and accepts no further ones.
 func (w *wire) cut() {
 	w.mu.Lock()
 	_ = w.listener.Close() // a second cut is no matter
@@ -276,7 +276,7 @@ func (w *wire) loseCommit() {
 	w.losing = true
 }
 
-// hang carries no more answers until release is called.
+// hang holds back all answers until release is called.
 func (w *wire) hang() (release func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

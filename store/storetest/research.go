@@ -88,7 +88,7 @@ func testBadImports(t *testing.T, url string) {
 		equal(t, name, counts, store.Counts{})
 	}
 	_, err := s.Stream(t.Context(), 9)
-	fails(t, "what stood before the bad lines", err, schemas.ErrNotFound)
+	fails(t, "what came before the bad lines", err, schemas.ErrNotFound)
 }
 
 func testResearch(t *testing.T, url string) {

@@ -5,7 +5,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// answered makes the client's id that of the answer.
+// answered makes the client's id the answer's id.
 func answered(id string) func(*record.Begin) {
 	return func(g *record.Begin) { g.Run.MessageID, g.Reserve = id, true }
 }

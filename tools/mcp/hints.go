@@ -8,7 +8,7 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// hints are those of a tool's annotations that differ from the protocol's
+// hints are the annotations of a tool that differ from the protocol's
 // defaults. The zero value is a tool that may destroy something, may not be
 // repeated and reaches the outside.
 type hints struct {

@@ -76,7 +76,7 @@ func TestNamesThatMeet(t *testing.T) {
 		t.Fatalf("the tools are %s", got)
 	}
 	if got := w.tool("srv__a_b_2e7336dc").Description; got != "dotted" {
-		t.Errorf("the name is that of the tool %q", got)
+		t.Errorf("the tool of that name is %q", got)
 	}
 	w.await("is left out", "another one has the name")
 }

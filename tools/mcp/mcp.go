@@ -77,7 +77,7 @@ type Options struct {
 	Servers  []Server
 	Registry registry
 	Pins     pins
-	// Version is that of this program; servers are told it.
+	// Version is this program's version, which servers are told.
 	Version string
 	// Refresh is how often the list of tools is requested, which also shows
 	// that the server works. Connect bounds the start of a connection, and each

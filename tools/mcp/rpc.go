@@ -16,7 +16,7 @@ const (
 	codeUnknownMethod  = -32601
 )
 
-// rpcError is a refusal as a JSON-RPC error. ID is that of the request, null if it has none.
+// rpcError is a refusal as a JSON-RPC error. ID is the request's, null if it has none.
 type rpcError struct {
 	status  int             // of HTTP
 	Version string          `json:"jsonrpc"`

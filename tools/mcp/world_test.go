@@ -105,7 +105,7 @@ type world struct {
 	stop     func() // ends Run and waits for it
 }
 
-// Replace is of mcp.Options.Registry; it says that there is something new.
+// Replace implements the registry of mcp.Options; it signals that the tools changed.
 func (w *world) Replace(group string, list []turn.Tool) error {
 	defer func() {
 		select {

@@ -140,7 +140,7 @@ func TestRefusesInside(t *testing.T) {
 	}
 }
 
-// The same addresses behind names, so that only the dialer can see them.
+// The same addresses under names, so that only the dialer can see them.
 func TestRefusesNamesThatLeadInside(t *testing.T) {
 	tg := listen(t)
 	names := map[string][]netip.Addr{}

@@ -142,7 +142,7 @@ func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType s
 	}
 }
 
-// decoded returns the body as UTF-8. The encoding is that of its byte order
+// decoded returns the body as UTF-8. The encoding comes from its byte order
 // mark, its content type or, in HTML, its declaration.
 func decoded(body []byte, contentType string) string {
 	r, err := charset.NewReader(bytes.NewReader(body), contentType)

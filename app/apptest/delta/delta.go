@@ -130,7 +130,7 @@ func (s *State) event(props map[string]any) {
 }
 
 // Apply returns props with an action applied. With a path the value is what
-// stands at the same path in frame; without one the action applies to each key
+// frame has at the same path; without one the action applies to each key
 // of frame. Neither props nor frame are changed.
 func Apply(props map[string]any, path, action string, frame map[string]any) (map[string]any, error) {
 	if action == "" {
@@ -210,7 +210,7 @@ func safe(v any, depth int) error {
 	return nil
 }
 
-// lookUp returns what stands under keys in v.
+// lookUp returns what v has under keys.
 func lookUp(v any, keys []string) (any, error) {
 	for _, key := range keys {
 		var ok bool

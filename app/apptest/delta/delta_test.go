@@ -27,7 +27,7 @@ func read(t *testing.T, name string, into any) {
 	}
 }
 
-// The table is shared with web; frame_json stands where a JSON literal would
+// The table is shared with web; frame_json is used where a JSON literal would
 // mean something else in JavaScript.
 func TestApplyTable(t *testing.T) {
 	var rows []struct {
