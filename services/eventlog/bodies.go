@@ -31,8 +31,10 @@ func formOf[T any, B interface {
 	}
 }
 
-// The tags of bodies that are nothing but a text, and of the largest one.
+// The tags of the most frequent bodies and of the largest one.
 const (
+	tagLevelStart = 4
+	tagLevelEnd   = 5
 	tagText       = 10
 	tagMarker     = 11
 	tagThinking   = 12
@@ -58,11 +60,11 @@ var forms = []form{
 		f.int64(&b.KeptThrough)
 		f.text(&b.Text)
 	}),
-	formOf(4, func(f *fields, b *runlog.LevelStart) {
+	formOf(tagLevelStart, func(f *fields, b *runlog.LevelStart) {
 		f.depth(&b.Depth)
 		f.texts(&b.Type, &b.Label, &b.Ref, &b.Tool, &b.ToolUseID)
 	}),
-	formOf(5, func(f *fields, b *runlog.LevelEnd) { f.depth(&b.Depth); f.texts(&b.Type, &b.Status) }),
+	formOf(tagLevelEnd, func(f *fields, b *runlog.LevelEnd) { f.depth(&b.Depth); f.texts(&b.Type, &b.Status) }),
 	formOf(6, func(f *fields, b *runlog.Call) { f.texts(&b.ID, &b.Name) }),
 	formOf(tagText, func(f *fields, b *runlog.Text) { f.rest(&b.Text) }),
 	formOf(tagMarker, func(f *fields, b *runlog.Marker) { f.rest(&b.Text) }),
@@ -143,6 +145,9 @@ type bodies struct {
 	thinking  runlog.Slab[runlog.Thinking]
 	arguments runlog.Slab[runlog.Arguments]
 	threads   runlog.Slab[runlog.ThreadText]
+	starts    runlog.Slab[runlog.LevelStart]
+	ends      runlog.Slab[runlog.LevelEnd]
+	fields    fields // of the body that is read
 }
 
 // own returns the event with memory of its own.
@@ -200,7 +205,16 @@ func (m *bodies) body(p *packedEvent, packed string) (runlog.Body, error) {
 		return bodyOf1[p.tag](text, []byte(data))
 	}
 	form := formByTag[p.tag]
-	b, f := form.empty(), fields{src: packed, reading: true}
-	form.fields(&f, b)
-	return b, f.err
+	var b runlog.Body
+	switch p.tag {
+	case tagLevelStart:
+		b = m.starts.New(runlog.LevelStart{})
+	case tagLevelEnd:
+		b = m.ends.New(runlog.LevelEnd{})
+	default:
+		b = form.empty()
+	}
+	m.fields = fields{src: packed, reading: true}
+	form.fields(&m.fields, b)
+	return b, m.fields.err
 }

@@ -114,7 +114,7 @@ func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segme
 // Decode returns the events of stored segments that are joined one after the
 // other. An error has errSegment in its tree.
 func Decode(data []byte) ([]runlog.Event, error) {
-	d := decoder{rest: data}
+	d, text := decoder{rest: data}, string(data) // one copy for all events
 	var b bodies
 	var events []runlog.Event
 	for {
@@ -122,7 +122,8 @@ func Decode(data []byte) ([]runlog.Event, error) {
 		if !ok {
 			return events, d.fault()
 		}
-		e, err := b.own(&p)
+		to := len(text) - len(d.rest)
+		e, err := b.event(&p, text[to-len(p.body):to])
 		if err != nil {
 			return events, err
 		}
