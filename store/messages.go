@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"gorm.io/gorm"
@@ -232,12 +233,46 @@ func (s *Store) Payloads(ctx context.Context, owner string, id int64) ([]schemas
 	return found, nil
 }
 
-// ResolvePayload stores the user's decision about a payload.
+// errDecided refuses a second decision about a payload.
+func errDecided(outcome string) error {
+	return schemas.NewError(schemas.CodeConflict, "this has been "+outcome+" already")
+}
+
+// ResolvePayload stores the user's decision about a payload. It is decided once: the
+// same decision again changes nothing, another one is an error of code conflict.
 func (s *Store) ResolvePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (schemas.CustomPayload, error) {
-	err := s.change(ctx, `UPDATE payloads SET outcome = ? WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
-		clean(outcome), payloadID, owner, id)
-	if err != nil {
-		return schemas.CustomPayload{}, s.fault("resolve payload", err)
+	p, first, err := s.decidePayload(ctx, owner, id, payloadID, outcome)
+	if err == nil && !first && p.Outcome != outcome {
+		return schemas.CustomPayload{}, errDecided(p.Outcome)
 	}
-	return s.Payload(ctx, owner, id, payloadID)
+	return p, err
+}
+
+// ClaimPayload is ResolvePayload for what may be done once only: a payload that is
+// decided in any way is an error of code conflict.
+func (s *Store) ClaimPayload(ctx context.Context, owner string, id int64, payloadID, outcome string) error {
+	p, first, err := s.decidePayload(ctx, owner, id, payloadID, outcome)
+	if err == nil && !first {
+		return errDecided(p.Outcome)
+	}
+	return err
+}
+
+// ReleasePayload takes back a claim whose work had no effect.
+func (s *Store) ReleasePayload(ctx context.Context, owner string, id int64, payloadID string) error {
+	return s.fault("release payload", s.change(ctx, `UPDATE payloads SET outcome = '' WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
+		payloadID, owner, id))
+}
+
+// decidePayload stores the decision if there is none yet, and returns the payload
+// and whether this was the first one.
+func (s *Store) decidePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (p schemas.CustomPayload, first bool, err error) {
+	err = s.change(ctx, `UPDATE payloads SET outcome = ? WHERE payload_id = ? AND outcome = '' AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
+		clean(outcome), payloadID, owner, id)
+	if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+		return p, false, s.fault("resolve payload", err)
+	}
+	first = err == nil
+	p, err = s.Payload(ctx, owner, id, payloadID)
+	return p, first, err
 }
