@@ -109,7 +109,12 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	}
 	offers, err := pages.Load(pages.Sources{Dir: c.Pages}, pages.Parts{
 		Tools: registry, Payloads: types, ServerActions: serverActions.Names(), ContextBuilders: prompt.ContextBuilders(),
-		MakeHTTPTool:    func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
+		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
+		MakeHTTPAction: func(def turn.HTTPTool) (turn.Tool, error) {
+			t, err := tools.NewHTTPAction(def, nil)
+			t.Timeout = c.Timeouts.Tool
+			return t, err
+		},
 		MakePayloadType: payloads.NewType, MakeClientTool: tools.NewClient,
 		PageTools: mcpPageTools(c),
 		Secret:    func(name string) (string, bool) { v, ok := c.Secrets[name]; return v, ok },

@@ -64,7 +64,7 @@ var bundled = []bundledType{
 		summary: `Schema proposal: {{or .title "changes"}} ({{len .changes}} changed)`,
 		instructions: `When the user wants the research stream's schema changed, or when a change would clearly help, propose it. First say in a sentence or two what you would change and why, then write the marker on a line of its own with one JSON object after it. "changes" maps dotted paths in the schema to their new values; a value replaces what is there, so give lists whole. "stream_id", "title" and "rationale" may be left out. Nothing is changed until the user accepts. Example:
 
-SCHEMA_PROPOSAL: {"stream_id": 1, "title": "Add base editing", "rationale": "Recent reports keep missing base editors.", "changes": {"topics.include": ["CRISPR", "base editing"], "filters.min_year": 2020}}`,
+SCHEMA_PROPOSAL: {"stream_id": 1, "title": "Add base editing", "rationale": "Recent reports keep missing base editors.", "changes": {"semantic.topics": ["CRISPR", "base editing"], "retrieval.from_year": 2020}}`,
 	},
 	{
 		name:    "query_suggestion",

@@ -252,6 +252,10 @@ type Action struct {
 	Action      string `json:"action"`
 	Description string `json:"description"`
 	Handler     string `json:"handler"`
+	// PayloadType is the type of the payloads that the action accepts.
+	PayloadType string `json:"payload_type,omitempty"`
+	// Schema is the JSON schema of the data, of an action that a page file handles.
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
 // Stream is a research stream: a standing question with its schema.

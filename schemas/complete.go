@@ -46,13 +46,16 @@ type SuggestedValue struct {
 }
 
 // SuggestedAction is a button that the page (client) or the service (server)
-// handles.
+// handles. One with a PayloadID accepts that payload: it cannot be done once the
+// payload is decided.
 type SuggestedAction struct {
 	Label   string          `json:"label"`
 	Action  string          `json:"action"`
 	Handler string          `json:"handler"`
 	Data    json.RawMessage `json:"data,omitempty"`
 	Style   string          `json:"style,omitempty"`
+
+	PayloadID string `json:"payload_id,omitempty"`
 }
 
 // CustomPayload is structured data for the page to render. PayloadID is 8 hex

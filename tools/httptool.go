@@ -89,6 +89,35 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	return tool, nil
 }
 
+// NewHTTPAction makes the handler of an action that a page file declares: a tool
+// under the action's name, as NewHTTP makes it, whose arguments have no keys but
+// those of the schema.
+func NewHTTPAction(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
+	var err error
+	if def.InputSchema, err = closedSchema(def.InputSchema); err != nil {
+		return turn.Tool{}, fmt.Errorf("input_schema: %w", err)
+	}
+	return NewHTTP(def, client)
+}
+
+// closedSchema returns a schema that refuses unknown keys where it does not say
+// itself what they are.
+func closedSchema(schema json.RawMessage) (json.RawMessage, error) {
+	if len(schema) == 0 {
+		return json.RawMessage(`{"type":"object","additionalProperties":false}`), nil
+	}
+	var s map[string]any
+	d := json.NewDecoder(bytes.NewReader(schema))
+	d.UseNumber()
+	if err := d.Decode(&s); err != nil || s == nil {
+		return nil, errors.New("must be an object")
+	}
+	if _, said := s["additionalProperties"]; !said {
+		s["additionalProperties"] = false
+	}
+	return json.Marshal(s)
+}
+
 // httpTool is a declared tool, ready to run.
 type httpTool struct {
 	def     turn.HTTPTool

@@ -67,7 +67,7 @@ func (s *System) ServeHere(with app.Options) {
 // not wait between words. It knows the users ann and bob.
 func Serve(t *testing.T) *Client {
 	t.Helper()
-	return serveUsers(t, app.Options{Runs: func(o *runs.Options) {
+	return ServeOn(t, Databases()[0], app.Options{Runs: func(o *runs.Options) {
 		o.Agent = agents.New(agents.Metered(demo.New(0)), agents.Options{})
 	}}, nil)
 }
@@ -76,18 +76,25 @@ func Serve(t *testing.T) *Client {
 func ServeScripted(t *testing.T) (*Client, *upstream.Server) {
 	t.Helper()
 	up := upstream.NewMemory()
-	return serveUsers(t, app.Options{Models: up.Transport()}, []string{
-		"CHATTRAY_REQUESTS_PER_MINUTE=0", "CHATTRAY_OPENAI_BASE_URL=http://upstream.test/v1", "CHATTRAY_OPENAI_API_KEY=key",
+	return ServeOn(t, Databases()[0], app.Options{Models: up.Transport()}, Scripted(
 		"CHATTRAY_MODELS=claude sonnet 3.7 thinking", "CHATTRAY_CORS_ORIGINS=https://app.example", "CHATTRAY_DRAIN=1s",
-	}), up
+	)), up
 }
 
-func serveUsers(t *testing.T, with app.Options, more []string) *Client {
+// Scripted are the settings of a service whose model server is an upstream.Server in
+// memory, and more.
+func Scripted(more ...string) []string {
+	return append(more, "CHATTRAY_REQUESTS_PER_MINUTE=0", "CHATTRAY_OPENAI_BASE_URL=http://upstream.test/v1", "CHATTRAY_OPENAI_API_KEY=key")
+}
+
+// ServeOn starts the service on a database, with more settings. It knows the users
+// ann and bob, and the admin ada.
+func ServeOn(t *testing.T, d Database, with app.Options, more []string) *Client {
 	t.Helper()
-	environ := append([]string{"CHATTRAY_DATABASE_URL=" + Databases()[0].Fresh(t), "CHATTRAY_LOG_FORMAT=json", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, more...)
+	environ := append([]string{"CHATTRAY_DATABASE_URL=" + d.Fresh(t), "CHATTRAY_LOG_FORMAT=json", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, more...)
 	c := &Client{T: t, URL: serve(t, environ, with), Tokens: map[string]string{}}
-	for _, user := range []string{"ann", "bob"} {
-		token, err := Command(t, environ, "token", "--user", user)
+	for user, more := range map[string][]string{"ann": nil, "bob": nil, "ada": {"--role", "admin"}} {
+		token, err := Command(t, environ, append([]string{"token", "--user", user}, more...)...)
 		if err != nil {
 			t.Fatal(err)
 		}

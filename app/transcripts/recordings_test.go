@@ -25,11 +25,12 @@ type recording struct {
 	// script is the transcript whose model and page answer; "" is the demo
 	// model on the page of the sample data.
 	script string
+	roles  []string
 }
 
 var recordings = []recording{
 	{name: "tools", message: "Search articles about mercury and list the reports", context: `{"current_page": "reports"}`},
-	{name: "proposal", message: "Propose a schema with base editing", context: `{"current_page": "edit_stream", "active_tab": "semantic", "stream_id": 1}`},
+	{name: "proposal", message: "Propose a schema with base editing", context: `{"current_page": "edit_stream", "active_tab": "semantic", "stream_id": 1}`, roles: []string{"admin"}},
 	{name: "threads", message: "What is new?", context: `{"current_page": "lab"}`, script: "messages_5_threads"},
 	{name: "reasoning", message: "think", context: `{}`},
 	{name: "markdown", message: "markdown", context: `{}`},
@@ -100,7 +101,7 @@ func (r recording) record(t *testing.T, database, pages string, script *txtar.Ar
 		}
 	}
 	s.start()
-	ask := step{verb: "POST", arg: "/api/chat/stream?dialect=messages", user: "una", body: `{"message": ` + quoted(r.message) + `, "context": ` + r.context + `}`}
+	ask := step{verb: "POST", arg: "/api/chat/stream?dialect=messages", user: "una", roles: r.roles, body: `{"message": ` + quoted(r.message) + `, "context": ` + r.context + `}`}
 	messages := s.frames(ask)
 	s.checkRuns()
 	s.stop()

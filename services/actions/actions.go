@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -18,9 +19,10 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of one click and of what its errors quote.
+// Limits of one click, of its answer and of what its errors quote.
 const (
 	maxData   = 256 << 10 // bytes of a click's data
+	maxText   = 20_000    // characters of an answer that comes from outside
 	maxDetail = 300       // characters of what a schema says of them
 	maxQuoted = 200       // characters of a name or a path
 )
@@ -32,8 +34,12 @@ type Action struct {
 	Schema json.RawMessage
 	// Check says what is wrong with data that fits Schema; nil checks nothing.
 	Check func(data json.RawMessage) error
+	// Offered says whether this user may do it on a page with this context object;
+	// nil offers it to everybody.
+	Offered func(ctx context.Context, user schemas.User, page schemas.Object) bool
 	// Allow says why this user cannot do it now, without doing it; nil allows it.
-	// The error is schemas.ErrNotFound where the user may not know of the thing.
+	// The error is of code forbidden, or schemas.ErrNotFound where the user may not
+	// know of the thing.
 	Allow func(ctx context.Context, call Call) error
 	// Handle does it. A *schemas.Error in its error's tree is what the client
 	// sees.
@@ -46,12 +52,18 @@ type Call struct {
 	Data           json.RawMessage
 	User           schemas.User
 	ConversationID int64
+	RunID          string
 	Context        schemas.Object
+	Page           Page
 }
 
-// CallOf returns the click of a request; conversationID is 0 while there is no chat.
-func CallOf(req *schemas.ChatRequest, user schemas.User, conversationID int64) Call {
-	return Call{Action: req.ActionMetadata.ActionIdentifier, Data: req.ActionMetadata.ActionData, User: user, ConversationID: conversationID, Context: req.Context}
+// Page is what the page of a click offers.
+type Page struct {
+	Name    string
+	Actions []schemas.Action // that it declares
+	Own     []turn.Tool      // the handlers of those that its file declares
+	// Known says that some page declares the action; nil is that none does.
+	Known func(action string) bool
 }
 
 // Outcome is the result of a click. Text is the answer, in Markdown; Payload is
@@ -133,15 +145,10 @@ func (a *Actions) Has(name string) bool {
 	return ok
 }
 
-// Check says what is wrong with a click, for any user. An unknown action and data
-// that does not fit are errors of code invalid; absent data counts as {}.
-func (a *Actions) Check(name string, data json.RawMessage) error {
-	_, _, err := a.find(Call{Action: name, Data: data})
-	return err
-}
-
-// Allow says why the click cannot be done, without doing it: the error of Check,
-// or the one of the action's Allow.
+// Allow says why the click cannot be done, without doing it. An action that the
+// page does not offer, or that the user may not do, is an error of code forbidden;
+// an unknown one and data that does not fit are errors of code invalid. Absent data
+// counts as {}.
 func (a *Actions) Allow(ctx context.Context, call Call) error {
 	action, call, err := a.find(call)
 	if err != nil || action.Allow == nil {
@@ -149,6 +156,17 @@ func (a *Actions) Allow(ctx context.Context, call Call) error {
 	}
 	return action.Allow(ctx, call)
 }
+
+// Offered returns the actions of a page without those that the user may not do there.
+func (a *Actions) Offered(ctx context.Context, user schemas.User, page schemas.Object, declared []schemas.Action) []schemas.Action {
+	return slices.DeleteFunc(slices.Clone(declared), func(d schemas.Action) bool {
+		offered := a.byName[d.Action].Offered
+		return d.Handler == handlerServer && offered != nil && !offered(ctx, user, page)
+	})
+}
+
+// handlerServer is the handler of the actions that are done here.
+const handlerServer = "server"
 
 // Run checks the click and does it.
 func (a *Actions) Run(ctx context.Context, call Call) (Outcome, error) {
@@ -161,9 +179,9 @@ func (a *Actions) Run(ctx context.Context, call Call) (Outcome, error) {
 
 // find returns the action, and the call with its data checked.
 func (a *Actions) find(call Call) (compiled, Call, error) {
-	action, ok := a.byName[call.Action]
-	if !ok {
-		return action, call, invalid("/action_metadata/action_identifier", "there is no such action")
+	action, err := a.declared(&call)
+	if err != nil {
+		return action, call, err
 	}
 	if len(call.Data) == 0 || string(call.Data) == "null" {
 		call.Data = json.RawMessage("{}")
@@ -175,16 +193,86 @@ func (a *Actions) find(call Call) (compiled, Call, error) {
 	if err := json.Unmarshal(call.Data, &v); err != nil {
 		return action, call, invalid(dataPointer, "is no JSON")
 	}
-	if err := action.bounds.Allow(v); err != nil {
-		return action, call, invalid(dataPointer, err.Error())
-	}
-	if err := action.schema.Validate(v); err != nil {
-		return action, call, invalid(dataPointer, text.Line(err.Error(), maxDetail))
+	if action.schema != nil {
+		if err := action.bounds.Allow(v); err != nil {
+			return action, call, invalid(dataPointer, err.Error())
+		}
+		if err := action.schema.Validate(v); err != nil {
+			return action, call, invalid(dataPointer, text.Line(err.Error(), maxDetail))
+		}
 	}
 	if action.Check != nil {
 		return action, call, action.Check(call.Data)
 	}
 	return action, call, nil
+}
+
+// declared returns the handler of an action that the click's page declares.
+func (a *Actions) declared(call *Call) (compiled, error) {
+	page := &call.Page
+	here := slices.ContainsFunc(page.Actions, func(d schemas.Action) bool { return d.Action == call.Action && d.Handler == handlerServer })
+	if i := slices.IndexFunc(page.Own, func(t turn.Tool) bool { return t.Name == call.Action }); here && i >= 0 {
+		return compiled{Action: own(page.Own[i])}, nil
+	}
+	action, ok := a.byName[call.Action]
+	switch {
+	case here && ok:
+		return action, nil
+	case !ok && (page.Known == nil || !page.Known(call.Action)):
+		return action, invalid("/action_metadata/action_identifier", "there is no such action")
+	case page.Name == "":
+		return action, schemas.NewError(schemas.CodeForbidden, "an action needs the page that offers it, and the request names none")
+	}
+	return action, schemas.NewError(schemas.CodeForbidden, "the page “"+text.Line(page.Name, maxQuoted)+"” does not offer the action “"+text.Line(call.Action, maxQuoted)+"” here")
+}
+
+// own is an action that a page file declares. The click is the user's approval.
+func own(t turn.Tool) Action {
+	return Action{
+		Name: t.Name, Schema: t.InputSchema,
+		Check: func(data json.RawMessage) error {
+			if err := t.Check(data); err != nil {
+				return invalid(dataPointer, text.Line(err.Error(), maxDetail))
+			}
+			return nil
+		},
+		Handle: func(ctx context.Context, call Call) (Outcome, error) {
+			if t.Timeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeoutCause(ctx, t.Timeout, errLate)
+				defer cancel()
+			}
+			result, err := t.Run(ctx, &turn.Call{
+				Name: t.Name, Input: call.Data, User: call.User, ConversationID: call.ConversationID, RunID: call.RunID, Context: call.Context,
+			})
+			answer := strings.ReplaceAll(text.Ellipsis(result.Text, maxText), toolMarker, escapedMarker)
+			switch {
+			case errors.Is(context.Cause(ctx), errLate):
+				return Outcome{}, errLate
+			case err != nil:
+				return Outcome{}, err
+			case result.IsError:
+				return Outcome{}, schemas.NewError(schemas.CodeUpstreamError, answer)
+			}
+			return Outcome{Text: answer, Payload: result.Payload}, nil
+		},
+	}
+}
+
+// errLate is the error of an action whose time is up.
+var errLate error = schemas.NewError(schemas.CodeUpstreamTimeout, "the action did not end in time; whether it had an effect is unknown")
+
+// toolMarker may be written only by the service.
+const (
+	toolMarker    = "[[tool:"
+	escapedMarker = `[\[tool:`
+)
+
+// Undone reports whether an error of Run says that the action had no effect, so that
+// it may be tried again.
+func Undone(err error) bool {
+	e, ok := errors.AsType[*schemas.Error](err)
+	return ok && slices.Contains([]schemas.Code{schemas.CodeInvalid, schemas.CodeForbidden, schemas.CodeNotFound, schemas.CodeConflict}, e.Code)
 }
 
 const dataPointer = "/action_metadata/action_data"

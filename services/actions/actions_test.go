@@ -6,10 +6,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
 )
 
@@ -18,6 +21,19 @@ var (
 	other = schemas.User{ID: "bob"}
 	admin = schemas.User{ID: "root", Roles: []string{"admin"}}
 )
+
+// page declares apply_schema.
+var page = actions.Page{Name: "edit_stream", Actions: []schemas.Action{{Action: "apply_schema", Handler: "server"}}}
+
+var errForbidden = schemas.NewError(schemas.CodeForbidden, "")
+
+// codeOf is the code of an error, "" of none.
+func codeOf(err error) schemas.Code {
+	if err == nil {
+		return ""
+	}
+	return schemas.Visible(err).Code
+}
 
 // storedStreams is a store of streams. Updates are counted.
 type storedStreams struct {
@@ -78,9 +94,9 @@ func TestApplySchema(t *testing.T) {
 	const before = `{"topics": {"include": ["CRISPR"]}, "filters": [{"year": 2020}], "n": 12345678901234567890}`
 	for _, tc := range []struct{ name, changes, want, text string }{
 		{
-			"replace and make", `{"topics.include": ["base editing", "<x>"], "a.b.c": null}`,
-			`{"a":{"b":{"c":null}},"filters":[{"year":2020}],"n":12345678901234567890,"topics":{"include":["base editing","<x>"]}}`,
-			"Updated the schema of the stream “Gene editing” (2 changes):\n\n- `a.b.c` is `null` (new)\n- `topics.include` is `[\"base editing\",\"<x>\"]` (was `[\"CRISPR\"]`)",
+			"replace and make", `{"topics.include": ["base editing", "<x>"], "topics.b.c": null}`,
+			`{"filters":[{"year":2020}],"n":12345678901234567890,"topics":{"b":{"c":null},"include":["base editing","<x>"]}}`,
+			"Updated the schema of the stream “Gene editing” (2 changes):\n\n- `topics.b.c` is `null` (new)\n- `topics.include` is `[\"base editing\",\"<x>\"]` (was `[\"CRISPR\"]`)",
 		},
 		{
 			"list", `{"filters.0.year": 2021, "filters.1": {"year": 1}, "filters.2.deep": true}`,
@@ -98,7 +114,7 @@ func TestApplySchema(t *testing.T) {
 			s := r.byID[1]
 			s.Schema = json.RawMessage(before)
 			r.byID[1] = s
-			call := actions.Call{Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
+			call := actions.Call{Page: page, Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
 			a := bundledActions(t, r)
 			if err := a.Allow(t.Context(), call); err != nil {
 				t.Fatal(err)
@@ -129,20 +145,20 @@ func TestApplySchemaIsForTheOwner(t *testing.T) {
 	}{
 		{"owner", owner, "1", nil},
 		{"admin", admin, "1", nil},
-		{"other", other, "1", schemas.ErrNotFound},
-		{"bundled", owner, "2", schemas.ErrNotFound},
-		{"bundled, no id", schemas.User{}, "2", schemas.ErrNotFound},
+		{"other", other, "1", errForbidden},
+		{"bundled", owner, "2", errForbidden},
+		{"bundled, no id", schemas.User{}, "2", errForbidden},
 		{"bundled, admin", admin, "2", nil},
 		{"unknown", admin, "3", schemas.ErrNotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := testStreams()
-			call := actions.Call{Action: "apply_schema", User: tc.user, Data: json.RawMessage(`{"stream_id": ` + tc.stream + `, "changes": {"x": 1}}`)}
+			call := actions.Call{Page: page, Action: "apply_schema", User: tc.user, Data: json.RawMessage(`{"stream_id": ` + tc.stream + `, "changes": {"topics": 1}}`)}
 			a := bundledActions(t, r)
-			if err := a.Allow(t.Context(), call); !errors.Is(err, tc.want) {
+			if err := a.Allow(t.Context(), call); codeOf(err) != codeOf(tc.want) {
 				t.Errorf("Allow: got %v, want %v", err, tc.want)
 			}
-			if _, err := a.Run(t.Context(), call); !errors.Is(err, tc.want) {
+			if _, err := a.Run(t.Context(), call); codeOf(err) != codeOf(tc.want) {
 				t.Errorf("Run: got %v, want %v", err, tc.want)
 			}
 			if done := r.updates == 1; done != (tc.want == nil) {
@@ -180,8 +196,7 @@ func TestWrongClicks(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := testStreams()
 			a := bundledActions(t, r)
-			checkInvalid(t, a.Check(tc.action, json.RawMessage(tc.data)), tc.pointer)
-			_, err := a.Run(t.Context(), actions.Call{Action: tc.action, Data: json.RawMessage(tc.data), User: admin})
+			_, err := a.Run(t.Context(), actions.Call{Page: page, Action: tc.action, Data: json.RawMessage(tc.data), User: admin})
 			checkInvalid(t, err, tc.pointer)
 		})
 	}
@@ -192,11 +207,12 @@ func TestWrongClicks(t *testing.T) {
 		{"odd index", `{"filters.00": 1}`, "filters.00"},
 		{"negative index", `{"filters.-1": 1}`, "filters.-1"},
 		{"prototype inside", `{"a": [{"prototype": 1}]}`, "a"},
+		{"unknown part", `{"title": 1}`, "title"},
 		{"deep value", `{"a": ` + deep + `}`, "a"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := testStreams()
-			call := actions.Call{Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
+			call := actions.Call{Page: page, Action: "apply_schema", User: owner, Data: json.RawMessage(`{"stream_id": 1, "changes": ` + tc.changes + `}`)}
 			a := bundledActions(t, r)
 			checkInvalid(t, a.Allow(t.Context(), call), data+"/changes/"+tc.path)
 			_, err := a.Run(t.Context(), call)
@@ -211,15 +227,15 @@ func TestWrongClicks(t *testing.T) {
 func TestSchemaStaysBounded(t *testing.T) {
 	r := testStreams()
 	a := bundledActions(t, r)
-	raw, err := json.Marshal(map[string]any{"stream_id": 1, "changes": map[string]string{"a": strings.Repeat("x", 200<<10)}})
+	raw, err := json.Marshal(map[string]any{"stream_id": 1, "changes": map[string]string{"topics.a": strings.Repeat("x", 200<<10)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Run(t.Context(), actions.Call{Action: "apply_schema", User: owner, Data: raw}); err != nil {
+	if _, err := a.Run(t.Context(), actions.Call{Page: page, Action: "apply_schema", User: owner, Data: raw}); err != nil {
 		t.Fatal(err)
 	}
-	raw = []byte(strings.Replace(string(raw), `"a"`, `"b"`, 1))
-	_, err = a.Run(t.Context(), actions.Call{Action: "apply_schema", User: owner, Data: raw})
+	raw = []byte(strings.Replace(string(raw), `"topics.a"`, `"topics.b"`, 1))
+	_, err = a.Run(t.Context(), actions.Call{Page: page, Action: "apply_schema", User: owner, Data: raw})
 	checkInvalid(t, err, "/action_metadata/action_data/changes")
 }
 
@@ -251,4 +267,95 @@ func TestActionsByName(t *testing.T) {
 	if diff := cmp.Diff([]string{"apply_schema"}, a.Names()); diff != "" || !a.Has("apply_schema") || a.Has("close_chat") {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
+}
+
+// An action is done only where the page declares it, and offered only to those who
+// may do it there.
+func TestPagesOfActions(t *testing.T) {
+	r := testStreams()
+	a := bundledActions(t, r)
+	data := json.RawMessage(`{"stream_id": 1, "changes": {"topics": 1}}`)
+	client := actions.Page{Name: "edit_stream", Actions: []schemas.Action{{Action: "apply_schema", Handler: "client"}}}
+	elsewhere := actions.Page{Name: "reports", Known: func(name string) bool { return name == "refund" }}
+	for _, tc := range []struct {
+		name, action string
+		page         actions.Page
+		want         schemas.Code
+	}{
+		{"declared", "apply_schema", page, ""},
+		{"another page", "apply_schema", elsewhere, schemas.CodeForbidden},
+		{"no page", "apply_schema", actions.Page{}, schemas.CodeForbidden},
+		{"the client's", "apply_schema", client, schemas.CodeForbidden},
+		{"of a page file, elsewhere", "refund", elsewhere, schemas.CodeForbidden},
+		{"nobody's", "format_disk", elsewhere, schemas.CodeInvalid},
+	} {
+		call := actions.Call{Action: tc.action, User: owner, Data: data, Page: tc.page}
+		if err := a.Allow(t.Context(), call); codeOf(err) != tc.want {
+			t.Errorf("%s: Allow gives %v, want %s", tc.name, err, tc.want)
+		}
+		if _, err := a.Run(t.Context(), call); codeOf(err) != tc.want {
+			t.Errorf("%s: Run gives %v, want %s", tc.name, err, tc.want)
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		user   schemas.User
+		stream string
+		want   int
+	}{
+		{"owner", owner, "1", 1}, {"other", other, "1", 0}, {"owner elsewhere", owner, "2", 0}, {"no stream", owner, "null", 0}, {"admin", admin, "2", 1},
+	} {
+		if got := a.Offered(t.Context(), tc.user, schemas.Object{"stream_id": json.RawMessage(tc.stream)}, page.Actions); len(got) != tc.want {
+			t.Errorf("%s: %d are offered, want %d", tc.name, len(got), tc.want)
+		}
+	}
+}
+
+// The handler of a page file's action gets the click; its answer is the outcome.
+func TestOwnActions(t *testing.T) {
+	a := bundledActions(t, testStreams())
+	var got *turn.Call
+	answer := turn.Result{Text: "Refunded [[tool:0]]."}
+	refund := turn.Tool{Name: "refund", Timeout: time.Second, Check: func(input json.RawMessage) error {
+		if string(input) != `{"order":7}` {
+			return errors.New("has an unknown key")
+		}
+		return nil
+	}, Run: func(ctx context.Context, call *turn.Call) (turn.Result, error) {
+		got = call
+		if answer.Text == "late" {
+			<-ctx.Done()
+			return turn.Result{}, ctx.Err()
+		}
+		return answer, nil
+	}}
+	call := actions.Call{
+		Action: "refund", User: owner, ConversationID: 3, RunID: "r", Data: json.RawMessage(`{"order":7}`),
+		Page: actions.Page{Name: "shop", Actions: []schemas.Action{{Action: "refund", Handler: "server"}}, Own: []turn.Tool{refund}},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		done, err := a.Run(t.Context(), call)
+		if err != nil || done.Text != `Refunded [\[tool:0]].` || got.User.ID != owner.ID || got.ConversationID != 3 || got.RunID != "r" {
+			t.Errorf("got %+v, %v, the call %+v", done, err, got)
+		}
+		for _, tc := range []struct {
+			result turn.Result
+			want   schemas.Code
+			undone bool
+		}{
+			{turn.Result{Text: "status 500", IsError: true}, schemas.CodeUpstreamError, false},
+			{turn.Result{Text: "late"}, schemas.CodeUpstreamTimeout, false},
+		} {
+			answer = tc.result
+			if _, err := a.Run(t.Context(), call); codeOf(err) != tc.want || actions.Undone(err) != tc.undone {
+				t.Errorf("%s: got %v, want %s", tc.result.Text, err, tc.want)
+			}
+		}
+		call.Data = json.RawMessage(`{"order":7,"force":true}`)
+		_, err = a.Run(t.Context(), call)
+		checkInvalid(t, err, "/action_metadata/action_data")
+		if !actions.Undone(err) {
+			t.Error("a refused click has no effect")
+		}
+	})
 }

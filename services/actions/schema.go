@@ -45,10 +45,10 @@ type Streams interface {
 }
 
 // ApplySchema is the bundled action apply_schema: it writes values into a
-// stream's schema by dotted path. A path that does not exist is created; a number
-// in a path is an index where the schema has a list, at most the list's length.
-// Only the stream's owner and admins may do it. For others, as for an unknown
-// stream, the error is schemas.ErrNotFound.
+// stream's schema by dotted path. A path that does not exist is created inside of
+// a part that the schema has; a number in a path is an index where the schema has
+// a list, at most the list's length. Only the stream's owner and admins may do it,
+// and only for them is it offered; for others the error is of code forbidden.
 func ApplySchema(streams Streams) Action {
 	return Action{
 		Name: "apply_schema",
@@ -58,6 +58,13 @@ func ApplySchema(streams Streams) Action {
 		Check: func(data json.RawMessage) error {
 			_, err := readSchemaChange(data)
 			return err
+		},
+		Offered: func(ctx context.Context, user schemas.User, page schemas.Object) bool {
+			if user.Admin() {
+				return true
+			}
+			stream, err := streams.Stream(ctx, page.Int("stream_id"))
+			return err == nil && research.MayWrite(user, &stream)
 		},
 		Allow: func(ctx context.Context, call Call) error {
 			c, err := readSchemaChange(call.Data)
@@ -130,7 +137,7 @@ func wrongChange(path, detail string) error {
 // paths, and returns a line about each changed value.
 func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, error) {
 	if !research.MayWrite(user, s) {
-		return nil, schemas.ErrNotFound
+		return nil, schemas.NewError(schemas.CodeForbidden, "only the owner of the stream “"+text.Line(s.Name, maxQuoted)+"” and admins may change its schema")
 	}
 	root := map[string]any{}
 	if len(s.Schema) > 0 && string(s.Schema) != "null" {
@@ -138,8 +145,13 @@ func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, er
 			return nil, invalid(dataPointer, "the stream's schema is no object; write it whole first")
 		}
 	}
+	parts := slices.Sorted(maps.Keys(root))
 	var lines []string
 	for _, path := range slices.Sorted(maps.Keys(c.Changes)) {
+		part, _, _ := strings.Cut(path, ".")
+		if len(parts) > 0 && !slices.Contains(parts, part) {
+			return nil, wrongChange(path, "the schema has no part of this name; it has: "+text.Line(strings.Join(parts, ", "), maxQuoted))
+		}
 		var value any
 		if err := decodeExact(c.Changes[path], &value); err != nil {
 			return nil, wrongChange(path, "is no JSON value")

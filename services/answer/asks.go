@@ -19,7 +19,7 @@ func (wr *Writer) newReading() *guard.Reading {
 	return guard.NewReading(guard.ReadingOptions{
 		Store: wr.deps.Store, Owner: wr.run.Owner.ID, ChatID: wr.run.ChatID, RunID: wr.run.ID,
 		Question: wr.run.UserMessage, QuestionAlone: wr.run.NewChat && len(wr.run.Request.ConversationHistory) == 0,
-		Outside: wr.prepared.Outside, Tool: wr.anyTool,
+		Outside: wr.prepared.Outside, Tool: wr.anyTool, Handles: wr.deps.Handles,
 		Refused: func(text string) bool { return text == deniedText || text == unansweredText },
 	})
 }

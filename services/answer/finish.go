@@ -41,6 +41,7 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 	if end.State == schemas.RunCompleted {
 		wr.warnOfNothing()
 	}
+	wr.linkActions()
 	message := wr.message()
 	m := &schemas.Message{
 		ID: wr.run.MessageID, ConversationID: wr.run.ChatID, Role: "assistant", Type: "md", Content: message,
@@ -66,6 +67,31 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 		m.Status, m.Error = schemas.MessageError, &schemas.MessageFailure{Code: seen.Code, Message: seen.Message}
 		fin.Error = m.Error
 		return &runlog.Failed{Code: seen.Code, Message: seen.Message, Retryable: seen.Code.Retryable(), MessageID: keptID(fin)}
+	}
+}
+
+// linkActions names the payload that each suggested action accepts: the one that
+// the model named, if the chat has it, else the last of its type in this answer.
+func (wr *Writer) linkActions() {
+	if wr.prepared == nil {
+		return
+	}
+	for i := range wr.actions {
+		a := &wr.actions[i]
+		at := slices.IndexFunc(wr.prepared.Actions, func(d schemas.Action) bool { return d.Action == a.Action })
+		switch {
+		case at < 0 || wr.prepared.Actions[at].PayloadType == "":
+			a.PayloadID = ""
+			continue
+		case wr.taken[a.PayloadID]:
+			continue
+		}
+		a.PayloadID = ""
+		for _, p := range wr.payloads {
+			if p.Type == wr.prepared.Actions[at].PayloadType {
+				a.PayloadID = p.PayloadID
+			}
+		}
 	}
 }
 

@@ -66,6 +66,8 @@ type Deps struct {
 	Wakeups *Wakeups
 	// Tool returns a tool that may be offered to the user on some page.
 	Tool func(name string) (turn.Tool, bool)
+	// Handles says whether the service itself does the action.
+	Handles func(action string) bool
 	// OffersModel says whether a request may name the model.
 	OffersModel func(model string) bool
 	// Approve says which calls need approval once the model has read text from
@@ -119,8 +121,9 @@ type Prepared struct {
 	Request    turn.Request
 	Filter     TextFilter
 	Types      []turn.PayloadType
-	PayloadIDs []string // in the order in which they were stored
-	Outside    bool     // the prompt has text from outside
+	Actions    []schemas.Action // that may be suggested
+	PayloadIDs []string         // in the order in which they were stored
+	Outside    bool             // the prompt has text from outside
 }
 
 // Begin says in the log that the run begins.

@@ -40,6 +40,8 @@ type ReadingOptions struct {
 	Outside       bool                // the system prompt has text from outside
 	// Tool returns the tool that a call names, also one that the page does not offer.
 	Tool func(name string) (turn.Tool, bool)
+	// Handles says whether the service itself does an action.
+	Handles func(action string) bool
 	// Refused says whether the error of a call means that the user did not want it:
 	// such a text is the service's own.
 	Refused func(text string) bool
@@ -153,7 +155,7 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 		g.Outside()
 	}
 	if r.Question != nil {
-		readUser(g, &r.Question.Message, r.Question.Files)
+		r.readUser(g, &r.Question.Message, r.Question.Files)
 		if r.QuestionAlone {
 			return nil
 		}
@@ -176,7 +178,7 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 					return err
 				}
 			}
-			readUser(g, &m, attached)
+			r.readUser(g, &m, attached)
 		case m.RunID == "": // a client or an import brought it: nobody knows what it came of
 			g.Outside()
 		case m.RunID != r.RunID:
@@ -222,10 +224,11 @@ func textSize(m *schemas.Message) int {
 }
 
 // readUser tells g a message of the user's. A file is from outside, and gives the
-// URLs in it.
-func readUser(g *Guard, m *schemas.Message, files []schemas.Attachment) {
+// URLs in it. The answer to a click is from outside where a page file handles the
+// action.
+func (r *Reading) readUser(g *Guard, m *schemas.Message, files []schemas.Attachment) {
 	g.Gave(m.Content)
-	if len(m.Attachments) > 0 {
+	if len(m.Attachments) > 0 || m.Action != nil && !r.Handles(m.Action.ActionIdentifier) {
 		g.Outside()
 	}
 	for _, f := range files {

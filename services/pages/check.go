@@ -183,9 +183,7 @@ func (l *pageLoader) makeTool(f *pageFile, t pageTool, d pageDeclared) {
 		l.wrong(f.file, t.line, "HTTP tools cannot be declared here")
 		return
 	}
-	for name, value := range t.Headers {
-		t.Headers[name] = l.fillSecrets(f, t.headerLine[name], value)
-	}
+	l.fillHeaders(f, &t)
 	if t.PayloadType != "" && !l.knowsType(t.PayloadType, d) {
 		l.wrong(f.file, t.line, "tool %q makes the unknown payload type %q", t.Name, t.PayloadType)
 	}
@@ -205,6 +203,12 @@ func (l *pageLoader) knowsType(name string, d pageDeclared) bool {
 }
 
 var secretName = regexp.MustCompile(`\$\{([^{}]*)\}`)
+
+func (l *pageLoader) fillHeaders(f *pageFile, t *pageTool) {
+	for name, value := range t.Headers {
+		t.Headers[name] = l.fillSecrets(f, t.headerLine[name], value)
+	}
+}
 
 // fillSecrets puts the settings' values in the place of ${name}.
 func (l *pageLoader) fillSecrets(f *pageFile, line int, value string) string {
@@ -253,15 +257,16 @@ func (l *pageLoader) lookUp(f *pageFile, level *pageLevel, d pageDeclared) {
 			level.types = append(level.types, made)
 		}
 	}
-	l.checkActions(f, level)
+	l.checkActions(f, level, d)
 	if b := level.builder; b.text != "" && !slices.Contains(l.parts.ContextBuilders, b.text) {
 		l.wrong(f.file, b.line, "unknown context builder %q; there are: %s", b.text, strings.Join(l.parts.ContextBuilders, ", "))
 	}
 }
 
-func (l *pageLoader) checkActions(f *pageFile, level *pageLevel) {
+func (l *pageLoader) checkActions(f *pageFile, level *pageLevel, d pageDeclared) {
 	seen := make(map[string]bool)
-	for _, a := range level.actions {
+	for i := range level.actions {
+		a := &level.actions[i]
 		name := a.Action.Action
 		switch {
 		case name == "":
@@ -270,13 +275,45 @@ func (l *pageLoader) checkActions(f *pageFile, level *pageLevel) {
 			l.wrong(f.file, a.line, "action %q is there twice", name)
 		case a.Handler != handlerClient && a.Handler != handlerServer:
 			l.wrong(f.file, a.line, "handler of action %q must be client or server, not %q", name, a.Handler)
+		case a.http != nil:
+			l.makeAction(f, level, a, d)
 		case a.Handler == handlerServer && !slices.Contains(l.parts.ServerActions, name):
-			l.wrong(f.file, a.line, "action %q has no handler on the server; those that have: %s", name, strings.Join(l.parts.ServerActions, ", "))
+			l.wrong(f.file, a.line, "action %q has no handler on the server; those that have: %s, and those with http", name, strings.Join(l.parts.ServerActions, ", "))
 		case name == closeChat.Action && a.Handler != handlerClient:
 			l.wrong(f.file, a.line, "action %q is the client's", name)
 		}
+		if a.PayloadType != "" && !l.knowsType(a.PayloadType, d) {
+			l.wrong(f.file, a.line, "action %q accepts the unknown payload type %q", name, a.PayloadType)
+		}
 		seen[name] = true
 	}
+}
+
+// makeAction makes the handler of an action with an HTTP request.
+func (l *pageLoader) makeAction(f *pageFile, level *pageLevel, a *pageAction, d pageDeclared) {
+	name := a.Action.Action
+	switch {
+	case a.Handler != handlerServer:
+		l.wrong(f.file, a.line, "action %q has http, so its handler is server", name)
+		return
+	case slices.Contains(l.parts.ServerActions, name) || name == closeChat.Action:
+		l.wrong(f.file, a.line, "action %q has a handler already, and needs no http", name)
+		return
+	case l.parts.MakeHTTPAction == nil:
+		l.wrong(f.file, a.line, "actions with http cannot be declared here")
+		return
+	}
+	a.http.Name, a.http.Description = name, a.Description
+	l.fillHeaders(f, a.http)
+	if a.http.PayloadType != "" && !l.knowsType(a.http.PayloadType, d) {
+		l.wrong(f.file, a.line, "action %q makes the unknown payload type %q", name, a.http.PayloadType)
+	}
+	made, err := l.parts.MakeHTTPAction(a.http.HTTPTool)
+	if err != nil {
+		l.wrong(f.file, a.http.line, "%s", flat(err))
+	}
+	a.Schema = made.InputSchema
+	level.madeActions = append(level.madeActions, made)
 }
 
 // with returns the offer of a level inside a place that offers outer.
@@ -299,6 +336,7 @@ func (l *pageLoader) with(f *pageFile, outer pageOffer, level *pageLevel) pageOf
 	o.own = addEach(o.own, level.madeTools, func(t turn.Tool) string { return t.Name })
 	o.PayloadTypes = addEach(o.PayloadTypes, level.types, func(t turn.PayloadType) string { return t.Name })
 	o.Actions = addEach(o.Actions, level.wireActions(), func(a schemas.Action) string { return a.Action })
+	o.Handlers = addEach(o.Handlers, level.madeActions, func(t turn.Tool) string { return t.Name })
 	l.checkMarkers(f, level, o.PayloadTypes)
 	return o
 }

@@ -50,6 +50,9 @@ type Parts struct {
 	MakeHTTPTool func(turn.HTTPTool) (turn.Tool, error)
 	// MakeClientTool makes a tool that the client runs; nil takes none.
 	MakeClientTool func(def schemas.ClientTool) (turn.Tool, error)
+	// MakeHTTPAction makes the handler of an action that a file declares: a tool under
+	// the action's name that no model can call.
+	MakeHTTPAction func(turn.HTTPTool) (turn.Tool, error)
 	// MakePayloadType makes a payload type that a file declares.
 	MakePayloadType func(turn.PayloadDef) (turn.PayloadType, error)
 	// Secret returns the settings' value for ${name} in the headers of an HTTP
@@ -99,6 +102,8 @@ type Offer struct {
 	Actions []schemas.Action
 	// Note is text that ends the system prompt; empty is none.
 	Note string
+	// Handlers do the actions that page files handle, under the action's name.
+	Handlers []turn.Tool
 }
 
 // closeChat is the action that every page has.
@@ -172,7 +177,7 @@ func (p *Pages) Resolve(page, tab, subtab string, user schemas.User) (Offer, err
 		return Offer{}, err
 	}
 	out.Tools = slices.Concat(tools, o.own)
-	out.Actions = slices.Clip(o.Actions)
+	out.Actions, out.Handlers = slices.Clip(o.Actions), slices.Clip(o.Handlers)
 	out.PayloadTypes = p.withToolPayloads(slices.Clip(o.PayloadTypes), o, out.Tools)
 	return out, nil
 }
@@ -243,6 +248,18 @@ func (p *Pages) Tool(name string, user schemas.User) (turn.Tool, bool) {
 		}
 	}
 	return turn.Tool{}, false
+}
+
+// DeclaresAction says whether some page declares the action.
+func (p *Pages) DeclaresAction(name string) bool {
+	for _, page := range p.byName {
+		for _, offer := range page.offers {
+			if slices.ContainsFunc(offer.Actions, func(a schemas.Action) bool { return a.Action == name }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // List returns all pages by name, as GET /api/pages shows them.

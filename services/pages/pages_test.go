@@ -283,3 +283,60 @@ func TestNamesOfTemplates(t *testing.T) {
 		}
 	}
 }
+
+// Actions with http have a handler where they are declared, and nowhere else.
+func TestActionsWithHTTP(t *testing.T) {
+	files := fstest.MapFS{"shop.yaml": {Data: []byte(`actions:
+  - {action: look, description: Looks., http: {url: https://a, headers: {Authorization: "${stock_key}"}}}
+tabs:
+  orders:
+    actions:
+      - action: refund
+        description: Refunds.
+        handler: server
+        payload_type: schema_proposal
+        http: {url: https://a, body: '{}', input_schema: {type: object}}
+`)}, "other.yaml": {Data: []byte("identity: a\n")}}
+	p, err := pages.Load(pages.Sources{Bundled: files}, pagestest.Parts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place, want := range map[[2]string]string{
+		{"shop", ""}: "look:Looks. GET s3cret", {"shop", "orders"}: "look:Looks. GET s3cret|refund:Refunds. POST ", {"other", ""}: "", {"nowhere", ""}: "",
+	} {
+		o, err := p.Resolve(place[0], place[1], "", schemas.User{})
+		var got []string
+		for _, h := range o.Handlers {
+			got = append(got, h.Name+":"+h.Description)
+		}
+		if err != nil || strings.Join(got, "|") != want {
+			t.Errorf("%v: got %q, %v, want %q", place, got, err, want)
+		}
+		if slices.ContainsFunc(o.Tools, func(t turn.Tool) bool { return t.Name == "refund" || t.Name == "look" }) {
+			t.Errorf("%v: a model may call an action", place)
+		}
+	}
+	page, _ := p.Page("shop")
+	refund := page.Tabs[0].Actions[0]
+	if refund.Handler != "server" || refund.PayloadType != "schema_proposal" || string(refund.Schema) != `{"type":"object"}` {
+		t.Errorf("the page shows %+v", refund)
+	}
+	if !p.DeclaresAction("refund") || p.DeclaresAction("drop") {
+		t.Error("what the pages declare is wrong")
+	}
+	for action, want := range map[string]string{
+		`{action: a, handler: client, http: {url: https://a}}`:  `action "a" has http, so its handler is server`,
+		`{action: apply_schema, http: {url: https://a}}`:        `action "apply_schema" has a handler already, and needs no http`,
+		`{action: close_chat, http: {url: https://a}}`:          `action "close_chat" has a handler already, and needs no http`,
+		`{action: a, http: {}}`:                                 `url: is absent`,
+		`{action: a, http: {url: https://a, confirm: true}}`:    `unknown key "confirm" in http`,
+		`{action: a, payload_type: nothing}`:                    `action "a" accepts the unknown payload type "nothing"`,
+		`{action: a, http: {url: https://a, payload_type: no}}`: `action "a" makes the unknown payload type "no"`,
+		`{action: a, handler: server}`:                          `action "a" has no handler on the server; those that have: apply_schema, and those with http`,
+	} {
+		files := fstest.MapFS{"a.yaml": {Data: []byte("actions:\n  - " + action + "\n")}}
+		if _, err := pages.Load(pages.Sources{Bundled: files}, pagestest.Parts()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", action, err, want)
+		}
+	}
+}

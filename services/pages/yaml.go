@@ -35,6 +35,7 @@ type pageLevel struct {
 
 	registryTools []string
 	madeTools     []turn.Tool
+	madeActions   []turn.Tool
 	types         []turn.PayloadType
 }
 
@@ -47,6 +48,7 @@ type pageWord struct {
 type pageAction struct {
 	schemas.Action
 	line int
+	http *pageTool // nil when the service or the page handles it
 }
 
 type pagePayload struct {
@@ -130,13 +132,29 @@ func (r *pageReader) levels(n *yaml.Node, kind string) []*pageLevel {
 
 func (r *pageReader) action(n *yaml.Node) pageAction {
 	a := pageAction{line: n.Line}
-	a.Handler = handlerClient
 	r.object(n, "action", map[string]func(*yaml.Node){
-		"action":      func(n *yaml.Node) { a.Action.Action = r.name(n) },
-		"description": func(n *yaml.Node) { a.Description = r.longText(n) },
-		"handler":     func(n *yaml.Node) { a.Handler = r.text(n) },
+		"action":       func(n *yaml.Node) { a.Action.Action = r.name(n) },
+		"description":  func(n *yaml.Node) { a.Description = r.longText(n) },
+		"handler":      func(n *yaml.Node) { a.Handler = r.text(n) },
+		"payload_type": func(n *yaml.Node) { a.PayloadType = r.text(n) },
+		"http":         func(n *yaml.Node) { a.http = r.request(n, "http") },
 	})
+	switch {
+	case a.Handler == "" && a.http != nil:
+		a.Handler = handlerServer
+	case a.Handler == "":
+		a.Handler = handlerClient
+	}
 	return a
+}
+
+// request reads the HTTP request of an action.
+func (r *pageReader) request(n *yaml.Node, what string) *pageTool {
+	t := &pageTool{line: n.Line, headerLine: make(map[string]int)}
+	t.Headers = make(map[string]string)
+	r.object(n, what, r.requestFields(t))
+	t.defaultMethod()
+	return t
 }
 
 func (r *pageReader) payloadType(n *yaml.Node) pagePayload {
@@ -163,11 +181,27 @@ func (r *pageReader) httpTool(n *yaml.Node) pageTool {
 	t := pageTool{line: n.Line, headerLine: make(map[string]int)}
 	t.Headers = make(map[string]string)
 	idempotent, confirm := false, false
-	r.object(n, "HTTP tool", map[string]func(*yaml.Node){
-		"name":         func(n *yaml.Node) { t.Name = r.text(n) },
-		"description":  func(n *yaml.Node) { t.Description = r.text(n) },
-		"title":        func(n *yaml.Node) { t.Title = r.text(n) },
-		"done":         func(n *yaml.Node) { t.Done = r.text(n) },
+	fields := r.requestFields(&t)
+	fields["name"] = func(n *yaml.Node) { t.Name = r.text(n) }
+	fields["description"] = func(n *yaml.Node) { t.Description = r.text(n) }
+	fields["title"] = func(n *yaml.Node) { t.Title = r.text(n) }
+	fields["done"] = func(n *yaml.Node) { t.Done = r.text(n) }
+	fields["confirm"] = func(n *yaml.Node) { t.Confirm, confirm = r.bool(n), true }
+	fields["idempotent"] = func(n *yaml.Node) { t.Idempotent, idempotent = r.bool(n), true }
+	r.object(n, "HTTP tool", fields)
+	t.defaultMethod()
+	if !idempotent {
+		t.Idempotent = t.Method == "GET" //nolint:usestdlibvars // a word of the page file
+	}
+	if !confirm {
+		t.Confirm = t.Method != "GET" && t.Method != "HEAD" //nolint:usestdlibvars // words of the page file
+	}
+	return t
+}
+
+// requestFields are the keys of an HTTP request.
+func (r *pageReader) requestFields(t *pageTool) map[string]func(*yaml.Node) {
+	return map[string]func(*yaml.Node){
 		"input_schema": func(n *yaml.Node) { t.InputSchema = r.json(n) },
 		"method":       func(n *yaml.Node) { t.Method = strings.ToUpper(r.text(n)) },
 		"url":          func(n *yaml.Node) { t.URL = r.text(n) },
@@ -179,22 +213,16 @@ func (r *pageReader) httpTool(n *yaml.Node) pageTool {
 		},
 		"payload":      func(n *yaml.Node) { t.Payload = r.text(n) },
 		"payload_type": func(n *yaml.Node) { t.PayloadType = r.text(n) },
-		"confirm":      func(n *yaml.Node) { t.Confirm, confirm = r.bool(n), true },
-		"idempotent":   func(n *yaml.Node) { t.Idempotent, idempotent = r.bool(n), true },
-	})
+	}
+}
+
+func (t *pageTool) defaultMethod() {
 	if t.Method == "" {
 		t.Method = "GET"
 		if t.Body != "" {
 			t.Method = "POST"
 		}
 	}
-	if !idempotent {
-		t.Idempotent = t.Method == "GET" //nolint:usestdlibvars // a word of the page file
-	}
-	if !confirm {
-		t.Confirm = t.Method != "GET" && t.Method != "HEAD" //nolint:usestdlibvars // words of the page file
-	}
-	return t
 }
 
 // object reads a mapping whose keys are those of fields.

@@ -22,6 +22,7 @@ const (
 	maxPromptName         = 200    // of a page, a key, an id
 	maxPromptPurpose      = 300    // of a tool or an action
 	maxPromptTools        = 200    // tools, payload types and actions listed, each
+	maxPromptSchema       = 2_000  // of an action's data
 	maxPromptPayload      = 8_000  // instructions of a payload type
 	maxPromptInstructions = 20_000 // of a stream
 	maxManifest           = 100    // payloads, the newest
@@ -198,7 +199,11 @@ func writeCapabilities(b *strings.Builder, o pages.Offer) {
 	if len(o.Actions) > 0 {
 		b.WriteString("### Actions you may suggest\n")
 		for _, a := range o.Actions[:min(len(o.Actions), maxPromptTools)] {
-			fmt.Fprintf(b, "- %s (%s): %s\n", a.Action, a.Handler, text.Line(a.Description, maxPromptPurpose))
+			fmt.Fprintf(b, "- %s (%s): %s", a.Action, a.Handler, text.Line(a.Description, maxPromptPurpose))
+			if len(a.Schema) > 0 {
+				fmt.Fprintf(b, " Schema of its data: %s", text.Line(string(a.Schema), maxPromptSchema))
+			}
+			b.WriteByte('\n')
 		}
 	}
 }

@@ -30,6 +30,9 @@ type Store interface {
 	// Messages returns a page of messages and the cursor of the page before it.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
+	// Payloads returns the chat's payloads in order, without their data, except
+	// those of superseded messages.
+	Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error)
 	Run(ctx context.Context, id string) (record.Run, error)
 }
 
@@ -58,7 +61,7 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		return nil, err
 	}
 	raw := o.Body
-	if raw == nil {
+	if raw == nil || req.InteractionType == schemas.ActionExecuted { // the click's payload has been noted
 		raw = schemas.Encode(req)
 	}
 	first := firstMessage(req)
@@ -91,10 +94,7 @@ func (q *Questions) check(ctx context.Context, user schemas.User, req *schemas.C
 		return schemas.Invalid("/model", "this model is not offered")
 	}
 	if req.InteractionType == schemas.ActionExecuted {
-		if req.ActionMetadata == nil {
-			return schemas.Invalid("/action_metadata", "is required with interaction_type action_executed")
-		}
-		if err := q.Actions.Allow(ctx, actions.CallOf(req, user, req.ConversationID)); err != nil {
+		if err := q.checkClick(ctx, user, req); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 	"unique"
 
 	"github.com/chattray/chattray/schemas"
@@ -44,7 +45,8 @@ func (r *Runs) outline(run *run) (*answer.Prepared, pages.Offer, error) {
 	if err != nil {
 		return nil, offer, fmt.Errorf("resolve the page: %w", err)
 	}
-	return &answer.Prepared{Filter: r.NewFilter(offer.PayloadTypes, offer.Actions), Types: offer.PayloadTypes}, offer, nil
+	offer.Actions = r.Actions.Offered(run.ctx, run.owner, run.req.Context, offer.Actions)
+	return &answer.Prepared{Filter: r.NewFilter(offer.PayloadTypes, offer.Actions), Types: offer.PayloadTypes, Actions: offer.Actions}, offer, nil
 }
 
 // prepare reads what the run needs and builds its prompt.
@@ -115,15 +117,46 @@ func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
 	return text.String(), nil
 }
 
-// act runs the server action that the user clicked, without a call of the model.
+const (
+	// accepted is the outcome of a payload whose action is done.
+	accepted = "accepted"
+	// releaseWait bounds the taking back of a claim.
+	releaseWait = 10 * time.Second
+)
+
+// act runs the server action that the user clicked, without a call of the model. A
+// payload that it accepts is claimed first, so that of two clicks one is done.
 func (r *Runs) act(run *run, wr *answer.Writer) error {
+	call, err := r.questions.Click(run.req, run.owner)
+	if err != nil {
+		return err
+	}
+	call.ConversationID, call.RunID = run.conversationID, run.id
 	if err := wr.BeginAction(); err != nil {
 		return err
 	}
-	done, err := r.Actions.Run(run.ctx, actions.CallOf(run.req, run.owner, run.conversationID))
+	payload := run.req.ActionMetadata.PayloadID
+	if payload != "" {
+		if err := r.Store.Chats.ClaimPayload(run.ctx, run.owner.ID, run.conversationID, payload, accepted); err != nil {
+			return err
+		}
+	}
+	done, err := r.Actions.Run(run.ctx, call)
 	if err != nil {
+		if payload != "" && actions.Undone(err) {
+			r.release(run, payload)
+		}
 		return err
 	}
 	wr.EndAction(done.Text, done.Payload)
 	return nil
+}
+
+// release takes back the claim on a payload whose action had no effect.
+func (r *Runs) release(run *run, payload string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.ctx), releaseWait)
+	defer cancel()
+	if err := r.Store.Chats.ReleasePayload(ctx, run.owner.ID, run.conversationID, payload); err != nil {
+		r.Logger.Warn("release a payload", "run_id", run.id, "error", err)
+	}
 }

@@ -170,6 +170,7 @@ func (r *Runs) writer(run *run) *answer.Writer {
 	return answer.New(run.ctx, a, answer.Deps{
 		Log: run.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: run.spent, Text: run.text, Clock: &run.limit, Wakeups: &run.wakeups,
 		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, run.owner) },
+		Handles:     r.Actions.Has,
 		OffersModel: r.offersModel,
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,
 		Rest: func(resting bool) { r.setIdle(run, resting) },

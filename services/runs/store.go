@@ -80,4 +80,8 @@ type ChatStore interface {
 	// those of superseded messages. A chat that is unknown or somebody else's is
 	// schemas.ErrNotFound.
 	Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error)
+	// ClaimPayload decides a payload that is not decided yet; else the error is of code
+	// conflict. ReleasePayload takes that back.
+	ClaimPayload(ctx context.Context, owner string, id int64, payloadID, outcome string) error
+	ReleasePayload(ctx context.Context, owner string, id int64, payloadID string) error
 }

@@ -87,6 +87,12 @@ func Parts() pages.Parts {
 			}
 			return turn.Tool{Name: def.Name, Description: def.Description, Words: def.Words, InputSchema: def.InputSchema, PayloadType: def.PayloadType, Idempotent: def.Idempotent, Confirm: def.Confirm}, nil
 		},
+		MakeHTTPAction: func(def turn.HTTPTool) (turn.Tool, error) {
+			if def.URL == "" {
+				return turn.Tool{}, errors.New("url: is absent")
+			}
+			return turn.Tool{Name: def.Name, Description: def.Description + " " + def.Method + " " + def.Headers["Authorization"], InputSchema: def.InputSchema}, nil
+		},
 		MakePayloadType: func(def turn.PayloadDef) (turn.PayloadType, error) {
 			if len(def.Schema) == 0 {
 				return turn.PayloadType{}, errors.New("schema: is absent")

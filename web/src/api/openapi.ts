@@ -327,7 +327,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keep the decision about a proposal */
+        /**
+         * Keep the decision about a proposal
+         * @description A payload is decided once: the same decision again changes nothing, another one is 409
+         */
         post: operations["resolvePayload"];
         delete?: never;
         options?: never;
@@ -1276,8 +1279,10 @@ export interface components {
         /** @description The click on a suggested action that the service handles */
         ActionMetadata: {
             action_identifier: string;
-            /** @description Any JSON */
+            /** @description What the handler's schema wants; unknown keys are 422 */
             action_data?: unknown;
+            /** @description That of the suggested action. Without it the newest suggestion with the same data counts. A payload that is decided is 409 */
+            payload_id?: string;
         };
         /** @description An earlier message that the client brings along */
         HistoryMessage: {
@@ -1530,6 +1535,8 @@ export interface components {
             data?: unknown;
             /** @description `primary`, `secondary` or `warning` */
             style?: string;
+            /** @description The payload that the action accepts: it cannot be done once the payload is decided */
+            payload_id?: string;
         };
         /** @description Structured data for the page to render */
         CustomPayload: {
@@ -1869,12 +1876,16 @@ export interface components {
             /** @description What stands before the JSON in the model's text */
             parse_marker?: string;
         };
-        /** @description An action that a page declares */
+        /** @description An action that a page declares. One of the server runs only on the pages that declare it, and for users who may do it: 403 otherwise */
         Action: {
             action: string;
             description: string;
             /** @enum {string} */
             handler: "client" | "server";
+            /** @description The type of the payloads that the action accepts */
+            payload_type?: string;
+            /** @description The JSON Schema of its data, of an action that a page file handles with `http` */
+            schema?: Record<string, unknown>;
         };
         /** @description A standing question with its schema */
         Stream: {
@@ -2279,7 +2290,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The chat works on another run, or the run was cancelled */
+        /** @description The chat works on another run, the run was cancelled, or the payload that an action accepts has been decided */
         Busy: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2301,6 +2312,16 @@ export interface components {
         };
         /** @description The id is in use */
         Conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The payload has been decided otherwise */
+        Decided: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3144,6 +3165,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Decided"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMedia"];
             421: components["responses"]["Misdirected"];

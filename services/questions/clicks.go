@@ -1,0 +1,124 @@
+package questions
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/services/actions"
+)
+
+// maxSearched is how many of a chat's newest messages are searched for the
+// suggestion that a click follows.
+const maxSearched = 50
+
+// Click returns the click of a request on its page, without chat and run.
+func (q *Questions) Click(req *schemas.ChatRequest, user schemas.User) (actions.Call, error) {
+	offer, err := q.Pages.OfferFor(req.Context, nil, user)
+	return actions.Call{
+		Action: req.ActionMetadata.ActionIdentifier, Data: req.ActionMetadata.ActionData, User: user, Context: req.Context,
+		Page: actions.Page{Name: offer.Page, Actions: offer.Actions, Own: offer.Handlers, Known: q.Pages.DeclaresAction},
+	}, err
+}
+
+// checkClick refuses a click that cannot be done, and notes in the request which
+// payload it accepts.
+func (q *Questions) checkClick(ctx context.Context, user schemas.User, req *schemas.ChatRequest) error {
+	if req.ActionMetadata == nil {
+		return schemas.Invalid("/action_metadata", "is required with interaction_type action_executed")
+	}
+	call, err := q.Click(req, user)
+	if err != nil {
+		return err
+	}
+	call.ConversationID = req.ConversationID
+	if err := q.Actions.Allow(ctx, call); err != nil {
+		return err
+	}
+	accepts := req.ActionMetadata.PayloadID != ""
+	for _, a := range call.Page.Actions {
+		accepts = accepts || a.Action == call.Action && a.PayloadType != ""
+	}
+	if !accepts {
+		return nil
+	}
+	return q.checkDecision(ctx, user.ID, req)
+}
+
+// checkDecision refuses a click whose payload has been decided. A click that names
+// no payload follows the newest suggestion of the same action with the same data.
+func (q *Questions) checkDecision(ctx context.Context, owner string, req *schemas.ChatRequest) error {
+	click := req.ActionMetadata
+	chat, err := q.chatOf(ctx, owner, req)
+	if err != nil {
+		return err
+	}
+	if click.PayloadID == "" && chat != 0 {
+		if click.PayloadID, err = q.suggestedFor(ctx, owner, chat, click); err != nil {
+			return err
+		}
+	}
+	if click.PayloadID == "" {
+		return nil
+	}
+	if chat != 0 {
+		list, err := q.Store.Payloads(ctx, owner, chat)
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			switch {
+			case p.PayloadID != click.PayloadID:
+			case p.Outcome != "":
+				return schemas.NewError(schemas.CodeConflict, "this has been "+p.Outcome+" already")
+			default:
+				return nil
+			}
+		}
+	}
+	return schemas.Invalid("/action_metadata/payload_id", "is no payload of this chat")
+}
+
+// chatOf returns the number of the chat that a request names, 0 for a chat that
+// begins with it.
+func (q *Questions) chatOf(ctx context.Context, owner string, req *schemas.ChatRequest) (int64, error) {
+	if req.ConversationID != 0 || req.ChatID == "" {
+		return req.ConversationID, nil
+	}
+	chat, err := q.Store.ChatByKey(ctx, owner, req.ChatID)
+	if err != nil && schemas.Visible(err).Code == schemas.CodeNotFound {
+		return 0, nil
+	}
+	return chat.ConversationID, err
+}
+
+// suggestedFor returns the payload of the suggestion that a click follows, "" for
+// none.
+func (q *Questions) suggestedFor(ctx context.Context, owner string, chat int64, click *schemas.ActionMetadata) (string, error) {
+	messages, _, err := q.Store.Messages(ctx, owner, chat, record.MessageQuery{Limit: maxSearched})
+	if err != nil {
+		return "", err
+	}
+	data, found := canonical(click.ActionData), ""
+	for i := range messages {
+		for _, a := range messages[i].SuggestedActions {
+			if a.PayloadID != "" && a.Action == click.ActionIdentifier && bytes.Equal(canonical(a.Data), data) {
+				found = a.PayloadID
+			}
+		}
+	}
+	return found, nil
+}
+
+// canonical is JSON on one line with the keys of objects in order; what is no JSON
+// stays as it is.
+func canonical(raw json.RawMessage) []byte {
+	v, err := text.Decode(raw)
+	if err != nil {
+		return raw
+	}
+	return []byte(text.JSON(v))
+}
