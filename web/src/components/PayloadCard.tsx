@@ -1,6 +1,6 @@
 import { useId } from 'react'
 import type { CustomPayload } from '../api/types'
-import { PayloadContent } from '../payloads/PayloadContent'
+import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
 import { headerOf, isDecisive, type PayloadHandler } from '../payloads/registry'
 import { useDecision, type Decided } from '../payloads/useDecision'
 import { classes, type PartProps } from '../state/slots'
@@ -40,25 +40,28 @@ export function PayloadCard({ payload, className, children }: PayloadCardProps) 
 
 function Opened({ payload, handler, place, close }: { payload: CustomPayload; handler: PayloadHandler | undefined; place: 'inline' | 'render'; close: () => void }) {
   const { decide, deciding, problem } = useDecision(payload)
+  const [own, setOwn] = useOwnButtons(handler)
   const act = (outcome: Decided, data?: unknown) => void decide(outcome, data).then((done) => done && close())
   return (
     <>
-      <div className="ct-payload-body"><PayloadContent payload={payload} place={place} decide={act} close={close} /></div>
-      <DecisionButtons payload={payload} handler={handler} deciding={deciding} problem={problem} decide={act} />
+      <div className="ct-payload-body"><PayloadContent payload={payload} place={place} decide={act} close={close} onOwnButtons={setOwn} /></div>
+      <DecisionButtons payload={payload} handler={handler} own={own} deciding={deciding} problem={problem} decide={act} />
     </>
   )
 }
 
 /** The buttons under a payload that waits for the user, and why the last try failed. */
-export function DecisionButtons({ payload, handler, deciding, problem, decide }: {
+export function DecisionButtons({ payload, handler, own, deciding, problem, decide }: {
   payload: CustomPayload
   handler: PayloadHandler | undefined
+  /** The card has buttons of its own. */
+  own: boolean
   deciding: boolean
   problem: string
   decide: (outcome: Decided) => void
 }) {
   const labels = useLabels()
-  const buttons = isDecisive(handler) && !handler?.ownButtons && !payload.outcome
+  const buttons = isDecisive(handler) && !own && !payload.outcome
   if (!buttons && !problem) return null
   return (
     <div className="ct-row ct-payload-decide">

@@ -1,5 +1,5 @@
 import type { CustomPayload } from '../api/types'
-import { PayloadContent } from '../payloads/PayloadContent'
+import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
 import { headerOf, isDecisive } from '../payloads/registry'
 import { useDecision, type Decided } from '../payloads/useDecision'
 import { useLabels, useTray } from '../state/tray'
@@ -19,15 +19,16 @@ export default function PayloadPanel({ payload, focus, onClose }: PayloadPanelPr
   const { deciding, problem, decide } = useDecision(payload)
   const handler = handlerOf(payload.type)
   const act = (outcome: Decided, data?: unknown) => void decide(outcome, data).then((done) => done && onClose())
-  const decided = isDecisive(handler) && !handler?.ownButtons && payload.outcome && !problem
+  const [own, setOwn] = useOwnButtons(handler)
+  const decided = isDecisive(handler) && !own && payload.outcome && !problem
   return (
     <SidePanel
       title={headerOf(handler, labels) || payload.summary || payload.type} width={handler?.renderOptions?.panelWidth} focus={focus} onClose={onClose}
       footer={decided
         ? <span className="ct-outcome" data-outcome={payload.outcome}>{payload.outcome === 'accepted' ? labels.accepted : labels.rejected}</span>
-        : (problem || isDecisive(handler)) && <DecisionButtons payload={payload} handler={handler} deciding={deciding} problem={problem} decide={act} />}
+        : (problem || isDecisive(handler)) && <DecisionButtons payload={payload} handler={handler} own={own} deciding={deciding} problem={problem} decide={act} />}
     >
-      <PayloadContent payload={payload} place="render" decide={act} close={onClose} />
+      <PayloadContent payload={payload} place="render" decide={act} close={onClose} onOwnButtons={setOwn} />
     </SidePanel>
   )
 }

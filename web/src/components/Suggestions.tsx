@@ -1,8 +1,10 @@
 import type { SuggestedAction } from '../api/types'
+import { isDecisive } from '../payloads/registry'
 import { openActions } from '../state/actions'
 import { useChatState, useChatStore } from '../state/context'
 import { classes, type PartProps } from '../state/slots'
 import type { GeneralChatMessage } from '../state/state'
+import { useTray } from '../state/tray'
 
 export interface SuggestionsProps extends PartProps {
   message: GeneralChatMessage
@@ -15,7 +17,10 @@ export function Suggestions({ message, busy, onAction, className, children }: Su
   const store = useChatStore()
   const deciding = useChatState((state) => state.deciding)
   const { suggested_values: values = [] } = message
-  const actions = openActions(message, deciding)
+  const { handlerOf } = useTray()
+  // A payload that the page itself accepts has its buttons already.
+  const answered = new Set((message.payloads ?? []).filter((p) => isDecisive(handlerOf(p.type))).map((p) => p.payload_id))
+  const actions = openActions(message, deciding).filter((action) => !action.payload_id || !answered.has(action.payload_id))
   if (values.length === 0 && actions.length === 0 && !children) return null
   return (
     <div className={classes('ct-suggestions', className)}>

@@ -1,4 +1,4 @@
-import { Component, useEffect, useMemo, useState, type ReactNode } from 'react'
+import { Component, useEffect, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import type { CustomPayload } from '../api/types'
 import { useChatStore } from '../state/context'
 import { useTray } from '../state/tray'
@@ -6,13 +6,31 @@ import type { PayloadHandler } from './registry'
 import type { SchemaResult } from './standardSchema'
 import type { Decided } from './useDecision'
 
+export interface PayloadContentProps {
+  payload: CustomPayload
+  place: 'inline' | 'render'
+  decide: (outcome: Decided, data?: unknown) => void
+  close: () => void
+  /** Told, before the browser paints, whether the card has buttons of its own. */
+  onOwnButtons: (own: boolean) => void
+}
+
+/** Whether a payload's card has buttons of its own, and who is told. What is not said shows once the card has rendered. */
+export function useOwnButtons(handler: PayloadHandler | undefined): [boolean, (own: boolean) => void] {
+  const [seen, setSeen] = useState(false)
+  return [handler?.ownButtons ?? seen, setSeen]
+}
+
 /** A payload as its handler shows it at this place; what the handler cannot show is shown as JSON. */
-export function PayloadContent({ payload, place, decide, close }: { payload: CustomPayload; place: 'inline' | 'render'; decide: (outcome: Decided, data?: unknown) => void; close: () => void }) {
+export function PayloadContent({ payload, place, decide, close, onOwnButtons }: PayloadContentProps) {
   const { handlerOf } = useTray()
   const store = useChatStore()
   const handler = handlerOf(payload.type)
   const checked = useChecked(handler, payload.data)
   const plain = <JsonCard value={payload.data} />
+  const took = useRef(false)
+  took.current = false
+  useLayoutEffect(() => onOwnButtons(took.current))
   const show = handler?.[place] ?? handler?.render ?? handler?.inline
   if (!handler || !show || checked === 'misfit') return plain
   if (checked === 'checking') return null
@@ -20,8 +38,15 @@ export function PayloadContent({ payload, place, decide, close }: { payload: Cus
     <CardBoundary key={payload.payload_id ?? payload.type} fallback={plain}>
       <div className="ct-own">
         <Card render={() => show.call(handler, checked.data, {
-          onAccept: (data) => decide('accepted', data), onReject: (data) => decide('rejected', data), outcome: payload.outcome, close,
-          sendMessage: (message) => void store.sendMessage(message), payload,
+          get onAccept() {
+            took.current = true
+            return (data?: unknown) => decide('accepted', data)
+          },
+          get onReject() {
+            took.current = true
+            return (data?: unknown) => decide('rejected', data)
+          },
+          outcome: payload.outcome, close, sendMessage: (message) => void store.sendMessage(message), payload,
         })} />
       </div>
     </CardBoundary>

@@ -26,7 +26,10 @@ export interface PayloadHandler<T = unknown> {
     panelWidth?: string
     headerTitle?: string | ((labels: Labels) => string)
   }
-  /** Given by pages that act on a decision; the card then has buttons, unless it has its own (`ownButtons`). */
+  /**
+   * Given by pages that act on a decision. There are then buttons under the card, unless the card has its own: one that takes
+   * `callbacks.onAccept` or `callbacks.onReject` while it renders has. `ownButtons` says it where that cannot be seen.
+   */
   onAccept?(data: T, payload: CustomPayload): void | Promise<void>
   onReject?(data: T, payload: CustomPayload): void | Promise<void>
   ownButtons?: boolean

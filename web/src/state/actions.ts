@@ -25,8 +25,7 @@ export function openActions(message: GeneralChatMessage, deciding: readonly stri
 }
 
 function payloadOf(action: SuggestedAction): string | undefined {
-  const own = 'payload_id' in action ? action.payload_id : undefined
-  const { data } = action
+  const { payload_id: own, data } = action
   const inData = typeof data === 'object' && data !== null && 'payload_id' in data ? data.payload_id : undefined
   return [own, inData].find((id): id is string => typeof id === 'string' && id !== '')
 }

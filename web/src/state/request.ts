@@ -1,5 +1,5 @@
 import { newKey } from '../api/client'
-import type { Attachment, ChatRequest, ClientToolSpec, PageContext, SuggestedAction } from '../api/types'
+import type { ActionMetadata, Attachment, ChatRequest, ClientToolSpec, PageContext, SuggestedAction } from '../api/types'
 import { LOCAL_ID, type GeneralChatMessage } from './state'
 
 export interface SendOptions {
@@ -20,7 +20,7 @@ export function requestOf(message: string, options: SendOptions, from: { context
   return {
     message, context, interaction_type: options.interactionType ?? 'text_input',
     ...(conversationId !== null && { conversation_id: conversationId }),
-    ...(options.action && { action_metadata: { action_identifier: options.action.action, action_data: options.action.data ?? {} } }),
+    ...(options.action && { action_metadata: clickOf(options.action, {}) }),
     ...(options.editMessageId && { edit_message_id: options.editMessageId }),
     ...(options.regenerateMessageId && { regenerate_message_id: options.regenerateMessageId }),
     ...(options.attachments?.length && { attachments: options.attachments }),
@@ -39,7 +39,11 @@ export function previewOf({ mime, content }: Attachment): string | undefined {
 export function questionOf(message: string, options: SendOptions): GeneralChatMessage {
   return {
     id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
-    ...(options.action && { action: { action_identifier: options.action.action, action_data: options.action.data } }),
+    ...(options.action && { action: clickOf(options.action) }),
     ...(options.attachments?.length && { attachments: options.attachments.map((a) => ({ name: a.name, mime: a.mime, size: a.content.length })), previews: options.attachments.map(previewOf) }),
   }
+}
+
+function clickOf(action: SuggestedAction, none?: object): ActionMetadata {
+  return { action_identifier: action.action, action_data: action.data ?? none, ...(action.payload_id && { payload_id: action.payload_id }) }
 }

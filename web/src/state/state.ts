@@ -182,9 +182,16 @@ function advance(state: ChatState, run: RunView): ChatState {
     messages: named(state.messages, run),
   }
   if (!run.outcome) return next
-  const answer = withOutcomes(answerOf(run, run.outcome), state.decided)
-  const messages = next.messages.filter((m) => m.id !== answer.id)
-  return { ...next, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], usage: sumOf(next.usage, answer.usage), error: failureOf(run.outcome) }
+  const decided = { ...state.decided, ...acceptedBy(next.messages.findLast((m) => m.role === 'user'), run.outcome) }
+  const answer = withOutcomes(answerOf(run, run.outcome), decided)
+  const messages = next.messages.filter((m) => m.id !== answer.id).map((m) => withOutcomes(m, decided))
+  return { ...next, decided, run: null, isLoading: false, link: 'idle', messages: [...messages, answer], usage: sumOf(next.usage, answer.usage), error: failureOf(run.outcome) }
+}
+
+/** The payload that a click has accepted, once its action is done. */
+function acceptedBy(question: GeneralChatMessage | undefined, outcome: Outcome): ChatState['decided'] {
+  const payload = outcome.status === 'completed' ? question?.action?.payload_id : undefined
+  return payload ? { [payload]: 'accepted' } : {}
 }
 
 function sumOf(a: Usage | null, b: Usage | undefined): Usage | null {
