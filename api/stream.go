@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
@@ -54,7 +55,7 @@ func (s *server) postStream(c echo.Context) error {
 	}
 	defer release()
 	var run schemas.Run
-	err = onFreshStack(func() (err error) { run, err = s.start(c); return err })
+	err = concurrent.OnFreshStack(func() (err error) { run, err = s.start(c); return err })
 	if errors.Is(err, errNoKey) && onlyEvents(c.Request().Header) {
 		return refuseInEvents(c)
 	}
@@ -72,24 +73,6 @@ func (s *server) postStream(c echo.Context) error {
 func (s *server) openStream(c echo.Context) (release func(), err error) {
 	_, user := caller(c)
 	return s.streams.acquire(user.ID)
-}
-
-// onFreshStack calls do on a new goroutine and waits for it, so that the caller
-// does not keep the deep stack of decoding for as long as it streams. A panic
-// continues in the caller.
-func onFreshStack(do func() error) (err error) {
-	var thrown any
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() { thrown = recover() }()
-		err = do()
-	}()
-	<-done
-	if thrown != nil {
-		panic(thrown)
-	}
-	return err
 }
 
 // getStream follows a run, or replays one that has ended.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/agents"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 )
 
 // modelCall is one attempt at a reply.
@@ -62,17 +63,14 @@ func (c *modelCall) take(object, text []byte) error {
 	return c.chunk(object)
 }
 
-// open makes the request, on a goroutine of its own, so that the deep stack is
-// freed and not kept while the reply streams. It drops go-openai's stream: the
-// round tripper has given the body to a reader.
+// open makes the request. It drops go-openai's stream: the round tripper has given
+// the body to a reader.
 func (c *modelCall) open(ctx context.Context, req *agents.ModelRequest, q quirks) (*reader, error) {
 	x := &exchange{request: req, watch: c.watch}
-	done := make(chan error)
-	go func() {
+	err := concurrent.OnFreshStack(func() error {
 		_, err := c.client.CreateChatCompletionStream(context.WithValue(ctx, exchangeKey{}, x), c.request(req, q))
-		done <- err
-	}()
-	err := <-done
+		return err
+	})
 	return x.reader, err
 }
 

@@ -188,3 +188,13 @@ func TestLosers(t *testing.T) {
 		}
 	})
 }
+
+func TestOnFreshStack(t *testing.T) {
+	oh := errors.New("oh")
+	if err := concurrent.OnFreshStack(func() error { return oh }); !errors.Is(err, oh) {
+		t.Errorf("OnFreshStack() = %v, want %v", err, oh)
+	}
+	if err := concurrent.OnFreshStack(func() error { panic("oh") }); err == nil || !strings.Contains(err.Error(), "concurrent_test.go") {
+		t.Errorf("OnFreshStack() = %v, want the place of the panic", err)
+	}
+}

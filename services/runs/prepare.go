@@ -8,36 +8,12 @@ import (
 	"unique"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/pages"
 	"github.com/chattray/chattray/services/prompt"
 )
-
-// prepareApart gives the writer what prepare returns. That runs on a goroutine of
-// its own, so that the deep stack that it takes is given back and not kept for as
-// long as the model streams.
-func (r *Runs) prepareApart(run *run, wr *answer.Writer) error {
-	var prepared *answer.Prepared
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic at %s: %v", concurrent.PanicPlace(), p)
-			}
-		}()
-		prepared, err = r.prepare(run.ctx, run)
-	}()
-	<-done
-	if err == nil {
-		wr.Use(prepared)
-	}
-	return err
-}
 
 // outline is the part of prepare for which nothing is read.
 func (r *Runs) outline(run *run) (*answer.Prepared, pages.Offer, error) {

@@ -195,7 +195,13 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	}
 	err := context.Cause(run.ctx)
 	if err == nil {
-		err = r.prepareApart(run, wr)
+		err = concurrent.OnFreshStack(func() error {
+			prepared, err := r.prepare(run.ctx, run)
+			if err == nil {
+				wr.Use(prepared)
+			}
+			return err
+		})
 	}
 	switch {
 	case err != nil:
