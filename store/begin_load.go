@@ -1,0 +1,231 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// loadChats reads what the Begins need: keys used before, their chats (missing
+// ones are made), and the runs under way in those chats.
+func (b *batch) loadChats() error {
+	if !slices.ContainsFunc(b.writes, func(w *record.Write) bool { return w.Begin != nil }) {
+		return nil
+	}
+	if err := b.loadKeys(); err != nil {
+		return err
+	}
+	if err := b.loadTaken(); err != nil {
+		return err
+	}
+	if err := b.checkQuota(); err != nil {
+		return err
+	}
+	if err := b.findChats(); err != nil {
+		return err
+	}
+	if err := b.makeChats(); err != nil {
+		return err
+	}
+	var rows [][]any
+	for id, chat := range b.chats {
+		if chat.open == nil {
+			rows = append(rows, []any{id})
+		}
+	}
+	return b.tx.query(b.ctx, selectOpenRuns, rows, func(row scanner) error {
+		var chat int64
+		var run openRun
+		if err := row.Scan(&chat, &run.id, &run.state); err != nil {
+			return err
+		}
+		b.chats[chat].open = append(b.chats[chat].open, run)
+		return nil
+	})
+}
+
+// begins calls fn for each Begin without an outcome.
+func (b *batch) begins(fn func(o *writeResult, g *record.Begin)) {
+	for i, w := range b.writes {
+		if o := &b.outcomes[i]; w.Begin != nil && o.err == nil && o.duplicateOf == 0 && b.runs[runID(w)] == nil {
+			fn(o, w.Begin)
+		}
+	}
+}
+
+// loadKeys refuses invalid identifiers and idempotency keys that have a run,
+// and finds the Begins that share a key.
+func (b *batch) loadKeys() error {
+	var rows [][]any
+	b.begins(func(o *writeResult, g *record.Begin) {
+		if !validIdentifiers(g) {
+			o.err = errIdentifier
+		} else if g.Run.IdempotencyKey != "" {
+			rows = append(rows, []any{g.Run.Owner.ID, g.Run.IdempotencyKey})
+		}
+	})
+	if len(rows) == 0 {
+		return nil
+	}
+	used := make(map[ownedKey]bool)
+	err := b.tx.query(b.ctx, selectRunByKey, rows, func(row scanner) error {
+		var k ownedKey
+		if err := row.Scan(&k.owner, &k.key); err != nil {
+			return err
+		}
+		used[k] = true
+		return nil
+	})
+	first := make(map[ownedKey]int)
+	for i, w := range b.writes {
+		o := &b.outcomes[i]
+		if w.Begin == nil || w.Begin.Run.IdempotencyKey == "" || o.err != nil || b.runs[runID(w)] != nil {
+			continue
+		}
+		k := ownedKey{w.Begin.Run.Owner.ID, w.Begin.Run.IdempotencyKey}
+		if used[k] {
+			o.err = record.ErrDuplicate
+		} else if o.duplicateOf = first[k]; o.duplicateOf == 0 {
+			first[k] = i + 1
+		}
+	}
+	return err
+}
+
+// loadTaken refuses answer ids that are in use.
+func (b *batch) loadTaken() error {
+	var rows [][]any
+	b.begins(func(_ *writeResult, g *record.Begin) {
+		for _, id := range reserves(g) {
+			rows = append(rows, []any{g.Run.Owner.ID, id})
+		}
+	})
+	if len(rows) == 0 {
+		return nil
+	}
+	taken := make(map[ownedKey]bool)
+	err := b.tx.query(b.ctx, selectBlock, rows, func(row scanner) error {
+		var k ownedKey
+		err := row.Scan(&k.owner, &k.key)
+		taken[k] = true
+		return err
+	})
+	b.begins(func(o *writeResult, g *record.Begin) {
+		ids := reserves(g)
+		if slices.ContainsFunc(ids, func(id string) bool { return taken[ownedKey{g.Run.Owner.ID, id}] }) {
+			o.err = schemas.ErrTaken
+			return
+		}
+		for _, id := range ids {
+			taken[ownedKey{g.Run.Owner.ID, id}] = true
+		}
+	})
+	return err
+}
+
+// findChats looks up the chats that the Begins name.
+func (b *batch) findChats() error {
+	var ids []int64
+	var keys []ownedKey
+	b.begins(func(_ *writeResult, g *record.Begin) {
+		if g.ConversationID != 0 {
+			ids = append(ids, g.ConversationID)
+		} else if g.ChatKey != "" {
+			keys = append(keys, ownedKey{g.Run.Owner.ID, g.ChatKey})
+		}
+	})
+	byKey := make(map[ownedKey]*chatState)
+	found := func(row scanner) error {
+		c := new(chatState)
+		if err := row.Scan(&c.id, &c.owner, &c.key); err != nil {
+			return err
+		}
+		if known := b.chats[c.id]; known != nil {
+			c = known
+		}
+		b.chats[c.id], byKey[ownedKey{c.owner, c.key}] = c, c
+		return nil
+	}
+	slices.Sort(ids) // locked in the same order everywhere
+	rows := make([][]any, 0, len(ids))
+	for _, id := range slices.Compact(ids) {
+		rows = append(rows, []any{id})
+	}
+	if err := b.tx.query(b.ctx, selectChat, rows, found); err != nil {
+		return err
+	}
+	slices.SortFunc(keys, func(x, y ownedKey) int { return cmp.Or(cmp.Compare(x.owner, y.owner), cmp.Compare(x.key, y.key)) })
+	rows = rows[:0]
+	for _, k := range slices.Compact(keys) {
+		rows = append(rows, []any{k.owner, k.key})
+	}
+	if err := b.tx.query(b.ctx, selectChatByKey, rows, found); err != nil {
+		return err
+	}
+	b.begins(func(o *writeResult, g *record.Begin) {
+		if g.ConversationID == 0 {
+			o.chat = byKey[ownedKey{g.Run.Owner.ID, g.ChatKey}]
+		} else if c := b.chats[g.ConversationID]; c != nil && c.owner == g.Run.Owner.ID {
+			o.chat = c
+		} else {
+			o.err = schemas.ErrNotFound
+		}
+	})
+	return nil
+}
+
+// makeChats makes the missing chats. Begins under the same new key get the same chat.
+func (b *batch) makeChats() error {
+	made := make(map[ownedKey]*chatState)
+	var rows [][]any
+	var failed error
+	b.begins(func(o *writeResult, g *record.Begin) {
+		if o.chat != nil {
+			return
+		}
+		if g.Supersede != "" { // a new chat has nothing to replace
+			o.err = schemas.ErrNotFound
+			return
+		}
+		k := ownedKey{g.Run.Owner.ID, g.ChatKey}
+		if k.key == "" {
+			id, err := uuid.NewV7()
+			failed = errors.Join(failed, err)
+			k.key = id.String()
+		}
+		if o.chat = made[k]; o.chat != nil {
+			return
+		}
+		o.chat, o.newChat = &chatState{owner: k.owner, key: k.key, open: []openRun{}}, true
+		made[k] = o.chat
+		at := micros(g.Run.CreatedAt)
+		rows = append(rows, []any{k.owner, k.key, clean(g.Title), at, at})
+	})
+	if failed != nil {
+		return failed
+	}
+	err := b.tx.query(b.ctx, insertChat, rows, func(row scanner) error {
+		var id int64
+		var k ownedKey
+		if err := row.Scan(&id, &k.owner, &k.key); err != nil {
+			return err
+		}
+		made[k].id = id
+		b.chats[id] = made[k]
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range made {
+		if c.id == 0 {
+			return errRace
+		}
+	}
+	return nil
+}
