@@ -125,7 +125,7 @@ func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 		text = d.joiner.Text(b.Text)
 	case *runlog.Marker:
 		d.joiner.Marker()
-	case *runlog.Standing:
+	case *runlog.KeptText:
 		d.joiner = runlog.Joiner{}
 		text = d.joiner.Text(b.Text)
 		d.joiner.Marker()

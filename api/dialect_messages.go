@@ -27,7 +27,7 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 		return appendDelta(dst, e, `{"type":"tool_call","props":{"arguments":`, b.Text, "}")
 	case *runlog.Call:
 		return appendDelta(dst, e, `{"type":"tool_call","props":{"arguments":`, "", callNames(b)+"}")
-	case *runlog.Standing:
+	case *runlog.KeptText:
 		dst = append(appendID(dst, e.Seq), `{"type":"text","props":{"content":`...)
 		return appendTail(append(schemas.AppendString(dst, b.Text), '}'), e)
 	case *runlog.Marker:

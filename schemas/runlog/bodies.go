@@ -114,9 +114,9 @@ type (
 	Call struct{ ID, Name string }
 	// Arguments is a piece of a call's arguments.
 	Arguments struct{ Text string }
-	// Standing is the visible text that still counts after a recovery, without
+	// KeptText is the visible text that still counts after a recovery, without
 	// markers.
-	Standing struct{ Text string }
+	KeptText struct{ Text string }
 	// Payload is structured data for the page.
 	Payload struct{ schemas.CustomPayload }
 	// ThreadText is what a model writes in a thread that a tool has opened: it is no
@@ -224,7 +224,7 @@ func (*Marker) body()           {}
 func (*Thinking) body()         {}
 func (*Call) body()             {}
 func (*Arguments) body()        {}
-func (*Standing) body()         {}
+func (*KeptText) body()         {}
 func (*Payload) body()          {}
 func (*ThreadText) body()       {}
 func (*ToolStart) body()        {}
@@ -255,7 +255,7 @@ func (b *Marker) size() int           { return len(b.Text) }
 func (b *Thinking) size() int         { return len(b.Text) }
 func (b *Call) size() int             { return len(b.ID) + len(b.Name) }
 func (b *Arguments) size() int        { return len(b.Text) }
-func (b *Standing) size() int         { return len(b.Text) }
+func (b *KeptText) size() int         { return len(b.Text) }
 func (b *Payload) size() int          { return bodySize + len(b.Data) + len(b.Summary) }
 func (b *ThreadText) size() int       { return len(b.Text) }
 func (b *ToolStart) size() int        { return bodySize + len(b.Input) }

@@ -32,7 +32,7 @@ func (wr *Writer) stand(text string) {
 	if text == "" {
 		return
 	}
-	wr.emit(wr.levels.Text(), &runlog.Standing{Text: text})
+	wr.emit(wr.levels.Text(), &runlog.KeptText{Text: text})
 	wr.levels.Close("completed")
 }
 

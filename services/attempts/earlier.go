@@ -89,7 +89,7 @@ func (e *Earlier) findKept() {
 		event := &e.valid[i]
 		switch b := event.Body.(type) {
 		case *runlog.Started, *runlog.Attempt:
-		case *runlog.Standing:
+		case *runlog.KeptText:
 			standing = event.At.Group
 			continue
 		case *runlog.LevelEnd:

@@ -54,7 +54,7 @@ func keptOf(e *attempts.Earlier) kept { return kept{e.Kept, e.Replies, e.Markers
 // The log is kept up to the last event that agrees with the finished steps and calls.
 func TestKept(t *testing.T) {
 	started := event(&runlog.Started{})
-	standing := runlog.Event{At: runlog.Level{Group: 9}, Body: &runlog.Standing{}}
+	standing := runlog.Event{At: runlog.Level{Group: 9}, Body: &runlog.KeptText{}}
 	endOfStanding := endOf("llm")
 	endOfStanding.At.Group = 9
 	step := turn.Step{Reply: turn.Reply{ToolCalls: make([]turn.ToolCall, 2)}}

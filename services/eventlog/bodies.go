@@ -39,7 +39,7 @@ const (
 	tagMarker     = 11
 	tagThinking   = 12
 	tagArguments  = 13
-	tagStanding   = 14
+	tagKeptText   = 14
 	tagCompleted  = 19
 	tagThreadText = 22
 )
@@ -70,7 +70,7 @@ var forms = []form{
 	formOf(tagMarker, func(f *fields, b *runlog.Marker) { f.rest(&b.Text) }),
 	formOf(tagThinking, func(f *fields, b *runlog.Thinking) { f.rest(&b.Text) }),
 	formOf(tagArguments, func(f *fields, b *runlog.Arguments) { f.rest(&b.Text) }),
-	formOf(tagStanding, func(f *fields, b *runlog.Standing) { f.rest(&b.Text) }),
+	formOf(tagKeptText, func(f *fields, b *runlog.KeptText) { f.rest(&b.Text) }),
 	formOf(15, func(f *fields, b *runlog.ToolStart) { f.toolStart(b) }),
 	formOf(16, func(f *fields, b *runlog.ToolProgress) { f.toolProgress(b) }),
 	formOf(17, func(f *fields, b *runlog.ToolComplete) { f.toolComplete(b) }),
@@ -130,8 +130,8 @@ func textOf(b runlog.Body) (tag byte, text string) {
 		return tagThinking, b.Text
 	case *runlog.Arguments:
 		return tagArguments, b.Text
-	case *runlog.Standing:
-		return tagStanding, b.Text
+	case *runlog.KeptText:
+		return tagKeptText, b.Text
 	case *runlog.ThreadText:
 		return tagThreadText, b.Text
 	default:

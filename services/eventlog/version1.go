@@ -28,7 +28,7 @@ var bodyOf1 = [...]func(text string, data []byte) (runlog.Body, error){
 	11: func(text string, _ []byte) (runlog.Body, error) { return &runlog.Marker{Text: text}, nil },
 	12: nil, // Thinking
 	13: call1,
-	14: func(text string, _ []byte) (runlog.Body, error) { return &runlog.Standing{Text: text}, nil },
+	14: func(text string, _ []byte) (runlog.Body, error) { return &runlog.KeptText{Text: text}, nil },
 	15: func(_ string, data []byte) (runlog.Body, error) { b, err := toolStart1(data); return &b, err },
 	16: func(_ string, data []byte) (runlog.Body, error) { b, err := toolProgress1(data); return &b, err },
 	17: func(text string, data []byte) (runlog.Body, error) {
