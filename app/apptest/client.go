@@ -18,8 +18,8 @@ type Client struct {
 // Reply is an answer with its whole body.
 type Reply struct {
 	Status int
-	ETag   string
-	Body   []byte
+	Header http.Header
+	Body   string
 }
 
 // Ask sends a request; match is its If-Match, "" for none.
@@ -54,7 +54,7 @@ func (c *Client) Ask(user, method, path, match string, body any) Reply {
 	if err != nil {
 		c.Error(err)
 	}
-	return Reply{answer.StatusCode, answer.Header.Get("ETag"), got}
+	return Reply{answer.StatusCode, answer.Header, string(got)}
 }
 
 // Must sends a request as ann and fails the test if it does not succeed.
@@ -71,7 +71,7 @@ func (c *Client) Must(method, path string, body any) Reply {
 func Decode[T any](t *testing.T, r Reply) T {
 	t.Helper()
 	var v T
-	if err := json.Unmarshal(r.Body, &v); err != nil {
+	if err := json.Unmarshal([]byte(r.Body), &v); err != nil {
 		t.Fatalf("decoding the answer with status %d: %v, in %s", r.Status, err, r.Body)
 	}
 	return v

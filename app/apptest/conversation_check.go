@@ -41,7 +41,7 @@ func (c *Conversation) Check(ctx context.Context) []error {
 	}
 	var run schemas.Run
 	if status, err := c.System.Call(ctx, http.MethodGet, "/api/chat/runs/"+c.RunID, &run); err != nil || status != http.StatusOK {
-		return append(wrong, fmt.Errorf("status %d, %w", status, err))
+		return append(wrong, fmt.Errorf("reading the run: status %d, %w, want 200", status, err))
 	}
 	wants := map[string]schemas.RunState{schemas.TypeComplete: schemas.RunCompleted, schemas.TypeError: schemas.RunFailed, schemas.TypeCancelled: schemas.RunCancelled}
 	if run.State != wants[last.Type] || run.LastSequence != log[len(log)-1].ID {
@@ -70,12 +70,12 @@ func (c *Conversation) CheckMessages(ctx context.Context, t *testing.T) {
 	frames := make([]schemas.MessageFrame, len(log))
 	for i, f := range log {
 		if err := json.Unmarshal([]byte(f.Data), &frames[i]); err != nil {
-			t.Errorf("frame %d: %v", f.ID, err)
+			t.Errorf("decoding frame %d: %v", f.ID, err)
 		}
 	}
 	CheckNesting(t, frames)
 	if got, want := FoldedText(t, frames), WithoutMarkers(TextOf(WithoutVoided(c.Frames))); got != want {
-		t.Errorf("%s: the text is %q in messages, %q in chat", c.Question, got, want)
+		t.Errorf("%s: the text in the dialect messages is %q, want %q as in chat", c.Question, got, want)
 	}
 }
 
@@ -84,11 +84,11 @@ func (c *Conversation) CheckMessages(ctx context.Context, t *testing.T) {
 func (c *Conversation) checkUnion(log []ChatFrame, fail func(string, ...any)) {
 	for i, f := range log {
 		if f.Event.Terminal() != (i == len(log)-1) {
-			fail("event %d of %d is %s", i+1, len(log), f.Event.Type)
+			fail("event %d of %d is %s, want a terminal event at the end and only there", i+1, len(log), f.Event.Type)
 		}
 		at, found := slices.BinarySearchFunc(c.Frames, f.ID, func(g ChatFrame, id int64) int { return int(g.ID - id) })
 		if !found || !SameFrame(c.Frames[at], f) {
-			fail("event %d of the log was not read like this: %s", f.ID, f.Data)
+			fail("event %d was not read as the log has it, want %s", f.ID, f.Data)
 		}
 	}
 	got, want := WithoutVoided(c.Frames), WithoutVoided(log)

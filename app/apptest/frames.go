@@ -114,10 +114,10 @@ func CheckFrames(t testing.TB, frames []apitest.Frame) {
 		}
 		before, after := text[:m[0]], text[m[1]:]
 		if before != "" && !strings.HasSuffix(before, "\n\n") || after != "" && !strings.HasPrefix(after, "\n\n") {
-			t.Errorf("marker %d has no blank line before and after it: %q", n, text)
+			t.Errorf("the text around marker %d is %q, want a blank line before and after it", n, text)
 		}
 		if strings.HasSuffix(before, "\n\n\n") || strings.HasPrefix(after, "\n\n\n") {
-			t.Errorf("marker %d has more than a blank line around it: %q", n, text)
+			t.Errorf("the text around marker %d is %q, want no more than one blank line", n, text)
 		}
 	}
 	if last.Type == schemas.TypeComplete && len(at) != len(tools) {
@@ -181,7 +181,7 @@ func checkComplete(t testing.TB, p schemas.ChatResponsePayload, tools map[int]*s
 			t.Errorf("tool %d has 0 tool_complete events, want 1", index)
 		}
 		if index >= len(p.ToolHistory) || p.ToolHistory[index].ToolName != tool.name {
-			t.Errorf("tool_history lacks tool %d %s at its place", index, tool.name)
+			t.Errorf("call %d of tool_history is not %s, want the tool that the events show", index, tool.name)
 		}
 	}
 	if len(p.ToolHistory) != len(tools) {

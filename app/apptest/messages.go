@@ -22,7 +22,7 @@ func MessageFrames(t testing.TB, contract apitest.Contract, body []byte) []schem
 	for _, f := range contract.CheckFrames(t, body) {
 		var m schemas.MessageFrame
 		if err := json.Unmarshal(f.Data, &m); err != nil {
-			t.Errorf("frame %d: %v", f.ID, err)
+			t.Errorf("decoding frame %d: %v", f.ID, err)
 		}
 		frames = append(frames, m)
 	}
@@ -93,11 +93,11 @@ func CheckNesting(t testing.TB, frames []schemas.MessageFrame) {
 	}
 	for thread, open := range n.open {
 		if len(open) > 0 {
-			t.Errorf("the thread %q ends with %v open", thread, open)
+			t.Errorf("at the end of thread %q the levels %v are open, want none", thread, open)
 		}
 	}
 	if len(n.threads) > 0 || !n.ended {
-		t.Errorf("the stream ended: %t, with the threads %v open", n.ended, n.threads)
+		t.Errorf("after the frames the stream has ended: %t, with the threads %v open, want its end and no thread", n.ended, n.threads)
 	}
 }
 
@@ -136,7 +136,7 @@ func (n *nesting) take(f schemas.MessageFrame) error {
 			return nil
 		}
 		if n.begun {
-			return errors.New("a second stream_start")
+			return errors.New("it is a second stream_start, want one")
 		}
 		n.begun = true
 		return nil
@@ -153,11 +153,11 @@ func (n *nesting) take(f schemas.MessageFrame) error {
 // at its end.
 func (n *nesting) thread(f schemas.MessageFrame, id string, end bool) error {
 	if f.ThreadID != id {
-		return fmt.Errorf("it is about %s and in thread %q", id, f.ThreadID)
+		return fmt.Errorf("the event of thread %s is in thread %q, want both the same", id, f.ThreadID)
 	}
 	if !end {
 		if n.seen[id] || !n.isOpen(f.BlockID) {
-			return fmt.Errorf("%s opens: known %t, outside of %q", id, n.seen[id], f.BlockID)
+			return fmt.Errorf("thread %s starts (used before: %t) in block %q, want a new id in an open block", id, n.seen[id], f.BlockID)
 		}
 		n.seen[id] = true
 		n.threads = append(n.threads, id)
@@ -165,7 +165,7 @@ func (n *nesting) thread(f schemas.MessageFrame, id string, end bool) error {
 	}
 	at := slices.Index(n.threads, id)
 	if at < 0 || len(n.open[id]) > 0 {
-		return fmt.Errorf("%s ends: open %t, with %v inside", id, at >= 0, n.open[id])
+		return fmt.Errorf("thread %s ends (open: %t) with %v inside, want it open and empty", id, at >= 0, n.open[id])
 	}
 	n.threads = slices.Delete(n.threads, at, at+1)
 	return nil
@@ -177,10 +177,10 @@ func (n *nesting) level(thread, id string, end bool, depth int) error {
 	open := n.open[thread]
 	if !end {
 		if n.seen[id] {
-			return fmt.Errorf("%s starts twice", id)
+			return fmt.Errorf("%s starts a second time, want a new id", id)
 		}
 		if depth == 0 && len(open) > 0 {
-			return fmt.Errorf("%s starts inside of %v", id, open)
+			return fmt.Errorf("block %s starts inside of %v, want it outside of blocks", id, open)
 		}
 		n.seen[id] = true
 		n.open[thread] = append(open, id)
@@ -188,7 +188,7 @@ func (n *nesting) level(thread, id string, end bool, depth int) error {
 	}
 	at := len(open) - 1
 	if at < 0 || open[at] != id {
-		return fmt.Errorf("%s ends, and the innermost of %q is %v", id, thread, open)
+		return fmt.Errorf("%s ends while %v are open in thread %q, want it to be the innermost", id, open, thread)
 	}
 	n.open[thread] = open[:at]
 	return nil

@@ -31,7 +31,7 @@ type Process struct {
 func StartProcess(t testing.TB, settings ...string) *Process {
 	t.Helper()
 	if !mayStart {
-		t.Fatal("the package's TestMain does not call apptest.Main")
+		t.Fatal("TestMain of the package does not call apptest.Main, want it called")
 	}
 	p := &Process{t: t, cmd: exec.Command(os.Args[0]), gone: make(chan struct{})}
 	for _, v := range os.Environ() {
@@ -69,9 +69,9 @@ func StartProcess(t testing.TB, settings ...string) *Process {
 	select {
 	case p.URL = <-listening:
 	case <-p.gone:
-		t.Fatalf("the process ended before it listened:\n%s", p.LastLines())
+		t.Fatalf("the process ended, want it to listen:\n%s", p.LastLines())
 	case <-time.After(Limit):
-		t.Fatalf("the process does not listen:\n%s", p.LastLines())
+		t.Fatalf("the process does not listen after %v:\n%s", Limit, p.LastLines())
 	}
 	return p
 }
@@ -123,7 +123,7 @@ func (p *Process) Wait() *os.ProcessState {
 	select {
 	case <-p.gone:
 	case <-time.After(Limit):
-		p.t.Fatalf("the process does not end:\n%s", p.LastLines())
+		p.t.Fatalf("the process goes on after %v, want its end:\n%s", Limit, p.LastLines())
 	}
 	return p.cmd.ProcessState
 }

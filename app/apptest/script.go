@@ -38,7 +38,7 @@ func (s *System) ModelCalls(question string) []ModelCall {
 func (s *System) CheckScripted() {
 	s.T.Helper()
 	for _, r := range s.Model.Unscripted() {
-		s.T.Errorf("nothing is scripted for %s", JSON(r.Messages[min(1, len(r.Messages)):]))
+		s.T.Errorf("the model was asked %s, want a question with a script", JSON(r.Messages[min(1, len(r.Messages)):]))
 	}
 }
 

@@ -44,7 +44,7 @@ func serve(t *testing.T, environ []string, with app.Options) string {
 	t.Cleanup(func() {
 		cancel()
 		if err := errors.Join(<-stopped, s.Close(), watch.Close(context.Background())); err != nil {
-			t.Errorf("the service stopped with %v", err)
+			t.Errorf("the service stopped with %v, want no error", err)
 		}
 	})
 	return "http://" + listener.Addr().String()

@@ -53,7 +53,7 @@ func (c *Socket) Next() schemas.Chunk {
 	}
 	var chunk schemas.Chunk
 	if err := json.Unmarshal(frame, &chunk); err != nil {
-		c.Fatalf("%v in %s", err, frame)
+		c.Fatalf("decoding a chunk: %v, in %s", err, frame)
 	}
 	c.Seen = append(c.Seen, chunk)
 	return chunk

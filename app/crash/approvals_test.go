@@ -209,7 +209,7 @@ func (r *waitingRun) read(resp *http.Response) waitingEvent {
 	for stream := apptest.NewStreamReader(resp.Body); ; {
 		f, err := stream.Next()
 		if err != nil {
-			r.system.T.Fatalf("%s: the stream ends with %v before it waits", r.question, err)
+			r.system.T.Fatalf("%s: reading the stream: %v, want an event that waits for an answer", r.question, err)
 		}
 		r.cursor = f.ID
 		var e waitingEvent
@@ -245,12 +245,12 @@ func (r *waitingRun) end() string {
 	r.system.T.Helper()
 	log, err := apptest.NewStreamReader(r.system.Send(r.system.T, http.MethodGet, "/api/chat/runs/"+r.id+"/stream", nil).Body).Rest()
 	if err != nil {
-		r.system.T.Fatalf("%s: %v", r.question, err)
+		r.system.T.Fatalf("%s: reading the log: %v", r.question, err)
 	}
 	counts := apptest.WithoutVoided(log)
 	last := counts[len(counts)-1].Event
 	if last.Payload == nil || len(last.Payload.ToolHistory) == 0 {
-		r.system.T.Fatalf("%s ends with %+v", r.question, last)
+		r.system.T.Fatalf("%s ends with %+v, want complete with the call in its history", r.question, last)
 	}
 	asked := 0
 	for _, f := range counts {

@@ -62,10 +62,10 @@ func TestPoisonousRunIsContained(t *testing.T) {
 			t.Errorf("the run has the error %+v (%v), want one that says it was given up", run.Error, err)
 		}
 		if said := system.Process().LastLines(); !strings.Contains(said, bad.ID()) {
-			t.Errorf("the log lacks the run %s:\n%s", bad.ID(), said)
+			t.Errorf("the log does not name the run %s, want a line about it:\n%s", bad.ID(), said)
 		}
 		if got := apptest.Get(t, system.URL(t)+"/metrics"); !strings.Contains(got, "chattray_runs_contained_total 1") {
-			t.Errorf("the metrics lack chattray_runs_contained_total 1:\n%s", got)
+			t.Errorf("the metrics are, want chattray_runs_contained_total 1 in them:\n%s", got)
 		}
 		// The process ends once more, and none of these runs is the cause.
 		system.Restart()

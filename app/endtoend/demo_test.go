@@ -38,7 +38,7 @@ func TestTheDemoModelTellsItsStories(t *testing.T) {
 		}
 	}
 	if got := ask("hello", reports); len(got.SuggestedValues) == 0 || got.SuggestedValues[0].Value != "Research base editing and gold" {
-		t.Errorf("the suggestions are %+v", got.SuggestedValues)
+		t.Errorf("the suggestions are %+v, want Research base editing and gold first", got.SuggestedValues)
 	}
 	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
 	ask("Create a research report about gold", map[string]any{"current_page": "document", "document_id": "doc1"})
@@ -49,7 +49,7 @@ func TestTheDemoModelTellsItsStories(t *testing.T) {
 		}
 	}
 	if got := strings.Join(kinds, " "); got != "md md md csv interactive_chart md" {
-		t.Errorf("the written blocks are %q", got)
+		t.Errorf("the written blocks have the types %q, want %q", got, "md md md csv interactive_chart md")
 	}
 }
 
@@ -82,7 +82,7 @@ func TestTheDemoModelOrders(t *testing.T) {
 			continue
 		}
 		if err := json.Unmarshal([]byte(data), &last); err != nil {
-			t.Fatalf("%v in %s", err, data)
+			t.Fatalf("decoding an event: %v, in %s", err, data)
 		}
 		if last.Type == "approval_request" {
 			asked++
@@ -90,6 +90,6 @@ func TestTheDemoModelOrders(t *testing.T) {
 		}
 	}
 	if asked != 1 || last.Type != "complete" || !strings.Contains(last.Payload.Message, "2 printed copies of report 1") {
-		t.Errorf("asked %d times, and the answer ended with %s: %s", asked, last.Type, last.Payload.Message)
+		t.Errorf("%d approvals were asked for and the answer ended with %s: %q, want 1 and a complete order of 2 copies", asked, last.Type, last.Payload.Message)
 	}
 }

@@ -30,12 +30,12 @@ func TestDocumentsOverHTTP(t *testing.T) {
 	client := apptest.Serve(t)
 	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Gold"})
 	if got := client.Ask("ann", "POST", "/api/documents", "", map[string]any{"id": "doc1", "title": "Gold"}); got.Status != http.StatusConflict {
-		t.Errorf("the same id again: %d %s", got.Status, got.Body)
+		t.Errorf("creating a document with a used id: status %d, want 409: %s", got.Status, got.Body)
 	}
 	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b2", "type": "md", "content": "Second"})
 	first := client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "b1", "type": "md", "content": "First", "after_block_id": ""})
 
-	stale := first.ETag
+	stale := first.Header.Get("ETag")
 	client.Must("PATCH", "/api/blocks/b1", map[string]any{"content": "First, changed"})
 	changes := []struct {
 		method, path string
@@ -56,32 +56,33 @@ func TestDocumentsOverHTTP(t *testing.T) {
 	before := client.Must("GET", "/api/documents/doc1", nil)
 	for _, c := range changes {
 		if got := client.Ask("ann", c.method, c.path, stale, c.body); got.Status != http.StatusPreconditionFailed {
-			t.Errorf("%s %s at a stale revision: %d %s", c.method, c.path, got.Status, got.Body)
+			t.Errorf("%s %s at a stale revision: status %d, want 412: %s", c.method, c.path, got.Status, got.Body)
 		}
 		if got := client.Ask("bob", c.method, c.path, "", c.body); got.Status != http.StatusNotFound {
-			t.Errorf("%s %s by somebody else: %d %s", c.method, c.path, got.Status, got.Body)
+			t.Errorf("%s %s by another user: status %d, want 404: %s", c.method, c.path, got.Status, got.Body)
 		}
 	}
 	for _, path := range []string{"/api/documents/doc1", "/api/documents/doc1/export"} {
 		if got := client.Ask("bob", "GET", path, "", nil); got.Status != http.StatusNotFound {
-			t.Errorf("GET %s by somebody else: %d", path, got.Status)
+			t.Errorf("GET %s by another user: status %d, want 404", path, got.Status)
 		}
 	}
-	if after := client.Must("GET", "/api/documents/doc1", nil); !cmp.Equal(after, before, cmp.AllowUnexported(apptest.Reply{})) {
-		t.Errorf("refused changes changed the document from %s to %s", before.Body, after.Body)
+	if after := client.Must("GET", "/api/documents/doc1", nil); after.Body != before.Body {
+		t.Errorf("after refused changes the document is %s, want %s", after.Body, before.Body)
 	}
-	if got := client.Ask("ann", "POST", "/api/documents/doc1/accept", before.ETag, nil); got.Status != http.StatusOK || got.ETag != before.ETag {
-		t.Errorf("nothing to accept: %d, tag %s, want %s", got.Status, got.ETag, before.ETag)
+	tag := before.Header.Get("ETag")
+	if got := client.Ask("ann", "POST", "/api/documents/doc1/accept", tag, nil); got.Status != http.StatusOK || got.Header.Get("ETag") != tag {
+		t.Errorf("accepting nothing: status %d, tag %s, want 200 and %s", got.Status, got.Header.Get("ETag"), tag)
 	}
-	if got := client.Must("GET", "/api/documents/doc1/export", nil); string(got.Body) != "First, changed\n\nSecond\n" {
-		t.Errorf("exported %q", got.Body)
+	if got := client.Must("GET", "/api/documents/doc1/export", nil); got.Body != "First, changed\n\nSecond\n" {
+		t.Errorf("the export is %q, want %q", got.Body, "First, changed\n\nSecond\n")
 	}
 	client.Must("DELETE", "/api/blocks/b2", nil)
 	if got := client.Ask("ann", "DELETE", "/api/blocks/b2", "", nil); got.Status != http.StatusNotFound {
-		t.Errorf("deleted again: %d", got.Status)
+		t.Errorf("deleting a block twice: status %d, want 404", got.Status)
 	}
 	if got := apptest.Decode[schemas.DocumentList](t, client.Must("GET", "/api/documents", nil)); len(got.Items) != 1 || got.Items[0].Title != "Gold" {
-		t.Errorf("the list is %+v", got)
+		t.Errorf("the list is %+v, want the document Gold", got)
 	}
 }
 
@@ -97,13 +98,13 @@ func TestApplyOverHTTP(t *testing.T) {
 		added = apptest.Decode[schemas.Block](t, client.Must("POST", path, map[string]any{"document_id": "doc1"}))
 	}
 	if added.State != schemas.BlockPendingNew || added.New == nil || *added.New != said.Message {
-		t.Fatalf("applied as %+v", added)
+		t.Fatalf("the applied answer is the block %+v, want it new and pending with %q", added, said.Message)
 	}
 	if got := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil)); len(got.Blocks) != 1 {
-		t.Errorf("applied twice it is %d blocks", len(got.Blocks))
+		t.Errorf("applied twice the document has %d blocks, want 1", len(got.Blocks))
 	}
 	if got := client.Ask("bob", "POST", path, "", map[string]any{"document_id": "doc1"}); got.Status != http.StatusNotFound {
-		t.Errorf("applied by somebody else: %d", got.Status)
+		t.Errorf("applying the answer of another user: status %d, want 404", got.Status)
 	}
 	var wg sync.WaitGroup
 	statuses := make([]int, 2)
@@ -115,19 +116,19 @@ func TestApplyOverHTTP(t *testing.T) {
 	wg.Wait()
 	slices.Sort(statuses)
 	if !slices.Equal(statuses, []int{http.StatusOK, http.StatusPreconditionFailed}) {
-		t.Errorf("two accepts at once: %v", statuses)
+		t.Errorf("two accepts at once: statuses %v, want 200 and 412", statuses)
 	}
 	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "own", "type": "md", "content": "Mine"})
 	target := apptest.Decode[schemas.Block](t, client.Must("POST", path, map[string]any{"document_id": "doc1", "target_block_id": "own"}))
 	if target.State != schemas.BlockPendingEdit || *target.Current != "Mine" || *target.New != said.Message {
-		t.Errorf("applied to a target: %+v", target)
+		t.Errorf("applied to a block it is %+v, want a pending edit of Mine to %q", target, said.Message)
 	}
 	reverted := apptest.Decode[schemas.Block](t, client.Must("POST", "/api/blocks/own/reject", nil))
 	if reverted.State != schemas.BlockClean || reverted.New != nil {
-		t.Errorf("rejected: %+v", reverted)
+		t.Errorf("rejected the block is %+v, want it clean", reverted)
 	}
 	if got := apptest.Decode[schemas.Block](t, client.Must("POST", "/api/blocks/"+said.MessageID+"/accept", nil)); got.Role != "assistant" || got.ChatID == "" {
-		t.Errorf("a message with nothing pending: %+v", got)
+		t.Errorf("accepting a message with nothing pending gives %+v, want the answer in its chat", got)
 	}
 }
 
@@ -140,14 +141,14 @@ func TestLargeBlocksOverHTTP(t *testing.T) {
 	}
 	for _, b := range apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil)).Blocks {
 		if *b.Current != content {
-			t.Errorf("a block of type %s came back with %d bytes", b.Type, len(*b.Current))
+			t.Errorf("a block of type %s has %d bytes, want the %d that were sent", b.Type, len(*b.Current), len(content))
 		}
 	}
 	if got := client.Must("GET", "/api/documents/doc1/export", nil); len(got.Body) < 10<<20 {
-		t.Errorf("exported %d bytes", len(got.Body))
+		t.Errorf("the export has %d bytes, want at least %d", len(got.Body), 10<<20)
 	}
 	if got := client.Ask("ann", "POST", "/api/documents/doc1/blocks", "", map[string]any{"type": "csv", "content": strings.Repeat("a", 9<<20)}); got.Status != http.StatusRequestEntityTooLarge {
-		t.Errorf("9 MiB: %d", got.Status)
+		t.Errorf("a block of 9 MiB: status %d, want 413", got.Status)
 	}
 }
 
@@ -206,7 +207,7 @@ func (a *author) says(message string) []turn.BlockProgress {
 			}
 		case turn.ToolComplete:
 			if e.Result.IsError {
-				a.Errorf("%s failed: %s", e.Name, e.Result.Text)
+				a.Errorf("%s gave the error %q, want none", e.Name, e.Result.Text)
 			}
 		default:
 		}
@@ -245,22 +246,22 @@ func TestTheDemoModelWritesADocument(t *testing.T) {
 	}
 	written := a.document()
 	if fresh != 1 || !seen[0].NewDoc || len(seen) != 1+len(written.Blocks) {
-		t.Errorf("progress is %+v for %d blocks", seen, len(written.Blocks))
+		t.Errorf("the progress is %+v, want one new structure first and then one for each of %d blocks", seen, len(written.Blocks))
 	}
 	kinds := map[string]int{}
 	for _, b := range written.Blocks {
 		kinds[b.Type]++
 		if b.State != schemas.BlockPendingNew || b.New == nil || *b.New == "" {
-			t.Errorf("block %s of type %s is %s", b.ID, b.Type, b.State)
+			t.Errorf("block %s of type %s is %s with the text %v, want pending_new with text", b.ID, b.Type, b.State, b.New)
 		}
 	}
 	if kinds["md"] == 0 || kinds["csv"] != 1 || kinds["interactive_chart"] != 1 || !strings.Contains(written.NewTitle, "gold") {
-		t.Errorf("the document has %v under %q", kinds, written.NewTitle)
+		t.Errorf("the document %q has the blocks %v, want md, one csv and one chart under a title with gold", written.NewTitle, kinds)
 	}
 	accepted := a.settle(record.Accept)
 	_, markdown, err := a.documents.Export(t.Context(), a.user, "doc1")
 	if err != nil || !strings.Contains(markdown, "| year | ") || !strings.Contains(accepted.Title, "gold") {
-		t.Errorf("exported under %q (%v):\n%.500s", accepted.Title, err, markdown)
+		t.Errorf("the export of %q (%v) is, want a table with years under a title with gold:\n%.500s", accepted.Title, err, markdown)
 	}
 
 	for _, change := range []struct {
@@ -271,7 +272,7 @@ func TestTheDemoModelWritesADocument(t *testing.T) {
 	} {
 		a.says(change.message)
 		if !slices.ContainsFunc(a.document().Blocks, func(b schemas.Block) bool { return b.State == change.state }) {
-			t.Errorf("after %q no block is %s", change.message, change.state)
+			t.Errorf("after %q the blocks are %+v, want one that is %s", change.message, a.document().Blocks, change.state)
 		}
 	}
 	same := func(what string, got schemas.Document) {
@@ -289,6 +290,6 @@ func TestTheDemoModelWritesADocument(t *testing.T) {
 	same("the reverted plan", a.settle(record.Revert))
 	_, again, err := a.documents.Export(t.Context(), a.user, "doc1")
 	if err != nil || again != markdown {
-		t.Errorf("the export changed (%v):\n%s", err, cmp.Diff(markdown, again))
+		t.Errorf("the export after the revert (-want +got): %v\n%s", err, cmp.Diff(markdown, again))
 	}
 }

@@ -22,7 +22,7 @@ func TestEverythingInARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	up := calling(t, "everything__trigger-long-running-operation", `{"duration":0.6,"steps":3}`)
-	s, stop := serveTray(t, filepath.Join(t.TempDir(), "c.db"), fmt.Sprintf(`
+	s, stop := serveWith(t, filepath.Join(t.TempDir(), "c.db"), fmt.Sprintf(`
 openai: {base_url: %s, api_key: k}
 mcp_servers:
   - {name: everything, command: %s, args: [%s, stdio], pages: [reports], confirm: false}
@@ -30,11 +30,11 @@ mcp_servers:
 	defer stop()
 	got := s.send("ann", "POST", "/api/chat/stream", `{"message":"Take your time.","context":{"current_page":"reports"}}`)
 	// The last step comes with the result, and may be too late.
-	if progress := frames(t, got.body, "tool_progress"); len(progress) < 2 {
-		t.Errorf("progress is %v", progress)
+	if progress := frames(t, got.Body, "tool_progress"); len(progress) < 2 {
+		t.Errorf("the progress is %v, want at least 2 steps", progress)
 	}
-	complete := frames(t, got.body, "complete")
+	complete := frames(t, got.Body, "complete")
 	if len(complete) != 1 || !strings.Contains(fmt.Sprint(complete[0]), "Long running operation completed") {
-		t.Errorf("got %d %s", got.status, got.body)
+		t.Errorf("the answer has status %d, want the operation completed:\n%s", got.Status, got.Body)
 	}
 }

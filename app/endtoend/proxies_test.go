@@ -91,7 +91,7 @@ func startProxy(t *testing.T, p proxyProgram, service string) string {
 	}
 	found := regexp.MustCompile("(?s)```" + p.language + "\n(.*?)```").FindSubmatch(doc)
 	if found == nil {
-		t.Fatalf("docs/operating.md has no example in %s", p.language)
+		t.Fatalf("docs/operating.md has 0 examples in %s, want 1", p.language)
 	}
 	listen, dir := freeAddress(t), t.TempDir()
 	snippet := strings.ReplaceAll(string(found[1]), "127.0.0.1:8080", strings.TrimPrefix(service, "http://"))
@@ -190,10 +190,10 @@ func checkTokens(system *apptest.System, t *testing.T, front string) {
 		for in := apptest.NewStreamReader(resp.Body); ; {
 			f, err := in.Next()
 			if err != nil {
-				t.Fatalf("after %d tokens, %q: %v", seen, text, err)
+				t.Fatalf("reading after %d tokens, %q: %v", seen, text, err)
 			}
 			if f.ID <= last {
-				t.Fatalf("event %d comes after %d", f.ID, last)
+				t.Fatalf("event %d comes after event %d, want a greater id", f.ID, last)
 			}
 			last = f.ID
 			if f.Event.Type == schemas.TypeTextDelta {
@@ -215,13 +215,13 @@ func checkTokens(system *apptest.System, t *testing.T, front string) {
 	}
 	next <- struct{}{}
 	if read(ctx, http.MethodPost, "/api/chat/stream", map[string]any{"message": "one by one"}, cut) {
-		t.Fatal("the run ends too early")
+		t.Fatalf("the run ended after %d tokens, want it to wait for more", seen)
 	}
 	next <- struct{}{}
 	for !read(ctx, http.MethodGet, "/api/chat/runs/"+runID+"/stream", nil, tokens+1, "Last-Event-ID", fmt.Sprint(last)) {
 	}
 	if text != whole {
-		t.Errorf("the tokens came as %q", text)
+		t.Errorf("the tokens came as %q, want %q", text, whole)
 	}
 }
 
@@ -242,7 +242,7 @@ func checkSocket(system *apptest.System, t *testing.T, front string) {
 	for {
 		_, raw, err := conn.Read(ctx)
 		if err != nil {
-			t.Fatalf("after %q: %v", text, err)
+			t.Fatalf("reading the socket after %q: %v", text, err)
 		}
 		var c schemas.Chunk
 		if err := json.Unmarshal(raw, &c); err != nil {
@@ -256,7 +256,7 @@ func checkSocket(system *apptest.System, t *testing.T, front string) {
 		}
 	}
 	if !strings.HasSuffix(text, "Hello there") { // after what the status says
-		t.Errorf("the socket gave %q", text)
+		t.Errorf("the socket gave %q, want Hello there at the end", text)
 	}
 }
 

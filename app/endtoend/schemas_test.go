@@ -86,13 +86,13 @@ func TestHostileClientTools(t *testing.T) {
 		for r := apptest.NewStreamReader(resp.Body); ; {
 			f, err := r.Next()
 			if err != nil {
-				t.Fatalf("the stream ends with %v", err)
+				t.Fatalf("reading the stream: %v, want a client_tool_call", err)
 			}
 			if f.Event.Type == schemas.TypeClientToolCall {
 				return
 			}
 			if f.Event.Terminal() {
-				t.Fatalf("the run ends with %s", f.Data)
+				t.Fatalf("the run ends with %s, want a client_tool_call before", f.Data)
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func TestHostileClientTools(t *testing.T) {
 			}
 			var problem schemas.Problem
 			if err := json.Unmarshal(body, &problem); err != nil || len(problem.Errors) != 1 {
-				t.Fatalf("got %s", body)
+				t.Fatalf("the answer is %s, want a problem with one error", body)
 			}
 			if got, want := problem.Errors[0].Pointer, "/client_tools/0/input_schema"+tt.client; resp.StatusCode/100 != 4 || !strings.HasPrefix(got, want) {
 				t.Errorf("got %d at %s, want a refusal at %s", resp.StatusCode, got, want)

@@ -43,16 +43,16 @@ func TestPageThatTellsTheModelWhatToDo(t *testing.T) {
 	call(3, "place_order", `{}`)
 	call(4, "fetch_webpage", fmt.Sprintf(`{"url":"%s/c?d=PRIVATE"}`, outside.URL))
 	up.Push(upstream.Text("Done."))
-	s, stop := serveTray(t, filepath.Join(t.TempDir(), "c.db"), fmt.Sprintf(
+	s, stop := serveWith(t, filepath.Join(t.TempDir(), "c.db"), fmt.Sprintf(
 		"openai: {base_url: %s, api_key: k}\npages: %s\nfetch: {allow: [127.0.0.0/8, '::1/128']}\ntimeouts: {approval: 1s}\n", up.URL(), folder))
 	defer stop()
 	got := s.send("ann", "POST", "/api/chat/stream", fmt.Sprintf(`{"message":"What does %s/page say?","context":{"current_page":"shop"}}`, outside.URL))
 	var reasons []string
-	for _, f := range frames(t, got.body, "approval_request") {
+	for _, f := range frames(t, got.Body, "approval_request") {
 		reasons = append(reasons, fmt.Sprint(f["tool"], " ", f["reason"]))
 	}
 	if d := cmp.Diff([]string{"place_order after_untrusted", "fetch_webpage unseen_url"}, reasons); d != "" {
-		t.Errorf("approvals (-want +got):\n%s\n%s", d, got.body)
+		t.Errorf("approvals (-want +got):\n%s\n%s", d, got.Body)
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -24,15 +24,11 @@ import (
 
 const usageSecret = "secret-of-32-bytes-for-this-test"
 
-// tray is a service under test, reached over HTTP.
-type tray struct {
-	t      *testing.T
-	url    string
-	tokens map[string]string
-}
+// service is a client of a service with settings of the test.
+type service struct{ *apptest.Client }
 
-// serveTray runs the service with these settings until stop is called.
-func serveTray(t *testing.T, database, settings string) (_ *tray, stop func()) {
+// serveWith runs the service with these settings until stop is called.
+func serveWith(t *testing.T, database, settings string) (_ *service, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	path := settingsFile(t, settings)
@@ -45,18 +41,18 @@ func serveTray(t *testing.T, database, settings string) (_ *tray, stop func()) {
 		ended <- app.Run(ctx, app.Program{Args: []string{"--config", path}, Environ: environ, Stdout: in})
 		in.Close()
 	}()
-	s := &tray{t: t, tokens: map[string]string{}, url: "http://" + apptest.Listening(t, out)}
+	s := &service{&apptest.Client{T: t, URL: "http://" + apptest.Listening(t, out), Tokens: map[string]string{}}}
 	for name, roles := range map[string][]string{"ann": nil, "bob": nil, "root": {"admin"}} {
 		token, err := api.SignToken(usageSecret, "", schemas.User{Name: name, Roles: roles}, time.Now(), time.Now().Add(time.Hour))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.tokens[name] = token
+		s.Tokens[name] = token
 	}
 	return s, func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("serve ended with %v", err)
+			t.Errorf("the service ended with %v, want no error", err)
 		}
 	}
 }
@@ -71,52 +67,32 @@ func settingsFile(t *testing.T, content string) string {
 	return path
 }
 
-// answered is an answer that was read.
-type answered struct {
-	status int
-	header http.Header
-	body   string
-}
-
-// send sends a request of the user's.
-func (s *tray) send(user, method, path, body string) answered {
-	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
+// send sends a request of the user's; body is JSON, "" for none.
+func (s *service) send(user, method, path, body string) apptest.Reply {
+	s.Helper()
+	if body == "" {
+		return s.Ask(user, method, path, "", nil)
 	}
-	req.Header.Set("Authorization", "Bearer "+s.tokens[user])
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer res.Body.Close()
-	got, err := io.ReadAll(res.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return answered{res.StatusCode, res.Header, string(got)}
+	return s.Ask(user, method, path, "", json.RawMessage(body))
 }
 
 // fetch sends a request that succeeds and returns its answer.
-func fetch[T any](s *tray, user, method, path, body string) T {
-	s.t.Helper()
-	var v T
+func fetch[T any](s *service, user, method, path, body string) T {
+	s.Helper()
 	got := s.send(user, method, path, body)
-	if err := json.Unmarshal([]byte(got.body), &v); err != nil || got.status != http.StatusOK {
-		s.t.Fatalf("%s %s: %d %s", method, path, got.status, got.body)
+	if got.Status != http.StatusOK {
+		s.Fatalf("%s %s: status %d, want 200: %s", method, path, got.Status, got.Body)
 	}
-	return v
+	return apptest.Decode[T](s.T, got)
 }
 
-func (s *tray) ask(user, body string) schemas.ChatResponsePayload {
-	s.t.Helper()
+func (s *service) ask(user, body string) schemas.ChatResponsePayload {
+	s.Helper()
 	return fetch[schemas.ChatResponsePayload](s, user, "POST", "/api/chat", body)
 }
 
-func (s *tray) usage(user, query string) schemas.UsageReport {
-	s.t.Helper()
+func (s *service) usage(user, query string) schemas.UsageReport {
+	s.Helper()
 	return fetch[schemas.UsageReport](s, user, "GET", "/api/usage"+query, "")
 }
 
@@ -160,7 +136,7 @@ func replyUsage(cost schemas.USD) schemas.Usage {
 
 func TestUsageEndToEnd(t *testing.T) {
 	up := newServers(t)
-	s, stop := serveTray(t, filepath.Join(t.TempDir(), "c.db"), up.settings(""))
+	s, stop := serveWith(t, filepath.Join(t.TempDir(), "c.db"), up.settings(""))
 	defer stop()
 
 	up.large.Push(upstream.Text("Hello"))
@@ -173,16 +149,16 @@ func TestUsageEndToEnd(t *testing.T) {
 	up.small.Push(upstream.Text("Hello"))
 	second := s.ask("ann", `{"message":"hi"}`)
 	if second.Usage != replyUsage(smallCost) || len(second.Warnings) != 1 || second.Diagnostics == nil || second.Diagnostics.Model != "small" {
-		t.Errorf("after a fallback: usage %+v, warnings %q, diagnostics %+v", second.Usage, second.Warnings, second.Diagnostics)
+		t.Errorf("after a fallback: usage %+v, warnings %q, diagnostics %+v, want the usage of small and one warning", second.Usage, second.Warnings, second.Diagnostics)
 	}
 	if got := key(up.small); got != "key-small" || up.large.Calls() != 2 {
-		t.Errorf("the second model was asked with %s, the first model %d times", got, up.large.Calls())
+		t.Errorf("the second model was asked with %s and the first one %d times, want key-small and 2", got, up.large.Calls())
 	}
 
 	for model, want := range map[string]string{"mine": "key-mine", "plain": "key-common"} {
 		up.common.Push(upstream.Text("Hello"))
 		if got := s.ask("ann", `{"message":"hi","model":"`+model+`"}`); got.Usage != replyUsage(0) {
-			t.Errorf("usage of %s, without a price: %+v", model, got.Usage)
+			t.Errorf("the usage of %s, which has no price, is %+v, want %+v", model, got.Usage, replyUsage(0))
 		}
 		if got := key(up.common); got != want {
 			t.Errorf("%s was asked with %s, want %s", model, got, want)
@@ -191,8 +167,8 @@ func TestUsageEndToEnd(t *testing.T) {
 
 	up.small.Push(upstream.Text("Hello"))
 	got := s.send("bob", "POST", "/api/chat/stream?dialect=messages", `{"message":"hi","model":"small"}`)
-	if !strings.Contains(got.body, `"total_tokens":12,"cost_usd":0.000007}`) {
-		t.Errorf("stream_end has no cost:\n%s", got.body)
+	if !strings.Contains(got.Body, `"total_tokens":12,"cost_usd":0.000007}`) {
+		t.Errorf("the stream lacks the usage of 12 tokens with their cost:\n%s", got.Body)
 	}
 
 	today := time.Now().UTC().Format(time.DateOnly)
@@ -211,8 +187,8 @@ func TestUsageEndToEnd(t *testing.T) {
 	if diff := cmp.Diff([]schemas.UsageItem{item("small", smallCost)}, s.usage("root", "?user="+bob).Items); diff != "" {
 		t.Errorf("usage of bob, asked by an admin (-want +got):\n%s", diff)
 	}
-	if got := s.send("ann", "GET", "/api/usage?user="+bob, ""); got.status != http.StatusForbidden {
-		t.Errorf("another user's usage: %d %s", got.status, got.body)
+	if got := s.send("ann", "GET", "/api/usage?user="+bob, ""); got.Status != http.StatusForbidden {
+		t.Errorf("reading another user's usage: status %d, want 403: %s", got.Status, got.Body)
 	}
 	stored := fetch[schemas.Run](s, "ann", "GET", "/api/chat/runs/"+first.RunID, "")
 	if stored.Usage != first.Usage {
@@ -224,7 +200,7 @@ func TestUsageEndToEnd(t *testing.T) {
 // not whole.
 func TestUsageOfEveryCall(t *testing.T) {
 	up := newServers(t)
-	s, stop := serveTray(t, filepath.Join(t.TempDir(), "c.db"), up.settings("history: {budget: 256}"))
+	s, stop := serveWith(t, filepath.Join(t.TempDir(), "c.db"), up.settings("history: {budget: 256}"))
 	defer stop()
 
 	t.Run("asking for a value again", func(t *testing.T) {
@@ -244,21 +220,21 @@ func TestUsageOfEveryCall(t *testing.T) {
 			got := s.ask("ann", `{"message":"`+text+`","conversation_id":`+strconv.FormatInt(chat, 10)+`}`)
 			calls := up.large.Calls() - before
 			if got.Usage.InputTokens != 10*calls {
-				t.Errorf("%d calls used %+v", calls, got.Usage)
+				t.Errorf("%d calls used %+v, want %d input tokens", calls, got.Usage, 10*calls)
 			}
 			if calls > 1 {
 				return
 			}
 		}
-		t.Error("nothing was summarized")
+		t.Error("no answer took more than one call, want one that summarizes older turns")
 	})
 	t.Run("broken off", func(t *testing.T) {
 		up.large.Push(upstream.Open(upstream.Say("Twelve chars")))
 		before := s.usage("bob", "").Total
 		got := s.send("bob", "POST", "/api/chat", `{"message":"hi"}`)
 		used := s.usage("bob", "").Total
-		if got.status != http.StatusBadGateway || used.OutputTokens-before.OutputTokens != 3 || used.InputTokens == 0 || used.CostUSD == 0 {
-			t.Errorf("status %d, used %+v", got.status, used)
+		if got.Status != http.StatusBadGateway || used.OutputTokens-before.OutputTokens != 3 || used.InputTokens == 0 || used.CostUSD == 0 {
+			t.Errorf("a broken answer: status %d, used %+v after %+v, want 502 and 3 more output tokens with a cost", got.Status, used, before)
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
@@ -274,7 +250,7 @@ func TestUsageOfEveryCall(t *testing.T) {
 		fetch[schemas.Run](s, "bob", "POST", "/api/chat/runs/"+chats.Items[0].ActiveRunID+"/cancel", "")
 		<-ended
 		if used := s.usage("bob", "").Total; used.Runs != before.Runs+1 || used.OutputTokens <= before.OutputTokens && used.InputTokens <= before.InputTokens {
-			t.Errorf("used %+v before, %+v after", before, used)
+			t.Errorf("after a cancelled run the usage is %+v, want one run and some tokens more than %+v", used, before)
 		}
 	})
 }
@@ -283,7 +259,7 @@ func TestBudgetEndToEnd(t *testing.T) {
 	up := newServers(t)
 	up.large.On(upstream.Any, upstream.Text("Hello"))
 	database := filepath.Join(t.TempDir(), "c.db")
-	s, stop := serveTray(t, database, up.settings("limits: {budget_usd: 0.00007}")) // two runs, the second one goes beyond it
+	s, stop := serveWith(t, database, up.settings("limits: {budget_usd: 0.00007}")) // two runs, the second one goes beyond it
 	for range 2 {
 		s.ask("ann", `{"message":"hi"}`)
 	}
@@ -292,26 +268,26 @@ func TestBudgetEndToEnd(t *testing.T) {
 		calls := up.large.Calls()
 		got := s.send("ann", "POST", "/api/chat/stream", `{"message":"hi"}`)
 		var p schemas.Problem
-		if err := json.Unmarshal([]byte(got.body), &p); err != nil || got.status != http.StatusTooManyRequests || p.Code != schemas.CodeBudget {
-			t.Errorf("got %d %s", got.status, got.body)
+		if err := json.Unmarshal([]byte(got.Body), &p); err != nil || got.Status != http.StatusTooManyRequests || p.Code != schemas.CodeBudget {
+			t.Errorf("a request over the budget: status %d, want 429 budget_exceeded: %s", got.Status, got.Body)
 		}
 		left := time.Until(time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour))
-		after, err := strconv.Atoi(got.header.Get("Retry-After"))
+		after, err := strconv.Atoi(got.Header.Get("Retry-After"))
 		if err != nil || (time.Duration(after)*time.Second-left).Abs() > time.Minute {
-			t.Errorf("Retry-After is %q, want %s", got.header.Get("Retry-After"), left)
+			t.Errorf("Retry-After is %q, want %s", got.Header.Get("Retry-After"), left)
 		}
 		if up.large.Calls() != calls {
-			t.Error("a model was called")
+			t.Errorf("the model was called %d times, want %d", up.large.Calls(), calls)
 		}
 	}
 	refused()
 	s.ask("bob", `{"message":"hi"}`)
 	stop()
 
-	s, stop = serveTray(t, database, up.settings("limits: {budget_usd: 0.00007}"))
+	s, stop = serveWith(t, database, up.settings("limits: {budget_usd: 0.00007}"))
 	refused()
 	stop()
-	s, stop = serveTray(t, database, up.settings("limits: {budget_tokens: 25}"))
+	s, stop = serveWith(t, database, up.settings("limits: {budget_tokens: 25}"))
 	defer stop()
 	s.ask("ann", `{"message":"hi"}`)
 	refused()
@@ -324,26 +300,26 @@ func TestUsageOutlivesAStop(t *testing.T) {
 	said := make(chan struct{})
 	up.large.Push(upstream.Open(upstream.Say("Twelve chars"), upstream.Signal(said), upstream.Wait(nil)), upstream.Text("Hello"))
 	database := filepath.Join(t.TempDir(), "c.db")
-	s, stop := serveTray(t, database, up.settings("drain: 50ms"))
+	s, stop := serveWith(t, database, up.settings("drain: 50ms"))
 	read := make(chan string)
 	go func() {
-		read <- s.send("ann", "POST", "/api/chat/stream", `{"message":"hi","chat_id":"interrupted"}`).body
+		read <- s.send("ann", "POST", "/api/chat/stream", `{"message":"hi","chat_id":"interrupted"}`).Body
 	}()
 	<-said
 	run := fetch[schemas.ChatList](s, "ann", "GET", "/api/chats", "").Items[0].ActiveRunID
 	stop()
 	if got := <-read; !strings.Contains(got, "Twelve chars") {
-		t.Fatalf("the reply was not shown before the stop:\n%s", got)
+		t.Fatalf("before the stop the stream was, want Twelve chars in it:\n%s", got)
 	}
 
-	s, stop = serveTray(t, database, up.settings(""))
+	s, stop = serveWith(t, database, up.settings(""))
 	defer stop()
 	s.send("ann", "GET", "/api/chat/runs/"+run+"/stream", "")
 	ended := fetch[schemas.Run](s, "ann", "GET", "/api/chat/runs/"+run, "")
 	if u := ended.Usage; ended.State != schemas.RunCompleted || ended.Attempt != 2 || u.OutputTokens != 3+2 || u.InputTokens <= 10 {
-		t.Errorf("the run is %+v", ended)
+		t.Errorf("the run is %+v, want it completed by attempt 2 with the tokens of both", ended)
 	}
 	if got := s.usage("ann", "").Total; got.Runs != 1 || got.OutputTokens != ended.Usage.OutputTokens || got.InputTokens != ended.Usage.InputTokens {
-		t.Errorf("the total is %+v, the run used %+v", got, ended.Usage)
+		t.Errorf("the total is %+v, want one run with %+v", got, ended.Usage)
 	}
 }

@@ -90,7 +90,7 @@ func TestMigrateAtOnce(t *testing.T) {
 			for range 3 {
 				all.Go(func() {
 					if out, err := apptest.Command(t, []string{"CHATTRAY_DATABASE_URL=" + database}, "migrate", "up"); err != nil {
-						t.Errorf("%v\n%s", err, out)
+						t.Errorf("migrate up: %v, want no error\n%s", err, out)
 					}
 				})
 			}
@@ -207,7 +207,7 @@ func stopBackends(t *testing.T, server, database string) (resume func()) {
 		t.Fatal(err)
 	}
 	if len(pids) == 0 {
-		t.Fatal("the database has no server process")
+		t.Fatal("the database has 0 server processes, want some")
 	}
 	// The process that makes new ones is their parent.
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pids[0]))
@@ -216,7 +216,7 @@ func stopBackends(t *testing.T, server, database string) (resume func()) {
 	}
 	var parent int
 	if _, err := fmt.Sscanf(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " %c %d", new(rune), &parent); err != nil || parent < 2 {
-		t.Fatalf("the parent of %d is %d, %v", pids[0], parent, err)
+		t.Fatalf("the parent of process %d is %d (%v), want a server", pids[0], parent, err)
 	}
 	pids = append(pids, parent)
 	tell := func(s syscall.Signal) error {

@@ -51,7 +51,7 @@ func readUntil(t *testing.T, conn net.Conn, text string) (run string) {
 			return run
 		}
 	}
-	t.Fatalf("the answer ended before %q", text)
+	t.Fatalf("the answer ended, want %q in it", text)
 	return ""
 }
 
@@ -130,7 +130,7 @@ func checkHungUp(t *testing.T, c *apptest.Conversation, run string) {
 	select {
 	case <-system.Model.Gone():
 	case <-time.After(apptest.Limit):
-		t.Fatal("the call of the model goes on")
+		t.Fatal("the call of the model goes on, want it ended")
 	}
 	apptest.Eventually(t, "the run is cancelled", func() bool { return runState(system, t, run).State == schemas.RunCancelled })
 	var chat schemas.Chat

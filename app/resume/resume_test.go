@@ -247,7 +247,7 @@ func TestReadersOfOneRun(t *testing.T) {
 			}
 			for i := 1; i < len(list); i++ {
 				if list[i].ID <= list[i-1].ID {
-					t.Errorf("event %d came after %d", list[i].ID, list[i-1].ID)
+					t.Errorf("event %d came after event %d, want a greater id", list[i].ID, list[i-1].ID)
 				}
 			}
 		})
@@ -262,7 +262,7 @@ func TestReadersOfOneRun(t *testing.T) {
 	system.Client.CloseIdleConnections()
 	// On a busy machine the others may need longer than a stalled reader has.
 	if n := resourcesOf(system, t).streams; n < readersOfOne/2 && time.Since(began) < stalledIsBorne {
-		t.Errorf("%d streams are open while %d clients stall; the test does not stall them", n, len(stalled))
+		t.Errorf("%d streams are open, want at least the %d whose clients stall", n, len(stalled))
 	}
 	apptest.Eventually(t, "no reader is connected", func() bool {
 		system.Client.CloseIdleConnections()
@@ -323,7 +323,7 @@ func resourcesOf(system *apptest.System, t *testing.T) resourceCounts {
 		value, _, _ := strings.Cut(rest, "\n")
 		f, err := strconv.ParseFloat(value, 64)
 		if !found || err != nil {
-			t.Fatalf("no metric %s: %v", name, err)
+			t.Fatalf("the metric %s: %v, want a number", name, err)
 		}
 		*into = int(f)
 	}

@@ -67,7 +67,7 @@ func takeContent(c *apptest.Socket, block string, size int) {
 	for got := 0; got < size; {
 		chunk := c.Next()
 		if c.Seen = nil; apptest.IsError(chunk) || apptest.IsRunEnd(chunk) {
-			c.Fatalf("after %d bytes: %s", got, apptest.ListChunks([]schemas.Chunk{chunk}))
+			c.Fatalf("after %d bytes comes %s, want %d bytes of content", got, apptest.ListChunks([]schemas.Chunk{chunk}), size)
 		}
 		if apptest.IsContent(chunk) && chunk.BlockIDs == block {
 			got += len(*chunk.Content)
@@ -127,7 +127,7 @@ func streamLarge(t *testing.T, kind, text string) {
 	close(gate)
 	list := first.Until(apptest.IsRunEnd)
 	if last := list[len(list)-1]; last.Status != schemas.RunCompleted {
-		t.Errorf("it ends with %s", apptest.ListChunks(list))
+		t.Errorf("the stream ends with %s, want a completed run", apptest.ListChunks(list))
 	}
 	back := client.Dial("ann")
 	back.Conn.SetReadLimit(frameBound)
@@ -137,7 +137,7 @@ func streamLarge(t *testing.T, kind, text string) {
 	}
 	for _, b := range apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil)).Blocks {
 		if b.Type != kind || b.New == nil || *b.New != text {
-			t.Errorf("the document has %d bytes of type %s", len(*b.New), b.Type)
+			t.Errorf("the block has %d bytes of type %s, want the %d bytes of type %s that were written", len(*b.New), b.Type, len(text), kind)
 		}
 	}
 	stream := "/api/chat/runs/" + run + "/stream?dialect="
@@ -186,10 +186,10 @@ func checkLargeSSE(t *testing.T, stream, kind, text string) {
 			continue
 		}
 		if inside == "" || f.BlockID != inside {
-			t.Fatalf("content comes outside of its block: %.200s", data)
+			t.Fatalf("content comes while the block %q is open, want it in its own: %.200s", inside, data)
 		}
 		if len(data) > frameBound {
-			t.Errorf("a frame has %d bytes", len(data))
+			t.Errorf("a frame has %d bytes, want at most %d", len(data), frameBound)
 		}
 		if got.Len() == 0 && kind != schemas.BlockCSV {
 			want := map[string]any{"mime": kind, "width": 9.0, "height": 9.0, "encoding": "base64"}

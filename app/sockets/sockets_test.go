@@ -39,22 +39,22 @@ func TestSocketSpecSample(t *testing.T) {
 	c.Send(fmt.Sprintf(specEvent, me.ID))
 	list := c.Until(apptest.IsRunEnd)
 	if got := apptest.JoinContent(list, "234234234AWEFAWEF"); got != "# Gold\n\nIt is good." {
-		t.Errorf("the block gets %q of\n%s", got, apptest.ListChunks(list))
+		t.Errorf("the block gets %q, want %q, of\n%s", got, "# Gold\n\nIt is good.", apptest.ListChunks(list))
 	}
 	first, last, end := list[0], list[len(list)-1], list[len(list)-2]
 	if first.RunID == "" || first.ChatID != "34234DFAWFA" || first.ConversationID == 0 || first.Seq == 0 {
-		t.Errorf("the first chunk is %s", apptest.ListChunks(list[:1]))
+		t.Errorf("the first chunk is %s, want one with run, chat, conversation and sequence", apptest.ListChunks(list[:1]))
 	}
 	if last.Status != schemas.RunCompleted || last.RunID != first.RunID || !end.End || end.Content == nil || *end.Content != "" || end.DocumentID != "AWEFAWE3453453453" {
-		t.Errorf("it ends with %s", apptest.ListChunks(list[len(list)-2:]))
+		t.Errorf("the last chunks are %s, want the end of the block and of the completed run", apptest.ListChunks(list[len(list)-2:]))
 	}
 	doc := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/AWEFAWE3453453453", nil))
 	if len(doc.Blocks) != 1 || doc.Blocks[0].State != schemas.BlockPendingNew || *doc.Blocks[0].New != "# Gold\n\nIt is good." {
-		t.Errorf("the document is %+v", doc)
+		t.Errorf("the document is %+v, want one new block with the answer", doc)
 	}
 	accepted := apptest.Decode[schemas.Block](t, client.Must("POST", "/api/blocks/234234234AWEFAWEF/accept", nil))
 	if accepted.State != schemas.BlockClean {
-		t.Errorf("accepted it is %+v", accepted)
+		t.Errorf("the accepted block is %+v, want it clean", accepted)
 	}
 }
 
@@ -99,11 +99,11 @@ func TestSocketTargets(t *testing.T) {
 			for _, chunk := range list {
 				reset = reset || chunk.Type == schemas.ChunkReset
 				if apptest.IsContent(chunk) && (tt.blocks != "" && chunk.BlockIDs != tt.blocks || chunk.BlockIDs == "" || chunk.DocumentID != tt.document) {
-					t.Errorf("content goes to %s", apptest.ListChunks([]schemas.Chunk{chunk}))
+					t.Errorf("content goes to %s, want block %q of document %q", apptest.ListChunks([]schemas.Chunk{chunk}), tt.blocks, tt.document)
 				}
 			}
 			if got := apptest.JoinContent(list, ""); got != "The answer" || reset != tt.reset {
-				t.Errorf("the content is %q (reset: %v) of\n%s", got, reset, apptest.ListChunks(list))
+				t.Errorf("the content is %q (reset: %v), want %q (reset: %v), of\n%s", got, reset, "The answer", tt.reset, apptest.ListChunks(list))
 			}
 			if tt.document == "" {
 				return
@@ -149,7 +149,7 @@ func TestSocketShowsArgumentsAsTheyCome(t *testing.T) {
 		}
 	}
 	if len(plans) != 1 || plans[0].DocumentID != "doc1" || plans[0].BlockIDs == "" || plans[0].Content == nil || *plans[0].Content != "" {
-		t.Errorf("the plan is shown as %s", apptest.ListChunks(plans))
+		t.Errorf("the plan is shown as %s, want one empty chunk with the blocks of doc1", apptest.ListChunks(plans))
 	}
 	list = append(list, c.Until(apptest.IsRunEnd)...)
 	if got, want := apptest.JoinContent(list, "mine"), `{"mark":"bar"}`+"year,price\n2026,4ä"; got != want {
@@ -164,11 +164,11 @@ func TestSocketShowsArgumentsAsTheyCome(t *testing.T) {
 	doc := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil))
 	for _, b := range doc.Blocks {
 		if b.ID == "mine" && (b.New == nil || *b.New != "year,price\n2026,4ä" || string(b.NewMeta) != `{"mark":"bar"}`) {
-			t.Errorf("the block is %+v", b)
+			t.Errorf("the block is %+v, want the table with the mark bar", b)
 		}
 	}
 	if end != 1 {
-		t.Errorf("the block ends %d times in\n%s", end, apptest.ListChunks(list))
+		t.Errorf("the block ends %d times, want once, in\n%s", end, apptest.ListChunks(list))
 	}
 }
 
@@ -189,25 +189,25 @@ func TestSocketStopAndPause(t *testing.T) {
 			<-up.Gone()
 			n := len(list)
 			if list[n-1].Status != schemas.RunCancelled || !list[n-2].End || list[n-2].BlockIDs != "b1" {
-				t.Errorf("it ends with %s", apptest.ListChunks(list))
+				t.Errorf("the stream is, want the end of b1 and of the cancelled run at its end:\n%s", apptest.ListChunks(list))
 			}
 			doc := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil))
 			if len(doc.Blocks) != 1 || *doc.Blocks[0].New != "Half an " {
-				t.Errorf("the document keeps %+v", doc.Blocks)
+				t.Errorf("the document keeps %+v, want one block with %q", doc.Blocks, "Half an ")
 			}
 			if name == "stop" {
 				up.Push(upstream.Text("Again."))
 				c.Send(`{"name":"message","message":{"content":"Second"},"chat_id":"c1"}`)
 				if got := apptest.JoinContent(c.Until(apptest.IsRunEnd), ""); got != "Again." {
-					t.Errorf("after a stop the chat goes on with %q", got)
+					t.Errorf("after a stop the next answer is %q, want %q", got, "Again.")
 				}
 				return
 			}
 			if got := apptest.JoinContent(c.Until(apptest.IsRunEnd), ""); got != "Whole." {
-				t.Errorf("the message that waited is answered %q", got)
+				t.Errorf("the message that waited is answered %q, want %q", got, "Whole.")
 			}
 			if requests := up.Requests(); !strings.Contains(string(requests[len(requests)-1].Body), "Half an") {
-				t.Errorf("the partial answer is not in the history: %s", requests[len(requests)-1].Body)
+				t.Errorf("the history is %s, want the partial answer in it", requests[len(requests)-1].Body)
 			}
 		})
 	}
@@ -232,16 +232,16 @@ func TestSocketsSeeTheSame(t *testing.T) {
 	after := back.Until(apptest.IsRunEnd)
 	after[0].RunID, after[0].ChatID, after[0].ConversationID, after[0].MessageID = "", "", 0, ""
 	if diff := cmp.Diff(apptest.ListChunks(b.Seen), apptest.ListChunks(append(before, after...))); diff != "" {
-		t.Errorf("the second socket (-) and the one that came back (+) differ:\n%s", diff)
+		t.Errorf("chunks of the resumed socket (-other socket +resumed):\n%s", diff)
 	}
 	back.Send(fmt.Sprintf(`{"name":"resume","run_id":%q,"after":%d}`, before[0].RunID, after[len(after)-1].Seq))
 	if again := back.Until(apptest.IsRunEnd); len(again) != 2 || !again[0].End || *again[0].Content != "" || again[1].Status != schemas.RunCompleted {
-		t.Errorf("past its end the run is %s", apptest.ListChunks(again))
+		t.Errorf("resuming at the end gives %s, want only the ends of block and run", apptest.ListChunks(again))
 	}
 	up.Push(upstream.Text("Over HTTP."))
 	client.Must("POST", "/api/chat", map[string]any{"message": "Go on", "chat_id": "c1"})
 	if got := apptest.JoinContent(b.Until(apptest.IsRunEnd), ""); got != "Over HTTP." {
-		t.Errorf("of a run over HTTP the socket shows %q", got)
+		t.Errorf("the socket shows %q of a run over HTTP, want %q", got, "Over HTTP.")
 	}
 }
 
@@ -279,17 +279,17 @@ func TestSocketHostileFrames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := c.Next(); !apptest.IsError(got) {
-		t.Errorf("a binary frame: %s", apptest.ListChunks([]schemas.Chunk{got}))
+		t.Errorf("a binary frame is answered with %s, want an error", apptest.ListChunks([]schemas.Chunk{got}))
 	}
 	up.Push(upstream.Text("Still here."))
 	c.Send(`{"name":"message","message":{"content":"Are you?"},"chat_id":"c1"}`)
 	list := c.Until(apptest.IsRunEnd)
 	if got := apptest.JoinContent(list, ""); got != "Still here." {
-		t.Errorf("then it says %q", got)
+		t.Errorf("after wrong frames the answer is %q, want %q", got, "Still here.")
 	}
 	other.Send(fmt.Sprintf(`{"name":"resume","run_id":%q}`, list[0].RunID))
 	if got := other.Next(); got.Code != schemas.CodeNotFound {
-		t.Errorf("the run of another user: %s", apptest.ListChunks([]schemas.Chunk{got}))
+		t.Errorf("resuming the run of another user gives %s, want not_found", apptest.ListChunks([]schemas.Chunk{got}))
 	}
 }
 
@@ -299,7 +299,7 @@ func TestSocketClosesOn(t *testing.T) {
 	large := client.Dial("ann")
 	_ = large.Conn.Write(t.Context(), websocket.MessageText, []byte(`{"name":"`+strings.Repeat("x", 10<<20)+`"}`))
 	if code := ends(large); code != websocket.StatusMessageTooBig {
-		t.Errorf("10 MiB close with %d", code)
+		t.Errorf("a frame of 10 MiB closes the socket with %d, want %d", code, websocket.StatusMessageTooBig)
 	}
 	flood := client.Dial("ann")
 	go func() {
@@ -310,11 +310,11 @@ func TestSocketClosesOn(t *testing.T) {
 		}
 	}()
 	if code := ends(flood); code != websocket.StatusPolicyViolation {
-		t.Errorf("1,000 frames at once close with %d", code)
+		t.Errorf("1,000 frames at once close the socket with %d, want %d", code, websocket.StatusPolicyViolation)
 	}
 	quiet.Send(`{"name":"stop","chat_id":"c"}`)
 	if got := quiet.Next(); got.Type != schemas.ChunkStatus {
-		t.Errorf("the other one gets %s", apptest.ListChunks([]schemas.Chunk{got}))
+		t.Errorf("the other socket gets %s, want a status", apptest.ListChunks([]schemas.Chunk{got}))
 	}
 }
 
@@ -359,7 +359,7 @@ func TestSocketTicketsAndOrigins(t *testing.T) {
 			_ = conn.CloseNow()
 		}
 	}
-	if got := client.Ask("ann", "GET", "/api/ws", "", nil); got.Status != http.StatusBadRequest || !json.Valid(got.Body) {
-		t.Errorf("without an upgrade: %d %s", got.Status, got.Body)
+	if got := client.Ask("ann", "GET", "/api/ws", "", nil); got.Status != http.StatusBadRequest || !json.Valid([]byte(got.Body)) {
+		t.Errorf("a GET without an upgrade: status %d, want 400 with JSON: %s", got.Status, got.Body)
 	}
 }

@@ -126,7 +126,7 @@ func TestRunsOfVersion1GoOn(t *testing.T) {
 					}
 				}
 				if end = e.Type; end == "complete" && e.Payload.Message != strings.TrimSpace(text) {
-					t.Errorf("got the text %q, the answer has %q", text, e.Payload.Message)
+					t.Errorf("the text of the events is %q, want %q as in the answer", text, e.Payload.Message)
 				}
 			}
 			if end != "complete" || !strings.Contains(string(stream), `"attempt":2`) || !strings.Contains(string(stream), wanted) {
@@ -179,7 +179,7 @@ func start(t *testing.T, diagnostics string) string {
 	t.Cleanup(func() {
 		stop()
 		if err := errors.Join(<-ended, service.Close(), watch.Close(context.Background())); err != nil {
-			t.Errorf("the service stopped with %v", err)
+			t.Errorf("the service stopped with %v, want no error", err)
 		}
 	})
 	return "http://" + listener.Addr().String()
@@ -206,7 +206,7 @@ func chunks(t *testing.T, base, run string) []byte {
 	for {
 		_, chunk, err := conn.Read(ctx)
 		if err != nil {
-			t.Fatalf("%v, after\n%s", err, &list)
+			t.Fatalf("reading the socket: %v, after\n%s", err, &list)
 		}
 		list.Write(append(bytes.TrimSpace(chunk), '\n'))
 		if bytes.Contains(chunk, []byte(`"run_end"`)) {

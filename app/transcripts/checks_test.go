@@ -72,7 +72,7 @@ func (s *fixture) checkHead(x *exchange, run string) {
 		s.t.Errorf("headers of %s %s (-want +got):\n%s", x.step.verb, x.step.arg, d)
 	}
 	if x.head.Get("X-Request-Id") == "" {
-		s.t.Error("a stream has no X-Request-Id")
+		s.t.Error("the header X-Request-Id of a stream is empty, want an id")
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *fixture) checkHidden(st step, all []byte) {
 	}
 	for _, secret := range never {
 		if bytes.Contains(all, []byte(secret)) {
-			s.t.Errorf("%s %s as %s: the answer has %q in it:\n%s", st.verb, st.arg, st.user, secret, all)
+			s.t.Errorf("%s %s as %s: the answer has the secret %q, want it without:\n%s", st.verb, st.arg, st.user, secret, all)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (s *fixture) checkLog(steps []step) {
 	}
 	for _, text := range never {
 		if strings.Contains(log, text) {
-			s.t.Errorf("the log has %q in it:\n%s", text, log)
+			s.t.Errorf("the log has %q, want it without:\n%s", text, log)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (s *fixture) checkRuns() {
 		s.checkAnswer(x)
 		frames := s.contract.CheckFrames(s.t, x.body.Bytes())
 		if len(frames) == 0 {
-			s.t.Errorf("the log of run %s is empty", s.aliases.of[r.id])
+			s.t.Errorf("the log of run %s has 0 events, want some", s.aliases.of[r.id])
 			continue
 		}
 		apptest.CheckFrames(s.t, frames)
@@ -166,7 +166,7 @@ func (s *fixture) fetch(r seenRun, path string, into any) bool {
 	}
 	s.checkAnswer(x)
 	if err := json.Unmarshal(x.body.Bytes(), into); err != nil {
-		s.t.Errorf("%s answers %d %s", path, x.status, x.body.String())
+		s.t.Errorf("GET %s: status %d, want 200: %s", path, x.status, x.body.String())
 	}
 	return true
 }
@@ -180,7 +180,7 @@ func (s *fixture) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) 
 		schemas.TypeComplete: schemas.RunCompleted, schemas.TypeError: schemas.RunFailed, schemas.TypeCancelled: schemas.RunCancelled,
 	}
 	if run.State != ends[last.Type] || run.LastSequence != last.ID || run.EndedAt == nil {
-		s.t.Errorf("the log ends with %d %s, and the run is %+v", last.ID, last.Type, run)
+		s.t.Errorf("the run is %+v, want it to fit the end of its log, event %d %s", run, last.ID, last.Type)
 	}
 	var end struct {
 		MessageID string                      `json:"message_id"`
@@ -192,7 +192,7 @@ func (s *fixture) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) 
 		id = end.Payload.MessageID
 	}
 	if id != run.MessageID {
-		s.t.Errorf("the log ends with message %q, the run has %q", id, run.MessageID)
+		s.t.Errorf("the run has the message %q, want %q as at the end of its log", run.MessageID, id)
 	}
 	var chat struct {
 		Messages []schemas.Message `json:"messages"`
@@ -202,7 +202,7 @@ func (s *fixture) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) 
 	}
 	at := slices.IndexFunc(chat.Messages, func(m schemas.Message) bool { return m.ID == id })
 	if at < 0 {
-		s.t.Errorf("the chat does not have message %s", id)
+		s.t.Errorf("the chat lacks the message %s, want it there", id)
 		return
 	}
 	kept := chat.Messages[at]
@@ -215,7 +215,7 @@ func (s *fixture) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) 
 			[]any{p.SuggestedValues, p.SuggestedActions, p.ToolHistory, p.StopReason, p.Usage, p.Warnings},
 			[]any{kept.SuggestedValues, kept.SuggestedActions, kept.ToolHistory, kept.StopReason, *kept.Usage, kept.Warnings})
 		if d != "" {
-			s.t.Errorf("complete and the message that is kept (-complete +kept):\n%s", d)
+			s.t.Errorf("the stored message (-complete +stored):\n%s", d)
 		}
 	}
 }

@@ -55,10 +55,10 @@ func TestModelsThatLose(t *testing.T) {
 						}
 					}
 					if !strings.Contains(said, tt.text) {
-						t.Errorf("the stream lacks %q: %s", tt.text, said)
+						t.Errorf("the stream is %s, want %q in it", said, tt.text)
 					}
 					if n := s.up.Running(); n != 0 {
-						t.Errorf("%d calls of models are still open", n)
+						t.Errorf("%d calls of models are still open, want 0", n)
 					}
 					messages := s.do(step{verb: http.MethodGet, arg: "/api/chat/runs/" + runOf(said) + "/stream?dialect=messages", user: "una"})
 					for i, status := range tt.statuses {

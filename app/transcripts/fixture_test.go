@@ -196,7 +196,7 @@ func (s *fixture) stop() {
 	s.t.Helper()
 	s.cancel()
 	if err := <-s.stopped; err != nil {
-		s.t.Errorf("the service stopped with %v", err)
+		s.t.Errorf("the service stopped with %v, want no error", err)
 	}
 	s.client.CloseIdleConnections()
 }

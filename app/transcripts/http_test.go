@@ -94,7 +94,7 @@ func (s *fixture) do(st step) string {
 func (s *fixture) opened(name string) *exchange {
 	x := s.open[name]
 	if x == nil {
-		s.t.Fatalf("there is no request &%s", name)
+		s.t.Fatalf("the transcript has no request &%s, want it before this step", name)
 	}
 	return x
 }

@@ -52,7 +52,7 @@ func TestRunsStoredLate(t *testing.T) {
 		time.Sleep(time.Minute) //nolint:forbidigo // the time of the bubble: it passes at once
 		if got := s.do(step{verb: http.MethodGet, arg: "/api/chats/1", user: "una"}); strings.Count(got, `"status": "complete"`) != 4 ||
 			!strings.Contains(got, `"Whole."`) || !strings.Contains(got, `"Second."`) {
-			t.Errorf("the chat of the late runs is %s", got)
+			t.Errorf("the chat of the late runs is %s, want 4 complete messages, with both answers", got)
 		}
 		if n, looks := s.up.Calls(), late.looks.Load(); n != 4 || looks != 2 {
 			t.Errorf("the model was asked %d times, want 4; %d looks, want 2", n, looks)

@@ -17,7 +17,7 @@ func (s *fixture) checkMessages(r seenRun, chat []apitest.Frame) {
 	s.checkAnswer(x)
 	frames := apptest.MessageFrames(s.t, s.contract, x.body.Bytes())
 	if len(frames) == 0 {
-		s.t.Errorf("the messages of run %s are empty", r.id)
+		s.t.Errorf("run %s has 0 frames in the dialect messages, want some", r.id)
 		return
 	}
 	apptest.CheckNesting(s.t, frames)

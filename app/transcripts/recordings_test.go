@@ -111,7 +111,7 @@ func (r recording) record(t *testing.T, database, pages string, script *txtar.Ar
 	out.WriteString(`{"name": ` + quoted(r.name) + `, "message": ` + quoted(r.message) + `, "messages": [` + "\n")
 	out.WriteString(strings.Join(messages, ",\n") + "\n]}\n")
 	if !json.Valid(out.Bytes()) {
-		t.Errorf("the recording is no JSON: %s", out.Bytes())
+		t.Errorf("the recording is %s, want JSON", out.Bytes())
 	}
 	return []byte(s.aliases.named(out.String()))
 }

@@ -174,7 +174,7 @@ func hostiles() []hostile {
 			began := time.Now()
 			code, _ := closed(s.dialled("una", time.Minute, websocket.DialOptions{}))
 			if took := time.Since(began); took != time.Minute {
-				s.t.Errorf("a token of a minute kept its socket open for %v", took)
+				s.t.Errorf("the socket stayed open for %v, want as long as its token: a minute", took)
 			}
 			return code
 		}, websocket.StatusPolicyViolation},
@@ -202,12 +202,12 @@ func TestSocketsLeaveNothing(t *testing.T) {
 				time.Sleep(time.Second) //nolint:forbidigo // the time of the bubble: away from the instant of a ping
 				s.sendWire(witness, stopFrame)
 				if got := s.readWire(witness); !strings.Contains(got, "Nothing is under way") {
-					s.t.Errorf("%s: somebody else gets %s", tt.name, got)
+					s.t.Errorf("%s: another user gets %s, want nothing of the run", tt.name, got)
 				}
 			}
 			_ = witness.conn.CloseNow() // it may be closed
 			if after := s.bubble(); after != before {
-				s.t.Errorf("%s: %d goroutines, %d before", tt.name, after, before)
+				s.t.Errorf("%s: %d goroutines run, want %d as before", tt.name, after, before)
 			}
 		}
 	})
@@ -258,18 +258,18 @@ func TestSocketsOfSlowReaders(t *testing.T) {
 		synctest.Wait()
 		got, took := s.readWire(quick), time.Since(began)
 		if !strings.Contains(got, `"status":"completed"`) || took > time.Second {
-			s.t.Errorf("the quick reader has this after %v:\n%s", took, got)
+			s.t.Errorf("the quick reader has, after %v, want the whole answer at once:\n%s", took, got)
 		}
 		var text strings.Builder
 		for tick := time.NewTicker(time.Second); !strings.Contains(text.String(), schemas.ChunkRunEnd); <-tick.C {
 			_, frame, err := slow.Read(context.Background())
 			if err != nil {
-				s.t.Fatalf("after %v: %v", time.Since(began), err)
+				s.t.Fatalf("reading after %v: %v", time.Since(began), err)
 			}
 			text.Write(append(frame, '\n'))
 		}
 		if text.String()+"(open)" != got {
-			s.t.Errorf("the slow reader has\n%s", text.String())
+			s.t.Errorf("the slow reader has\n%s\nwant the same as the quick one:\n%s", text.String(), got)
 		}
 		_ = slow.CloseNow()
 		_ = quick.conn.CloseNow()
@@ -280,8 +280,8 @@ func TestSocketsOfSlowReaders(t *testing.T) {
 	})
 }
 
-// A client that says stop or pause and goes away at once, so that it cannot even be
-// answered, has said so.
+// A stop or pause counts although the client goes away at once, before it is
+// answered.
 func TestSocketStopsAndGoes(t *testing.T) {
 	for _, name := range []string{"stop", "pause"} {
 		t.Run(name, func(t *testing.T) {
@@ -295,7 +295,7 @@ func TestSocketStopsAndGoes(t *testing.T) {
 					s.t.Fatal(err)
 				}
 				if got := s.readWire(watching); !strings.Contains(got, `"status":"cancelled"`) {
-					s.t.Errorf("the run goes on:\n%s", got)
+					s.t.Errorf("the run goes on, want it cancelled:\n%s", got)
 				}
 				_ = watching.conn.CloseNow()
 			})

@@ -64,7 +64,7 @@ func parseSteps(transcript string) ([]step, error) {
 			continue
 		}
 		if last < 0 || steps[last].user == "" {
-			return nil, fmt.Errorf("what is %q?", line)
+			return nil, fmt.Errorf("the step %q is not known", line)
 		}
 		steps[last].more(line, said)
 	}

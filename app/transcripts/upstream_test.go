@@ -126,7 +126,7 @@ func (s *script) part(word, rest string) ([]upstream.Part, error) {
 	case "abort":
 		return one(upstream.Abort(), nil)
 	default:
-		return nil, fmt.Errorf("what is %q?", word)
+		return nil, fmt.Errorf("the part %q of a reply is not known", word)
 	}
 }
 
@@ -210,17 +210,17 @@ func spelled(raw json.RawMessage) string {
 // transcript has replies, with the key, and no request still waits for it.
 func (s *fixture) checkUpstream() {
 	if got := s.up.Calls(); got != s.replies || len(s.up.Unscripted()) > 0 {
-		s.t.Errorf("the model's server was asked %d times, %d of them without a reply; it has %d replies", got, len(s.up.Unscripted()), s.replies)
+		s.t.Errorf("the model's server was asked %d times, %d of them without a reply, want %d and 0", got, len(s.up.Unscripted()), s.replies)
 	}
 	if s.up.Running() != 0 {
-		s.t.Errorf("%d replies of the model's server are still under way", s.up.Running())
+		s.t.Errorf("%d replies of the model's server are still under way, want 0", s.up.Running())
 	}
 	for _, r := range s.up.Requests() {
 		if got := r.Header.Get("Authorization"); got != "Bearer "+canaryKey {
-			s.t.Errorf("the model's server got the authorization %q", got)
+			s.t.Errorf("the model's server got the authorization %q, want the key", got)
 		}
 		if !r.Stream || r.Path != "/v1"+"/chat/completions" || http.Header(r.Header).Get("Cookie") != "" {
-			s.t.Errorf("the model's server was asked at %s, stream %t", r.Path, r.Stream)
+			s.t.Errorf("the model's server was asked at %s (stream: %t), want a stream of chat completions", r.Path, r.Stream)
 		}
 	}
 }
