@@ -131,18 +131,40 @@ func (c *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any
 	}
 }
 
+// repeatable says whether the reply and its calls may be had again after a crash.
+func (t Turn) repeatable() bool {
+	return !slices.ContainsFunc(t.Calls, func(c ToolCall) bool { return c.Tool != "look" })
+}
+
+// storedBy is from when a repeatable turn is stored for sure: when a tool of a later
+// turn has begun that may not be called again. 0 is not known.
+func (c *Conversation) storedBy(n int) int {
+	index := 0
+	for i, one := range c.Turns {
+		if i > n && !one.repeatable() {
+			return c.began(one, index)
+		}
+		index += len(one.Calls)
+	}
+	return 0
+}
+
 // checkTools counts calls: book at most once, and none after its result was
-// shown.
+// shown, or where all calls of the turn are repeatable, was stored.
 func (c *Conversation) checkTools(fail func(string, ...any)) {
 	index := 0
-	for _, one := range c.Turns {
+	for n, one := range c.Turns {
 		for _, call := range one.Calls {
 			hits := c.System.ToolCalls(call.Key)
 			if call.Tool == "book" && len(hits) > 1 {
 				fail("%s was called %d times, want at most once", call.Key, len(hits))
 			}
-			if shown := c.shownAt(index); shown > 0 && len(hits) > 0 && hits[len(hits)-1] > shown {
-				fail("%s was called again after its result was shown", call.Key)
+			shown := c.shownAt(index)
+			if one.repeatable() {
+				shown = c.storedBy(n)
+			}
+			if shown > 0 && len(hits) > 0 && hits[len(hits)-1] > shown {
+				fail("%s was called again after its result was shown or stored", call.Key)
 			}
 			index++
 		}
@@ -156,12 +178,16 @@ func (c *Conversation) shownAt(index int) int {
 }
 
 // checkModel checks the calls of the model: none for a reply whose tools had
-// begun, none after a cancel, and each knows what became of the tools.
+// begun (or, of a repeatable one, was stored), none after a cancel, and each knows
+// what became of the tools.
 func (c *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
 	asks := c.System.ModelCalls(c.Question)
 	index := 0
 	for n, one := range c.Turns {
 		known := c.began(one, index)
+		if one.repeatable() {
+			known = c.storedBy(n)
+		}
 		for _, a := range asks {
 			if a.Results != index {
 				continue

@@ -75,6 +75,7 @@ type Writer struct {
 	checkpoint  *attempts.Checkpoint
 	checkpointN int
 	writes      []*eventlog.Commit
+	later       *eventlog.Commit // the last one for which nobody waits
 	// silent is set while finished steps are gone through again, of which the
 	// stored log shows the first keptMarkers markers.
 	silent      bool
@@ -196,6 +197,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 	}
 	switch e := event.(type) {
 	case turn.CallStart:
+		wr.checkLater()
 		wr.deps.Text.Begin()
 		wr.spoke = false
 		wr.writing.Reset() // of a model call that failed
@@ -229,6 +231,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 		wr.levels.Inner(e)
 	case turn.ThreadStart, turn.ThreadEnd: // only inside of the above
 	case turn.LoopComplete:
+		wr.checkLater()
 		wr.stop = e.StopReason
 	case turn.Cancelled:
 	}

@@ -200,14 +200,14 @@ func (wr *Writer) Interrupt() error {
 	if spent := wr.deps.Spent.Models(); len(spent) > 0 {
 		w.Checkpoint = &record.Checkpoint{N: len(wr.steps) + 1, Data: schemas.Encode(attempts.Checkpoint{Spent: spent})}
 	}
-	return wr.submit(w, false).Wait(context.WithoutCancel(wr.ctx))
+	return wr.submit(&eventlog.Commit{Write: w}).Wait(context.WithoutCancel(wr.ctx))
 }
 
 // Unsaved returns the writes of the attempt that the database did not take. A
 // tool whose beginning is among them never began.
 func (wr *Writer) Unsaved() []*eventlog.Commit {
 	if wr.checkpoint != nil || len(wr.pending) > 0 {
-		wr.submit(&record.Write{}, false)
+		wr.submit(&eventlog.Commit{Write: &record.Write{}})
 	}
 	var lost []*eventlog.Commit
 	for _, e := range wr.writes {

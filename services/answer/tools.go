@@ -25,9 +25,10 @@ func (wr *Writer) at(index int) *call {
 }
 
 // toolStart writes down that a call begins, with the reply that asked for it,
-// and shows the call. A reply is on disk before its first tool is shown. Of a
-// call that may be run again no more has to be known; any other waits for its
-// own write, see runTool.
+// and shows the call. A reply is on disk before its first tool is shown, unless
+// all that it asks for may be done again, see repeatable. Of a call that may be
+// run again no more has to be known; any other waits for its own write, see
+// runTool.
 func (wr *Writer) toolStart(e turn.ToolStart) {
 	wr.levels.EndReply()
 	c := wr.at(e.Index)
@@ -46,6 +47,9 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 		wr.mu.Lock()
 		wr.started[e.Index] = w
 		wr.mu.Unlock()
+	} else if first && wr.repeatable(e.Index) {
+		first = false
+		wr.writeLater(&record.Write{})
 	} else if first {
 		w = wr.Write(&record.Write{})
 	}
@@ -61,6 +65,24 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 // idempotent says whether the tool may be run again.
 func (wr *Writer) idempotent(name string) bool {
 	return wr.tool(name).Idempotent
+}
+
+// repeatable says whether the reply that asked for the call, and all that its calls
+// do, may be had again: none of them changes anything. Such a reply and its outcomes
+// go with the next flush. If the process ends before that, the next attempt begins
+// before the reply, which the model writes anew.
+func (wr *Writer) repeatable(index int) bool {
+	for i := len(wr.steps) - 1; i >= 0; i-- {
+		reply := &wr.steps[i].Reply
+		if index < reply.FirstIndex {
+			continue
+		}
+		return !slices.ContainsFunc(reply.ToolCalls, func(c turn.ToolCall) bool {
+			t := wr.tool(c.Name)
+			return !t.Idempotent || t.Effects || t.Document
+		})
+	}
+	return false
 }
 
 // begin shows that a call begins.
@@ -132,7 +154,8 @@ func (wr *Writer) toolPayload(e turn.PayloadMade) {
 }
 
 // toolComplete stores a call's outcome and then shows it, and the markers that
-// are due: marker N comes after all markers below N.
+// are due: marker N comes after all markers below N. One of a repeatable reply is
+// stored later.
 func (wr *Writer) toolComplete(e turn.ToolComplete) {
 	c := wr.at(e.Index)
 	c.ToolUseID, c.Name, c.State = e.ID, e.Name, record.ToolFinished
@@ -146,6 +169,11 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 	}
 	wr.result(e.Index, e.Result)
 	row := c.ToolCall
+	if wr.repeatable(e.Index) {
+		wr.writeLater(&record.Write{ToolCall: &row})
+		wr.completed(c)
+		return
+	}
 	// A run that is being stopped keeps what it has.
 	if err := wr.Write(&record.Write{ToolCall: &row}).Wait(context.WithoutCancel(wr.ctx)); err != nil {
 		wr.fail(err)
@@ -222,16 +250,38 @@ func (wr *Writer) marker(n int) {
 
 // Write submits a write of the run, with the checkpoint and the payloads that
 // wait for one. It is held while the database is away.
-func (wr *Writer) Write(w *record.Write) *eventlog.Commit { return wr.submit(w, true) }
+func (wr *Writer) Write(w *record.Write) *eventlog.Commit {
+	return wr.submit(&eventlog.Commit{Write: w, Hold: true})
+}
 
-func (wr *Writer) submit(w *record.Write, hold bool) *eventlog.Commit {
+// writeLater does the same for a write that nobody waits for. What comes after it
+// is not stored without it.
+func (wr *Writer) writeLater(w *record.Write) {
+	wr.later = wr.submit(&eventlog.Commit{Write: w, Hold: true, Later: true})
+}
+
+// checkLater ends the attempt if a write that nobody waited for has failed.
+func (wr *Writer) checkLater() {
+	if wr.later != nil {
+		if err := wr.later.Failed(); err != nil {
+			wr.fail(err)
+		}
+	}
+}
+
+func (wr *Writer) submit(commit *eventlog.Commit) *eventlog.Commit {
+	w := commit.Write
 	w.RunID, w.Attempt = wr.run.ID, wr.run.Attempt
 	if wr.checkpoint != nil && w.Finish == nil {
 		w.Checkpoint = &record.Checkpoint{N: wr.checkpointN, Data: schemas.Encode(wr.checkpoint)}
 	}
 	wr.checkpoint = nil
 	w.Payloads = append(w.Payloads, wr.takePayloads()...)
-	e := wr.deps.Commit.Submit(w, wr.deps.Log, hold)
+	if wr.later != nil && wr.later.Stored() {
+		wr.later = nil
+	}
+	commit.Log, commit.After = wr.deps.Log, wr.later
+	e := wr.deps.Commit.Add(commit)
 	wr.writes = append(slices.DeleteFunc(wr.writes, (*eventlog.Commit).Stored), e)
 	return e
 }

@@ -60,15 +60,23 @@ type Committer struct {
 
 	mu       sync.Mutex
 	queue    []*Commit
+	later    int         // writes of queue that are Later
 	unstored []*unstored // see Watch
 	wake     chan struct{}
 }
 
-// Commit is a write that has been submitted.
+// Commit is a write that is to be committed.
 type Commit struct {
 	Write *record.Write
 	Log   *Log // whose unstored events go along; nil for none
-	hold  bool // wait for a database that is away
+	Hold  bool // wait for a database that is away
+	// Later says that nobody waits for it: it goes with the next flush, or with a
+	// write that is committed before that. Events that are appended after it was
+	// submitted are not stored before it.
+	Later bool
+	// After is a write without which this one is not committed; it was submitted
+	// before. Nil is none.
+	After *Commit
 	since time.Time
 	ready chan struct{}
 	err   error
@@ -84,13 +92,23 @@ func NewCommitter(o CommitterOptions) *Committer {
 // they were submitted. With hold the write waits, for as long as Hold, while the
 // database is away.
 func (c *Committer) Submit(w *record.Write, log *Log, hold bool) *Commit {
-	commit := &Commit{Write: w, Log: log, hold: hold, since: time.Now(), ready: make(chan struct{})}
+	return c.Add(&Commit{Write: w, Log: log, Hold: hold})
+}
+
+// Add queues a write as Submit does, and returns it.
+func (c *Committer) Add(commit *Commit) *Commit {
+	commit.since, commit.ready = time.Now(), make(chan struct{})
 	c.mu.Lock()
 	c.queue = append(c.queue, commit)
+	if commit.Later {
+		c.later++
+	}
 	c.mu.Unlock()
-	select {
-	case c.wake <- struct{}{}:
-	default:
+	if !commit.Later {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
 	}
 	return commit
 }
@@ -112,6 +130,16 @@ func (c *Commit) Stored() bool {
 		return c.err == nil
 	default:
 		return false
+	}
+}
+
+// Failed returns why the write is not on disk; nil while that is not known.
+func (c *Commit) Failed() error {
+	select {
+	case <-c.ready:
+		return c.err
+	default:
+		return nil
 	}
 }
 
@@ -173,7 +201,40 @@ func (c *Committer) take() []*Commit {
 	if len(c.queue) == 0 {
 		c.queue = nil
 	}
+	c.countLater()
 	return batch
+}
+
+func (c *Committer) countLater() {
+	c.later = 0
+	for _, w := range c.queue {
+		if w.Later {
+			c.later++
+		}
+	}
+}
+
+// join adds to a batch the writes of its logs that are in the queue, and says
+// whether there were any: what is Later is stored with the events that follow it.
+func (c *Committer) join(batch []*Commit) ([]*Commit, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.later == 0 {
+		return batch, false
+	}
+	logs := make(map[*Log]bool, len(batch))
+	for _, w := range batch {
+		logs[w.Log] = w.Log != nil
+	}
+	n := len(batch)
+	c.queue = slices.DeleteFunc(c.queue, func(w *Commit) bool {
+		if logs[w.Log] {
+			batch = append(batch, w)
+		}
+		return logs[w.Log]
+	})
+	c.countLater()
+	return batch, len(batch) > n
 }
 
 // commit applies a batch, and repeats it while the database is away and a write
@@ -181,10 +242,10 @@ func (c *Committer) take() []*Commit {
 func (c *Committer) commit(batch []*Commit) {
 	backoff := minBackoff
 	for {
-		if batch = c.dropLate(batch); len(batch) == 0 {
+		var through []int64
+		if batch, through = c.ready(batch); len(batch) == 0 {
 			return
 		}
-		through := addSegments(batch)
 		err := c.try(batch)
 		if err == nil {
 			for i, w := range batch {
@@ -215,10 +276,26 @@ func (c *Committer) commit(batch []*Commit) {
 // errLate is the error of a write whose time was over before its commit began.
 var errLate = fmt.Errorf("commit: the database was busy with other writes: %w", record.ErrUnavailable)
 
-// dropLate ends the writes whose time is over. They have not been tried.
+// ready makes a batch complete: without those writes that are not to be tried,
+// with the events of its logs, and with what comes before these.
+func (c *Committer) ready(batch []*Commit) (ready []*Commit, through []int64) {
+	for more := true; more; {
+		batch = c.dropLate(batch)
+		through = addSegments(batch)
+		batch, more = c.join(batch)
+	}
+	return batch, through
+}
+
+// dropLate ends the writes whose time is over, and those that come after one that
+// has failed. They have not been tried.
 func (c *Committer) dropLate(batch []*Commit) []*Commit {
 	now := time.Now()
 	return slices.DeleteFunc(batch, func(w *Commit) bool {
+		if w.After != nil && w.After.Failed() != nil {
+			w.finish(w.After.err)
+			return true
+		}
 		end, bounded := w.deadline()
 		if late := bounded && !now.Before(end); late {
 			w.finish(errLate)
@@ -231,14 +308,14 @@ func (c *Committer) dropLate(batch []*Commit) []*Commit {
 // deadline is when the write has to have ended; false means that it has none of
 // its own.
 func (w *Commit) deadline() (time.Time, bool) {
-	return w.since.Add(writeWait), !w.hold && !w.since.IsZero()
+	return w.since.Add(writeWait), !w.Hold && !w.since.IsZero()
 }
 
 // keepHeld ends the writes that wait no longer.
 func (c *Committer) keepHeld(batch []*Commit, err error) []*Commit {
 	var held []*Commit
 	for _, w := range batch {
-		if w.hold && time.Since(w.since) < c.Hold {
+		if w.Hold && time.Since(w.since) < c.Hold {
 			held = append(held, w)
 			continue
 		}
@@ -290,6 +367,6 @@ func addSegments(batch []*Commit) []int64 {
 }
 
 func (c *Commit) finish(err error) {
-	c.err = err
+	c.err, c.After = err, nil // what it came after is not kept in memory
 	close(c.ready)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/chattray/chattray/schemas/record"
@@ -14,6 +15,7 @@ import (
 // segmentStore keeps the segments of each commit.
 type segmentStore struct {
 	commits []map[string]record.Segment
+	writes  []int // of each commit
 	away    bool
 }
 
@@ -23,12 +25,11 @@ func (s *segmentStore) Commit(_ context.Context, writes []*record.Write) error {
 	}
 	segments := make(map[string]record.Segment)
 	for _, w := range writes {
-		if w.Segment == nil {
-			segments[w.RunID] = record.Segment{}
-			continue
+		if w.Segment != nil {
+			segments[w.RunID] = *w.Segment
 		}
-		segments[w.RunID] = *w.Segment
 	}
+	s.writes = append(s.writes, len(writes))
 	s.commits = append(s.commits, segments)
 	return nil
 }
@@ -140,4 +141,55 @@ func (s fencing) Commit(ctx context.Context, writes []*record.Write) error {
 		w.Err = record.ErrFenced
 	}
 	return errors.Join(err)
+}
+
+// What nobody waits for is stored with the next flush, before the events that came
+// after it, and not without what is before it.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	store := new(segmentStore)
+	c, flush := flushing(store)
+	log := newTestLog()
+	c.Watch(Attempt{RunID: "r", Number: 1, Log: log})
+	first := c.Add(&Commit{Write: &record.Write{RunID: "r", Attempt: 1}, Log: log, Hold: true, Later: true})
+	if len(c.wake) != 0 {
+		t.Error("a write that nobody waits for has woken the committer")
+	}
+	appendTexts(t, log, fewEvents)
+	flush(1)
+	if len(store.writes) != 1 || store.writes[0] != 2 || !first.Stored() || store.last("r") != fewEvents {
+		t.Errorf("got commits of %v writes, want one of 2: the events with what comes before them", store.writes)
+	}
+	c.Add(&Commit{Write: &record.Write{RunID: "r", Attempt: 1}, Log: log, Hold: true, Later: true})
+	c.Submit(&record.Write{RunID: "other", Attempt: 1}, nil, true)
+	c.drain()
+	if len(store.writes) != 2 || store.writes[1] != 2 {
+		t.Errorf("got commits of %v writes, want a second one of 2: it goes with any other", store.writes)
+	}
+}
+
+// A write after one that was given up is given up too, also where the database is
+// back by then.
+func TestAfterAWriteThatFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &segmentStore{away: true}
+		c, _ := flushing(store)
+		first := c.Add(&Commit{Write: &record.Write{RunID: "r"}, Hold: true, Later: true})
+		done := make(chan struct{})
+		go func() { defer close(done); c.drain() }()
+		<-time.After(defaultHold - time.Second)
+		second := c.Add(&Commit{Write: &record.Write{RunID: "r"}, Hold: true, After: first})
+		if err := first.Wait(t.Context()); !errors.Is(err, record.ErrUnavailable) {
+			t.Errorf("got %v, want %v", err, record.ErrUnavailable)
+		}
+		store.away = false
+		if err := second.Wait(t.Context()); !errors.Is(err, record.ErrUnavailable) {
+			t.Errorf("the write after it: got %v, want %v", err, record.ErrUnavailable)
+		}
+		<-done
+		if len(store.commits) != 0 {
+			t.Errorf("got commits %v, want none", store.commits)
+		}
+	})
 }
