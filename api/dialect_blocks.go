@@ -29,6 +29,8 @@ type blocksDialect struct {
 	writes  map[string]bool
 	calling string
 	list    []schemas.Chunk // memory of what chunks returns
+	// since are the revisions at which the run began to write blocks.
+	since map[string]int64
 }
 
 // chunks returns what an event shows, in order, until it is called again. A client
@@ -37,6 +39,7 @@ type blocksDialect struct {
 // nothing twice. A client that has had all up to a call that waits is asked again:
 // it may have been cut off before the user answered.
 func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
+	d.noteWrite(e.Body)
 	list := d.of(e)
 	for i := range list {
 		list[i].Seq = e.Seq
@@ -87,7 +90,10 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	case *runlog.Call:
 		d.calling = b.Name
 	case *runlog.BlockReset:
-		return d.one(schemas.Chunk{Type: schemas.ChunkReset, BlockIDs: b.Place.BlockIDs, DocumentID: b.Place.DocumentID})
+		if b.End {
+			d.withdraw(b.Place.BlockIDs)
+		}
+		return d.one(schemas.Chunk{Type: schemas.ChunkReset, BlockIDs: b.Place.BlockIDs, DocumentID: b.Place.DocumentID, End: b.End})
 	case *runlog.BlockHeader:
 		return d.one(d.block(b.Place, b.Header))
 	case *runlog.BlockContent:
@@ -110,7 +116,7 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 			return d.one(c)
 		}
 	}
-	if d.open || over {
+	if (d.open || over) && !d.withdrawn() {
 		d.open = true
 		return d.rest("")
 	}
@@ -132,7 +138,7 @@ func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 	default:
 	}
 	switch {
-	case text == "":
+	case text == "", d.withdrawn():
 		return nil
 	case d.open:
 		return d.rest(text)
@@ -193,7 +199,7 @@ func (d *blocksDialect) begin(run *runlog.Run, target *runlog.Target, message st
 // again takes back, after a recovery, what no longer counts. A process that was
 // killed may have lost all that came before.
 func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
-	shown := d.open || d.called || d.after > 0
+	shown := (d.open || d.called || d.after > 0) && !d.withdrawn()
 	status := d.begin(&b.Run, &b.Target, b.Message)
 	if !shown {
 		return status
@@ -246,11 +252,11 @@ func (d *blocksDialect) blockEnd(p runlog.Place) schemas.Chunk {
 // its content. Of a failed run the error ends the answer.
 func (d *blocksDialect) end(state schemas.RunState, failed *runlog.Failed, answer *schemas.ChatResponsePayload) []schemas.Chunk {
 	var list []schemas.Chunk
-	if d.open = d.open || d.held != ""; d.open {
+	if d.open = (d.open || d.held != "") && !d.withdrawn(); d.open {
 		list = d.rest("") // first, see chunks
 	}
 	list = append(list, d.begun...)
-	if d.open || d.answer.Awaited && failed == nil {
+	if d.open || d.answer.Awaited && failed == nil && !d.withdrawn() {
 		list = append(list, d.content(""))
 		list[len(list)-1].End = true
 	}

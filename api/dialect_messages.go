@@ -53,7 +53,12 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 	case *runlog.BlockContent:
 		dst = append(appendType(dst, e, b.Place.Type), `{"content":`...)
 		return appendTail(append(schemas.AppendString(dst, b.Text), `},"delta":true`...), e)
-	case *runlog.BlockReset, *runlog.BlockDone:
+	case *runlog.BlockReset:
+		if !b.End || e.At.Message == 0 {
+			return dst
+		}
+		return appendChange(dst, e, b.Place.Type, propFields{"content": "", "withdrawn": true})
+	case *runlog.BlockDone:
 		return dst
 	case *runlog.Payload:
 		return appendFrame(dst, e, b.Type, props(propFields{"payload_id": b.PayloadID, "data": b.Data, "summary": b.Summary, "source": b.Source}))

@@ -38,6 +38,7 @@ var statusByCode = map[schemas.Code]answer{
 	schemas.CodeBusy:             {status: http.StatusConflict},
 	schemas.CodeCancelled:        {status: http.StatusConflict},
 	schemas.CodeConflict:         {status: http.StatusConflict},
+	schemas.CodeBeingWritten:     {status: http.StatusConflict},
 	schemas.CodePrecondition:     {status: http.StatusPreconditionFailed},
 	schemas.CodeKeyRequired:      {status: http.StatusPreconditionRequired},
 	schemas.CodeTooLarge:         {status: http.StatusRequestEntityTooLarge},

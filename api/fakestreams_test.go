@@ -101,6 +101,8 @@ func decoded[T any](frame apitest.Frame) (e T, err error) {
 	return e, err
 }
 
+func (f fakeStreams) LiveIn(schemas.User, string) []string { return nil }
+
 func (f fakeStreams) Live(user schemas.User, chat string) []string {
 	f.call("Live %s %s", user.Name, chat)
 	return nil

@@ -37,6 +37,9 @@ type streams interface {
 	// Live returns the runs of a chat of the user's that have not ended, the
 	// one under way first.
 	Live(user schemas.User, chat string) []string
+	// LiveIn returns the runs of a document of the user's in the same way, from
+	// whatever chat.
+	LiveIn(user schemas.User, document string) []string
 	// Later returns the runs that came after one of the user's in its chat, the
 	// oldest first.
 	Later(ctx context.Context, user schemas.User, id string) ([]string, error)

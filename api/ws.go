@@ -44,6 +44,7 @@ type socket struct {
 
 	sending sync.Mutex
 	sent    string // the run of the last chunk that was of a run
+	newest  newestWrites
 
 	work   sync.WaitGroup
 	mu     sync.Mutex
@@ -92,7 +93,7 @@ func (s *server) getSocket(c echo.Context) error {
 	defer cancel()
 	k := &socket{
 		server: s, conn: conn, user: id.user, until: id.expires, cancel: cancel, rate: rate.NewLimiter(framesSecond, framesAtOnce),
-		ending: make(chan closing, 1), past: make(chan struct{}, 1), chats: map[string]*watched{},
+		ending: make(chan closing, 1), past: make(chan struct{}, 1), chats: map[string]*watched{}, newest: newestWrites{},
 	}
 	k.follow = func(chat string) { k.showAll(ctx, chat) }
 	s.Sockets.open(k)
@@ -220,9 +221,12 @@ func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Read
 
 // sendOf writes a chunk of a run. It names the run where the chunk before was of
 // another one.
-func (k *socket) sendOf(ctx context.Context, run string, c *schemas.Chunk) bool {
+func (k *socket) sendOf(ctx context.Context, run string, since map[string]int64, c *schemas.Chunk) bool {
 	k.sending.Lock()
 	defer k.sending.Unlock()
+	if !k.newest.keep(since, c) {
+		return true
+	}
 	if k.sent != run || c.Type == schemas.ChunkApprovalRequest || c.Type == schemas.ChunkClientToolCall {
 		c.RunID = run // whoever answers a call has to name its run
 	}

@@ -82,9 +82,9 @@ func (k *socket) act(ctx context.Context, e *schemas.SocketEvent, blocks []strin
 	case e.Name == "resume":
 		err = k.resume(ctx, e, chat)
 	case chat == "":
-		err = schemas.NewError(schemas.CodeInvalid, e.Name+" needs a chat_id")
+		err = schemas.NewError(schemas.CodeInvalid, e.Name+" needs a chat_id or a document_id")
 	default:
-		err = k.interrupt(ctx, chat, e.Name == "stop")
+		err = k.interrupt(ctx, e, chat)
 	}
 	if err == nil {
 		k.done(ctx, e, done)
@@ -158,11 +158,27 @@ func page(e *schemas.SocketEvent, blocks []string) schemas.Object {
 	return context
 }
 
-// interrupt ends the run of a chat that is under way; stop also ends those that
-// wait, and the watching. The answer is there at once, the end of the run comes
-// with its chunks.
-func (k *socket) interrupt(ctx context.Context, chat string, stop bool) error {
+// named are the runs that stop and pause are about: those of the chat, or, where it
+// is not named or has none, those of the document.
+func (k *socket) named(e *schemas.SocketEvent, chat string) []string {
 	live := k.server.Streams.Live(k.user, chat)
+	if e.DocumentID == "" || e.ChatID != "" && len(live) > 0 {
+		return live
+	}
+	for _, id := range k.server.Streams.LiveIn(k.user, e.DocumentID) {
+		if !slices.Contains(live, id) {
+			live = append(live, id)
+		}
+	}
+	return live
+}
+
+// interrupt ends the runs under way of a chat or a document; stop also ends those
+// that wait, and the watching. The answer is there at once, the end of a run comes
+// with its chunks.
+func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat string) error {
+	stop := e.Name == "stop"
+	live := k.named(e, chat)
 	text := map[bool]string{true: "Stopping...", false: "Pausing..."}[stop]
 	if len(live) == 0 {
 		text = "Nothing is under way."
@@ -172,13 +188,12 @@ func (k *socket) interrupt(ctx context.Context, chat string, stop bool) error {
 		defer k.unlisten(chat)
 	}
 	ctx = context.WithoutCancel(ctx)           // a client that goes away at once means it all the same
-	for i, id := range slices.Backward(live) { // those that wait first
+	for _, id := range slices.Backward(live) { // those that wait first
 		if !stop {
-			if i > 0 {
-				continue
-			}
-			if run, err := k.server.Runs.Run(ctx, k.user, id); err != nil || run.State == schemas.RunQueued {
+			if run, err := k.server.Runs.Run(ctx, k.user, id); err != nil {
 				return err
+			} else if run.State == schemas.RunQueued {
+				continue
 			}
 		}
 		if _, err := k.server.Runs.Cancel(ctx, k.user, id); err != nil {

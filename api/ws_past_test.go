@@ -23,6 +23,8 @@ type endedRuns struct {
 	next   chan struct{}
 }
 
+func (endedRuns) LiveIn(schemas.User, string) []string { return nil }
+
 func (endedRuns) Live(schemas.User, string) []string { return nil }
 
 func (r endedRuns) Follow(ctx context.Context, _ schemas.User, id string, after int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {

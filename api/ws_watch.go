@@ -163,7 +163,7 @@ func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, s
 				k.mu.Unlock()
 			}
 			for _, c := range show.chunks(&events[i]) {
-				if !k.sendOf(ctx, run, &c) {
+				if !k.sendOf(ctx, run, show.since, &c) {
 					return nil
 				}
 			}

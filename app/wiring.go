@@ -36,12 +36,13 @@ import (
 
 // Service has all parts of the service, built from the settings.
 type Service struct {
-	store   *store.Store
-	runs    *runs.Runs
-	titles  *chats.Titles // nil if titles are first words
-	mcp     *mcpParts
-	sockets *api.Sockets
-	handler http.Handler
+	store     *store.Store
+	documents *documents.Documents // one for all, as it knows what runs write
+	runs      *runs.Runs
+	titles    *chats.Titles // nil if titles are first words
+	mcp       *mcpParts
+	sockets   *api.Sockets
+	handler   http.Handler
 }
 
 // Options are what the service is built from besides its settings. All but the
@@ -100,7 +101,8 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if err != nil {
 		return nil, err
 	}
-	registry, err := toolRegistry(c, s.store, with.Tools)
+	s.documents = documents.New(s.store, s.store, s.store)
+	registry, err := toolRegistry(c, s.store, s.documents, with.Tools)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +130,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := runs.Options{
-		Store: StoresOf(s.store), Research: s.store, Documents: s.store, Drafts: documents.New(s.store, s.store, s.store), Agent: watch.Watch(loop), Pages: offers, Actions: serverActions,
+		Store: StoresOf(s.store), Research: s.store, Documents: s.store, Drafts: s.documents, Agent: watch.Watch(loop), Pages: offers, Actions: serverActions,
 		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter {
 			return payloads.NewFilter(types, actions)
 		},
@@ -169,7 +171,7 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 	}
 	return api.New(api.Options{
 		Auth: newAuthenticator(c), Runs: s.runs, Streams: s.runs, Chats: chats.New(s.store, s.store, s.store, s.runs, offers), Models: modelOffers(c), Research: research.New(s.store),
-		Documents: documents.New(s.store, s.store, s.store), Usage: usage.NewReports(s.store, time.Now), Pages: offers, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
+		Documents: s.documents, Usage: usage.NewReports(s.store, time.Now), Pages: offers, Ready: s.ready, MCP: s.mcp.handler.For, Metrics: watch.Handler(), Web: page, OpenAPI: contract, Issuer: c.Auth.OIDCIssuer, PublicURL: c.PublicURL, CORSOrigins: c.CORSOrigins,
 		LocalHosts: local,
 		KeepAlive:  c.KeepAlive, Diagnostics: seesDiagnostics(c.Diagnostics), OpenStreams: watch.OpenStreams, Sockets: s.sockets,
 		Limits: api.Limits{
@@ -216,10 +218,10 @@ func addSample(ctx context.Context, data *store.Store, log *slog.Logger) error {
 }
 
 // toolRegistry makes the tools that are configured, and adds more.
-func toolRegistry(c settings.Config, data *store.Store, more []turn.Tool) (*tools.Registry, error) {
+func toolRegistry(c settings.Config, data *store.Store, docs *documents.Documents, more []turn.Tool) (*tools.Registry, error) {
 	list, err := tools.Builtin(tools.Config{
 		PubMed:  tools.PubMedConfig{BaseURL: c.PubMed.BaseURL, APIKey: c.PubMed.APIKey, Email: c.PubMed.Email},
-		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: documents.New(data, data, data),
+		SearXNG: c.SearXNG, FetchAllow: c.FetchAllow, Research: data, Payloads: data, Documents: docs,
 		Models: modelNames(c), Sample: c.Demo(),
 	})
 	if err != nil {

@@ -34,6 +34,8 @@ const (
 	CodeBusy             Code = "busy"
 	CodeCancelled        Code = "cancelled"
 	CodeConflict         Code = "conflict"
+	// CodeBeingWritten is for a decision about a block that a model is writing.
+	CodeBeingWritten     Code = "being_written"
 	CodeTooLarge         Code = "too_large"
 	CodeUnsupportedMedia Code = "unsupported_media_type"
 	CodeTooManyRuns      Code = "too_many_runs"

@@ -65,6 +65,9 @@ func (b *batch) begin(i int, w *record.Write) error {
 		return nil
 	}
 	o.state, o.attempt = schemas.RunRunning, 1
+	if g.Wait {
+		o.state, o.attempt = schemas.RunQueued, 0
+	}
 	if len(o.chat.open) > 0 {
 		o.busyRun = underWay(o.chat.open)
 		if !g.Queue {

@@ -96,6 +96,9 @@ type Begin struct {
 	// Queue allows the run to wait after one under way; it is then stored as
 	// queued. Without it Err is ErrBusy and BusyRun is set.
 	Queue bool
+	// Wait makes the run wait also where its chat has none under way: what it
+	// writes is being written by another one.
+	Wait bool
 
 	// Set by the store, beside Run.ConversationID and Run.ChatKey: the run
 	// under way, whether the run was stored as running (attempt 1) or queued

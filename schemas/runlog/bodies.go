@@ -194,18 +194,27 @@ type (
 )
 
 // Bodies of what is written into blocks of documents while the model writes it.
+// Revision is the document's when that began: of two that write a block the one with
+// the greater revision is the later one.
 type (
-	// BlockReset empties a block that the page shows.
-	BlockReset struct{ Place Place }
+	// BlockReset empties a block that the page shows. End withdraws what was written
+	// into it: the block is as it was before, or gone, and nothing more comes.
+	BlockReset struct {
+		Place    Place
+		End      bool
+		Revision int64
+	}
 	// BlockHeader is the block's metadata, one JSON object.
 	BlockHeader struct {
-		Place  Place
-		Header string
+		Place    Place
+		Header   string
+		Revision int64
 	}
 	// BlockContent is a piece of the block's content.
 	BlockContent struct {
-		Place Place
-		Text  string
+		Place    Place
+		Text     string
+		Revision int64
 	}
 	// BlockDone ends what is written into the block.
 	BlockDone struct{ Place Place }

@@ -25,6 +25,9 @@ const (
 	ContextMode   = "mode"
 )
 
+// BlockArgument is the argument of a tool of documents that names the block.
+const BlockArgument = "block_id"
+
 // MaxTargets is the greatest number of blocks that one answer goes to.
 const MaxTargets = 16
 
@@ -62,6 +65,10 @@ func BlockID(runID string, index int, tool string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%s/%d", runID, index, tool, n))
 	return hex.EncodeToString(sum[:12])
 }
+
+// AnswerBlock returns the id of the block that a run's answer adds to a document
+// where the client has chosen none.
+func AnswerBlock(runID string) string { return BlockID(runID, 0, "answer", 0) }
 
 // BlockID returns the id of the n-th block that the call adds to a document.
 func (c *Call) BlockID(n int) string { return BlockID(c.RunID, c.Index, c.Name, n) }

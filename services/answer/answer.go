@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 )
@@ -103,7 +104,9 @@ type Writer struct {
 	mu      sync.Mutex
 	started map[int]*eventlog.Commit // the writes that say that a call begins, for the goroutines of the tools
 	edited  map[int]bool             // calls whose input the user has changed
-	drafts  map[int]string           // blocks that calls have written while the model wrote them
+	drafts  map[int]*documents.Draft // what calls have written while the model wrote them
+	// elsewhere are the calls that another run keeps from writing.
+	elsewhere map[int]bool
 }
 
 // call is a tool call of the run.
@@ -117,6 +120,7 @@ type call struct {
 func New(ctx context.Context, run Run, deps Deps) *Writer {
 	wr := &Writer{
 		run: run, deps: deps, ctx: ctx, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool),
+		elsewhere: make(map[int]bool),
 	}
 	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})
 	return wr

@@ -32,13 +32,15 @@ type blockCall struct {
 	args   argstream.Reader
 	held   string // content that is not shown yet
 	place  runlog.Place
+	since  int64            // the document's revision when the block was begun
 	given  string           // the block_id of the arguments when it was opened
 	early  int              // how many of the arguments were known then
 	kind   string           // the block's type, "" before it is known
 	shown  bool             // the page has the block already
 	draft  *documents.Draft // nil before it is opened
 	closed bool             // nothing more is shown
-	later  bool             // it is shown when it runs, see showPlanned
+	later  bool             // it is shown when it runs, see showLater
+	open   bool             // its levels are open; read and written in Show of the draft
 
 	at runlog.Level
 }
@@ -74,7 +76,7 @@ func (wr *Writer) blockArguments(index int, name, fragment string) {
 		c.show(c.held)
 		c.held = ""
 	case c.first():
-		c.open()
+		c.start()
 	}
 	if c.args.Ended && c.draft != nil { // blocks are filled one at a time
 		c.end("completed")
@@ -96,9 +98,9 @@ func (wr *Writer) planning(index int) bool {
 	return false
 }
 
-// showPlanned shows the block of a call that had to wait for a plan, now that it
-// runs.
-func (wr *Writer) showPlanned(index int) {
+// showLater shows the block of a call that had to wait for a plan, or for another
+// run, now that it runs.
+func (wr *Writer) showLater(index int) {
 	if c := wr.blocks[index]; c != nil && c.later {
 		c.later = false
 		wr.blockArguments(index, c.name, "")
@@ -161,10 +163,19 @@ func argText(head map[string]json.RawMessage, key string) string {
 	return text
 }
 
-// open begins the block with the first piece of its content.
-func (c *blockCall) open() {
+// start begins the block with the first piece of its content. What another run
+// writes waits until the call runs.
+func (c *blockCall) start() {
 	streams := c.tool.Streams
-	document := turn.DocumentID(c.wr.run.Request.Context, c.wr.run.ChatID)
+	document := c.wr.document()
+	if document == "" { // the tool will say so
+		c.closed = true
+		return
+	}
+	if c.wr.deps.Drafts.Claim(c.wr.claimOf(c.id())) != "" {
+		c.later = true
+		return
+	}
 	c.given, c.early = c.argument(streams.Block), len(c.args.Head)
 	w := record.BlockWrite{Only: c.given != "", NewBlock: record.NewBlock{
 		ID: c.id(), Type: c.argument(streams.Type), Content: c.held,
@@ -177,30 +188,41 @@ func (c *blockCall) open() {
 	}
 	ctx, done := c.wr.storing()
 	defer done()
-	draft, b, err := c.wr.deps.Drafts.Draft(ctx, c.wr.run.Owner, document, w)
-	if document == "" || err != nil { // the tool will say so
+	draft, b, err := c.wr.deps.Drafts.Draft(ctx, c.wr.run.Owner, document, w, c.wr.run.ID, c.withdrawn)
+	if err != nil { // the tool will say so
 		c.closed = true
 		return
 	}
 	c.draft = draft
-	c.place = runlog.Place{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
-	c.begin(blockHeader(&b))
-	if n, whole := schemas.HeaderRow(c.held); whole && b.Type == schemas.BlockCSV {
-		c.content(c.held[:n])
-		c.held = c.held[n:]
-	}
-	c.content(c.held)
+	c.draft.Show(func() {
+		c.open, c.place = true, runlog.Place{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
+		c.since = b.Revision
+		c.begin(blockHeader(&b))
+		if n, whole := schemas.HeaderRow(c.held); whole && b.Type == schemas.BlockCSV {
+			c.content(c.held[:n])
+			c.held = c.held[n:]
+		}
+		c.content(c.held)
+	})
 	c.held = ""
+}
+
+// withdrawn shows at once that the user has withdrawn the block. It is called by
+// the draft, which keeps the run from showing more.
+func (c *blockCall) withdrawn() {
+	if c.open {
+		_ = c.wr.deps.Log.Append(c.at, &runlog.BlockReset{Place: c.place, End: true, Revision: c.since}) // a full log ends the run
+	}
 }
 
 // begin opens the block's own thread and shows what comes before its content.
 func (c *blockCall) begin(header string) {
 	c.at = c.wr.levels.OpenDocument(c.name, c.place.BlockIDs, c.place.Type)
 	if c.shown {
-		c.wr.emit(c.at, &runlog.BlockReset{Place: c.place})
+		c.wr.emit(c.at, &runlog.BlockReset{Place: c.place, Revision: c.since})
 	}
 	if header != "" {
-		c.wr.emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header})
+		c.wr.emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header, Revision: c.since})
 	}
 }
 
@@ -236,18 +258,16 @@ func (c *blockCall) content(text string) {
 		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		c.wr.emit(c.at, &runlog.BlockContent{Place: c.place, Text: text[:n]})
+		c.wr.emit(c.at, &runlog.BlockContent{Place: c.place, Text: text[:n], Revision: c.since})
 		text = text[n:]
 	}
 }
 
-// show adds a piece to the block. Once the user has settled the block, nothing
-// more is shown.
+// show adds a piece to the block. Once that is refused, nothing more is shown.
 func (c *blockCall) show(piece string) {
 	ctx, done := c.wr.storing()
 	defer done()
-	c.content(piece)
-	if errors.Is(c.draft.Write(ctx, piece), schemas.ErrNotFound) {
+	if err := c.draft.Write(ctx, piece, func() { c.content(piece) }); err != nil && !errors.Is(err, record.ErrUnavailable) {
 		c.end("partial")
 	}
 }
@@ -259,19 +279,37 @@ func (c *blockCall) end(status string) {
 		return
 	}
 	c.closed = true
-	ctx, done := c.wr.storing()
-	defer done()
-	c.wr.flush(ctx, c.draft)
-	c.wr.emit(c.at, &runlog.BlockDone{Place: c.place})
+	whole := c.wr.endDraft(c.draft, c.at, c.place, c.since)
+	if !c.open {
+		return
+	}
+	if whole {
+		c.wr.emit(c.at, &runlog.BlockDone{Place: c.place})
+	} else if status == "completed" {
+		status = "partial"
+	}
 	c.wr.levels.CloseDocument(c.at, status)
 }
 
-// flush stores what a draft holds. That the user has settled the block meanwhile
-// is no fault.
-func (wr *Writer) flush(ctx context.Context, d *documents.Draft) {
-	if err := d.Flush(ctx); err != nil && !errors.Is(err, schemas.ErrNotFound) {
+// endDraft ends a draft and says whether all of it is stored. What could not be
+// stored to its end is taken out of the document again, and readers are told, so
+// that they see what is stored.
+func (wr *Writer) endDraft(d *documents.Draft, at runlog.Level, p runlog.Place, since int64) bool {
+	ctx, done := wr.storing()
+	defer done()
+	err := d.End(ctx)
+	switch {
+	case err == nil:
+		return !d.Withdrawn()
+	case errors.Is(err, record.ErrUnavailable): // the run stops too
 		wr.deps.Logger.Warn("store a piece of a block", "run_id", wr.run.ID, "error", err)
+		return true
 	}
+	if _, err := wr.deps.Drafts.Settle(ctx, wr.run.Owner, d.Block(), record.Revert, nil); err != nil {
+		wr.deps.Logger.Warn("take out a block", "run_id", wr.run.ID, "error", err)
+	}
+	wr.emit(at, &runlog.BlockReset{Place: p, End: true, Revision: since})
+	return false
 }
 
 // storing is a context for what a draft stores: also of a run that is being
@@ -321,7 +359,7 @@ func (c *blockCall) takeBack() bool {
 	} else if err != nil {
 		wr.deps.Logger.Warn("take a block back", "run_id", wr.run.ID, "error", err)
 	}
-	wr.emit(runlog.Level{}, &runlog.BlockReset{Place: c.place})
+	wr.emit(runlog.Level{}, &runlog.BlockReset{Place: c.place, End: true, Revision: c.since})
 	return true
 }
 
@@ -335,9 +373,9 @@ func (wr *Writer) noteDraft(index int) {
 		wr.mu.Lock()
 		defer wr.mu.Unlock()
 		if wr.drafts == nil {
-			wr.drafts = make(map[int]string)
+			wr.drafts = make(map[int]*documents.Draft)
 		}
-		wr.drafts[index] = c.place.BlockIDs
+		wr.drafts[index] = c.draft
 	}
 }
 
@@ -345,10 +383,16 @@ func (wr *Writer) noteDraft(index int) {
 // wrote it: the call is not to bring it back.
 func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) bool {
 	wr.mu.Lock()
-	id := wr.drafts[c.Index]
+	d := wr.drafts[c.Index]
 	wr.mu.Unlock()
 	var input map[string]json.RawMessage
-	return id != "" && json.Unmarshal(c.Input, &input) == nil && wr.refused(ctx, id, argText(input, t.Streams.Argument))
+	switch {
+	case json.Unmarshal(c.Input, &input) != nil:
+		return false
+	case d == nil:
+		return t.Streams != nil && wr.run.Earlier.Withdrew(c.Index, cmp.Or(argText(input, t.Streams.Block), c.BlockID(0)))
+	}
+	return d.Withdrawn() || wr.refused(ctx, d.Block(), argText(input, t.Streams.Argument))
 }
 
 // refused says whether the block is gone, or has nothing pending any more and

@@ -87,6 +87,11 @@ func (wr *Writer) takeOver(row record.ToolCall) {
 		wr.take(row.Payload.PayloadID)
 	}
 	wr.result(row.Index, result)
+	if t, _ := wr.deps.Tool(row.Name); t.Replans && !row.IsError && wr.deps.Drafts != nil {
+		c := wr.claimOf()
+		c.Plan = true
+		wr.deps.Drafts.Claim(c) // this run planned it, and fills its blocks
+	}
 	if !wr.silent {
 		wr.begin(turn.ToolStart{Index: row.Index, ID: row.ToolUseID, Name: row.Name, Input: row.Input})
 	}

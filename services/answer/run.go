@@ -27,6 +27,8 @@ import (
 var (
 	ErrCancelled    = errors.New("cancelled by the user")
 	ErrDisconnected = errors.New("the client went away")
+	// ErrWithdrawn is of an answer whose block the user has rejected or deleted.
+	ErrWithdrawn = errors.New("withdrawn by the user")
 )
 
 // Run is an attempt of a run.

@@ -63,7 +63,7 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 	}
 	place := runlog.Place{BlockIDs: turn.BlockID("run", 1, "note_down", 0), DocumentID: "doc1", Type: "md"}
 	want := []runlog.Body{
-		&runlog.BlockContent{Place: place, Text: "One.\nTw"}, &runlog.BlockContent{Place: place, Text: "o."}, &runlog.BlockDone{Place: place},
+		&runlog.BlockContent{Place: place, Text: "One.\nTw", Revision: 2}, &runlog.BlockContent{Place: place, Text: "o.", Revision: 2}, &runlog.BlockDone{Place: place},
 	}
 	if diff := cmp.Diff(want, shown); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -2,8 +2,10 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -22,7 +24,8 @@ type answerDraft struct {
 	joiner   runlog.Joiner
 	text     strings.Builder
 	opened   bool
-	drafts   []*documents.Draft
+	drafts   []*targetDraft
+	left     atomic.Int32 // of them that the user has not withdrawn
 }
 
 // Target finds out where the answer of a run goes. In the chat the block whose id
@@ -43,10 +46,11 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 		blocks = append([]string{wr.run.MessageID}, blocks...)
 	}
 	if len(blocks) == 0 {
-		blocks = []string{turn.BlockID(wr.run.ID, 0, "answer", 0)}
+		blocks = []string{turn.AnswerBlock(wr.run.ID)}
 	}
 	t.BlockIDs = strings.Join(blocks, ",")
 	if document != "" && wr.deps.Drafts != nil {
+		blocks = wr.run.Earlier.Wanted(blocks)
 		wr.answer.document, wr.answer.blocks = document, blocks
 		if b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, blocks[0]); err == nil && b.Type != schemas.BlockMarkdown {
 			t.Type, t.Header = b.Type, blockHeader(&b)
@@ -72,8 +76,10 @@ func (a *answerDraft) add(wr *Writer, text string) {
 	}
 	ctx, done := wr.storing()
 	defer done()
-	for _, d := range a.drafts {
-		_ = d.Write(ctx, piece) // end looks at what came of it
+	for _, b := range a.drafts {
+		if err := b.draft.Write(ctx, piece, nil); err != nil && !errors.Is(err, record.ErrUnavailable) {
+			b.end(wr)
+		}
 	}
 }
 
@@ -85,35 +91,69 @@ func (a *answerDraft) open(wr *Writer) {
 	defer done()
 	for _, id := range a.blocks {
 		_, unknown := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
-		draft, b, err := wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: a.text.String()}})
+		b := &targetDraft{answer: a, id: id}
+		w := record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: a.text.String()}}
+		draft, written, err := wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
 		if err != nil {
 			wr.warn("The answer could not be written into the block " + id + ": " + schemas.Visible(err).Message + ".")
+			wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: id, DocumentID: a.document}, End: true})
 			continue
 		}
-		if unknown == nil {
-			wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: id, DocumentID: a.document, Type: b.Type}})
-		}
-		a.drafts = append(a.drafts, draft)
+		b.draft = draft
+		a.left.Add(1)
+		draft.Show(func() {
+			b.place = runlog.Place{BlockIDs: id, DocumentID: a.document, Type: written.Type}
+			b.since = written.Revision
+			if unknown == nil {
+				wr.emit(runlog.Level{}, &runlog.BlockReset{Place: b.place, Revision: b.since})
+			}
+		})
+		a.drafts = append(a.drafts, b)
 	}
 }
 
-// end stores what is held. What a user has accepted in the middle is proposed
-// whole, so that the rest is not lost; what they have refused stays away.
+// end stores what is held.
 func (a *answerDraft) end(wr *Writer) {
 	if !a.opened && a.text.Len() > 0 {
 		a.open(wr)
 	}
-	ctx, done := wr.storing()
-	defer done()
-	for _, d := range a.drafts {
-		wr.flush(ctx, d)
-		whole := a.text.String()
-		if !d.Settled() || wr.refused(ctx, d.Block(), whole) {
-			continue
-		}
-		w := record.BlockWrite{Only: true, NewBlock: record.NewBlock{ID: d.Block(), Content: whole}}
-		if _, err := wr.deps.Drafts.Write(ctx, wr.run.Owner, a.document, w); err != nil {
-			wr.deps.Logger.Warn("propose a block again", "run_id", wr.run.ID, "error", err)
-		}
+	for _, b := range a.drafts {
+		b.end(wr)
+	}
+}
+
+// targetDraft is one of the blocks that an answer goes to.
+type targetDraft struct {
+	answer *answerDraft
+	id     string
+	draft  *documents.Draft
+	place  runlog.Place // empty before it is shown
+	since  int64        // the document's revision when the block was begun
+	ended  bool
+}
+
+// withdrawn shows at once that the user has withdrawn the block. An answer that goes
+// to no other one is stopped.
+func (b *targetDraft) withdrawn(wr *Writer) {
+	if b.place != (runlog.Place{}) {
+		_ = wr.deps.Log.Append(runlog.Level{}, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since}) // a full log ends the run
+	}
+	if b.answer.left.Add(-1) == 0 {
+		wr.deps.Stop(ErrWithdrawn)
+	}
+}
+
+// end stores what is held, once. Where it was not all stored, the user is told.
+func (b *targetDraft) end(wr *Writer) {
+	if b.ended {
+		return
+	}
+	b.ended = true
+	switch {
+	case wr.endDraft(b.draft, runlog.Level{}, b.place, b.since):
+	case b.draft.Withdrawn():
+		wr.warn("The block " + b.id + " was rejected or deleted while the answer was written into it.")
+	default:
+		wr.warn("The answer could not be written into the block " + b.id + ": there is no room for it.")
 	}
 }

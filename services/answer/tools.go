@@ -91,7 +91,11 @@ func (wr *Writer) begin(e turn.ToolStart) {
 	wr.emit(wr.levels.OpenTool(e, wr.parallel(e.Index)), &runlog.ToolStart{
 		Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title,
 	})
-	wr.showPlanned(e.Index)
+	if wr.decided[e.Index] || wr.at(e.Index).State == record.ToolFinished { // it does not run
+		return
+	}
+	wr.claim(e)
+	wr.showLater(e.Index)
 }
 
 // fail notes the first error that ends the attempt; that the run is being
@@ -118,10 +122,13 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 			return turn.Result{}, err
 		}
 	}
+	wr.identify(c)
+	if wr.busy(c.Index) {
+		return turn.Result{Text: elsewhereText, IsError: true}, nil
+	}
 	if wr.withdrawn(ctx, t, c) {
 		return turn.Result{Text: withdrawnText, IsError: true}, nil
 	}
-	wr.identify(c)
 	wr.threads(c)
 	result, err := t.Run(ctx, c)
 	return wr.noted(c, result), err

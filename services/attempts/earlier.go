@@ -1,6 +1,7 @@
 package attempts
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,9 @@ type Earlier struct {
 	Replies int
 	Results map[int]bool
 	Markers int
+	// Withdrawn are the blocks that the user has rejected or deleted while the run
+	// wrote them.
+	Withdrawn map[string]bool
 
 	valid []runlog.Event // of Log, without what later attempts made void
 }
@@ -48,6 +52,34 @@ func (e *Earlier) compare(calls []record.ToolCall, log []runlog.Event) {
 	}
 	e.addStarted()
 	e.findKept()
+	e.Withdrawn = make(map[string]bool)
+	for i := range log {
+		switch b := log[i].Body.(type) {
+		case *runlog.BlockReset:
+			e.Withdrawn[b.Place.BlockIDs] = b.End
+		case *runlog.BlockContent: // it was written again
+			e.Withdrawn[b.Place.BlockIDs] = false
+		default:
+		}
+	}
+}
+
+// Wanted leaves out the blocks that the user has withdrawn; e may be nil.
+func (e *Earlier) Wanted(blocks []string) []string {
+	if e == nil {
+		return blocks
+	}
+	return slices.DeleteFunc(slices.Clone(blocks), func(id string) bool { return e.Withdrawn[id] })
+}
+
+// Withdrew says whether the user has withdrawn the block that a call of a finished
+// reply wrote; e may be nil.
+func (e *Earlier) Withdrew(index int, block string) bool {
+	if e == nil || !e.Withdrawn[block] || len(e.Steps) == 0 {
+		return false
+	}
+	last := &e.Steps[len(e.Steps)-1].Reply
+	return index < last.FirstIndex+len(last.ToolCalls)
 }
 
 // withoutVoid leaves out the events that later attempts made void.

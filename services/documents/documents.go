@@ -93,11 +93,18 @@ type Documents struct {
 	blocks    Blocks
 	proposals Proposals
 	now       func() time.Time
+	claims    *claims
+	writing   drafts
+	locks     locks
 }
 
-// New returns the documents of a store, which is all three parts.
+// New returns the documents of a store, which is all three parts. What runs write
+// is known to it alone, so a service has one of it.
 func New(records Records, blocks Blocks, proposals Proposals) *Documents {
-	return &Documents{records, blocks, proposals, time.Now}
+	return &Documents{
+		records: records, blocks: blocks, proposals: proposals, now: time.Now,
+		claims: newClaims(), writing: drafts{all: make(map[place]*Draft)}, locks: locks{all: make(map[string]*ownerLock)},
+	}
 }
 
 // List returns a page of the user's documents, newest first, without blocks.
@@ -134,16 +141,35 @@ func (d *Documents) Rename(ctx context.Context, user schemas.User, id, title str
 	return d.records.RenameDocument(ctx, user.ID, id, title, match)
 }
 
-// Delete deletes a document with its blocks.
+// Delete deletes a document with its blocks; what is being written into them is
+// withdrawn.
 func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, match record.Match) error {
-	return d.records.DeleteDocument(ctx, user.ID, id, match)
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	_, err = withdrawing(d.writing.of(user.ID, id, ""), func() (struct{}, error) {
+		return struct{}{}, d.records.DeleteDocument(ctx, user.ID, id, match)
+	})
+	return err
 }
 
 // SettleAll accepts all that is pending of a document, its title too, or reverts
 // it to what it was before the last plan, in one transaction. The answer says what
-// is still pending.
+// is still pending. While a block is being written accepting is being_written, and
+// reverting withdraws what is written.
 func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
-	return d.records.SettleDocument(ctx, user.ID, id, decision, match)
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return schemas.Document{}, err
+	}
+	defer unlock()
+	written := d.writing.of(user.ID, id, "")
+	if decision == record.Accept && len(written) > 0 {
+		return schemas.Document{}, errBeingWritten
+	}
+	return withdrawing(written, func() (schemas.Document, error) { return d.records.SettleDocument(ctx, user.ID, id, decision, match) })
 }
 
 // Block returns a block: one of a document, or a message of a chat.
@@ -186,15 +212,34 @@ func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p s
 	return d.blocks.PatchBlock(ctx, user.ID, id, p, match)
 }
 
-// DeleteBlock deletes a block of a document.
+// DeleteBlock deletes a block of a document; what is being written into it is
+// withdrawn.
 func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error {
-	return d.blocks.DeleteBlock(ctx, user.ID, id, match)
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	_, err = withdrawing(d.writing.of(user.ID, "", id), func() (struct{}, error) {
+		return struct{}{}, d.blocks.DeleteBlock(ctx, user.ID, id, match)
+	})
+	return err
 }
 
 // Settle accepts or reverts what is pending of a block. With nothing pending, and
-// of a chat's block, the answer is the block as it is.
+// of a chat's block, the answer is the block as it is. While the block is being
+// written accepting it is being_written, and reverting it withdraws what is written.
 func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
-	return d.blocks.SettleBlock(ctx, user.ID, id, decision, match)
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return record.Settled{}, err
+	}
+	defer unlock()
+	written := d.writing.of(user.ID, "", id)
+	if decision == record.Accept && len(written) > 0 {
+		return record.Settled{}, errBeingWritten
+	}
+	return withdrawing(written, func() (record.Settled, error) { return d.blocks.SettleBlock(ctx, user.ID, id, decision, match) })
 }
 
 // Apply puts a chat's block into a document, without its tool markers: as the
@@ -220,6 +265,14 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 		sum := sha256.Sum256([]byte(id + "/" + a.DocumentID))
 		w.ID = hex.EncodeToString(sum[:12])
 	}
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return schemas.Block{}, err
+	}
+	defer unlock()
+	if len(d.writing.of(user.ID, "", w.ID)) > 0 {
+		return schemas.Block{}, errBeingWritten
+	}
 	return d.proposals.WriteBlock(ctx, user.ID, a.DocumentID, w)
 }
 
@@ -235,6 +288,11 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 			return schemas.Document{}, err
 		}
 	}
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return schemas.Document{}, err
+	}
+	defer unlock()
 	return d.proposals.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id)})
 }
 
@@ -246,6 +304,16 @@ func (d *Documents) made(id string) *record.NewDocument {
 // or adds a pending block; w.Only says that it is not to add one. The document
 // is made when there is none and a block may be added.
 func (d *Documents) Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return schemas.Block{}, err
+	}
+	defer unlock()
+	return d.write(ctx, user, document, w)
+}
+
+// write is Write by one who has the owner's lock.
+func (d *Documents) write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
 	if err := checkWrite(&w.NewBlock); err != nil {
 		return schemas.Block{}, err
 	}
@@ -263,6 +331,11 @@ func (d *Documents) Move(ctx context.Context, user schemas.User, document, id st
 
 // Remove proposes that a block of a document goes.
 func (d *Documents) Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error) {
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return record.Settled{}, err
+	}
+	defer unlock()
 	return d.proposals.ProposeDelete(ctx, user.ID, document, id)
 }
 

@@ -164,7 +164,7 @@ func TestDraftOfALargeBlock(t *testing.T) {
 	const size, most = 5 << 20, 1 << 20
 	s, now := new(shelf), time.Now()
 	d := documents.New(s, s, s).At(func() time.Time { return now })
-	draft, b, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Type: "csv"}})
+	draft, b, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Type: "csv"}}, "run", nil)
 	if err != nil || b.ID != "b" {
 		t.Fatalf("got %+v, %v", b, err)
 	}
@@ -172,11 +172,11 @@ func TestDraftOfALargeBlock(t *testing.T) {
 	for i := 0; want.Len() < size; i++ {
 		piece := fmt.Sprintf("%d,price,é\n", i)
 		want.WriteString(piece)
-		if err := draft.Write(t.Context(), piece); err != nil {
+		if err := draft.Write(t.Context(), piece, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := draft.Flush(t.Context()); err != nil {
+	if err := draft.End(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(s.pieces, ""); got != want.String() {
@@ -193,15 +193,15 @@ func TestDraftOfALargeBlock(t *testing.T) {
 }
 
 func TestDraftIsStoredInTime(t *testing.T) {
-	s, now := new(shelf), time.Now()
+	s, now, withdrawn := new(shelf), time.Now(), 0
 	d := documents.New(s, s, s).At(func() time.Time { return now })
-	draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}})
+	draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", func() { withdrawn++ })
 	if err != nil {
 		t.Fatal(err)
 	}
 	write := func(piece string, wantErr error) {
 		t.Helper()
-		if err := draft.Write(t.Context(), piece); !errors.Is(err, wantErr) {
+		if err := draft.Write(t.Context(), piece, nil); !errors.Is(err, wantErr) {
 			t.Errorf("%s: got %v, want %v", piece, err, wantErr)
 		}
 	}
@@ -216,13 +216,13 @@ func TestDraftIsStoredInTime(t *testing.T) {
 	if diff := cmp.Diff([]string{"ab", "cd"}, s.pieces); diff != "" {
 		t.Errorf("pieces (-want +got):\n%s", diff)
 	}
-	s.fails = schemas.ErrNotFound // the user has decided
+	s.fails = schemas.ErrNotFound // another process has deleted it
 	now = now.Add(2 * time.Second)
-	write("e", schemas.ErrNotFound)
+	write("e", documents.ErrWithdrawn)
 	s.fails = nil
-	write("f", schemas.ErrNotFound)
-	if err := draft.Flush(t.Context()); !errors.Is(err, schemas.ErrNotFound) || len(s.pieces) != 2 {
-		t.Errorf("after the end: %v, %q", err, s.pieces)
+	write("f", documents.ErrWithdrawn)
+	if err := draft.End(t.Context()); err != nil || !draft.Withdrawn() || withdrawn != 1 || len(s.pieces) != 2 {
+		t.Errorf("after the end: %v, withdrawn %d times, %q", err, withdrawn, s.pieces)
 	}
 }
 

@@ -104,9 +104,17 @@ var forms = []form{
 		f.raw(&b.Input)
 		f.time(&b.ExpiresAt)
 	}),
-	formOf(29, func(f *fields, b *runlog.BlockReset) { f.place(&b.Place) }),
-	formOf(30, func(f *fields, b *runlog.BlockHeader) { f.place(&b.Place); f.text(&b.Header) }),
-	formOf(31, func(f *fields, b *runlog.BlockContent) { f.place(&b.Place); f.text(&b.Text) }),
+	formOf(29, func(f *fields, b *runlog.BlockReset) { f.place(&b.Place); f.bool(&b.End); f.int64(&b.Revision) }),
+	formOf(30, func(f *fields, b *runlog.BlockHeader) {
+		f.place(&b.Place)
+		f.text(&b.Header)
+		f.int64(&b.Revision)
+	}),
+	formOf(31, func(f *fields, b *runlog.BlockContent) {
+		f.place(&b.Place)
+		f.text(&b.Text)
+		f.int64(&b.Revision)
+	}),
 	formOf(32, func(f *fields, b *runlog.BlockDone) { f.place(&b.Place) }),
 }
 

@@ -5,16 +5,28 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // Live returns the ids of the user's runs of a chat that have not ended, the one
 // under way first, then those that wait in the order in which they came.
 func (r *Runs) Live(user schemas.User, chat string) []string {
+	return r.liveOf(user, func(run *run) bool { return run.chatKey == chat })
+}
+
+// LiveIn returns the ids of the user's runs of a document that have not ended, from
+// whatever chat, in the order of Live: those that write the document, and those on
+// its page.
+func (r *Runs) LiveIn(user schemas.User, document string) []string {
+	return r.liveOf(user, func(run *run) bool { return turn.DocumentID(run.req.Context, run.conversationID) == document })
+}
+
+func (r *Runs) liveOf(user schemas.User, is func(*run) bool) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list []*run
 	for _, run := range r.live {
-		if _, over := run.log.Ended(); !over && run.owner.ID == user.ID && run.chatKey == chat {
+		if _, over := run.log.Ended(); !over && run.owner.ID == user.ID && is(run) {
 			list = append(list, run)
 		}
 	}

@@ -47,9 +47,15 @@ func (r *Runs) endQueued(run *run) {
 	}
 }
 
-// claim starts a queued run that was marked, if it is its turn.
-func (r *Runs) claim(ctx context.Context, run *run) {
+// startQueued starts a queued run that was marked, if it is its turn.
+func (r *Runs) startQueued(ctx context.Context, run *run) {
 	defer r.work.Done()
+	if !r.claimQueued(run) {
+		if context.Cause(run.ctx) != nil { // cancelled meanwhile
+			r.endQueued(run)
+		}
+		return
+	}
 	err := r.Store.Queue.Claim(ctx, run.id, 1)
 	r.mu.Lock()
 	switch {
@@ -57,6 +63,9 @@ func (r *Runs) claim(ctx context.Context, run *run) {
 		run.attempt = 1
 	case errors.Is(err, record.ErrBusy):
 		run.starting = false
+	}
+	if err != nil && r.Drafts != nil {
+		r.Drafts.Release(run.id)
 	}
 	r.mu.Unlock()
 	switch {
@@ -116,7 +125,7 @@ func (r *Runs) next(conversationID int64) {
 		r.noteUnpolled(conversationID)
 	default:
 		if run := r.find(stored.ID); run != nil && r.markStarting(run) {
-			r.claim(ctx, run)
+			r.startQueued(ctx, run)
 		}
 	}
 }

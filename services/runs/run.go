@@ -37,6 +37,7 @@ type run struct {
 	earlier        *earlier // nil in the first attempt
 	spent          *usage.Ledger
 
+	blocked  bool          // queued, and waits for what others write, see claimQueued
 	starting bool          // queued no more: somebody starts it, see markStarting
 	resting  bool          // it does nothing but wait, see setIdle
 	held     bool          // it waits for its trial, see hold
@@ -82,6 +83,7 @@ func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatReq
 	if b.State == schemas.RunRunning {
 		r.goWork(run)
 	} else {
+		r.setWaiting(run, b)
 		r.next(run.conversationID) // the one before may have ended meanwhile
 	}
 	return run
@@ -130,6 +132,7 @@ func (r *Runs) ended(run *run) {
 	if run.release != nil {
 		run.release()
 	}
+	r.giveBack(run)
 	close(run.done)
 	if !r.Draining() {
 		r.next(run.conversationID)
@@ -187,6 +190,9 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 			end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
 		}
 	}()
+	if r.Drafts != nil && run.attempt > 0 { // a later attempt may find that another run writes there
+		r.Drafts.Await(run.ctx, run.claim(), 0)
+	}
 	target := wr.Target(run.ctx)
 	if run.earlier == nil {
 		wr.Begin(target)
@@ -253,7 +259,7 @@ func stopped(ctx context.Context, err error) answer.Outcome {
 		err = cause
 	}
 	switch {
-	case errors.Is(err, answer.ErrCancelled), errors.Is(err, answer.ErrDisconnected):
+	case errors.Is(err, answer.ErrCancelled), errors.Is(err, answer.ErrDisconnected), errors.Is(err, answer.ErrWithdrawn):
 		return answer.Outcome{State: schemas.RunCancelled, Err: err}
 	case errors.Is(err, errShutdown), errors.Is(err, record.ErrFenced), errors.Is(err, record.ErrUnavailable):
 		return answer.Outcome{Err: err}

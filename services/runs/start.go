@@ -48,9 +48,15 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 	defer func() {
 		if !started {
 			release()
+			if r.Drafts != nil {
+				r.Drafts.Release(begin.Run.ID)
+			}
 		}
 	}()
 	for {
+		if err := r.claimFirst(ctx, req, begin); err != nil {
+			return schemas.Run{}, err
+		}
 		// A client that goes away does not keep its message from being answered.
 		err := r.committer.Submit(&record.Write{RunID: begin.Run.ID, Attempt: 1, Begin: begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
@@ -59,7 +65,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			started = true
 			return r.startedView(run, begin), nil
 		case errors.Is(err, record.ErrBusy):
-			if err := r.busy(ctx, req, begin.BusyRun); err != nil {
+			if err := r.busy(ctx, req, begin.BusyRun, "this chat has an answer under way"); err != nil {
 				return schemas.Run{}, err
 			}
 		case errors.Is(err, record.ErrDuplicate):
@@ -171,11 +177,11 @@ func (r *Runs) dismiss(userID string) {
 	}
 }
 
-// busy does what the request wants done when its chat has a run under way; nil
-// is to try again.
-func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running string) error {
+// busy does what the request wants done when a run is under way that it would have
+// to wait for; nil is to try again.
+func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running, why string) error {
 	if req.IfBusy != "cancel" {
-		e := schemas.NewError(schemas.CodeBusy, "this chat has an answer under way")
+		e := schemas.NewError(schemas.CodeBusy, why)
 		e.RunID = running
 		return e
 	}

@@ -1,0 +1,57 @@
+package answer
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/documents"
+)
+
+// document is the id of the document that the run writes, "" if its page names no
+// valid one.
+func (wr *Writer) document() string {
+	return turn.DocumentID(wr.run.Request.Context, wr.run.ChatID)
+}
+
+// claimOf is the claim of the run to blocks of its document.
+func (wr *Writer) claimOf(blocks ...string) documents.Claim {
+	return documents.Claim{Run: wr.run.ID, Owner: wr.run.Owner.ID, Document: wr.document(), Blocks: blocks}
+}
+
+// claim claims what a call of a document's tool changes: a block, or the structure.
+// What another run writes is waited for, for a while; then the call is not run.
+func (wr *Writer) claim(e turn.ToolStart) {
+	t := wr.tool(e.Name)
+	var input map[string]json.RawMessage
+	if !t.Document || wr.deps.Drafts == nil || wr.document() == "" || json.Unmarshal(e.Input, &input) != nil {
+		return
+	}
+	c := wr.claimOf(cmp.Or(argText(input, turn.BlockArgument), turn.BlockID(wr.run.ID, e.Index, e.Name, 0)))
+	if t.Replans {
+		c = wr.claimOf()
+		c.Plan = true
+	}
+	holder := wr.deps.Drafts.Claim(c)
+	if holder != "" {
+		wr.status("Waiting for another answer that writes here...")
+		holder = wr.deps.Drafts.Await(wr.ctx, c, documents.ClaimWait)
+	}
+	if holder != "" {
+		wr.mu.Lock()
+		defer wr.mu.Unlock()
+		wr.elsewhere[e.Index] = true
+	}
+}
+
+// elsewhereText is what the model reads of a call that would have written what
+// another run writes.
+const elsewhereText = "This was not done: another answer, in another chat of the user, is writing this block or planning this document, and it has not ended yet. " +
+	"Go on with other blocks or tell the user, and do not repeat the call at once."
+
+// busy says whether another run writes what the call would.
+func (wr *Writer) busy(index int) bool {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	return wr.elsewhere[index]
+}

@@ -1,0 +1,143 @@
+package documents
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// ClaimWait is how long Await waits for what another run writes.
+const ClaimWait = 30 * time.Second
+
+// Claim is what a run writes: blocks of a document, or with Plan its structure.
+// The zero value claims nothing.
+type Claim struct {
+	Run, Owner string
+	Document   string
+	Blocks     []string
+	Plan       bool
+}
+
+// place is a document or a block of an owner's.
+type place struct{ owner, id string }
+
+// claims are what runs write. A run has what it has claimed until it is released:
+// nobody else writes a block that it has, nor plans a document in which it has one,
+// and nobody writes in a document that it plans. It is safe for concurrent use.
+type claims struct {
+	mu     sync.Mutex
+	blocks map[place]claimed
+	plans  map[place]string // the run that plans the document
+	freed  chan struct{}    // closed when something is released
+}
+
+type claimed struct{ run, document string }
+
+func newClaims() *claims {
+	return &claims{blocks: make(map[place]claimed), plans: make(map[place]string), freed: make(chan struct{})}
+}
+
+// take gives the run all that it claims, or nothing and the run that has some of
+// it; freed is closed when it is worth another try.
+func (c *claims) take(w Claim) (holder string, freed <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if holder := c.holder(&w); holder != "" {
+		return holder, c.freed
+	}
+	for _, id := range w.Blocks {
+		c.blocks[place{w.Owner, id}] = claimed{w.Run, w.Document}
+	}
+	if w.Plan {
+		c.plans[place{w.Owner, w.Document}] = w.Run
+	}
+	return "", nil
+}
+
+// holder returns another run that has some of what is claimed, "" for none.
+func (c *claims) holder(w *Claim) string {
+	if run := c.plans[place{w.Owner, w.Document}]; run != "" && run != w.Run {
+		return run
+	}
+	for _, id := range w.Blocks {
+		if has := c.blocks[place{w.Owner, id}]; has.run != "" && has.run != w.Run {
+			return has.run
+		}
+	}
+	if w.Plan {
+		for at, has := range c.blocks {
+			if at.owner == w.Owner && has.document == w.Document && has.run != w.Run {
+				return has.run
+			}
+		}
+	}
+	return ""
+}
+
+// release gives back what the run has.
+func (c *claims) release(run string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	had := false
+	for at, has := range c.blocks {
+		if has.run == run {
+			delete(c.blocks, at)
+			had = true
+		}
+	}
+	for at, has := range c.plans {
+		if has == run {
+			delete(c.plans, at)
+			had = true
+		}
+	}
+	if had {
+		close(c.freed)
+		c.freed = make(chan struct{})
+	}
+}
+
+// Claim gives the run what it is about to write, until Release, and returns "".
+// If another run has some of it, that run is the holder and nothing is given. A
+// run may claim again what it has.
+func (d *Documents) Claim(w Claim) (holder string) {
+	holder, _ = d.claims.take(w)
+	return holder
+}
+
+// Holder returns another run that has some of what is claimed, "" for none.
+func (d *Documents) Holder(w Claim) string {
+	d.claims.mu.Lock()
+	defer d.claims.mu.Unlock()
+	return d.claims.holder(&w)
+}
+
+// Await is Claim that waits for other runs; with a limit of 0 as long as ctx
+// lasts. It returns the holder that it has waited for in vain.
+func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
+	var late <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for {
+		holder, freed := d.claims.take(w)
+		if holder == "" {
+			return ""
+		}
+		select {
+		case <-freed:
+		case <-late:
+			return holder
+		case <-ctx.Done():
+			return holder
+		}
+	}
+}
+
+// Release gives back what a run has claimed. Its drafts end; they store nothing more.
+func (d *Documents) Release(run string) {
+	d.writing.drop(run)
+	d.claims.release(run)
+}

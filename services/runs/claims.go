@@ -1,0 +1,157 @@
+package runs
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/documents"
+)
+
+// claimOf is what the run of a request writes from its beginning: the blocks that
+// its answer goes to, or that its message is about. A run of a document without
+// such blocks claims none, and waits only for one that plans the document.
+func claimOf(owner, id string, req *schemas.ChatRequest) documents.Claim {
+	if req.InteractionType == schemas.ActionExecuted {
+		return documents.Claim{}
+	}
+	document, blocks := turn.Answer(req.Context)
+	switch {
+	case document == "":
+		if document = req.Context.String(turn.ContextDocument); !text.IsID(document) {
+			return documents.Claim{}
+		}
+	case len(blocks) == 0:
+		blocks = []string{turn.AnswerBlock(id)}
+	}
+	return documents.Claim{Run: id, Owner: owner, Document: document, Blocks: blocks}
+}
+
+func (run *run) claim() documents.Claim { return claimOf(run.owner.ID, run.id, run.req) }
+
+// claim gives a run what it writes, or returns the one that it waits for: that has
+// some of it, or came earlier and waits for the same.
+func (r *Runs) claim(w documents.Claim) (holder string) {
+	if r.Drafts == nil || w.Run == "" {
+		return ""
+	}
+	if holder := r.Drafts.Claim(w); holder != "" {
+		return holder
+	}
+	if first := r.waitsFirst(w); first != "" {
+		r.Drafts.Release(w.Run)
+		return first
+	}
+	return ""
+}
+
+// waitsFirst returns the earliest run that waits for blocks of the claim.
+func (r *Runs) waitsFirst(w documents.Claim) (first string) {
+	if len(w.Blocks) == 0 {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, run := range r.live {
+		if !run.blocked || run.attempt != 0 || run.owner.ID != w.Owner || id >= w.Run || context.Cause(run.ctx) != nil || first != "" && id > first {
+			continue
+		}
+		if slices.ContainsFunc(run.claim().Blocks, func(block string) bool { return slices.Contains(w.Blocks, block) }) {
+			first = id
+		}
+	}
+	return first
+}
+
+// claimFirst claims what a new run writes, before it is stored: one that has to
+// wait is stored as queued, if its request allows that.
+func (r *Runs) claimFirst(ctx context.Context, req *schemas.ChatRequest, b *record.Begin) error {
+	for {
+		holder := r.claim(claimOf(b.Run.Owner.ID, b.Run.ID, req))
+		if b.Wait = holder != ""; !b.Wait || b.Queue {
+			return nil
+		}
+		if err := r.busy(ctx, req, holder, "another answer is writing here"); err != nil {
+			return err
+		}
+	}
+}
+
+// setBlocked notes that a queued run waits for what others write.
+func (r *Runs) setBlocked(run *run, blocked bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if run.blocked = blocked; blocked {
+		run.starting = false
+	}
+}
+
+// setWaiting notes of a new queued run whether it waits for what others write; what
+// it has of that is given back.
+func (r *Runs) setWaiting(run *run, b *record.Begin) {
+	if r.Drafts != nil {
+		r.Drafts.Release(run.id)
+	}
+	if b.Wait {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		run.blocked = true
+	}
+}
+
+// claimQueued gives a queued run that is being started what it writes. If it has to
+// wait, it is no longer being started, and the end of another run starts it.
+func (r *Runs) claimQueued(run *run) bool {
+	for {
+		if r.claim(run.claim()) == "" {
+			r.setBlocked(run, false)
+			return true
+		}
+		r.setBlocked(run, true)
+		// What it waits for may have been given back before it was noted.
+		if w := run.claim(); r.Drafts.Holder(w) != "" || r.waitsFirst(w) != "" || !r.markStarting(run) {
+			return false
+		}
+		r.work.Done() // markStarting has counted it again
+	}
+}
+
+// giveBack gives back what a run writes, and starts the queued runs of its owner
+// that have waited for it, the earliest first.
+func (r *Runs) giveBack(run *run) {
+	if r.Drafts == nil {
+		return
+	}
+	r.Drafts.Release(run.id)
+	if r.Draining() {
+		return
+	}
+	for _, chat := range r.blockedChats(run.owner.ID) {
+		r.next(chat)
+	}
+}
+
+// blockedChats are the chats of an owner's queued runs that wait for what others
+// write, those of the earliest first.
+func (r *Runs) blockedChats(owner string) []int64 {
+	r.mu.Lock()
+	var list []*run
+	for _, run := range r.live {
+		if run.blocked && run.attempt == 0 && run.owner.ID == owner {
+			list = append(list, run)
+		}
+	}
+	r.mu.Unlock()
+	slices.SortFunc(list, func(a, b *run) int { return strings.Compare(a.id, b.id) })
+	var chats []int64
+	for _, run := range list {
+		if !slices.Contains(chats, run.conversationID) {
+			chats = append(chats, run.conversationID)
+		}
+	}
+	return chats
+}
