@@ -1953,7 +1953,7 @@ export interface components {
          * @description The machine-readable error code: in problems, in `error` events and in kept messages
          * @enum {string}
          */
-        Code: "rate_limited" | "upstream_auth" | "upstream_timeout" | "upstream_unavailable" | "upstream_truncated" | "upstream_error" | "context_too_long" | "content_filter" | "store_unavailable" | "interrupted" | "run_timeout" | "internal" | "bad_request" | "invalid" | "unauthorized" | "auth_unavailable" | "forbidden" | "not_found" | "method_not_allowed" | "busy" | "cancelled" | "conflict" | "too_large" | "unsupported_media_type" | "too_many_runs" | "too_many_streams" | "too_many_requests" | "budget" | "request_timeout" | "shutting_down" | "precondition_failed" | "key_required" | "quota" | "misdirected";
+        Code: "rate_limited" | "upstream_auth" | "upstream_timeout" | "upstream_unavailable" | "upstream_truncated" | "upstream_error" | "context_too_long" | "content_filter" | "store_unavailable" | "interrupted" | "run_timeout" | "internal" | "bad_request" | "invalid" | "unauthorized" | "auth_unavailable" | "forbidden" | "not_found" | "method_not_allowed" | "busy" | "cancelled" | "conflict" | "being_written" | "too_large" | "unsupported_media_type" | "too_many_runs" | "too_many_streams" | "too_many_requests" | "budget" | "request_timeout" | "shutting_down" | "precondition_failed" | "key_required" | "quota" | "misdirected";
         /** @description An ordered collection of blocks */
         Document: {
             id: string;
@@ -2106,7 +2106,7 @@ export interface components {
          *     | `type` | what | members of its own |
          *     | --- | --- | --- |
          *     | a block's type, as `md` | a piece of blocks; with `end` their end | `block_ids`, `document_id`, `content`, `end`, `new_doc`, `block_types` |
-         *     | `reset` | what came of the blocks is void; with `kept_through` also all chunks of the run after that number | `block_ids`, `document_id`, `kept_through` |
+         *     | `reset` | what came of the blocks is void; with `kept_through` also all chunks of the run after that number; with `end` nothing more comes: what was written into the blocks is withdrawn, they are as they were before, or gone | `block_ids`, `document_id`, `kept_through`, `end` |
          *     | `status` | a line that says what goes on; with an `approval_id` one that asks for the user's approval | `content`, `approval_id`, `reason` |
          *     | `tool` | a call: its `event` is `start`, `progress` or `complete` | `tool`, `tool_use_id`, `index`; `input`, `title`; `stage`, `message`, `progress`, `data`, `block_ids`, `document_id`; `output`, `is_error`, `done` |
          *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
@@ -2322,6 +2322,16 @@ export interface components {
         };
         /** @description The payload has been decided otherwise */
         Decided: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A model is writing the block, or a block of the document, so that there is only a part of it to accept */
+        BeingWritten: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
@@ -3572,6 +3582,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["BeingWritten"];
             412: components["responses"]["Stale"];
             413: components["responses"]["TooLarge"];
             421: components["responses"]["Misdirected"];
@@ -3866,6 +3877,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["BeingWritten"];
             412: components["responses"]["Stale"];
             413: components["responses"]["TooLarge"];
             421: components["responses"]["Misdirected"];
