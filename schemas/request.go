@@ -47,7 +47,7 @@ type ChatRequest struct {
 type ActionMetadata struct {
 	ActionIdentifier string          `json:"action_identifier" validate:"required,max=100"`
 	ActionData       json.RawMessage `json:"action_data,omitempty"`
-	// PayloadID is that of the SuggestedAction.
+	// PayloadID is the payload_id of the SuggestedAction.
 	PayloadID string `json:"payload_id,omitempty" validate:"max=64"`
 }
 

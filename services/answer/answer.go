@@ -44,11 +44,11 @@ type Writer struct {
 	filter   TextFilter
 	taken    map[string]bool // payload ids of the chat
 
-	// stood is the visible text of earlier attempts; that of this one is in its
-	// log, see text. shown says that there is any, worded that it is not all white
-	// space, and atMarker that it ends with a tool marker, so that a blank line is
-	// due before what follows.
-	stood         strings.Builder
+	// kept is the visible text of earlier attempts; the text of this one is in its log,
+	// see pieces. shown says that there is some text, worded that it has more than
+	// white space. atMarker says that it ends with a tool marker, so that a blank line
+	// comes before the next text.
+	kept          strings.Builder
 	shown, worded bool
 	newlines      int // at the end of the visible text
 	atMarker      bool
@@ -64,27 +64,27 @@ type Writer struct {
 	warnings []string
 	dropped  []string
 	writing  strings.Builder // the model's text of the reply under way, see turn.Request
-	spoke    bool            // the reply under way has had text
+	spoke    bool            // the reply under way has text
 	calling  time.Time       // when the model's call under way began; zero is none
 	cut      *turn.CutValue
 	cutNote  string        // the warning about cut
 	usage    schemas.Usage // set at the end
 	stop     schemas.StopReason
 
-	// checkpoint is what is to be stored with the next write that does not end the
-	// run, as number checkpointN; writes are those that may not be stored yet.
+	// checkpoint is stored with the next write that does not end the run, under the
+	// number checkpointN; nil is none. writes are those that may not be stored yet.
 	checkpoint  *attempts.Checkpoint
 	checkpointN int
 	writes      []*eventlog.Commit
 	later       *eventlog.Commit // the last one for which nobody waits
-	// silent is set while finished steps are gone through again, of which the
-	// stored log shows the first keptMarkers markers.
+	// silent is set while the writer goes through finished steps again: their events
+	// are in the stored log, which shows the first keptMarkers markers.
 	silent      bool
 	keptMarkers int
 	err         error // the first append that failed
 
-	// interrupted holds the calls that an earlier attempt began and did not
-	// finish; it does not change once tools run.
+	// interrupted are the calls that an earlier attempt began and did not finish. It
+	// does not change once tools run.
 	interrupted map[int]bool
 
 	offered []turn.Tool // the run's tools as they are, for threads
@@ -94,8 +94,8 @@ type Writer struct {
 
 	decided map[int]bool // calls whose wait gave their outcome
 	asking  map[int]bool // calls that wait and have no answer
-	resting bool         // what Runs knows of it, see rest
-	// markedRest is what the mark of this attempt says, see markRest.
+	resting bool         // as told to deps.Rest
+	// markedRest is what the stored mark of this attempt says, see markRest.
 	markedRest bool
 
 	blocks map[int]*blockCall // calls that write blocks, by index
@@ -116,7 +116,7 @@ type call struct {
 	done    bool
 }
 
-// New returns a writer for the attempt; ctx is that of the run.
+// New returns a writer for the attempt; ctx is the run's context.
 func New(ctx context.Context, run Run, deps Deps) *Writer {
 	wr := &Writer{
 		run: run, deps: deps, ctx: ctx, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool),
@@ -126,8 +126,8 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 	return wr
 }
 
-// Use gives the writer what was prepared. What a recovered run has taken over gets
-// the order in which it was stored.
+// Use gives the writer what was prepared. The payloads of a recovered run get the
+// order in which they were stored.
 func (wr *Writer) Use(p *Prepared) {
 	wr.prepared, wr.filter = p, p.Filter
 	for _, id := range p.PayloadIDs {
@@ -154,9 +154,9 @@ func (wr *Writer) status(message string) {
 	wr.emit(runlog.Level{}, &runlog.Status{Message: message})
 }
 
-// Handle takes one event of the loop. The error, the first there was, ends the
-// attempt. A piece of text, on top of whose stack a reply streams, takes the short
-// way.
+// Handle takes one event of the loop. It returns the first error of the writer, which
+// ends the attempt. A piece of text takes a shorter way, because the stack is at its
+// deepest while a reply streams.
 func (wr *Writer) Handle(event turn.Event) error {
 	if e, ok := event.(turn.TextDelta); ok {
 		if wr.count(len(e.Text), false) {
@@ -168,8 +168,8 @@ func (wr *Writer) Handle(event turn.Event) error {
 	return wr.err
 }
 
-// count counts what a model has written; false means that it is too much, which
-// ends the run.
+// count counts n bytes that a model has written. It reports false if that is too much,
+// which ends the run.
 func (wr *Writer) count(n int, inThread bool) bool {
 	err := wr.deps.Text.Add(n, inThread)
 	if err != nil {
@@ -178,7 +178,8 @@ func (wr *Writer) count(n int, inThread bool) bool {
 	return err == nil
 }
 
-// written is how much of what a model writes is in an event, whole replies aside.
+// written is how many bytes of a model's text an event holds. Whole replies hold none:
+// their text was counted before.
 func written(event turn.Event) int {
 	switch e := event.(type) {
 	case turn.TextDelta:
@@ -204,7 +205,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 		wr.checkLater()
 		wr.deps.Text.Begin()
 		wr.spoke = false
-		wr.writing.Reset() // of a model call that failed
+		wr.writing.Reset() // it may hold the text of a call that failed
 		wr.calling = wr.deps.Now()
 		if e.Iteration > 0 {
 			wr.status(thinkingStatus)
@@ -233,7 +234,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 		wr.toolComplete(e)
 	case turn.ThreadEvent:
 		wr.levels.Inner(e)
-	case turn.ThreadStart, turn.ThreadEnd: // only inside of the above
+	case turn.ThreadStart, turn.ThreadEnd: // these come only inside a ThreadEvent
 	case turn.LoopComplete:
 		wr.checkLater()
 		wr.stop = e.StopReason
@@ -248,8 +249,8 @@ func (wr *Writer) modelText(delta string) {
 	wr.show(wr.filter.Feed(delta))
 }
 
-// show appends visible text. Behind a tool marker it begins after one blank
-// line, whatever line breaks the model wrote there.
+// show appends visible text. After a tool marker it puts one blank line, whatever line
+// breaks the model wrote there.
 func (wr *Writer) show(text string) {
 	if wr.atMarker {
 		text = strings.TrimLeft(text, "\r\n")
@@ -277,12 +278,12 @@ func (wr *Writer) putMarker(text string) {
 	wr.emit(runlog.Level{}, &runlog.Marker{Text: text})
 }
 
-// put notes that visible text is shown.
+// put notes visible text that is shown.
 func (wr *Writer) put(text string) {
 	wr.shown = true
 	wr.worded = wr.worded || strings.TrimSpace(text) != ""
 	if wr.silent {
-		wr.stood.WriteString(text)
+		wr.kept.WriteString(text)
 	}
 	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
 		wr.newlines += len(text)
@@ -291,8 +292,9 @@ func (wr *Writer) put(text string) {
 	}
 }
 
-// reply ends a reply: what the filter still holds, the payloads of its text,
-// the calls it asks for. It becomes a checkpoint with the next write.
+// reply ends a reply: it shows the text that the filter still holds, the payloads in
+// it and the calls it asks for. The reply is stored as a checkpoint with the next
+// write.
 func (wr *Writer) reply(e turn.Reply) {
 	wr.calling = time.Time{}
 	if !wr.spoke && e.Text != "" {
@@ -312,7 +314,7 @@ func (wr *Writer) reply(e turn.Reply) {
 	}
 }
 
-// found takes what the filter cut out of a reply.
+// found takes the values that the filter found in a reply.
 func (wr *Writer) found(f turn.Found) {
 	for _, p := range f.Payloads {
 		if named := wr.name(p, "llm"); named != nil {
@@ -335,8 +337,8 @@ func (wr *Writer) found(f turn.Found) {
 	}
 }
 
-// repaired takes the model's second try at the value that was cut off, in the
-// place of the warning about it; a try that gave nothing changes nothing.
+// repaired takes the model's second try at the value that was cut off. If it gives a
+// value, the warning about the first one goes.
 func (wr *Writer) repaired(text string) {
 	f := wr.filter.Recover(*wr.cut, text)
 	if len(f.Payloads) == 0 && f.Values == nil && f.Actions == nil {
@@ -353,7 +355,7 @@ func (wr *Writer) warn(text string) {
 	}
 }
 
-// produced says whether there is anything of an answer to keep.
+// produced reports whether there is anything of an answer to keep.
 func (wr *Writer) produced() bool { return wr.worded || len(wr.calls) > 0 }
 
 // history is the tool history in the order in which the model asked.

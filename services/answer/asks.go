@@ -10,11 +10,10 @@ import (
 	"github.com/chattray/chattray/services/guard"
 )
 
-// cannotAskText is what the model of a thread reads of a call that would have to
-// wait.
+// cannotAskText is what the model of a thread reads about a call that needs approval.
 const cannotAskText = "The call was not run: it needs the user's approval, which cannot be asked for here. Go on without it, or say in your answer what is needed."
 
-// newReading returns what the model has read, once its tools are known.
+// newReading returns the reading of the run; the tools must be known.
 func (wr *Writer) newReading() *guard.Reading {
 	return guard.NewReading(guard.ReadingOptions{
 		Store: wr.deps.Store, Owner: wr.run.Owner.ID, ChatID: wr.run.ChatID, RunID: wr.run.ID,
@@ -32,8 +31,8 @@ func (wr *Writer) anyTool(name string) (turn.Tool, bool) {
 	return wr.deps.Tool(name)
 }
 
-// asks says why a call needs the user's approval; "" is that it needs none. A
-// call that waited in an earlier attempt waits again, for the same reason.
+// asks returns why a call needs the user's approval, "" if it needs none. A call that
+// waited in an earlier attempt waits again, for the same reason.
 func (wr *Writer) asks(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
 	reason, err := wr.reason(ctx, t, c)
 	if err != nil && ctx.Err() == nil {
@@ -97,9 +96,9 @@ func (wr *Writer) finished(index int) []turn.Step {
 	return wr.steps[:n]
 }
 
-// guarded is a tool as a thread of the call calls it: nobody can be asked there,
-// so a call that needs approval is refused. What the threads of a call read counts
-// in all of them.
+// guarded is a tool as threads of the call use it. Nobody can be asked there, so a call
+// that needs approval is refused. What one thread of a call has read counts in all of
+// them.
 func (wr *Writer) guarded(t turn.Tool, index int) turn.Tool {
 	run, mode := t.Run, wr.deps.Approve
 	t.Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {

@@ -34,7 +34,7 @@ type blockCall struct {
 	place  runlog.Place
 	since  int64            // the document's revision when the block was begun
 	given  string           // the block_id of the arguments when it was opened
-	early  int              // how many of the arguments were known then
+	early  int              // how many arguments were known then
 	kind   string           // the block's type, "" before it is known
 	shown  bool             // the page has the block already
 	draft  *documents.Draft // nil before it is opened
@@ -83,8 +83,8 @@ func (wr *Writer) blockArguments(index int, name, fragment string) {
 	}
 }
 
-// planning says whether the reply under way asks, before the call, for a plan: that
-// would take away what is written now.
+// planning reports whether an earlier call of the reply under way makes a plan: the
+// plan would remove what is written now.
 func (wr *Writer) planning(index int) bool {
 	first := 0
 	if n := len(wr.steps); n > 0 {
@@ -108,7 +108,8 @@ func (wr *Writer) showLater(index int) {
 	}
 }
 
-// streams says whether an argument of the call is shown, and the call will run.
+// streams reports whether an argument of the call is shown while the model writes it:
+// not if the call may still be refused.
 func (c *blockCall) streams() bool {
 	if c.tool.Streams == nil || c.tool.Confirm || c.wr.deps.Approve == guard.All {
 		if c.name != "" {
@@ -119,7 +120,8 @@ func (c *blockCall) streams() bool {
 	return true
 }
 
-// first says whether enough has come for the first piece: of CSV the header row.
+// first reports whether there is enough content for the first piece: for CSV the
+// header row.
 func (c *blockCall) first() bool {
 	if c.kind == "" {
 		c.look()
@@ -131,8 +133,8 @@ func (c *blockCall) first() bool {
 	return whole
 }
 
-// look finds out about the block: the one that the arguments name, or one that an
-// earlier attempt of the run has added.
+// look reads the block that the arguments name, or that an earlier attempt of the run
+// has added.
 func (c *blockCall) look() {
 	ctx, done := c.wr.storing()
 	defer done()
@@ -146,7 +148,7 @@ func (c *blockCall) id() string {
 	return cmp.Or(c.argument(c.tool.Streams.Block), turn.BlockID(c.wr.run.ID, c.index, c.name, 0))
 }
 
-// argument returns an argument that is a string; there is none without a name.
+// argument returns the argument of that name if it is a string, else "".
 func (c *blockCall) argument(name string) string {
 	if name == "" {
 		return ""
@@ -312,16 +314,15 @@ func (wr *Writer) endDraft(d *documents.Draft, at runlog.Level, p runlog.Place, 
 	return false
 }
 
-// storing is a context for what a draft stores: also of a run that is being
-// stopped.
+// storing returns a context for the writes of a draft, which also works while the run
+// is being stopped.
 func (wr *Writer) storing() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(wr.ctx), eventlog.CommitWait)
 }
 
-// wholeBlocks ends the blocks of a whole reply; those whose arguments did not
-// come in pieces are shown now. A block of which more was said behind its content
-// is shown anew as what it is, and one that was added for want of its block_id or
-// in another place goes.
+// wholeBlocks ends the blocks of a whole reply, and shows those whose arguments did not
+// come in pieces. If arguments after the content say more about a block, such as its
+// id or its place, the block is shown again; a block that was added without them goes.
 func (wr *Writer) wholeBlocks(e *turn.Reply) {
 	if wr.silent {
 		return
@@ -345,8 +346,8 @@ func (wr *Writer) wholeBlocks(e *turn.Reply) {
 	}
 }
 
-// takeBack takes the block away that was added too early. False is that the user
-// has done so.
+// takeBack removes the block that was added too early. It reports false if the user
+// has removed it.
 func (c *blockCall) takeBack() bool {
 	if c.given != "" {
 		return true
@@ -363,7 +364,7 @@ func (c *blockCall) takeBack() bool {
 	return true
 }
 
-// withdrawnText is what the model reads of a block that the user did not want.
+// withdrawnText is what the model reads about a block that the user did not want.
 const withdrawnText = "What you wrote is not in the document: while you were writing it, the user rejected it, or deleted the block or the document. " +
 	"Do not write it again unless the user asks for it."
 
@@ -379,8 +380,8 @@ func (wr *Writer) noteDraft(index int) {
 	}
 }
 
-// withdrawn says whether the user has refused what the call wrote while the model
-// wrote it: the call is not to bring it back.
+// withdrawn reports whether the user has refused what the model was writing: the call
+// must not bring it back.
 func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) bool {
 	wr.mu.Lock()
 	d := wr.drafts[c.Index]
@@ -395,9 +396,9 @@ func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) boo
 	return d.Withdrawn() || wr.refused(ctx, d.Block(), argText(input, t.Streams.Argument))
 }
 
-// refused says whether the block is gone, or has nothing pending any more and
-// nothing of what was written: had the user accepted that in the middle, it would
-// be a beginning of the whole.
+// refused reports whether the user has refused the block. It is then gone, or has
+// nothing pending and none of the text. If the user accepted a part of the text, the
+// block's content is a beginning of the whole.
 func (wr *Writer) refused(ctx context.Context, id, whole string) bool {
 	b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
 	switch {

@@ -14,9 +14,8 @@ type Outcome struct {
 	Err   error
 }
 
-// End ends what is under way and returns the end of the run as it is stored, the
-// last event of its log, and the trace. The caller adds the log and writes it with
-// Write.
+// End ends what is under way. It returns the end of the run as it is stored, the last
+// event of its log, and the trace. The caller adds the log and stores all with Write.
 func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagnostics) {
 	if end.State != schemas.RunCompleted {
 		wr.breakOff()
@@ -31,7 +30,7 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 	return fin, runlog.Event{Body: wr.terminal(end, fin)}, &d
 }
 
-// levelStatus is the status of levels that a run's end closes.
+// levelStatus is the status of the levels that are open when a run ends.
 var levelStatus = map[schemas.RunState]string{
 	schemas.RunCompleted: "completed", schemas.RunFailed: "error", schemas.RunCancelled: "cancelled",
 }
@@ -95,7 +94,7 @@ func (wr *Writer) linkActions() {
 	}
 }
 
-// warnOfNothing says in words that there is no answer, where the model gave none.
+// warnOfNothing warns of an answer that has nothing in it.
 func (wr *Writer) warnOfNothing() {
 	switch {
 	case wr.produced(), len(wr.payloads) > 0, wr.values != nil, wr.actions != nil, wr.run.Request.InteractionType == schemas.ActionExecuted:
@@ -113,7 +112,7 @@ func keptID(fin *record.Finish) string {
 	return fin.Message.ID
 }
 
-// complete is the payload of a run that has its answer.
+// complete is the payload of a completed run.
 func (wr *Writer) complete(message string) schemas.ChatResponsePayload {
 	return schemas.ChatResponsePayload{
 		Message: message, SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(),

@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// payloadType returns the type of that name, or one without checks.
+// payloadType returns the payload type of that name, or one without checks.
 func (wr *Writer) payloadType(name string) turn.PayloadType {
 	for i := range wr.prepared.Types {
 		if wr.prepared.Types[i].Name == name {
@@ -22,8 +22,8 @@ func (wr *Writer) payloadType(name string) turn.PayloadType {
 	return turn.PayloadType{Name: name}
 }
 
-// decoded puts a payload's data on one line and returns what its type decodes of
-// it, or why it cannot be shown.
+// decoded puts a payload's data on one line and returns it as its type decodes it. An
+// error says why the payload cannot be shown.
 func decoded(p *turn.Payload, t turn.PayloadType) (any, error) {
 	if len(p.Data) > maxPayloadData {
 		return nil, errPayloadSize
@@ -41,8 +41,8 @@ func decoded(p *turn.Payload, t turn.PayloadType) (any, error) {
 	return nil, nil
 }
 
-// name gives a payload its id and summary. The id depends on the run and the
-// payload's number alone, so that a recovered run names it the same. Nil is a
+// name gives a payload its id and summary. The id depends only on the run and the
+// payload's number, so that a recovered run gives it the same id. It returns nil for a
 // payload that does not fit its type.
 func (wr *Writer) name(p turn.Payload, source string) *schemas.CustomPayload {
 	t := wr.payloadType(p.Type)

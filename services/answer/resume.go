@@ -10,24 +10,24 @@ import (
 	"github.com/chattray/chattray/services/prompt"
 )
 
-// announce says in the log that a later attempt begins and what stands, and ends
-// the silence.
+// announce ends the silence: it says in the log that a later attempt begins and which
+// text is kept.
 func (wr *Writer) announce(e *attempts.Earlier) {
 	if !wr.silent {
 		return
 	}
 	wr.silent = false
-	text := wr.stood.String()
+	text := wr.kept.String()
 	wr.emit(runlog.Level{}, &runlog.Attempt{
 		Run: wr.run.names(), Message: "Resuming...", Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: text,
 	})
 	wr.levels.CloseEarlier(e.Log)
-	wr.stand(text)
+	wr.showKept(text)
 }
 
-// stand shows the text that stands as one whole message, for the dialects that
-// have messages.
-func (wr *Writer) stand(text string) {
+// showKept shows the text that is kept as one whole message, for dialects that have
+// messages.
+func (wr *Writer) showKept(text string) {
 	text = strings.TrimSpace(prompt.WithoutMarkers(text))
 	if text == "" {
 		return
@@ -36,9 +36,8 @@ func (wr *Writer) stand(text string) {
 	wr.levels.Close("completed")
 }
 
-// Restore goes through the finished steps again, in silence as far as the
-// stored log shows them: the same filter gives the same text, the same payloads
-// and the same markers.
+// Restore goes through the finished steps again, and shows those that the stored log
+// does not show. The same filter gives the same text, payloads and markers.
 func (wr *Writer) Restore() {
 	e := wr.run.Earlier
 	wr.silent, wr.keptMarkers = true, e.Markers
@@ -56,8 +55,8 @@ func (wr *Writer) Restore() {
 	wr.checkpoint, wr.pending = nil, nil // they are stored
 }
 
-// restoreCalls takes over what is known of a reply's calls: first those whose
-// outcome the log shows, then, for all to see, the others.
+// restoreCalls takes over the finished calls of a reply: first those whose outcome the
+// log shows, then the others, which it shows.
 func (wr *Writer) restoreCalls(e *attempts.Earlier, reply turn.Reply) {
 	for _, shown := range []bool{true, false} {
 		for i := range reply.ToolCalls {
@@ -98,8 +97,8 @@ func (wr *Writer) takeOver(row record.ToolCall) {
 	wr.completed(c)
 }
 
-// Keep takes over what earlier attempts left of a run that ends here: its calls
-// and payloads as far as they can be told, and all text that was shown.
+// Keep takes over what earlier attempts left of a run that ends now: its calls and
+// payloads as far as they can be read, and all text that was shown.
 func (wr *Writer) Keep() {
 	e := wr.run.Earlier
 	wr.silent = true
@@ -122,11 +121,11 @@ func (wr *Writer) Keep() {
 		wr.checkpoint, wr.pending = nil, nil
 	} else {
 		for _, row := range e.Calls {
-			wr.at(row.Index).ToolCall = row // breakOff ends those that have not
+			wr.at(row.Index).ToolCall = row // breakOff ends those that have not ended
 		}
 	}
-	wr.stood.Reset()
-	wr.stood.WriteString(e.Text())
-	wr.shown, wr.worded = wr.stood.Len() > 0, strings.TrimSpace(wr.stood.String()) != ""
+	wr.kept.Reset()
+	wr.kept.WriteString(e.Text())
+	wr.shown, wr.worded = wr.kept.Len() > 0, strings.TrimSpace(wr.kept.String()) != ""
 	wr.announce(e)
 }

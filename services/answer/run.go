@@ -1,7 +1,7 @@
 // Package answer writes down what one run does: it turns the events of the loop
-// into events of the log and into writes, gives tools what they need, and goes on
-// where an earlier attempt ended. It leaves the life of runs to those who make a
-// Writer: when one starts, what it is given, what becomes of it.
+// into events of the log and into writes, gives tools what they need, and continues
+// where an earlier attempt ended. Its callers own the life of runs: when a run starts,
+// what it is given and how it ends.
 package answer
 
 import (
@@ -63,10 +63,10 @@ type Deps struct {
 	Drafts *documents.Documents
 	Spent  *usage.Ledger
 	Text   *modeltext.Count
-	// Clock stands still while the run waits for its user.
+	// Clock is paused while the run waits for its user.
 	Clock   Clock
 	Wakeups *Wakeups
-	// Tool returns a tool that may be offered to the user on some page.
+	// Tool returns a tool that some page may offer to the user.
 	Tool func(name string) (turn.Tool, bool)
 	// Handles says whether the service itself does the action.
 	Handles func(action string) bool
@@ -78,8 +78,8 @@ type Deps struct {
 	ApprovalTimeout time.Duration
 	// FirstToken is told the time from the run's start to its first text.
 	FirstToken func(took time.Duration)
-	// Rest is told whether the run does nothing but wait; Mark writes it down, of a
-	// later attempt.
+	// Rest is told whether the run only waits. Mark stores that, for a later attempt of
+	// the run.
 	Rest func(resting bool)
 	Mark func(resting bool) *eventlog.Commit
 	// Stop ends the run's context with a cause.
@@ -92,8 +92,8 @@ type Deps struct {
 type Store interface {
 	// Waits returns the calls of the run that wait or have waited, in order.
 	Waits(ctx context.Context, runID string) ([]record.Wait, error)
-	// AnswerWait gives a call that waits its answer and returns the wait as it is
-	// then, with the first answer.
+	// AnswerWait stores the answer to a waiting call and returns the wait with the
+	// first answer it got.
 	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
 	// Messages returns a page of messages and the cursor of the page before it.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
@@ -101,7 +101,7 @@ type Store interface {
 	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
 }
 
-// Clock runs a run's time down. Each Pause has a Resume.
+// Clock measures the time of a run. Each Pause has a Resume.
 type Clock interface {
 	Pause()
 	Resume()
@@ -117,7 +117,7 @@ type TextFilter interface {
 	Recover(cut turn.CutValue, reply string) turn.Found
 }
 
-// Prepared is what a run begins with: the work for the loop, the filter for its
+// Prepared is what a run begins with: the request for the loop, the filter for its
 // text, and the payload types and ids of the chat.
 type Prepared struct {
 	Request    turn.Request
@@ -133,8 +133,8 @@ func (wr *Writer) Begin(target runlog.Target) {
 	wr.emit(runlog.Level{}, &runlog.Started{Run: wr.run.names(), Message: thinkingStatus, Target: target})
 }
 
-// Ask returns the request for the loop: that of what was prepared, with the
-// finished steps and with what happens at calls.
+// Ask returns the request for the loop: the prepared one with the finished steps and
+// with the functions that run calls.
 func (wr *Writer) Ask() *turn.Request {
 	req := &wr.prepared.Request
 	req.Steps = wr.steps
@@ -146,12 +146,12 @@ func (wr *Writer) Ask() *turn.Request {
 	return req
 }
 
-// Stopped says whether the loop has come to its end.
+// Stopped reports whether the loop has come to its end.
 func (wr *Writer) Stopped() bool { return wr.stop != "" }
 
-// Repair asks the model once for the value that the end of its reply cut off, and
-// for that alone; false is that there is none. Ask makes a call of the model and
-// returns its text.
+// Repair asks the model once more for the value that was cut off at the end of its
+// reply. It reports false if there is none. Ask makes a call of the model and returns
+// its text.
 func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string, error)) bool {
 	if wr.cut == nil || wr.stop != schemas.MaxTokens {
 		return false
@@ -195,8 +195,8 @@ func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 	wr.stop = schemas.EndTurn
 }
 
-// Interrupt stores, of an attempt that another one follows, the events and what
-// was spent.
+// Interrupt stores the events of an attempt that a later one continues, and what it
+// has spent.
 func (wr *Writer) Interrupt() error {
 	w := &record.Write{}
 	if spent := wr.deps.Spent.Models(); len(spent) > 0 {
@@ -205,8 +205,8 @@ func (wr *Writer) Interrupt() error {
 	return wr.submit(&eventlog.Commit{Write: w}).Wait(context.WithoutCancel(wr.ctx))
 }
 
-// Unsaved returns the writes of the attempt that the database did not take. A
-// tool whose beginning is among them never began.
+// Unsaved returns the writes of the attempt that could not be stored. A tool whose
+// start is among them never began.
 func (wr *Writer) Unsaved() []*eventlog.Commit {
 	if wr.checkpoint != nil || len(wr.pending) > 0 {
 		wr.submit(&eventlog.Commit{Write: &record.Write{}})

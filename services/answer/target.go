@@ -14,9 +14,8 @@ import (
 	"github.com/chattray/chattray/services/documents"
 )
 
-// answerDraft is the text of an answer that goes into blocks of a document.
-// The zero value is of an answer
-// that goes to the chat alone.
+// answerDraft is the text of an answer that goes into blocks of a document. Its zero
+// value is for an answer that goes to the chat.
 type answerDraft struct {
 	target   runlog.Target
 	document string
@@ -28,8 +27,8 @@ type answerDraft struct {
 	left     atomic.Int32 // of them that the user has not withdrawn
 }
 
-// Target finds out where the answer of a run goes. In the chat the block whose id
-// its message has comes first.
+// Target finds out where the answer of a run goes. In the chat, the first block is the
+// one whose id the answer's message has.
 func (wr *Writer) Target(ctx context.Context) runlog.Target {
 	document, blocks := turn.Answer(wr.run.Request.Context)
 	t := runlog.Target{Place: runlog.Place{DocumentID: document}, MessageID: wr.run.MessageID, Awaited: document != "" && len(blocks) > 0}
@@ -37,7 +36,7 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 		if i := slices.Index(blocks, wr.run.MessageID); i >= 0 {
 			t.Awaited = true
 			blocks = slices.DeleteFunc(blocks[i+1:], func(id string) bool {
-				in, _, err := wr.deps.Drafts.DocumentOf(ctx, wr.run.Owner, id) // what is said in the chat does not go to a document
+				in, _, err := wr.deps.Drafts.DocumentOf(ctx, wr.run.Owner, id) // an answer in the chat does not go to a document
 				return in != "" || err != nil
 			})
 		} else {
@@ -83,8 +82,8 @@ func (a *answerDraft) add(wr *Writer, text string) {
 	}
 }
 
-// open begins the blocks with all text that there is. A block that the page
-// shows is told to begin anew.
+// open begins the blocks with all the text so far. A block that the page shows already
+// is reset.
 func (a *answerDraft) open(wr *Writer) {
 	a.opened = true
 	ctx, done := wr.storing()

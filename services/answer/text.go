@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// pieces are the visible text of this attempt, as its log has them.
+// pieces are the pieces of this attempt's visible text, from its log.
 func (wr *Writer) pieces() iter.Seq[string] {
 	events, _ := wr.deps.Log.Since(0)
 	return func(yield func(string) bool) {
@@ -17,11 +17,11 @@ func (wr *Writer) pieces() iter.Seq[string] {
 	}
 }
 
-// message is the visible text without the white space around it. It shares the
-// memory of the model's only reply where that is shown as it is.
+// message is the visible text without the white space around it. If the model wrote
+// one reply and all of it is shown, message shares that reply's memory.
 func (wr *Writer) message() string {
 	whole, rest := wr.only(), wr.only()
-	shows := wr.stood.Len() == 0
+	shows := wr.kept.Len() == 0
 	for piece := range wr.pieces() {
 		if !shows {
 			break
@@ -31,20 +31,20 @@ func (wr *Writer) message() string {
 	if shows && strings.TrimSpace(rest) == "" {
 		return strings.TrimSpace(whole)
 	}
-	size := wr.stood.Len()
+	size := wr.kept.Len()
 	for piece := range wr.pieces() {
 		size += len(piece)
 	}
 	var b strings.Builder
 	b.Grow(size)
-	b.WriteString(wr.stood.String())
+	b.WriteString(wr.kept.String())
 	for piece := range wr.pieces() {
 		b.WriteString(piece)
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// only is the text of the only reply that there is, be it under way.
+// only is the text of the reply, finished or under way, if there is just one.
 func (wr *Writer) only() string {
 	switch {
 	case len(wr.steps) == 0:
@@ -56,5 +56,5 @@ func (wr *Writer) only() string {
 	}
 }
 
-// room is about how much an encoded text of n bytes takes, with what is beside it.
+// room is about how many bytes an encoded text of n bytes takes with its fields.
 func room(n int) int { return n + n/16 + 512 }

@@ -24,9 +24,9 @@ func threadStatus(err error) string {
 // errModelOffered refuses a conversation with a model that users may not name.
 var errModelOffered = schemas.NewError(schemas.CodeInvalid, "this model is not offered")
 
-// threads gives a call of the run what its conversations need: the tools that
-// they may use, with user, chat and page as in the call itself, and the run's
-// own values where a request has none.
+// threads lets a call have conversations of its own: it gives them the tools that they
+// may use, the user, chat and page of the call, and the run's values where a request
+// sets none.
 func (wr *Writer) threads(c *turn.Call) {
 	if c.Loop == nil {
 		return
@@ -60,7 +60,7 @@ func (wr *Writer) threads(c *turn.Call) {
 	}
 }
 
-// identify tells a call whose it is and where.
+// identify gives a call its user, chat, run and page.
 func (wr *Writer) identify(c *turn.Call) {
 	c.User, c.ConversationID, c.RunID, c.Context = wr.run.Owner, wr.run.ChatID, wr.run.ID, wr.run.Request.Context
 }

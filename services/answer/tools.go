@@ -13,7 +13,7 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// at returns the call of that index, making room for it.
+// at returns the call of that index, which it makes if there is none.
 func (wr *Writer) at(index int) *call {
 	for len(wr.calls) <= index {
 		wr.calls = append(wr.calls, nil)
@@ -24,11 +24,10 @@ func (wr *Writer) at(index int) *call {
 	return wr.calls[index]
 }
 
-// toolStart writes down that a call begins, with the reply that asked for it,
-// and shows the call. A reply is on disk before its first tool is shown, unless
-// all that it asks for may be done again, see repeatable. Of a call that may be
-// run again no more has to be known; any other waits for its own write, see
-// runTool.
+// toolStart stores that a call begins, with the reply that asked for it, and shows the
+// call. A reply is on disk before its first tool is shown, unless all its calls may run
+// again, see repeatable. A call that may run again needs no write of its own; any other
+// call waits for its write, see runTool.
 func (wr *Writer) toolStart(e turn.ToolStart) {
 	wr.levels.EndReply()
 	c := wr.at(e.Index)
@@ -98,17 +97,17 @@ func (wr *Writer) begin(e turn.ToolStart) {
 	wr.showLater(e.Index)
 }
 
-// fail notes the first error that ends the attempt; that the run is being
-// stopped is none of them.
+// fail notes the first error that ends the attempt. While the run is being stopped it
+// notes nothing: errors then follow from that.
 func (wr *Writer) fail(err error) {
 	if wr.err == nil && context.Cause(wr.ctx) == nil {
 		wr.err = err
 	}
 }
 
-// runTool gives a call the user, the chat and the page, and lets one that may
-// not be run again begin only when it is on disk that it does. A call of that
-// kind that an earlier attempt began is answered as interrupted.
+// runTool runs a call with the user, the chat and the page. A call that must not run
+// again begins only when its start is on disk. If an earlier attempt began such a
+// call, its result is that it was interrupted.
 func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn.Result, error) {
 	if !t.Idempotent && wr.interrupted[c.Index] {
 		return turn.Result{Text: interruptedText, IsError: true}, nil
@@ -138,7 +137,7 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 const interruptedText = "The service was interrupted while this call ran. It is not known whether it took effect, and it was not repeated. " +
 	"Find out what state things are in before you call it again, and tell the user."
 
-// parallel says whether the step that the call belongs to has other calls.
+// parallel reports whether the reply of the call asks for other calls too.
 func (wr *Writer) parallel(index int) bool {
 	for _, v := range slices.Backward(wr.steps) {
 		if s := v; index >= s.Reply.FirstIndex {
@@ -160,8 +159,8 @@ func (wr *Writer) toolPayload(e turn.PayloadMade) {
 	wr.at(e.Index).payload = wr.name(e.Payload, "tool")
 }
 
-// toolComplete stores a call's outcome and then shows it, and the markers that
-// are due: marker N comes after all markers below N. One of a repeatable reply is
+// toolComplete stores a call's outcome, then shows it and the markers that are due:
+// marker N comes after all markers below N. One of a repeatable reply is
 // stored later.
 func (wr *Writer) toolComplete(e turn.ToolComplete) {
 	c := wr.at(e.Index)
@@ -181,7 +180,7 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 		wr.completed(c)
 		return
 	}
-	// A run that is being stopped keeps what it has.
+	// A run that is being stopped stores the outcome too.
 	if err := wr.Write(&record.Write{ToolCall: &row}).Wait(context.WithoutCancel(wr.ctx)); err != nil {
 		wr.fail(err)
 		return
@@ -192,9 +191,9 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 // stoppedText is the output of a call that the end of its run cut short.
 const stoppedText = "The answer was stopped before this call had ended. It is not known whether it took effect."
 
-// breakOff ends what was under way when the run failed or was cancelled, so that
-// what was produced is kept: text that the filter held back, payloads that were
-// whole, and the calls that ran, with the outcome that there is none.
+// breakOff ends what was under way when the run failed or was cancelled. It keeps the
+// text that the filter held back, whole payloads, and the running calls, recorded as
+// stopped.
 func (wr *Writer) breakOff() {
 	if wr.filter != nil {
 		rest, found := wr.filter.End(true)
@@ -234,8 +233,8 @@ func (wr *Writer) completed(c *call) {
 	wr.dueMarkers()
 }
 
-// dueMarkers shows the markers of finished calls in the order in which the model
-// asked; in silence only those that have been shown.
+// dueMarkers shows the markers of finished calls in the order in which the model asked
+// for the calls. While silent it stops after the markers that the log shows.
 func (wr *Writer) dueMarkers() {
 	for n := wr.marked; n < len(wr.calls) && wr.calls[n] != nil && wr.calls[n].done; n++ {
 		if wr.silent && n >= wr.keptMarkers {
@@ -255,8 +254,8 @@ func (wr *Writer) marker(n int) {
 	wr.atMarker = true
 }
 
-// Write submits a write of the run, with the checkpoint and the payloads that
-// wait for one. It is held while the database is away.
+// Write submits a write of the run, with the checkpoint and the payloads that wait to
+// be stored. It is held while the database is away.
 func (wr *Writer) Write(w *record.Write) *eventlog.Commit {
 	return wr.submit(&eventlog.Commit{Write: w, Hold: true})
 }

@@ -10,11 +10,10 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// diagnostics is the trace as it is stored: the messages of an iteration are
-// left out where they follow from those before it, and so is the raw response,
-// which is the replies; ExpandTrace adds them. A call
-// of the model that the run's end broke off is the last iteration, with that end
-// for its stop reason.
+// diagnostics is the trace as it is stored, without what ExpandTrace can add: the
+// messages of each iteration and the raw response, which is the replies. A call of the
+// model that the run's end broke off is the last iteration; its stop reason is that
+// end.
 func (wr *Writer) diagnostics(state schemas.RunState) schemas.Diagnostics {
 	d := schemas.Diagnostics{Context: wr.run.Request.Context, Tools: []string{}, Messages: []schemas.TraceMessage{}, Iterations: []schemas.TraceIteration{}}
 	if d.Context == nil {
@@ -44,7 +43,7 @@ func (wr *Writer) diagnostics(state schemas.RunState) schemas.Diagnostics {
 		}
 		d.Iterations = append(d.Iterations, it)
 	}
-	if !wr.calling.IsZero() { // broken off
+	if !wr.calling.IsZero() { // a call was broken off
 		d.Iterations = append(d.Iterations, schemas.TraceIteration{
 			Reply: wr.writing.String(), StopReason: levelStatus[state], StartedAt: wr.calling,
 			DurationMS: wr.deps.Now().Sub(wr.calling).Milliseconds(),
@@ -53,8 +52,8 @@ func (wr *Writer) diagnostics(state schemas.RunState) schemas.Diagnostics {
 	return d
 }
 
-// EncodeTrace is d as JSON. What the model has written is put in by itself, since
-// json.Marshal holds all that it writes several times.
+// EncodeTrace returns d as JSON. It adds the model's text itself, because json.Marshal
+// would hold several copies of it.
 func EncodeTrace(d *schemas.Diagnostics) json.RawMessage {
 	rest := schemas.Encode(struct {
 		*schemas.Diagnostics
@@ -89,7 +88,7 @@ func traceStop(reply *turn.Reply) string {
 	return string(reply.StopReason)
 }
 
-// model is the one that wrote the last reply, else the one asked for.
+// model is the model that wrote the last reply, else the one of the request.
 func (wr *Writer) model() string {
 	if n := len(wr.steps); n > 0 && wr.steps[n-1].Reply.Model != "" {
 		return wr.steps[n-1].Reply.Model
@@ -97,8 +96,7 @@ func (wr *Writer) model() string {
 	return wr.prepared.Request.Model
 }
 
-// traceCall is a call with what it gave; of one without an outcome, what was
-// asked for.
+// traceCall is a call with its outcome; without an outcome it has only its input.
 func (wr *Writer) traceCall(index int, asked turn.ToolCall) schemas.TraceToolCall {
 	t := schemas.TraceToolCall{ToolName: asked.Name, ToolUseID: asked.ID, Input: schemas.Encode(asked.Arguments)}
 	if json.Valid([]byte(asked.Arguments)) {
@@ -126,8 +124,8 @@ func traceMessage(m turn.Message) schemas.TraceMessage {
 	return t
 }
 
-// ExpandTrace adds to each iteration the messages that were sent in it, and to all
-// what the model has written. The iterations share their messages.
+// ExpandTrace adds to each iteration the messages that were sent in it, and the raw
+// response to the whole. The iterations share the memory of their messages.
 func ExpandTrace(d schemas.Diagnostics) schemas.Diagnostics {
 	sent := slices.Clone(d.Messages)
 	iterations := slices.Clone(d.Iterations)
@@ -154,8 +152,7 @@ func ExpandTrace(d schemas.Diagnostics) schemas.Diagnostics {
 	return d
 }
 
-// rawResponse is the replies as they were, one after the other; a single one is
-// not copied.
+// rawResponse is the replies, one after the other. A single reply is not copied.
 func rawResponse(iterations []schemas.TraceIteration) string {
 	var replies []string
 	for _, it := range iterations {

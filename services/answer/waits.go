@@ -21,7 +21,7 @@ const DefaultApprovalTimeout = 15 * time.Minute
 // What the model reads of calls that were not run.
 const (
 	deniedText = "The user denied this call; it was not run. Do not call it again with the same input; go on without it, or ask what the user wants."
-	// unansweredText is of an approval, absentText of a tool of the page.
+	// unansweredText is for an approval, absentText for a tool that the page runs.
 	unansweredText = "The user did not approve this call in time; it was not run. Go on without it, or tell the user."
 	absentText     = "The page did not give the outcome of this call in time. It is not known whether it took effect."
 )
@@ -32,8 +32,8 @@ func approvalID(runID string, index int) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// Wakeups wake the calls of a run that wait, by index. The zero value is ready; it
-// is safe for concurrent use.
+// Wakeups wake the waiting calls of a run, by index. The zero value is ready; it is
+// safe for concurrent use.
 type Wakeups struct {
 	mu   sync.Mutex
 	each map[int]chan struct{}
@@ -60,9 +60,9 @@ func (w *Wakeups) Ring(index int) {
 	}
 }
 
-// toolWaiting writes down that a call waits, with the reply that asked for it,
-// and shows it. The run's time stands still from here on. A call that waited
-// already in an earlier attempt keeps its id and its end.
+// toolWaiting stores that a call waits, with the reply that asked for it, and shows
+// it. The run's time is paused from here on. A call that waited in an earlier attempt
+// keeps its id and the time at which it expires.
 func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 	wr.levels.EndReply()
 	now := wr.deps.Now().Truncate(time.Millisecond)
@@ -91,10 +91,10 @@ func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 	wr.showWait(e, w)
 }
 
-// ofPage says whether the tool is one that the page runs.
+// ofPage reports whether the page runs the tool.
 func (wr *Writer) ofPage(name string) bool { return wr.tool(name).Client }
 
-// tool is the tool of that name; one that is not offered is empty.
+// tool returns the offered tool of that name, or an empty one.
 func (wr *Writer) tool(name string) turn.Tool {
 	for _, t := range wr.offered {
 		if t.Name == name {
@@ -104,8 +104,8 @@ func (wr *Writer) tool(name string) turn.Tool {
 	return turn.Tool{}
 }
 
-// showWait shows a call that waits: the status line, and the call's message in
-// the place of the tool's.
+// showWait shows a call that waits: the status line, and a message where the tool's
+// result will be.
 func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 	if w.Kind == record.WaitClient {
 		if w.Answer == "" {
@@ -127,7 +127,7 @@ func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 	})
 }
 
-// toolAnswered shows that a call waits no longer.
+// toolAnswered shows that a call no longer waits.
 func (wr *Writer) toolAnswered(e turn.ToolAnswered) {
 	wr.deps.Clock.Resume()
 	delete(wr.asking, e.Index)
@@ -143,8 +143,8 @@ func (wr *Writer) toolAnswered(e turn.ToolAnswered) {
 	wr.levels.CloseWait(e.Index)
 }
 
-// idle says whether the run does nothing but wait for answers: each call of the
-// last reply waits without one, or has ended.
+// idle reports whether the run only waits for answers: each call of the last reply
+// waits for one or has ended, and at least one waits.
 func (wr *Writer) idle() bool {
 	if len(wr.asking) == 0 {
 		return false
@@ -159,7 +159,7 @@ func (wr *Writer) idle() bool {
 	return true
 }
 
-// rest tells whether the run is idle, when that may have changed.
+// rest tells deps.Rest when the run begins or ceases to be idle.
 func (wr *Writer) rest() {
 	if resting := wr.idle(); resting != wr.resting {
 		wr.resting = resting
@@ -168,8 +168,8 @@ func (wr *Writer) rest() {
 	}
 }
 
-// markRest writes down whether the run is idle, for a start that asks which run
-// the process ended with: none that was idle. A first attempt has no mark.
+// markRest stores whether the run is idle: the next start does not blame an idle run
+// for the end of the process. A first attempt has no mark.
 func (wr *Writer) markRest(resting bool) *eventlog.Commit {
 	if wr.run.Earlier == nil || wr.markedRest == resting {
 		return nil
@@ -178,8 +178,8 @@ func (wr *Writer) markRest(resting bool) *eventlog.Commit {
 	return wr.deps.Mark(resting)
 }
 
-// await waits for the answer to a call: the one that is stored, or the one that
-// is given while it waits. When its time is up the service gives it.
+// await waits for the answer to a call, which may be stored already. When the call's
+// time is up, the answer is that it has expired.
 func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error) {
 	w, err := wr.answerTo(ctx, c.Index)
 	if err != nil {
@@ -243,13 +243,13 @@ func (wr *Writer) wait(ctx context.Context, index int) (record.Wait, error) {
 	return record.Wait{}, fmt.Errorf("call %d of run %s does not wait", index, wr.run.ID)
 }
 
-// expire ends a wait that nobody answered in time, unless somebody did.
+// expire ends a wait whose time is up. An answer that came before counts.
 func (wr *Writer) expire(ctx context.Context, w record.Wait) (record.Wait, error) {
 	w.Answer, w.AnsweredAt = record.WaitExpired, wr.deps.Now()
 	return wr.deps.Store.AnswerWait(ctx, w)
 }
 
-// noted tells the model that the user has changed a call's input.
+// noted adds to a result that the user has changed the call's input.
 func (wr *Writer) noted(c *turn.Call, result turn.Result) turn.Result {
 	wr.mu.Lock()
 	edited := wr.edited[c.Index]

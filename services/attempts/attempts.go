@@ -24,8 +24,8 @@ type Checkpoint struct {
 	Mark  *Mark               `json:"mark,omitempty"`
 }
 
-// MarkNumber is the number of the checkpoint that holds the mark; those of replies
-// begin with 1.
+// MarkNumber is the number of the checkpoint that holds the mark. Checkpoints of
+// replies have numbers from 1.
 const MarkNumber = 0
 
 // Mark is written when a run is taken up, before it works: the next start can tell

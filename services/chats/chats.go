@@ -12,8 +12,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// The store's parts that Chats needs. Each call checks the owner: what is unknown
-// or somebody else's is schemas.ErrNotFound.
+// The parts of the store that Chats needs. Each call checks the owner: an unknown id or
+// somebody else's is schemas.ErrNotFound.
 
 // Conversations reads and changes conversations.
 type Conversations interface {
@@ -98,7 +98,7 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 	return chat, err
 }
 
-// addWords gives stored calls the present names of their tools.
+// addWords gives stored calls the current names of their tools.
 func (c *Chats) addWords(messages []schemas.Message, user schemas.User) {
 	known := make(map[string]turn.Words)
 	for _, m := range messages {
@@ -141,8 +141,8 @@ func (c *Chats) Versions(ctx context.Context, user schemas.User, id int64, messa
 	return c.versions.Versions(ctx, user.ID, id, messageID)
 }
 
-// SelectVersion makes a version current, with what followed it when it was, and
-// returns the chat with the newest of its messages.
+// SelectVersion makes a version current, with the messages that followed it when it
+// last was. It returns the chat with its newest messages.
 func (c *Chats) SelectVersion(ctx context.Context, user schemas.User, id int64, messageID string) (schemas.Chat, error) {
 	if err := c.versions.SelectVersion(ctx, user.ID, id, messageID); err != nil {
 		return schemas.Chat{}, err

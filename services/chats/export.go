@@ -24,7 +24,7 @@ const (
 const (
 	// exportPage is how many messages are read at once.
 	exportPage = 100
-	// maxExport is how many are exported; what is left out is said.
+	// maxExport is how many messages are exported; the export says if some are left out.
 	maxExport = 20_000
 	// maxTitle is the length of a title in characters.
 	maxTitle = 200
@@ -45,8 +45,8 @@ func (c *Chats) Export(ctx context.Context, user schemas.User, id int64, format 
 	return chat, asMarkdown(chat, pages), nil
 }
 
-// pages reads the messages of a chat; more is said with the last page when there are
-// messages after it.
+// pages reads the messages of a chat. With the last page it says whether there are
+// more.
 func (c *Chats) pages(ctx context.Context, user schemas.User, id int64) iter.Seq2[[]schemas.Message, error] {
 	return func(yield func([]schemas.Message, error) bool) {
 		q := record.MessageQuery{Limit: exportPage, Forward: true}

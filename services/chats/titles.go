@@ -36,7 +36,7 @@ type Titler interface {
 
 // TitleStore keeps titles.
 type TitleStore interface {
-	// RetitleChat says false where the chat has another title than before meanwhile.
+	// RetitleChat reports false if the chat's title has changed meanwhile.
 	RetitleChat(ctx context.Context, owner string, id int64, before, title string) (bool, error)
 }
 
@@ -47,9 +47,9 @@ type TitleOptions struct {
 	Log    *slog.Logger
 }
 
-// Titles has a model name new chats after their first answer. A chat that cannot be
-// named keeps its first words: nothing waits for a title, and nothing fails for want
-// of one. It is safe for concurrent use.
+// Titles lets a model name new chats after their first answer. A chat that cannot be
+// named keeps its first words: nothing waits for a title, and nothing fails without
+// one. It is safe for concurrent use.
 type Titles struct {
 	model Titler
 	store TitleStore
@@ -68,7 +68,7 @@ func NewTitles(model Titler, store TitleStore, o TitleOptions) *Titles {
 	return t
 }
 
-// Answered has the chat named, and returns at once.
+// Answered starts naming the chat and returns at once.
 func (t *Titles) Answered(a record.FirstAnswer) {
 	select {
 	case t.turns <- struct{}{}:
@@ -124,8 +124,8 @@ func (t *Titles) name(ctx context.Context, a record.FirstAnswer) error {
 	return err
 }
 
-// titleOf makes a title of what a model says: its first line, without what models
-// like to put around it.
+// titleOf makes a title of a model's reply: its first line, without the quotes and
+// marks that models often add.
 func titleOf(said string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	return text.Line(strings.Trim(strings.TrimPrefix(strings.TrimSpace(first), "Title:"), " \t\"'`*#._“”„«»"), maxModelTitle)

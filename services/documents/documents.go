@@ -20,7 +20,7 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// Limits of documents beside those of the store.
+// Limits of documents; the store has further ones.
 const (
 	maxBlockMeta    = 64 << 10 // bytes
 	maxPlannedTitle = 200      // characters
@@ -31,9 +31,9 @@ const (
 // untitled is the title of a document that a model or a socket makes.
 const untitled = "Untitled document"
 
-// The store's parts that Documents needs. Each call checks the owner: what is
-// unknown or somebody else's is schemas.ErrNotFound. A match that does not hold
-// is schemas.ErrStale, an id in use schemas.ErrTaken.
+// The parts of the store that Documents needs. Each call checks the owner: an unknown
+// id or somebody else's is schemas.ErrNotFound. A match that is not met is
+// schemas.ErrStale, an id in use schemas.ErrTaken.
 
 // Records reads and changes documents.
 type Records interface {

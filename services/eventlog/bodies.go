@@ -19,7 +19,7 @@ type form struct {
 }
 
 // formOf is the form of B: its fields in the order in which they are stored. New
-// ones come last; they are empty in what was stored before.
+// fields come last; they are empty in logs that were stored before.
 func formOf[T any, B interface {
 	*T
 	runlog.Body
@@ -126,8 +126,8 @@ var formByTag, formByType = func() (byTag [version2]*form, byType map[reflect.Ty
 	return byTag, byType
 }()
 
-// textOf returns the tag and the text of a body that is nothing but a text, which
-// most are; the tag of any other is 0.
+// textOf returns the tag and the text of a body that is only a text, as most are. The
+// tag of any other body is 0.
 func textOf(b runlog.Body) (tag byte, text string) {
 	switch b := b.(type) {
 	case *runlog.Text:
@@ -166,9 +166,9 @@ func (m *bodies) own(p *packedEvent) (runlog.Event, error) {
 	return m.event(p, string(p.body))
 }
 
-// event returns the event whose body is stored as packed, a copy of p.body. The
-// texts of the event share its memory; those of Completed have their own, and
-// packed may be empty.
+// event returns the event whose body is stored as packed, a copy of p.body. The texts
+// of the event share packed's memory. Those of Completed do not: packed may then be
+// empty.
 func (m *bodies) event(p *packedEvent, packed string) (runlog.Event, error) {
 	b, err := m.body(p, packed)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// Limits of reading stored logs. A reader holds a copy of what it shows next, at
-// most batchSize and its frames; the segments are shared.
+// Limits of reading stored logs. A reader holds a copy of the events it shows next, at
+// most batchSize, and their frames; segments are shared.
 const (
 	// defaultReplayCache is how many bytes of segments are kept for the next
 	// reader, and how many all readers use at a time.
@@ -30,7 +30,7 @@ const (
 	largeWeight = 3
 )
 
-// errReplays refuses a reader that has waited for its turn.
+// errReplays ends the wait of a reader whose turn did not come.
 var errReplays = &schemas.Error{Code: schemas.CodeTooManyStreams, Message: "too many earlier answers are being read; try again in a moment", RetryAfter: int(replayWait / time.Second)}
 
 // cache holds the segments of stored logs that readers use now, and those that
@@ -81,8 +81,8 @@ func newCache(load func(ctx context.Context, id string, after int64) (record.Seg
 	}
 }
 
-// segment returns the run's segment with the first event after the number; nil
-// when there is none. The caller says with release that it uses it no longer.
+// segment returns the run's segment with the first event after the number, nil if there
+// is none. The caller calls release when it no longer uses it.
 func (c *cache) segment(ctx context.Context, run string, after int64) (*segment, error) {
 	at := position{run, after}
 	for {
@@ -143,8 +143,8 @@ func (c *cache) read(ctx context.Context, at position, l *loading) (s *segment, 
 	return c.keep(ctx, s)
 }
 
-// keep adds a segment that the caller uses, once there is room for it: what
-// nobody uses makes room. A segment over the limit is alone.
+// keep adds a segment that the caller uses, once there is room for it. Segments that
+// nobody uses make room. A segment over the limit is kept alone.
 func (c *cache) keep(ctx context.Context, s *segment) (*segment, error) {
 	late := time.NewTimer(replayWait)
 	defer late.Stop()
@@ -193,7 +193,7 @@ func (c *cache) use(s *segment) {
 	}
 }
 
-// release says that a reader uses the segment no longer.
+// release says that a reader no longer uses the segment.
 func (c *cache) release(s *segment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

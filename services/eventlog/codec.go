@@ -22,8 +22,8 @@ const (
 	version2 = 255
 )
 
-// segmentSize is about how many bytes a segment of a finished log has: what a
-// reader has to have in memory at a time. A large event has one to itself.
+// segmentSize is about how many bytes a segment of a finished log has; a reader holds
+// one segment in memory. A large event has a segment of its own.
 const segmentSize = 64 << 10
 
 // appendEvents appends events to dst as a segment: its version, then for each
@@ -40,7 +40,7 @@ func appendEvents(dst []byte, events []runlog.Event) []byte {
 	return dst
 }
 
-// packedSize is about how much events take as a segment.
+// packedSize is about how many bytes events take as a segment.
 func packedSize(events []runlog.Event) (n int) {
 	const head = 12
 	for i := range events {
@@ -138,20 +138,20 @@ type decoder struct {
 	version byte
 	seq, at int64
 	n       int
-	invalid byte // a tag that there is not
+	invalid byte // an unknown tag
 }
 
-// packedEvent is an event whose body is still that of its segment.
+// packedEvent is an event whose body is not decoded yet.
 type packedEvent struct {
 	seq, time int64
 	at        runlog.Level
 	version   byte
 	tag       byte
-	text      int // of version 1, how much of body is text; JSON follows
+	text      int // in version 1, how many bytes of body are text; JSON follows
 	body      []byte
 }
 
-// next reads an event; false is the end, or what fault says.
+// next reads an event. It reports false at the end, and after a fault.
 func (d *decoder) next() (p packedEvent, ok bool) {
 	for len(d.rest) > 0 && (d.rest[0] == version1 || d.rest[0] == version2) {
 		d.version = d.rest[0]
@@ -185,7 +185,7 @@ func (d *decoder) next() (p packedEvent, ok bool) {
 	return p, !d.bad
 }
 
-// fault says why there is no next event; nil is the end.
+// fault returns why next reported false; nil is the end.
 func (d *decoder) fault() error {
 	switch {
 	case d.invalid != 0:

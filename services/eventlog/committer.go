@@ -20,14 +20,14 @@ const (
 	defaultFlush = 100 * time.Millisecond
 	// defaultHold is how long a write waits for a database that is away.
 	defaultHold = 30 * time.Second
-	// writeWait bounds a write that is not held: the wait for the commit before it
-	// and its own. One that has had no answer by then may be stored all the same.
+	// writeWait bounds a write that is not held: the wait for the commit before it and
+	// its own commit. A write without an answer by then may still be stored.
 	writeWait = 10 * time.Second
-	// CommitWait is how long others wait for a write at most: it has ended by then.
+	// CommitWait is how long callers wait for a write; every write has ended by then.
 	CommitWait = 2 * writeWait
 
 	maxBatch = 512
-	// gatherTurns bounds how often a commit lets others go first: one costs about
+	// gatherTurns bounds how often a commit lets writers go first: a commit costs about
 	// as much as ten writes.
 	gatherTurns = 16
 	minBackoff  = 20 * time.Millisecond
@@ -52,9 +52,9 @@ type CommitterOptions struct {
 	Batch func(writes int, took time.Duration)
 }
 
-// Committer brings the writes of all runs together: one goroutine commits, in one
-// transaction, what was submitted while the last commit ran. A write takes along
-// the events of its log that are not stored yet. It is safe for concurrent use.
+// Committer commits the writes of all runs together: one goroutine commits, in one
+// transaction, what was submitted while the last commit ran. A write takes along the
+// events of its log that are not stored yet. It is safe for concurrent use.
 type Committer struct {
 	CommitterOptions
 
@@ -287,8 +287,8 @@ func (c *Committer) ready(batch []*Commit) (ready []*Commit, through []int64) {
 	return batch, through
 }
 
-// dropLate ends the writes whose time is over, and those that come after one that
-// has failed. They have not been tried.
+// dropLate ends, before they are tried, the writes whose time is over and those that
+// come after a failed one.
 func (c *Committer) dropLate(batch []*Commit) []*Commit {
 	now := time.Now()
 	return slices.DeleteFunc(batch, func(w *Commit) bool {
@@ -305,13 +305,13 @@ func (c *Committer) dropLate(batch []*Commit) []*Commit {
 	})
 }
 
-// deadline is when the write has to have ended; false means that it has none of
-// its own.
+// deadline is when the write must have ended; it reports false for a write without a
+// deadline.
 func (w *Commit) deadline() (time.Time, bool) {
 	return w.since.Add(writeWait), !w.Hold && !w.since.IsZero()
 }
 
-// keepHeld ends the writes that wait no longer.
+// keepHeld ends the writes that no longer wait.
 func (c *Committer) keepHeld(batch []*Commit, err error) []*Commit {
 	var held []*Commit
 	for _, w := range batch {

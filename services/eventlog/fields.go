@@ -12,9 +12,9 @@ import (
 
 var errFields = errors.New("a field is cut off")
 
-// fields stores the fields of a body, or reads them in the same order. A field
-// that is not there is empty: it came later than what is stored. A body that is
-// stored is not written to: readers may have it.
+// fields stores the fields of a body, or reads them in the same order. A missing field
+// is empty: it is newer than the stored log. Storing does not write to a body, because
+// readers may have it.
 type fields struct {
 	dst     []byte // grows while storing
 	src     string // shrinks while reading
@@ -95,7 +95,7 @@ func (f *fields) float(v *float64) {
 	}
 }
 
-// time is a time as JSON has it, so that it is shown the same again.
+// time is a time as JSON has it, so that it is shown the same way each time.
 func (f *fields) time(v *time.Time) {
 	var text string
 	if !f.reading {
@@ -114,7 +114,7 @@ func (f *fields) time(v *time.Time) {
 func (f *fields) depth(v *runlog.Depth) {
 	n := int64(*v)
 	if f.int64(&n); f.reading {
-		*v = runlog.Depth(n) //nolint:gosec // there are three
+		*v = runlog.Depth(n) //nolint:gosec // there are three depths
 	}
 }
 

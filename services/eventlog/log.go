@@ -1,7 +1,6 @@
-// Package eventlog owns the event logs of runs: the log of a run under way with
-// the bell that wakes its readers, the form in which logs are stored, the group
-// commit that stores them, and reading what is stored. What events mean is the
-// business of those who append and show them.
+// Package eventlog owns the event logs of runs: the log of a run under way with the
+// bell that wakes its readers, the form in which logs are stored, the group commit
+// that stores them, and reading stored logs. It does not know what events mean.
 package eventlog
 
 import (
@@ -21,7 +20,7 @@ const (
 	maxFrames  = 1 << 20 // bytes of frames that are kept for further readers
 	arenaChunk = 1 << 10
 	arenaMax   = 32 << 10
-	// frameRoom is about what a frame has beside the body.
+	// frameRoom is about how many bytes a frame has beside the body.
 	frameRoom = 128
 )
 
@@ -71,7 +70,7 @@ func (l *Log) Append(at runlog.Level, b runlog.Body) error {
 	return nil
 }
 
-// room refuses what goes past the limits. A terminal event and the end of a level
+// room refuses an event over the limits. A terminal event and the end of a level
 // always fit.
 func (l *Log) room(e *runlog.Event) error {
 	l.bytes += e.Size()
@@ -133,7 +132,7 @@ func (l *Log) ring() {
 }
 
 // Seal returns the whole log with a terminal event e after it, as segments.
-// Readers see e only after publish.
+// Readers see e only after Publish.
 func (l *Log) Seal(e *runlog.Event) iter.Seq[record.Segment] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,7 +175,7 @@ func (l *Log) Last() int64 {
 	return l.base + int64(len(l.events))
 }
 
-// Ended says whether the terminal event is in the log, and its number.
+// Ended returns the number of the terminal event, and whether the log has one.
 func (l *Log) Ended() (int64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

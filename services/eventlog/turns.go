@@ -16,7 +16,7 @@ type turns struct {
 	users map[string]*userTurns
 }
 
-// userTurns are those of a user who has or waits for some.
+// userTurns are the turns that a user has and waits for.
 type userTurns struct {
 	taken chan struct{}
 	n     int // those who have one or wait for one

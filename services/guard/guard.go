@@ -26,8 +26,8 @@ const (
 	All     Mode = "all"     // every tool
 )
 
-// maxURLs is how many URLs are remembered of a conversation, of those given and
-// of those that a model made each. One that no longer fits is not known as given.
+// maxURLs is how many URLs of a conversation each of the three sets remembers. A URL
+// that no longer fits does not count as given.
 const maxURLs = 50_000
 
 var seed = maphash.MakeSeed()
@@ -43,9 +43,9 @@ type Guard struct {
 	// pending reads the URLs of what was told, in order. Most conversations never
 	// ask for them.
 	pending []func()
-	// given are URLs that users and others gave, made those that the model wrote
-	// before anybody had given them, sent those that calls have sent already, with
-	// the tool's name. All are hashes.
+	// given are URLs that users and tools gave, made are URLs that the model wrote
+	// before anybody gave them, sent are URLs that calls have sent, with the tool's
+	// name. All are hashes.
 	given, made, sent map[uint64]struct{}
 }
 
@@ -55,7 +55,7 @@ func New(base *Guard) *Guard {
 	return &Guard{base: base, given: map[uint64]struct{}{}, made: map[uint64]struct{}{}, sent: map[uint64]struct{}{}}
 }
 
-// Outside says that the model has read text from outside.
+// Outside notes that the model has read text from outside.
 func (g *Guard) Outside() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -113,9 +113,9 @@ func (g *Guard) called(input string) {
 	}
 }
 
-// Answered takes the outcome of a call. A URL that the model wrote itself is not
-// given by an answer that repeats it; one that the call has sent may be sent
-// again. Of a tool that is not known the worst is taken.
+// Answered takes the outcome of a call. A result that repeats a URL which the model
+// wrote does not give that URL. A URL that the call has sent may be sent again. An
+// unknown tool counts as one that reads text from outside.
 func (g *Guard) Answered(t turn.Tool, known bool, input, text string, isError bool) {
 	if t.Untrusted || !known {
 		g.Outside()
@@ -160,7 +160,7 @@ func (g *Guard) Join(o *Guard) {
 	}
 }
 
-// Why says why a call of the tool needs approval now; "" is that it needs none.
+// Why returns why a call of the tool needs approval now, "" if it needs none.
 func (g *Guard) Why(mode Mode, t turn.Tool, input json.RawMessage) schemas.ApprovalReason {
 	if !Matters(mode, t) || !g.isOutside() {
 		return ""
@@ -179,8 +179,8 @@ func (g *Guard) Why(mode Mode, t turn.Tool, input json.RawMessage) schemas.Appro
 	return ""
 }
 
-// Matters says whether it may depend on the conversation that a call of the tool
-// needs approval.
+// Matters reports whether the conversation may decide that a call of the tool needs
+// approval.
 func Matters(mode Mode, t turn.Tool) bool {
 	return mode == All || mode != Off && (t.Effects || t.Addresses != nil)
 }
@@ -222,8 +222,8 @@ func (g *Guard) add(set map[uint64]struct{}, h uint64) {
 	}
 }
 
-// full says that not all that the model wrote is remembered: then no answer gives
-// a URL.
+// full reports that not all URLs of the model are remembered: results then give no
+// URLs.
 func (g *Guard) full() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

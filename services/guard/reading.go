@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of what is read of a chat. What is older counts as text from outside that
+// Limits of what is read of a chat. Older messages count as text from outside that
 // gave no URLs.
 const (
 	maxMessages    = 2_000

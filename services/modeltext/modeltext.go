@@ -1,5 +1,5 @@
-// Package modeltext bounds how much models write, in one reply, in one run and in
-// all runs under way. What becomes of a run that writes too much is up to its owner.
+// Package modeltext bounds how much models write: in one reply, in one run and in all
+// runs under way. Its callers end a run that writes too much.
 package modeltext
 
 import (
@@ -15,9 +15,9 @@ const (
 	leastReplyText = 8 << 20
 	leastRunText   = 16 << 20
 	leastAllText   = 256 << 20
-	// bytesPerToken is more than a token has: four or so, of white space many.
+	// bytesPerToken is more than a token has: about four, more for white space.
 	bytesPerToken = 64
-	// runsOfText is how many runs may write as much as one may.
+	// runsOfText is how many runs may write as much as one run may.
 	runsOfText = 8
 	// A run with largeText ends alone, as its end takes several times its text for
 	// a moment; it waits no longer than aloneWait.
@@ -25,13 +25,13 @@ const (
 	aloneWait = 5 * time.Second
 )
 
-// Limits bound what models write: text, reasoning and arguments of calls, in
-// bytes. Reply is of one reply, Run of a run's replies and its threads, All of
-// all runs under way. 0 follows from the tokens that are allowed, see Or.
+// Limits bound what models write, in bytes: text, reasoning and arguments of calls.
+// Reply is for one reply, Run for a run with its threads, All for all runs under way.
+// A limit of 0 follows from the tokens that are allowed, see Or.
 type Limits struct{ Reply, Run, All int64 }
 
-// Or returns the limits with those that are 0 set to what replies of that many
-// tokens need, with room.
+// Or returns the limits; one that is 0 becomes what replies of that many tokens need,
+// and more.
 func (l Limits) Or(maxTokens, maxIterations int) Limits {
 	reply := int64(maxTokens) * bytesPerToken
 	if l.Reply == 0 {
@@ -46,7 +46,7 @@ func (l Limits) Or(maxTokens, maxIterations int) Limits {
 	return l
 }
 
-// The ends of runs whose model writes too much.
+// The errors of runs whose model writes too much.
 var (
 	errReplyText = schemas.NewError(schemas.CodeUpstreamError, "the model wrote a reply that is longer than this service takes; the answer was stopped")
 	errRunText   = schemas.NewError(schemas.CodeUpstreamError, "the model wrote more than this service takes for one answer; the answer was stopped")
@@ -69,7 +69,7 @@ type Count struct {
 // Begin says that a reply begins.
 func (c *Count) Begin() { c.reply = 0 }
 
-// Add counts n bytes; of a thread's replies there is no own count.
+// Add counts n bytes. Bytes of a thread do not count for the reply.
 func (c *Count) Add(n int, inThread bool) error {
 	c.run += int64(n)
 	if !inThread {
@@ -92,7 +92,7 @@ func (c *Count) Hold(n int) {
 	c.of.all.Add(int64(n))
 }
 
-// Alone waits until no other run with much text ends, if this is one; done lets
+// Alone waits, if the run has much text, until no other such run is ending; done lets
 // the next one end.
 func (c *Count) Alone() (done func()) {
 	if c.run < largeText {
@@ -114,7 +114,7 @@ func (c *Count) End() {
 	c.run = 0
 }
 
-// New returns a count with these limits, of which none is 0.
+// New returns a count with these limits. None of them may be 0.
 func New(limits Limits) *Total {
 	return &Total{limits: limits, alone: make(chan struct{}, 1)}
 }

@@ -58,7 +58,7 @@ type Parts struct {
 	// Secret returns the settings' value for ${name} in the headers of an HTTP
 	// tool.
 	Secret func(name string) (string, bool)
-	// PageTools are the tools that pages have besides those of their files, by the
+	// PageTools are further tools of pages, beside the tools of their files, by the
 	// page's name or alias.
 	PageTools map[string][]string
 	// ServerActions are the names of the actions with a handler.
@@ -92,11 +92,11 @@ type Offer struct {
 	ContextBuilder string
 	// ContextTemplate is nil when there is none; ContextText executes it.
 	ContextTemplate *template.Template
-	// Tools are the global ones and those of page, tab and subtab, by name
-	// each once.
+	// Tools are the global tools and the tools of page, tab and subtab, by name each
+	// once.
 	Tools []turn.Tool
-	// PayloadTypes are the global ones, those of page, tab and subtab, and
-	// those that Tools make.
+	// PayloadTypes are the global types, the types of page, tab and subtab, and the
+	// types that Tools make.
 	PayloadTypes []turn.PayloadType
 	// Actions are the declared ones and the global close_chat.
 	Actions []schemas.Action

@@ -14,7 +14,7 @@ import (
 // maxClientSchema is the size of a client tool's schema in bytes.
 const maxClientSchema = 32 << 10
 
-// intoDocument is what a model is told whose answer goes into a document.
+// intoDocument is told to a model whose answer goes into a document.
 const intoDocument = "\n\nYour answer's text is written into the user's document as it is. Write only what belongs there: no greeting, no remarks about it."
 
 // OfferFor returns what the place in a request's context offers, with the tools that

@@ -39,7 +39,7 @@ type pageLevel struct {
 	types         []turn.PayloadType
 }
 
-// pageWord is a text with the line where it stands.
+// pageWord is a text with its line in the file.
 type pageWord struct {
 	text string
 	line int
@@ -225,7 +225,7 @@ func (t *pageTool) defaultMethod() {
 	}
 }
 
-// object reads a mapping whose keys are those of fields.
+// object reads a mapping that has only the keys of fields.
 func (r *pageReader) object(n *yaml.Node, what string, fields map[string]func(*yaml.Node)) {
 	r.pairs(n, what, func(key, value *yaml.Node) {
 		read, ok := fields[key.Value]
@@ -356,7 +356,7 @@ func (r *pageReader) json(n *yaml.Node) json.RawMessage {
 	return raw
 }
 
-// follow returns what an alias stands for.
+// follow returns the node that an alias refers to.
 func (r *pageReader) follow(n *yaml.Node) *yaml.Node {
 	for range maxPageAliasHops {
 		if n.Kind != yaml.AliasNode {

@@ -40,7 +40,7 @@ type Research interface {
 // request. What it cannot load is a note, never an error.
 type contextBuilder func(ctx context.Context, p *Builder, in *Input) loadedContext
 
-// onResearch is a builder that reads the research data; without them it loads
+// onResearch is a builder that reads the research data; without data it loads
 // nothing.
 func onResearch(build func(ctx context.Context, research Research, page schemas.Object) loadedContext) contextBuilder {
 	return func(ctx context.Context, p *Builder, in *Input) loadedContext {
@@ -56,9 +56,9 @@ type loadedContext struct {
 	data []contextData
 	// notes say what could not be loaded, each in a few words.
 	notes []string
-	// outside says that there may be text from outside in data.
+	// outside says that data may have text from outside.
 	outside bool
-	// instructions are those of the stream that the page is about.
+	// instructions come from the stream that the page is about.
 	instructions string
 }
 

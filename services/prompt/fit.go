@@ -34,11 +34,11 @@ func newTokenCounter() *tokenCounter {
 	}
 }
 
-// upper is a cheap bound: ordinary text has fewer tokens.
+// upper is a cheap upper bound for ordinary text.
 func (c *tokenCounter) upper(text string) int { return (len(text) + minTokenSize - 1) / minTokenSize }
 
-// count returns the number of tokens in text. A text with an id is counted
-// once; the id must stand for the text.
+// count returns the number of tokens in text. A text with an id is counted once; one
+// id must always have the same text.
 func (c *tokenCounter) count(id, text string) int {
 	if text == "" {
 		return 0
@@ -104,8 +104,8 @@ func (h *History) fits(turns []historyTurn, budget int) bool {
 	return bound <= budget || h.newest(turns, budget) == 0
 }
 
-// newest returns the index of the first of the newest turns that fit the
-// budget. Where turns are left out, what is kept begins with a user's.
+// newest returns the index of the first of the newest turns that fit the budget. If
+// turns are left out, the first turn that is kept is the user's.
 func (h *History) newest(turns []historyTurn, budget int) int {
 	from := len(turns)
 	for from > 0 {
@@ -157,7 +157,7 @@ func (h historyHead) before(turns []historyTurn, current turn.Message) []turn.Me
 	return joinTurn(out, current)
 }
 
-// joinTurn adds m; two messages of one role become one, for many servers want
+// joinTurn adds m. Two messages of one role become one, because many servers require
 // roles to alternate.
 func joinTurn(list []turn.Message, m turn.Message) []turn.Message {
 	if n := len(list); n > 0 && list[n-1].Role == m.Role {

@@ -34,7 +34,7 @@ const (
 	maxCompactInput    = 120_000 // characters given to a summary
 	maxCompactMessage  = 4_000   // characters of one message in it
 	minHistoryBudget   = 256     // tokens, however small a model's window is
-	summaryChars       = 2       // characters of a token, of those that a summary is made from
+	summaryChars       = 2       // characters of a token in a summary's input
 )
 
 // HistoryOptions says how much of a chat goes into a prompt; the zero value is
@@ -252,8 +252,8 @@ type pastMessage struct {
 	place int
 }
 
-// summary returns the chat's running summary; the zero value when there is none
-// that still holds. One that covers a superseded message does not.
+// summary returns the chat's running summary, or the zero value if none is valid. A
+// summary that covers a superseded message is not valid.
 func (h *History) summary(ctx context.Context, in HistoryInput) record.Summary {
 	s, err := h.store.Summary(ctx, in.Owner, in.ConversationID)
 	if err != nil || s.Text == "" || s.Through == "" || s.Through == in.UserMessageID {
@@ -316,9 +316,8 @@ func (h *History) current(ctx context.Context, in HistoryInput, past historyRead
 	return userTurn(m, files)
 }
 
-// compact puts the older turns into the running summary and returns those kept
-// with the summary's text. It is not ok when there is nothing to compact or no
-// way to do it.
+// compact puts the older turns into the running summary and returns the kept turns and
+// the summary's text. It is not ok if there is nothing to compact or no way to do it.
 func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead, turns []historyTurn) ([]historyTurn, string, bool) {
 	if h.CompactOff || in.Summarize == nil {
 		return nil, "", false
@@ -346,9 +345,9 @@ func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead
 	return turns[from:], s.Text, true
 }
 
-// border returns the first place from `from` on where the turns can be parted so
-// that all that is older was also stored before all that is kept, with the id
-// of the message stored last among the older; 0 when there is none.
+// border returns the first place from `from` on at which the turns can be split so that
+// every older message was stored before every kept one, and the id of the older
+// message that was stored last. It is 0 if there is no such place.
 func (r *historyRead) border(turns []historyTurn, from int) (int, string) {
 	for ; from > 0 && from <= len(turns); from++ {
 		last := slices.MaxFunc(turns[:from], func(a, b historyTurn) int { return a.place - b.place })
@@ -363,8 +362,8 @@ func (r *historyRead) border(turns []historyTurn, from int) (int, string) {
 	return 0, ""
 }
 
-// compactInput is the text to be condensed: the summary so far and the older
-// turns, of which the oldest go when there are too many.
+// compactInput is the text to be condensed: the summary so far and the older turns. If
+// there are too many turns, the oldest are left out.
 func compactInput(past historyRead, older []historyTurn) string {
 	var parts []string
 	size := 0

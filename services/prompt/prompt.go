@@ -30,7 +30,7 @@ const (
 	maxContextTemplate    = 8_000
 	maxContextKeys        = 100
 	maxContextValue       = 2_000 // bytes of one value of the open context
-	maxContextObject      = 8_000 // bytes of all of them, one value more at most
+	maxContextObject      = 8_000 // bytes of all values, before the last one
 )
 
 // Options configures system prompts; the zero value is the default.
@@ -58,7 +58,7 @@ type Input struct {
 	// Owner and ConversationID are whose turn it is and in which chat.
 	Owner          string
 	ConversationID int64
-	// Payloads are those of the chat, in order; their data is not needed.
+	// Payloads are the chat's payloads in order; their data is not needed.
 	Payloads []schemas.CustomPayload
 }
 

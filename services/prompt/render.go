@@ -37,7 +37,7 @@ type historyTurn struct {
 
 func (t *historyTurn) overhead() int { return turnTokens + imageTokens*len(t.images) }
 
-// key identifies the text: an outcome or a feedback may change it, and then its
+// key identifies the text. An outcome or a feedback may change the text, and then its
 // length.
 func (t *historyTurn) key() string { return t.id + ":" + strconv.Itoa(len(t.text)) }
 
@@ -45,8 +45,8 @@ func (t *historyTurn) message() turn.Message {
 	return turn.Message{Role: t.role, Content: t.text, Images: t.images}
 }
 
-// render makes turns of earlier messages; those with nothing to say are left
-// out. The files of the newest ones are shown again.
+// render makes turns of earlier messages. Empty messages are left out. The files of the
+// newest messages are shown again.
 func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage) []historyTurn {
 	turns := make([]historyTurn, 0, len(list))
 	files, images, answered := 0, 0, false
@@ -79,8 +79,8 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 	return turns
 }
 
-// showFiles adds an earlier message's files to msg, or notes their names where
-// they cannot be had.
+// showFiles adds an earlier message's files to msg, or notes their names if they cannot
+// be read.
 func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int) {
 	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
 	if err == nil {

@@ -28,8 +28,8 @@ func writeData(b *strings.Builder, name, data string) {
 	b.WriteString("</data>\n")
 }
 
-// writeIndented writes text with every line indented and ended; whatever some
-// reader may take for a line's end is one.
+// writeIndented writes text with every line indented and ended. Every character that
+// some reader may take for a line's end ends a line.
 func writeIndented(b *strings.Builder, text string) {
 	start := true
 	if strings.Contains(text, "\r") {
@@ -67,7 +67,7 @@ func cutText(s string, limit int) string {
 	return text.Ellipsis(s, limit) + fmt.Sprintf("\n(cut; %d characters in all)", n)
 }
 
-// firstSentence is the beginning of a description that says what it is for.
+// firstSentence is the first sentence of a description.
 func firstSentence(s string, limit int) string {
 	if i := strings.Index(s, ". "); i > 0 {
 		s = s[:i+1]

@@ -10,13 +10,13 @@ import (
 )
 
 // absences are the runs that end with their reader and have none now. Each has a
-// grace in which a reader may come back, for a phone that changes its network
-// loses its connection and not its user. It is safe for concurrent use.
+// grace period in which a reader may come back: a phone that changes its network
+// loses its connection, not its user. It is safe for concurrent use.
 type absences struct {
 	mu     sync.Mutex
 	graces map[*run]*grace
 	closed bool
-	work   sync.WaitGroup // calls of gone
+	work   sync.WaitGroup // calls of gone that run
 }
 
 // grace is the time in which a reader may come back.
@@ -42,7 +42,7 @@ func (a *absences) begin(run *run, wait time.Duration, gone func()) {
 	})
 }
 
-// due says whether a grace that is over still counts; if so it is work.
+// due reports whether a grace that is over still counts; it is then under way.
 func (a *absences) due(run *run, g *grace) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,7 +54,7 @@ func (a *absences) due(run *run, g *grace) bool {
 	return true
 }
 
-// end is called when a reader is there or the run has ended.
+// end ends the grace of a run that has a reader again, or that has ended.
 func (a *absences) end(run *run) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,8 +64,8 @@ func (a *absences) end(run *run) {
 	}
 }
 
-// close ends all of them and waits for what is under way. Later ones do not begin:
-// the next start takes their runs up.
+// close ends all graces and waits for calls of gone that run. No grace begins after
+// that: the next start takes those runs up.
 func (a *absences) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -77,8 +77,8 @@ func (a *absences) close() {
 	a.work.Wait()
 }
 
-// left is called when a reader has gone: a run that is to end with its reader has
-// a grace from then, one that has ended is forgotten.
+// left is called when a reader has gone. If it was the last one, the grace of a run
+// that ends with its reader begins, and a run that has ended is forgotten.
 func (r *Runs) left(run *run, leave func() int) {
 	if leave() > 0 {
 		return

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// maxClientOutput is the size of what a tool of the page may give, in bytes.
+	// maxClientOutput bounds the output of a tool that the page runs, in bytes.
 	maxClientOutput = 256 << 10
 )
 
-// What is told of an answer that comes too late.
+// Errors for answers that come too late.
 var (
 	errOtherAnswer  = schemas.NewError(schemas.CodeConflict, "this call has had another answer")
 	errAnswerLate   = schemas.NewError(schemas.CodeConflict, "the time for this answer is over")
@@ -25,10 +25,10 @@ var (
 	errToolNotThere = schemas.NewError(schemas.CodeConflict, "this tool is not offered any more")
 )
 
-// Approve gives the user's answer to a call that waits for it, from whatever
-// device. The answer is durable when it returns, and the same one may be given
-// again; another one, or one after the approval's end, is conflict. An input
-// that does not fit the tool's schema is invalid.
+// Approve gives the user's answer to a call that waits for it, from any device. The
+// answer is durable when Approve returns, and the same answer may be given again. A
+// different answer, or one after the approval has expired, is an error of code
+// conflict. An input that does not fit the tool's schema is invalid.
 func (r *Runs) Approve(ctx context.Context, user schemas.User, runID, approvalID string, a schemas.ApprovalAnswer) (schemas.Run, error) {
 	run, w, err := r.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitApproval && w.ID == approvalID })
 	if err != nil {
@@ -51,7 +51,8 @@ func (r *Runs) Approve(ctx context.Context, user schemas.User, runID, approvalID
 }
 
 // ToolResult gives the outcome of a tool that the page runs. It is durable when
-// it returns; the same one may be given again, another one is conflict.
+// ToolResult returns. The same outcome may be given again; a different one is an error
+// of code conflict.
 func (r *Runs) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult) (schemas.Run, error) {
 	_, w, err := r.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitClient && w.ToolUseID == result.ToolUseID })
 	if err != nil {
@@ -88,8 +89,8 @@ func (r *Runs) waitOf(ctx context.Context, user schemas.User, runID string, is f
 	return run, list[i], nil
 }
 
-// settle gives w its answer, wakes the call and returns the run. The first
-// answer counts.
+// settle stores the answer to w, wakes the call and returns the run. The first answer
+// counts.
 func (r *Runs) settle(ctx context.Context, user schemas.User, w, answer record.Wait) (schemas.Run, error) {
 	if w.Answer == "" {
 		answer.AnsweredAt = r.now()
@@ -150,8 +151,8 @@ func (r *Runs) editedInput(run record.Run, w record.Wait, input json.RawMessage)
 	return edited, nil
 }
 
-// canonical is JSON on one line with the keys of objects in order; what is no
-// JSON stays as it is.
+// canonical returns JSON on one line with sorted keys. Text that is not JSON is
+// returned unchanged.
 func canonical(raw json.RawMessage) json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

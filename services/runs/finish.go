@@ -8,10 +8,10 @@ import (
 	"github.com/chattray/chattray/services/answer"
 )
 
-// finish commits the answer, the trace and the whole log with its terminal
-// event, and only then shows that event.
+// finish commits the answer, the trace and the whole log with its terminal event.
+// Only then it shows that event.
 func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
-	if end.State != schemas.RunCancelled { // a cancel is not kept waiting
+	if end.State != schemas.RunCancelled { // a cancelled run ends without waiting
 		defer run.text.Alone()()
 	}
 	fin, event, trace := wr.End(end)
@@ -31,7 +31,7 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 	return nil
 }
 
-// answered tells of the first answer of a new chat.
+// answered passes on the first answer of a new chat.
 func (r *Runs) answered(run *run, end answer.Outcome, fin *record.Finish, trace *schemas.Diagnostics) {
 	if r.Answered == nil || run.first == nil || end.State != schemas.RunCompleted || fin.Message == nil {
 		return

@@ -12,16 +12,19 @@ import (
 // forever is longer than any run.
 const forever = 24 * time.Hour
 
-// Follow returns the events of a run of the user's after the cursor: those that
-// are stored, then live ones as they come, to the terminal event. An empty batch
+// Follow returns the events of a run of the user's after the cursor: first the
+// stored ones, then live ones as they come, up to the terminal event. An empty batch
 // means keep-alive: one after each idle period (0 is none), and one at once if the
-// run is queued or the reader has missed nothing. The sequence ends with
-// runlog.ErrInterrupted when the run goes on later; the reader comes back with its
-// cursor. It ends with an error when ctx does. A
-// cursor at or past the terminal event is runlog.ErrEnded; one past the newest
-// event of a run under way gets what is greater; one of the future (runlog.Future) reads from the start.
-// What is stored is read in turns: a reader whose turn does not come within a few
-// seconds gets an error of the code too_many_streams, which may also end the
+// run is queued or the reader has missed nothing.
+//
+// The sequence ends with runlog.ErrInterrupted if the run continues later: the reader
+// comes back with its cursor. It ends with an error when ctx ends. A cursor at or
+// after the terminal event gives runlog.ErrEnded. A cursor after the newest event of
+// a run under way gets the events after it, unless it is far ahead (runlog.Future):
+// then it reads from the start.
+//
+// Readers of stored events take turns. A reader whose turn does not come within a
+// few seconds gets an error of code too_many_streams, which may also end the
 // sequence; it comes back with its cursor.
 func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
 	if run := r.find(id); run != nil {
@@ -47,7 +50,7 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, done) // also where nobody ranges over the events
+	stop := context.AfterFunc(ctx, done) // also if nobody ranges over the events
 	return func(yield func([]runlog.Event, error) bool) {
 		defer stop()
 		defer done()
@@ -82,15 +85,15 @@ func (r *Runs) followLive(ctx context.Context, run *run, after int64, idle time.
 	r.followBell(ctx, run, after, bell, idle, yield)
 }
 
-// queued says whether the run waits for its turn.
+// queued reports whether the run waits for its turn.
 func (r *Runs) queued(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return run.attempt == 0
 }
 
-// followBell yields what is new each time the bell rings, and an empty batch
-// when silence has lasted.
+// followBell yields what is new each time the bell rings, and an empty batch after
+// each idle period.
 func (r *Runs) followBell(ctx context.Context, run *run, after int64, bell <-chan struct{}, idle time.Duration, yield func([]runlog.Event, error) bool) {
 	silence := time.NewTimer(idle)
 	defer silence.Stop()

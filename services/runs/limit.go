@@ -2,8 +2,8 @@ package runs
 
 import "time"
 
-// limit runs a run's time down, except while the run waits for its user. It
-// belongs to the goroutine of the run.
+// limit bounds the time of a run, without the time in which the run waits for its
+// user. Only the run's goroutine uses it.
 type limit struct {
 	timer *time.Timer
 	left  time.Duration
@@ -16,8 +16,8 @@ func (l *limit) start(left time.Duration, expired func()) {
 	l.left, l.since, l.timer = left, time.Now(), time.AfterFunc(left, expired)
 }
 
-// Pause stops the time until as many calls of Resume; an expired limit stays
-// expired.
+// Pause stops the time until Resume has been called as often as Pause. An expired
+// limit stays expired.
 func (l *limit) Pause() {
 	if l.waits++; l.waits == 1 && l.timer.Stop() {
 		l.left -= time.Since(l.since)

@@ -8,8 +8,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Live returns the ids of the user's runs of a chat that have not ended, the one
-// under way first, then those that wait in the order in which they came.
+// Live returns the ids of the user's runs of a chat that have not ended: the one
+// under way first, then the waiting ones, oldest first.
 func (r *Runs) Live(user schemas.User, chat string) []string {
 	return r.liveOf(user, func(run *run) bool { return run.chatKey == chat })
 }

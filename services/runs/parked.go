@@ -12,22 +12,22 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// park leaves a run to revive, with the writes that the database did not take.
+// park leaves a run to revive, with the writes that could not be stored.
 func (r *Runs) park(id string, lost []*eventlog.Commit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.parked[id] = lost
 }
 
-// noteUnpolled notes a chat whose queue could not be looked at.
+// noteUnpolled notes a chat whose queue could not be read.
 func (r *Runs) noteUnpolled(conversationID int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unpolledChats[conversationID] = true
 }
 
-// enter counts work that Shutdown waits for, unless it has begun. The caller
-// calls work.Done.
+// enter counts work that Shutdown waits for; it reports false once Shutdown has
+// begun. After true the caller calls work.Done.
 func (r *Runs) enter() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,7 +38,8 @@ func (r *Runs) enter() bool {
 	return true
 }
 
-// revive goes on, once the database is back, with what it has held up.
+// revive continues, once the database is back, the runs and queues that waited for
+// it.
 func (r *Runs) revive(ctx context.Context) {
 	tick := time.NewTicker(reviveEvery)
 	defer tick.Stop()
@@ -85,8 +86,8 @@ func (r *Runs) reviveAll(ctx context.Context) {
 	r.lookAgain(ctx)
 }
 
-// reviveOne stores what the run's last attempt could not store, so that no
-// finished reply and no finished tool is lost, and takes the run up.
+// reviveOne stores what the run's last attempt could not store, so that no finished
+// reply and no finished tool call is lost. Then it takes the run up.
 func (r *Runs) reviveOne(ctx context.Context, id string, lost []*eventlog.Commit) error {
 	for _, e := range lost {
 		err := r.committer.Submit(e.Write, e.Log, false).Wait(ctx)
@@ -94,7 +95,7 @@ func (r *Runs) reviveOne(ctx context.Context, id string, lost []*eventlog.Commit
 			return err
 		}
 		if err != nil && !errors.Is(err, record.ErrFenced) {
-			r.Logger.Error("store a write that was held up", "run_id", id, "error", err)
+			r.Logger.Error("store a parked write", "run_id", id, "error", err)
 		}
 	}
 	stored, err := r.Store.Runs.Run(ctx, id)

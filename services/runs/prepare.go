@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/services/prompt"
 )
 
-// outline is the part of prepare for which nothing is read.
+// outline is the part of prepare that reads nothing from the store.
 func (r *Runs) outline(run *run) (*answer.Prepared, pages.Offer, error) {
 	offer, err := r.Pages.OfferFor(run.req.Context, run.req.ClientTools, run.owner)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Runs) prepare(ctx context.Context, run *run) (*answer.Prepared, error) 
 	b.Outside = outside
 	b.Request = turn.Request{
 		Model: run.req.Model, Temperature: r.Temperature, MaxTokens: r.MaxTokens, MaxIterations: r.MaxIterations, ToolOutput: r.ToolOutput,
-		// Runs on one page have the same prompt within a minute; they share it.
+		// Runs on one page within a minute have the same prompt, so they share it.
 		System: unique.Make(system).Value(), Tools: offer.Tools,
 		Facts: &turn.Facts{Context: in.Context, Payloads: offer.PayloadTypes, Actions: offer.Actions},
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// markStarting makes the caller the one who starts a queued run, and counts that as
-// work that Shutdown waits for.
+// markStarting reports whether the caller is to start a queued run, which nobody
+// else does then. It counts as work that Shutdown waits for.
 func (r *Runs) markStarting(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -22,8 +22,8 @@ func (r *Runs) markStarting(run *run) bool {
 	return true
 }
 
-// setIdle notes whether the run does nothing but wait for its user or for the page.
-// A service that stops does not wait for such a run.
+// setIdle notes whether the run only waits for its user or for the page. Shutdown
+// does not wait for such a run.
 func (r *Runs) setIdle(run *run, resting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,8 +38,8 @@ func (r *Runs) setIdle(run *run, resting bool) {
 	}
 }
 
-// endQueued ends a queued run that has been cancelled, or one that waits for its trial,
-// now and not when its turn comes: a queued one as attempt 0, for it never began.
+// endQueued ends a cancelled run that is queued or held at once, not when its turn
+// comes. A queued run ends as attempt 0, because it never began.
 func (r *Runs) endQueued(run *run) {
 	if r.markStarting(run) || r.unhold(run) {
 		r.goWork(run)
@@ -79,7 +79,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 			r.noteUnpolled(run.conversationID)
 		}
 	case errors.Is(err, record.ErrFenced):
-		r.Logger.Warn("a run goes on elsewhere", "run_id", run.id)
+		r.Logger.Warn("another process works on this run", "run_id", run.id)
 		r.abandon(run)
 	default: // the claim may have succeeded; its outcome is unknown
 		r.Logger.Error("start a queued run", "run_id", run.id, "error", err)
@@ -88,8 +88,8 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	}
 }
 
-// abandon forgets a marked run that is not to start here. Its readers come back to
-// where it goes on.
+// abandon forgets a marked run that does not start here. Its readers come back and
+// find it where it continues.
 func (r *Runs) abandon(run *run) {
 	r.absent.end(run)
 	r.forget(run)
@@ -101,8 +101,8 @@ func (r *Runs) abandon(run *run) {
 	close(run.done)
 }
 
-// next starts the oldest queued run of a chat, if none is under way. Runs that
-// are queued here and not in the store have been begun by another process.
+// next starts the oldest queued run of a chat, if none is under way. Another process
+// has begun the runs that are queued here and not in the store.
 func (r *Runs) next(conversationID int64) {
 	queued := r.queuedOf(conversationID)
 	if len(queued) == 0 {
@@ -115,7 +115,7 @@ func (r *Runs) next(conversationID int64) {
 	case errors.Is(err, schemas.ErrNotFound):
 		for _, run := range queued {
 			if r.markStarting(run) {
-				r.Logger.Warn("a run goes on elsewhere", "run_id", run.id)
+				r.Logger.Warn("another process works on this run", "run_id", run.id)
 				r.abandon(run)
 				r.work.Done()
 			}
@@ -143,7 +143,7 @@ func (r *Runs) queuedOf(conversationID int64) []*run {
 	return list
 }
 
-// worksOn says whether a run of the chat is under way here.
+// worksOn reports whether a run of the chat is under way in this process.
 func (r *Runs) worksOn(conversationID int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

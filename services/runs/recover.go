@@ -16,7 +16,7 @@ import (
 	"github.com/chattray/chattray/services/attempts"
 )
 
-// lateLook is how long after its beginning Recover's look is repeated.
+// lateLook is how long after the beginning of Recover the second scan runs.
 const lateLook = 10 * time.Second
 
 // recovery is what Recover has seen.
@@ -25,10 +25,10 @@ type recovery struct {
 	seen  map[string]bool
 }
 
-// Recover takes up every run that an earlier process left: those under way go
-// on from their last checkpoint as a new attempt, queued ones wait for their
-// turn. It returns when all have been taken up. A second scan runs a little later,
-// because the database may still commit statements of a killed process.
+// Recover takes up every run that an earlier process left: runs under way continue
+// from their last checkpoint as a new attempt, queued ones wait for their turn. It
+// returns when all have been taken up. A second scan runs a little later, because
+// the database may still commit statements of a killed process.
 func (r *Runs) Recover(ctx context.Context) error {
 	first := &recovery{began: r.now(), seen: make(map[string]bool)}
 	list, err := r.Store.Queue.Unfinished(ctx)
@@ -45,8 +45,8 @@ func (r *Runs) Recover(ctx context.Context) error {
 	return nil
 }
 
-// lookAgain takes up, once, the runs of the earlier process that were not there
-// yet when Recover looked.
+// lookAgain is the second scan: it takes up the runs of the earlier process that
+// were not stored yet at the first one.
 func (r *Runs) lookAgain(ctx context.Context) {
 	r.mu.Lock()
 	first := r.recovery
@@ -66,8 +66,7 @@ func (r *Runs) lookAgain(ctx context.Context) {
 	r.recovery = nil
 }
 
-// takeUpAll takes up unfinished runs; those that are to be held start when it has
-// returned.
+// takeUpAll takes up unfinished runs. Held runs start after it has returned.
 func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 	chats := make(map[int64]bool)
 	var left []record.Run
@@ -122,7 +121,8 @@ func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 	}
 }
 
-// each calls do for the numbers below n, some at once, and waits for all.
+// each calls do for the numbers below n, a bounded number at a time, and waits for
+// all calls.
 func (r *Runs) each(n int, do func(i int)) {
 	var group sync.WaitGroup
 	places := make(chan struct{}, recoverAtOnce)
@@ -144,8 +144,8 @@ func (r *Runs) postpone(stored record.Run, err error) {
 	}
 }
 
-// known makes the run of a stored one. One whose request cannot be read is to be
-// taken up all the same, to come to its end.
+// known makes the run of a stored one. If its request cannot be read, the run is
+// returned with an error: it is taken up so that it ends.
 func (r *Runs) known(stored record.Run) (*run, error) {
 	r.mu.Lock()
 	r.perUser[stored.Owner.ID]++
@@ -160,7 +160,7 @@ func (r *Runs) known(stored record.Run) (*run, error) {
 	return run, err
 }
 
-// requeue makes a stored run wait for its turn again.
+// requeue adds a stored run to the queue of its chat.
 func (r *Runs) requeue(stored record.Run) {
 	run, err := r.known(stored)
 	if err != nil {
@@ -188,8 +188,8 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run) error {
 	return nil
 }
 
-// look reads what earlier attempts of a run have stored; the error is one of the
-// database.
+// look reads what earlier attempts of a run have stored. An error means that the
+// database could not be read; what it holds may also be broken.
 func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 	left, err := attempts.Read(ctx, r.Store.Attempts, stored.ID)
 	e := &earlier{Earlier: left}
@@ -209,8 +209,8 @@ func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 	return e, nil
 }
 
-// claimAgain makes the next attempt of a run, which the caller starts; it counts
-// as work that Shutdown waits for. It is nil while the service stops.
+// claimAgain makes the next attempt of a run, which the caller starts. It counts as
+// work that Shutdown waits for. While the service stops, the run is nil.
 func (r *Runs) claimAgain(ctx context.Context, f found) (*run, error) {
 	if !r.enter() {
 		return nil, nil //nolint:nilnil // said above

@@ -27,10 +27,10 @@ type earlier struct {
 // broken is what earlier attempts have stored where it cannot be read.
 func broken(err error) *earlier { return &earlier{Earlier: attempts.Nothing(), broken: err} }
 
-// resume brings the writer to where earlier attempts left it and says so in
-// the log. It ends runs that are not to go on: cancelled ones, those with too
-// many attempts, actions whose outcome is unknown, and what cannot be read;
-// these keep all that their reader saw, and no model is called for them.
+// resume brings the writer to the state in which earlier attempts left it and says
+// so in the log. Some runs end here: cancelled ones, those with too many attempts,
+// actions whose outcome is unknown, and runs that cannot be read. They keep all that
+// their readers saw, and no model is called for them.
 func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over bool) {
 	e, cause := run.earlier, context.Cause(run.ctx)
 	run.text.Hold(e.Written())

@@ -19,7 +19,7 @@ import (
 	"github.com/chattray/chattray/services/usage"
 )
 
-// run is a run of this process: queued, under way, or ended with readers left.
+// run is a run of this process: queued, under way, or ended and still read.
 type run struct {
 	id             string
 	attempt        int
@@ -38,10 +38,10 @@ type run struct {
 	spent          *usage.Ledger
 
 	blocked  bool          // queued, and waits for what others write, see claimQueued
-	starting bool          // queued no more: somebody starts it, see markStarting
-	resting  bool          // it does nothing but wait, see setIdle
+	starting bool          // no longer queued: somebody starts it, see markStarting
+	resting  bool          // it only waits, see setIdle
 	held     bool          // it waits for its trial, see hold
-	calm     chan struct{} // rung when it rests
+	calm     chan struct{} // receives a value when it begins to rest
 
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
 	ctx     context.Context
@@ -84,13 +84,13 @@ func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatReq
 		r.goWork(run)
 	} else {
 		r.setWaiting(run, b)
-		r.next(run.conversationID) // the one before may have ended meanwhile
+		r.next(run.conversationID) // the run before it may have ended meanwhile
 	}
 	return run
 }
 
 // enlist makes the run known under its id, with the log of the attempt. Base is
-// r.base, with what a request carries over.
+// r.base, with what Carry adds from a request.
 func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	run.text = r.text.Count()
 	run.log = eventlog.New(attempt, r.Frame, r.nowMilli)
@@ -122,7 +122,7 @@ func (r *Runs) goWork(run *run) {
 	})
 }
 
-// ended forgets a run that nobody reads and lets the chat's next one begin.
+// ended forgets a run that nobody reads and lets the chat's next run begin.
 func (r *Runs) ended(run *run) {
 	r.absent.end(run)
 	run.text.End()
@@ -147,8 +147,8 @@ func (r *Runs) forget(run *run) {
 	}
 }
 
-// attempt does the work of one attempt and brings it to its end; it returns the
-// state reached, or "given up".
+// attempt does the work of one attempt and stores its end. It returns the state of
+// the run, or "given up".
 func (r *Runs) attempt(run *run) (reached schemas.RunState) {
 	wr := r.writer(run)
 	end := r.answer(run, wr)
@@ -243,9 +243,9 @@ func (r *Runs) converse(run *run, wr *answer.Writer) error {
 	return nil
 }
 
-// loop starts the loop for the run. A run waits for its model on top of converse's
-// frame, which so has no room for a copy of the request: with such copies most
-// runs under way would have a stack of 16 KiB instead of 8.
+// loop starts the loop for the run. While a run waits for its model, converse's
+// frame is on its stack. The copy of the request is made here, so that this frame
+// is small: else most runs under way would have a stack of 16 KiB instead of 8.
 //
 //go:noinline
 func (r *Runs) loop(run *run, req *turn.Request) iter.Seq2[turn.Event, error] {
@@ -270,8 +270,8 @@ func stopped(ctx context.Context, err error) answer.Outcome {
 	}
 }
 
-// giveUp leaves the run to a later attempt: of the next start, of the one that
-// fenced this off, or of revive once the database is back.
+// giveUp leaves the run to a later attempt. The next start begins it, or the process
+// that has fenced this attempt off, or revive once the database is back.
 func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 	r.forget(run)
 	switch {
@@ -282,7 +282,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 		}
 		run.log.Close()
 	case errors.Is(err, record.ErrFenced):
-		r.Logger.Warn("a run goes on elsewhere", "run_id", run.id, "attempt", run.attempt)
+		r.Logger.Warn("another process works on this run", "run_id", run.id, "attempt", run.attempt)
 		run.log.Close()
 	default:
 		r.Logger.Warn("a run is given up for now", "run_id", run.id, "attempt", run.attempt, "error", err)

@@ -67,15 +67,16 @@ const (
 	// DefaultDisconnectGrace is how long a run that ends with its reader waits for
 	// one to come back.
 	DefaultDisconnectGrace = 5 * time.Second
-	// MaxAttempts is how often a run is taken up before it ends as interrupted. An
+	// MaxAttempts is how many attempts a run has before it ends as interrupted. An
 	// attempt that ends while the run waits does not count.
 	MaxAttempts = 3
-	// maxAttemptsEver bounds those too, so that numbers of levels fit.
+	// maxAttemptsEver bounds all attempts, also those that do not count, so that the
+	// numbers of levels fit.
 	maxAttemptsEver = 4000
 
 	cancelWait = 900 * time.Millisecond
-	// DefaultStopWait is how long Shutdown waits for runs that do not heed that
-	// they are interrupted.
+	// DefaultStopWait is how long Shutdown waits for runs that do not stop when they
+	// are interrupted.
 	DefaultStopWait = 5 * time.Second
 
 	recoverAtOnce   = 64
@@ -117,18 +118,18 @@ type Options struct {
 	MaxTokens     int
 	MaxIterations int
 	ToolOutput    int
-	// Prices and Windows are by model: what it costs, and how many tokens it
-	// takes. A model that is not in them has no price, or takes any number.
+	// Prices and Windows say by model what it costs and how many tokens it takes. A
+	// model that is not in them costs nothing, or takes any number.
 	Prices  map[string]usage.Price
 	Windows map[string]int
 	Budget  usage.Budget
 
-	// Answered is told of the first answer of each new chat, once it is stored; may
-	// be nil. It returns at once.
+	// Answered is told of the first answer of each new chat, once it is stored. It
+	// must return at once; nil is told nothing.
 	Answered func(record.FirstAnswer)
 
-	// Carry gives a run's context what the one of its request carries for those who
-	// watch; nil carries nothing.
+	// Carry returns a run's context with the values of its request's context that
+	// traces need; nil carries nothing.
 	Carry func(from, to context.Context) context.Context
 
 	RunTimeout time.Duration
@@ -189,7 +190,8 @@ type Runs struct {
 	looping context.Context
 }
 
-// New starts the committer; Recover takes up what an earlier process left.
+// New returns Runs whose committer runs. Recover takes up what an earlier process
+// left.
 func New(o Options) *Runs {
 	if o.RunTimeout == 0 {
 		o.RunTimeout = DefaultRunTimeout
@@ -280,7 +282,7 @@ func (r *Runs) owned(ctx context.Context, user schemas.User, id string) (record.
 	return stored, nil
 }
 
-// view is a stored run as the wire shows it, with what only the live one knows.
+// view is a stored run as the wire shows it, with what only the live run knows.
 func (r *Runs) view(stored record.Run) schemas.Run {
 	v := schemas.Run{
 		RunID: stored.ID, ConversationID: stored.ConversationID, ChatID: stored.ChatKey, State: stored.State, Attempt: stored.Attempt,
@@ -300,8 +302,8 @@ func (r *Runs) view(stored record.Run) schemas.Run {
 // maxLater bounds what Later returns.
 const maxLater = 32
 
-// Later returns the ids of the runs that came after one of the user's in its
-// chat, also of those that have ended: the oldest first.
+// Later returns the ids of the runs that came after a run of the user's in its
+// chat, the oldest first. Ended runs are among them.
 func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]string, error) {
 	if _, err := r.owned(ctx, user, id); err != nil {
 		return nil, err
@@ -309,9 +311,9 @@ func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]strin
 	return r.Store.Runs.RunsAfter(ctx, id, maxLater)
 }
 
-// Cancel ends a run of the user's; it is idempotent. The request is durable
-// before anything else happens, also where the client does not wait for the
-// answer: that is the run's state once it has ended, or after a second.
+// Cancel ends a run of the user's; it is idempotent. The request to cancel is
+// stored before anything else happens, also if the client does not wait. Cancel
+// returns the run's state once it has ended, or after a second.
 func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
 	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
 	defer done()
@@ -336,8 +338,8 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 	return r.view(stored), nil
 }
 
-// cancel ends a live run and waits for it, for a while. One that is about to
-// start will find that it is cancelled.
+// cancel ends a live run and waits a while for its end. A run that is about to
+// start finds that it is cancelled.
 func (r *Runs) cancel(ctx context.Context, id string, cause error) {
 	r.mu.Lock()
 	run := r.live[id]
@@ -358,7 +360,7 @@ func (r *Runs) cancel(ctx context.Context, id string, cause error) {
 	}
 }
 
-// ToolCall is a tool call of a run of the user's, its output whole.
+// ToolCall returns a tool call of a run of the user's, with its whole output.
 func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error) {
 	if _, err := r.owned(ctx, user, id); err != nil {
 		return schemas.ToolCall{}, err

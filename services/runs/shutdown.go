@@ -2,12 +2,11 @@ package runs
 
 import "context"
 
-// Shutdown refuses new runs, lets those under way finish until ctx ends, then
-// interrupts the rest: their events are stored, and the next start takes them
-// up. A run that only waits for its user or for the page is interrupted at once.
-// It returns when no goroutine of Runs is left, and at the latest StopWait after
-// ctx has ended: what does not heed its interruption by then is left behind with
-// what it has stored, and the process is about to end.
+// Shutdown refuses new runs and lets runs under way finish until ctx ends. Then it
+// interrupts the rest: their events are stored, and the next start takes them up. A
+// run that only waits for its user or for the page is interrupted at once. Shutdown
+// returns when no goroutine of Runs is left, at the latest StopWait after ctx has
+// ended. A run that has not stopped by then keeps what it has stored.
 func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true
@@ -30,13 +29,13 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	within(late, after(r.absent.close))
 	r.stop(errShutdown)
 	if !within(late, finished) {
-		r.Logger.Error("runs that do not stop are left behind; the next start takes them up", "run_ids", r.working())
+		r.Logger.Error("runs did not stop in time; the next start takes them up", "run_ids", r.working())
 	}
 	r.endLoops()
 	within(late, after(r.loops.Wait))
 }
 
-// after is closed when wait has returned.
+// after returns a channel that is closed when wait has returned.
 func after(wait func()) <-chan struct{} {
 	over := make(chan struct{})
 	go func() {
@@ -46,7 +45,7 @@ func after(wait func()) <-chan struct{} {
 	return over
 }
 
-// within waits for over, and says whether it came before the end of ctx.
+// within waits for over, and reports whether it was closed before ctx ended.
 func within(ctx context.Context, over <-chan struct{}) bool {
 	select {
 	case <-over:

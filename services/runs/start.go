@@ -36,7 +36,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	if begin.Queue && r.queuedBehind(user, begin) >= maxQueuedOfChat {
+	if begin.Queue && r.waiting(user, begin) >= maxQueuedOfChat {
 		return schemas.Run{}, errQueueFull
 	}
 	release, err := r.admit(user)
@@ -57,7 +57,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		if err := r.claimFirst(ctx, req, begin); err != nil {
 			return schemas.Run{}, err
 		}
-		// A client that goes away does not keep its message from being answered.
+		// The message is answered also if its client goes away.
 		err := r.committer.Submit(&record.Write{RunID: begin.Run.ID, Attempt: 1, Begin: begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
@@ -84,8 +84,8 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 	}
 }
 
-// resent returns the run under way that the very same request has begun, as a
-// client sends it that does not know whether it has arrived; nil for none.
+// resent returns the run under way that the same request has begun, nil for none:
+// a client that does not know whether its request arrived sends it again.
 func (r *Runs) resent(user schemas.User, req *schemas.ChatRequest, b *record.Begin) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,8 +98,8 @@ func (r *Runs) resent(user schemas.User, req *schemas.ChatRequest, b *record.Beg
 }
 
 // alone waits until no other request with the key is being started here; done
-// lets the next one in. So requests that come at once find the run of the first
-// and do not count as runs.
+// lets the next one in. So requests that come together find the run of the first
+// one and do not count as runs.
 func (r *Runs) alone(ctx context.Context, key string) (done func(), err error) {
 	for {
 		r.mu.Lock()
@@ -124,11 +124,11 @@ func (r *Runs) alone(ctx context.Context, key string) (done func(), err error) {
 	}
 }
 
-// errQueueFull refuses a message behind too many others of its chat.
+// errQueueFull refuses a message when too many others of its chat wait.
 var errQueueFull = &schemas.Error{Code: schemas.CodeTooManyRuns, Message: "too many messages wait in this chat; wait for an answer", RetryAfter: 5}
 
-// queuedBehind counts the runs of the chat that wait for their turn.
-func (r *Runs) queuedBehind(user schemas.User, b *record.Begin) int {
+// waiting counts the runs of the chat that wait for their turn.
+func (r *Runs) waiting(user schemas.User, b *record.Begin) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
@@ -141,7 +141,7 @@ func (r *Runs) queuedBehind(user schemas.User, b *record.Begin) int {
 	return n
 }
 
-// repeated returns the run that an Idempotency-Key already started.
+// repeated returns the run that was started under the same Idempotency-Key.
 func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOptions) (schemas.Run, error) {
 	stored, err := r.Store.Runs.RunByKey(ctx, user.ID, o.IdempotencyKey)
 	if err != nil {
@@ -177,8 +177,8 @@ func (r *Runs) dismiss(userID string) {
 	}
 }
 
-// busy does what the request wants done when a run is under way that it would have
-// to wait for; nil is to try again.
+// busy does what the request asks for when it would have to wait for a run. A nil
+// error means to try again.
 func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running, why string) error {
 	if req.IfBusy != "cancel" {
 		e := schemas.NewError(schemas.CodeBusy, why)
@@ -202,8 +202,8 @@ func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running, why 
 	}
 }
 
-// over is nil for a run that has ended; one that is under way and not known here
-// waits to be taken up, and its chat is busy until then.
+// over returns nil if the run has ended. A run that has not, and that this process
+// does not know, waits to be taken up: its chat is busy until then.
 func (r *Runs) over(ctx context.Context, id string) error {
 	stored, err := r.Store.Runs.Run(ctx, id)
 	if err != nil || stored.State.Terminal() {
@@ -214,7 +214,7 @@ func (r *Runs) over(ctx context.Context, id string) error {
 	return e
 }
 
-// startedView is the run as Start answers it.
+// startedView is the run as Start returns it.
 func (r *Runs) startedView(run *run, b *record.Begin) schemas.Run {
 	return schemas.Run{
 		RunID: run.id, ConversationID: run.conversationID, ChatID: run.chatKey, State: b.State, Attempt: run.attempt,

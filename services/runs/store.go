@@ -14,7 +14,7 @@ import (
 	"github.com/chattray/chattray/services/usage"
 )
 
-// Stores is the store, by what is asked of it. An unknown id is schemas.ErrNotFound.
+// Stores is the store in parts, one for each use. An unknown id is schemas.ErrNotFound.
 type Stores struct {
 	Runs      RunStore
 	Queue     QueueStore
@@ -39,19 +39,19 @@ type RunStore interface {
 	RunsAfter(ctx context.Context, id string, limit int) ([]string, error)
 }
 
-// QueueStore says which runs are to be worked on, and by whom.
+// QueueStore says which runs have work left, and which attempt does it.
 type QueueStore interface {
 	// Unfinished returns the runs in no terminal state, oldest first.
 	Unfinished(ctx context.Context) ([]record.Run, error)
 	// NextQueued returns the oldest queued run of a chat.
 	NextQueued(ctx context.Context, conversationID int64) (record.Run, error)
-	// Claim makes attempt the current one and the state running, or waiting; the
-	// attempt before does not count if it was waiting. The run must be in no
-	// terminal state and at attempt-1, else record.ErrFenced. A queued run can be
-	// claimed only while no other run of its chat is running or waiting, else
-	// record.ErrBusy.
+	// Claim makes attempt the current one, and the run running or waiting. An attempt
+	// before it that was waiting does not count. A run that has ended or is not at
+	// attempt-1 is record.ErrFenced. A queued run is record.ErrBusy while another run
+	// of its chat is running or waiting.
 	Claim(ctx context.Context, id string, attempt int) error
-	// RequestCancel makes a cancel durable; a no-op for a run that has ended.
+	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
+	// ended.
 	RequestCancel(ctx context.Context, id string) error
 }
 
@@ -68,16 +68,16 @@ type LogStore interface {
 type WaitStore interface {
 	// Waits returns the calls of the run that wait or have waited, in order.
 	Waits(ctx context.Context, runID string) ([]record.Wait, error)
-	// AnswerWait gives a call that waits its answer and returns the wait as it is
-	// then, with the first answer. A call that never waited is schemas.ErrNotFound,
-	// one of a run that has ended record.ErrEnded.
+	// AnswerWait stores the answer to a waiting call and returns the wait with the
+	// first answer it got. A call that never waited is schemas.ErrNotFound; in a run
+	// that has ended it is record.ErrEnded.
 	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
 }
 
 // ChatStore reads chats.
 type ChatStore interface {
-	// Payloads returns the chat's payloads in order, without their data, except
-	// those of superseded messages. A chat that is unknown or somebody else's is
+	// Payloads returns the chat's payloads in order, without their data and without the
+	// payloads of superseded messages. An unknown chat, or somebody else's, is
 	// schemas.ErrNotFound.
 	Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error)
 	// ClaimPayload decides a payload that is not decided yet; else the error is of code

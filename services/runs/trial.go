@@ -12,23 +12,23 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// A process that is killed leaves its runs to the next start, and one of them may
-// have been the reason. The first start takes up all at once. A run that was
-// under way again when the process ended a second time is held: it starts after
-// all others, and one at a time, on trial. When the process ends with a run on
-// trial that has made no progress, the next start ends that run and takes up the
-// others at once. No attempt that went down with it counts for them.
+// A killed process leaves its runs to the next start, and one of the runs may have
+// been the reason. The first start takes up all of them together. A run that was under
+// way again when the process ended a second time is held: held runs start after all
+// others, one at a time, each on trial. If the process ends during the trial of a run
+// that has made no progress, the next start ends that run and takes up the others
+// together. Attempts that ended because of that run do not count for the others.
 
 // Limits of trials.
 const (
-	// trialTime is how long a run is on trial, unless it ends or rests before,
-	// and strictTrialTime how long where a trial of that time has not told which
-	// of several runs it is.
+	// trialTime is how long a run is on trial, unless it ends or rests before.
+	// strictTrialTime is used after a trial of trialTime did not tell which of
+	// several runs is the cause.
 	trialTime       = 5 * time.Second
 	strictTrialTime = time.Minute
 )
 
-// errContained is how a run ends with which the process ended.
+// errContained ends a run that was found to end the process.
 var errContained = schemas.NewError(schemas.CodeInterrupted,
 	"the service ended each time it worked on this answer, the last time on this answer alone; the answer was given up")
 
@@ -38,15 +38,15 @@ type found struct {
 	earlier *earlier
 }
 
-// judge sorts what an earlier process left: runs to start now, and runs to hold,
-// in the order of their trials. It returns also how long a trial takes.
+// judge sorts the runs of an earlier process into those that start now and those
+// that are held, in the order of their trials. Limit is how long a trial takes.
 func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 	var alone []found
 	for _, f := range list {
 		switch {
 		case !f.earlier.Mark.Crashed(f.stored.Attempt):
 			now = append(now, f)
-		case f.earlier.cancel: // it only ends
+		case f.earlier.cancel: // it only has to end
 			f.earlier.bare = true
 			now = append(now, f)
 		default:
@@ -71,13 +71,13 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 			f.earlier.fresh = true
 		}
 		now, later = append(append(now, later...), guilty), nil
-		r.Logger.Error("a run is ended: the process ended while it worked on this run, also when no other was under suspicion",
+		r.Logger.Error("a run is ended: the process ended while it worked on this run alone",
 			"run_id", guilty.stored.ID, "attempts", guilty.stored.Attempt, "conversation_id", guilty.stored.ConversationID)
 		r.Metrics.RunContained()
 	}
 	for _, f := range slices.Concat(now, later) {
 		if len(alone) > 0 || f.earlier.Mark.Crashed(f.stored.Attempt) {
-			f.earlier.waited = f.stored.Attempt // of what others brought about nothing counts
+			f.earlier.waited = f.stored.Attempt // attempts that others ended do not count
 		}
 	}
 	return now, later, limit
@@ -103,15 +103,15 @@ func (r *Runs) mark(run *run, m attempts.Mark) *eventlog.Commit {
 	return r.committer.Submit(w, nil, false)
 }
 
-// leave notes that an attempt ends in good order. Where it cannot be stored the
-// run is only held at the next start.
+// leave notes that an attempt ends in good order. If that cannot be stored, the next
+// start holds the run.
 func (r *Runs) leave(run *run) {
 	if run.earlier != nil && run.earlier.broken == nil {
 		r.mark(run, attempts.Mark{Left: true})
 	}
 }
 
-// hold makes a run that has been taken up wait for its trial. Readers follow it
+// hold makes a run that has been taken up wait for its trial. Readers can follow it
 // meanwhile.
 func (r *Runs) hold(run *run) {
 	r.mu.Lock()
@@ -119,8 +119,8 @@ func (r *Runs) hold(run *run) {
 	run.held, run.earlier.bare = true, true
 }
 
-// unhold makes the caller the one who starts a held run, and counts that as work
-// that Shutdown waits for.
+// unhold reports whether the caller is to start a held run, which nobody else does
+// then. It counts as work that Shutdown waits for.
 func (r *Runs) unhold(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +152,7 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		timer := time.NewTimer(limit)
 		select {
 		case <-run.done:
-		case <-run.calm: // it has marked itself
+		case <-run.calm: // it has stored a mark that says so
 		case <-timer.C:
 		case <-ctx.Done():
 		}

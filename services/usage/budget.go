@@ -10,9 +10,9 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Budget is what a user may use on one day, in UTC; 0 is no limit. It refuses
-// what begins after it is used up: a run counts when it has ended, so that runs
-// under way may go beyond it.
+// Budget is what a user may use on one day, in UTC; 0 is no limit. It refuses runs
+// that begin after it is used up. A run counts when it has ended, so runs under way may
+// exceed it.
 type Budget struct {
 	USD schemas.USD
 	// Tokens counts input and output.
@@ -38,9 +38,8 @@ type allowance struct {
 	day   string
 	used  schemas.UsageTotal
 	known bool // used has been read
-	// ending counts the runs whose end is being stored; changes counts how
-	// often one began or ended that. What is read meanwhile may or may not
-	// hold them.
+	// ending counts the runs whose end is being stored; changes counts how often that
+	// began or ended. What is read meanwhile may or may not include those runs.
 	ending, changes int
 }
 
@@ -112,7 +111,7 @@ func (b *Budgets) of(owner, day string) *allowance {
 	return a
 }
 
-// forget makes room: what is known can be read again.
+// forget makes room: the store still has what is forgotten.
 func (b *Budgets) forget() {
 	for owner, a := range b.users {
 		if a.ending == 0 {

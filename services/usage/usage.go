@@ -22,8 +22,8 @@ const (
 // Price is what a million tokens of a model cost. The zero value is no price.
 type Price struct{ Input, Output schemas.USD }
 
-// maxCost bounds the cost of one call, so that no count that a server makes up
-// can make sums overflow.
+// maxCost bounds the cost of one call, so that no count that a server sends can make
+// sums overflow.
 const maxCost = 10_000 * schemas.Dollar
 
 // cost is what a call costs, to the billionth of a dollar.
@@ -86,8 +86,8 @@ func (l *Ledger) Models() []record.ModelUsage {
 	return append([]record.ModelUsage(nil), l.used...)
 }
 
-// Of is models with the run counted for the one that answered; for the first,
-// when that one was not called.
+// Of is Models with the run counted for the model that answered, or for the first one
+// if that one was not called.
 func (l *Ledger) Of(answered string) []record.ModelUsage {
 	used := l.Models()
 	counted := 0

@@ -13,8 +13,8 @@ const maxHead = 128 << 10
 
 // Reader reads the arguments of a call while a model writes them: the JSON of
 // one object, cut anywhere. It gives one string as it comes, the content, and
-// the other properties once they are whole. What is no such object gives nothing
-// more: the tool says so when it is called.
+// the other properties once they are whole. After a mistake in the JSON it gives
+// nothing more: the tool says so when it is called.
 type Reader struct {
 	// Argument is the name of the string that is the content.
 	Argument string
@@ -86,7 +86,7 @@ func (a *Reader) next(c byte, out *strings.Builder) {
 		a.begin(argInValue, c)
 	case a.state == argComma && c == ',':
 		a.state = argKey
-	default: // the object's end, too
+	default: // a mistake, or the object's end
 		a.state = argBroken
 	}
 }
@@ -175,8 +175,8 @@ func (a *Reader) contentByte(c byte, out *strings.Builder) {
 	}
 }
 
-// flush gives a character that has come in pieces; what is none is replaced, as
-// encoding/json does it.
+// flush gives a character that came in pieces. Bytes that are no character are
+// replaced, as encoding/json does.
 func (a *Reader) flush(out *strings.Builder) {
 	for len(a.partial) > 0 {
 		r, n := utf8.DecodeRune(a.partial)

@@ -29,7 +29,7 @@ type Options struct {
 	Lookup func(name string) turn.Tool
 	// Status is the status of a thread that ended with an error.
 	Status func(err error) string
-	// Attempt counts from 1: the numbers of its levels follow those of the attempt before.
+	// Attempt counts from 1. Each attempt has its own range of numbers for levels.
 	Attempt int
 	// Ref is the id that starts carry where nothing closer has one: the answer's message.
 	Ref string

@@ -76,7 +76,7 @@ func payloadTypes() typeMap {
 	return p
 }
 
-// Parts has some tools and payload types, and makes those of page files.
+// Parts has some tools and payload types, and makes the ones that page files declare.
 func Parts() pages.Parts {
 	return pages.Parts{
 		Tools: registry(), Payloads: payloadTypes(), ServerActions: []string{"apply_schema"}, ContextBuilders: []string{"document", "report", "stream"},
@@ -114,7 +114,7 @@ func Folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// Load returns the bundled pages and those of files, by file name.
+// Load returns the bundled pages and the pages of files, by file name.
 func Load(t *testing.T, files map[string]string) *pages.Pages {
 	t.Helper()
 	src := pages.Sources{}
