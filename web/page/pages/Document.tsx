@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'react'
 import { Skeleton, useChatContext, useChatState, type ChatApi, type TrayTheme } from '../../src'
-import { createDocumentApi, DocumentPane, useDocument } from '../../src/documents'
+import { createDocumentApi, DocumentAsk, DocumentPane, useDocument, useSocket } from '../../src/documents'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go } from '../route'
@@ -26,7 +26,8 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   const documents = useMemo(() => createDocumentApi(api), [api])
   const list = useLoaded('documents', () => documents.list())
   const id = route[1] ?? list.data?.items[0]?.id ?? null
-  const state = useDocument(id)
+  const { socket, view } = useSocket()
+  const state = useDocument(id, view)
   const [problem, setProblem] = useState('')
   const { reload } = state
   // A run that begins without a document makes one.
@@ -96,7 +97,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
       {!id && list.data && <Invite make={make} />}
       {id && (
         <div className="app-paper">
-          <DocumentPane state={state} theme={theme} toolbar={removing === id ? (
+          <DocumentPane state={state} theme={theme} ask={<DocumentAsk state={state} socket={socket} view={view} />} toolbar={removing === id ? (
             <span className="ct-row" role="group" aria-label="Delete this document?">
               <span>Delete this document?</span>
               <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={remove}>Delete</button>

@@ -34,6 +34,8 @@ export interface SendOptions {
 
 /** The service's REST and streams. Every method throws ApiError when the service refuses or cannot be reached. */
 export interface ChatApi {
+  /** Where the service is, as it was given; absent or empty is the page's own origin. */
+  readonly baseUrl?: string
   /** Starts a run and follows it to its end, over any number of connections (dialect messages). */
   streamMessage(request: ChatRequest, signal: AbortSignal, options?: StreamOptions): AsyncGenerator<StreamEvent<MessageFrame>, void, void>
   /** Follows a run from the cursor on; without one from its beginning. */
@@ -102,6 +104,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     })
 
   return {
+    baseUrl: options.baseUrl,
     streamMessage: (request, signal, o = {}) => stream<MessageFrame>('messages', request, signal, o, isStreamEnd),
     streamChatEvents: (request, signal, o = {}) => stream<ChatEventFrame>('chat', request, signal, o, (e) => terminal.has(e.type)),
     async *followRun(runId, signal, o = {}) {

@@ -33,6 +33,8 @@ export type VersionList = Schemas['VersionList']
 export type ModelOffer = Schemas['ModelOffer']
 export type ModelList = Schemas['ModelList']
 export type ChatPatch = Schemas['ChatPatch']
+export type SocketEvent = Schemas['SocketEvent']
+export type SocketChunk = Schemas['Chunk']
 
 /** The page's context; unknown keys are kept and added to the prompt. */
 export interface PageContext {

@@ -3,20 +3,22 @@ import { approvalReason } from '../labels/tray'
 import { classes, type PartProps } from '../state/slots'
 import { nameWords, titleOf } from '../state/trail'
 import { useLabels } from '../state/tray'
-import { useApproval } from '../state/useApproval'
+import { useApproval, type SendApproval } from '../state/useApproval'
 import type { ApprovalView } from '../state/view'
 import { ShieldIcon } from './icons'
 
 export interface ApprovalProps extends PartProps {
   approval: ApprovalView
   runId?: string
+  /** Sends the answer; over HTTP when absent. */
+  send?: SendApproval
 }
 
 /** A call that waits until the user allows or denies it: what the tool does, why the user is asked, and its input, which can be changed. */
-export function Approval({ approval, runId, className, children }: ApprovalProps) {
+export function Approval({ approval, runId, send, className, children }: ApprovalProps) {
   const labels = useLabels()
   const title = useId()
-  const { sending, problem, approve, deny, mayAllowAlways } = useApproval(approval, runId)
+  const { sending, problem, approve, deny, mayAllowAlways } = useApproval(approval, runId, send)
   const fields = useMemo(() => fieldsOf(approval.input), [approval.input])
   const [texts, setTexts] = useState<Record<string, string>>({})
   const [always, setAlways] = useState(false)

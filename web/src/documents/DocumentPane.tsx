@@ -13,6 +13,8 @@ export interface DocumentPaneProps {
   state: DocumentState
   /** Shown above the blocks, beside the buttons for all. */
   toolbar?: ReactNode
+  /** Shown under the title: where the user asks, as with DocumentAsk. */
+  ask?: ReactNode
   theme?: 'auto' | 'light' | 'dark'
   /** Words that differ from those of the ChatProvider. */
   labels?: Partial<Labels>
@@ -24,7 +26,7 @@ export function DocumentPane({ labels, ...props }: DocumentPaneProps) {
   return <LabelsProvider labels={labels}><Pane {...props} /></LabelsProvider>
 }
 
-function Pane({ state, toolbar, theme = 'auto', dir }: Omit<DocumentPaneProps, 'labels'>) {
+function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPaneProps, 'labels'>) {
   const labels = useAllLabels()
   const { document, blocks, pending, problem } = state
   const pane = useRef<HTMLDivElement>(null)
@@ -40,6 +42,7 @@ function Pane({ state, toolbar, theme = 'auto', dir }: Omit<DocumentPaneProps, '
         {toolbar && <div className="ct-own">{toolbar}</div>}
       </div>
       {problem && <p className="ct-note" data-tone="error" role="alert">{problem}</p>}
+      {ask}
       {(pending > 0 || state.undoable) && (
         <div className="ct-doc-pending" role="status" data-done={pending === 0 || undefined}>
           <span>{pending > 0 ? labels.docPending(pending) : labels.docDecided}</span>

@@ -1,3 +1,7 @@
 export { DocumentPane, type DocumentPaneProps } from './DocumentPane'
 export { useDocument, type DocumentState, type LiveBlock } from './useDocument'
+export { DocumentAsk, type DocumentAskProps } from './DocumentAsk'
+export { useSocket } from '../socket/useSocket'
+export { createSocket, SOCKET_LIMITS, type ChatSocket, type SocketLink, type SocketOptions, type SocketQuestion, type SocketState } from '../socket/socket'
+export { CHUNK_LIMITS, emptySocketFold, foldChunk, type SocketApproval, type SocketBlock, type SocketClientCall, type SocketFold, type SocketRun, type SocketTool } from '../socket/chunks'
 export { createDocumentApi, type Block, type BlockState, type DocumentApi, type DocumentList, type DocumentRecord } from '../api/documents'

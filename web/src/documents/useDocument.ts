@@ -6,7 +6,9 @@ import { useAllLabels } from '../state/asideWords'
 import { useChatState, useChatStore } from '../state/context'
 import { text, type RunView } from '../state/run'
 import { writesDocument } from '../state/view'
+import type { SocketFold } from '../socket/chunks'
 import { partialTexts } from './partial'
+import { withChunks } from './withChunks'
 import { apply, pendingOf, undo, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
@@ -40,8 +42,8 @@ export interface LiveBlock extends Block {
   planned?: boolean
 }
 
-/** A document with its blocks, kept up to date with the chat's run. */
-export function useDocument(id: string | null): DocumentState {
+/** A document with its blocks, kept up to date with the chat's run, and with what a socket shows. */
+export function useDocument(id: string | null, view?: SocketFold): DocumentState {
   const store = useChatStore()
   const { run, isLoading } = useChatState()
   const api = useMemo(() => createDocumentApi(store.api), [store])
@@ -60,13 +62,18 @@ export function useDocument(id: string | null): DocumentState {
   const wanted = useRef(id)
   wanted.current = id
 
+  const steps = useRef(0)
+  steps.current = view?.steps ?? 0
+  const [read, setRead] = useState(0)
   const reload = useCallback(async () => {
     if (!id) return setDocument(null)
+    const upTo = steps.current
     setLoading(true)
     try {
-      const read = await api.get(id)
+      const found = await api.get(id)
       if (wanted.current === id) {
-        setDocument(read)
+        setDocument(found)
+        setRead(upTo)
         setProblem('')
       }
     } catch (error) {
@@ -82,6 +89,10 @@ export function useDocument(id: string | null): DocumentState {
   useEffect(() => {
     if (step !== '') void reload()
   }, [step, reload])
+  const told = view?.steps ?? 0
+  useEffect(() => {
+    if (told > 0) void reload()
+  }, [told, reload])
   const was = useRef(false)
   useEffect(() => {
     if (was.current && !isLoading) void reload()
@@ -104,7 +115,7 @@ export function useDocument(id: string | null): DocumentState {
   }, [api])
 
   const proposed = useMemo(() => withProposals(document, proposals), [document, proposals])
-  const blocks = useMemo(() => withLive(proposed, run), [proposed, run])
+  const blocks = useMemo(() => withChunks(withLive(proposed, run), proposed, view, read), [proposed, run, view, read])
   const here = (block: Block) => proposals.find((p) => p.block.id === block.id && (document?.blocks ?? []).every((b) => b.id !== block.id || b.state === 'clean'))
   const pending = pendingOf(proposed?.blocks ?? [])
 

@@ -62,7 +62,7 @@ export function useDecision(payload: CustomPayload): Decision {
 }
 
 /** The data as the handler's schema gives it; what does not fit cannot be accepted. */
-async function dataOf(handler: PayloadHandler | undefined, data: unknown): Promise<unknown> {
+export async function dataOf(handler: PayloadHandler | undefined, data: unknown): Promise<unknown> {
   if (!handler?.schema) return data
   const result = await handler.schema['~standard'].validate(data)
   if (result.issues) throw new Error(issueWords(result.issues))

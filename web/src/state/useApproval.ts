@@ -25,8 +25,11 @@ export interface ApprovalState {
   deny: () => Promise<boolean>
 }
 
-/** The given approval, or the last waiting one of the run under way. */
-export function useApproval(given?: ApprovalView, runId?: string): ApprovalState {
+/** How an answer is sent. */
+export type SendApproval = (runId: string, approvalId: string, approved: boolean, input?: unknown) => Promise<unknown>
+
+/** The given approval, or the last waiting one of the run under way. With `send` it is answered that way, and each time anew. */
+export function useApproval(given?: ApprovalView, runId?: string, send?: SendApproval): ApprovalState {
   const store = useChatStore()
   const labels = useLabels()
   const { run, conversationId } = useChatState((state) => ({ run: state.run, conversationId: state.conversationId }))
@@ -38,17 +41,17 @@ export function useApproval(given?: ApprovalView, runId?: string): ApprovalState
     if (!approval) return false
     setState({ id: approval.id, sending: true, problem: '' })
     try {
-      await store.approvals.answer(of, approval.id, approved, input)
+      await (send ? send(of, approval.id, approved, input) : store.approvals.answer(of, approval.id, approved, input))
       if (approved && always && conversationId !== null && mayAllowAlways(approval.reason)) store.approvals.allowAlways(conversationId, approval.tool)
       return true
     } catch (error) {
       setState({ id: approval.id, sending: false, problem: problemWords(labels, error) })
       return false
     }
-  }, [store, labels, approval, of, conversationId])
+  }, [store, labels, approval, of, conversationId, send])
   const own = state.id === id ? state : { sending: false, problem: '' }
   return {
-    approval, mayAllowAlways: approval !== undefined && mayAllowAlways(approval.reason), sending: own.sending, problem: own.problem,
+    approval, mayAllowAlways: approval !== undefined && !send && mayAllowAlways(approval.reason), sending: own.sending, problem: own.problem,
     approve: useCallback((options?: ApprovalAnswerOptions) => answer(true, options), [answer]),
     deny: useCallback(() => answer(false), [answer]),
   }

@@ -1,0 +1,340 @@
+// Package chunks folds the chunks of the websocket as a client does. The client in
+// TypeScript, web/src/socket/chunks.ts, has the same rules and the same tables.
+package chunks
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Tool is a call as its chunks tell it.
+type Tool struct {
+	ToolUseID string          `json:"tool_use_id"`
+	Tool      string          `json:"tool"`
+	Index     int             `json:"index"`
+	State     string          `json:"state"` // running, completed or error
+	Input     json.RawMessage `json:"input,omitempty"`
+	Title     string          `json:"title,omitempty"`
+	Stage     string          `json:"stage,omitempty"`
+	Message   string          `json:"message,omitempty"`
+	Progress  float64         `json:"progress"`
+	Output    string          `json:"output,omitempty"`
+	Done      string          `json:"done,omitempty"`
+	Last      int64           `json:"last"`
+}
+
+// Approval is a call that waits, or waited, for the user.
+type Approval struct {
+	ApprovalID  string                 `json:"approval_id"`
+	Tool        string                 `json:"tool"`
+	ToolUseID   string                 `json:"tool_use_id"`
+	Input       json.RawMessage        `json:"input,omitempty"`
+	Message     string                 `json:"message"`
+	Title       string                 `json:"title,omitempty"`
+	Description string                 `json:"description,omitempty"`
+	Reason      schemas.ApprovalReason `json:"reason,omitempty"`
+	ExpiresAt   *time.Time             `json:"expires_at,omitempty"`
+	Approved    *bool                  `json:"approved,omitempty"`
+	Last        int64                  `json:"last"`
+}
+
+// ClientCall is a call that waits for the page.
+type ClientCall struct {
+	Tool      string          `json:"tool"`
+	ToolUseID string          `json:"tool_use_id"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	ExpiresAt *time.Time      `json:"expires_at,omitempty"`
+	Last      int64           `json:"last"`
+}
+
+// Payload is a payload, with the number of its chunk.
+type Payload struct {
+	Payload schemas.CustomPayload `json:"payload"`
+	Last    int64                 `json:"last"`
+}
+
+// Failure is why a run failed.
+type Failure struct {
+	Code    schemas.Code `json:"code"`
+	Message string       `json:"message"`
+}
+
+// Run is a run as far as its chunks have come. State is "" while it is under way.
+type Run struct {
+	RunID          string                    `json:"run_id"`
+	ChatID         string                    `json:"chat_id"`
+	ConversationID int64                     `json:"conversation_id,omitempty"`
+	MessageID      string                    `json:"message_id"`
+	State          schemas.RunState          `json:"state"`
+	Status         string                    `json:"status"`
+	Last           int64                     `json:"last"`
+	Tools          []Tool                    `json:"tools"`
+	Approvals      []Approval                `json:"approvals"`
+	Calls          []ClientCall              `json:"calls"`
+	Payloads       []Payload                 `json:"payloads"`
+	Values         []schemas.SuggestedValue  `json:"values"`
+	Actions        []schemas.SuggestedAction `json:"actions"`
+	Warnings       []string                  `json:"warnings"`
+	Error          *Failure                  `json:"error,omitempty"`
+}
+
+// Block is a block as far as its chunks have come. Meta is the header of a chart or
+// an image.
+type Block struct {
+	ID         string `json:"id"`
+	Type       string `json:"type"`
+	DocumentID string `json:"document_id"`
+	RunID      string `json:"run_id"`
+	Content    string `json:"content"`
+	Meta       string `json:"meta"`
+	State      string `json:"state"` // planned, writing or done
+	Step       int    `json:"step"`
+}
+
+// View is what a socket has shown. Steps counts what may have changed documents.
+type View struct {
+	Current string           `json:"current"`
+	Runs    []*Run           `json:"runs"`
+	Blocks  map[string]Block `json:"blocks"`
+	Steps   int              `json:"steps"`
+}
+
+// Of folds chunks.
+func Of(list ...schemas.Chunk) *View {
+	v := &View{Blocks: map[string]Block{}}
+	for i := range list {
+		v.Fold(&list[i])
+	}
+	return v
+}
+
+// Fold folds in a chunk. One that belongs to no run, or that has been folded in
+// before, changes nothing.
+func (v *View) Fold(c *schemas.Chunk) {
+	if c.RunID != "" && c.Seq > 0 {
+		v.Current = c.RunID
+	}
+	if c.Seq == 0 || v.Current == "" {
+		return
+	}
+	r := v.run(v.Current)
+	asks := c.Type == schemas.ChunkApprovalRequest || c.Type == schemas.ChunkClientToolCall
+	again := asks || c.End || slices.Contains([]string{schemas.ChunkError, schemas.ChunkRunEnd, schemas.ChunkSuggestions, schemas.ChunkWarning}, c.Type)
+	if c.Seq < r.Last && !asks || c.Seq == r.Last && !again {
+		return
+	}
+	r.Last = max(c.Seq, r.Last)
+	if c.ChatID != "" {
+		r.ChatID = c.ChatID
+	}
+	if c.ConversationID != 0 {
+		r.ConversationID = c.ConversationID
+	}
+	if c.MessageID != "" {
+		r.MessageID = c.MessageID
+	}
+	v.take(r, c)
+}
+
+func (v *View) run(id string) *Run {
+	if i := slices.IndexFunc(v.Runs, func(r *Run) bool { return r.RunID == id }); i >= 0 {
+		return v.Runs[i]
+	}
+	v.Runs = append(v.Runs, &Run{RunID: id})
+	return v.Runs[len(v.Runs)-1]
+}
+
+func (v *View) take(r *Run, c *schemas.Chunk) {
+	switch c.Type {
+	case schemas.ChunkStatus:
+		r.Status = *c.Content
+	case schemas.ChunkTool:
+		v.tool(r, c)
+	case schemas.ChunkApprovalRequest, schemas.ChunkClientToolCall:
+		r.ask(c)
+	case schemas.ChunkApprovalResolved:
+		for i := range r.Approvals {
+			if a := &r.Approvals[i]; a.ApprovalID == c.ApprovalID {
+				a.Approved, a.Last = c.Approved, c.Seq
+			}
+		}
+	case schemas.ChunkPayload:
+		r.Payloads = append(r.Payloads, Payload{*c.Payload, c.Seq})
+	case schemas.ChunkSuggestions:
+		r.Values, r.Actions = c.SuggestedValues, c.SuggestedActions
+	case schemas.ChunkWarning:
+		if !slices.Contains(r.Warnings, *c.Content) {
+			r.Warnings = append(r.Warnings, *c.Content)
+		}
+	case schemas.ChunkError:
+		v.end(ids(c))
+		r.Error = &Failure{c.Code, *c.Content}
+	case schemas.ChunkReset:
+		v.reset(r, c)
+	case schemas.ChunkRunEnd:
+		v.over(r, c)
+	default:
+		v.content(r, c)
+	}
+}
+
+// tool notes a step of a call. One that begins no longer waits.
+func (v *View) tool(r *Run, c *schemas.Chunk) {
+	i := slices.IndexFunc(r.Tools, func(t Tool) bool { return t.ToolUseID == c.ToolUseID })
+	if i < 0 {
+		i = len(r.Tools)
+		r.Tools = append(r.Tools, Tool{ToolUseID: c.ToolUseID, Tool: c.Tool, Index: *c.Index, State: "running"})
+	}
+	t := &r.Tools[i]
+	t.Last = c.Seq
+	for to, given := range map[*string]string{&t.Title: c.Title, &t.Stage: c.Stage, &t.Message: c.Message, &t.Output: c.Output, &t.Done: c.Done} {
+		if given != "" {
+			*to = given
+		}
+	}
+	if c.Input != nil {
+		t.Input = c.Input
+	}
+	if c.Progress != nil {
+		t.Progress = *c.Progress
+	}
+	switch c.Event {
+	case schemas.ToolCompletes:
+		t.State, t.Progress = "completed", 1
+		if c.IsError {
+			t.State = "error"
+		}
+		v.Steps++
+	case schemas.ToolStarts:
+		r.Calls = slices.DeleteFunc(r.Calls, func(w ClientCall) bool { return w.ToolUseID == c.ToolUseID })
+		for i := range r.Approvals {
+			if a := &r.Approvals[i]; a.ToolUseID == c.ToolUseID && a.Approved == nil {
+				a.Approved = new(true)
+			}
+		}
+	default:
+	}
+}
+
+// ask notes a call that waits; it is shown again to a client that comes back.
+func (r *Run) ask(c *schemas.Chunk) {
+	switch {
+	case r.State != "":
+	case c.Type == schemas.ChunkApprovalRequest:
+		if slices.ContainsFunc(r.Approvals, func(a Approval) bool { return a.ApprovalID == c.ApprovalID }) {
+			return
+		}
+		r.Approvals = append(r.Approvals, Approval{
+			ApprovalID: c.ApprovalID, Tool: c.Tool, ToolUseID: c.ToolUseID, Input: c.Input, Message: c.Message, Title: c.Title,
+			Description: c.Description, Reason: c.Reason, ExpiresAt: c.ExpiresAt, Last: c.Seq,
+		})
+	case slices.ContainsFunc(r.Calls, func(w ClientCall) bool { return w.ToolUseID == c.ToolUseID }),
+		slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.ToolUseID == c.ToolUseID }):
+	default:
+		r.Calls = append(r.Calls, ClientCall{Tool: c.Tool, ToolUseID: c.ToolUseID, Input: c.Input, ExpiresAt: c.ExpiresAt, Last: c.Seq})
+	}
+}
+
+// reset voids what came of blocks; with end they are withdrawn. After a recovery it
+// voids what came after a number.
+func (v *View) reset(r *Run, c *schemas.Chunk) {
+	for _, id := range ids(c) {
+		b, ok := v.Blocks[id]
+		switch {
+		case ok && c.End:
+			delete(v.Blocks, id)
+		case ok:
+			b.RunID, b.Content, b.Meta, b.State = r.RunID, "", "", "writing"
+			v.Blocks[id] = b
+		}
+	}
+	if c.End {
+		v.Steps++
+	}
+	if c.KeptThrough == nil {
+		return
+	}
+	through := *c.KeptThrough
+	r.Tools = slices.DeleteFunc(r.Tools, func(t Tool) bool { return t.Last > through })
+	r.Approvals = slices.DeleteFunc(r.Approvals, func(a Approval) bool { return a.Last > through })
+	r.Calls = slices.DeleteFunc(r.Calls, func(w ClientCall) bool { return w.Last > through })
+	r.Payloads = slices.DeleteFunc(r.Payloads, func(p Payload) bool { return p.Last > through })
+}
+
+func (v *View) over(r *Run, c *schemas.Chunk) {
+	if r.State != "" {
+		return
+	}
+	var open []string
+	for _, id := range slices.Sorted(maps.Keys(v.Blocks)) {
+		if v.Blocks[id].RunID == r.RunID {
+			open = append(open, id)
+		}
+	}
+	v.end(open)
+	v.Steps++
+	r.State, r.Status, r.Calls = c.Status, "", nil
+	r.Approvals = slices.DeleteFunc(r.Approvals, func(a Approval) bool { return a.Approved == nil })
+}
+
+func (v *View) content(r *Run, c *schemas.Chunk) {
+	switch {
+	case c.NewDoc:
+		types := strings.Split(c.BlockTypes, ",")
+		for i, id := range ids(c) {
+			b := Block{ID: id, Type: c.Type, DocumentID: c.DocumentID, RunID: r.RunID, State: "planned"}
+			if i < len(types) && types[i] != "" {
+				b.Type = types[i]
+			}
+			v.Blocks[id] = b
+		}
+		v.Steps++
+		return
+	case c.End:
+		v.end(ids(c))
+		r.Status = ""
+		return
+	}
+	for _, id := range ids(c) {
+		b := v.Blocks[id]
+		if b.RunID != r.RunID || b.State == "planned" {
+			b = Block{}
+		}
+		b = Block{ID: id, Type: c.Type, DocumentID: c.DocumentID, RunID: r.RunID, Content: b.Content, Meta: b.Meta, State: "writing"}
+		if withHeader(c.Type) && b.Meta == "" {
+			b.Meta, b.Content = *c.Content, ""
+		} else {
+			b.Content += *c.Content
+		}
+		v.Blocks[id] = b
+	}
+	r.Status = ""
+}
+
+// end ends blocks that are open.
+func (v *View) end(list []string) {
+	ended := false
+	for _, id := range list {
+		if b, ok := v.Blocks[id]; ok && b.State != "done" {
+			b.State, b.Step, ended = "done", v.Steps+1, true
+			v.Blocks[id] = b
+		}
+	}
+	if ended {
+		v.Steps++
+	}
+}
+
+func ids(c *schemas.Chunk) []string {
+	return slices.DeleteFunc(strings.Split(c.BlockIDs, ","), func(id string) bool { return id == "" })
+}
+
+// withHeader says whether the first chunk of a block is its metadata.
+func withHeader(kind string) bool {
+	return kind == schemas.BlockChart || kind == "interative_chart" || strings.HasPrefix(kind, "image/")
+}

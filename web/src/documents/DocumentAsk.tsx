@@ -1,0 +1,149 @@
+import { useCallback, useEffect, useId, useState } from 'react'
+import type { SuggestedAction } from '../api/types'
+import { Approval } from '../components/Approval'
+import { SendIcon, StopIcon, WarnIcon } from '../components/icons'
+import { ToolCallCard } from '../components/ToolCallCard'
+import { Trail } from '../components/Trail'
+import { problemWords, statusWords } from '../labels/tray'
+import { Markdown } from '../markdown/Markdown'
+import type { PayloadHandlers } from '../payloads/registry'
+import { useAllLabels } from '../state/asideWords'
+import { useChatStore } from '../state/context'
+import type { SocketRun } from '../socket/chunks'
+import { underWay, type ChatSocket, type SocketQuestion, type SocketState } from '../socket/socket'
+import { SocketPayload } from './SocketPayload'
+import { approvalOf, toolOf } from './socketViews'
+import type { DocumentState } from './useDocument'
+
+export interface DocumentAskProps {
+  state: DocumentState
+  /** From useSocket; useDocument gets the view, too. */
+  socket: ChatSocket
+  view: SocketState
+  /** How this page shows payloads, beside those that are registered. */
+  payloadHandlers?: PayloadHandlers
+  /** Does what a client action asks for. */
+  onClientAction?: (action: SuggestedAction) => void
+}
+
+/** Where an answer goes: where the assistant finds fit, a new block, or a block. */
+const ANYWHERE = ''
+const NEW = '+'
+
+/** Asks about a document over the socket: the answer goes into blocks, and what it does, asks and offers is shown under the question. */
+export function DocumentAsk({ state, socket, view, payloadHandlers, onClientAction }: DocumentAskProps) {
+  const labels = useAllLabels()
+  const store = useChatStore()
+  const where = useId()
+  const [text, setText] = useState('')
+  const [target, setTarget] = useState(ANYWHERE)
+  const [problem, setProblem] = useState('')
+  const documentId = state.document?.id ?? ''
+  useEffect(() => {
+    if (documentId) socket.watch(documentId)
+  }, [socket, documentId])
+  useEffect(() => {
+    setTarget(ANYWHERE)
+    setProblem('')
+  }, [documentId])
+  const run = view.runs.findLast((r) => r.chat_id === documentId)
+  const busy = run !== undefined && underWay(run)
+  useClientCalls(run)
+  const tried = useCallback((doing: Promise<unknown>) => {
+    setProblem('')
+    return doing.then(() => true, (error: unknown) => {
+      setProblem(problemWords(labels, error))
+      return false
+    })
+  }, [labels])
+  const ask = (content: string, more: SocketQuestion = {}) => tried(socket.message(content, {
+    document_id: documentId, chat_id: documentId, context: { ...store.getContext(), document_id: documentId }, client_tools: store.clientTools.specs(), ...more,
+  }))
+  const submit = async () => {
+    const question = text.trim()
+    if (question === '') return
+    setText('')
+    const into: SocketQuestion = target === ANYWHERE ? { mode: 'agent' } : { mode: 'chat', ...(target !== NEW && { block_id: target }) }
+    if (!(await ask(question, into))) setText((now) => now || question)
+  }
+  const act = (action: SuggestedAction) => {
+    if (action.handler !== 'server') return onClientAction?.(action)
+    void ask(action.label, { interaction_type: 'action_executed', action_metadata: { action_identifier: action.action, ...(action.data !== undefined && { action_data: action.data }) } })
+  }
+  const gone = target !== ANYWHERE && target !== NEW && state.blocks.every((b) => b.id !== target)
+  return (
+    <section className="ct-doc-ask" aria-label={labels.docAsk}>
+      <form onSubmit={(e) => {
+        e.preventDefault()
+        void submit()
+      }}>
+        <textarea
+          className="ct-input" rows={Math.min(6, text.split('\n').length)} value={text} placeholder={labels.docAsk} aria-label={labels.docAsk} dir="auto" onChange={(e) => setText(e.target.value)}
+          onKeyDown={(e) => {
+            if (e.key !== 'Enter' || e.shiftKey || e.nativeEvent.isComposing) return
+            e.preventDefault()
+            void submit()
+          }}
+        />
+        <label className="ct-sr" htmlFor={where}>{labels.docAskWhere}</label>
+        <select className="ct-input" id={where} value={gone ? ANYWHERE : target} onChange={(e) => setTarget(e.target.value)}>
+          <option value={ANYWHERE}>{labels.docAskAnywhere}</option>
+          <option value={NEW}>{labels.docAskNew}</option>
+          {state.blocks.map((b, i) => <option key={b.id} value={b.id}>{labels.docAskBlock(i + 1, (b.new ?? b.current ?? '').replace(/[#*`_]/g, '').trim().split('\n')[0]!.slice(0, 40))}</option>)}
+        </select>
+        {busy && <button type="button" className="ct-button ct-small" title={labels.stop} onClick={() => void tried(socket.stop(documentId))}><StopIcon />{labels.stop}</button>}
+        <button type="submit" className="ct-button ct-small" data-style="primary" disabled={text.trim() === '' || !documentId}><SendIcon />{labels.docAskSend}</button>
+      </form>
+      {view.link === 'reconnecting' && <p className="ct-note" role="status">{labels.reconnecting} <button type="button" className="ct-button ct-small" onClick={() => socket.reconnect()}>{labels.reconnectNow}</button></p>}
+      {(problem || view.problem) && <p className="ct-note" data-tone="error" role="alert">{problem || view.problem}</p>}
+      {run && <RunCards run={run} view={view} socket={socket} handlers={payloadHandlers} busy={busy} ask={(value) => void ask(value, { mode: 'agent', interaction_type: 'value_selected' })} act={act} />}
+    </section>
+  )
+}
+
+/** Runs the tools of the page that a run asks for. */
+function useClientCalls(run: SocketRun | undefined): void {
+  const { clientTools } = useChatStore()
+  useEffect(() => {
+    for (const call of run?.calls ?? []) clientTools.take(run!.run_id, { id: call.tool_use_id, name: call.tool, input: call.input, expires_at: call.expires_at })
+    for (const tool of run?.tools ?? []) clientTools.drop(run!.run_id, tool.tool_use_id)
+  }, [clientTools, run])
+}
+
+interface RunCardsProps {
+  run: SocketRun
+  view: SocketState
+  socket: ChatSocket
+  handlers?: PayloadHandlers
+  busy: boolean
+  ask: (value: string) => void
+  act: (action: SuggestedAction) => void
+}
+
+/** What a run has done, asks and offers. */
+function RunCards({ run, view, socket, handlers, busy, ask, act }: RunCardsProps) {
+  const labels = useAllLabels()
+  const tools = run.tools.map(toolOf)
+  const waiting = run.approvals.filter((a) => a.approved === undefined)
+  const prose = view.blocks[run.message_id]
+  const words = prose && prose.document_id === '' ? prose.content : ''
+  const send = useCallback((id: string, approval: string, approved: boolean, input?: unknown) => socket.approve(id, approval, approved, input), [socket])
+  return (
+    <div className="ct-doc-run" aria-live="polite" data-run={run.run_id} data-state={run.state || 'running'}>
+      {tools.length > 0 && <Trail tools={tools}>{tools.map((tool) => <ToolCallCard key={tool.key} tool={tool} runId={run.run_id} />)}</Trail>}
+      {waiting.map((a) => <Approval key={a.approval_id} approval={approvalOf(a)} runId={run.run_id} send={send} />)}
+      {words && <Markdown text={words} streaming={busy} />}
+      {busy && run.status && waiting.length === 0 && <p className="ct-doc-status" role="status"><span className="ct-spinner" /> {statusWords(labels, run.status)}</p>}
+      {run.payloads.map(({ payload }, i) => <SocketPayload key={payload.payload_id ?? i} payload={payload} conversationId={run.conversation_id} handlers={handlers} />)}
+      {run.warnings.length > 0 && <ul className="ct-notes" aria-label={labels.warnings}>{run.warnings.map((warning) => <li key={warning}><WarnIcon />{warning}</li>)}</ul>}
+      {run.error && <p className="ct-note" data-tone="error" role="alert">{run.error.message}</p>}
+      {run.state === 'cancelled' && <p className="ct-note" role="status">{labels.stopped}</p>}
+      {run.actions.length > 0 && (
+        <div className="ct-row">{run.actions.map((action, i) => <button type="button" className="ct-button ct-small" key={i} data-style={action.style ?? 'secondary'} disabled={busy} onClick={() => act(action)}>{action.label}</button>)}</div>
+      )}
+      {run.values.length > 0 && (
+        <div className="ct-chips">{run.values.map((value, i) => <button type="button" className="ct-chip" key={i} disabled={busy} onClick={() => ask(value.value)}>{value.label}</button>)}</div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,50 @@
+import { useMemo, useState } from 'react'
+import type { CustomPayload } from '../api/types'
+import { PanelIcon } from '../components/icons'
+import { DecisionButtons } from '../components/PayloadCard'
+import { problemWords } from '../labels/tray'
+import { PayloadContent } from '../payloads/PayloadContent'
+import { payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
+import { dataOf, type Decided } from '../payloads/useDecision'
+import { useChatStore } from '../state/context'
+import { TrayContextProvider, useLabels, useTray } from '../state/tray'
+
+/** A payload of a run over the socket, which opens to what its handler shows; its decision is kept in the run's chat. */
+export function SocketPayload({ payload: given, conversationId, handlers = {} }: { payload: CustomPayload; conversationId?: number; handlers?: PayloadHandlers }) {
+  const labels = useLabels()
+  const { api } = useChatStore()
+  const tray = useTray()
+  const [open, setOpen] = useState(true)
+  const [outcome, setOutcome] = useState(given.outcome)
+  const [deciding, setDeciding] = useState(false)
+  const [problem, setProblem] = useState('')
+  const handler = payloadHandlerFor(given.type, handlers)
+  const payload = outcome ? { ...given, outcome } : given
+  const value = useMemo(() => ({ ...tray, handlers, handlerOf: (type: string) => payloadHandlerFor(type, handlers) }), [tray, handlers])
+  const decide = async (decision: Decided, data?: unknown) => {
+    setDeciding(true)
+    setProblem('')
+    try {
+      const value = data === undefined ? await dataOf(handler, payload.data) : data
+      await (decision === 'accepted' ? handler?.onAccept?.(value, payload) : handler?.onReject?.(value, payload))
+      if (conversationId !== undefined && payload.payload_id) await api.resolvePayload(conversationId, payload.payload_id, decision)
+      setOutcome(decision)
+    } catch (error) {
+      setProblem(problemWords(labels, error))
+    } finally {
+      setDeciding(false)
+    }
+  }
+  return (
+    <TrayContextProvider value={value}>
+      <section className="ct-payload-card" data-type={payload.type} data-inline={open || undefined}>
+        <button type="button" className="ct-payload" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <PanelIcon /><span>{payload.summary || payload.type}</span>
+          {outcome && <em data-outcome={outcome}>{outcome === 'accepted' ? labels.accepted : labels.rejected}</em>}
+        </button>
+        {open && <div className="ct-payload-body"><PayloadContent payload={payload} place="inline" decide={(decision, data) => void decide(decision, data)} close={() => setOpen(false)} /></div>}
+        <DecisionButtons payload={payload} handler={handler} deciding={deciding} problem={problem} decide={(decision) => void decide(decision)} />
+      </section>
+    </TrayContextProvider>
+  )
+}

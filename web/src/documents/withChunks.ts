@@ -1,0 +1,41 @@
+import type { DocumentRecord } from '../api/documents'
+import type { Props } from '../api/types'
+import type { SocketBlock, SocketFold } from '../socket/chunks'
+import type { LiveBlock } from './useDocument'
+
+/**
+ * Lays what a socket shows of a document over its blocks. `read` is the step of the socket that the blocks, as they are stored, have:
+ * what ended up to it is in them.
+ */
+export function withChunks(blocks: LiveBlock[], document: DocumentRecord | null, view: SocketFold | undefined, read: number): LiveBlock[] {
+  if (!view || !document) return blocks
+  const shown = [...blocks]
+  for (const written of Object.values(view.blocks)) {
+    if (written.document_id !== document.id || (written.state === 'done' && written.step <= read)) continue
+    const at = shown.findIndex((b) => b.id === written.id)
+    const old = shown[at]
+    if (written.state === 'planned') {
+      if (old && !old.new) shown[at] = { ...old, planned: true }
+    } else if (old) {
+      shown[at] = { ...old, ...proposalOf(written), state: old.current === undefined ? 'pending_new' : 'pending_edit', planned: false }
+    } else {
+      shown.push({ id: written.id, position: '', revision: 0, state: 'pending_new', ...proposalOf(written) })
+    }
+  }
+  return shown
+}
+
+function proposalOf({ type, content, meta, state }: SocketBlock) {
+  const header = objectOf(meta)
+  return { type, new: content, writing: state === 'writing', ...(header && { new_meta: header }) }
+}
+
+function objectOf(json: string): Props | undefined {
+  if (!json) return undefined
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Props) : undefined
+  } catch {
+    return undefined
+  }
+}
