@@ -1,0 +1,151 @@
+import { act, render, screen, waitFor } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { StrictMode } from 'react'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { ChatProvider, createChatApi, registerPayloadHandler, useClientTool } from '../src'
+import type { SocketChunk } from '../src/api/types'
+import { DocumentAsk, DocumentPane, useDocument, useSocket } from '../src/documents'
+import { json } from './fakes'
+import { FakeLine } from './lines'
+
+let lines: FakeLine[]
+let asked: { method: string; path: string; body: any }[]
+
+const stored = () => ({ id: 'd', title: 'Gold', revision: 1, blocks: [{ id: 'b1', document_id: 'd', type: 'md', current: 'Old text', state: 'clean', position: 'a', revision: 1 }] })
+
+beforeEach(() => {
+  lines = []
+  asked = []
+  vi.stubGlobal('WebSocket', class extends FakeLine {
+    constructor(url: string) {
+      super(url)
+      lines.push(this)
+    }
+  })
+  return () => vi.unstubAllGlobals()
+})
+
+function service() {
+  return createChatApi({
+    fetch: async (url, init) => {
+      const call = { method: init?.method ?? 'GET', path: String(url), body: init?.body ? JSON.parse(String(init.body)) : undefined }
+      asked.push(call)
+      if (call.path === '/api/ws/ticket') return json({ ticket: 't', expires_in: 30 })
+      if (call.path === '/api/documents/d') return json(stored())
+      if (call.path === '/api/chat/runs/r1') return json({ run_id: 'r1', state: 'waiting' })
+      return json({ run_id: 'r1', payload_id: 'p1', type: 'list', data: [] })
+    },
+  })
+}
+
+function Page() {
+  const { socket, view } = useSocket()
+  const state = useDocument('d', view)
+  useClientTool({ name: 'get_selection', description: 'x', input_schema: { type: 'object' }, handler: () => ({ rows: [4] }) })
+  return <DocumentPane state={state} ask={<DocumentAsk state={state} socket={socket} view={view} />} />
+}
+
+async function shown() {
+  render(<StrictMode><ChatProvider api={service()} storageKey=""><Page /></ChatProvider></StrictMode>)
+  await screen.findByText('Old text')
+  await waitFor(() => expect(lines.some((l) => !l.closed)).toBe(true))
+  const line = lines.findLast((l) => !l.closed)!
+  act(() => line.accept())
+  return line
+}
+
+const give = (line: FakeLine, ...chunks: SocketChunk[]) => act(() => {
+  for (const chunk of chunks) line.give(chunk)
+})
+const begin: SocketChunk = { type: 'status', content: 'Thinking...', run_id: 'r1', chat_id: 'd', conversation_id: 7, message_id: 'm1', seq: 1 }
+const named = (line: FakeLine, name: string) => line.events.filter((e) => e.name === name)
+
+describe('asking about a document over the socket', () => {
+  it('opens one line in strict mode, and watches the document', async () => {
+    const line = await shown()
+    expect(lines.filter((l) => !l.closed)).toEqual([line])
+    expect(line.events).toMatchObject([{ name: 'resume', chat_id: 'd' }])
+  })
+
+  it('sends the question with its target, and shows the answer in the block while it comes', async () => {
+    const line = await shown()
+    await userEvent.selectOptions(screen.getByLabelText('Where the answer goes'), 'Block 1: Old text')
+    await userEvent.type(screen.getByPlaceholderText('Ask about this document'), 'Shorten it{Enter}')
+    expect(named(line, 'message')).toMatchObject([{ message: { content: 'Shorten it' }, mode: 'chat', block_id: 'b1', document_id: 'd', chat_id: 'd', client_tools: [{ name: 'get_selection' }] }])
+    give(line, { type: 'ack', event_id: named(line, 'message')[0]!.id, run_id: 'r1' }, begin, { type: 'reset', block_ids: 'b1', document_id: 'd', seq: 2 }, { type: 'md', block_ids: 'b1', document_id: 'd', content: 'Short', seq: 4 })
+    await screen.findByText('Short')
+    expect(document.querySelector('[data-block=b1]')!.getAttribute('data-writing')).toBe('true')
+    expect(screen.getByRole('button', { name: 'Stop' })).toBeTruthy()
+    const read = asked.filter((c) => c.path === '/api/documents/d').length
+    give(line, { type: 'md', block_ids: 'b1', document_id: 'd', content: '', end: true, seq: 9 }, { type: 'run_end', run_id: 'r1', status: 'completed', seq: 9 })
+    await waitFor(() => expect(asked.filter((c) => c.path === '/api/documents/d').length).toBeGreaterThan(read))
+    await screen.findByText('Old text')
+    expect(screen.queryByRole('button', { name: 'Stop' })).toBeNull()
+  })
+
+  it('gives a question back that the service refuses, and says why', async () => {
+    const line = await shown()
+    await userEvent.type(screen.getByPlaceholderText('Ask about this document'), 'Mine{Enter}')
+    give(line, { type: 'error', code: 'too_many_requests', content: 'too many requests', end: true, event_id: named(line, 'message')[0]!.id })
+    await screen.findByRole('alert')
+    expect((screen.getByPlaceholderText('Ask about this document') as HTMLTextAreaElement).value).toBe('Mine')
+  })
+
+  it('asks for approval, with an input that can be changed, and answers over the socket', async () => {
+    const line = await shown()
+    give(line, begin, { type: 'approval_request', run_id: 'r1', approval_id: 'a1', tool: 'reserve', tool_use_id: 't1', input: { seat: '1A' }, message: 'May I?', reason: 'tool_confirms', expires_at: '2030-01-01T00:00:00Z', seq: 4 })
+    const field = await screen.findByLabelText('Seat')
+    expect(screen.queryByText('Always allow this in this chat')).toBeNull()
+    await userEvent.clear(field)
+    await userEvent.type(field, '2B')
+    await userEvent.click(screen.getByRole('button', { name: 'Approve with changes' }))
+    expect(named(line, 'approve')).toMatchObject([{ run_id: 'r1', approval_id: 'a1', approved: true, input: { seat: '2B' } }])
+    expect(asked.some((c) => c.path.includes('/approvals/'))).toBe(false)
+    give(line, { type: 'approval_resolved', approval_id: 'a1', approved: true, seq: 5 }, { type: 'tool', event: 'start', tool: 'reserve', tool_use_id: 't1', index: 0, input: { seat: '2B' }, title: 'Reserve a seat', seq: 6 })
+    await waitFor(() => expect(screen.queryByLabelText('Seat')).toBeNull())
+    await screen.findByText(/Reserve a seat/)
+  })
+
+  it('runs a tool of the page', async () => {
+    const line = await shown()
+    give(line, begin, { type: 'client_tool_call', run_id: 'r1', tool: 'get_selection', tool_use_id: 't2', input: {}, expires_at: '2030-01-01T00:00:00Z', seq: 4 })
+    await waitFor(() => expect(asked.find((c) => c.path === '/api/chat/runs/r1/tool_results')?.body).toMatchObject({ tool_use_id: 't2', output: { rows: [4] } }))
+  })
+
+  it('shows payloads, warnings, errors, and what may be asked next', async () => {
+    const taken: unknown[] = []
+    const off = registerPayloadHandler<string[]>('list', { inline: (data) => <p>{data.join(' and ')}</p>, onAccept: (data) => void taken.push(data) })
+    const line = await shown()
+    give(line, begin,
+      { type: 'md', block_ids: 'm1', content: 'Some **prose**', seq: 3 },
+      { type: 'payload', payload: { payload_id: 'p1', type: 'list', data: ['one', 'two'], summary: 'A list' }, seq: 4 },
+      { type: 'md', block_ids: 'm1', content: '', end: true, seq: 9 },
+      { type: 'warning', content: 'Something was left out.', seq: 9 },
+      { type: 'suggestions', suggested_values: [{ label: 'More', value: 'Write more' }], suggested_actions: [{ label: 'Apply', action: 'apply_schema', handler: 'server', data: { a: 1 } }], seq: 9 },
+      { type: 'run_end', run_id: 'r1', status: 'completed', seq: 9 })
+    await screen.findByText('one and two')
+    screen.getByText('prose')
+    screen.getByText('Something was left out.')
+    await userEvent.click(screen.getAllByRole('button', { name: 'Accept' })[0]!)
+    await waitFor(() => expect(asked.find((c) => c.path === '/api/chats/7/payloads/p1/resolve')?.body).toEqual({ outcome: 'accepted' }))
+    expect(taken).toEqual([['one', 'two']])
+    await userEvent.click(screen.getByRole('button', { name: 'More' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Apply' }))
+    expect(named(line, 'message')).toMatchObject([
+      { message: { content: 'Write more' }, interaction_type: 'value_selected' },
+      { message: { content: 'Apply' }, interaction_type: 'action_executed', action_metadata: { action_identifier: 'apply_schema', action_data: { a: 1 } } },
+    ])
+    off()
+  })
+
+  it('says that the line is lost, stops over it, and shows a failure', async () => {
+    const line = await shown()
+    give(line, begin)
+    await userEvent.click(await screen.findByRole('button', { name: 'Stop' }))
+    expect(named(line, 'stop')).toMatchObject([{ chat_id: 'd' }])
+    give(line, { type: 'error', content: 'The model is away.', code: 'upstream_error', block_ids: 'm1', end: true, seq: 5 }, { type: 'run_end', run_id: 'r1', status: 'failed', seq: 5 })
+    await screen.findByText('The model is away.')
+    act(() => line.drop())
+    await screen.findByText(/Connection lost/)
+  })
+})
