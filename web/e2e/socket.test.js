@@ -92,7 +92,7 @@ function asking(page) {
       await part.getByRole('textbox', { name: 'Ask about this document' }).fill(text)
       await part.getByRole('button', { name: 'Ask', exact: true }).click()
     },
-    ended: (state) => part.locator(`.ct-doc-run[data-state=${state}]`).waitFor(),
+    ended: (state) => part.locator(`.ct-doc-run[data-state=${state}]`).waitFor({ state: 'attached' }),
   }
 }
 

@@ -3,7 +3,7 @@ import type { CustomPayload } from '../api/types'
 import { PanelIcon } from '../components/icons'
 import { DecisionButtons } from '../components/PayloadCard'
 import { problemWords } from '../labels/tray'
-import { PayloadContent } from '../payloads/PayloadContent'
+import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
 import { payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { dataOf, type Decided } from '../payloads/useDecision'
 import { useChatStore } from '../state/context'
@@ -19,6 +19,7 @@ export function SocketPayload({ payload: given, conversationId, handlers = {} }:
   const [deciding, setDeciding] = useState(false)
   const [problem, setProblem] = useState('')
   const handler = payloadHandlerFor(given.type, handlers)
+  const [own, setOwn] = useOwnButtons(handler)
   const payload = outcome ? { ...given, outcome } : given
   const value = useMemo(() => ({ ...tray, handlers, handlerOf: (type: string) => payloadHandlerFor(type, handlers) }), [tray, handlers])
   const decide = async (decision: Decided, data?: unknown) => {
@@ -42,8 +43,8 @@ export function SocketPayload({ payload: given, conversationId, handlers = {} }:
           <PanelIcon /><span>{payload.summary || payload.type}</span>
           {outcome && <em data-outcome={outcome}>{outcome === 'accepted' ? labels.accepted : labels.rejected}</em>}
         </button>
-        {open && <div className="ct-payload-body"><PayloadContent payload={payload} place="inline" decide={(decision, data) => void decide(decision, data)} close={() => setOpen(false)} /></div>}
-        <DecisionButtons payload={payload} handler={handler} deciding={deciding} problem={problem} decide={(decision) => void decide(decision)} />
+        {open && <div className="ct-payload-body"><PayloadContent payload={payload} place="inline" decide={(decision, data) => void decide(decision, data)} close={() => setOpen(false)} onOwnButtons={setOwn} /></div>}
+        <DecisionButtons payload={payload} handler={handler} own={own} deciding={deciding} problem={problem} decide={(decision) => void decide(decision)} />
       </section>
     </TrayContextProvider>
   )
