@@ -82,7 +82,7 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	over := false // no header row comes any more
 	switch b := e.Body.(type) {
 	case *runlog.Started:
-		return d.begin(&b.Run, &b.Target, b.Message)
+		return d.begin(&b.Run, &b.Target, b.Message, b.Code)
 	case *runlog.Attempt:
 		return d.again(b)
 	case *runlog.Status:
@@ -186,21 +186,21 @@ func (d *blocksDialect) kind() string {
 }
 
 // begin takes the ids of the run.
-func (d *blocksDialect) begin(run *runlog.Run, target *runlog.Target, message string) []schemas.Chunk {
+func (d *blocksDialect) begin(run *runlog.Run, target *runlog.Target, message string, code schemas.StatusCode) []schemas.Chunk {
 	if d.run == "" {
 		d.run, d.answer = run.RunID, *target
 		d.ids = &schemas.Chunk{RunID: run.RunID, ChatID: run.ChatID, ConversationID: run.ConversationID, MessageID: target.MessageID}
 	}
 	d.open, d.called, d.held, d.joiner = false, false, "", runlog.Joiner{}
 	d.waits = d.waits[:0]
-	return d.status(message)
+	return d.status(message, code)
 }
 
 // again takes back, after a recovery, what no longer counts. A process that was
 // killed may have lost all that came before.
 func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
 	shown := (d.open || d.called || d.after > 0) && !d.withdrawn()
-	status := d.begin(&b.Run, &b.Target, b.Message)
+	status := d.begin(&b.Run, &b.Target, b.Message, b.Code)
 	if !shown {
 		return status
 	}
@@ -211,22 +211,24 @@ func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
 // not said of one that has been shown as a block already.
 func (d *blocksDialect) line(s *runlog.Status) []schemas.Chunk {
 	for name := range d.writes {
-		if s.Message == "Running "+name+"..." {
+		old := s.Code == "" && s.Message == "Running "+name+"..." // in a log from before there were codes
+		if old || s.Code == schemas.StatusRunningTool && s.Tool == name {
 			return nil
 		}
 	}
-	list := d.status(s.Message)
+	list := d.status(s.Message, s.Code)
 	if len(list) > 0 {
+		list[0].Values = statusValues(s)
 		list[0].ApprovalID, list[0].Reason = s.ApprovalID, s.Reason
 	}
 	return list
 }
 
-func (d *blocksDialect) status(message string) []schemas.Chunk {
+func (d *blocksDialect) status(message string, code schemas.StatusCode) []schemas.Chunk {
 	if message == "" {
 		return nil
 	}
-	return d.one(schemas.Chunk{Type: schemas.ChunkStatus, Content: &message})
+	return d.one(schemas.Chunk{Type: schemas.ChunkStatus, Content: &message, StatusCode: code})
 }
 
 // block is a piece of a block that a tool writes.

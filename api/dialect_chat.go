@@ -53,15 +53,16 @@ func chatEvent(body runlog.Body) any {
 	switch b := body.(type) {
 	case *runlog.Started:
 		return schemas.StatusEvent{
-			Type: schemas.TypeStatus, Message: b.Message, RunID: b.RunID, ConversationID: b.ConversationID, ChatID: b.ChatID, UserMessageID: b.UserMessageID,
+			Type: schemas.TypeStatus, Message: b.Message, Code: b.Code, RunID: b.RunID, ConversationID: b.ConversationID, ChatID: b.ChatID,
+			UserMessageID: b.UserMessageID,
 		}
 	case *runlog.Attempt:
 		return schemas.StatusEvent{
-			Type: schemas.TypeStatus, Message: b.Message, RunID: b.RunID, ConversationID: b.ConversationID, ChatID: b.ChatID,
+			Type: schemas.TypeStatus, Message: b.Message, Code: b.Code, RunID: b.RunID, ConversationID: b.ConversationID, ChatID: b.ChatID,
 			UserMessageID: b.UserMessageID, Attempt: b.Number, KeptThrough: &b.KeptThrough, Text: &b.Text,
 		}
 	case *runlog.Status:
-		return schemas.StatusEvent{Type: schemas.TypeStatus, Message: b.Message, SuggestedActions: approvalActions(b)}
+		return schemas.StatusEvent{Type: schemas.TypeStatus, Message: b.Message, Code: b.Code, Values: statusValues(b), SuggestedActions: approvalActions(b)}
 	case *runlog.ToolProgress:
 		return schemas.ToolProgressEvent{
 			Type: schemas.TypeToolProgress, Tool: b.Tool, Stage: b.Stage, Message: b.Message, Progress: b.Progress, Data: b.Data,
@@ -89,6 +90,14 @@ func chatEvent(body runlog.Body) any {
 	default:
 		return nil
 	}
+}
+
+// statusValues are the values in the text of a status line, nil for none.
+func statusValues(s *runlog.Status) *schemas.StatusValues {
+	if s.Tool == "" {
+		return nil
+	}
+	return &schemas.StatusValues{Tool: s.Tool}
 }
 
 // approvalActions are the two answers to the approval that a status line asks

@@ -33,7 +33,7 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 	case *runlog.Marker:
 		return dst
 	case *runlog.Status:
-		return appendFrame(dst, e, "loading", props(propFields{"message": b.Message}))
+		return appendFrame(dst, e, "loading", schemas.Encode(schemas.StatusLine{Message: b.Message, Code: b.Code, Values: statusValues(b)}))
 	case *runlog.LevelStart:
 		return appendFrame(dst, e, "event", levelProps(e, b.Depth, "_start", map[string]string{
 			"type": b.Type, "label": b.Label, "ref": b.Ref, "tool": b.Tool, "tool_use_id": b.ToolUseID,

@@ -65,9 +65,9 @@ func bodyOf(frame apitest.Frame) (runlog.Body, error) {
 		e, err := decoded[schemas.StatusEvent](frame)
 		run := runlog.Run{RunID: e.RunID, ConversationID: e.ConversationID, ChatID: e.ChatID, UserMessageID: e.UserMessageID}
 		if e.KeptThrough != nil {
-			return &runlog.Attempt{Run: run, Message: e.Message, Number: e.Attempt, KeptThrough: *e.KeptThrough, Text: *e.Text}, err
+			return &runlog.Attempt{Run: run, Message: e.Message, Code: e.Code, Number: e.Attempt, KeptThrough: *e.KeptThrough, Text: *e.Text}, err
 		}
-		return &runlog.Started{Run: run, Message: e.Message}, err
+		return &runlog.Started{Run: run, Message: e.Message, Code: e.Code}, err
 	case "text_delta":
 		e, err := decoded[schemas.TextDeltaEvent](frame)
 		return &runlog.Text{Text: e.Text}, err

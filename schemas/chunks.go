@@ -97,6 +97,9 @@ type Chunk struct {
 	// MessageID is the message of the chat that keeps the answer.
 	MessageID string   `json:"message_id,omitempty"`
 	Status    RunState `json:"status,omitempty"`
+	// StatusCode and Values are those of a status, as Code and Values of StatusEvent.
+	StatusCode StatusCode    `json:"status_code,omitempty"`
+	Values     *StatusValues `json:"values,omitempty"`
 	// ApprovalID is the call that waits for the user's approval.
 	ApprovalID string `json:"approval_id,omitempty"`
 	// Reason says why the user is asked.

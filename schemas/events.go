@@ -15,16 +15,40 @@ const (
 	TypeCancelled    = "cancelled"
 )
 
-// StatusEvent is a line for the status display. The first one of a run carries
+// StatusCode says what a status line says, for clients with words of their own.
+// Lines of tools have none, nor have those of runs from before there were codes.
+type StatusCode string
+
+// The status codes.
+const (
+	StatusThinking       StatusCode = "thinking"
+	StatusResuming       StatusCode = "resuming"
+	StatusRunningTool    StatusCode = "running_tool"
+	StatusWaitingForUser StatusCode = "waiting_for_user"
+	StatusWaitingForPage StatusCode = "waiting_for_page"
+	// StatusWaitingForAnswer: another answer writes into the same block.
+	StatusWaitingForAnswer StatusCode = "waiting_for_answer"
+)
+
+// StatusValues are the values in the text of a status line.
+type StatusValues struct {
+	// Tool is the name of the tool that runs or waits.
+	Tool string `json:"tool,omitempty"`
+}
+
+// StatusEvent is a line for the status display: Message in English, and Code and
+// Values for clients that say it in other words. The first one of a run carries
 // the ids; the first one after a recovery carries Attempt, KeptThrough and Text.
 type StatusEvent struct {
-	Type           string `json:"type"`
-	Message        string `json:"message"`
-	RunID          string `json:"run_id,omitempty"`
-	ConversationID int64  `json:"conversation_id,omitempty"`
-	ChatID         string `json:"chat_id,omitempty"`
-	UserMessageID  string `json:"user_message_id,omitempty"`
-	Attempt        int    `json:"attempt,omitempty"`
+	Type           string        `json:"type"`
+	Message        string        `json:"message"`
+	Code           StatusCode    `json:"code,omitempty"`
+	Values         *StatusValues `json:"values,omitempty"`
+	RunID          string        `json:"run_id,omitempty"`
+	ConversationID int64         `json:"conversation_id,omitempty"`
+	ChatID         string        `json:"chat_id,omitempty"`
+	UserMessageID  string        `json:"user_message_id,omitempty"`
+	Attempt        int           `json:"attempt,omitempty"`
 	// KeptThrough is the last sequence number of earlier attempts that still
 	// counts; events after it are void and Text replaces them.
 	KeptThrough *int64  `json:"kept_through,omitempty"`

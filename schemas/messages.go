@@ -30,6 +30,13 @@ type MessageMetadata struct {
 	Sequence  int64 `json:"sequence"`
 }
 
+// StatusLine is the props of a frame of type loading, see StatusEvent.
+type StatusLine struct {
+	Message string        `json:"message"`
+	Code    StatusCode    `json:"code,omitempty"`
+	Values  *StatusValues `json:"values,omitempty"`
+}
+
 // StreamEnd is the data of stream_end, the terminal event of the dialect
 // messages. Payload is set when Status is completed.
 type StreamEnd struct {

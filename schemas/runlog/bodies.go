@@ -33,6 +33,7 @@ type (
 		Run
 
 		Message string
+		Code    schemas.StatusCode
 		Target  Target
 	}
 	// Attempt is the first event of a later attempt: events after KeptThrough and
@@ -41,15 +42,19 @@ type (
 		Run
 
 		Message     string
+		Code        schemas.StatusCode
 		Target      Target
 		Number      int
 		KeptThrough int64
 		Text        string
 	}
-	// Status is a line that says what goes on. ApprovalID is the approval that the
-	// line asks for, empty for none, and Reason why the user is asked.
+	// Status is a line that says what goes on; Code and Tool say the same to clients
+	// with words of their own. ApprovalID is the approval that the line asks for,
+	// empty for none, and Reason why the user is asked.
 	Status struct {
 		Message    string
+		Code       schemas.StatusCode
+		Tool       string
 		ApprovalID string
 		Reason     schemas.ApprovalReason
 	}
@@ -252,7 +257,7 @@ const bodySize = 128
 
 func (b *Started) size() int   { return bodySize + len(b.Target.Header) }
 func (b *Attempt) size() int   { return bodySize + len(b.Target.Header) + len(b.Text) }
-func (b *Status) size() int    { return len(b.Message) }
+func (b *Status) size() int    { return len(b.Message) + len(b.Code) + len(b.Tool) }
 func (b *Failed) size() int    { return bodySize + len(b.Message) }
 func (b *Cancelled) size() int { return bodySize }
 func (b *LevelStart) size() int {

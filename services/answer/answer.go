@@ -150,9 +150,7 @@ func (wr *Writer) emit(at runlog.Level, b runlog.Body) {
 	}
 }
 
-func (wr *Writer) status(message string) {
-	wr.emit(runlog.Level{}, &runlog.Status{Message: message})
-}
+func (wr *Writer) status(s runlog.Status) { wr.emit(runlog.Level{}, &s) }
 
 // Handle takes one event of the loop. It returns the first error of the writer, which
 // ends the attempt. A piece of text takes a shorter way, because the stack is at its
@@ -208,7 +206,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 		wr.writing.Reset() // it may hold the text of a call that failed
 		wr.calling = wr.deps.Now()
 		if e.Iteration > 0 {
-			wr.status(thinkingStatus)
+			wr.status(runlog.Status{Message: thinkingStatus, Code: schemas.StatusThinking})
 		}
 		wr.levels.BeginReply()
 	case turn.Thinking:

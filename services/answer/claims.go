@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
 )
@@ -34,7 +36,7 @@ func (wr *Writer) claim(e turn.ToolStart) {
 	}
 	holder := wr.deps.Drafts.Claim(c)
 	if holder != "" {
-		wr.status("Waiting for another answer that writes here...")
+		wr.status(runlog.Status{Message: "Waiting for another answer that writes here...", Code: schemas.StatusWaitingForAnswer})
 		holder = wr.deps.Drafts.Await(wr.ctx, c, documents.ClaimWait)
 	}
 	if holder != "" {

@@ -3,6 +3,7 @@ package answer
 import (
 	"strings"
 
+	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
@@ -19,7 +20,7 @@ func (wr *Writer) announce(e *attempts.Earlier) {
 	wr.silent = false
 	text := wr.kept.String()
 	wr.emit(runlog.Level{}, &runlog.Attempt{
-		Run: wr.run.names(), Message: "Resuming...", Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: text,
+		Run: wr.run.names(), Message: "Resuming...", Code: schemas.StatusResuming, Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: text,
 	})
 	wr.levels.CloseEarlier(e.Log)
 	wr.showKept(text)

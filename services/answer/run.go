@@ -130,7 +130,7 @@ type Prepared struct {
 
 // Begin says in the log that the run begins.
 func (wr *Writer) Begin(target runlog.Target) {
-	wr.emit(runlog.Level{}, &runlog.Started{Run: wr.run.names(), Message: thinkingStatus, Target: target})
+	wr.emit(runlog.Level{}, &runlog.Started{Run: wr.run.names(), Message: thinkingStatus, Code: schemas.StatusThinking, Target: target})
 }
 
 // Ask returns the request for the loop: the prepared one with the finished steps and

@@ -86,7 +86,7 @@ func (wr *Writer) repeatable(index int) bool {
 
 // begin shows that a call begins.
 func (wr *Writer) begin(e turn.ToolStart) {
-	wr.status("Running " + e.Name + "...")
+	wr.status(runlog.Status{Message: "Running " + e.Name + "...", Code: schemas.StatusRunningTool, Tool: e.Name})
 	wr.emit(wr.levels.OpenTool(e, wr.parallel(e.Index)), &runlog.ToolStart{
 		Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title,
 	})

@@ -109,7 +109,7 @@ func (wr *Writer) tool(name string) turn.Tool {
 func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 	if w.Kind == record.WaitClient {
 		if w.Answer == "" {
-			wr.status("Waiting for " + e.Name + " on the page...")
+			wr.status(runlog.Status{Message: "Waiting for " + e.Name + " on the page...", Code: schemas.StatusWaitingForPage, Tool: e.Name})
 		}
 		wr.emit(wr.levels.OpenWait(e, "client_tool_call", wr.parallel(e.Index)), &runlog.ClientToolCall{
 			Tool: e.Name, ToolUseID: e.ID, Input: e.Input, ExpiresAt: w.ExpiresAt,
@@ -117,7 +117,10 @@ func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 		return
 	}
 	if w.Answer == "" {
-		wr.emit(runlog.Level{}, &runlog.Status{Message: "Waiting for your approval of " + e.Name + "...", ApprovalID: w.ID, Reason: w.Reason})
+		wr.status(runlog.Status{
+			Message: "Waiting for your approval of " + e.Name + "...", Code: schemas.StatusWaitingForUser, Tool: e.Name,
+			ApprovalID: w.ID, Reason: w.Reason,
+		})
 	}
 	wr.emit(wr.levels.OpenWait(e, "approval", wr.parallel(e.Index)), &runlog.ApprovalRequest{
 		ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Input: e.Input,

@@ -46,11 +46,17 @@ const (
 
 // forms has a row for each body. A tag is none of the versions.
 var forms = []form{
-	formOf(1, func(f *fields, b *runlog.Started) { f.run(&b.Run); f.text(&b.Message); f.target(&b.Target) }),
+	formOf(1, func(f *fields, b *runlog.Started) {
+		f.run(&b.Run)
+		f.text(&b.Message)
+		f.target(&b.Target)
+		f.text((*string)(&b.Code))
+	}),
 	formOf(2, func(f *fields, b *runlog.Status) {
 		f.text(&b.Message)
 		f.text(&b.ApprovalID)
 		f.text((*string)(&b.Reason))
+		f.texts((*string)(&b.Code), &b.Tool)
 	}),
 	formOf(3, func(f *fields, b *runlog.Attempt) {
 		f.run(&b.Run)
@@ -58,7 +64,7 @@ var forms = []form{
 		f.target(&b.Target)
 		f.int(&b.Number)
 		f.int64(&b.KeptThrough)
-		f.text(&b.Text)
+		f.texts(&b.Text, (*string)(&b.Code))
 	}),
 	formOf(tagLevelStart, func(f *fields, b *runlog.LevelStart) {
 		f.depth(&b.Depth)

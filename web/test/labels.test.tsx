@@ -100,7 +100,7 @@ describe('with every label replaced', () => {
       frame('tool_result', { id: 't2', name: 'τ', index: 0, input: {}, status: 'running', progress: 0.5 }, { message_id: 'M3', block_id: 'B1' }),
       frame('image', { url: 'https://1.2/3' }, { message_id: 'M5', block_id: 'B1' }),
       frame('error', { message: 'The service’s words', code: 'upstream_error' }, { message_id: 'M4', block_id: 'B1' }),
-      frame('loading', { message: 'Running τ...' }),
+      frame('loading', { message: 'Running τ...', code: 'running_tool', values: { tool: 'τ' } }),
     ]
     const { container, user } = show(({ method }) => (method === 'POST'
       ? new Response(new ReadableStream({ start: (c) => frames.forEach((f) => c.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(f)}\n\n`))) }), { headers: { 'X-Run-Id': 'run-1' } })
@@ -197,6 +197,7 @@ describe('the source', () => {
 })
 
 it.each([
-  ['Thinking...', 'Thinking…'], ['Resuming...', 'Resuming…'], ['Running find_orders...', 'Running find_orders…'], ['Waiting for pick on the page...', 'Waiting for pick on the page…'],
-  ['Waiting for your approval of drop...', 'Waiting for your approval: drop…'], ['Compacting', 'Compacting'],
-])('the status %j is said as %j', (status, want) => expect(statusWords(defaultLabels, status)).toBe(want))
+  ['thinking', '', 'Thinking…'], ['resuming', '', 'Resuming…'], ['stopping', '', 'Stopping…'], ['running_tool', 'find_orders', 'Running find_orders…'],
+  ['waiting_for_page', 'pick', 'Waiting for pick on the page…'], ['waiting_for_user', 'drop', 'Waiting for your approval: drop…'],
+  ['compacting', '', 'Text of the service'], ['', '', 'Text of the service'],
+])('the status %j with the tool %j is said as %j', (code, tool, want) => expect(statusWords(defaultLabels, { message: 'Text of the service', code, tool })).toBe(want))

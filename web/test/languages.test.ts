@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Labels } from '../src'
 import { ar } from '../src/labels/ar'
@@ -5,6 +6,7 @@ import { de } from '../src/labels/de'
 import { en } from '../src/labels/en'
 import { es } from '../src/labels/es'
 import { fr } from '../src/labels/fr'
+import { statusWords } from '../src/labels/tray'
 import { zh } from '../src/labels/zh'
 
 /** Words that are the same in a language as in English. */
@@ -14,6 +16,16 @@ describe.each(Object.entries({ de, fr, es, zh, ar }))('the labels in %s', (_, la
   it('have every key, of the same kind', () => {
     const shape = (all: Labels) => Object.fromEntries(Object.entries(all).map(([key, value]) => [key, typeof value]).toSorted())
     expect(shape(labels)).toEqual(shape(en))
+  })
+
+  it('have words for every status code of the contract', () => {
+    const codes = /StatusCode: ([^;]+);/.exec(readFileSync('src/api/openapi.ts', 'utf8'))![1]!.match(/\w+/g)!
+    expect(codes).toContain('thinking')
+    for (const code of codes) {
+      const said = statusWords(labels, { message: 'Text of the service', code, tool: 'drop_rows' })
+      expect([said, code]).not.toEqual(['Text of the service', code])
+      expect([said.includes('drop_rows'), code]).toEqual([!['thinking', 'resuming', 'waiting_for_answer'].includes(code), code])
+    }
   })
 
   it('say something for each, and not in English', () => {

@@ -58,7 +58,7 @@ describe('a run', () => {
     const frames = recording('tools').messages
     const at = frames.findIndex((f) => f.type === 'tool_result')
     const running = replay(frames.slice(0, at + 1))
-    expect(running.status).toBe('Running search_articles...')
+    expect(running.status).toEqual({ message: 'Running search_articles...', code: 'running_tool', tool: 'search_articles' })
     expect(running.active?.toolName).toBe('search_articles')
     const tools = sectionsOf(running).flatMap((s) => s.parts).filter((p) => p.kind === 'tool')
     expect(tools.map((p) => p.tool.status)).toEqual(['running', 'preparing'])

@@ -1176,7 +1176,7 @@ export interface components {
              *     `event`, or the type of a payload
              */
             type: string;
-            /** @description As the type says; of an `event` its name and `data`, of `stream_end` a StreamEnd */
+            /** @description As the type says; of `loading` a StatusLine, of an `event` its name and `data`, of `stream_end` a StreamEnd */
             props?: Record<string, unknown>;
             /** @description C and the sequence number */
             chunk_id: string;
@@ -1305,6 +1305,8 @@ export interface components {
              */
             type: "status";
             message: string;
+            code?: components["schemas"]["StatusCode"];
+            values?: components["schemas"]["StatusValues"];
             run_id?: string;
             /** Format: int64 */
             conversation_id?: number;
@@ -1320,6 +1322,23 @@ export interface components {
             text?: string;
             /** @description `approve` and `deny`, for the page to handle, while a call waits for the user; `data` has `approval_id` and `approved` */
             suggested_actions?: components["schemas"]["SuggestedAction"][];
+        };
+        /**
+         * @description What a status line says, for clients with words of their own. A client shows the `message` of a line without a code
+         *     and of one whose code it does not know.
+         * @enum {string}
+         */
+        StatusCode: "thinking" | "resuming" | "running_tool" | "waiting_for_user" | "waiting_for_page" | "waiting_for_answer";
+        /** @description The values in the text of a status line */
+        StatusValues: {
+            /** @description The name of the tool that runs or waits */
+            tool?: string;
+        };
+        /** @description The `props` of a frame of type `loading`, in the dialect `messages` */
+        StatusLine: {
+            message: string;
+            code?: components["schemas"]["StatusCode"];
+            values?: components["schemas"]["StatusValues"];
         };
         /** @description A piece of the visible text; all of them joined give `payload.message`, outer white space aside */
         TextDeltaEvent: {
@@ -2140,6 +2159,8 @@ export interface components {
             conversation_id?: number;
             message_id?: string;
             status?: components["schemas"]["RunState"];
+            status_code?: components["schemas"]["StatusCode"];
+            values?: components["schemas"]["StatusValues"];
             approval_id?: string;
             reason?: components["schemas"]["ApprovalReason"];
             /** @enum {string} */

@@ -36,7 +36,7 @@ export function Answer({ message, last, busy, onAction, className, children }: M
   if (live && empty) {
     return (
       <article className={classes('ct-message', className)} data-role="assistant" aria-label={labels.assistant}>
-        <div className="ct-bubble ct-thinking"><Dots />{statusWords(labels, view?.status ?? labels.thinking)}</div>
+        <div className="ct-bubble ct-thinking"><Dots />{view?.status ? statusWords(labels, view.status) : labels.thinking}</div>
       </article>
     )
   }

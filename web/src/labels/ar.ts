@@ -21,7 +21,7 @@ export const ar: Labels = {
   media: (type) => type, queueAdd: 'إرسال بعد هذه الإجابة', queueFull: 'رسائل كثيرة تنتظر.', stop: 'إيقاف', stopTitle: 'إيقاف (Esc)', placeholderBusy: 'السؤال التالي…',
   saveMarkdown: 'حفظ بصيغة Markdown', saveJson: 'حفظ بصيغة JSON', dropHere: 'أفلت الملفات لإرفاقها', attached: 'الملفات المرفقة', attach: 'إرفاق ملفات', detach: 'إزالة',
   attachTooLarge: 'كبير جدًا.', attachUnsupported: 'ليس نصًا ولا صورة.', attachTooMany: '١٠ ملفات على الأكثر.', log: 'المحادثة', you: 'أنت', assistant: 'المساعد',
-  thinking: 'يفكر…', resuming: 'يستأنف…', stopping: 'يتوقف…', waitingForUser: (tool) => `ينتظر موافقتك: ${tool}…`, waitingForPage: (tool) => `ينتظر ${tool} في الصفحة…`,
+  thinking: 'يفكر…', resuming: 'يستأنف…', stopping: 'يتوقف…', waitingForUser: (tool) => `ينتظر موافقتك: ${tool}…`, waitingForPage: (tool) => `ينتظر ${tool} في الصفحة…`, waitingForAnswer: 'ينتظر إجابة أخرى تكتب هنا…',
   runningTool: (tool) => `يجري تشغيل ${tool}…`, reasoning: 'التفكير', reasoningLive: 'يفكر…', copy: 'نسخ', copied: 'تم النسخ', copyCode: 'نسخ الشيفرة', code: (language) => (language ? `شيفرة ${language}` : 'شيفرة'),
   formula: 'صيغة', wrapCode: 'التفاف الأسطر الطويلة', diagram: 'مخطط', diagramSource: 'المصدر', diagramFailed: 'لا يمكن رسم هذا المخطط.', copyTable: 'نسخ الجدول', saveCsv: 'حفظ بصيغة CSV',
   expandTable: 'عرض الجدول كاملًا', expandDiagram: 'عرض المخطط كاملًا', closeWhole: 'إغلاق', sortBy: (column) => `الفرز حسب ${column}`, tableRows: (rows) => count(rows, { one: 'صف واحد', two: 'صفان', few: 'صفوف', many: 'صفًا', other: 'صف' }),

@@ -1,3 +1,4 @@
+import type { StatusLine } from '../state/run'
 import type { asideLabels } from './aside'
 
 /**
@@ -56,6 +57,7 @@ export const defaultLabels = {
   stopping: 'Stopping…',
   waitingForUser: (tool: string) => `Waiting for your approval: ${tool}…`,
   waitingForPage: (tool: string) => `Waiting for ${tool} on the page…`,
+  waitingForAnswer: 'Waiting for another answer that writes here…',
   runningTool: (tool: string) => `Running ${tool}…`,
   reasoning: 'Reasoning',
   reasoningLive: 'Reasoning…',
@@ -198,20 +200,24 @@ export function failureWords(labels: TrayLabels, code: string, message: string):
   return code === 'network' ? labels.unreachable : code === 'page' ? labels.errorTitle : labels.failure(code, message)
 }
 
-const statuses: [RegExp, (labels: TrayLabels, tool: string) => string][] = [
-  [/^Thinking\.\.\.$/, (labels) => labels.thinking],
-  [/^Resuming\.\.\.$/, (labels) => labels.resuming],
-  [/^Stopping\.\.\.$/, (labels) => labels.stopping],
-  [/^Running (.+)\.\.\.$/, (labels, tool) => labels.runningTool(tool)],
-  [/^Waiting for your approval of (.+)\.\.\.$/, (labels, tool) => labels.waitingForUser(tool)],
-  [/^Waiting for (.+) on the page\.\.\.$/, (labels, tool) => labels.waitingForPage(tool)],
-]
-
-/** The service's status line; those that its contract names have labels. */
-export function statusWords(labels: TrayLabels, status: string): string {
-  for (const [expression, words] of statuses) {
-    const match = expression.exec(status)
-    if (match) return words(labels, match[1] ?? '')
+/** A status line in words: the label of its code, and the service's English text where the code is absent or not known. */
+export function statusWords(labels: TrayLabels, { message, code, tool }: StatusLine): string {
+  switch (code) {
+    case 'thinking':
+      return labels.thinking
+    case 'resuming':
+      return labels.resuming
+    case 'stopping':
+      return labels.stopping
+    case 'running_tool':
+      return labels.runningTool(tool)
+    case 'waiting_for_user':
+      return labels.waitingForUser(tool)
+    case 'waiting_for_page':
+      return labels.waitingForPage(tool)
+    case 'waiting_for_answer':
+      return labels.waitingForAnswer
+    default:
+      return message
   }
-  return status
 }

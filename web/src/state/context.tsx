@@ -158,7 +158,7 @@ export function useGeneralChat(): GeneralChat {
     messages: state.messages,
     isLoading: state.isLoading,
     streamingText: state.run ? textOf(state.run) : '',
-    statusText: state.run?.status ?? null,
+    statusText: state.run?.status?.message ?? null,
     activeToolProgress: state.run?.active ?? null,
     error: state.error?.message ?? null,
     conversationId: state.conversationId,

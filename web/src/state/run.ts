@@ -25,6 +25,17 @@ export type Outcome =
   | { status: 'error'; code: string; message: string; retryable: boolean; messageId?: string }
   | { status: 'cancelled'; messageId?: string }
 
+/** A line that says what goes on: the service's English text, and for labels its code and the tool that it names. */
+export interface StatusLine {
+  message: string
+  /** `thinking`, `resuming`, `stopping`, `running_tool`, `waiting_for_user`, `waiting_for_page`, `waiting_for_answer`; empty where the service gave none. */
+  code: string
+  tool: string
+}
+
+/** The line of a code that names no tool. */
+export const statusLine = (code: string, message: string): StatusLine => ({ message, code, tool: '' })
+
 /** A run as far as its frames have come. It is a value: reduceRun returns a new one. */
 export interface RunView {
   runId: string
@@ -33,7 +44,7 @@ export interface RunView {
   userMessageId?: string
   attempt: number
   /** What the service is doing, or null while it writes. */
-  status: string | null
+  status: StatusLine | null
   fold: Fold
   blocks: readonly Level[]
   threads: readonly Level[]
@@ -57,7 +68,7 @@ export function reduceRun(run: RunView, frame: MessageFrame): RunView {
   if (run.outcome || (seq > 0 && seq <= run.fold.last)) return run
   try {
     if (frame.type === 'event') return { ...reduceEvent(run, frame), fold: fold(run.fold, frame), ...voided(run, frame, seq) }
-    if (frame.type === 'loading') return { ...run, status: text(frame.props?.message), fold: { ...run.fold, last: Math.max(seq, run.fold.last) } }
+    if (frame.type === 'loading') return { ...run, status: lineOf(frame.props ?? {}), fold: { ...run.fold, last: Math.max(seq, run.fold.last) } }
     if (run.recovering && frame.type === 'text' && !frame.delta) return stand(run, frame, seq)
     return { ...run, fold: fold(run.fold, frame), ...activity(run, frame) }
   } catch (error) {
@@ -91,6 +102,11 @@ function reduceEvent(run: RunView, frame: MessageFrame): RunView {
   }
 }
 
+/** The status line of a frame of type loading. */
+function lineOf(props: Props): StatusLine {
+  return { message: text(props.message), code: text(props.code), tool: isObject(props.values) ? text(props.values.tool) : '' }
+}
+
 function timeOf({ metadata }: MessageFrame): string | undefined {
   return metadata && metadata.timestamp > 0 ? new Date(metadata.timestamp).toISOString() : undefined
 }
@@ -118,7 +134,7 @@ function voided(run: RunView, frame: MessageFrame, seq: number): Partial<RunView
   return {
     attempt: typeof attempt === 'number' ? attempt : run.attempt + 1,
     fold: { messages: run.fold.messages.filter((m) => m.last <= through), last: Math.max(seq, run.fold.last) },
-    recovering: true, active: null, status: 'Resuming...',
+    recovering: true, active: null, status: statusLine('resuming', 'Resuming...'),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Attachment, Chat, CustomPayload, Feedback, Message, MessageFrame, Usage, Version } from '../api/types'
-import { emptyRun, reduceRun, textOf, payloadsOf, type Outcome, type RunView } from './run'
+import { emptyRun, payloadsOf, reduceRun, statusLine, textOf, type Outcome, type RunView } from './run'
 import { sectionsOf } from './view'
 
 /** A message as the tray shows it: what the service stores, and for answers of this visit the run that made it. */
@@ -123,7 +123,7 @@ export function reduce(state: ChatState, event: ChatEvent): ChatState {
     case 'taken':
       return { ...state, unsent: null }
     case 'stopping':
-      return { ...state, run: state.run && { ...state.run, status: 'Stopping...' } }
+      return { ...state, run: state.run && { ...state.run, status: statusLine('stopping', 'Stopping...') } }
     case 'settled':
       return { ...state, run: null, isLoading: false, link: 'idle' }
     case 'dismiss':
@@ -162,7 +162,7 @@ function sent(state: ChatState, event: Extract<ChatEvent, { type: 'send' }>): Ch
   const at = event.replaces ? state.messages.findIndex((m) => m.id === event.replaces) : -1
   const kept = at >= 0 ? state.messages.slice(0, at) : state.messages.filter((m) => m.status !== 'error' || m.content !== '' || m.role === 'user' || m.view)
   return {
-    ...state, title: state.title || titleOf(event.message), messages: event.message ? [...kept, event.message] : kept, run: { ...emptyRun, status: 'Thinking...' }, isLoading: true, isOpening: false,
+    ...state, title: state.title || titleOf(event.message), messages: event.message ? [...kept, event.message] : kept, run: { ...emptyRun, status: statusLine('thinking', 'Thinking...') }, isLoading: true, isOpening: false,
     link: 'connecting', error: null,
   }
 }
