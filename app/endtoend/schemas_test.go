@@ -98,6 +98,7 @@ func TestHostileClientTools(t *testing.T) {
 	}
 	for _, tt := range hostileSchemas() {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			resp := ask(t, "call pick {}", tt.schema)
 			if tt.client == "" {
 				called(t, resp)

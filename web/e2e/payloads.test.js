@@ -57,7 +57,9 @@ test('where there is no room beside the tray, a payload opens in the answer and 
   for (const [width, height] of [[800, 700], [360, 740]]) {
     await page.setViewportSize({ width, height })
     await page.reload()
-    if ((await page.getByLabel('Message', { exact: true }).count()) === 0) await page.getByRole('button', { name: /^Open the chat/ }).click().catch(() => undefined)
+    const open = page.getByRole('button', { name: /^Open the chat/ })
+    await open.or(page.input).first().waitFor()
+    if (await open.isVisible()) await open.click()
     await page.ask('Tell me about stream 1')
     await page.settled()
     await page.locator('.ct-payload').last().click()
