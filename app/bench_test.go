@@ -39,12 +39,18 @@ func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits 
 // models, and a database of its own.
 func serviceWith(b testing.TB, up *upstream.Server, models http.RoundTripper, limits settings.Limits) *Service {
 	b.Helper()
+	return serviceAt(b, filepath.Join(b.TempDir(), "bench.db"), up, models, limits)
+}
+
+// serviceAt returns the service with a SQLite database at the path.
+func serviceAt(b testing.TB, path string, up *upstream.Server, models http.RoundTripper, limits settings.Limits) *Service {
+	b.Helper()
 	watch, err := telemetry.New(b.Context(), telemetry.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	config := settings.Config{
-		DatabaseURL: "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), OpenAI: settings.OpenAI{BaseURL: up.URL(), APIKey: "key"},
+		DatabaseURL: "sqlite:" + path, OpenAI: settings.OpenAI{BaseURL: up.URL(), APIKey: "key"},
 		Model: "m", Models: []settings.Model{{Name: "m"}}, MaxTokens: 4096, MaxIterations: 5, Limits: limits,
 	}
 	s, err := Build(b.Context(), config, Options{Models: models}, watch, slog.New(slog.DiscardHandler))

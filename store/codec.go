@@ -1,6 +1,7 @@
 package store
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,21 +23,30 @@ const (
 	// packFrom is the size from which data is compressed. Compressing less
 	// would save little and cost as much as storing it.
 	packFrom = 1024
+	// packLogFrom is the same for what has the dictionary.
+	packLogFrom = 256
 	// maxUnpacked bounds what one value may unpack to.
 	maxUnpacked = 512 << 20
 	packers     = 2
 )
 
+// dictionary1 is what the logs and traces of most runs have in common: they are
+// compressed against it. What is stored needs it, so it never changes; a better one
+// gets another number.
+//
+//go:embed dictionary1.txt
+var dictionary1 []byte
+
 var (
 	encoder = newEncoder()
-	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(packers), zstd.WithDecoderMaxMemory(maxUnpacked)))
+	decoder = must(zstd.NewReader(nil, zstd.WithDecoderDictRaw(1, dictionary1), zstd.WithDecoderConcurrency(packers), zstd.WithDecoderMaxMemory(maxUnpacked)))
 )
 
 // newEncoder returns an encoder that is already initialized: it starts its
 // goroutines at its first use, which could be inside a test's bubble.
 func newEncoder() *zstd.Encoder {
 	e := must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(packers),
-		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)))
+		zstd.WithEncoderDictRaw(1, dictionary1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)))
 	e.EncodeAll([]byte{0}, nil)
 	return e
 }
@@ -61,9 +71,10 @@ func pack[T ~string | ~[]byte](data T) []byte {
 	})
 }
 
-// packLog does the same for logs, which are most of the data: a third smaller.
-func packLog(data []byte) []byte {
-	if len(data) < packFrom {
+// packLog does the same for logs and traces, which are most of the data: a third as
+// large where they are short.
+func packLog[T ~[]byte](data T) []byte {
+	if len(data) < packLogFrom {
 		return plain(data)
 	}
 	return compress(data, packedZstd, len(data)/2, func(dst, data []byte) []byte { return encoder.EncodeAll(data, dst) })

@@ -305,7 +305,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 		}
 	}
 	if f.Trace != nil {
-		b.add(upsertTrace, run.id, pack(f.Trace))
+		b.add(upsertTrace, run.id, packLog(f.Trace))
 	}
 	b.add(deleteCheckpoints, run.id)
 	if f.Message != nil {
