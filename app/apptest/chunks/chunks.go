@@ -64,14 +64,23 @@ type Failure struct {
 	Message string       `json:"message"`
 }
 
+// Line is what a run is doing: the text of a status line, its code and the tool that
+// it names. It is empty while the run writes.
+type Line struct {
+	Status     string             `json:"status"`
+	StatusCode schemas.StatusCode `json:"status_code,omitempty"`
+	StatusTool string             `json:"status_tool,omitempty"`
+}
+
 // Run is a run as far as its chunks have come. State is "" while it is under way.
 type Run struct {
+	Line
+
 	RunID          string                    `json:"run_id"`
 	ChatID         string                    `json:"chat_id"`
 	ConversationID int64                     `json:"conversation_id,omitempty"`
 	MessageID      string                    `json:"message_id"`
 	State          schemas.RunState          `json:"state"`
-	Status         string                    `json:"status"`
 	Last           int64                     `json:"last"`
 	Tools          []Tool                    `json:"tools"`
 	Approvals      []Approval                `json:"approvals"`
@@ -152,7 +161,10 @@ func (v *View) run(id string) *Run {
 func (v *View) take(r *Run, c *schemas.Chunk) {
 	switch c.Type {
 	case schemas.ChunkStatus:
-		r.Status = *c.Content
+		r.Line = Line{Status: *c.Content, StatusCode: c.StatusCode}
+		if c.Values != nil {
+			r.StatusTool = c.Values.Tool
+		}
 	case schemas.ChunkTool:
 		v.tool(r, c)
 	case schemas.ChunkApprovalRequest, schemas.ChunkClientToolCall:
@@ -278,7 +290,7 @@ func (v *View) over(r *Run, c *schemas.Chunk) {
 	}
 	v.end(open)
 	v.Steps++
-	r.State, r.Status, r.Calls = c.Status, "", nil
+	r.State, r.Line, r.Calls = c.Status, Line{}, nil
 	r.Approvals = slices.DeleteFunc(r.Approvals, func(a Approval) bool { return a.Approved == nil })
 }
 
@@ -297,7 +309,7 @@ func (v *View) content(r *Run, c *schemas.Chunk) {
 		return
 	case c.End:
 		v.end(ids(c))
-		r.Status = ""
+		r.Line = Line{}
 		return
 	}
 	for _, id := range ids(c) {
@@ -313,7 +325,7 @@ func (v *View) content(r *Run, c *schemas.Chunk) {
 		}
 		v.Blocks[id] = b
 	}
-	r.Status = ""
+	r.Line = Line{}
 }
 
 // end ends blocks that are open.

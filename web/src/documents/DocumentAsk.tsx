@@ -133,7 +133,7 @@ function RunCards({ run, view, socket, handlers, busy, ask, act }: RunCardsProps
       {tools.length > 0 && <Trail tools={tools}>{tools.map((tool) => <ToolCallCard key={tool.key} tool={tool} runId={run.run_id} />)}</Trail>}
       {waiting.map((a) => <Approval key={a.approval_id} approval={approvalOf(a)} runId={run.run_id} send={send} />)}
       {words && <Markdown text={words} streaming={busy} />}
-      {busy && run.status && waiting.length === 0 && <p className="ct-doc-status" role="status"><span className="ct-spinner" /> {statusWords(labels, run.status)}</p>}
+      {busy && run.status && waiting.length === 0 && <p className="ct-doc-status" role="status"><span className="ct-spinner" /> {statusWords(labels, { message: run.status, code: run.status_code, tool: run.status_tool })}</p>}
       {run.payloads.map(({ payload }, i) => <SocketPayload key={payload.payload_id ?? i} payload={payload} conversationId={run.conversation_id} handlers={handlers} />)}
       {run.warnings.length > 0 && <ul className="ct-notes" aria-label={labels.warnings}>{run.warnings.map((warning) => <li key={warning}><WarnIcon />{warning}</li>)}</ul>}
       {run.error && <p className="ct-note" data-tone="error" role="alert">{run.error.message}</p>}

@@ -54,7 +54,10 @@ export interface SocketRun {
   message_id: string
   /** Empty while it is under way, else completed, failed or cancelled. */
   state: string
+  /** What the run is doing, in English; for labels, its code and the tool that it names. Empty while the run writes. */
   status: string
+  status_code: string
+  status_tool: string
   /** The number of the last chunk, with which a client resumes. */
   last: number
   tools: readonly SocketTool[]
@@ -106,7 +109,7 @@ export function foldChunk(fold: SocketFold, chunk: SocketChunk): SocketFold {
   const id = chunk.run_id ?? fold.current
   if (id === '') return fold
   const known = fold.runs.find((r) => r.run_id === id)
-  const before: SocketRun = known ?? { run_id: id, chat_id: '', message_id: '', state: '', status: '', last: 0, tools: [], approvals: [], calls: [], payloads: [], values: [], actions: [], warnings: [] }
+  const before: SocketRun = known ?? { run_id: id, chat_id: '', message_id: '', state: '', ...silent, last: 0, tools: [], approvals: [], calls: [], payloads: [], values: [], actions: [], warnings: [] }
   const here = fold.current === id ? fold : { ...fold, current: id }
   if (seq < before.last && !asks.has(chunk.type)) return here
   if (seq === before.last && !chunk.end && !again.has(chunk.type) && !asks.has(chunk.type)) return here
@@ -119,6 +122,9 @@ export function foldChunk(fold: SocketFold, chunk: SocketChunk): SocketFold {
   return { ...next.fold, runs }
 }
 
+/** A run without a status line. */
+const silent = { status: '', status_code: '', status_tool: '' }
+
 interface Step {
   fold: SocketFold
   run: SocketRun
@@ -127,7 +133,7 @@ interface Step {
 function foldBeside(fold: SocketFold, run: SocketRun, chunk: SocketChunk, seq: number): Step {
   switch (chunk.type) {
     case 'status':
-      return { fold, run: { ...run, status: chunk.content ?? '' } }
+      return { fold, run: { ...run, status: chunk.content ?? '', status_code: chunk.status_code ?? '', status_tool: chunk.values?.tool ?? '' } }
     case 'tool':
       return foldTool(fold, run, chunk, seq)
     case 'approval_request':
@@ -149,7 +155,7 @@ function foldBeside(fold: SocketFold, run: SocketRun, chunk: SocketChunk, seq: n
     case 'run_end': {
       if (run.state !== '') return { fold, run }
       const open = Object.values(fold.blocks).filter((b) => b.run_id === run.run_id && b.state !== 'done').map((b) => b.id)
-      const over = { ...run, state: chunk.status ?? 'completed', status: '', approvals: run.approvals.filter((a) => a.approved !== undefined), calls: [] }
+      const over = { ...run, state: chunk.status ?? 'completed', ...silent, approvals: run.approvals.filter((a) => a.approved !== undefined), calls: [] }
       const closed = ended(fold, open)
       return { fold: { ...closed, steps: closed.steps + 1 }, run: over }
     }
@@ -207,7 +213,7 @@ function foldContent(fold: SocketFold, run: SocketRun, chunk: SocketChunk): Step
     const planned = ids.map((id, i): SocketBlock => ({ id, type: types[i] || chunk.type, document_id: chunk.document_id ?? '', run_id: run.run_id, content: '', meta: '', state: 'planned', step: 0 }))
     return { fold: { ...put(fold, planned), steps: fold.steps + 1 }, run }
   }
-  if (chunk.end) return { fold: ended(fold, ids), run: { ...run, status: '' } }
+  if (chunk.end) return { fold: ended(fold, ids), run: { ...run, ...silent } }
   const changed = ids.map((id): SocketBlock => {
     const old = fold.blocks[id]
     const same = old && old.state !== 'planned' && old.run_id === run.run_id
@@ -215,7 +221,7 @@ function foldContent(fold: SocketFold, run: SocketRun, chunk: SocketChunk): Step
     const block = { id, type: chunk.type, document_id: chunk.document_id ?? '', run_id: run.run_id, state: 'writing' as const, step: 0 }
     return withHeader(chunk.type) && meta === '' ? { ...block, meta: chunk.content ?? '', content: '' } : { ...block, meta, content: content + (chunk.content ?? '') }
   })
-  return { fold: put(fold, changed), run: { ...run, status: '' } }
+  return { fold: put(fold, changed), run: { ...run, ...silent } }
 }
 
 /** Whether the first chunk of a block is its metadata, not content. */
