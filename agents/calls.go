@@ -22,7 +22,7 @@ import (
 // of the calls when the consumer stopped reading.
 var (
 	errToolTimeout = errors.New("agents: the tool's time is up")
-	errGone        = errors.New("agents: nobody reads on")
+	errGone        = errors.New("agents: the reader has stopped")
 )
 
 // batch runs the calls of one reply. Everything but the calls' own goroutines
@@ -37,7 +37,7 @@ type batch struct {
 	answers chan answered // room for every call
 	bell    chan struct{} // some call has progress
 	threads chan threadEvent
-	over    chan struct{} // closed when nobody takes from threads any more
+	over    chan struct{} // closed when threads has no reader any more
 }
 
 // call is one call of a tool.

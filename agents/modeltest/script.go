@@ -19,7 +19,7 @@ import (
 // ErrScriptEnd is what a Script answers when its replies are used up.
 var ErrScriptEnd = errors.New("modeltest: the script has no more replies")
 
-// Reply writes one scripted reply. yield returns false when nobody reads on.
+// Reply writes one scripted reply. yield returns false when the reader has stopped.
 type Reply func(ctx context.Context, req agents.ModelRequest, yield func(agents.Delta) bool) error
 
 // Script is a Model that gives its replies in order. It is safe for concurrent

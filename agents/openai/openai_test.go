@@ -178,8 +178,8 @@ func (e *ending) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: e, Request: r}, nil
 }
 
-// TestBodyIsReadToItsEnd is what keeps a connection whose last bytes come after
-// [DONE].
+// TestBodyIsReadToItsEnd checks that a connection is kept although its last bytes
+// come after [DONE].
 func TestBodyIsReadToItsEnd(t *testing.T) {
 	whole := "data: " + upstream.Chunk(`{"content":"ok"}`, `"stop"`) + "\n\ndata: [DONE]\n\n"
 	body := &ending{Reader: io.MultiReader(strings.NewReader(whole), strings.NewReader("\n"))}

@@ -10,7 +10,7 @@ import (
 // asProgram in the environment makes a test binary the program itself.
 const asProgram = "TEST_AS_PROGRAM"
 
-// mayStart says that Main has been called.
+// mayStart is true after Main has been called.
 var mayStart bool
 
 // Main is the TestMain of a package whose tests start the program with

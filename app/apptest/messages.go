@@ -194,7 +194,7 @@ func (n *nesting) level(thread, id string, end bool, depth int) error {
 	return nil
 }
 
-// isOpen says whether a block or message is open in any thread.
+// isOpen reports whether a block or message is open in any thread.
 func (n *nesting) isOpen(id string) bool {
 	for _, open := range n.open {
 		if slices.Contains(open, id) {

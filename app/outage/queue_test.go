@@ -66,8 +66,8 @@ func TestQueueWithALostAnswer(t *testing.T) {
 	})
 }
 
-// A run that waits here, and that another process has begun, has readers who are
-// told to come back: nobody waits forever at the process that is replaced.
+// The readers of a waiting run that another process has begun are told to come
+// back: no reader waits forever at the process that was replaced.
 func TestQueueTakenOver(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.ServeHere(app.Options{})

@@ -79,7 +79,7 @@ var hangUps = []struct {
 	}},
 }
 
-// Going away cancels a run whose request says so, and only such a run.
+// A disconnect cancels a run only if its request says so.
 func TestDisconnect(t *testing.T) {
 	for _, up := range hangUps {
 		for _, mode := range []string{"cancel", "continue", ""} {

@@ -102,7 +102,8 @@ func lastOf(list []apptest.ChatFrame) int64 {
 	return list[len(list)-1].ID
 }
 
-// anyCursor makes up how a reader comes back who has seen this much.
+// anyCursor picks a cursor, and a way to send it, for a reader who has read up to
+// the event seen.
 func anyCursor(system *apptest.System, seen int64) reading {
 	near := seen + int64(system.Between(-20, 20))
 	valid := max(near, 0)

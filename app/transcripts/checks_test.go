@@ -22,8 +22,8 @@ type seenRun struct {
 	live [][]apitest.Frame // what streams of it have shown
 }
 
-// checkAnswer holds an answer against the contract and looks for what nobody
-// may see, and notes the run that it is about.
+// checkAnswer checks an answer against the contract and for secrets, and records
+// its run.
 func (s *fixture) checkAnswer(x *exchange) {
 	s.t.Helper()
 	if x.status == 0 {

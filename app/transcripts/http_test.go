@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// exchange is a request with what has come back so far.
+// exchange is a request with the part of its answer that has arrived.
 type exchange struct {
 	step    step
 	request *http.Request

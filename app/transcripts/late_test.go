@@ -14,8 +14,8 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// lateStore has carried out nothing of what a process that was killed had told
-// it when the next one looks, and all of it later.
+// lateStore commits the statements of a killed process only after the next process
+// has looked for unfinished runs.
 type lateStore struct {
 	*store.Store
 	looks atomic.Int64

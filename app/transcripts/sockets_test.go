@@ -61,7 +61,7 @@ func (s *fixture) bubble() int {
 	return bytes.Count(all, append(own, "]:"...))
 }
 
-// dialled opens a websocket of a user's who holds a token for so long.
+// dialled opens a websocket as a user whose token is valid for life.
 func (s *fixture) dialled(user string, life time.Duration, o websocket.DialOptions) *websocket.Conn {
 	s.t.Helper()
 	token, err := api.SignToken(canarySecret, "", schemas.User{Name: user}, time.Now(), time.Now().Add(life))

@@ -42,7 +42,7 @@ type Event struct {
 	At   Level
 	Body Body
 	// Frame is the event's frame in the dialect chat, encoded once when it was
-	// appended; nil when it is to be encoded by who needs it.
+	// appended; nil if each reader encodes it.
 	Frame []byte
 	// Shared is where the readers of a large event share its frames; nil of any
 	// other.
@@ -60,7 +60,7 @@ const LargeEvent = 16 << 10
 // Size is about how many bytes the event's body takes.
 func (e *Event) Size() int { return e.Body.size() }
 
-// Large says whether e is a large event.
+// Large reports whether e is a large event.
 func (e *Event) Large() bool { return e.Body.size() >= LargeEvent }
 
 // Visible is the part of the answer's text that the event shows.
@@ -75,7 +75,7 @@ func (e *Event) Visible() string {
 	}
 }
 
-// Terminal says whether the event ends its run.
+// Terminal reports whether the event ends its run.
 func (e *Event) Terminal() bool {
 	switch e.Body.(type) {
 	case *Completed, *Failed, *Cancelled:

@@ -292,8 +292,8 @@ func (w *wire) hang() (release func()) {
 	return release
 }
 
-// loses says whether the bytes from the server are to be lost, once they may
-// be carried.
+// loses waits until bytes from the server may be forwarded, and reports whether
+// they are dropped instead.
 func (w *wire) loses(from []byte) bool {
 	w.mu.Lock()
 	hung := w.hung

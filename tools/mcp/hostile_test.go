@@ -70,7 +70,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestNamesThatMeet(t *testing.T) {
-	// The second name is what the first one becomes.
+	// The first tool is offered under the second one's name.
 	w := newWorld(t, nil, offering(t, foreign("a.b", "dotted", anyObject), foreign("a_b_2e7336dc", "plain", anyObject)))
 	if got := w.names(); got != "srv__a_b_2e7336dc" {
 		t.Fatalf("the tools are %s", got)

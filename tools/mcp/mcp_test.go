@@ -50,9 +50,9 @@ func TestTools(t *testing.T) {
 	})
 }
 
-// A tool of which nobody says that it is harmless asks: an absent hint is the
-// protocol's default, and a server's word counts when the operator says so. The
-// operator's own word counts more.
+// A tool without a hint that it is harmless needs approval: an absent hint means
+// the protocol's default. A server's hints count only if the operator trusts them,
+// and the operator's own setting comes first.
 func TestConfirm(t *testing.T) {
 	all := []string{"greet", "erase", "erase_not", "store", "steps"}
 	for _, tt := range []struct {

@@ -103,8 +103,8 @@ func (s *State) fold(f schemas.MessageFrame) error {
 	return nil
 }
 
-// begin adds the message of a first frame; its props are what the message
-// begins with, also when it is a delta.
+// begin adds the message of a first frame; the message begins with its
+// props, also when it is a delta.
 func (s *State) begin(f schemas.MessageFrame, props map[string]any) error {
 	if err := safe(props, 0); err != nil {
 		return err
