@@ -20,7 +20,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/
 # Many tests wait for times to pass: more of them at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
-.PHONY: run pack build setup test test-go test-postgres crash-test mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-memory clean
+.PHONY: run pack build setup test test-go test-postgres crash-test mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-check bench-memory clean
 
 run:
 	go run .
@@ -116,6 +116,10 @@ vuln:
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+# Fails where a benchmark allocates, or stores, more than is recorded.
+bench-check:
+	.ci/bench-check
 
 # What readers that do not read, and large answers, cost in memory.
 bench-memory:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -193,3 +194,31 @@ func TestAfterAWriteThatFailed(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkFlush stores eight events of one log, where so many others are open.
+func BenchmarkFlush(b *testing.B) {
+	for _, open := range []int{0, 10_000} {
+		b.Run("open="+strconv.Itoa(open), func(b *testing.B) {
+			c, flush := flushing(discard{})
+			for range open {
+				c.Watch(Attempt{RunID: "silent", Number: 1, Log: newTestLog()})
+			}
+			log := newTestLog()
+			c.Watch(Attempt{RunID: "r", Number: 1, Log: log})
+			text := &runlog.Text{Text: "token "}
+			b.ReportAllocs()
+			for b.Loop() {
+				for range fewEvents {
+					if err := log.Append(runlog.Level{}, text); err != nil {
+						b.Fatal(err)
+					}
+				}
+				flush(1)
+			}
+		})
+	}
+}
+
+type discard struct{}
+
+func (discard) Commit(context.Context, []*record.Write) error { return nil }
