@@ -46,7 +46,7 @@ type Limits struct {
 	StreamsPerUser, RequestsPerMinute, OthersPerMinute int
 }
 
-// Options is what the API stands on. Auth, Runs, Chats, Research, Pages, Usage
+// Options is what the API needs. Auth, Runs, Chats, Research, Pages, Usage
 // and Ready are needed; the rest may be zero.
 type Options struct {
 	Auth    authenticator
@@ -65,28 +65,28 @@ type Options struct {
 	// readyWait.
 	Ready func(ctx context.Context) error
 	// MCP returns the handler of /mcp for a user; nil is not found. The body has
-	// been read. What is wrong with it is told in JSON-RPC's form, not as a problem.
+	// been read. Its errors are in JSON-RPC's form, not problems.
 	MCP func(user schemas.User) http.Handler
 	// Metrics answers /metrics, Web answers / and /assets/.
 	Metrics, Web http.Handler
-	// Issuer is where users get their tokens, by OpenID Connect; "" is not told.
-	// PublicURL is the URL under which clients know the service; "" is the one that
-	// a request comes to.
+	// Issuer is the OpenID Connect issuer that clients are told of; "" is none.
+	// PublicURL is the URL under which clients know the service; "" is the URL of
+	// the request.
 	Issuer, PublicURL string
 	// OpenAPI is the contract as it is served.
 	OpenAPI []byte
 	// CORSOrigins are the origins whose pages may call; "*" is any.
 	CORSOrigins []string
-	// LocalHosts, when not nil, are the names under which a service without
-	// authentication is reached beside localhost and loopback addresses, with
-	// or without a port. Requests under any other are misdirected.
+	// LocalHosts, when not nil, are the names, with or without a port, under which a
+	// service without authentication answers, besides localhost and loopback
+	// addresses. Requests under any other name are misdirected.
 	LocalHosts []string
 	Limits     Limits
 	// KeepAlive is the silence after which a stream sends a comment; 0 is
 	// defaultKeepAlive.
 	KeepAlive time.Duration
-	// Sockets are the websockets that are open; nil is a set of its own. Whoever
-	// gives them ends them with Shutdown.
+	// Sockets are the open websockets; nil is a new set. A caller that sets them
+	// ends them with Shutdown.
 	Sockets *Sockets
 	// BodyWait bounds the time for a body to come in; 0 is defaultBodyWait.
 	BodyWait time.Duration
@@ -103,7 +103,7 @@ type Options struct {
 
 // authenticator turns a bearer token ("" when the request has none) into the
 // user and the time at which the token ends; the zero time is never. A token
-// that does not hold is an error of code unauthorized.
+// that is not valid is an error of code unauthorized.
 type authenticator interface {
 	Authenticate(ctx context.Context, bearer string) (schemas.User, time.Time, error)
 }
@@ -163,7 +163,7 @@ func New(o Options) http.Handler {
 type body int
 
 const (
-	noBody    body = iota // read and thrown away
+	noBody    body = iota // read and discarded
 	jsonBody              // JSON up to Limits.Body
 	filesBody             // JSON up to Limits.FilesBody when it sends attachments
 	blockBody             // JSON up to Limits.FilesBody

@@ -12,7 +12,7 @@ import (
 const firstRead = 4 << 10
 
 // bodies counts the bytes of the bodies in flight, of each user and of all: from
-// before a body is read until nobody needs it. It is safe for concurrent use.
+// before a body is read until it is released. It is safe for concurrent use.
 type bodies struct {
 	perUser, all int64
 
@@ -30,7 +30,7 @@ var (
 	errAllBodies  = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too many bytes of requests are under way; try again soon", RetryAfter: 1}
 )
 
-// hold counts n bytes of the user's, or says which limit is in the way.
+// hold counts n more bytes of the user, or returns the limit that refuses them.
 func (b *bodies) hold(user string, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,9 +90,10 @@ func (h *heldBody) release() {
 // errOverLimit says that a body is longer than it may be.
 var errOverLimit = errors.New("the body is longer than its limit")
 
-// read takes in a body of at most limit bytes, else errOverLimit. Length is what
-// is announced, -1 when nothing is. Memory is counted before it is taken, and is
-// taken only as bytes arrive: who announces much and sends nothing holds little.
+// read takes in a body of at most limit bytes, else errOverLimit. Length is the
+// announced length, -1 for none. Memory is counted before it is allocated, and is
+// allocated only as bytes arrive: a client that announces much and sends nothing
+// holds little.
 func (b *bodies) read(user string, r io.Reader, length, limit int64) (_ *heldBody, err error) {
 	if length >= 0 {
 		limit = min(limit, length)
@@ -123,7 +124,7 @@ func (b *bodies) read(user string, r io.Reader, length, limit int64) (_ *heldBod
 	}
 }
 
-// grow counts and takes a buffer of that size; the one before is garbage.
+// grow counts and allocates a buffer of that size, and copies the bytes into it.
 func (h *heldBody) grow(size int64) error {
 	more := size - h.counts
 	if err := h.in.hold(h.user, more); err != nil {
@@ -136,7 +137,7 @@ func (h *heldBody) grow(size int64) error {
 	return nil
 }
 
-// atEnd says that a body has nothing more.
+// atEnd returns nil at the end of a body, errOverLimit before it.
 func atEnd(r io.Reader) error {
 	switch n, err := io.ReadFull(r, make([]byte, 1)); {
 	case n > 0:

@@ -24,16 +24,15 @@ const (
 	// in.
 	defaultBodyWait = 30 * time.Second
 
-	maxNoBody = 64 << 10 // bytes of a body that nobody wants
-	maxUnread = 32 << 20 // bytes of a refused body that are thrown away
+	maxNoBody = 64 << 10 // bytes of a body on a route that takes none
+	maxUnread = 32 << 20 // bytes of a refused body that are discarded
 )
 
 // rawBody is where guard leaves the body, a *heldBody, for decode.
 const rawBody = "body"
 
-// boundBody gives the request's body a deadline, whatever becomes of it: the
-// server itself reads what a handler leaves. It stays after a body that was not
-// read to its end.
+// boundBody gives the request's body a deadline. It stays when the handler does not
+// read the body to its end: then the server itself reads the rest.
 func (s *server) boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if hasBody(c.Request()) {
@@ -46,8 +45,8 @@ func (s *server) boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
 // takeBody checks the type and size of the body and reads it. What is left of a
-// refused body is thrown away: many clients look for the answer only when they
-// have sent all, and to close on them before would take it from them.
+// refused body is discarded: many clients read the answer only after they have
+// sent everything, and would lose it if the connection closed before.
 func (s *server) takeBody(c echo.Context, kind body) error {
 	r := c.Request()
 	if kind == noBody && !hasBody(r) {
@@ -91,7 +90,7 @@ func (s *server) readBody(c echo.Context, kind body) error {
 	return nil
 }
 
-// discard reads a body that nobody wants.
+// discard reads the body of a route that takes none.
 func (s *server) discard(r *http.Request) error {
 	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, maxNoBody+1))
 	if err == nil && n > maxNoBody {
@@ -122,13 +121,13 @@ func errSlowBody(wait time.Duration) error {
 	return schemas.NewError(schemas.CodeRequestTimeout, fmt.Sprintf("the body did not come in within %g seconds", wait.Seconds()))
 }
 
-// bodyOf returns the request's body; nil once it is let go of.
+// bodyOf returns the request's body; nil after dropBody.
 func bodyOf(c echo.Context) []byte {
 	held, _ := c.Get(rawBody).(*heldBody)
 	return held.bytes()
 }
 
-// dropBody lets go of the request's body.
+// dropBody releases the request's body.
 func dropBody(c echo.Context) {
 	held, _ := c.Get(rawBody).(*heldBody)
 	held.release()
@@ -138,7 +137,7 @@ func tooLarge(limit int64) error {
 	return schemas.NewError(schemas.CodeTooLarge, "the body is larger than "+sizeText(limit))
 }
 
-// checkType lets application/json in UTF-8 through, in no encoding.
+// checkType accepts application/json in UTF-8 without a content encoding.
 func checkType(h http.Header) error {
 	kind, params, err := mime.ParseMediaType(h.Get(echo.HeaderContentType))
 	charset, given := params["charset"]

@@ -165,7 +165,7 @@ func (d *blocksDialect) first() []schemas.Chunk {
 	return d.one(d.content(header))
 }
 
-// rest is what is held, and text behind it.
+// rest is what is held, with text after it.
 func (d *blocksDialect) rest(text string) []schemas.Chunk {
 	text, d.held = d.held+text, ""
 	if text == "" {

@@ -16,7 +16,7 @@ import (
 
 // documents is a user's documents and their blocks. Each call
 // checks the owner: what is unknown or somebody else's is schemas.ErrNotFound.
-// A match that does not hold is schemas.ErrStale, an id in use
+// A match without the current revision is schemas.ErrStale, an id in use
 // schemas.ErrTaken.
 type documents interface {
 	documentIndex
@@ -39,7 +39,7 @@ type documentBlocks interface {
 	Add(ctx context.Context, user schemas.User, document string, b schemas.BlockCreate, match record.Match) (schemas.Block, error)
 	Patch(ctx context.Context, user schemas.User, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error)
 	DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error
-	// Settle says of a block that is no more that it is gone.
+	// Settle reports whether the block no longer exists.
 	Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error)
 	Apply(ctx context.Context, user schemas.User, id string, a schemas.BlockApply, match record.Match) (schemas.Block, error)
 }

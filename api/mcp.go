@@ -10,9 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// postMCP leaves one message to the handler of the Model Context Protocol, as
-// the user it comes from. It counts as a stream and as a request that starts
-// work.
+// postMCP passes one message to the user's handler of the Model Context Protocol.
+// It counts as a stream and as a request that starts work.
 func (s *server) postMCP(c echo.Context) error {
 	ctx, user := caller(c)
 	if s.MCP == nil {
@@ -33,8 +32,8 @@ func (s *server) postMCP(c echo.Context) error {
 	}
 	r := c.Request().Clone(ctx)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	r.Header.Del(echo.HeaderAuthorization)                                 // it ends here
-	r.Header.Set(echo.HeaderAccept, "application/json, text/event-stream") // what the handler insists on
+	r.Header.Del(echo.HeaderAuthorization)                                 // the handler needs no token
+	r.Header.Set(echo.HeaderAccept, "application/json, text/event-stream") // the handler requires both
 	w := &promptWriter{ResponseWriter: c.Response(), wire: http.NewResponseController(c.Response().Writer), wait: s.WriteWait, fail: cancel}
 	s.MCP(user).ServeHTTP(w, r)
 	return nil
@@ -48,10 +47,10 @@ type promptWriter struct {
 	fail context.CancelFunc
 }
 
-// Unwrap is of http.ResponseController.
+// Unwrap lets http.ResponseController reach the connection.
 func (w *promptWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Write is of http.ResponseWriter.
+// Write implements http.ResponseWriter.
 func (w *promptWriter) Write(p []byte) (int, error) {
 	_ = w.wire.SetWriteDeadline(time.Now().Add(w.wait)) // a writer in a test may have none
 	n, err := w.ResponseWriter.Write(p)

@@ -163,7 +163,7 @@ func expiry(c echo.Context) time.Time {
 
 // authenticate puts the user into the request's context. Only the Authorization
 // header counts, and on some routes, without one, a ticket. An error of no code
-// is a token that does not hold.
+// is a token that is not valid.
 func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	ctx := c.Request().Context()
 	token, sent := bearer(c.Request().Header)
