@@ -17,7 +17,7 @@ export interface paths {
          *     the first is a `status` that carries the ids, exactly one of `complete`, `error` and `cancelled` is the last. In
          *     the dialect `messages` it is a MessageFrame: the first is `stream_start`, the last `stream_end`. The user's message is kept
          *     before the first event is sent. Going away does not cancel, unless `on_disconnect` says so. Sent again with the
-         *     same `Idempotency-Key` it goes on with the run behind `Last-Event-ID`; a new run is read from its start. A request
+         *     same `Idempotency-Key` it continues the run after `Last-Event-ID`; a new run is read from its start. A request
          *     with a cursor and without a key is refused with 428: it would start the question again each time a client reconnects.
          */
         post: operations["postStream"];
@@ -59,7 +59,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Where a run stands */
+        /** The state of a run */
         get: operations["getRun"];
         put?: never;
         post?: never;
@@ -82,7 +82,7 @@ export interface paths {
         /**
          * Follow or replay a run
          * @description Gives exactly the events after the cursor, then follows live. The cursor is the header `Last-Event-ID`, else
-         *     `after`; what is no number, or more than 1000 past the newest event of a run under way, reads from the start. At or behind the
+         *     `after`; what is no number, or more than 1000 past the newest event of a run under way, reads from the start. At or after the
          *     terminal event the answer is 204, so that an `EventSource` stops. The stream ends no later than its token does; come
          *     back with a fresh one.
          */
@@ -139,7 +139,7 @@ export interface paths {
         /**
          * Approve or deny a call that waits
          * @description From any device of the user. The first answer counts and is durable; the same one may be sent again, another
-         *     one is 409. So is an answer behind the end of the run or of the approval (setting `timeouts.approval`), which
+         *     one is 409. So is an answer after the end of the run or of the approval (setting `timeouts.approval`), which
          *     counts as a denial. `input` takes the place of the call's own and has to fit the tool's schema.
          */
         post: operations["postApproval"];
@@ -164,7 +164,7 @@ export interface paths {
         /**
          * Give the outcome of a tool of the page
          * @description Answers a `client_tool_call`. The first outcome counts and is durable; the same one may be sent again, another
-         *     one is 409, as is one behind the end of the run or of the call (setting `timeouts.approval`). `output` has at
+         *     one is 409, as is one after the end of the run or of the call (setting `timeouts.approval`). `output` has at
          *     most 256 KiB.
          */
         post: operations["postToolResult"];
@@ -251,7 +251,7 @@ export interface paths {
         };
         /**
          * A chat with its messages
-         * @description The newest messages, in order of time with answers behind their questions; `next_cursor` leads to those before them.
+         * @description The newest messages, in order of time with answers after their questions; `next_cursor` leads to those before them.
          */
         get: operations["getChat"];
         put?: never;
@@ -721,7 +721,7 @@ export interface paths {
         /**
          * Apply a message to a document
          * @description The text of a chat's message, without tool markers, becomes the `new` of the target, or a block that waits to be
-         *     accepted: behind `after_block_id`, by default at the end. `If-Match` is about the target, or else the document. The
+         *     accepted: after `after_block_id`, by default at the end. `If-Match` is about the target, or else the document. The
          *     same message applied to the same document again is the same block.
          */
         post: operations["applyBlock"];
@@ -939,7 +939,7 @@ export interface paths {
          *     does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a chat and the watching,
          *     `pause` the one under way; a message while an answer streams waits for its turn. `mode` `agent` offers the tools of
          *     documents; `chat` with a `document_id` writes the answer into that document. Several sockets may watch one chat;
-         *     `resume` joins in, or gives the chunks after `after` of the run `run_id` and what came behind it; more than
+         *     `resume` joins in, or gives the chunks after `after` of the run `run_id` and what came after it; more than
          *     1000 past the newest event of a run under way it gives them from the start. The end of a block
          *     is a chunk with empty content and `end`, the end of a run a chunk `run_end`. Calls, payloads, suggestions and warnings
          *     are chunks, too; `approve` and `tool_result` answer calls that wait, and every socket that watches the chat sees
@@ -1250,7 +1250,7 @@ export interface components {
              */
             on_disconnect?: "continue" | "cancel";
             /**
-             * @description What to do while the chat works on another message: 409, wait behind it, or cancel first what it works on and
+             * @description What to do while the chat works on another message: 409, wait until it ends, or cancel first what it works on and
              *     what waits
              * @default reject
              * @enum {string}
@@ -1315,10 +1315,10 @@ export interface components {
             attempt?: number;
             /**
              * Format: int64
-             * @description Events of earlier attempts behind this sequence number are void
+             * @description Events of earlier attempts after this sequence number are void
              */
             kept_through?: number;
-            /** @description The visible text that stands; later deltas follow it */
+            /** @description The visible text that still counts; later deltas follow it */
             text?: string;
             /** @description `approve` and `deny`, for the page to handle, while a call waits for the user; `data` has `approval_id` and `approved` */
             suggested_actions?: components["schemas"]["SuggestedAction"][];
@@ -1810,7 +1810,7 @@ export interface components {
             outcome: "accepted" | "rejected";
         };
         /**
-         * @description Where a run stands; `waiting` is for an approval or a client tool
+         * @description The state of a run; `waiting` is for an approval or a client tool
          * @enum {string}
          */
         RunState: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
@@ -1892,7 +1892,7 @@ export interface components {
             description?: string;
             /** @description The JSON Schema of its data */
             schema: unknown;
-            /** @description What stands before the JSON in the model's text */
+            /** @description The text before the JSON in what the model writes */
             parse_marker?: string;
         };
         /** @description An action that a page declares. One of the server runs only on the pages that declare it, and for users who may do it: 403 otherwise */

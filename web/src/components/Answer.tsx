@@ -19,7 +19,7 @@ import { Suggestions } from './Suggestions'
 const SuggestionsSlot = slot('Suggestions', Suggestions)
 const ActionsSlot = slot('Actions', AnswerActions)
 
-/** An answer, while it is written and when it is kept: one component, so that nothing is laid out anew at its end. */
+/** An answer, while it is written and when it is kept: one component, so that its end does not lay it out again. */
 export function Answer({ message, last, busy, onAction, className, children }: MessageProps) {
   const labels = useLabels()
   const view = message.view
@@ -72,7 +72,7 @@ function saysItself(parts: readonly Part[]): boolean {
 
 /**
  * The payloads of an answer: those that are shown inline or wait for a decision have a card in their place; of the others, which
- * are mostly what a tool looked up, the last is at the end and the rest behind it.
+ * are mostly what a tool looked up, the last is at the end and the rest after it.
  */
 function usePayloads(message: GeneralChatMessage): { cards: Map<string, CustomPayload>; ends: CustomPayload[]; more: CustomPayload[] } {
   const { handlerOf } = useTray()

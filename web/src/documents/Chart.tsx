@@ -76,7 +76,7 @@ function tooltipOf(id: string) {
 
 class NoData extends Error {}
 
-/** The width that there is; a chart is drawn anew for another one. */
+/** The width that there is; a chart is drawn again when it changes. */
 function useWidth(box: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0)
   useEffect(() => {
