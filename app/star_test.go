@@ -119,9 +119,10 @@ func TestStar(t *testing.T) {
 // imports it, and what one run writes down knows nothing of the runs.
 var rooms = map[string][]string{
 	"actions":          {"research"},
-	"answer":           {"answer/argstream", "answer/levels", "attempts", "documents", "eventlog", "guard", "modeltext", "prompt", "usage"},
+	"answer":           {"answer/argstream", "answer/levels", "attempts", "documents", "eventlog", "guard", "modeltext", "prompt", "trace", "usage"},
 	"answer/argstream": {},
 	"answer/levels":    {},
+	"approvals":        {"pages"},
 	"attempts":         {"eventlog"},
 	"chats":            {},
 	"documents":        {},
@@ -133,7 +134,8 @@ var rooms = map[string][]string{
 	"prompt":           {"pages"},
 	"questions":        {"actions", "documents", "pages", "prompt"},
 	"research":         {},
-	"runs":             {"actions", "answer", "attempts", "documents", "eventlog", "guard", "modeltext", "pages", "prompt", "questions", "usage"},
+	"runs":             {"actions", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "modeltext", "pages", "prompt", "questions", "trace", "usage"},
+	"trace":            {},
 	"usage":            {},
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/chats"
 	"github.com/chattray/chattray/services/documents"
@@ -64,7 +65,7 @@ type RunsStore interface {
 	runs.QueueStore
 	runs.LogStore
 	runs.ChatStore
-	runs.WaitStore
+	approvals.Store
 	questions.Store
 	attempts.Store
 	eventlog.Store

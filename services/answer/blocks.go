@@ -199,7 +199,7 @@ func (c *blockCall) start() {
 	c.draft.Show(func() {
 		c.open, c.place = true, runlog.Place{BlockIDs: b.ID, DocumentID: document, Type: b.Type}
 		c.since = b.Revision
-		c.begin(blockHeader(&b))
+		c.begin(documents.Header(&b))
 		if n, whole := schemas.HeaderRow(c.held); whole && b.Type == schemas.BlockCSV {
 			c.content(c.held[:n])
 			c.held = c.held[n:]
@@ -226,30 +226,6 @@ func (c *blockCall) begin(header string) {
 	if header != "" {
 		c.wr.emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header, Revision: c.since})
 	}
-}
-
-// blockHeader is what comes before the content of a chart or an image, as one
-// JSON object; of other types it is empty.
-func blockHeader(b *schemas.Block) string {
-	var meta schemas.Object
-	for _, raw := range []json.RawMessage{b.NewMeta, b.Meta} {
-		if meta == nil && len(raw) > 0 && json.Unmarshal(raw, &meta) != nil {
-			meta = nil
-		}
-	}
-	switch {
-	case b.Type == schemas.BlockChart:
-		delete(meta, record.PlannedKey)
-		if meta == nil {
-			meta = schemas.Object{}
-		}
-		return string(schemas.Encode(meta))
-	case strings.HasPrefix(b.Type, "image/"):
-		return string(schemas.Encode(map[string]any{
-			"mime": cmp.Or(meta.String("mime"), b.Type), "width": meta["width"], "height": meta["height"], "encoding": "base64",
-		}))
-	}
-	return ""
 }
 
 // content shows a piece of the content in chunks that are small, whatever the

@@ -6,6 +6,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/services/trace"
 )
 
 // Outcome is how an attempt ended.
@@ -25,7 +26,7 @@ func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagn
 	wr.usage = wr.deps.Spent.Total()
 	d := wr.diagnostics(end.State)
 	fin := &record.Finish{
-		State: end.State, StopReason: wr.stop, Usage: wr.usage, Spent: wr.deps.Spent.Of(d.Model), EndedAt: wr.deps.Now(), Trace: EncodeTrace(&d),
+		State: end.State, StopReason: wr.stop, Usage: wr.usage, Spent: wr.deps.Spent.Of(d.Model), EndedAt: wr.deps.Now(), Trace: trace.Encode(&d),
 	}
 	return fin, runlog.Event{Body: wr.terminal(end, fin)}, &d
 }

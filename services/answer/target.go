@@ -52,7 +52,7 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 		blocks = wr.run.Earlier.Wanted(blocks)
 		wr.answer.document, wr.answer.blocks = document, blocks
 		if b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, blocks[0]); err == nil && b.Type != schemas.BlockMarkdown {
-			t.Type, t.Header = b.Type, blockHeader(&b)
+			t.Type, t.Header = b.Type, documents.Header(&b)
 		}
 	}
 	wr.answer.target = t

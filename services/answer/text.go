@@ -55,6 +55,3 @@ func (wr *Writer) only() string {
 		return ""
 	}
 }
-
-// room is about how many bytes an encoded text of n bytes takes with its fields.
-func room(n int) int { return n + n/16 + 512 }

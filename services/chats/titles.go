@@ -100,27 +100,15 @@ func (t *Titles) name(ctx context.Context, a record.FirstAnswer) error {
 			{Role: turn.User, Content: asked}, {Role: turn.Assistant, Content: answered},
 		}},
 	}
-	var said strings.Builder
-	for event, err := range t.model.Run(ctx, req) {
-		if err != nil {
-			return err
-		}
-		switch e := event.(type) {
-		case turn.TextDelta:
-			said.WriteString(e.Text)
-		case turn.FullText:
-			said.WriteString(e.Text)
-		case turn.Cancelled:
-			return e.Cause
-		case turn.CallStart, turn.Thinking, turn.ToolArguments, turn.Reply, turn.ToolWaiting, turn.ToolAnswered, turn.ToolStart, turn.ToolProgress,
-			turn.ToolComplete, turn.PayloadMade, turn.LoopComplete, turn.ThreadEvent, turn.ThreadStart, turn.ThreadEnd:
-		}
+	said, err := turn.TextOf(t.model.Run(ctx, req))
+	if err != nil {
+		return err
 	}
-	title := titleOf(said.String())
+	title := titleOf(said)
 	if title == "" {
 		return nil
 	}
-	_, err := t.store.RetitleChat(ctx, a.Owner, a.ConversationID, a.Title, title)
+	_, err = t.store.RetitleChat(ctx, a.Owner, a.ConversationID, a.Title, title)
 	return err
 }
 

@@ -39,7 +39,7 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 		}
 		return func(yield func([]runlog.Event, error) bool) { r.followLive(ctx, run, after, idle, yield) }, nil
 	}
-	stored, err := r.owned(ctx, user, id)
+	stored, err := r.Owned(ctx, user, id)
 	if err != nil {
 		return nil, err
 	}

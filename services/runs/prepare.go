@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 	"unique"
 
@@ -74,23 +73,7 @@ func (r *Runs) summarize(ctx context.Context, model, text string, older []turn.M
 
 // ask makes one call of the model without tools and returns its text.
 func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
-	var text strings.Builder
-	for event, err := range r.Agent.Run(ctx, req) {
-		if err != nil {
-			return "", err
-		}
-		switch e := event.(type) {
-		case turn.TextDelta:
-			text.WriteString(e.Text)
-		case turn.FullText:
-			text.WriteString(e.Text)
-		case turn.Cancelled:
-			return "", e.Cause
-		case turn.CallStart, turn.Thinking, turn.ToolArguments, turn.Reply, turn.ToolWaiting, turn.ToolAnswered, turn.ToolStart, turn.ToolProgress, turn.ToolComplete, turn.PayloadMade, turn.LoopComplete,
-			turn.ThreadEvent, turn.ThreadStart, turn.ThreadEnd:
-		}
-	}
-	return text.String(), nil
+	return turn.TextOf(r.Agent.Run(ctx, req))
 }
 
 const (

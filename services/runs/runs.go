@@ -21,6 +21,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
@@ -160,6 +161,7 @@ type Options struct {
 // Runs is the runs of the service. It is safe for concurrent use.
 type Runs struct {
 	Options
+	*approvals.Approvals
 	committer *eventlog.Committer
 	questions *questions.Questions
 	prompts   *prompt.Builder
@@ -225,6 +227,7 @@ func New(o Options) *Runs {
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, OffersModel: r.offersModel, Now: r.now,
 	})
+	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages, r.now)
 	o.Prompt.Now = o.Now
 	r.prompts = prompt.NewBuilder(o.Research, o.Documents, o.Prompt)
 	r.history = prompt.NewHistory(o.Store.History, o.History, o.Logger)
@@ -254,6 +257,13 @@ func (r *Runs) now() time.Time { return r.Now().UTC() }
 
 func (r *Runs) nowMilli() int64 { return r.Now().UnixMilli() }
 
+// Wake wakes a call of the run that waits, if the run is under way here.
+func (r *Runs) Wake(id string, call int) {
+	if run := r.find(id); run != nil {
+		run.wakeups.Ring(call)
+	}
+}
+
 // find returns a run of this process, or nil.
 func (r *Runs) find(id string) *run {
 	r.mu.Lock()
@@ -263,15 +273,15 @@ func (r *Runs) find(id string) *run {
 
 // Run returns a run of the user's.
 func (r *Runs) Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
-	stored, err := r.owned(ctx, user, id)
+	stored, err := r.Owned(ctx, user, id)
 	if err != nil {
 		return schemas.Run{}, err
 	}
 	return r.view(stored), nil
 }
 
-// owned reads a run and checks whose it is.
-func (r *Runs) owned(ctx context.Context, user schemas.User, id string) (record.Run, error) {
+// Owned reads a stored run of the user's.
+func (r *Runs) Owned(ctx context.Context, user schemas.User, id string) (record.Run, error) {
 	stored, err := r.Store.Runs.Run(ctx, id)
 	if err != nil {
 		return stored, err
@@ -305,7 +315,7 @@ const maxLater = 32
 // Later returns the ids of the runs that came after a run of the user's in its
 // chat, the oldest first. Ended runs are among them.
 func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]string, error) {
-	if _, err := r.owned(ctx, user, id); err != nil {
+	if _, err := r.Owned(ctx, user, id); err != nil {
 		return nil, err
 	}
 	return r.Store.Runs.RunsAfter(ctx, id, maxLater)
@@ -317,7 +327,7 @@ func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]strin
 func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
 	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
 	defer done()
-	stored, err := r.owned(durable, user, id)
+	stored, err := r.Owned(durable, user, id)
 	if err != nil {
 		return schemas.Run{}, err
 	}
@@ -326,7 +336,7 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 			return schemas.Run{}, err
 		}
 		r.cancel(ctx, id, answer.ErrCancelled)
-		if stored, err = r.owned(durable, user, id); err != nil {
+		if stored, err = r.Owned(durable, user, id); err != nil {
 			return schemas.Run{}, err
 		}
 		if stored.State.Terminal() {
@@ -362,7 +372,7 @@ func (r *Runs) cancel(ctx context.Context, id string, cause error) {
 
 // ToolCall returns a tool call of a run of the user's, with its whole output.
 func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error) {
-	if _, err := r.owned(ctx, user, id); err != nil {
+	if _, err := r.Owned(ctx, user, id); err != nil {
 		return schemas.ToolCall{}, err
 	}
 	rows, err := r.Store.Logs.ToolCalls(ctx, id)

@@ -7,6 +7,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/prompt"
@@ -22,7 +23,7 @@ type Stores struct {
 	Questions questions.Store
 	Attempts  attempts.Store
 	Chats     ChatStore
-	Waits     WaitStore
+	Waits     approvals.Store
 	Commit    eventlog.Store
 	Answer    answer.Store
 	History   prompt.HistoryStore
@@ -62,16 +63,6 @@ type LogStore interface {
 	NextSegment(ctx context.Context, id string, after int64) (record.Segment, error)
 	ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error)
 	Trace(ctx context.Context, id string) (json.RawMessage, error)
-}
-
-// WaitStore reads and ends the waits of calls; record.Write adds them.
-type WaitStore interface {
-	// Waits returns the calls of the run that wait or have waited, in order.
-	Waits(ctx context.Context, runID string) ([]record.Wait, error)
-	// AnswerWait stores the answer to a waiting call and returns the wait with the
-	// first answer it got. A call that never waited is schemas.ErrNotFound; in a run
-	// that has ended it is record.ErrEnded.
-	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
 }
 
 // ChatStore reads chats.

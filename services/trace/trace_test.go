@@ -1,4 +1,4 @@
-package answer_test
+package trace_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/trace"
 )
 
 // A trace has each reply once where it is stored, and is served whole.
@@ -21,7 +21,7 @@ func TestTraceHasEachReplyOnce(t *testing.T) {
 			{Reply: "second", StopReason: "end_turn"},
 		},
 	}
-	raw := answer.EncodeTrace(&d)
+	raw := trace.Encode(&d)
 	for _, text := range []string{`fi\"rst`, "second"} {
 		if n := strings.Count(string(raw), text); n != 1 {
 			t.Errorf("%s is stored %d times in %s", text, n, raw)
@@ -34,7 +34,7 @@ func TestTraceHasEachReplyOnce(t *testing.T) {
 	if diff := cmp.Diff(d, stored); diff != "" {
 		t.Errorf("the trace, as it is stored: %s", diff)
 	}
-	whole := answer.ExpandTrace(stored)
+	whole := trace.Expand(stored)
 	if want := d.Iterations[0].Reply + "\n\nsecond"; whole.RawResponse != want {
 		t.Errorf("the raw response is %q, want %q", whole.RawResponse, want)
 	}

@@ -1,4 +1,7 @@
-package runs
+// Package approvals takes the answers to calls that wait: the user's approvals, and
+// the outcomes of tools that the page runs. An answer is stored, and the call is
+// woken; the run goes on by itself.
+package approvals
 
 import (
 	"bytes"
@@ -6,10 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/pages"
 )
 
 const (
@@ -25,36 +30,69 @@ var (
 	errToolNotThere = schemas.NewError(schemas.CodeConflict, "this tool is not offered any more")
 )
 
+// Store reads and ends the waits of calls; record.Write adds them.
+type Store interface {
+	// Waits returns the calls of the run that wait or have waited, in order.
+	Waits(ctx context.Context, runID string) ([]record.Wait, error)
+	// AnswerWait stores the answer to a waiting call and returns the wait with the
+	// first answer it got. A call that never waited is schemas.ErrNotFound; in a run
+	// that has ended it is record.ErrEnded.
+	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
+}
+
+// Runs are the runs whose calls wait.
+type Runs interface {
+	// Owned returns a stored run of the user's, else schemas.ErrNotFound.
+	Owned(ctx context.Context, user schemas.User, id string) (record.Run, error)
+	// Run returns the run as its user sees it.
+	Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
+	// Wake wakes a call of the run, if the run is under way here.
+	Wake(id string, call int)
+}
+
+// Approvals takes answers. It is safe for concurrent use.
+type Approvals struct {
+	store Store
+	runs  Runs
+	pages *pages.Pages
+	now   func() time.Time
+}
+
+// New returns approvals for the runs; pages say which input a tool takes.
+func New(store Store, runs Runs, pages *pages.Pages, now func() time.Time) *Approvals {
+	return &Approvals{store: store, runs: runs, pages: pages, now: now}
+}
+
 // Approve gives the user's answer to a call that waits for it, from any device. The
 // answer is durable when Approve returns, and the same answer may be given again. A
 // different answer, or one after the approval has expired, is an error of code
 // conflict. An input that does not fit the tool's schema is invalid.
-func (r *Runs) Approve(ctx context.Context, user schemas.User, runID, approvalID string, a schemas.ApprovalAnswer) (schemas.Run, error) {
-	run, w, err := r.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitApproval && w.ID == approvalID })
+func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, approvalID string, given schemas.ApprovalAnswer) (schemas.Run, error) {
+	run, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitApproval && w.ID == approvalID })
 	if err != nil {
 		return schemas.Run{}, err
 	}
 	answer := w
 	answer.Answer, answer.Edited = record.WaitDenied, nil
-	if a.Approved {
+	if given.Approved {
 		answer.Answer = record.WaitApproved
 	}
-	if len(a.Input) > 0 && string(a.Input) != "null" {
-		if !a.Approved {
+	if len(given.Input) > 0 && string(given.Input) != "null" {
+		if !given.Approved {
 			return schemas.Run{}, schemas.Invalid("/input", "goes with an approval only")
 		}
-		if answer.Edited, err = r.editedInput(run, w, a.Input); err != nil {
+		if answer.Edited, err = a.editedInput(run, w, given.Input); err != nil {
 			return schemas.Run{}, err
 		}
 	}
-	return r.settle(ctx, user, w, answer)
+	return a.settle(ctx, user, w, answer)
 }
 
 // ToolResult gives the outcome of a tool that the page runs. It is durable when
 // ToolResult returns. The same outcome may be given again; a different one is an error
 // of code conflict.
-func (r *Runs) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult) (schemas.Run, error) {
-	_, w, err := r.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitClient && w.ToolUseID == result.ToolUseID })
+func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult) (schemas.Run, error) {
+	_, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitClient && w.ToolUseID == result.ToolUseID })
 	if err != nil {
 		return schemas.Run{}, err
 	}
@@ -69,16 +107,16 @@ func (r *Runs) ToolResult(ctx context.Context, user schemas.User, runID string, 
 	if json.Unmarshal(result.Output, &answer.Output) != nil {
 		answer.Output = string(canonical(result.Output))
 	}
-	return r.settle(ctx, user, w, answer)
+	return a.settle(ctx, user, w, answer)
 }
 
 // waitOf finds a wait of a run of the user's.
-func (r *Runs) waitOf(ctx context.Context, user schemas.User, runID string, is func(record.Wait) bool) (record.Run, record.Wait, error) {
-	run, err := r.owned(ctx, user, runID)
+func (a *Approvals) waitOf(ctx context.Context, user schemas.User, runID string, is func(record.Wait) bool) (record.Run, record.Wait, error) {
+	run, err := a.runs.Owned(ctx, user, runID)
 	if err != nil {
 		return run, record.Wait{}, err
 	}
-	list, err := r.Store.Waits.Waits(ctx, runID)
+	list, err := a.store.Waits(ctx, runID)
 	if err != nil {
 		return run, record.Wait{}, err
 	}
@@ -91,23 +129,21 @@ func (r *Runs) waitOf(ctx context.Context, user schemas.User, runID string, is f
 
 // settle stores the answer to w, wakes the call and returns the run. The first answer
 // counts.
-func (r *Runs) settle(ctx context.Context, user schemas.User, w, answer record.Wait) (schemas.Run, error) {
+func (a *Approvals) settle(ctx context.Context, user schemas.User, w, answer record.Wait) (schemas.Run, error) {
 	if w.Answer == "" {
-		answer.AnsweredAt = r.now()
+		answer.AnsweredAt = a.now()
 		given := answer
 		if !answer.AnsweredAt.Before(w.ExpiresAt) {
 			given = w
 			given.Answer, given.AnsweredAt = record.WaitExpired, answer.AnsweredAt
 		}
 		var err error
-		if w, err = r.Store.Waits.AnswerWait(ctx, given); errors.Is(err, record.ErrEnded) {
+		if w, err = a.store.AnswerWait(ctx, given); errors.Is(err, record.ErrEnded) {
 			return schemas.Run{}, errAnsweredRun
 		} else if err != nil {
 			return schemas.Run{}, err
 		}
-		if run := r.find(w.RunID); run != nil {
-			defer run.wakeups.Ring(w.Index) // the run goes on once its state has been read
-		}
+		defer a.runs.Wake(w.RunID, w.Index) // the run continues once its state has been read
 	}
 	switch {
 	case w.Answer == record.WaitExpired:
@@ -115,12 +151,12 @@ func (r *Runs) settle(ctx context.Context, user schemas.User, w, answer record.W
 	case w.Answer != answer.Answer, w.Output != answer.Output, w.IsError != answer.IsError, !bytes.Equal(w.Edited, answer.Edited):
 		return schemas.Run{}, errOtherAnswer
 	}
-	return r.Run(ctx, user, w.RunID)
+	return a.runs.Run(ctx, user, w.RunID)
 }
 
 // editedInput checks an input against the tool's schema and returns it on one
 // line; nil is the input that the call has anyway.
-func (r *Runs) editedInput(run record.Run, w record.Wait, input json.RawMessage) (json.RawMessage, error) {
+func (a *Approvals) editedInput(run record.Run, w record.Wait, input json.RawMessage) (json.RawMessage, error) {
 	edited := canonical(input)
 	if !bytes.HasPrefix(edited, []byte("{")) {
 		return nil, schemas.Invalid("/input", "must be an object")
@@ -135,7 +171,7 @@ func (r *Runs) editedInput(run record.Run, w record.Wait, input json.RawMessage)
 	if err := json.Unmarshal(run.Request, &req); err != nil {
 		return nil, err
 	}
-	offer, err := r.Pages.OfferFor(req.Context, req.ClientTools, run.Owner)
+	offer, err := a.pages.OfferFor(req.Context, req.ClientTools, run.Owner)
 	if err != nil {
 		return nil, err
 	}
