@@ -85,6 +85,9 @@ type Options struct {
 	// KeepAlive is the silence after which a stream sends a comment; 0 is
 	// defaultKeepAlive.
 	KeepAlive time.Duration
+	// SessionIdle is the time without an event after which a websocket ends; 0 is
+	// defaultSessionIdle.
+	SessionIdle time.Duration
 	// Sockets are the open websockets; nil is a new set. A caller that sets them
 	// ends them with Shutdown.
 	Sockets *Sockets
@@ -128,6 +131,7 @@ func New(o Options) http.Handler {
 	o.Limits.Bodies = max(cmp.Or(o.Limits.Bodies, defaultBodies), o.Limits.FilesBody)
 	o.Limits.Message = cmp.Or(o.Limits.Message, defaultMessage)
 	o.KeepAlive = cmp.Or(o.KeepAlive, defaultKeepAlive)
+	o.SessionIdle = cmp.Or(o.SessionIdle, defaultSessionIdle)
 	o.BodyWait = cmp.Or(o.BodyWait, defaultBodyWait)
 	o.WriteWait = cmp.Or(o.WriteWait, defaultWriteWait)
 	if o.Sockets == nil {

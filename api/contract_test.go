@@ -27,6 +27,7 @@ import (
 var (
 	onlyInGo = map[string]string{
 		"Error": "goes on the wire as Problem",
+		"User":  "goes on the wire as Me",
 	}
 	onlyInContract = map[string]string{
 		"ChatEvent": "the union of the events; Go has a type for each",
@@ -225,6 +226,7 @@ func checkStruct(t *testing.T, name string, s *ast.StructType, schema *openapi3.
 		t.Errorf("%s requires %v in the contract, %v in Go", name, got, required)
 	}
 	closed := schema.AdditionalProperties.Has != nil && !*schema.AdditionalProperties.Has
+	inRequest = inRequest && name != "HistoryMessage" // a client's own message objects are taken
 	if closed != inRequest {
 		t.Errorf("%s: additionalProperties false is %v, want %v (it is part of a request: %v)", name, closed, inRequest, inRequest)
 	}

@@ -13,8 +13,10 @@ import (
 func callChunk(body runlog.Body) (c schemas.Chunk, ok bool) {
 	switch b := body.(type) {
 	case *runlog.ToolStart:
-		c = toolChunk(schemas.ToolStarts, schemas.CutText(b.Tool), schemas.CutText(b.ToolUseID), b.Index)
-		c.Input, c.Title = schemas.CutStrings(b.Input), schemas.CutText(b.Title)
+		c = startChunk(b)
+	case *runlog.ToolRefused:
+		c = startChunk(&b.ToolStart)
+		c.Message = "Not run: it was not approved."
 	case *runlog.ToolProgress:
 		return progressChunk(b), true
 	case *runlog.ToolComplete:
@@ -94,6 +96,15 @@ func (d *blocksDialect) noteWaits(e *runlog.Event, list []schemas.Chunk) {
 		over(func(c *schemas.Chunk) bool { return c.ApprovalID == b.ApprovalID })
 	case *runlog.ToolStart:
 		over(func(c *schemas.Chunk) bool { return c.ToolUseID == b.ToolUseID })
+	case *runlog.ToolRefused:
+		over(func(c *schemas.Chunk) bool { return c.ToolUseID == b.ToolUseID })
 	default:
 	}
+}
+
+// startChunk is the chunk of a call that begins.
+func startChunk(b *runlog.ToolStart) schemas.Chunk {
+	c := toolChunk(schemas.ToolStarts, schemas.CutText(b.Tool), schemas.CutText(b.ToolUseID), b.Index)
+	c.Input, c.Title = schemas.CutStrings(b.Input), schemas.CutText(b.Title)
+	return c
 }

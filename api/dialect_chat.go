@@ -35,6 +35,10 @@ func appendChat(dst []byte, e *runlog.Event, r *reader) []byte {
 		return appendTextDelta(dst, e.Seq, b.Text)
 	case *runlog.Completed:
 		return appendComplete(dst, e.Seq, b, r)
+	case *runlog.ToolRefused:
+		return appendData(dst, e.Seq, schemas.CutStrings(schemas.Encode(schemas.ToolStartEvent{
+			Type: schemas.TypeToolStart, Tool: b.Tool, Input: b.Input, ToolUseID: b.ToolUseID, Index: b.Index, Title: b.Title, Denied: true,
+		})))
 	case *runlog.ToolStart:
 		return appendData(dst, e.Seq, schemas.CutStrings(schemas.Encode(schemas.ToolStartEvent{
 			Type: schemas.TypeToolStart, Tool: b.Tool, Input: b.Input, ToolUseID: b.ToolUseID, Index: b.Index, Title: b.Title,

@@ -42,7 +42,7 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 		return appendFrame(dst, e, "event", levelProps(e, b.Depth, "_end", map[string]string{"type": b.Type, "status": b.Status}))
 	case *runlog.Started, *runlog.Attempt, *runlog.Completed, *runlog.Failed, *runlog.Cancelled:
 		return appendFrame(dst, e, "event", runProps(e.Body, r))
-	case *runlog.ToolStart, *runlog.ToolProgress, *runlog.ToolComplete,
+	case *runlog.ToolStart, *runlog.ToolRefused, *runlog.ToolProgress, *runlog.ToolComplete,
 		*runlog.ThreadToolStart, *runlog.ThreadToolProgress, *runlog.ThreadToolComplete:
 		return appendTool(dst, e)
 	case *runlog.ApprovalRequest, *runlog.ApprovalResolved, *runlog.ClientToolCall:
@@ -182,9 +182,11 @@ func levelProps(e *runlog.Event, depth runlog.Depth, what string, values map[str
 func appendTool(dst []byte, e *runlog.Event) []byte {
 	switch b := e.Body.(type) {
 	case *runlog.ToolStart:
-		return appendToolStart(dst, e, b)
+		return appendToolStart(dst, e, b, "running")
+	case *runlog.ToolRefused:
+		return appendToolStart(dst, e, &b.ToolStart, "denied")
 	case *runlog.ThreadToolStart:
-		return appendToolStart(dst, e, &b.ToolStart)
+		return appendToolStart(dst, e, &b.ToolStart, "running")
 	case *runlog.ToolProgress:
 		return appendToolProgress(dst, e, b)
 	case *runlog.ThreadToolProgress:
@@ -198,10 +200,10 @@ func appendTool(dst []byte, e *runlog.Event) []byte {
 	}
 }
 
-func appendToolStart(dst []byte, e *runlog.Event, b *runlog.ToolStart) []byte {
+func appendToolStart(dst []byte, e *runlog.Event, b *runlog.ToolStart, status string) []byte {
 	start := propFields{
 		"name": schemas.CutText(b.Tool), "id": schemas.CutText(b.ToolUseID), "index": b.Index, "input": schemas.CutStrings(b.Input),
-		"status": "running", "progress": 0,
+		"status": status, "progress": 0,
 	}
 	if b.Title != "" {
 		start["title"] = schemas.CutText(b.Title)

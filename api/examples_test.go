@@ -238,7 +238,7 @@ func TestEmptyListsAreArrays(t *testing.T) {
 	_, ts := newWorld(t, nil)
 	for _, tt := range []struct{ path, want string }{
 		{"/api/chats", `{"items":[]}`},
-		{"/api/me", `{"user_id":"test|bob","name":"bob","roles":[]}`},
+		{"/api/me", `{"user_id":"test|bob","name":"bob","roles":[],"may":{"diagnostics":false,"all_usage":false,"all_streams":false}}`},
 	} {
 		got, _ := send(t, ts.URL, "GET", tt.path, "", "Authorization", "Bearer bob")
 		if strings.TrimSpace(string(got.body)) != tt.want {

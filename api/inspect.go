@@ -117,7 +117,7 @@ func (in *inspector) scalar(first byte) []byte {
 }
 
 func (in *inspector) object(t reflect.Type) {
-	var known map[string]reflect.Type
+	var known map[string]field
 	if t != nil && t.Kind() == reflect.Struct {
 		known = fields(t)
 	}
@@ -135,14 +135,17 @@ func (in *inspector) object(t reflect.Type) {
 		switch {
 		case seen[name]:
 			in.isWrong("is there twice")
-		case known != nil && !ok:
+		case known != nil && !ok && !openTypes[t]:
 			in.isWrong("is not a known field")
 		}
 		if seen == nil {
 			seen = make(map[string]bool)
 		}
 		seen[name] = true
-		in.value(ft)
+		if ft.optional && in.next() == 'n' {
+			ft.Type = nil
+		}
+		in.value(ft.Type)
 		in.path = in.path[:len(in.path)-1]
 	}
 	in.close()
@@ -223,15 +226,26 @@ func kindOf(first byte, written []byte) string {
 
 var fieldCache sync.Map // reflect.Type → map[string]reflect.Type
 
+// field is a field of a struct. An optional one may be null, which is absent; but
+// not one that tells null from absent, a pointer to a plain value.
+type field struct {
+	reflect.Type
+	optional bool
+}
+
+// openTypes are the structs that may have members that nobody knows.
+var openTypes = map[reflect.Type]bool{reflect.TypeFor[schemas.HistoryMessage](): true}
+
 // fields returns the fields of a struct by their JSON names.
-func fields(t reflect.Type) map[string]reflect.Type {
+func fields(t reflect.Type) map[string]field {
 	if known, ok := fieldCache.Load(t); ok {
-		return known.(map[string]reflect.Type)
+		return known.(map[string]field)
 	}
-	known := map[string]reflect.Type{}
+	known := map[string]field{}
 	for _, f := range slices.Collect(t.Fields()) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		known[name] = f.Type
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		plain := f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() != reflect.Struct
+		known[name] = field{f.Type, strings.Contains(options, "omit") && !plain}
 	}
 	fieldCache.Store(t, known)
 	return known

@@ -77,6 +77,9 @@ func requestRules(sl validator.StructLevel, maxMessage int) {
 	if clicked && r.ActionMetadata == nil {
 		sl.ReportError(r.ActionMetadata, "action_metadata", "ActionMetadata", "required", "")
 	}
+	if !clicked && r.ActionMetadata != nil {
+		sl.ReportError(r.ActionMetadata, "action_metadata", "ActionMetadata", "clicked", "")
+	}
 	if r.EditMessageID != "" && r.RegenerateMessageID != "" {
 		sl.ReportError(r.RegenerateMessageID, "regenerate_message_id", "RegenerateMessageID", "alone", "edit_message_id")
 	}
@@ -154,6 +157,8 @@ func detailOf(f validator.FieldError) string {
 		return "must change something"
 	case "gte":
 		return "must be at least " + f.Param()
+	case "clicked":
+		return "goes with interaction_type action_executed only"
 	case "alone":
 		return "must not be given together with " + f.Param()
 	case "object":

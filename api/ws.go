@@ -16,13 +16,16 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // The limits of a websocket. A frame is at most
 // Limits.FilesBody.
 const (
+	// defaultSessionIdle is the time without an event after which a socket ends.
+	defaultSessionIdle = 15 * time.Minute
+
 	socketPing   = 30 * time.Second
-	socketIdle   = 15 * time.Minute
 	framesSecond = 20  // that a client may send in the long run
 	framesAtOnce = 100 // and at once
 	maxChats     = 32  // that one socket watches; idle ones make room
@@ -158,8 +161,8 @@ func (k *socket) keep(ctx context.Context) {
 			return
 		case <-ping.C:
 		}
-		if time.Since(time.Unix(0, k.active.Load())) >= socketIdle {
-			k.end(websocket.StatusNormalClosure, "nothing happened for 15 minutes")
+		if time.Since(time.Unix(0, k.active.Load())) >= k.server.SessionIdle {
+			k.end(websocket.StatusNormalClosure, "nothing happened for "+minutes(k.server.SessionIdle))
 			continue
 		}
 		wait, done := context.WithTimeout(ctx, k.server.WriteWait)
@@ -265,4 +268,12 @@ func (k *socket) fail(ctx context.Context, err error, to schemas.Chunk) {
 	}
 	to.Type, to.Content, to.Code, to.End = schemas.ChunkError, &text, seen.Code, true
 	k.send(ctx, &to)
+}
+
+// minutes writes a duration for people.
+func minutes(d time.Duration) string {
+	if d%time.Minute == 0 {
+		return text.Plural(int(d/time.Minute), "minute")
+	}
+	return d.String()
 }

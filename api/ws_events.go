@@ -131,8 +131,8 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	return nil
 }
 
-// page is the context of the event's request: a document and the mode agent mean
-// the page of documents.
+// page is the context of the event's request. A document means the page of
+// documents, and so does the mode agent where the client names no page.
 func page(e *schemas.SocketEvent, blocks []string) schemas.Object {
 	context := schemas.Object{}
 	maps.Copy(context, e.Context)
@@ -147,7 +147,7 @@ func page(e *schemas.SocketEvent, blocks []string) schemas.Object {
 	}
 	set(turn.ContextDocument, e.DocumentID)
 	set(turn.ContextBlocks, strings.Join(blocks, ","))
-	if e.DocumentID != "" || e.Mode == "agent" {
+	if e.Mode == "agent" && context.String("current_page") == "" || e.Mode != "agent" && e.DocumentID != "" {
 		set("current_page", documentPage)
 	}
 	if mode := e.Mode; mode == "" && e.DocumentID != "" {

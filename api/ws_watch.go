@@ -54,7 +54,7 @@ func (k *socket) listen(chat string) error {
 // dropIdle ends the watching of chats in which nothing has happened for long.
 func (k *socket) dropIdle() {
 	for chat, w := range k.chats {
-		if !w.running && time.Since(w.since) >= socketIdle {
+		if !w.running && time.Since(w.since) >= k.server.SessionIdle {
 			k.server.Sockets.leave(k, chat)
 			delete(k.chats, chat)
 		}

@@ -8,20 +8,18 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
-	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 )
 
 // Limits of what one reply may hold: a value in bytes, payloads, suggestions of
-// each kind, warnings and dropped texts (more are not kept), the characters of a
-// reason in a warning, and how often broken values are searched for markers.
+// each kind, warnings and dropped texts (more are not kept), and how often broken
+// values are searched for markers.
 const (
 	MaxValue    = 256 << 10
 	MaxPayloads = 16
 	maxChoices  = 8
 
 	maxNotes   = 32
-	maxReason  = 200
 	maxSalvage = 8
 )
 
@@ -67,9 +65,9 @@ func (f *Filter) take() {
 	var data bytes.Buffer
 	switch {
 	case f.value.tooLarge:
-		f.drop(raw, "A %s in the answer was too large and was left out.", m.label())
+		f.drop(raw, "The answer had a part that cannot be shown here (%s): it was too large.", m.label())
 	case json.Compact(&data, raw) != nil:
-		f.drop(raw, "A %s in the answer was not valid JSON and was left out.", m.label())
+		f.drop(raw, "The answer had a part that cannot be shown here (%s): it was not written correctly.", m.label())
 		f.salvage(raw, false)
 		f.found.Cut = nil // this value has ended
 	case m.payload != nil:
@@ -84,11 +82,11 @@ func (f *Filter) take() {
 // cutOff drops a value that the end of the reply has cut off.
 func (f *Filter) cutOff(truncated bool) {
 	m, raw := f.at.marker, f.value.raw
-	why := "did not end"
+	why := "it did not end"
 	if truncated {
-		why = "was cut off"
+		why = "it was cut off"
 	}
-	f.drop(raw, "A %s in the answer %s and was left out.", m.label(), why)
+	f.drop(raw, "The answer had a part that cannot be shown here (%s): %s.", m.label(), why)
 	if !f.salvage(raw, truncated) {
 		f.found.Cut = &turn.CutValue{Marker: m.name, Text: string(raw)}
 	}
@@ -119,11 +117,11 @@ func (f *Filter) salvage(raw []byte, truncated bool) bool {
 
 func (f *Filter) takePayload(m *marker, raw, data []byte) {
 	if len(f.found.Payloads) == MaxPayloads {
-		f.drop(raw, "The answer has more than %d payloads; a %s was left out.", MaxPayloads, m.label())
+		f.drop(raw, "The answer has more than %d cards; one is not shown (%s).", MaxPayloads, m.label())
 		return
 	}
 	if _, err := m.payload.Check(data); err != nil {
-		f.drop(raw, "A %s in the answer did not fit its schema and was left out: %s", m.label(), text.Line(err.Error(), maxReason))
+		f.drop(raw, "The answer had a part that cannot be shown here (%s): something in it was missing or wrong.", m.label())
 		return
 	}
 	f.found.Payloads = append(f.found.Payloads, turn.Payload{Type: m.payload.Name, Data: data})

@@ -39,6 +39,8 @@ type Message struct {
 	Warnings         []string          `json:"warnings,omitempty"`
 	Feedback         *Feedback         `json:"feedback,omitempty"`
 	Error            *MessageFailure   `json:"error,omitempty"`
+	// InteractionType is value_selected for a suggested value that the user chose.
+	InteractionType InteractionType `json:"interaction_type,omitempty"`
 	// Action is the click that this user message records.
 	Action *ActionMetadata `json:"action,omitempty"`
 	// Attachments are the files of a user message, without their content.
@@ -187,6 +189,24 @@ type User struct {
 	ID    string   `json:"user_id"`
 	Name  string   `json:"name"`
 	Roles []string `json:"roles"`
+}
+
+// Me is the authenticated user, with what the user may see and do.
+type Me struct {
+	ID    string   `json:"user_id"`
+	Name  string   `json:"name"`
+	Roles []string `json:"roles"`
+	May   May      `json:"may"`
+}
+
+// May says what a user may see and do beyond what is the user's own.
+type May struct {
+	// Diagnostics is the trace of runs, with the system prompt.
+	Diagnostics bool `json:"diagnostics"`
+	// AllUsage is what all users have spent.
+	AllUsage bool `json:"all_usage"`
+	// AllStreams is to change streams that belong to others, or to everybody.
+	AllStreams bool `json:"all_streams"`
 }
 
 // Admin reports whether the user has the role admin.

@@ -73,6 +73,8 @@ type ToolStartEvent struct {
 	Index     int             `json:"index"`
 	// Title says for people what the call does.
 	Title string `json:"title,omitempty"`
+	// Denied says that the call does not run, as the user did not approve it.
+	Denied bool `json:"denied,omitempty"`
 }
 
 // ToolProgressEvent is one step of a running tool; Progress is in 0..1 and

@@ -51,7 +51,8 @@ type ActionMetadata struct {
 	PayloadID string `json:"payload_id,omitempty" validate:"max=64"`
 }
 
-// HistoryMessage is an earlier message that the client sends.
+// HistoryMessage is an earlier message that the client sends. A client may send its
+// own message objects: other members than these have no effect.
 type HistoryMessage struct {
 	Role    string `json:"role" validate:"required,oneof=user assistant"`
 	Content string `json:"content"`

@@ -102,12 +102,25 @@ func joined(tx *gorm.DB, chat int64, rows []blockRow) ([]schemas.Message, error)
 		if m.Role != "assistant" {
 			continue
 		}
-		m.Payloads, m.ToolHistory = payloads[m.ID], history(calls[m.RunID])
+		m.Payloads, m.ToolHistory = inOrder(payloads[m.ID], m.Payloads), history(calls[m.RunID])
 		if err := joinCustomPayload(m); err != nil {
 			return nil, err
 		}
 	}
 	return messages, nil
+}
+
+// inOrder returns the payloads in the order of others with their ids; those that
+// have no place there come last.
+func inOrder(list, order []schemas.CustomPayload) []schemas.CustomPayload {
+	place := func(p schemas.CustomPayload) int {
+		if at := slices.IndexFunc(order, func(o schemas.CustomPayload) bool { return o.PayloadID == p.PayloadID }); at >= 0 {
+			return at
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(list, func(a, b schemas.CustomPayload) int { return place(a) - place(b) })
+	return list
 }
 
 // joinCustomPayload adds the data that messageData left out.

@@ -188,13 +188,17 @@ type blockData struct {
 	SuggestedActions []schemas.SuggestedAction `json:"suggested_actions,omitempty"`
 	// CustomPayload has no data if that is stored elsewhere: under its id, or
 	// as the run's tool calls.
-	CustomPayload *schemas.CustomPayload   `json:"custom_payload,omitempty"`
-	StopReason    schemas.StopReason       `json:"stop_reason,omitempty"`
-	Usage         *schemas.Usage           `json:"usage,omitempty"`
-	Warnings      []string                 `json:"warnings,omitempty"`
-	Error         *schemas.MessageFailure  `json:"error,omitempty"`
-	Action        *schemas.ActionMetadata  `json:"action,omitempty"`
-	Attachments   []schemas.AttachmentInfo `json:"attachments,omitempty"`
+	CustomPayload *schemas.CustomPayload `json:"custom_payload,omitempty"`
+	// Payloads are the ids of the payloads in order, where there are several: they are
+	// stored as they come.
+	Payloads    []string                 `json:"payloads,omitempty"`
+	Interaction schemas.InteractionType  `json:"interaction_type,omitempty"`
+	StopReason  schemas.StopReason       `json:"stop_reason,omitempty"`
+	Usage       *schemas.Usage           `json:"usage,omitempty"`
+	Warnings    []string                 `json:"warnings,omitempty"`
+	Error       *schemas.MessageFailure  `json:"error,omitempty"`
+	Action      *schemas.ActionMetadata  `json:"action,omitempty"`
+	Attachments []schemas.AttachmentInfo `json:"attachments,omitempty"`
 }
 
 // typeToolHistory is the type of the payload with the tools that ran.
@@ -204,7 +208,12 @@ const typeToolHistory = "tool_history"
 func messageData(m *schemas.Message, files []schemas.Attachment) (any, error) {
 	d := blockData{
 		SuggestedValues: m.SuggestedValues, SuggestedActions: m.SuggestedActions, StopReason: m.StopReason, Usage: m.Usage,
-		Warnings: m.Warnings, Error: m.Error, Action: m.Action, Attachments: m.Attachments,
+		Warnings: m.Warnings, Error: m.Error, Action: m.Action, Attachments: m.Attachments, Interaction: m.InteractionType,
+	}
+	if len(m.Payloads) > 1 {
+		for _, p := range m.Payloads {
+			d.Payloads = append(d.Payloads, p.PayloadID)
+		}
 	}
 	if len(files) > 0 {
 		d.Attachments = describe(files)
@@ -225,7 +234,7 @@ func messageData(m *schemas.Message, files []schemas.Attachment) (any, error) {
 
 func (d *blockData) empty() bool {
 	return len(d.SuggestedValues) == 0 && len(d.SuggestedActions) == 0 && d.CustomPayload == nil && d.StopReason == "" && d.Usage == nil &&
-		len(d.Warnings) == 0 && d.Error == nil && d.Action == nil && len(d.Attachments) == 0
+		len(d.Warnings) == 0 && d.Error == nil && d.Action == nil && len(d.Attachments) == 0 && len(d.Payloads) == 0 && d.Interaction == ""
 }
 
 // describe returns the files without their content; the size of an image is
@@ -255,6 +264,10 @@ func (r *blockRow) message() (schemas.Message, error) {
 		}
 		m.SuggestedValues, m.SuggestedActions, m.CustomPayload, m.StopReason = d.SuggestedValues, d.SuggestedActions, d.CustomPayload, d.StopReason
 		m.Usage, m.Warnings, m.Error, m.Action, m.Attachments = d.Usage, d.Warnings, d.Error, d.Action, d.Attachments
+		m.InteractionType = d.Interaction
+		for _, id := range d.Payloads {
+			m.Payloads = append(m.Payloads, schemas.CustomPayload{PayloadID: id})
+		}
 	}
 	if r.Feedback != nil {
 		m.Feedback = new(schemas.Feedback)

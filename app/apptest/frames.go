@@ -27,6 +27,7 @@ type anyEvent struct {
 	Progress float64 `json:"progress"`
 	Attempt  int     `json:"attempt"`
 	Kept     int64   `json:"kept_through"`
+	Denied   bool    `json:"denied"`
 	Payload  schemas.ChatResponsePayload
 }
 
@@ -147,7 +148,9 @@ func toolsShown(t testing.TB, events []anyEvent) map[int]*shownTool {
 				t.Errorf("tool %d starts twice, want one tool_start", e.Index)
 			}
 			tools[e.Index] = &shownTool{name: e.Tool}
-			if before := events[i-1]; before.Type != schemas.TypeStatus || before.Message != "Running "+e.Tool+"..." {
+			if before := events[i-1]; e.Denied && before.Type == schemas.TypeStatus {
+				t.Errorf("the event before tool_start of %s, which was denied, is %+v", e.Tool, before)
+			} else if !e.Denied && (before.Type != schemas.TypeStatus || before.Message != "Running "+e.Tool+"...") {
 				t.Errorf("the event before tool_start of %s is %+v, want the status that it runs", e.Tool, before)
 			}
 		case schemas.TypeToolProgress, schemas.TypeToolComplete:

@@ -45,6 +45,7 @@ type Config struct {
 	FetchAllow  []netip.Prefix
 	CORSOrigins []string
 	KeepAlive   time.Duration
+	SessionIdle time.Duration
 	// DisconnectGrace is how long a run with on_disconnect cancel waits for a
 	// reader to come back.
 	DisconnectGrace time.Duration

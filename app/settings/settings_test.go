@@ -52,7 +52,7 @@ func defaults() Config {
 		Model: "gpt-4.1-mini", Models: []Model{{Name: "gpt-4.1-mini"}},
 		MaxTokens: 4096, MaxIterations: 5, Titles: "first_words", Diagnostics: "admin",
 		PubMed:    PubMed{BaseURL: "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"},
-		KeepAlive: 15 * time.Second, DisconnectGrace: 5 * time.Second, Drain: 30 * time.Second,
+		KeepAlive: 15 * time.Second, SessionIdle: 15 * time.Minute, DisconnectGrace: 5 * time.Second, Drain: 30 * time.Second,
 		Timeouts: Timeouts{10 * time.Second, time.Minute, time.Minute, time.Minute, 15 * time.Minute, 15 * time.Minute, 5 * time.Second},
 		Limits: Limits{
 			Body: 1 << 20, LargeBody: 8 << 20, Message: 100_000, ToolOutput: 16_000,

@@ -93,7 +93,7 @@ func (s *fixture) checkHidden(st step, all []byte) {
 	s.t.Helper()
 	never := []string{canaryKey, canarySecret, canaryDSN, upstreamCanary, toolCanary, "chat.db", ".go:"}
 	if !slices.Contains(st.roles, "admin") {
-		never = append(never, "## IDENTITY", "## GUIDELINES", `"diagnostics"`)
+		never = append(never, "## IDENTITY", "## GUIDELINES", `"diagnostics":{`)
 	}
 	for _, secret := range never {
 		if bytes.Contains(all, []byte(secret)) {

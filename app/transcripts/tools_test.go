@@ -43,7 +43,7 @@ type (
 )
 
 // labTools are tools that behave in ways that the built-in ones do not on
-// command. All but reserve, visit, order, weather__today and ask_around are offered on every
+// command. All but reserve, visit, order, weather__today, late_chart and ask_around are offered on every
 // page.
 func labTools() []turn.Tool {
 	return []turn.Tool{
@@ -90,6 +90,12 @@ func labTools() []turn.Tool {
 		tools.NewText("weather__today", "Say how the weather is.", func(context.Context, *tools.Call, nothing) (string, error) {
 			return "Sunny.", nil
 		}),
+		tools.New("late_chart", "Make a payload after some seconds.", func(ctx context.Context, call *tools.Call, in waitInput) (tools.Result, error) {
+			if _, err := waitTool(ctx, call, in); err != nil {
+				return tools.Result{}, err
+			}
+			return tools.WithPayload(fmt.Sprintf("The chart took %d s.", in.Seconds), "chart", map[string]int{"bars": in.Seconds})
+		}, tools.Idempotent()),
 		tools.NewText("ask_around", "Ask several questions, each a second behind the one before.", aroundTool, tools.Idempotent(), tools.Untrusted(), tools.Retold()),
 		tools.NewText("write", "Write many lines.", func(_ context.Context, _ *tools.Call, in lengthInput) (string, error) {
 			var b strings.Builder

@@ -138,6 +138,9 @@ type (
 		Input           json.RawMessage
 		Title           string
 	}
+	// ToolRefused takes the place of ToolStart for a call that does not run, as the user
+	// did not approve it.
+	ToolRefused struct{ ToolStart }
 	// ToolProgress is one step of a running tool; Progress is in 0..1. Document is
 	// what a tool of documents has changed, nil of any other.
 	ToolProgress struct {

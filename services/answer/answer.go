@@ -58,7 +58,8 @@ type Writer struct {
 	marked  int                     // markers sent
 	pending []schemas.CustomPayload // named, in no write yet
 
-	payloads []schemas.CustomPayload
+	payloads []schemas.CustomPayload // in the order in which the model wrote or asked
+	places   []int                   // of the payloads, see textPlace
 	values   []schemas.SuggestedValue
 	actions  []schemas.SuggestedAction
 	warnings []string
@@ -126,17 +127,11 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 	return wr
 }
 
-// Use gives the writer what was prepared. The payloads of a recovered run get the
-// order in which they were stored.
+// Use gives the writer what was prepared.
 func (wr *Writer) Use(p *Prepared) {
 	wr.prepared, wr.filter = p, p.Filter
 	for _, id := range p.PayloadIDs {
 		wr.take(id)
-	}
-	if len(wr.payloads) > 1 {
-		slices.SortStableFunc(wr.payloads, func(a, b schemas.CustomPayload) int {
-			return slices.Index(p.PayloadIDs, a.PayloadID) - slices.Index(p.PayloadIDs, b.PayloadID)
-		})
 	}
 }
 
@@ -315,7 +310,7 @@ func (wr *Writer) reply(e turn.Reply) {
 // found takes the values that the filter found in a reply.
 func (wr *Writer) found(f turn.Found) {
 	for _, p := range f.Payloads {
-		if named := wr.name(p, "llm"); named != nil {
+		if named := wr.name(p, "llm", wr.textPlace()); named != nil {
 			wr.pending = append(wr.pending, *named)
 			wr.levels.Payload(*named)
 		}

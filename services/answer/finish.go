@@ -46,7 +46,7 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 	m := &schemas.Message{
 		ID: wr.run.MessageID, ConversationID: wr.run.ChatID, Role: "assistant", Type: "md", Content: message,
 		CreatedAt: fin.EndedAt, RunID: wr.run.ID, Usage: &wr.usage,
-		SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(), Warnings: wr.warnings,
+		SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(), Payloads: wr.payloads, Warnings: wr.warnings,
 	}
 	fin.Message = m
 	switch end.State {

@@ -83,7 +83,7 @@ func (wr *Writer) takeOver(row record.ToolCall) {
 	result := turn.Result{Text: row.Output, IsError: row.IsError, Duration: row.Duration}
 	if row.Payload != nil {
 		result.Payload = &turn.Payload{Type: row.Payload.Type, Data: row.Payload.Data}
-		wr.payloads = append(wr.payloads, *row.Payload)
+		wr.keep(*row.Payload, callPlace(row.Index))
 		wr.take(row.Payload.PayloadID)
 	}
 	wr.result(row.Index, result)

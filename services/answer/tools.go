@@ -86,10 +86,13 @@ func (wr *Writer) repeatable(index int) bool {
 
 // begin shows that a call begins.
 func (wr *Writer) begin(e turn.ToolStart) {
-	wr.status(runlog.Status{Message: "Running " + e.Name + "...", Code: schemas.StatusRunningTool, Tool: e.Name})
-	wr.emit(wr.levels.OpenTool(e, wr.parallel(e.Index)), &runlog.ToolStart{
-		Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title,
-	})
+	start := runlog.ToolStart{Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title}
+	if wr.decided[e.Index] && !wr.ofPage(e.Name) {
+		wr.emit(wr.levels.OpenTool(e, wr.parallel(e.Index)), &runlog.ToolRefused{ToolStart: start})
+	} else {
+		wr.status(runlog.Status{Message: "Running " + e.Name + "...", Code: schemas.StatusRunningTool, Tool: e.Name})
+		wr.emit(wr.levels.OpenTool(e, wr.parallel(e.Index)), &start)
+	}
 	if wr.decided[e.Index] || wr.at(e.Index).State == record.ToolFinished { // it does not run
 		return
 	}
@@ -156,7 +159,7 @@ func (wr *Writer) toolProgress(e turn.ToolProgress) {
 
 // toolPayload names a tool's payload; it is stored and shown with the result.
 func (wr *Writer) toolPayload(e turn.PayloadMade) {
-	wr.at(e.Index).payload = wr.name(e.Payload, "tool")
+	wr.at(e.Index).payload = wr.name(e.Payload, "tool", callPlace(e.Index))
 }
 
 // toolComplete stores a call's outcome, then shows it and the markers that are due:

@@ -122,6 +122,7 @@ var forms = []form{
 		f.int64(&b.Revision)
 	}),
 	formOf(32, func(f *fields, b *runlog.BlockDone) { f.place(&b.Place) }),
+	formOf(33, func(f *fields, b *runlog.ToolRefused) { f.toolStart(&b.ToolStart) }),
 }
 
 var formByTag, formByType = func() (byTag [version2]*form, byType map[reflect.Type]*form) {

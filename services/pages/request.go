@@ -17,8 +17,15 @@ const maxClientSchema = 32 << 10
 // intoDocument is told to a model whose answer goes into a document.
 const intoDocument = "\n\nYour answer's text is written into the user's document as it is. Write only what belongs there: no greeting, no remarks about it."
 
+// documentPage is the page whose tools the mode agent adds.
+const documentPage = "document"
+
+// withDocuments is what a model is told that may write the document beside its page.
+const withDocuments = "\n\nThe user has a document beside this page. When they want something written or changed there, use the document tools: " +
+	"plan_document and then write_block for each planned block for a new one, edit_block to change one. What you write waits until the user accepts or reverts it."
+
 // OfferFor returns what the place in a request's context offers, with the tools that
-// the client runs. Where the answer itself is written into a document, the offer
+// the client runs. The mode agent adds the tools of documents. Where the answer itself is written into a document, the offer
 // has no tools that write documents, and a Note that says so. A client tool that
 // cannot be offered is left out: CheckClientTools tells the client.
 func (p *Pages) OfferFor(c schemas.Object, defs []schemas.ClientTool, user schemas.User) (Offer, error) {
@@ -29,6 +36,14 @@ func (p *Pages) OfferFor(c schemas.Object, defs []schemas.ClientTool, user schem
 	if document, _ := turn.Answer(c); document != "" {
 		offer.Note = intoDocument
 		offer.Tools = slices.DeleteFunc(slices.Clone(offer.Tools), func(t turn.Tool) bool { return t.Document })
+	}
+	if c.String(turn.ContextMode) == "agent" && offer.Page != documentPage {
+		documents, err := p.Resolve(documentPage, "", "", user)
+		if err != nil {
+			return offer, err
+		}
+		offer.Note = withDocuments
+		offer.Tools = addEach(offer.Tools, documents.Tools, func(t turn.Tool) string { return t.Name })
 	}
 	offer.Tools = p.withClientTools(offer.Tools, defs)
 	return offer, nil

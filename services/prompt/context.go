@@ -66,10 +66,14 @@ type loadedContext struct {
 type contextData struct{ name, text string }
 
 var contextBuilders = map[string]contextBuilder{
-	"report":   onResearch(reportContext),
-	"stream":   onResearch(streamContext),
-	"document": documentContext,
+	"report":        onResearch(reportContext),
+	"stream":        onResearch(streamContext),
+	documentBuilder: documentContext,
 }
+
+// documentBuilder is the builder of the page of documents; the mode agent adds it to
+// those of other pages.
+const documentBuilder = "document"
 
 // ContextBuilders returns the names that `builder:` in a page file may have, in
 // order.

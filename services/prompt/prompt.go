@@ -107,13 +107,17 @@ func (p *Builder) Build(ctx context.Context, in Input) (prompt string, outside b
 
 // load runs the page's context builder.
 func (p *Builder) load(ctx context.Context, in Input) loadedContext {
-	builder, ok := contextBuilders[in.Offer.ContextBuilder]
-	if !ok {
-		return loadedContext{}
-	}
 	ctx, cancel := context.WithTimeout(ctx, contextTimeout)
 	defer cancel()
-	return builder(ctx, p, &in)
+	var l loadedContext
+	if builder, ok := contextBuilders[in.Offer.ContextBuilder]; ok {
+		l = builder(ctx, p, &in)
+	}
+	if in.Context.String(turn.ContextMode) == "agent" && in.Offer.ContextBuilder != documentBuilder {
+		d := documentContext(ctx, p, &in)
+		l.data, l.notes, l.outside = append(l.data, d.data...), append(l.notes, d.notes...), l.outside || d.outside
+	}
+	return l
 }
 
 func (p *Builder) writeIdentity(b *strings.Builder, o pages.Offer) {

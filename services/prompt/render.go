@@ -103,7 +103,10 @@ func userTurn(m *schemas.Message, files []schemas.Attachment) (turn.Message, err
 }
 
 func userText(m *schemas.Message) string {
-	if m.Action == nil {
+	switch {
+	case m.InteractionType == schemas.ValueSelected:
+		return withNotes(m.Content, []string{"the user chose this from the suggested values"})
+	case m.Action == nil:
 		return m.Content
 	}
 	note := fmt.Sprintf("the user clicked the action %s", text.Line(m.Action.ActionIdentifier, maxPromptName))

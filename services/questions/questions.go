@@ -132,6 +132,9 @@ func ask(req *schemas.ChatRequest, b *record.Begin) {
 		ID: newID(), Role: "user", Type: "md", Content: req.Message, Status: schemas.MessageComplete,
 		CreatedAt: b.Run.CreatedAt, RunID: b.Run.ID,
 	}
+	if req.InteractionType == schemas.ValueSelected {
+		m.InteractionType = req.InteractionType
+	}
 	if req.InteractionType == schemas.ActionExecuted {
 		m.Action = req.ActionMetadata
 		if m.Content == "" {
