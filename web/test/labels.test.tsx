@@ -73,7 +73,7 @@ describe('with every label replaced', () => {
       payloads: [{ payload_id: 'p', type: 'π', data: {}, summary: 'π', outcome: 'accepted' }],
     }
     const { container, user } = show(({ path, method }) => {
-      if (path === '/api/me') return json({ user_id: 'u', name: 'υ', roles: ['admin'] })
+      if (path === '/api/me') return json({ user_id: 'u', name: 'υ', roles: [], may: { diagnostics: true } })
       if (path.includes('/diagnostics')) return json(trace)
       return method === 'POST' ? sse(answerFrames(text, payload)) : undefined
     }, { onApplyToDocument: async () => undefined })

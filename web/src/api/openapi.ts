@@ -1221,7 +1221,7 @@ export interface components {
          * @enum {string}
          */
         InteractionType: "text_input" | "value_selected" | "action_executed";
-        /** @description Starts a run. `message` may be empty for `action_executed` and for `regenerate_message_id` only */
+        /** @description Starts a run. An optional member that is null is absent. `message` may be empty for `action_executed` and for `regenerate_message_id` only */
         ChatRequest: {
             /** @description At most 100,000 characters (a setting) */
             message: string;
@@ -1229,7 +1229,7 @@ export interface components {
             context?: components["schemas"]["Object"];
             /** @description `text_input` when absent */
             interaction_type?: components["schemas"]["InteractionType"];
-            /** @description Needed for `action_executed` */
+            /** @description Needed for `action_executed`, and 422 without it */
             action_metadata?: components["schemas"]["ActionMetadata"];
             /**
              * Format: int64
@@ -1284,11 +1284,13 @@ export interface components {
             /** @description That of the suggested action. Without it the newest suggestion with the same data counts. A payload that is decided is 409 */
             payload_id?: string;
         };
-        /** @description An earlier message that the client brings along */
+        /** @description An earlier message that the client brings along. A client may send its own message objects: other members have no effect */
         HistoryMessage: {
             /** @enum {string} */
             role: "user" | "assistant";
             content: string;
+        } & {
+            [key: string]: unknown;
         };
         /** @description A file of the user; text types hold text, images base64 */
         Attachment: {
@@ -1364,6 +1366,8 @@ export interface components {
             index: number;
             /** @description What the call does, for people */
             title?: string;
+            /** @description The call does not run, as the user did not approve it; `tool_complete` follows */
+            denied?: boolean;
         };
         /** @description A step of a running tool */
         ToolProgressEvent: {
@@ -1706,6 +1710,8 @@ export interface components {
             warnings?: string[];
             feedback?: components["schemas"]["Feedback"];
             error?: components["schemas"]["MessageFailure"];
+            /** @description `value_selected` where the user chose a suggested value */
+            interaction_type?: components["schemas"]["InteractionType"];
             /** @description The click that this user message records */
             action?: components["schemas"]["ActionMetadata"];
             /** @description The files of a user message, without their content */
@@ -1838,12 +1844,22 @@ export interface components {
             usage: components["schemas"]["Usage"];
             error?: components["schemas"]["MessageFailure"];
         };
-        /** @description The authenticated user */
-        User: {
+        /** @description The authenticated user, with what the user may see and do */
+        Me: {
             /** @description Issuer and subject */
             user_id: string;
             name: string;
             roles: string[];
+            may: components["schemas"]["May"];
+        };
+        /** @description What a user may see and do beyond what is the user's own */
+        May: {
+            /** @description The trace of runs, with the system prompt; the setting `diagnostics` says who */
+            diagnostics: boolean;
+            /** @description What all users have spent */
+            all_usage: boolean;
+            /** @description To change streams that belong to others or to everybody */
+            all_streams: boolean;
         };
         /** @description A tool as a place offers it */
         Tool: {
@@ -4200,7 +4216,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["User"];
+                    "application/json": components["schemas"]["Me"];
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -24,7 +24,7 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
   const [applied, setApplied] = useState(false)
   const kept = !message.id.startsWith('answer:')
   const rating = message.feedback?.rating
-  const mayDiagnose = message.run_id !== undefined && (tray.me?.roles.includes('admin') ?? false)
+  const mayDiagnose = message.run_id !== undefined && (tray.me?.may?.diagnostics ?? false)
   const plain = message.content.replace(/\[\[tool:\d+\]\]\s*/g, '')
   return (
     <>
