@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
@@ -116,6 +117,9 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 			return d.one(c)
 		}
 	}
+	if over && !d.open && d.kind() == schemas.BlockChart && !d.withdrawn() {
+		return d.first()
+	}
 	if (d.open || over) && !d.withdrawn() {
 		d.open = true
 		return d.rest("")
@@ -144,7 +148,14 @@ func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 		return d.rest(text)
 	}
 	d.held += text
-	if _, whole := schemas.HeaderRow(d.held); d.kind() == schemas.BlockCSV && !whole {
+	whole := true
+	switch d.kind() {
+	case schemas.BlockCSV:
+		_, whole = schemas.HeaderRow(d.held)
+	case schemas.BlockChart:
+		_, _, whole = schemas.ChartHeader(d.held, false)
+	}
+	if !whole {
 		return nil
 	}
 	return d.first()
@@ -155,9 +166,13 @@ func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 func (d *blocksDialect) first() []schemas.Chunk {
 	d.open = true
 	header := d.answer.Header
-	if d.kind() == schemas.BlockCSV {
+	switch d.kind() {
+	case schemas.BlockCSV:
 		n, _ := schemas.HeaderRow(d.held)
 		header, d.held = d.held[:n], d.held[n:]
+	case schemas.BlockChart:
+		own, n, _ := schemas.ChartHeader(d.held, true)
+		header, d.held = cmp.Or(own, header), d.held[n:]
 	}
 	if header == "" {
 		return d.rest("")

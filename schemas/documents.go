@@ -1,7 +1,13 @@
 package schemas
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
 	"time"
 )
 
@@ -130,3 +136,99 @@ func HeaderRow(csv string) (n int, whole bool) {
 	}
 	return 0, false
 }
+
+// ChartHeader finds the header that a chart's text begins with: one JSON object on
+// lines of its own. N is the length of its lines, 0 where the text begins with
+// something else; header is empty where CheckChart refuses it. Whole is false while
+// more text could belong to it; ended says that none comes.
+func ChartHeader(chart string, ended bool) (header string, n int, whole bool) {
+	const space = " \t\r\n"
+	start := strings.TrimLeft(chart, space)
+	if start == "" || start[0] != '{' {
+		return "", 0, ended || start != ""
+	}
+	var object json.RawMessage
+	d := json.NewDecoder(strings.NewReader(start))
+	if err := d.Decode(&object); err != nil {
+		cut := errors.Is(err, io.ErrUnexpectedEOF) && !ended && len(chart) <= maxHeaderRow
+		return "", 0, !cut
+	}
+	after := start[d.InputOffset():]
+	rest := strings.TrimLeft(after, " \t\r")
+	switch {
+	case rest == "" && !ended:
+		return "", 0, false
+	case rest != "" && rest[0] != '\n':
+		return "", 0, true // it is no line of its own
+	}
+	n = len(chart) - len(strings.TrimPrefix(rest, "\n"))
+	if CheckChart(object) != nil {
+		return "", n, true
+	}
+	return string(object), n, true
+}
+
+// CheckChart says what is wrong with the header of a chart: it is an object, a
+// Vega-Lite specification whose views have no data of their own.
+func CheckChart(header json.RawMessage) error {
+	var view map[string]json.RawMessage
+	if json.Unmarshal(header, &view) != nil || view == nil {
+		return errors.New("must be a JSON object")
+	}
+	for _, key := range []string{"data", "datasets"} {
+		if view[key] != nil {
+			return errors.New("must be a Vega-Lite specification without " + key + ": the data is the block's content, as CSV")
+		}
+	}
+	inner := []json.RawMessage{}
+	if view["spec"] != nil {
+		inner = append(inner, view["spec"])
+	}
+	for _, key := range []string{"layer", "concat", "hconcat", "vconcat"} {
+		var list []json.RawMessage
+		if json.Unmarshal(view[key], &list) == nil {
+			inner = append(inner, list...)
+		}
+	}
+	for _, v := range inner {
+		if err := CheckChart(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckImage says what is wrong with the content of an image block: it is base64 of
+// a file of that type. An image without content is one that is yet to come.
+func CheckImage(kind, content string) error {
+	content = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' {
+			return -1
+		}
+		return r
+	}, content)
+	if content == "" {
+		return nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(content)
+	if err != nil {
+		return errors.New("must be an image in base64")
+	}
+	want := kind
+	if want == "image/jpg" {
+		want = "image/jpeg"
+	}
+	if want == "image/svg+xml" {
+		if !bytes.Contains(raw, []byte("<svg")) {
+			return errors.New("must be an image of the type " + kind + " in base64")
+		}
+		return nil
+	}
+	if is := http.DetectContentType(raw); is != want && (strings.HasPrefix(is, "image/") || known[want]) {
+		return errors.New("must be an image of the type " + kind + " in base64; it is " + is)
+	}
+	return nil
+}
+
+// known are the types of images that have a signature here.
+var known = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "image/bmp": true}

@@ -148,6 +148,17 @@ func noBlock(err error) error {
 	return err
 }
 
+// refused tells the model which argument a block does not take, and why.
+func refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	if seen := schemas.Visible(err); len(seen.Fields) > 0 {
+		return invalid(strings.TrimPrefix(seen.Fields[0].Pointer, "/") + " " + seen.Fields[0].Detail)
+	}
+	return err
+}
+
 func (d documentTools) read(ctx context.Context, call *Call, in readArguments) (Result, error) {
 	id, err := target(call)
 	if err != nil {
@@ -238,7 +249,7 @@ func (d documentTools) put(ctx context.Context, call *Call, w record.BlockWrite)
 	}
 	b, err := d.data.Write(ctx, call.User, id, w)
 	if err != nil {
-		return Result{}, noBlock(err)
+		return Result{}, noBlock(refused(err))
 	}
 	changed(call, id, "Wrote a block", &b)
 	return Text(fmt.Sprintf("The block is written and waits for the user.\n\nblock_id: %s (%s, %s)\n%s characters, beginning with: %s",

@@ -126,6 +126,9 @@ func (c *blockCall) first() bool {
 	if c.kind == "" {
 		c.look()
 	}
+	if strings.HasPrefix(c.kind, "image/") {
+		return c.args.Ended // it is checked first
+	}
 	if c.kind != schemas.BlockCSV || c.args.Ended {
 		return true
 	}

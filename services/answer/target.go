@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -51,7 +52,9 @@ func (wr *Writer) Target(ctx context.Context) runlog.Target {
 	if document != "" && wr.deps.Drafts != nil {
 		blocks = wr.run.Earlier.Wanted(blocks)
 		wr.answer.document, wr.answer.blocks = document, blocks
-		if b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, blocks[0]); err == nil && b.Type != schemas.BlockMarkdown {
+		if len(blocks) == 0 { // the user has withdrawn them all
+			wr.deps.Stop(ErrWithdrawn)
+		} else if b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, blocks[0]); err == nil && b.Type != schemas.BlockMarkdown {
 			t.Type, t.Header = b.Type, documents.Header(&b)
 		}
 	}
@@ -70,7 +73,7 @@ func (a *answerDraft) add(wr *Writer, text string) {
 		return
 	}
 	if !a.opened {
-		a.open(wr)
+		a.open(wr, false)
 		return
 	}
 	ctx, done := wr.storing()
@@ -82,16 +85,28 @@ func (a *answerDraft) add(wr *Writer, text string) {
 	}
 }
 
-// open begins the blocks with all the text so far. A block that the page shows already
-// is reset.
-func (a *answerDraft) open(wr *Writer) {
+// open begins the blocks with all text that there is, a chart once its header is
+// whole. A block that the page shows is told to begin again.
+func (a *answerDraft) open(wr *Writer, ended bool) {
+	content, meta := a.text.String(), json.RawMessage(nil)
+	if a.target.Type == schemas.BlockChart {
+		header, n, whole := schemas.ChartHeader(content, ended)
+		if !whole {
+			return
+		}
+		if content = content[n:]; header != "" {
+			meta = json.RawMessage(header)
+		} else if n > 0 {
+			wr.warn("The chart keeps its header: the one in the answer is no Vega-Lite specification without data.")
+		}
+	}
 	a.opened = true
 	ctx, done := wr.storing()
 	defer done()
 	for _, id := range a.blocks {
 		_, unknown := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
 		b := &targetDraft{answer: a, id: id}
-		w := record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: a.text.String()}}
+		w := record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: content, Meta: meta}}
 		draft, written, err := wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
 		if err != nil {
 			wr.warn("The answer could not be written into the block " + id + ": " + schemas.Visible(err).Message + ".")
@@ -114,7 +129,7 @@ func (a *answerDraft) open(wr *Writer) {
 // end stores what is held.
 func (a *answerDraft) end(wr *Writer) {
 	if !a.opened && a.text.Len() > 0 {
-		a.open(wr)
+		a.open(wr, true)
 	}
 	for _, b := range a.drafts {
 		b.end(wr)

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -196,7 +197,7 @@ func (d *Documents) Add(ctx context.Context, user schemas.User, document string,
 	if err != nil {
 		return schemas.Block{}, err
 	}
-	if err := checkMeta(c.Meta); err != nil {
+	if err := checkContent(blockType(c.Type), c.Content, c.Meta); err != nil {
 		return schemas.Block{}, err
 	}
 	return d.blocks.AddBlock(ctx, user.ID, document, record.NewBlock{
@@ -206,8 +207,18 @@ func (d *Documents) Add(ctx context.Context, user schemas.User, document string,
 
 // Patch makes an edit of the user's: it goes to current.
 func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
-	if err := checkMeta(p.Meta); err != nil {
-		return schemas.Block{}, err
+	if p.Content != nil || p.Meta != nil {
+		b, err := d.blocks.Block(ctx, user.ID, id)
+		if err != nil {
+			return schemas.Block{}, err
+		}
+		content := ""
+		if p.Content != nil {
+			content = *p.Content
+		}
+		if err := checkContent(b.Type, content, p.Meta); err != nil {
+			return schemas.Block{}, err
+		}
 	}
 	return d.blocks.PatchBlock(ctx, user.ID, id, p, match)
 }
@@ -317,6 +328,17 @@ func (d *Documents) write(ctx context.Context, user schemas.User, document strin
 	if err := checkWrite(&w.NewBlock); err != nil {
 		return schemas.Block{}, err
 	}
+	kind := w.Type
+	if kind == "" {
+		b, err := d.blocks.Block(ctx, user.ID, w.ID)
+		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+			return schemas.Block{}, err
+		}
+		kind = b.Type
+	}
+	if err := checkContent(kind, w.Content, w.Meta); err != nil {
+		return schemas.Block{}, err
+	}
 	if !w.Only {
 		w.Create = d.made(document)
 	}
@@ -361,6 +383,25 @@ func checkWrite(b *record.NewBlock) error {
 		return schemas.NewError(schemas.CodeInvalid, "a block's type must be a short name such as md, csv or image/png")
 	}
 	return checkMeta(b.Meta)
+}
+
+// checkContent refuses what a block of that type cannot show: data that is no image
+// of the type, and a chart's header that is none.
+func checkContent(kind, content string, meta json.RawMessage) error {
+	if err := checkMeta(meta); err != nil {
+		return err
+	}
+	if strings.HasPrefix(kind, "image/") {
+		if err := schemas.CheckImage(kind, content); err != nil {
+			return schemas.Invalid("/content", err.Error())
+		}
+	}
+	if kind == schemas.BlockChart && meta != nil {
+		if err := schemas.CheckChart(meta); err != nil {
+			return schemas.Invalid("/meta", err.Error())
+		}
+	}
+	return nil
 }
 
 // checkMeta lets an object through that is not too large.

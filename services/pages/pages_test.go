@@ -340,3 +340,14 @@ tabs:
 		}
 	}
 }
+
+func TestContentNote(t *testing.T) {
+	for kind, want := range map[string]string{
+		"": "Markdown", "md": "Markdown", "csv": "the header with the names of the columns in the first row", "interactive_chart": "one JSON object on the first line",
+		"text/x-go": "content of that type alone",
+	} {
+		if got := pages.ContentNote(kind); !strings.Contains(got, want) {
+			t.Errorf("%s: got %q, want %q in it", kind, got, want)
+		}
+	}
+}

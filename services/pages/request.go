@@ -14,7 +14,8 @@ import (
 // maxClientSchema is the size of a client tool's schema in bytes.
 const maxClientSchema = 32 << 10
 
-// intoDocument is told to a model whose answer goes into a document.
+// intoDocument is what a model is told whose answer goes into a document, beside how
+// content of its type is written; see ContentNote.
 const intoDocument = "\n\nYour answer's text is written into the user's document as it is. Write only what belongs there: no greeting, no remarks about it."
 
 // documentPage is the page whose tools the mode agent adds.
@@ -23,6 +24,21 @@ const documentPage = "document"
 // withDocuments is what a model is told that may write the document beside its page.
 const withDocuments = "\n\nThe user has a document beside this page. When they want something written or changed there, use the document tools: " +
 	"plan_document and then write_block for each planned block for a new one, edit_block to change one. What you write waits until the user accepts or reverts it."
+
+// ContentNote says how the content of a block of that type is written.
+func ContentNote(kind string) string {
+	const only = "\nThe answer is not Markdown: write no heading, no code fence and nothing before or after it. "
+	switch kind {
+	case "", schemas.BlockMarkdown:
+		return "\nThe block is Markdown."
+	case schemas.BlockCSV:
+		return only + "The block is a table: write CSV (RFC 4180), the header with the names of the columns in the first row."
+	case schemas.BlockChart:
+		return only + "The block is a chart: write its header as one JSON object on the first line, a Vega-Lite specification without data, then its data as CSV " +
+			"with the names of the columns in the first row. Without the first line the chart keeps its header."
+	}
+	return only + "The block has the type " + kind + ": write content of that type alone."
+}
 
 // OfferFor returns what the place in a request's context offers, with the tools that
 // the client runs. The mode agent adds the tools of documents. Where the answer itself is written into a document, the offer

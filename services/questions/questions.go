@@ -243,6 +243,11 @@ func (q *Questions) messages(ctx context.Context, owner string, id int64) ([]sch
 // block ids are persisted. Blocks for an answer in a document must be in that
 // document, or new.
 func (q *Questions) reserve(ctx context.Context, document string, blocks []string, b *record.Begin) error {
+	if document != "" {
+		if err := q.Documents.CheckTargets(ctx, b.Run.Owner, blocks); err != nil {
+			return err
+		}
+	}
 	for _, id := range blocks {
 		in, used, err := q.Documents.DocumentOf(ctx, b.Run.Owner, id)
 		switch {

@@ -30,6 +30,13 @@ func (r *Runs) prepare(ctx context.Context, run *run) (*answer.Prepared, error) 
 	if err != nil {
 		return nil, err
 	}
+	if document, _ := turn.Answer(run.req.Context); document != "" {
+		kind, err := r.Drafts.TargetType(ctx, run.owner, run.req.Context)
+		if err != nil {
+			return nil, fmt.Errorf("read the type of the target: %w", err)
+		}
+		offer.Note += pages.ContentNote(kind)
+	}
 	in := prompt.Input{Offer: offer, Context: run.req.Context, Owner: run.owner.ID, ConversationID: run.conversationID}
 	if !run.newChat {
 		if in.Payloads, err = r.Store.Chats.Payloads(ctx, run.owner.ID, run.conversationID); err != nil {

@@ -1,0 +1,53 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/turn"
+)
+
+// CheckTargets refuses blocks that the text of one answer cannot go to: images, which
+// write_block alone writes, and blocks of different types. A new block is Markdown.
+// Without Documents (nil) nothing is refused.
+func (d *Documents) CheckTargets(ctx context.Context, user schemas.User, blocks []string) error {
+	if d == nil {
+		return nil
+	}
+	first := ""
+	for i, id := range blocks {
+		kind, err := d.typeOf(ctx, user, id)
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(kind, "image/"):
+			return schemas.Invalid("/context/"+turn.ContextBlocks, "the block "+id+" is an image; an answer's text does not go there, ask for it in the mode agent")
+		case i > 0 && kind != first:
+			return schemas.Invalid("/context/"+turn.ContextBlocks, "the blocks are of different types, "+first+" and "+kind+"; one answer goes to blocks of one type")
+		}
+		first = kind
+	}
+	return nil
+}
+
+// TargetType is the type of the blocks that the answer on a page goes to.
+func (d *Documents) TargetType(ctx context.Context, user schemas.User, page schemas.Object) (string, error) {
+	_, blocks := turn.Answer(page)
+	if d == nil || len(blocks) == 0 {
+		return schemas.BlockMarkdown, nil
+	}
+	return d.typeOf(ctx, user, blocks[0])
+}
+
+func (d *Documents) typeOf(ctx context.Context, user schemas.User, id string) (string, error) {
+	b, err := d.Block(ctx, user, id)
+	switch {
+	case errors.Is(err, schemas.ErrNotFound):
+		return schemas.BlockMarkdown, nil
+	case err != nil:
+		return "", err
+	}
+	return b.Type, nil
+}
