@@ -1,0 +1,288 @@
+package transcripts
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+)
+
+const (
+	writerSeeds = 12 // for each database; fewer with -short
+	writerSteps = 40
+	// writersEnd is longer than all that is queued takes.
+	writersEnd = 3 * time.Hour
+)
+
+// TestWritersAtOnce has three sockets write one document, each in a chat of its own
+// and watching all three, while the user stops, accepts, rejects, deletes and has it
+// planned, at random. In the end what is stored is what each of them sees who folds
+// the chunks, and no block is lost that nobody has deleted or rejected. A failure
+// names its seed.
+func TestWritersAtOnce(t *testing.T) {
+	for _, d := range apptest.Databases() {
+		database, seeds := sampled(t, d), uint64(writerSeeds)
+		if testing.Short() {
+			seeds /= 4
+		}
+		for seed := range seeds {
+			t.Run(fmt.Sprintf("seed_%d/%s", seed, d.Name), func(t *testing.T) {
+				t.Parallel()
+				url, pages := database(t), pagesDir(t, new(txtar.Archive))
+				synctest.Test(t, func(t *testing.T) { writeAtOnce(t, url, pages, seed) })
+			})
+		}
+	}
+}
+
+// writers are three viewers of one document who change it.
+type writers struct {
+	*fixture
+	random  *rand.Rand
+	viewers []*viewer
+	there   map[string]bool // the document's blocks
+	steps   []string
+}
+
+// viewer folds the chunks of the document's blocks.
+type viewer struct {
+	*wire
+	read    int
+	shown   map[string]string
+	writing map[string]bool
+}
+
+func writeAtOnce(t *testing.T, database, pages string, seed uint64) {
+	s := newFixture(t, database, pages, &txtar.Archive{Files: []txtar.File{
+		{Name: "settings", Data: []byte("CHATTRAY_REQUESTS_PER_MINUTE=0 CHATTRAY_OTHER_REQUESTS_PER_MINUTE=0 CHATTRAY_MAX_RUNS_PER_USER=0")},
+	}})
+	s.start()
+	w := &writers{fixture: s, random: rand.New(rand.NewPCG(seed, 7)), there: map[string]bool{}}
+	for range 4 * writerSteps {
+		s.up.Push(w.reply())
+	}
+	s.up.On(upstream.Any, upstream.Text("Done."))
+	w.ask("POST", "/api/documents", `{"id":"d","title":"D"}`)
+	for i := range 3 {
+		v := &viewer{wire: s.openWire(step{arg: "/api/ws", user: "una"}), shown: map[string]string{}, writing: map[string]bool{}}
+		for chat := range 3 {
+			s.sendWire(v.wire, fmt.Sprintf(`{"name":"resume","chat_id":"c%d"}`, chat))
+		}
+		w.viewers = append(w.viewers, v)
+		s.wires[fmt.Sprint(i)] = v.wire
+	}
+	for range writerSteps {
+		w.step()
+		time.Sleep(time.Duration(w.random.IntN(1500)) * time.Millisecond) //nolint:forbidigo // the time of the bubble
+		w.check("later", false)
+	}
+	time.Sleep(writersEnd) //nolint:forbidigo // the time of the bubble
+	w.check("at the end", false)
+	w.compare()
+	s.closeClients()
+	s.stop()
+	time.Sleep(leftBehind) //nolint:forbidigo // the time of the bubble
+	if t.Failed() {
+		t.Logf("seed %d:\n%s", seed, strings.Join(w.steps, "\n"))
+	}
+}
+
+// reply is one of the model: a text, a plan, or a block written by a tool.
+func (w *writers) reply() upstream.Reply {
+	pause := func() upstream.Part { return upstream.Delay(time.Duration(w.random.IntN(800)) * time.Millisecond) }
+	end := []upstream.Part{upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()}
+	switch w.random.IntN(6) {
+	case 0:
+		return upstream.Stream(append([]upstream.Part{
+			pause(), upstream.Call(0, "p", "plan_document", fmt.Sprintf(`{"title":"T%d","blocks":[{"type":"md","heading":"H"}]}`, w.random.IntN(9))),
+		}, end...)...)
+	case 1, 2:
+		parts := []upstream.Part{upstream.Call(0, "w", "write_block", fmt.Sprintf(`{"block_id":"%s","content":"t`, w.block()))}
+		for range 1 + w.random.IntN(4) {
+			parts = append(parts, pause(), upstream.Data(upstream.Chunk(fmt.Sprintf(`{"tool_calls":[{"index":0,"function":{"arguments":"%d "}}]}`, w.random.IntN(1000)), "null")))
+		}
+		parts = append(parts, upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"\"}"}}]}`, "null")))
+		return upstream.Stream(append(parts, end...)...)
+	}
+	var parts []upstream.Part
+	for range 1 + w.random.IntN(6) {
+		parts = append(parts, upstream.Say(fmt.Sprintf("a%d ", w.random.IntN(1000))), pause())
+	}
+	return upstream.Stream(append(parts, upstream.Finish("stop"), upstream.Usage(1, 1), upstream.Done())...)
+}
+
+func (w *writers) block() string { return fmt.Sprintf("b%d", w.random.IntN(3)) }
+
+// step does one thing at random.
+func (w *writers) step() {
+	v, chat := w.random.IntN(3), w.random.IntN(3)
+	send := func(frame string) {
+		w.steps = append(w.steps, fmt.Sprintf("%d: %s", v, frame))
+		w.sendWire(w.viewers[v].wire, frame)
+		synctest.Wait()
+	}
+	switch w.random.IntN(13) {
+	case 0, 1, 2, 3:
+		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","block_id":"%s","chat_id":"c%d"}`, w.block(), chat))
+	case 4, 5:
+		send(fmt.Sprintf(`{"name":"message","message":{"content":"m"},"document_id":"d","chat_id":"c%d","mode":"agent"}`, chat))
+	case 6:
+		send(fmt.Sprintf(`{"name":"pause","chat_id":"c%d"}`, chat))
+	case 7:
+		send(`{"name":"pause","document_id":"d"}`)
+	case 8:
+		w.decide("POST", "/api/blocks/"+w.block()+"/accept")
+	case 9:
+		w.decide("POST", "/api/blocks/"+w.block()+"/revert")
+	case 10:
+		w.decide("POST", "/api/documents/d/accept")
+	case 11:
+		w.decide("POST", "/api/documents/d/revert")
+	case 12:
+		w.decide("DELETE", "/api/blocks/"+w.block())
+	}
+}
+
+// decide is a decision of the user's, after which their pages read the document.
+func (w *writers) decide(method, path string) {
+	before := w.document()
+	status := w.ask(method, path, "")
+	w.steps = append(w.steps, fmt.Sprint(method, " ", path, " ", status))
+	if status >= 300 {
+		return
+	}
+	w.check(path, true)
+	doc := w.document()
+	for _, v := range w.viewers {
+		for id := range before {
+			if v.writing[id] {
+				continue
+			}
+			if b, ok := doc[id]; ok {
+				v.shown[id] = text(b)
+			} else {
+				delete(v.shown, id)
+			}
+		}
+	}
+}
+
+// check folds what has come, and looks for blocks that are lost.
+func (w *writers) check(when string, decided bool) {
+	w.t.Helper()
+	synctest.Wait()
+	for _, v := range w.viewers {
+		v.fold()
+	}
+	doc := w.document()
+	for id := range w.there {
+		if _, ok := doc[id]; !ok && !decided {
+			w.t.Errorf("%s: the block %s is lost", when, id)
+		}
+	}
+	w.there = map[string]bool{}
+	for id := range doc {
+		w.there[id] = true
+	}
+}
+
+// compare compares what is stored with what the viewers see.
+func (w *writers) compare() {
+	w.t.Helper()
+	doc := w.document()
+	for n, v := range w.viewers {
+		for _, id := range slices.Sorted(maps.Keys(v.shown)) {
+			b, ok := doc[id]
+			if !ok || text(b) != v.shown[id] || v.writing[id] {
+				w.t.Errorf("viewer %d sees %s as %q (being written: %v), stored is %q (%v)", n, id, v.shown[id], v.writing[id], text(b), ok)
+			}
+		}
+	}
+}
+
+func text(b schemas.Block) string { return *cmp.Or(b.New, b.Current, new(string)) }
+
+// document returns the document's blocks by id.
+func (w *writers) document() map[string]schemas.Block {
+	w.t.Helper()
+	var doc schemas.Document
+	if err := json.Unmarshal(w.body("GET", "/api/documents/d", ""), &doc); err != nil {
+		w.t.Fatal(err)
+	}
+	found := map[string]schemas.Block{}
+	for _, b := range doc.Blocks {
+		found[b.ID] = b
+	}
+	return found
+}
+
+func (w *writers) ask(method, path, body string) int {
+	status, _ := w.call(method, path, body)
+	return status
+}
+
+func (w *writers) body(method, path, body string) []byte {
+	_, answer := w.call(method, path, body)
+	return answer
+}
+
+func (w *writers) call(method, path, body string) (int, []byte) {
+	w.t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), method, "http://chattray.test"+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+w.bearer("una", nil))
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := w.client.Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.StatusCode, answer
+}
+
+// fold takes the chunks that have come since the last time.
+func (v *viewer) fold() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for ; v.read < len(v.frames); v.read++ {
+		var c schemas.Chunk
+		if json.Unmarshal(v.frames[v.read], &c) != nil || c.BlockIDs == "" || c.DocumentID != "d" || c.NewDoc {
+			continue
+		}
+		for id := range strings.SplitSeq(c.BlockIDs, ",") {
+			switch {
+			case c.Type == schemas.ChunkReset && c.End:
+				delete(v.shown, id)
+				v.writing[id] = false
+			case c.Type == schemas.ChunkReset:
+				v.shown[id], v.writing[id] = "", true
+			case c.End:
+				v.writing[id] = false
+			case apptest.IsContent(c) && c.Type == schemas.BlockMarkdown:
+				v.shown[id] += *c.Content
+				v.writing[id] = true
+			}
+		}
+	}
+}
