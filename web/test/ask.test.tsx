@@ -69,7 +69,8 @@ describe('asking about a document over the socket', () => {
 
   it('sends the question with its target, and shows the answer in the block while it comes', async () => {
     const line = await shown()
-    await userEvent.selectOptions(screen.getByLabelText('Where the answer goes'), 'Block 1: Old text')
+    expect(document.querySelector('option[value=b1]')!.getAttribute('label')).toBe('Block 1: Old text')
+    await userEvent.selectOptions(screen.getByLabelText('Where the answer goes'), 'b1')
     await userEvent.type(screen.getByPlaceholderText('Ask about this document'), 'Shorten it{Enter}')
     expect(named(line, 'message')).toMatchObject([{ message: { content: 'Shorten it' }, mode: 'chat', block_id: 'b1', document_id: 'd', chat_id: 'd', client_tools: [{ name: 'get_selection' }] }])
     give(line, { type: 'ack', event_id: named(line, 'message')[0]!.id, run_id: 'r1' }, begin, { type: 'reset', block_ids: 'b1', document_id: 'd', seq: 2 }, { type: 'md', block_ids: 'b1', document_id: 'd', content: 'Short', seq: 4 })

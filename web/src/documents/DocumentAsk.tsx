@@ -89,7 +89,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
         <select className="ct-input" id={where} value={gone ? ANYWHERE : target} onChange={(e) => setTarget(e.target.value)}>
           <option value={ANYWHERE}>{labels.docAskAnywhere}</option>
           <option value={NEW}>{labels.docAskNew}</option>
-          {state.blocks.map((b, i) => <option key={b.id} value={b.id}>{labels.docAskBlock(i + 1, (b.new ?? b.current ?? '').replace(/[#*`_]/g, '').trim().split('\n')[0]!.slice(0, 40))}</option>)}
+          {state.blocks.map((b, i) => <option key={b.id} value={b.id} label={labels.docAskBlock(i + 1, firstWords(b.new ?? b.current ?? ''))} />)}
         </select>
         {busy && <button type="button" className="ct-button ct-small" title={labels.stop} onClick={() => void tried(socket.stop(documentId))}><StopIcon />{labels.stop}</button>}
         <button type="submit" className="ct-button ct-small" data-style="primary" disabled={text.trim() === '' || !documentId}><SendIcon />{labels.docAskSend}</button>
@@ -99,6 +99,11 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
       {run && <RunCards run={run} view={view} socket={socket} handlers={payloadHandlers} busy={busy} ask={(value) => void ask(value, { mode: 'agent', interaction_type: 'value_selected' })} act={act} />}
     </section>
   )
+}
+
+/** The beginning of a block, without the marks of Markdown. */
+function firstWords(content: string): string {
+  return content.slice(0, 200).replace(/[#*`_]/g, '').trim().split('\n')[0]!.slice(0, 40)
 }
 
 /** Runs the tools of the page that a run asks for. */
@@ -134,7 +139,7 @@ function RunCards({ run, view, socket, handlers, busy, ask, act }: RunCardsProps
       {waiting.map((a) => <Approval key={a.approval_id} approval={approvalOf(a)} runId={run.run_id} send={send} />)}
       {words && <Markdown text={words} streaming={busy} />}
       {busy && run.status && waiting.length === 0 && <p className="ct-doc-status" role="status"><span className="ct-spinner" /> {statusWords(labels, { message: run.status, code: run.status_code, tool: run.status_tool })}</p>}
-      {run.payloads.map(({ payload }, i) => <SocketPayload key={payload.payload_id ?? i} payload={payload} conversationId={run.conversation_id} handlers={handlers} />)}
+      {run.payloads.map(({ payload }, i) => <SocketPayload key={payload.payload_id ?? i} payload={payload} conversationId={run.conversation_id} handlers={handlers} alone={run.payloads.length === 1} />)}
       {run.warnings.length > 0 && <ul className="ct-notes" aria-label={labels.warnings}>{run.warnings.map((warning) => <li key={warning}><WarnIcon />{warning}</li>)}</ul>}
       {run.error && <p className="ct-note" data-tone="error" role="alert">{run.error.message}</p>}
       {run.state === 'cancelled' && <p className="ct-note" role="status">{labels.stopped}</p>}

@@ -4,22 +4,34 @@ import { PanelIcon } from '../components/icons'
 import { DecisionButtons } from '../components/PayloadCard'
 import { problemWords } from '../labels/tray'
 import { PayloadContent, useOwnButtons } from '../payloads/PayloadContent'
-import { payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
+import { isDecisive, payloadHandlerFor, type PayloadHandlers } from '../payloads/registry'
 import { dataOf, type Decided } from '../payloads/useDecision'
 import { useChatStore } from '../state/context'
 import { TrayContextProvider, useLabels, useTray } from '../state/tray'
 
-/** A payload of a run over the socket, which opens to what its handler shows; its decision is kept in the run's chat. */
-export function SocketPayload({ payload: given, conversationId, handlers = {} }: { payload: CustomPayload; conversationId?: number; handlers?: PayloadHandlers }) {
+interface SocketPayloadProps {
+  payload: CustomPayload
+  conversationId?: number
+  handlers?: PayloadHandlers
+  /** The run has no other, so there is room for it. */
+  alone: boolean
+}
+
+/**
+ * A payload of a run over the socket, which opens to what its handler shows: by itself where it is alone, or waits for a decision. The
+ * decision is kept in the run's chat.
+ */
+export function SocketPayload({ payload: given, conversationId, handlers = {}, alone }: SocketPayloadProps) {
   const labels = useLabels()
   const { api } = useChatStore()
   const tray = useTray()
-  const [open, setOpen] = useState(true)
+  const [chosen, setOpen] = useState<boolean | null>(null)
   const [outcome, setOutcome] = useState(given.outcome)
   const [deciding, setDeciding] = useState(false)
   const [problem, setProblem] = useState('')
   const handler = payloadHandlerFor(given.type, handlers)
   const [own, setOwn] = useOwnButtons(handler)
+  const open = chosen ?? (alone || (isDecisive(handler) && !outcome))
   const payload = outcome ? { ...given, outcome } : given
   const value = useMemo(() => ({ ...tray, handlers, handlerOf: (type: string) => payloadHandlerFor(type, handlers) }), [tray, handlers])
   const decide = async (decision: Decided, data?: unknown) => {
