@@ -1,5 +1,5 @@
 import { toJsxRuntime } from 'hast-util-to-jsx-runtime'
-import { memo, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { memo, useEffect, useRef, useState, type ReactNode } from 'react'
 import { Fragment, jsx, jsxs } from 'react/jsx-runtime'
 import { ExpandIcon, WrapIcon } from '../components/icons'
 import { useLabels } from '../state/tray'
@@ -58,12 +58,19 @@ const MAX_COLOURED = 40_000
 
 function Coloured({ language, code, streaming }: { language: string; code: string; streaming: boolean }) {
   const highlight = usePlugin('highlight', language !== '' && code.length <= MAX_COLOURED)
-  const last = useRef<Colours>(plain)
-  const coloured = useMemo(() => {
-    last.current = highlight && code.length <= MAX_COLOURED ? colouredAfter(last.current, highlight, code, language, streaming) : plain
-    return last.current
-  }, [highlight, code, language, streaming])
-  return <>{coloured.shown}{code.slice(coloured.code.length)}</>
+  const [done, setDone] = useState(plain)
+  const before = done.language === language && code.startsWith(done.code) ? done : plain
+  const whole = streaming ? code.slice(0, code.lastIndexOf('\n') + 1) : code
+  const due = highlight !== null && code.length <= MAX_COLOURED && whole.length - before.code.length >= (streaming && before.code !== '' ? Math.max(120, before.code.length / 10) : 1)
+  const latest = useRef(whole)
+  useEffect(() => {
+    latest.current = whole
+  })
+  useEffect(() => {
+    if (!due) return
+    return whenIdle(() => setDone(colouredOf(highlight, latest.current, language)))
+  }, [due, highlight, language])
+  return <>{before.shown}{code.slice(before.code.length)}</>
 }
 
 interface Colours {
@@ -75,16 +82,26 @@ interface Colours {
 const plain: Colours = { code: '', language: '', shown: null }
 
 /**
- * While code grows, its whole lines are coloured, and again only when a tenth has come to them: the cost stays in step with
- * the length.
+ * Colours are no part of a frame: they come when the browser has time. While code grows, its whole lines are coloured, and again
+ * only when a tenth has come to them: the cost stays in step with the length.
  */
-function colouredAfter(before: Colours, highlight: Highlight, code: string, language: string, streaming: boolean): Colours {
-  const whole = streaming ? code.slice(0, code.lastIndexOf('\n') + 1) : code
-  const grows = before.language === language && code.startsWith(before.code)
-  if (grows && (whole === before.code || (streaming && whole.length - before.code.length < Math.max(120, before.code.length / 10)))) return before
-  const tree = whole === '' ? null : highlight(whole, language)
-  return tree ? { code: whole, language, shown: toJsxRuntime(tree, { Fragment, jsx, jsxs }) as ReactNode } : plain
+function colouredOf(highlight: Highlight, code: string, language: string): Colours {
+  const tree = highlight(code, language)
+  return { code, language, shown: tree ? (toJsxRuntime(tree, { Fragment, jsx, jsxs }) as ReactNode) : code }
 }
+
+/** Does something when the browser has time, at the latest after a while; the returned function takes it back. */
+function whenIdle(act: () => void): () => void {
+  if (!('requestIdleCallback' in globalThis)) {
+    const timer = setTimeout(act)
+    return () => clearTimeout(timer)
+  }
+  const idle = requestIdleCallback(act, { timeout: IDLE_TIMEOUT })
+  return () => cancelIdleCallback(idle)
+}
+
+/** Milliseconds after which what waits for an idle browser is done in any case. */
+const IDLE_TIMEOUT = 1000
 
 /** A diagram, drawn when the browser has time for it. */
 function Diagram({ render, source, onFail }: { render: RenderDiagram; source: string; onFail: () => void }) {
@@ -104,11 +121,10 @@ function Diagram({ render, source, onFail }: { render: RenderDiagram; source: st
         if (here) fail.current()
       }
     }
-    const later = 'requestIdleCallback' in globalThis ? requestIdleCallback(() => void draw(), { timeout: 1000 }) : setTimeout(() => void draw())
+    const cancel = whenIdle(() => void draw())
     return () => {
       here = false
-      if ('cancelIdleCallback' in globalThis) cancelIdleCallback(later as number)
-      else clearTimeout(later)
+      cancel()
     }
   }, [render, source])
   return <Scroller className="ct-diagram"><div ref={box} role="img" aria-label={labels.diagram} /></Scroller>

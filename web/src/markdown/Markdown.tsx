@@ -53,7 +53,7 @@ function Answer({ text, streaming = false }: MarkdownProps) {
 }
 
 /** Blocks that are laid out together; of a long text, groups out of sight are not laid out. */
-const GROUP = 24
+const GROUP = 8
 
 interface ChunkProps {
   text: string
