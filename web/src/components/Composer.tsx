@@ -15,7 +15,7 @@ export interface ComposerProps extends PartProps {
 /** The input with its draft, which is kept for each user and conversation. */
 export function Composer({ storageKey, inputRef, className, children }: ComposerProps) {
   const labels = useLabels()
-  const { text, setText, files, addFiles, removeFile, problem, busy, canSend, send, stop, queue, bringBack } = useComposer({ storageKey })
+  const { text, setText, files, addFiles, removeFile, problem, busy, canSend, waits, send, stop, queue, bringBack } = useComposer({ storageKey })
   const picker = useRef<HTMLInputElement>(null)
   const own = useRef<HTMLTextAreaElement>(null)
   const input = inputRef ?? own
@@ -72,7 +72,7 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
         {busy ? (
           <button type="button" className="ct-send" data-stop aria-label={labels.stop} title={labels.stopTitle} onClick={() => stop()}><StopIcon /></button>
         ) : (
-          <button type="submit" className="ct-send" aria-label={labels.send} title={labels.send} disabled={!canSend}><SendIcon /></button>
+          <button type="submit" className="ct-send" aria-label={labels.send} title={labels.send} disabled={!canSend} aria-busy={waits || undefined}>{waits ? <span className="ct-spinner" /> : <SendIcon />}</button>
         )}
       </div>
       <ComposerFoot />

@@ -23,6 +23,8 @@ export interface ComposerState {
   /** An answer is being written; what is sent then waits for its end. */
   busy: boolean
   canSend: boolean
+  /** The message is sent as soon as the chat is open, unless its text is changed before. */
+  waits: boolean
   send: () => void
   stop: () => void
 }
@@ -45,15 +47,24 @@ export function useComposer({ storageKey = '' }: { storageKey?: string } = {}): 
     if (back) bringBack(back)
   }, [unsent])
   useEffect(() => store.takeFiles(add))
-  const canSend = text.trim() !== '' && !opening
+  const canSend = text.trim() !== ''
+  const [waiting, setWaiting] = useState<string | null>(null)
   const send = () => {
     if (!canSend) return
+    if (opening) return setWaiting(text)
     if (busy && !store.enqueue(text.trim(), files)) return refuse(labels.queueFull)
     setText('')
     clear()
     if (!busy) void store.sendMessage(text.trim(), { attachments: files })
   }
-  return { text, setText, files, addFiles: add, removeFile: remove, problem, queue, bringBack, busy, canSend, send, stop: () => void store.stop() }
+  const waits = opening && waiting === text
+  useEffect(() => {
+    if (opening || waiting === null) return
+    setWaiting(null)
+    // What cannot be opened is not written to; the text is still there.
+    if (waiting === text && store.getSnapshot().error === null) send()
+  }, [opening, waiting])
+  return { text, setText, files, addFiles: add, removeFile: remove, problem, queue, bringBack, busy, canSend, waits, send, stop: () => void store.stop() }
 }
 
 /** Text that outlives a reload; each user and chat has its own. */
