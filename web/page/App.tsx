@@ -1,14 +1,15 @@
-import { useCallback, useEffect, useMemo, useState } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
 import {
-  ApiError, ChatProvider, ChatTray, createChatApi, useChatStore, type ChatApi, type GeneralChatMessage, type OpenPayloads, type PageContext, type PayloadHandlers, type Starter, type TrayTheme, type User,
+  ApiError, ChatProvider, ChatTray, createChatApi, Skeleton, useChatStore, type ChatApi, type GeneralChatMessage, type OpenPayloads, type PageContext, type PayloadHandlers, type Starter, type TrayTheme, type User,
 } from '../src'
 import { createResearchApi } from '../src/research'
 import { DocumentPage } from './pages/Document'
 import { EditStreamPage } from './pages/EditStream'
-import { Playground } from './pages/Playground'
 import { ReportsPage } from './pages/Reports'
 import { StreamsPage } from './pages/Streams'
 import { href, useRoute } from './route'
+
+const Playground = lazy(() => import('./pages/playground/Playground').then((m) => ({ default: m.Playground })))
 
 /** What a page gives to the tray beside it. */
 export interface PageTray {
@@ -68,7 +69,7 @@ function Shell({ api, user }: { api: ChatApi; user: User }) {
           {page === 'reports' ? <ReportsPage api={research} route={route} setTray={setTray} />
             : page === 'edit' ? <EditStreamPage api={research} route={route} setTray={setTray} />
               : page === 'document' ? <DocumentPage api={api} route={route} setTray={setTray} theme={theme} />
-                : page === 'playground' ? <Playground route={route} theme={theme} />
+                : page === 'playground' ? <Suspense fallback={<Skeleton lines={9} />}><Playground route={route} theme={theme} /></Suspense>
                   : <StreamsPage api={research} route={route} setTray={setTray} />}
         </main>
         {page !== 'playground' && <Tray tray={tray} setTheme={setTheme} />}
