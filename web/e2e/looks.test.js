@@ -256,7 +256,7 @@ test('in the playground the tray follows its props, words, parts and theme, and 
   assert.notEqual(await of('.ct-tray', 'backgroundColor'), dark)
   await page.getByLabel('labels').selectOption('de')
   await stage.getByPlaceholder('Fragen Sie etwas …').waitFor()
-  await page.getByLabel('title').fill('Bibliothek')
+  await page.getByRole('textbox', { name: 'title' }).fill('Bibliothek')
   await code.getByText("labels={{ ...de, title: 'Bibliothek' }}").waitFor()
   await page.getByLabel('Corners').fill('0')
   assert.equal(await of('.ct-composer', 'borderTopLeftRadius'), '0px')

@@ -14,7 +14,7 @@ const folder = all ?? join(root, 'docs/screenshots')
 const work = mkdtempSync(join(tmpdir(), 'chattray-screens-'))
 process.env.E2E_WORK = work
 process.env.CHROMIUM ??= '/usr/bin/chromium'
-const { browser, service } = await import('./world.js')
+const { browser, listening, model, service } = await import('./world.js')
 if (!process.env.E2E_BINARY) {
   process.env.E2E_BINARY = join(work, 'chattray')
   if (spawnSync('go', ['build', '-o', process.env.E2E_BINARY, '.'], { cwd: root, stdio: 'inherit' }).status !== 0) process.exit(1)
@@ -24,8 +24,12 @@ mkdirSync(folder, { recursive: true })
 /** Sizes at which every state is looked at; a zoom of 200 % is half of the pixels, each twice as large. */
 const sizes = [['360', { width: 360, height: 740 }], ['800', { width: 800, height: 700 }], ['1024', { width: 1024, height: 740 }], ['1440', { width: 1440, height: 860 }], ['zoom', { width: 720, height: 430 }]]
 
+/** An answer with all that is rendered. */
+const rich = readFileSync(new URL('./rich.md', import.meta.url), 'utf8')
+const upstream = model(() => ({ content: rich }))
 const chromium = await browser()
 const server = await service()
+const scripted = await service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted' })
 const failures = []
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -49,14 +53,17 @@ const ask = (text) => async (page) => {
   await page.settled(60_000)
 }
 
+async function rendered(page) {
+  await ask('How does an editing rate depend on temperature?')(page)
+  await page.locator('.ct-diagram svg').waitFor({ state: 'attached' })
+  await page.locator('.ct-code .hljs-keyword').first().waitFor({ state: 'attached' })
+}
+
 /** Each state: its page, how it looks in docs/screenshots, and what leads to it. */
 const states = [
   { name: 'empty', path: 'streams', run: async () => undefined },
   { name: 'answer', path: 'streams', run: ask('Compare stream 1 and stream 2') },
-  { name: 'rendering', path: 'streams', layout: 'full', run: async (page) => {
-    await ask('markdown')(page)
-    await page.locator('.ct-code .hljs-keyword, .ct-code [class^=hljs]').first().waitFor({ timeout: 5000 }).catch(() => undefined)
-  } },
+  { name: 'rendering', path: 'streams', layout: 'full', scripted: true, wide: { width: 1280, height: 1160 }, run: rendered },
   { name: 'trail', path: 'reports', run: async (page) => {
     await ask('Search articles about mercury and list the reports')(page)
     await page.locator('.ct-trail-head').click()
@@ -82,27 +89,28 @@ const states = [
   } },
   { name: 'history-empty', path: 'streams', docs: false, run: async (page) => page.button('Chats').click() },
   { name: 'documents-empty', path: 'document', docs: false, run: async () => undefined },
-  { name: 'documents', path: 'document', wide: { width: 1440, height: 900 }, run: async (page) => {
+  { name: 'documents', path: 'document', wide: { width: 1280, height: 720 }, run: async (page) => {
     await ask('Create a report with a chart about gold')(page)
     await page.locator('.ct-chart canvas').waitFor()
   } },
   { name: 'research', path: 'reports', layout: 'full', run: ask('Research base editing and gold') },
-  { name: 'panel', path: 'reports', wide: { width: 1440, height: 860 }, run: async (page) => {
+  { name: 'panel', path: 'reports', wide: { width: 1280, height: 680 }, run: async (page) => {
     await ask('List the reports')(page)
     await page.locator('.ct-payload').last().click()
   } },
-  { name: 'phone', path: 'streams', wide: { width: 360, height: 740 }, scheme: 'dark', docs: true, run: ask('markdown') },
+  { name: 'phone', path: 'streams', wide: { width: 360, height: 740 }, scheme: 'dark', scripted: true, run: rendered },
+  { name: 'playground', path: 'playground/tools', docs: false, run: async (page) => page.locator('.app-stage .ct-message[data-role=assistant][data-status=complete]').waitFor() },
   { name: 'long', path: 'streams', docs: false, run: ask('slow 5') },
 ]
 
 /** A page in which a user who has no chat yet looks at a state. */
 async function look(state, options, layout) {
-  const page = await chromium.open(`${server.url}/#/${state.path}`, { reducedMotion: 'reduce', ...options })
+  const page = await chromium.open(`${state.scripted ? scripted.url : server.url}/#/${state.path}`, { reducedMotion: 'reduce', ...options })
   if (layout) {
     await openTray(page)
     await page.button('More options').click()
     await page.getByRole('menuitemradio', { name: 'Fill the page' }).click()
-  } else await openTray(page)
+  } else if (!state.path.startsWith('playground')) await openTray(page)
   await state.run(page)
   await page.mouse.move(2, 2)
   await page.evaluate(() => document.fonts.ready)
@@ -115,7 +123,7 @@ try {
     if (!all && state.docs === false) continue
     try {
       const scheme = state.scheme ?? 'light'
-      const page = await look(state, { viewport: state.wide ?? { width: 1280, height: 800 }, colorScheme: scheme }, state.layout)
+      const page = await look(state, { viewport: state.wide ?? { width: 1200, height: 720 }, colorScheme: scheme }, state.layout)
       if (!all) await page.screenshot({ path: join(folder, `${state.name}.png`) })
       else {
         for (const colorScheme of ['light', 'dark']) {
@@ -138,6 +146,9 @@ try {
 } finally {
   await chromium.close()
   await server.kill()
+  await scripted.kill()
+  upstream.closeAllConnections()
+  upstream.close()
   rmSync(work, { recursive: true, force: true })
 }
 if (failures.length > 0) console.error(failures.join('\n'))

@@ -15,8 +15,8 @@ export function Controls({ look, change }: { look: Look; change: (what: Partial<
       <fieldset>
         <legend>Words</legend>
         <Pick label="labels" value={look.language} of={LANGUAGES} onPick={(language) => change({ language })} />
-        <Field label="title"><input className="ct-input" value={look.title} onChange={(e) => change({ title: e.target.value })} /></Field>
-        <Field label="placeholder"><input className="ct-input" value={look.placeholder} onChange={(e) => change({ placeholder: e.target.value })} /></Field>
+        <Field label="title"><input id="play-title" className="ct-input" value={look.title} onChange={(e) => change({ title: e.target.value })} /></Field>
+        <Field label="placeholder"><input id="play-placeholder" className="ct-input" value={look.placeholder} onChange={(e) => change({ placeholder: e.target.value })} /></Field>
       </fieldset>
       <fieldset>
         <legend>Theme</legend>
@@ -47,8 +47,8 @@ function TokenField({ token, look, change }: { token: Token; look: Look; change:
     <Field label={label}>
       <span className="play-token">
         {kind.kind === 'color'
-          ? <input type="color" value={chosen ?? usual} onChange={(e) => set(e.target.value)} />
-          : <input type="range" min={'min' in kind ? kind.min : 0} max={kind.max} step="0.0125" value={chosen ?? usual} onChange={(e) => set(e.target.value)} />}
+          ? <input id={idOf(label)} type="color" value={chosen ?? usual} onChange={(e) => set(e.target.value)} />
+          : <input id={idOf(label)} type="range" min={'min' in kind ? kind.min : 0} max={kind.max} step="0.0125" value={chosen ?? usual} onChange={(e) => set(e.target.value)} />}
         {chosen !== undefined && <button type="button" className="ct-button ct-small" aria-label={`${label}: as in the theme`} onClick={() => set(undefined)}>Reset</button>}
       </span>
     </Field>
@@ -56,9 +56,11 @@ function TokenField({ token, look, change }: { token: Token; look: Look; change:
 }
 
 function Field({ label, children }: { label: string; children: ReactNode }) {
-  return <label className="play-field"><span>{label}</span>{children}</label>
+  return <div className="play-field"><label htmlFor={idOf(label)}>{label}</label>{children}</div>
 }
 
+const idOf = (label: string) => `play-${label}`
+
 function Pick<T extends string>({ label, value, of, onPick }: { label: string; value: T; of: readonly T[]; onPick: (value: T) => void }) {
-  return <Field label={label}><select className="ct-input" value={value} onChange={(e) => onPick(e.target.value as T)}>{of.map((v) => <option key={v}>{v}</option>)}</select></Field>
+  return <Field label={label}><select id={idOf(label)} className="ct-input" value={value} onChange={(e) => onPick(e.target.value as T)}>{of.map((v) => <option key={v}>{v}</option>)}</select></Field>
 }
