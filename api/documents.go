@@ -31,6 +31,10 @@ type documentIndex interface {
 	Delete(ctx context.Context, user schemas.User, id string, match record.Match) error
 	SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error)
 	Export(ctx context.Context, user schemas.User, id string) (title, markdown string, err error)
+	Versions(ctx context.Context, user schemas.User, id string) (schemas.DocumentVersionList, error)
+	Version(ctx context.Context, user schemas.User, id string, revision int64) (schemas.Document, error)
+	// Restore refuses while something waits for the user.
+	Restore(ctx context.Context, user schemas.User, id string, revision int64, match record.Match) (schemas.Document, error)
 }
 
 type documentBlocks interface {
@@ -112,6 +116,29 @@ func (s *server) settleDocument(decision record.Settle) echo.HandlerFunc {
 		settled.Blocks = array(settled.Blocks)
 		return settled, err
 	})
+}
+
+func (s *server) listDocumentVersions(ctx context.Context, user schemas.User, in documentPath) (schemas.DocumentVersionList, error) {
+	list, err := s.Documents.Versions(ctx, user, in.Document)
+	list.Items = array(list.Items)
+	return list, err
+}
+
+func (s *server) getDocumentVersion(ctx context.Context, user schemas.User, in versionPath) (schemas.Document, error) {
+	found, err := s.Documents.Version(ctx, user, in.Document, in.Revision)
+	found.Blocks = array(found.Blocks)
+	return found, err
+}
+
+func (s *server) restoreDocument(ctx context.Context, user schemas.User, in struct {
+	versionPath
+
+	Match record.Match
+},
+) (schemas.Document, error) {
+	restored, err := s.Documents.Restore(ctx, user, in.Document, in.Revision, in.Match)
+	restored.Blocks = array(restored.Blocks)
+	return restored, err
 }
 
 func (s *server) exportDocument(c echo.Context) error {

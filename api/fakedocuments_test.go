@@ -65,6 +65,22 @@ func (f fakeDocuments) SettleAll(_ context.Context, user schemas.User, id string
 	return matched(d, err, match)
 }
 
+func (f fakeDocuments) Versions(_ context.Context, user schemas.User, id string) (schemas.DocumentVersionList, error) {
+	f.call("Versions %s %s", user.Name, id)
+	return owned[schemas.DocumentVersionList](f.world, user, id == aDocument, "listDocumentVersions")
+}
+
+func (f fakeDocuments) Version(_ context.Context, user schemas.User, id string, revision int64) (schemas.Document, error) {
+	f.call("Version %s %s %d", user.Name, id, revision)
+	return owned[schemas.Document](f.world, user, id == aDocument && revision == 6, "getDocumentVersion")
+}
+
+func (f fakeDocuments) Restore(_ context.Context, user schemas.User, id string, revision int64, match record.Match) (schemas.Document, error) {
+	f.call("Restore %s %s %d %v", user.Name, id, revision, match)
+	d, err := owned[schemas.Document](f.world, user, id == aDocument && revision == 6, "restoreDocument")
+	return matched(d, err, match)
+}
+
 func (f fakeDocuments) Export(_ context.Context, user schemas.User, id string) (title, markdown string, err error) {
 	f.call("Export %s %s", user.Name, id)
 	d, err := owned[schemas.Document](f.world, user, id == aDocument, "getDocument")

@@ -70,6 +70,11 @@ type (
 	documentPath struct {
 		Document string `path:"document_id"`
 	}
+	versionPath struct {
+		documentPath
+
+		Revision int64 `path:"revision"`
+	}
 	documentMatch struct {
 		documentPath
 

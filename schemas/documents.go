@@ -55,6 +55,33 @@ type DocumentList struct {
 	NextCursor string     `json:"next_cursor,omitempty"`
 }
 
+// VersionReason is why a document was stored as a version.
+type VersionReason string
+
+// The reasons: what was proposed was accepted, the user changed blocks or the
+// title, or another version was restored.
+const (
+	VersionAccepted VersionReason = "accepted"
+	VersionEdited   VersionReason = "edited"
+	VersionRestored VersionReason = "restored"
+)
+
+// DocumentVersion is what was accepted of a document before a change. Revision is
+// the document's then, which names the version; CreatedAt is the time of the
+// change and Reason what it was. Blocks is how many there were.
+type DocumentVersion struct {
+	Revision  int64         `json:"revision"`
+	Title     string        `json:"title"`
+	Reason    VersionReason `json:"reason"`
+	Blocks    int           `json:"blocks"`
+	CreatedAt time.Time     `json:"created_at"`
+}
+
+// DocumentVersionList is the versions of a document, the newest first.
+type DocumentVersionList struct {
+	Items []DocumentVersion `json:"items"`
+}
+
 // DocumentCreate makes a document, under the client's own id if it is given.
 type DocumentCreate struct {
 	ID    string `json:"id,omitempty" validate:"omitempty,clientid"`

@@ -218,6 +218,9 @@ func (s *Store) RenameDocument(ctx context.Context, owner, id, title string, mat
 		}
 		title = clean(title)
 		if d.row.Title != title || d.row.NewTitle != nil {
+			if err := d.keepOften(); err != nil {
+				return err
+			}
 			if err := d.exec("UPDATE documents SET title = ?, new_title = NULL, revision = ?, changed_at = ? WHERE owner = ? AND id = ?",
 				title, d.next(), d.now, owner, id); err != nil {
 				return err
@@ -240,6 +243,9 @@ func (s *Store) DeleteDocument(ctx context.Context, owner, id string, match reco
 			return schemas.ErrStale
 		}
 		if err := d.exec("DELETE FROM blocks WHERE owner = ? AND document_id = ?", owner, id); err != nil {
+			return err
+		}
+		if err := d.exec("DELETE FROM document_versions WHERE owner = ? AND document_id = ?", owner, id); err != nil {
 			return err
 		}
 		return d.exec("DELETE FROM documents WHERE owner = ? AND id = ?", owner, id)

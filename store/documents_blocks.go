@@ -185,7 +185,10 @@ func (s *Store) AddBlock(ctx context.Context, owner, document string, b record.N
 		if !match.Holds(d.revision) {
 			return schemas.ErrStale
 		}
-		err := d.add(&b, false)
+		err := d.keepOften()
+		if err == nil {
+			err = d.add(&b, false)
+		}
 		if err == nil {
 			added, err = oneBlock(d.tx, owner, b.ID)
 		}
@@ -229,6 +232,9 @@ func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.Bloc
 			if h.State != schemas.BlockPendingDelete {
 				h.State = h.state()
 			}
+			if err := d.keepOften(); err != nil {
+				return err
+			}
 			if err := d.save(h, set, args...); err != nil {
 				return err
 			}
@@ -243,6 +249,9 @@ func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.Bloc
 // DeleteBlock deletes a block of a document, whatever its state.
 func (s *Store) DeleteBlock(ctx context.Context, owner, id string, match record.Match) error {
 	return s.fault("delete block", s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) error {
+		if err := d.keepOften(); err != nil {
+			return err
+		}
 		if err := d.exec("DELETE FROM blocks WHERE owner = ? AND id = ?", owner, id); err != nil {
 			return err
 		}

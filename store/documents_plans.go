@@ -175,7 +175,9 @@ func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision reco
 			return err
 		}
 		shown := false
-		if decision == record.Revert {
+		if decision == record.Accept && out.Block.State != schemas.BlockClean {
+			err = d.keepOften()
+		} else if decision == record.Revert {
 			shown, err = d.unhide(" AND id = ?", id)
 		}
 		if !shown && err == nil {
@@ -219,6 +221,13 @@ func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision r
 }
 
 func (d *change) acceptAll() error {
+	waiting, err := d.waiting()
+	if err == nil && waiting {
+		err = d.keep(schemas.VersionAccepted)
+	}
+	if err != nil {
+		return err
+	}
 	if _, _, err := d.settle(record.Accept, ""); err != nil {
 		return err
 	}

@@ -44,6 +44,9 @@ type Records interface {
 	RenameDocument(ctx context.Context, owner, id, title string, match record.Match) (schemas.Document, error)
 	DeleteDocument(ctx context.Context, owner, id string, match record.Match) error
 	SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error)
+	DocumentVersions(ctx context.Context, owner, id string) (schemas.DocumentVersionList, error)
+	DocumentVersion(ctx context.Context, owner, id string, revision int64) (schemas.Document, error)
+	RestoreDocument(ctx context.Context, owner, id string, revision int64, match record.Match) (schemas.Document, error)
 }
 
 // Blocks reads blocks, and makes the user's own changes.
@@ -171,6 +174,23 @@ func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string,
 		return schemas.Document{}, errBeingWritten
 	}
 	return withdrawing(written, func() (schemas.Document, error) { return d.records.SettleDocument(ctx, user.ID, id, decision, match) })
+}
+
+// Versions returns what was accepted of a document before its changes, the newest
+// first. They are bounded in number and size, and the oldest go first.
+func (d *Documents) Versions(ctx context.Context, user schemas.User, id string) (schemas.DocumentVersionList, error) {
+	return d.records.DocumentVersions(ctx, user.ID, id)
+}
+
+// Version returns the document as it was at a version, with its blocks in order.
+func (d *Documents) Version(ctx context.Context, user schemas.User, id string, revision int64) (schemas.Document, error) {
+	return d.records.DocumentVersion(ctx, user.ID, id, revision)
+}
+
+// Restore makes a version what the document is, as a new revision. What it was
+// before is a version too. While something waits for the user that is a conflict.
+func (d *Documents) Restore(ctx context.Context, user schemas.User, id string, revision int64, match record.Match) (schemas.Document, error) {
+	return d.records.RestoreDocument(ctx, user.ID, id, revision, match)
 }
 
 // Block returns a block: one of a document, or a message of a chat.

@@ -32,6 +32,9 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"large blocks":                              testLargeBlocks,
 		"pieces of a block":                         testBlockPieces,
 		"changes of one document at once":           testDocumentAtOnce,
+		"versions of a document":                    testDocumentVersions,
+		"restored versions":                         testDocumentRestored,
+		"as many versions as there is room for":     testDocumentVersionsKept,
 	})
 }
 

@@ -18,6 +18,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"quota of documents":   testQuotaDocuments,
 		"quota of attachments": testQuotaAttachments,
 		"no quota":             testNoQuota,
+		"quota of versions":    testQuotaVersions,
 	})
 }
 

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'react'
 import { Skeleton, useChatContext, useChatState, type ChatApi, type TrayTheme } from '../../src'
-import { createDocumentApi, DocumentAsk, DocumentPane, useDocument, useSocket } from '../../src/documents'
+import { createDocumentApi, DocumentAsk, DocumentPane, DocumentVersions, useDocument, useSocket } from '../../src/documents'
 import type { PageTray } from '../App'
 import { useLoaded } from '../load'
 import { go } from '../route'
@@ -103,7 +103,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
               <button type="button" className="ct-button ct-small" data-style="warning" autoFocus onClick={remove}>Delete</button>
               <button type="button" className="ct-button ct-small" onClick={() => setRemoving(null)}>Cancel</button>
             </span>
-          ) : <><button type="button" className="ct-button ct-small" onClick={() => void save()}>Export</button><button type="button" className="ct-button ct-small" onClick={() => setRemoving(id)}>Delete</button></>} />
+          ) : <><DocumentVersions state={state} /><button type="button" className="ct-button ct-small" onClick={() => void save()}>Export</button><button type="button" className="ct-button ct-small" onClick={() => setRemoving(id)}>Delete</button></>} />
         </div>
       )}
     </>

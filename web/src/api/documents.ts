@@ -38,6 +38,16 @@ export interface DocumentList {
   next_cursor?: string
 }
 
+/** What was accepted of a document before a change. */
+export interface DocumentVersion {
+  /** The document's revision then, which names the version. */
+  revision: number
+  title: string
+  reason: 'accepted' | 'edited' | 'restored'
+  blocks: number
+  created_at: string
+}
+
 /** Documents and blocks. Methods that take a revision fail with status 412 when the thing has changed since. */
 export interface DocumentApi {
   list(): Promise<DocumentList>
@@ -48,6 +58,11 @@ export interface DocumentApi {
   acceptAll(id: string): Promise<DocumentRecord>
   revertAll(id: string): Promise<DocumentRecord>
   exportMarkdown(id: string): Promise<string>
+  /** What the document was before its changes, the newest first. */
+  versions(id: string): Promise<{ items: DocumentVersion[] }>
+  version(id: string, version: number): Promise<DocumentRecord>
+  /** Goes back to a version; refused with status 409 while something is pending. */
+  restore(id: string, version: number, revision?: number): Promise<DocumentRecord>
   addBlock(id: string, block: { id?: string; type: string; content: string; meta?: Props; after_block_id?: string }): Promise<Block>
   updateBlock(id: string, change: { content?: string; meta?: Props; after_block_id?: string }, revision?: number): Promise<Block>
   removeBlock(id: string): Promise<void>
@@ -79,6 +94,9 @@ export function createDocumentApi({ send }: { send: Send }): DocumentApi {
     acceptAll: (id) => json('POST', `${doc(id)}/accept`),
     revertAll: (id) => json('POST', `${doc(id)}/revert`),
     exportMarkdown: async (id) => (await call('GET', `${doc(id)}/export`)).text(),
+    versions: (id) => json('GET', `${doc(id)}/versions`),
+    version: (id, version) => json('GET', `${doc(id)}/versions/${version}`),
+    restore: (id, version, revision) => json('POST', `${doc(id)}/versions/${version}/restore`, undefined, revision),
     addBlock: (id, added) => json('POST', `${doc(id)}/blocks`, added),
     updateBlock: (id, change, revision) => json('PATCH', block(id), change, revision),
     removeBlock: async (id) => void (await call('DELETE', block(id))),

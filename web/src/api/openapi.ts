@@ -570,6 +570,89 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/documents/{document_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What a document was before its changes, the newest first
+         * @description A version is what was accepted of the document before all that is pending was accepted, before another version was restored,
+         *     and before the user's own changes of blocks and title, of which those within ten minutes belong to one version. What was
+         *     pending is in none. The newest 50 versions of a document are stored. They take room beside the `quota`, at most as much
+         *     again, of which the oldest go first; of a document larger than 16 MiB none is stored.
+         */
+        get: operations["listDocumentVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/versions/{revision}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+                /**
+                 * @description The revision of the document that names the version
+                 * @example 6
+                 */
+                revision: number;
+            };
+            cookie?: never;
+        };
+        /**
+         * A document as it was at a version
+         * @description All blocks are clean; `revision` and `updated_at` are those of the version.
+         */
+        get: operations["getDocumentVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/documents/{document_id}/versions/{revision}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+                /**
+                 * @description The revision of the document that names the version
+                 * @example 6
+                 */
+                revision: number;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go back to a version
+         * @description What the version has becomes current, as a new revision; what the document was before is a version too. While something is
+         *     pending, which would be lost, the answer is 409 with the code `conflict`.
+         */
+        post: operations["restoreDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/documents/{document_id}/export": {
         parameters: {
             query?: never;
@@ -2018,6 +2101,32 @@ export interface components {
         DocumentList: {
             items: components["schemas"]["Document"][];
             next_cursor?: string;
+        };
+        /** @description The versions of a document, the newest first */
+        DocumentVersionList: {
+            items: components["schemas"]["DocumentVersion"][];
+        };
+        /**
+         * @description What changed the document: what was pending was accepted, the user changed it, or another version was restored
+         * @enum {string}
+         */
+        VersionReason: "accepted" | "edited" | "restored";
+        /** @description What was accepted of a document before a change */
+        DocumentVersion: {
+            /**
+             * Format: int64
+             * @description The document's then; it names the version
+             */
+            revision: number;
+            title: string;
+            reason: components["schemas"]["VersionReason"];
+            /** @description How many there were */
+            blocks: number;
+            /**
+             * Format: date-time
+             * @description The time of the change
+             */
+            created_at: string;
         };
         DocumentCreate: {
             id?: string;
@@ -3702,6 +3811,121 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            412: components["responses"]["Stale"];
+            413: components["responses"]["TooLarge"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDocumentVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The versions */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentVersionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDocumentVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+                /**
+                 * @description The revision of the document that names the version
+                 * @example 6
+                 */
+                revision: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document as it was */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restoreDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @example "7"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /** @example doc1 */
+                document_id: components["parameters"]["DocumentID"];
+                /**
+                 * @description The revision of the document that names the version
+                 * @example 6
+                 */
+                revision: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             412: components["responses"]["Stale"];
             413: components["responses"]["TooLarge"];
             421: components["responses"]["Misdirected"];

@@ -1,0 +1,235 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Limits of the versions of documents. An owner's versions of all documents also
+// take at most as much room as the owner's quota, beside what it counts.
+const (
+	// maxDocumentVersions is how many of a document are stored, the newest ones.
+	maxDocumentVersions = 50
+	// maxVersionSize is in bytes; of a larger document no version is stored.
+	maxVersionSize = 16 << 20
+	// versionSpan is how long the user's changes of blocks and title belong to one
+	// version, which is the document before them.
+	versionSpan = 10 * time.Minute
+)
+
+// errWaiting is for a restore that would lose what waits for the user.
+var errWaiting = schemas.NewError(schemas.CodeConflict, "the document has changes that wait; accept or revert them first")
+
+// versionBlock is a block of a version as it is stored.
+type versionBlock struct {
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Content  string          `json:"content"`
+	Meta     json.RawMessage `json:"meta,omitempty"`
+	Position string          `json:"position"`
+}
+
+// accepted returns what is accepted of the document's blocks, in order.
+func (d *change) accepted() ([]versionBlock, error) {
+	rows, err := d.tx.Raw("SELECT id, type, current, meta, position FROM blocks WHERE owner = ? AND document_id = ? AND current IS NOT NULL ORDER BY position, id",
+		d.owner, d.row.ID).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // Err says what went wrong
+	var blocks []versionBlock
+	for rows.Next() {
+		var b versionBlock
+		var meta *string
+		if err := rows.Scan(&b.ID, &b.Type, &b.Content, &meta, &b.Position); err != nil {
+			return nil, err
+		}
+		if meta != nil {
+			b.Meta = json.RawMessage(*meta)
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks, rows.Err()
+}
+
+// keepOften stores a version unless one is as young as versionSpan.
+func (d *change) keepOften() error {
+	var newest int64
+	err := d.tx.Raw("SELECT COALESCE(MAX(created_at), 0) FROM document_versions WHERE owner = ? AND document_id = ?", d.owner, d.row.ID).Row().Scan(&newest)
+	if err != nil || d.now-newest < versionSpan.Microseconds() {
+		return err
+	}
+	return d.keep(schemas.VersionEdited)
+}
+
+// keep stores what is accepted as a version, before the transaction changes it. An
+// empty document and one that is as the version before have none.
+func (d *change) keep(reason schemas.VersionReason) error {
+	if d.size > 2*maxVersionSize {
+		return nil
+	}
+	blocks, err := d.accepted()
+	if err != nil || len(blocks) == 0 {
+		return err
+	}
+	content, err := encodeJSON(blocks)
+	if err != nil || len(content) > maxVersionSize {
+		return err
+	}
+	var title, newest string
+	err = d.tx.Raw("SELECT title, content FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1", d.owner, d.row.ID).Row().Scan(&title, &newest)
+	switch {
+	case err != nil && !isMissing(err):
+		return err
+	case err == nil && title == d.row.Title && newest == string(content):
+		return nil
+	}
+	if err := d.exec(`INSERT INTO document_versions (owner, document_id, revision, title, reason, blocks, content, size, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, document_id, revision) DO NOTHING`,
+		d.owner, d.row.ID, d.revision, d.row.Title, reason, len(blocks), string(content), len(content), d.now); err != nil {
+		return err
+	}
+	return d.dropVersions()
+}
+
+// dropVersions deletes the oldest versions that exceed a limit.
+func (d *change) dropVersions() error {
+	err := d.exec(`DELETE FROM document_versions WHERE owner = ? AND document_id = ? AND revision <= (SELECT revision FROM document_versions
+		WHERE owner = ? AND document_id = ? ORDER BY revision DESC LIMIT 1 OFFSET ?)`, d.owner, d.row.ID, d.owner, d.row.ID, maxDocumentVersions)
+	if err != nil || d.owned.quota == 0 {
+		return err
+	}
+	return d.exec(`DELETE FROM document_versions WHERE owner = ? AND seq IN (SELECT seq FROM (SELECT seq, SUM(size + 1024) OVER (ORDER BY seq DESC) AS room
+		FROM document_versions WHERE owner = ?) AS v WHERE room > ?)`, d.owner, d.owner, d.owned.quota)
+}
+
+// DocumentVersions returns the versions of a document, the newest first.
+func (s *Store) DocumentVersions(ctx context.Context, owner, id string) (schemas.DocumentVersionList, error) {
+	list := schemas.DocumentVersionList{Items: []schemas.DocumentVersion{}}
+	err := s.readDocument(ctx, owner, id, func(tx *gorm.DB, _ *documentRow) error {
+		var rows []struct {
+			Revision  int64
+			Title     string
+			Reason    schemas.VersionReason
+			Blocks    int
+			CreatedAt int64
+		}
+		err := tx.Raw("SELECT revision, title, reason, blocks, created_at FROM document_versions WHERE owner = ? AND document_id = ? ORDER BY revision DESC",
+			owner, id).Scan(&rows).Error
+		for _, r := range rows {
+			list.Items = append(list.Items, schemas.DocumentVersion{Revision: r.Revision, Title: r.Title, Reason: r.Reason, Blocks: r.Blocks, CreatedAt: moment(r.CreatedAt)})
+		}
+		return err
+	})
+	return list, s.fault("document versions", err)
+}
+
+// DocumentVersion returns the document as it was accepted at a version.
+func (s *Store) DocumentVersion(ctx context.Context, owner, id string, revision int64) (schemas.Document, error) {
+	var found schemas.Document
+	err := s.readDocument(ctx, owner, id, func(tx *gorm.DB, row *documentRow) error {
+		title, blocks, created, err := oneVersion(tx, owner, id, revision)
+		if err != nil {
+			return err
+		}
+		found = schemas.Document{ID: id, Title: title, Owner: owner, Revision: revision, CreatedAt: moment(row.CreatedAt), UpdatedAt: moment(created)}
+		found.Blocks = make([]schemas.Block, len(blocks))
+		for i, b := range blocks {
+			found.Blocks[i] = schemas.Block{ID: b.ID, DocumentID: id, Type: b.Type, Current: &blocks[i].Content, Meta: b.Meta, State: schemas.BlockClean, Position: b.Position, Revision: revision}
+		}
+		return nil
+	})
+	return found, s.fault("document version", err)
+}
+
+// readDocument calls fn with the row of an owner's document.
+func (s *Store) readDocument(ctx context.Context, owner, id string, fn func(tx *gorm.DB, row *documentRow) error) error {
+	tx, row := s.read(ctx), documentRow{}
+	if err := tx.Where("owner = ? AND id = ?", owner, id).Take(&row).Error; err != nil {
+		return err
+	}
+	return fn(s.read(ctx), &row)
+}
+
+func oneVersion(tx *gorm.DB, owner, id string, revision int64) (title string, blocks []versionBlock, created int64, err error) {
+	var content []byte
+	err = tx.Raw("SELECT title, content, created_at FROM document_versions WHERE owner = ? AND document_id = ? AND revision = ?", owner, id, revision).Row().
+		Scan(&title, &content, &created)
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(content)).Decode(&blocks)
+	}
+	return title, blocks, created, err
+}
+
+// RestoreDocument makes a version what is accepted of the document, as a new
+// revision; what was accepted before is a version too. A document in which
+// something waits for the user is schemas.CodeConflict, as it would be lost. It
+// returns the document with its blocks.
+func (s *Store) RestoreDocument(ctx context.Context, owner, id string, revision int64, match record.Match) (schemas.Document, error) {
+	var restored schemas.Document
+	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {
+		if !match.Holds(d.revision) {
+			return schemas.ErrStale
+		}
+		title, blocks, _, err := oneVersion(d.tx, owner, id, revision)
+		if err != nil {
+			return err
+		}
+		waiting, err := d.waiting()
+		switch {
+		case err != nil:
+			return err
+		case waiting:
+			return errWaiting
+		}
+		if err := d.keep(schemas.VersionRestored); err != nil {
+			return err
+		}
+		if err := d.replace(title, blocks); err != nil {
+			return err
+		}
+		restored, err = wholeDocument(d.tx, owner, id)
+		return err
+	})
+	return restored, s.fault("restore document", err)
+}
+
+// waiting reports whether something of the document waits for the user.
+func (d *change) waiting() (bool, error) {
+	var n int
+	err := d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND state <> 'clean'", d.owner, d.row.ID).Row().Scan(&n)
+	return n > 0 || d.row.NewTitle != nil, err
+}
+
+// replace gives the document a title, and blocks in place of all that it has.
+func (d *change) replace(title string, blocks []versionBlock) error {
+	size := int64(0)
+	for _, b := range blocks {
+		size += int64(len(b.Content) + len(b.Meta))
+	}
+	if err := d.grow(len(blocks)-d.blocks, size-d.size); err != nil {
+		return err
+	}
+	if err := d.exec("DELETE FROM blocks WHERE owner = ? AND document_id = ?", d.owner, d.row.ID); err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		done := d.tx.Exec(`INSERT INTO blocks (owner, id, document_id, type, current, meta, state, position, revision, changed_at, size, created_at)
+			VALUES (?, ?, ?, ?, ?, ?, 'clean', ?, ?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING`,
+			d.owner, b.ID, d.row.ID, b.Type, b.Content, metaText(b.Meta), b.Position, d.next(), d.now, len(b.Content)+len(b.Meta), d.row.CreatedAt)
+		if done.Error == nil && done.RowsAffected == 0 {
+			return schemas.ErrTaken
+		}
+		if done.Error != nil {
+			return done.Error
+		}
+	}
+	return d.exec("UPDATE documents SET title = ?, revision = ?, changed_at = ? WHERE owner = ? AND id = ?", title, d.next(), d.now, d.owner, d.row.ID)
+}

@@ -1,0 +1,156 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// versions writes the versions of a document, the newest first: why, title and blocks.
+func (f *fixture) versions(id string) ([]schemas.DocumentVersion, []string) {
+	f.Helper()
+	list, err := f.store.DocumentVersions(f.ctx, f.owner, id)
+	must(f, err)
+	lines := []string{}
+	for _, v := range list.Items {
+		lines = append(lines, fmt.Sprintf("%s %s %d", v.Reason, v.Title, v.Blocks))
+	}
+	return list.Items, lines
+}
+
+func (f *fixture) acceptAll(id string) {
+	f.Helper()
+	_, err := f.store.SettleDocument(f.ctx, f.owner, id, record.Accept, nil)
+	must(f, err)
+}
+
+// testDocumentVersions stores what was accepted before each change of all, and once
+// for the user's own changes that follow one another.
+func testDocumentVersions(f *fixture) {
+	doc := f.doc("a1", "b1")
+	_, none := f.versions(doc)
+	equal(f, "a document that grows has the version before its second block", none, []string{"edited Title 1"})
+	content := "edited"
+	_, err := f.store.PatchBlock(f.ctx, f.owner, "a1", schemas.BlockPatch{Content: &content}, nil)
+	must(f, err)
+	_, err = f.store.RenameDocument(f.ctx, f.owner, doc, "Other", nil)
+	must(f, err)
+	must(f, f.store.DeleteBlock(f.ctx, f.owner, "b1", nil))
+	_, lines := f.versions(doc)
+	equal(f, "changes that follow one another", lines, []string{"edited Title 1"})
+
+	f.acceptAll(doc)
+	_, lines = f.versions(doc)
+	equal(f, "a decision about nothing", lines, []string{"edited Title 1"})
+	f.write(doc, "a1", "proposed")
+	f.write(doc, "c1", "new")
+	before := f.document(doc)
+	f.acceptAll(doc)
+	items, lines := f.versions(doc)
+	equal(f, "what was accepted", lines, []string{"accepted Other 1", "edited Title 1"})
+	equal(f, "named by the revision", items[0].Revision, before.Revision)
+
+	old, err := f.store.DocumentVersion(f.ctx, f.owner, doc, items[0].Revision)
+	must(f, err)
+	equal(f, "shown", shape(old), "a edited")
+	equal(f, "title", old.Title, "Other")
+	equal(f, "meta", string(old.Blocks[0].Meta), `{"of":"a1"}`)
+	_, err = f.store.DocumentVersion(f.ctx, f.owner, doc, items[0].Revision+1)
+	fails(f, "unknown version", err, schemas.ErrNotFound)
+	bob := f.somebody()
+	_, err = bob.store.DocumentVersions(f.ctx, bob.owner, doc)
+	fails(f, "versions of somebody else", err, schemas.ErrNotFound)
+	_, err = bob.store.DocumentVersion(f.ctx, bob.owner, doc, items[0].Revision)
+	fails(f, "version of somebody else", err, schemas.ErrNotFound)
+	_, err = bob.store.RestoreDocument(f.ctx, bob.owner, doc, items[0].Revision, nil)
+	fails(f, "restore of somebody else", err, schemas.ErrNotFound)
+
+	must(f, f.store.DeleteDocument(f.ctx, f.owner, doc, nil))
+	_, err = f.store.DocumentVersions(f.ctx, f.owner, doc)
+	fails(f, "versions of what is gone", err, schemas.ErrNotFound)
+	_, err = f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: doc, Title: "Again", CreatedAt: f.now()})
+	must(f, err)
+	_, lines = f.versions(doc)
+	equal(f, "another document under the id", lines, []string{})
+}
+
+// testDocumentRestored goes back to a version and from there to what was before.
+func testDocumentRestored(f *fixture) {
+	doc := f.doc("a2", "b2", "c2")
+	f.write(doc, "a2", "second")
+	_, err := f.store.ProposeDelete(f.ctx, f.owner, doc, "b2")
+	must(f, err)
+	first := ""
+	_, err = f.store.ProposeMove(f.ctx, f.owner, doc, "c2", &first)
+	must(f, err)
+	_, err = f.store.RestoreDocument(f.ctx, f.owner, doc, 2, nil)
+	failsWith(f, "restore while something waits", err, schemas.CodeConflict)
+	f.acceptAll(doc)
+	after := f.document(doc)
+	equal(f, "accepted", shape(after), "c, a second")
+	items, lines := f.versions(doc)
+	equal(f, "versions", lines, []string{"accepted Title 3", "edited Title 1"})
+
+	_, err = f.store.RestoreDocument(f.ctx, f.owner, doc, items[0].Revision, record.Match{after.Revision - 1})
+	fails(f, "restore of what has changed", err, schemas.ErrStale)
+	restored, err := f.store.RestoreDocument(f.ctx, f.owner, doc, items[0].Revision, record.Match{after.Revision})
+	must(f, err)
+	equal(f, "restored", shape(restored), "a, b, c")
+	equal(f, "a new revision", restored.Revision, after.Revision+1)
+	untimed(f, "read again", f.document(doc), restored)
+	items, lines = f.versions(doc)
+	equal(f, "and the one before", lines, []string{"restored Title 2", "accepted Title 3", "edited Title 1"})
+	again, err := f.store.RestoreDocument(f.ctx, f.owner, doc, items[0].Revision, nil)
+	must(f, err)
+	equal(f, "back again", shape(again), shape(after))
+	if diff := cmp.Diff(blockContents(after), blockContents(again)); diff != "" {
+		f.Errorf("what is restored is not what it was:\n%s", diff)
+	}
+}
+
+func blockContents(d schemas.Document) []string {
+	var all []string
+	for _, b := range d.Blocks {
+		all = append(all, b.ID+b.Type+*b.Current+string(b.Meta)+string(b.State)+b.Position)
+	}
+	return all
+}
+
+// testDocumentVersionsKept stores a bounded number of versions, the newest ones.
+func testDocumentVersionsKept(f *fixture) {
+	doc := f.doc("a3")
+	for i := range 55 {
+		_, err := f.store.WriteBlock(f.ctx, f.owner, doc, record.BlockWrite{NewBlock: record.NewBlock{ID: "a3", Content: fmt.Sprint(i), Meta: json.RawMessage(`{}`)}})
+		must(f, err)
+		f.acceptAll(doc)
+	}
+	items, _ := f.versions(doc)
+	equal(f, "versions", len(items), 50)
+	newest, err := f.store.DocumentVersion(f.ctx, f.owner, doc, items[0].Revision)
+	must(f, err)
+	equal(f, "the newest", *newest.Blocks[0].Current, "53")
+}
+
+// testQuotaVersions gives versions room beside the quota, at most as much again;
+// no change is refused because of them.
+func testQuotaVersions(t *testing.T, url string) {
+	f := newQuota(t, url, quota)
+	docs := []string{f.doc("a"), f.doc("b")}
+	for i := range 3 {
+		for n, doc := range docs {
+			f.write(doc, []string{"a", "b"}[n], fmt.Sprint(i, kib(3)))
+			f.acceptAll(doc)
+		}
+	}
+	total := 0
+	for _, doc := range docs {
+		items, _ := f.versions(doc)
+		total += len(items)
+	}
+	equal(f, "versions of all documents", total, 4) // each of 4 KiB with its row, in 17 KiB, and the small first ones are gone
+}
