@@ -64,7 +64,7 @@ const states = [
   { name: 'empty', path: 'streams', run: async () => undefined },
   { name: 'answer', path: 'streams', run: ask('Compare stream 1 and stream 2') },
   { name: 'rendering', path: 'streams', layout: 'full', scripted: true, wide: { width: 1280, height: 1160 }, run: rendered },
-  { name: 'trail', path: 'reports', run: async (page) => {
+  { name: 'trail', path: 'reports', wide: { width: 1024, height: 700 }, run: async (page) => {
     await ask('Search articles about mercury and list the reports')(page)
     await page.locator('.ct-trail-head').click()
     await page.locator('.ct-trail-body .ct-tool-head').first().click()
@@ -89,12 +89,12 @@ const states = [
   } },
   { name: 'history-empty', path: 'streams', docs: false, run: async (page) => page.button('Chats').click() },
   { name: 'documents-empty', path: 'document', docs: false, run: async () => undefined },
-  { name: 'documents', path: 'document', wide: { width: 1280, height: 720 }, run: async (page) => {
+  { name: 'documents', path: 'document', wide: { width: 1180, height: 700 }, run: async (page) => {
     await ask('Create a report with a chart about gold')(page)
     await page.locator('.ct-chart canvas').waitFor()
   } },
   { name: 'research', path: 'reports', layout: 'full', run: ask('Research base editing and gold') },
-  { name: 'panel', path: 'reports', wide: { width: 1280, height: 680 }, run: async (page) => {
+  { name: 'panel', path: 'reports', wide: { width: 1240, height: 560 }, run: async (page) => {
     await ask('List the reports')(page)
     await page.locator('.ct-payload').last().click()
   } },

@@ -49,7 +49,7 @@ function TokenField({ token, look, change }: { token: Token; look: Look; change:
         {kind.kind === 'color'
           ? <input id={idOf(label)} type="color" value={chosen ?? usual} onChange={(e) => set(e.target.value)} />
           : <input id={idOf(label)} type="range" min={'min' in kind ? kind.min : 0} max={kind.max} step="0.0125" value={chosen ?? usual} onChange={(e) => set(e.target.value)} />}
-        {chosen !== undefined && <button type="button" className="ct-button ct-small" aria-label={`${label}: as in the theme`} onClick={() => set(undefined)}>Reset</button>}
+        {chosen !== undefined && <button type="button" className="ct-button ct-small" aria-label={`Reset: ${label}`} onClick={() => set(undefined)}>Reset</button>}
       </span>
     </Field>
   )
