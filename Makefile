@@ -1,6 +1,7 @@
 # make run    starts the service on http://127.0.0.1:8080
 # make test   runs every test: on SQLite, on Postgres, against other programs, in a browser
 # make pack   makes the React package, as a file to install
+# make example NAME=vite   starts an example of web/examples with the service: vite, next, script-tag
 # make check  is what CI runs: format, lint, modules, tests, generated files, known vulnerabilities
 
 SHELL := bash
@@ -20,7 +21,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/
 # Many tests wait for times to pass: more of them at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
-.PHONY: run pack build setup test test-go test-postgres crash-test mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-check bench-memory clean
+.PHONY: run pack example build setup test test-go test-postgres crash-test mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-check bench-memory clean
 
 run:
 	go run .
@@ -69,6 +70,11 @@ pack: web/node_modules
 	mkdir -p bin && rm -f bin/chattray-react*.tgz
 	cd web && npm pack --silent --pack-destination ../bin
 	mv bin/chattray-react-*.tgz bin/chattray-react.tgz
+
+NAME ?= vite
+example: pack build
+	cd web/examples/$(NAME) && npm install --no-audit --no-fund --no-package-lock
+	bin/chattray & trap "kill $$!" EXIT; cd web/examples/$(NAME) && npm run dev
 
 web/node_modules: web/package.json web/package-lock.json
 	cd web && npm ci --ignore-scripts

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
+import { browser, service } from './world.js'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 let work, modules, pack
@@ -69,9 +71,48 @@ export const App = () => <ChatProvider labels={own}><Pinned /><ChatTray commands
   run(join(web, 'node_modules/.bin/tsc'), ['-p', '.'], work)
 })
 
-test('the example is built from it', async () => {
+test('the example for Vite is built from it', async () => {
   const app = join(work, 'app')
-  run('cp', ['-r', join(web, 'examples/minimal'), app], work)
+  run('cp', ['-r', join(web, 'examples/vite'), app], work)
   await build({ root: app, logLevel: 'error', configFile: join(app, 'vite.config.js') })
   assert.ok(existsSync(join(app, 'dist/index.html')))
+})
+
+test('the example for Next.js holds under the compiler, and its page is rendered on a server', async () => {
+  const app = join(work, 'next')
+  run('cp', ['-r', join(web, 'examples/next'), app], work)
+  writeFileSync(join(app, 'tsconfig.test.json'), JSON.stringify({ extends: './tsconfig.json', compilerOptions: { incremental: false, types: [] }, include: ['app/**/*'] }))
+  run(join(web, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.test.json'], app)
+  writeFileSync(join(app, 'render.jsx'), `
+import { renderToString } from 'react-dom/server'
+import Page from './app/page'
+process.stdout.write(renderToString(<Page />))
+`)
+  await build({ root: app, configFile: false, logLevel: 'error', build: { ssr: 'render.jsx', outDir: 'server', rolldownOptions: { output: { entryFileNames: 'page.mjs' } } }, ssr: { noExternal: true } })
+  const html = run(process.execPath, ['server/page.mjs'], app)
+  assert.match(html, /<h1>Report 1<\/h1>.*<div class="ct-root " data-layout="tray"/s)
+  const config = run(process.execPath, ['-e', "import('./next.config.mjs').then(async ({ default: c }) => console.log(JSON.stringify(await c.rewrites())))"], app)
+  assert.match(config, /"source":"\/api\/:path\*","destination":"http:\/\/127.0.0.1:8080\/api\/:path\*"/)
+})
+
+test('the example without a build runs: a script, a style sheet and the service', async () => {
+  const app = join(work, 'script-tag')
+  run('cp', ['-r', join(web, 'examples/script-tag'), app], work)
+  mkdirSync(join(app, 'node_modules/@chattray'), { recursive: true })
+  symlinkSync(pack, join(app, 'node_modules/@chattray/react'))
+  const [server, chromium] = await Promise.all([service(), browser()])
+  const page = spawn(process.execPath, ['serve.js'], { cwd: app, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, PORT: '0', CHATTRAY_URL: server.url } })
+  try {
+    const { value: url } = await createInterface({ input: page.stdout })[Symbol.asyncIterator]().next()
+    const shown = await chromium.open(url)
+    await shown.button('Summarize report 1').click()
+    await shown.settled()
+    await shown.answers.last().waitFor()
+    await shown.shot('script-tag')
+    assert.deepEqual(shown.bad, [])
+  } finally {
+    page.kill()
+    await chromium.close()
+    await server.kill()
+  }
 })

@@ -2,6 +2,7 @@ import { ChatProvider, ChatTray } from '@chattray/react'
 import { registerBundledPayloads } from '@chattray/react/research'
 import '@chattray/react/styles.css'
 import { createRoot } from 'react-dom/client'
+import './page.css'
 
 registerBundledPayloads()
 
