@@ -25,13 +25,15 @@ async function freePort() {
   return port
 }
 
-test('docs/add-a-page.md: its steps give a page with a tool and a payload', async () => {
+for (const who of ['a model that calls tools', 'the demo model']) test(`docs/add-a-page.md: its steps give a page with a tool and a payload, with ${who}`, async () => {
+  const demo = who === 'the demo model'
   const work = mkdtempSync(join(process.env.E2E_WORK, 'page-'))
   const port = await freePort()
   const text = readFileSync(join(web, '../docs/add-a-page.md'), 'utf8')
   const files = [...text.matchAll(/^```\w+ file=(\S+)\n([\s\S]*?)^```$/gm)].map(([, name, content]) => [name, content.replaceAll('9090', String(port))])
-  assert.deepEqual(files.map(([name]) => name), ['orders.mjs', 'pages/orders.yaml', 'app/cards.jsx', 'app/main.jsx'])
-  cpSync(join(web, 'examples/minimal'), join(work, 'app'), { recursive: true, filter: (from) => !from.includes('node_modules') })
+  assert.deepEqual(files.map(([name]) => name), ['orders.mjs', 'pages/orders.yaml', 'app/cards.jsx', 'app/main.jsx', 'app/page.css'])
+  for (const [name] of files) assert.ok(text.replace(/^```[\s\S]*?^```$/gm, '').includes(`\`${name}\``), `a reader sees the name ${name}`)
+  cpSync(join(web, 'examples/vite'), join(work, 'app'), { recursive: true, filter: (from) => !from.includes('node_modules') })
   for (const [name, content] of files) {
     mkdirSync(dirname(join(work, name)), { recursive: true })
     writeFileSync(join(work, name), content)
@@ -48,7 +50,8 @@ test('docs/add-a-page.md: its steps give a page with a tool and a payload', asyn
   const orders = spawn(process.execPath, ['orders.mjs'], { cwd: work, stdio: 'inherit' })
   const chromium = await browser()
   const server = await service({
-    CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted', CHATTRAY_PAGES: join(work, 'pages'),
+    CHATTRAY_PAGES: join(work, 'pages'),
+    ...(!demo && { CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted' }),
   })
   let shown
   try {
@@ -58,18 +61,23 @@ test('docs/add-a-page.md: its steps give a page with a tool and a payload', asyn
     await build({ root: join(work, 'app'), logLevel: 'error' })
     shown = await preview({ root: join(work, 'app'), logLevel: 'error', preview: { port: 0, host: '127.0.0.1' } })
     const page = await chromium.open(`http://127.0.0.1:${shown.httpServer.address().port}`)
-    await page.button('Which orders are open?').click()
-    await page.hasText('These are open: Ada, Grace.')
+    if (demo) await page.getByRole('button', { name: /^call find_orders/ }).click()
+    else {
+      await page.button('Which orders are open?').click()
+      await page.hasText('These are open: Ada, Grace.')
+    }
     await page.locator('.ct-tool[data-tool=find_orders][data-status=completed]').waitFor()
     await page.locator('.ct-tool').getByText('Found orders').waitFor()
     await page.locator('.ct-payload-card').getByText('Ada: open, 120 €').waitFor()
     assert.equal(await page.locator('.ct-panel').count(), 0)
+    if (demo) return await page.shot('add-a-page-demo')
     await page.ask('Note on order 2: call before delivery')
     await page.button('Accept').click()
     await page.hasText('Order 2: Call before delivery')
     await page.shot('add-a-page')
     await page.reload()
     await page.locator('.ct-payload [data-outcome=accepted]').waitFor()
+    await page.hasText('Order 2: Call before delivery')
     assert.equal(await page.locator('.ct-panel').count(), 0)
     assert.deepEqual(page.bad, [])
   } finally {
