@@ -4,6 +4,10 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
+	"github.com/chattray/chattray/schemas/turn"
 )
 
 // ClaimWait is how long Await waits for what another run writes.
@@ -16,6 +20,25 @@ type Claim struct {
 	Document   string
 	Blocks     []string
 	Plan       bool
+}
+
+// ClaimOf is what the run of a request writes from its beginning: the blocks that
+// its answer goes to, or that its message is about. A run of a document without
+// such blocks claims none, and waits only for one that plans the document.
+func ClaimOf(owner, run string, req *schemas.ChatRequest) Claim {
+	if req.InteractionType == schemas.ActionExecuted {
+		return Claim{}
+	}
+	document, blocks := turn.Answer(req.Context)
+	switch {
+	case document == "":
+		if document = req.Context.String(turn.ContextDocument); !text.IsID(document) {
+			return Claim{}
+		}
+	case len(blocks) == 0:
+		blocks = []string{turn.AnswerBlock(run)}
+	}
+	return Claim{Run: run, Owner: owner, Document: document, Blocks: blocks}
 }
 
 // place is a document or a block of an owner's.

@@ -81,19 +81,11 @@ func (p *Pages) withClientTools(offered []turn.Tool, defs []schemas.ClientTool) 
 	return offered
 }
 
-// CheckClientTools refuses client tools that cannot be offered at the place in a
-// request's context: those with the name of another tool, or without a schema
-// within the limits.
-func (p *Pages) CheckClientTools(c schemas.Object, defs []schemas.ClientTool, user schemas.User) error {
-	if len(defs) == 0 {
-		return nil
-	}
-	offer, err := p.OfferFor(c, nil, user)
-	if err != nil {
-		return err
-	}
+// CheckClientTools refuses client tools that cannot be offered beside these tools:
+// those with the name of another tool, or without a schema within the limits.
+func (p *Pages) CheckClientTools(offered []turn.Tool, defs []schemas.ClientTool) error {
 	taken := make(map[string]bool)
-	for _, t := range offer.Tools {
+	for _, t := range offered {
 		taken[t.Name] = true
 	}
 	refused := &schemas.Error{Code: schemas.CodeInvalid, Message: "the request is not valid"}

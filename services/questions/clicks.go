@@ -9,32 +9,26 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/pages"
 )
 
 // maxSearched is how many of a chat's newest messages are searched for the
 // suggestion that a click follows.
 const maxSearched = 50
 
-// Click returns the click of a request on its page, without chat and run.
-func (q *Questions) Click(req *schemas.ChatRequest, user schemas.User) (actions.Call, error) {
-	offer, err := q.Pages.OfferFor(req.Context, nil, user)
+// Click returns the click of a request in the chat on a page with this offer,
+// without the run.
+func (q *Questions) Click(user schemas.User, req *schemas.ChatRequest, chat int64, offer pages.Offer) actions.Call {
 	return actions.Call{
-		Action: req.ActionMetadata.ActionIdentifier, Data: req.ActionMetadata.ActionData, User: user, Context: req.Context,
+		Action: req.ActionMetadata.ActionIdentifier, Data: req.ActionMetadata.ActionData, User: user, Context: req.Context, ConversationID: chat,
 		Page: actions.Page{Name: offer.Page, Actions: offer.Actions, Own: offer.Handlers, Known: q.Pages.DeclaresAction},
-	}, err
+	}
 }
 
 // checkClick refuses a click that cannot be done, and notes in the request which
 // payload it accepts.
-func (q *Questions) checkClick(ctx context.Context, user schemas.User, req *schemas.ChatRequest) error {
-	if req.ActionMetadata == nil {
-		return schemas.Invalid("/action_metadata", "is required with interaction_type action_executed")
-	}
-	call, err := q.Click(req, user)
-	if err != nil {
-		return err
-	}
-	call.ConversationID = req.ConversationID
+func (q *Questions) checkClick(ctx context.Context, user schemas.User, req *schemas.ChatRequest, offer pages.Offer) error {
+	call := q.Click(user, req, req.ConversationID, offer)
 	if err := q.Actions.Allow(ctx, call); err != nil {
 		return err
 	}

@@ -54,9 +54,19 @@ type Questions struct{ Options }
 // New returns Questions with these options.
 func New(o Options) *Questions { return &Questions{o} }
 
-// FirstWrite returns the first write of a run for the request, which has been decoded
-// and validated. The error says what the service does not take.
-func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (*record.Begin, error) {
+// Question is a request as its run begins with it.
+type Question struct {
+	*record.Begin
+	// Claim is what the run writes from its beginning.
+	Claim documents.Claim
+	// Cancels says that a run which this one would wait for is cancelled.
+	Cancels bool
+}
+
+// FirstWrite returns the question of a request, which has been decoded and
+// validated, with the first write of its run. The error says what the service does
+// not take.
+func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (*Question, error) {
 	if err := q.check(ctx, user, req); err != nil {
 		return nil, err
 	}
@@ -82,7 +92,10 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		ask(req, b)
 	}
 	document, blocks := turn.Answer(req.Context)
-	return b, q.reserve(ctx, document, blocks, b)
+	if err := q.reserve(ctx, document, blocks, b); err != nil {
+		return nil, err
+	}
+	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -93,15 +106,32 @@ func (q *Questions) check(ctx context.Context, user schemas.User, req *schemas.C
 	if req.Model != "" && !q.OffersModel(req.Model) {
 		return schemas.Invalid("/model", "this model is not offered")
 	}
-	if req.InteractionType == schemas.ActionExecuted {
-		if err := q.checkClick(ctx, user, req); err != nil {
-			return err
-		}
-	}
-	if err := q.Pages.CheckClientTools(req.Context, req.ClientTools, user); err != nil {
+	if err := q.checkOffered(ctx, user, req); err != nil {
 		return err
 	}
 	return prompt.CheckAttachments(req.Attachments)
+}
+
+// checkOffered refuses a click and client tools that do not fit what the request's
+// page offers.
+func (q *Questions) checkOffered(ctx context.Context, user schemas.User, req *schemas.ChatRequest) error {
+	click := req.InteractionType == schemas.ActionExecuted
+	if !click && len(req.ClientTools) == 0 {
+		return nil
+	}
+	if click && req.ActionMetadata == nil {
+		return schemas.Invalid("/action_metadata", "is required with interaction_type action_executed")
+	}
+	offer, err := q.Pages.OfferFor(req.Context, nil, user)
+	if err != nil {
+		return err
+	}
+	if click {
+		if err := q.checkClick(ctx, user, req, offer); err != nil {
+			return err
+		}
+	}
+	return q.Pages.CheckClientTools(offer.Tools, req.ClientTools)
 }
 
 // chat checks the chat that the request names; a new one begins with the messages

@@ -5,33 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/schemas/text"
-	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/questions"
 )
-
-// claimOf is what the run of a request writes from its beginning: the blocks that
-// its answer goes to, or that its message is about. A run of a document without
-// such blocks claims none, and waits only for one that plans the document.
-func claimOf(owner, id string, req *schemas.ChatRequest) documents.Claim {
-	if req.InteractionType == schemas.ActionExecuted {
-		return documents.Claim{}
-	}
-	document, blocks := turn.Answer(req.Context)
-	switch {
-	case document == "":
-		if document = req.Context.String(turn.ContextDocument); !text.IsID(document) {
-			return documents.Claim{}
-		}
-	case len(blocks) == 0:
-		blocks = []string{turn.AnswerBlock(id)}
-	}
-	return documents.Claim{Run: id, Owner: owner, Document: document, Blocks: blocks}
-}
-
-func (run *run) claim() documents.Claim { return claimOf(run.owner.ID, run.id, run.req) }
 
 // claim gives a run what it writes, or returns the one that it waits for: that has
 // some of it, or came earlier and waits for the same.
@@ -60,7 +37,7 @@ func (r *Runs) waitsFirst(w documents.Claim) (first string) {
 		if !run.blocked || run.attempt != 0 || run.owner.ID != w.Owner || id >= w.Run || context.Cause(run.ctx) != nil || first != "" && id > first {
 			continue
 		}
-		if slices.ContainsFunc(run.claim().Blocks, func(block string) bool { return slices.Contains(w.Blocks, block) }) {
+		if slices.ContainsFunc(run.claim.Blocks, func(block string) bool { return slices.Contains(w.Blocks, block) }) {
 			first = id
 		}
 	}
@@ -69,13 +46,13 @@ func (r *Runs) waitsFirst(w documents.Claim) (first string) {
 
 // claimFirst claims what a new run writes, before it is stored: one that has to
 // wait is stored as queued, if its request allows that.
-func (r *Runs) claimFirst(ctx context.Context, req *schemas.ChatRequest, b *record.Begin) error {
+func (r *Runs) claimFirst(ctx context.Context, q *questions.Question) error {
 	for {
-		holder := r.claim(claimOf(b.Run.Owner.ID, b.Run.ID, req))
-		if b.Wait = holder != ""; !b.Wait || b.Queue {
+		holder := r.claim(q.Claim)
+		if q.Wait = holder != ""; !q.Wait || q.Queue {
 			return nil
 		}
-		if err := r.busy(ctx, req, holder, "another answer is writing here"); err != nil {
+		if err := r.busy(ctx, holder, q.Cancels, "another answer is writing here"); err != nil {
 			return err
 		}
 	}
@@ -107,13 +84,13 @@ func (r *Runs) setWaiting(run *run, b *record.Begin) {
 // wait, it is no longer being started, and the end of another run starts it.
 func (r *Runs) claimQueued(run *run) bool {
 	for {
-		if r.claim(run.claim()) == "" {
+		if r.claim(run.claim) == "" {
 			r.setBlocked(run, false)
 			return true
 		}
 		r.setBlocked(run, true)
 		// What it waits for may have been given back before it was noted.
-		if w := run.claim(); r.Drafts.Holder(w) != "" || r.waitsFirst(w) != "" || !r.markStarting(run) {
+		if w := run.claim; r.Drafts.Holder(w) != "" || r.waitsFirst(w) != "" || !r.markStarting(run) {
 			return false
 		}
 		r.work.Done() // markStarting has counted it again

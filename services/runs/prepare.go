@@ -93,11 +93,12 @@ const (
 // act runs the server action that the user clicked, without a call of the model. A
 // payload that it accepts is claimed first, so that of two clicks one is done.
 func (r *Runs) act(run *run, wr *answer.Writer) error {
-	call, err := r.questions.Click(run.req, run.owner)
+	offer, err := r.Pages.OfferFor(run.req.Context, nil, run.owner)
 	if err != nil {
 		return err
 	}
-	call.ConversationID, call.RunID = run.conversationID, run.id
+	call := r.questions.Click(run.owner, run.req, run.conversationID, offer)
+	call.RunID = run.id
 	if err := wr.BeginAction(); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/documents"
 )
 
 // lateLook is how long after the beginning of Recover the second scan runs.
@@ -156,7 +157,7 @@ func (r *Runs) known(stored record.Run) (*run, error) {
 	if err != nil {
 		err = fmt.Errorf("read the request: %w", err)
 	}
-	run.take(req)
+	run.take(req, documents.ClaimOf(run.owner.ID, run.id, req))
 	return run, err
 }
 

@@ -14,8 +14,10 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
+	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/modeltext"
+	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -32,7 +34,8 @@ type run struct {
 	userMessage    *record.UserMessage // nil when it is to be read
 	createdAt      time.Time
 	req            *schemas.ChatRequest
-	needsReader    bool // it is cancelled when its reader has gone
+	claim          documents.Claim // what it writes from its beginning
+	needsReader    bool            // it is cancelled when its reader has gone
 	log            *eventlog.Log
 	earlier        *earlier // nil in the first attempt
 	spent          *usage.Ledger
@@ -63,27 +66,27 @@ func newRun(stored *record.Run, release func()) *run {
 	}
 }
 
-// take gives the run its request.
-func (run *run) take(req *schemas.ChatRequest) {
-	run.req, run.needsReader = req, req.OnDisconnect == "cancel"
+// take gives the run its request and what it claims by it.
+func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
+	run.req, run.claim, run.needsReader = req, claim, req.OnDisconnect == "cancel"
 }
 
 // launch makes the run of a committed Begin and starts it, unless it is queued.
-func (r *Runs) launch(ctx context.Context, b *record.Begin, req *schemas.ChatRequest, release func()) *run {
-	run := newRun(&b.Run, release)
-	run.newChat, run.userMessage = b.NewChat, b.UserMessage
-	run.take(req)
-	if b.State == schemas.RunRunning {
+func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, release func()) *run {
+	run := newRun(&q.Run, release)
+	run.newChat, run.userMessage = q.NewChat, q.UserMessage
+	run.take(req, q.Claim)
+	if q.State == schemas.RunRunning {
 		run.attempt = 1
 	}
-	if b.NewChat {
-		run.first = &record.FirstAnswer{Owner: run.owner.ID, ConversationID: run.conversationID, Title: b.Title, Question: b.FirstMessage}
+	if q.NewChat {
+		run.first = &record.FirstAnswer{Owner: run.owner.ID, ConversationID: run.conversationID, Title: q.Title, Question: q.FirstMessage}
 	}
 	r.enlist(r.Carry(ctx, r.base), run, 1)
-	if b.State == schemas.RunRunning {
+	if q.State == schemas.RunRunning {
 		r.goWork(run)
 	} else {
-		r.setWaiting(run, b)
+		r.setWaiting(run, q.Begin)
 		r.next(run.conversationID) // the run before it may have ended meanwhile
 	}
 	return run
@@ -191,7 +194,7 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 		}
 	}()
 	if r.Drafts != nil && run.attempt > 0 { // a later attempt may find that another run writes there
-		r.Drafts.Await(run.ctx, run.claim(), 0)
+		r.Drafts.Await(run.ctx, run.claim, 0)
 	}
 	target := wr.Target(run.ctx)
 	if run.earlier == nil {

@@ -32,11 +32,11 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			return schemas.Run{}, err
 		}
 	}
-	begin, err := r.questions.FirstWrite(ctx, user, req, o)
+	q, err := r.questions.FirstWrite(ctx, user, req, o)
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	if begin.Queue && r.waiting(user, begin) >= maxQueuedOfChat {
+	if q.Queue && r.waiting(user, q.Begin) >= maxQueuedOfChat {
 		return schemas.Run{}, errQueueFull
 	}
 	release, err := r.admit(user)
@@ -49,34 +49,34 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		if !started {
 			release()
 			if r.Drafts != nil {
-				r.Drafts.Release(begin.Run.ID)
+				r.Drafts.Release(q.Run.ID)
 			}
 		}
 	}()
 	for {
-		if err := r.claimFirst(ctx, req, begin); err != nil {
+		if err := r.claimFirst(ctx, q); err != nil {
 			return schemas.Run{}, err
 		}
 		// The message is answered also if its client goes away.
-		err := r.committer.Submit(&record.Write{RunID: begin.Run.ID, Attempt: 1, Begin: begin}, nil, false).Wait(context.WithoutCancel(ctx))
+		err := r.committer.Submit(&record.Write{RunID: q.Run.ID, Attempt: 1, Begin: q.Begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
-			run := r.launch(ctx, begin, req, release)
+			run := r.launch(ctx, q, req, release)
 			started = true
-			return r.startedView(run, begin), nil
+			return r.startedView(run, q.Begin), nil
 		case errors.Is(err, record.ErrBusy):
-			if err := r.busy(ctx, req, begin.BusyRun, "this chat has an answer under way"); err != nil {
+			if err := r.busy(ctx, q.BusyRun, q.Cancels, "this chat has an answer under way"); err != nil {
 				return schemas.Run{}, err
 			}
 		case errors.Is(err, record.ErrDuplicate):
 			return r.repeated(ctx, user, o)
 		case errors.Is(err, schemas.ErrTaken):
-			if again := r.resent(user, req, begin); again != nil {
+			if again := r.resent(user, req, q.Begin); again != nil {
 				return r.Run(ctx, user, again.id)
 			}
 			return schemas.Run{}, err
 		case errors.Is(err, record.ErrUnavailable):
-			r.park(begin.Run.ID, nil) // it may have been stored
+			r.park(q.Run.ID, nil) // it may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
 		default:
 			return schemas.Run{}, err
@@ -177,10 +177,10 @@ func (r *Runs) dismiss(userID string) {
 	}
 }
 
-// busy does what the request asks for when it would have to wait for a run. A nil
-// error means to try again.
-func (r *Runs) busy(ctx context.Context, req *schemas.ChatRequest, running, why string) error {
-	if req.IfBusy != "cancel" {
+// busy refuses a request that would have to wait for a run, or cancels that run. A
+// nil error means to try again.
+func (r *Runs) busy(ctx context.Context, running string, cancel bool, why string) error {
+	if !cancel {
 		e := schemas.NewError(schemas.CodeBusy, why)
 		e.RunID = running
 		return e
