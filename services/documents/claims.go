@@ -2,6 +2,8 @@ package documents
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,33 +50,69 @@ type place struct{ owner, id string }
 // nobody else writes a block that it has, nor plans a document in which it has one,
 // and nobody writes in a document that it plans. It is safe for concurrent use.
 type claims struct {
-	mu     sync.Mutex
-	blocks map[place]claimed
-	plans  map[place]string // the run that plans the document
-	freed  chan struct{}    // closed when something is released
+	mu      sync.Mutex
+	blocks  map[place]claimed
+	plans   map[place]string // the run that plans the document
+	waiters []*waiter        // each has a holder; the first one came first
 }
 
 type claimed struct{ run, document string }
 
-func newClaims() *claims {
-	return &claims{blocks: make(map[place]claimed), plans: make(map[place]string), freed: make(chan struct{})}
+// waiter is a claim that is given as soon as no other run has some of it.
+type waiter struct {
+	claim Claim
+	given chan struct{} // closed then
 }
 
-// take gives the run all that it claims, or nothing and the run that has some of
-// it; freed is closed when it is worth another try.
-func (c *claims) take(w Claim) (holder string, freed <-chan struct{}) {
+func newClaims() *claims {
+	return &claims{blocks: make(map[place]claimed), plans: make(map[place]string)}
+}
+
+// take gives the run all that it claims, or nothing and the run that has some of it.
+func (c *claims) take(w Claim) (holder string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if holder := c.holder(&w); holder != "" {
-		return holder, c.freed
+		return holder
 	}
+	c.give(&w)
+	return ""
+}
+
+// await is take that lets the claim wait; then waits is not nil.
+func (c *claims) await(w Claim) (waits *waiter) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.holder(&w) == "" {
+		c.give(&w)
+		return nil
+	}
+	waits = &waiter{w, make(chan struct{})}
+	c.waiters = append(c.waiters, waits)
+	return waits
+}
+
+// give gives the run all that it claims.
+func (c *claims) give(w *Claim) {
 	for _, id := range w.Blocks {
 		c.blocks[place{w.Owner, id}] = claimed{w.Run, w.Document}
 	}
 	if w.Plan {
 		c.plans[place{w.Owner, w.Document}] = w.Run
 	}
-	return "", nil
+}
+
+// leave ends a wait. It returns the run that was waited for in vain, "" if the claim
+// has been given.
+func (c *claims) leave(waits *waiter) (holder string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.Index(c.waiters, waits)
+	if at < 0 {
+		return ""
+	}
+	c.waiters = slices.Delete(c.waiters, at, at+1)
+	return c.holder(&waits.claim)
 }
 
 // holder returns another run that has some of what is claimed, "" for none.
@@ -97,36 +135,28 @@ func (c *claims) holder(w *Claim) string {
 	return ""
 }
 
-// release gives back what the run has.
+// release gives back what the run has, to those that wait before anybody else.
 func (c *claims) release(run string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	had := false
-	for at, has := range c.blocks {
-		if has.run == run {
-			delete(c.blocks, at)
-			had = true
+	maps.DeleteFunc(c.blocks, func(_ place, has claimed) bool { return has.run == run })
+	maps.DeleteFunc(c.plans, func(_ place, has string) bool { return has == run })
+	var left []*waiter
+	for _, w := range c.waiters {
+		if c.holder(&w.claim) != "" {
+			left = append(left, w)
+			continue
 		}
+		c.give(&w.claim)
+		close(w.given)
 	}
-	for at, has := range c.plans {
-		if has == run {
-			delete(c.plans, at)
-			had = true
-		}
-	}
-	if had {
-		close(c.freed)
-		c.freed = make(chan struct{})
-	}
+	c.waiters = left
 }
 
 // Claim gives the run what it is about to write, until Release, and returns "".
 // If another run has some of it, that run is the holder and nothing is given. A
 // run may claim again what it has.
-func (d *Documents) Claim(w Claim) (holder string) {
-	holder, _ = d.claims.take(w)
-	return holder
-}
+func (d *Documents) Claim(w Claim) (holder string) { return d.claims.take(w) }
 
 // Holder returns another run that has some of what is claimed, "" for none.
 func (d *Documents) Holder(w Claim) string {
@@ -136,27 +166,25 @@ func (d *Documents) Holder(w Claim) string {
 }
 
 // Await is Claim that waits for other runs; with a limit of 0 as long as ctx
-// lasts. It returns the holder that it has waited for in vain.
+// lasts. What is given back goes to those that wait for it, in their order, before a
+// later Claim. It returns the holder that it has waited for in vain.
 func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
+	waits := d.claims.await(w)
+	if waits == nil {
+		return ""
+	}
 	var late <-chan time.Time
 	if limit > 0 {
 		timer := time.NewTimer(limit)
 		defer timer.Stop()
 		late = timer.C
 	}
-	for {
-		holder, freed := d.claims.take(w)
-		if holder == "" {
-			return ""
-		}
-		select {
-		case <-freed:
-		case <-late:
-			return holder
-		case <-ctx.Done():
-			return holder
-		}
+	select {
+	case <-waits.given:
+	case <-late:
+	case <-ctx.Done():
 	}
+	return d.claims.leave(waits)
 }
 
 // Release gives back what a run has claimed. Its drafts end; they store nothing more.

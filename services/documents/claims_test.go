@@ -1,0 +1,44 @@
+package documents_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/services/documents"
+)
+
+// TestClaimsGoToThoseThatWait holds that what a run gives back goes to the runs that
+// wait for it, the earliest first, before one that comes in the same moment.
+func TestClaimsGoToThoseThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := documents.New(nil, nil, nil)
+		plan := func(run string) documents.Claim {
+			return documents.Claim{Run: run, Owner: "ann", Document: "d", Plan: true}
+		}
+		expect := func(what, got, want string) {
+			t.Helper()
+			if got != want {
+				t.Errorf("%s: holder %q, want %q", what, got, want)
+			}
+		}
+		expect("a free document", d.Claim(plan("first")), "")
+		got := make(map[string]string)
+		for _, run := range []string{"second", "third"} {
+			go func() { got[run] = d.Await(t.Context(), plan(run), 0) }()
+			synctest.Wait()
+		}
+		expect("the wait of fourth", d.Await(t.Context(), plan("fourth"), time.Second), "first")
+
+		d.Release("first")
+		expect("a claim at once after the release", d.Claim(documents.Claim{Run: "late", Owner: "ann", Document: "d"}), "second")
+		synctest.Wait()
+		d.Release("second")
+		expect("a claim after the second release", d.Claim(plan("late")), "third")
+		synctest.Wait()
+		d.Release("third")
+		expect("a claim when nobody waits", d.Claim(plan("late")), "")
+		expect("second", got["second"], "")
+		expect("third", got["third"], "")
+	})
+}
