@@ -66,30 +66,46 @@ func TestErrorsOfServices(t *testing.T) {
 	}
 }
 
+// TestPanic shows that a panic of a handler is a problem for the client and a place
+// in the log, also where the handler's work runs on a stack of its own.
 func TestPanic(t *testing.T) {
-	var log bytes.Buffer
-	_, ts := newWorld(t, func(w *world, o *api.Options) {
-		o.Runs = panicking{fakeRuns{w}}
-		o.Log = slog.New(slog.NewJSONHandler(&log, nil))
-	})
-	got, _ := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun, "")
-	ts.Close()
-	if p := got.problem(t); p.Status != 500 || p.Code != schemas.CodeInternal {
-		t.Errorf("got %s", got.body)
-	}
-	for _, secret := range []string{"goroutine", "index out of range", ".go"} {
-		if bytes.Contains(got.body, []byte(secret)) {
-			t.Errorf("the client sees %q: %s", secret, got.body)
-		}
-	}
-	if s := log.String(); !strings.Contains(s, "errors_test.go:") || strings.Contains(s, "goroutine") {
-		t.Errorf("the log does not name the place, or has a stack: %s", s)
+	for _, tt := range []struct{ name, method, path, body string }{
+		{"on the handler's stack", "GET", "/api/chat/runs/" + aRun, ""},
+		{"on a fresh stack", "POST", "/api/chat/stream", `{"message": "hi"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var log bytes.Buffer
+			_, ts := newWorld(t, func(w *world, o *api.Options) {
+				o.Runs, o.Streams = panicking{fakeRuns{w}}, panickingStreams{fakeStreams{w}}
+				o.Log = slog.New(slog.NewJSONHandler(&log, nil))
+			})
+			got, _ := send(t, ts.URL, tt.method, tt.path, tt.body)
+			ts.Close()
+			if p := got.problem(t); p.Status != 500 || p.Code != schemas.CodeInternal {
+				t.Errorf("got %s", got.body)
+			}
+			for _, secret := range []string{"goroutine", "index out of range", ".go"} {
+				if bytes.Contains(got.body, []byte(secret)) {
+					t.Errorf("the client sees %q: %s", secret, got.body)
+				}
+			}
+			if s := log.String(); !strings.Contains(s, "errors_test.go:") || strings.Contains(s, "goroutine") {
+				t.Errorf("the log does not name the place, or has a stack: %s", s)
+			}
+		})
 	}
 }
 
 type panicking struct{ fakeRuns }
 
 func (panicking) Run(context.Context, schemas.User, string) (schemas.Run, error) {
+	var none []schemas.Run
+	return none[len(none)], nil
+}
+
+type panickingStreams struct{ fakeStreams }
+
+func (panickingStreams) Start(context.Context, schemas.User, *schemas.ChatRequest, record.StartOptions) (schemas.Run, error) {
 	var none []schemas.Run
 	return none[len(none)], nil
 }

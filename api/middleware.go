@@ -16,9 +16,6 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// maxPanicText bounds a panic's value in the log, in bytes.
-const maxPanicText = 200
-
 // pagePolicy is the Content-Security-Policy of the web page.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -83,7 +80,7 @@ func (s *server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 				panic(v)
 			default:
 				text := fmt.Sprint(v)
-				err = fmt.Errorf("panic at %s: %.*s", concurrent.PanicPlace(), maxPanicText, text)
+				err = fmt.Errorf("panic at %s: %.*s", concurrent.PanicPlace(), concurrent.MaxPanicText, text)
 			}
 		}()
 		return next(c)

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// MaxPanicText bounds a panic's value in an error, in bytes.
+const MaxPanicText = 200
+
 // panicFrames bounds how far PanicPlace looks.
 const panicFrames = 16
 

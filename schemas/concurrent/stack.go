@@ -11,7 +11,7 @@ func OnFreshStack(do func() error) (err error) {
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("panic at %s: %v", PanicPlace(), p)
+				err = fmt.Errorf("panic at %s: %.*s", PanicPlace(), MaxPanicText, fmt.Sprint(p))
 			}
 		}()
 		err = do()
