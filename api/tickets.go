@@ -71,27 +71,27 @@ func (t *tickets) end(id identity, life time.Duration) time.Time {
 func (t *tickets) take(key, run string) (identity, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one, ok := t.bound.valid[key]; ok {
-		return one.identity, one.run == run && t.now().Before(one.until)
+	if taken, ok := t.bound.valid[key]; ok {
+		return taken.identity, taken.run == run && t.now().Before(taken.until)
 	}
-	one, ok := t.fresh.valid[key]
+	taken, ok := t.fresh.valid[key]
 	if !ok {
 		return identity{}, false
 	}
 	t.fresh.drop(key)
-	if !t.now().Before(one.until) {
+	if !t.now().Before(taken.until) {
 		return identity{}, false
 	}
 	if run != "" {
-		if t.bound.full(one.user.ID) {
+		if t.bound.full(taken.user.ID) {
 			t.bound.sweep(t.now())
 		}
-		for t.bound.full(one.user.ID) {
-			t.bound.dropNext(one.user.ID)
+		for t.bound.full(taken.user.ID) {
+			t.bound.dropNext(taken.user.ID)
 		}
-		t.bound.add(key, ticket{identity: one.identity, until: t.end(one.identity, runTicketLife), run: run})
+		t.bound.add(key, ticket{identity: taken.identity, until: t.end(taken.identity, runTicketLife), run: run})
 	}
-	return one.identity, true
+	return taken.identity, true
 }
 
 // ticketSet is a bounded set of tickets.

@@ -169,8 +169,8 @@ func status(ctx context.Context, p *goose.Provider) ([]Migration, error) {
 		return nil, err
 	}
 	steps := make([]Migration, len(all))
-	for i, one := range all {
-		steps[i] = Migration{Version: one.Source.Version, Name: path.Base(one.Source.Path), AppliedAt: one.AppliedAt}
+	for i, m := range all {
+		steps[i] = Migration{Version: m.Source.Version, Name: path.Base(m.Source.Path), AppliedAt: m.AppliedAt}
 	}
 	return steps, nil
 }

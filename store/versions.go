@@ -166,7 +166,7 @@ func (v *versions) choose(messageID string) error {
 	case branch == "" || tail != wanted.id:
 		return schemas.NewError(schemas.CodeConflict, "this message was replaced with an earlier one; go back to that one")
 	}
-	current, err := v.one(currentVersion, v.chat, branch, role)
+	current, err := v.message(currentVersion, v.chat, branch, role)
 	if err == nil && current.id == "" {
 		current, err = v.unanswered(role, branch)
 	}
@@ -209,7 +209,7 @@ func (v *versions) unanswered(role, branch string) (messagePlace, error) {
 	question := messagePlace{}
 	var err error
 	if role == roleAssistant {
-		question, err = v.one(currentMessage, v.owner, branch, v.chat)
+		question, err = v.message(currentMessage, v.owner, branch, v.chat)
 	}
 	if err != nil {
 		return messagePlace{}, err
@@ -217,12 +217,12 @@ func (v *versions) unanswered(role, branch string) (messagePlace, error) {
 	if question.id == "" {
 		return messagePlace{}, schemas.NewError(schemas.CodeConflict, "this version belongs to a message that was replaced; go back to that one first")
 	}
-	return v.one(currentAfter, v.chat, question.seq)
+	return v.message(currentAfter, v.chat, question.seq)
 }
 
 // restore makes the message and those replaced with it current, after the present ones.
 func (v *versions) restore(first messagePlace) error {
-	last, err := v.one(lastCurrent, v.chat)
+	last, err := v.message(lastCurrent, v.chat)
 	if err != nil {
 		return err
 	}
@@ -244,8 +244,8 @@ func (v *versions) restore(first messagePlace) error {
 	return v.tx.each(v.ctx, restoreTail, [][]any{{v.chat, first.id}})
 }
 
-// one returns the message that the SELECT finds, or the zero value.
-func (v *versions) one(statement string, args ...any) (m messagePlace, err error) {
+// message returns the message that the SELECT finds, or the zero value.
+func (v *versions) message(statement string, args ...any) (m messagePlace, err error) {
 	err = v.tx.query(v.ctx, statement, [][]any{args}, func(row scanner) error { return row.Scan(&m.id, &m.seq) })
 	return m, err
 }
