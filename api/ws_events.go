@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -59,7 +60,11 @@ func targets(e *schemas.SocketEvent) ([]string, error) {
 	return list, nil
 }
 
-func (k *socket) act(ctx context.Context, e *schemas.SocketEvent, blocks []string) error {
+func (k *socket) act(ctx context.Context, sent *schemas.SocketEvent, blocks []string) error {
+	e, err := k.placed(ctx, sent, blocks)
+	if err != nil {
+		return err
+	}
 	chat := e.ChatID
 	if chat == "" {
 		chat = e.DocumentID // a document without a chat has one of its name
@@ -69,13 +74,13 @@ func (k *socket) act(ctx context.Context, e *schemas.SocketEvent, blocks []strin
 		if chat == "" {
 			chat = uuid.Must(uuid.NewV7()).String()
 		}
-		return k.message(ctx, e, chat, blocks)
+		return k.message(ctx, e, chat, blocks, once(sent))
 	}
 	if e.ID != "" { // the ack comes before what the event brings
 		k.sending.Lock()
 		defer k.sending.Unlock()
 	}
-	done, err := schemas.Chunk{RunID: e.RunID, ChatID: chat, ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID}, error(nil)
+	done := schemas.Chunk{RunID: e.RunID, ChatID: chat, ApprovalID: e.ApprovalID, ToolUseID: e.ToolUseID}
 	switch {
 	case e.Name == "approve", e.Name == "tool_result":
 		err = k.answer(ctx, e)
@@ -92,9 +97,42 @@ func (k *socket) act(ctx context.Context, e *schemas.SocketEvent, blocks []strin
 	return err
 }
 
+// placed is the event with the document that its blocks are in, if it names none, and
+// else with their chat. What names a chat already, only a message goes elsewhere.
+func (k *socket) placed(ctx context.Context, sent *schemas.SocketEvent, blocks []string) (*schemas.SocketEvent, error) {
+	e := *sent
+	message := e.Name == "message" || e.Name == "chat_message"
+	if e.DocumentID != "" || !message && e.ChatID != "" || k.server.Documents == nil {
+		return &e, nil
+	}
+	for _, id := range blocks {
+		b, err := k.server.Documents.Block(ctx, k.user, id)
+		switch {
+		case errors.Is(err, schemas.ErrNotFound):
+		case err != nil:
+			return nil, err
+		case b.DocumentID != "":
+			e.DocumentID = b.DocumentID
+			return &e, nil
+		case e.ChatID == "":
+			e.ChatID = b.ChatID
+		}
+	}
+	return &e, nil
+}
+
+// once makes an event with an id one that starts one run, however often it comes.
+func once(e *schemas.SocketEvent) (o record.StartOptions) {
+	if e.ID != "" {
+		sum := sha256.Sum256(schemas.Encode(e))
+		o = record.StartOptions{IdempotencyKey: e.ID, BodyHash: hex.EncodeToString(sum[:])}
+	}
+	return o
+}
+
 // message starts a run for the user's message; in a chat with one under way it
 // waits for its turn.
-func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat string, blocks []string) error {
+func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat string, blocks []string, o record.StartOptions) error {
 	req := schemas.ChatRequest{
 		ChatID: chat, Model: e.Model, IfBusy: "queue", Context: page(e, blocks),
 		InteractionType: e.InteractionType, ActionMetadata: e.ActionMetadata, Attachments: e.Attachments, ClientTools: e.ClientTools,
@@ -110,11 +148,6 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	}
 	if err := k.listen(chat); err != nil {
 		return err
-	}
-	var o record.StartOptions
-	if e.ID != "" {
-		sum := sha256.Sum256(schemas.Encode(e))
-		o = record.StartOptions{IdempotencyKey: e.ID, BodyHash: hex.EncodeToString(sum[:])}
 	}
 	run, err := k.server.Streams.Start(ctx, k.user, &req, o)
 	if err != nil {

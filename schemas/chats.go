@@ -21,14 +21,17 @@ const (
 // Message is one turn's text by user or assistant; it is stored as a block and
 // its ID is the block's.
 type Message struct {
-	ID               string            `json:"id"`
-	ConversationID   int64             `json:"conversation_id"`
-	Role             string            `json:"role"`
-	Type             string            `json:"type"`
-	Content          string            `json:"content"`
-	Status           MessageStatus     `json:"status"`
-	CreatedAt        time.Time         `json:"created_at"`
-	RunID            string            `json:"run_id,omitempty"`
+	ID             string        `json:"id"`
+	ConversationID int64         `json:"conversation_id"`
+	Role           string        `json:"role"`
+	Type           string        `json:"type"`
+	Content        string        `json:"content"`
+	Status         MessageStatus `json:"status"`
+	CreatedAt      time.Time     `json:"created_at"`
+	RunID          string        `json:"run_id,omitempty"`
+	// BlockIDs are all ids that the client has chosen for an answer, comma separated,
+	// ID first; it is empty where there is no other than ID.
+	BlockIDs         string            `json:"block_ids,omitempty"`
 	SuggestedValues  []SuggestedValue  `json:"suggested_values,omitempty"`
 	SuggestedActions []SuggestedAction `json:"suggested_actions,omitempty"`
 	CustomPayload    *CustomPayload    `json:"custom_payload,omitempty"`

@@ -28,7 +28,7 @@ func (b *batch) reserve(g *record.Begin) error {
 	ids := reserves(g)
 	rows := make([][]any, len(ids))
 	for i, id := range ids {
-		rows[i] = []any{g.Run.Owner.ID, id, g.Run.ID, micros(g.Run.CreatedAt)}
+		rows[i] = []any{g.Run.Owner.ID, id, g.Run.ID, micros(g.Run.CreatedAt) + int64(i)} // in their order
 	}
 	reserved := 0
 	err := b.tx.query(b.ctx, reserveBlock, rows, func(row scanner) error {

@@ -20,7 +20,9 @@ func (s *Store) WriteBlock(ctx context.Context, owner, document string, w record
 		case err == nil && !w.Match.Holds(h.Revision), isMissing(err) && !w.Only && !w.Match.Holds(d.revision):
 			return schemas.ErrStale
 		case err == nil:
-			err = d.propose(h, &w)
+			if err = d.propose(h, &w); err == nil && w.Moves && w.After != nil {
+				err = d.move(w.ID, w.After)
+			}
 		case isMissing(err) && !w.Only:
 			if w.Type == "" {
 				w.Type = schemas.BlockMarkdown
@@ -115,40 +117,43 @@ func (s *Store) AppendBlock(ctx context.Context, owner, document, id, piece stri
 func (s *Store) ProposeMove(ctx context.Context, owner, document, id string, after *string) (schemas.Block, error) {
 	var moved schemas.Block
 	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
-		h, err := d.head(id)
-		if err == nil {
-			err = h.uncover()
-		}
-		if err != nil {
-			return err
-		}
-		own := h.Position
-		if h.NewPosition != nil {
-			own = *h.NewPosition
-		}
-		position, same, err := d.key(place{after: after, proposed: true, self: id}, own)
-		if err != nil {
-			return err
-		}
-		if !same {
-			if h, err = d.head(id); err != nil { // the keys may have been assigned again
-				return err
-			}
-			h.KeptPlan = 0
-			if h.CurrentSize == nil {
-				h.Position = position
-			} else {
-				h.NewPosition = &position
-			}
-			h.State = h.state()
-			err = d.save(h, "")
-		}
+		err := d.move(id, after)
 		if err == nil {
 			moved, err = oneBlock(d.tx, owner, id)
 		}
 		return err
 	})
 	return moved, s.fault("propose move", err)
+}
+
+// move proposes a place for the block. One that it has already changes nothing.
+func (d *change) move(id string, after *string) error {
+	h, err := d.head(id)
+	if err == nil {
+		err = h.uncover()
+	}
+	if err != nil {
+		return err
+	}
+	own := h.Position
+	if h.NewPosition != nil {
+		own = *h.NewPosition
+	}
+	position, same, err := d.key(place{after: after, proposed: true, self: id}, own)
+	if err != nil || same {
+		return err
+	}
+	if h, err = d.head(id); err != nil { // the keys may have been assigned again
+		return err
+	}
+	h.KeptPlan = 0
+	if h.CurrentSize == nil {
+		h.Position = position
+	} else {
+		h.NewPosition = &position
+	}
+	h.State = h.state()
+	return d.save(h, "")
 }
 
 // ProposeDelete marks a block of the document to be deleted and drops its other

@@ -97,10 +97,17 @@ func joined(tx *gorm.DB, chat int64, rows []blockRow) ([]schemas.Message, error)
 	if err != nil {
 		return nil, err
 	}
+	names, err := aliases(tx, rows, runs)
+	if err != nil {
+		return nil, err
+	}
 	for i := range messages {
 		m := &messages[i]
 		if m.Role != "assistant" {
 			continue
+		}
+		if more := names[m.RunID]; more != "" {
+			m.BlockIDs = m.ID + more
 		}
 		m.Payloads, m.ToolHistory = inOrder(payloads[m.ID], m.Payloads), history(calls[m.RunID])
 		if err := joinCustomPayload(m); err != nil {
@@ -108,6 +115,23 @@ func joined(tx *gorm.DB, chat int64, rows []blockRow) ([]schemas.Message, error)
 		}
 	}
 	return messages, nil
+}
+
+// aliases returns the other ids of the answers of runs, each after a comma.
+func aliases(tx *gorm.DB, rows []blockRow, runs []string) (map[string]string, error) {
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	var found []struct{ ID, RunID string }
+	if err := tx.Raw("SELECT id, run_id FROM blocks WHERE owner = ? AND run_id IN ? AND "+reserved+" ORDER BY created_at, id", rows[0].Owner, runs).
+		Scan(&found).Error; err != nil {
+		return nil, err
+	}
+	names := make(map[string]string)
+	for _, f := range found {
+		names[f.RunID] += "," + f.ID
+	}
+	return names, nil
 }
 
 // inOrder returns the payloads in the order of others with their ids; those that

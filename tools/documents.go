@@ -247,6 +247,7 @@ func (d documentTools) put(ctx context.Context, call *Call, w record.BlockWrite)
 	if err != nil {
 		return Result{}, err
 	}
+	w.Title = call.Message
 	b, err := d.data.Write(ctx, call.User, id, w)
 	if err != nil {
 		return Result{}, noBlock(refused(err))

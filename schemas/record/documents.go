@@ -43,10 +43,15 @@ type BlockWrite struct {
 	NewBlock // an empty Type keeps the block's; so does a nil Meta
 	// Only forbids adding a block: an unknown one is schemas.ErrNotFound.
 	Only bool
+	// Moves says that a block that is there goes to the place of After, if that is
+	// given; else it stays where it is.
+	Moves bool
 	// Match is for the block, or for the document if a block is added.
 	Match Match
 	// Create, when not nil, is the document to create if there is none.
 	Create *NewDocument
+	// Title is what the title of such a document is made of, if it is not given.
+	Title string
 }
 
 // Plan is a new structure for a document: its blocks replace the present ones

@@ -172,11 +172,13 @@ type Call struct {
 	Name  string
 	Input json.RawMessage
 
-	// User, ConversationID, RunID and Context are set by services.
+	// User, ConversationID, RunID, Context and Message, the user's words that the run
+	// is for, are set by services.
 	User           schemas.User
 	ConversationID int64
 	RunID          string
 	Context        schemas.Object
+	Message        string
 
 	// Offered are the tools that a thread of the call may use, set by services:
 	// the page's tools that may run again and need no approval.

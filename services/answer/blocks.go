@@ -182,7 +182,7 @@ func (c *blockCall) start() {
 		return
 	}
 	c.given, c.early = c.argument(streams.Block), len(c.args.Head)
-	w := record.BlockWrite{Only: c.given != "", NewBlock: record.NewBlock{
+	w := record.BlockWrite{Only: c.given != "", Title: c.wr.run.Request.Message, NewBlock: record.NewBlock{
 		ID: c.id(), Type: c.argument(streams.Type), Content: c.held,
 	}}
 	if meta := c.args.Head[streams.Meta]; streams.Meta != "" && len(meta) > 0 && string(meta) != "null" {

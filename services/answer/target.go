@@ -106,7 +106,7 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 	for _, id := range a.blocks {
 		_, unknown := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
 		b := &targetDraft{answer: a, id: id}
-		w := record.BlockWrite{NewBlock: record.NewBlock{ID: id, Content: content, Meta: meta}}
+		w := record.BlockWrite{Title: wr.run.Request.Message, NewBlock: record.NewBlock{ID: id, Content: content, Meta: meta}}
 		draft, written, err := wr.deps.Drafts.Draft(ctx, wr.run.Owner, a.document, w, wr.run.ID, func() { b.withdrawn(wr) })
 		if err != nil {
 			wr.warn("The answer could not be written into the block " + id + ": " + schemas.Visible(err).Message + ".")

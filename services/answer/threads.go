@@ -62,5 +62,6 @@ func (wr *Writer) threads(c *turn.Call) {
 
 // identify gives a call its user, chat, run and page.
 func (wr *Writer) identify(c *turn.Call) {
-	c.User, c.ConversationID, c.RunID, c.Context = wr.run.Owner, wr.run.ChatID, wr.run.ID, wr.run.Request.Context
+	c.User, c.ConversationID, c.RunID = wr.run.Owner, wr.run.ChatID, wr.run.ID
+	c.Context, c.Message = wr.run.Request.Context, wr.run.Request.Message
 }

@@ -25,11 +25,12 @@ import (
 const (
 	maxBlockMeta    = 64 << 10 // bytes
 	maxPlannedTitle = 200      // characters
+	maxMadeTitle    = 60       // characters of the message that a document is made by
 	// MaxPlanned is the greatest number of blocks of a plan.
 	MaxPlanned = 200
 )
 
-// untitled is the title of a document that a model or a socket makes.
+// untitled is the title of a document that is made by a message without words.
 const untitled = "Untitled document"
 
 // The parts of the store that Documents needs. Each call checks the owner: an unknown
@@ -276,7 +277,7 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 // Apply puts a chat's block into a document, without its tool markers: as the
 // new of the target, else as a pending block after another one, by default at
 // the end. The match is the target's, or the document's. The same block applied
-// again to a document is the same block there.
+// again to a document is the same block there, which moves to the place that is given.
 func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a schemas.BlockApply, match record.Match) (schemas.Block, error) {
 	source, err := d.blocks.Block(ctx, user.ID, id)
 	if err != nil {
@@ -289,7 +290,7 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 	if content == "" {
 		return schemas.Block{}, schemas.NewError(schemas.CodeInvalid, "the block has no text to apply")
 	}
-	w := record.BlockWrite{Match: match, NewBlock: record.NewBlock{Type: source.Type, Content: content, Meta: source.Meta, After: a.AfterBlockID}}
+	w := record.BlockWrite{Match: match, Moves: a.TargetBlockID == "", NewBlock: record.NewBlock{Type: source.Type, Content: content, Meta: source.Meta, After: a.AfterBlockID}}
 	if w.ID = a.TargetBlockID; w.ID != "" {
 		w.Only = true
 	} else {
@@ -305,80 +306,6 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 		return schemas.Block{}, errBeingWritten
 	}
 	return d.proposals.WriteBlock(ctx, user.ID, a.DocumentID, w)
-}
-
-// Plan proposes a new structure for a document, which is made when there is
-// none. Blocks have ids of the caller's; the
-// same plan may be repeated.
-func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error) {
-	if len(blocks) > MaxPlanned {
-		return schemas.Document{}, schemas.NewError(schemas.CodeInvalid, "a plan has at most 200 blocks")
-	}
-	for i := range blocks {
-		if err := checkWrite(&blocks[i]); err != nil {
-			return schemas.Document{}, err
-		}
-	}
-	unlock, err := d.locks.lock(ctx, user.ID)
-	if err != nil {
-		return schemas.Document{}, err
-	}
-	defer unlock()
-	return d.proposals.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id)})
-}
-
-func (d *Documents) made(id string) *record.NewDocument {
-	return &record.NewDocument{ID: id, Title: untitled, CreatedAt: d.now()}
-}
-
-// Write proposes content for a block of a document, in place of what is pending,
-// or adds a pending block; w.Only says that it is not to add one. The document
-// is made when there is none and a block may be added.
-func (d *Documents) Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
-	unlock, err := d.locks.lock(ctx, user.ID)
-	if err != nil {
-		return schemas.Block{}, err
-	}
-	defer unlock()
-	return d.write(ctx, user, document, w)
-}
-
-// write is Write by one who has the owner's lock.
-func (d *Documents) write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
-	if err := checkWrite(&w.NewBlock); err != nil {
-		return schemas.Block{}, err
-	}
-	kind := w.Type
-	if kind == "" {
-		b, err := d.blocks.Block(ctx, user.ID, w.ID)
-		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
-			return schemas.Block{}, err
-		}
-		kind = b.Type
-	}
-	if err := checkContent(kind, w.Content, w.Meta); err != nil {
-		return schemas.Block{}, err
-	}
-	if !w.Only {
-		w.Create = d.made(document)
-	}
-	return d.proposals.WriteBlock(ctx, user.ID, document, w)
-}
-
-// Move proposes that a block of a document goes after another one, to the front
-// ("") or to the end (nil).
-func (d *Documents) Move(ctx context.Context, user schemas.User, document, id string, after *string) (schemas.Block, error) {
-	return d.proposals.ProposeMove(ctx, user.ID, document, id, after)
-}
-
-// Remove proposes that a block of a document goes.
-func (d *Documents) Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error) {
-	unlock, err := d.locks.lock(ctx, user.ID)
-	if err != nil {
-		return record.Settled{}, err
-	}
-	defer unlock()
-	return d.proposals.ProposeDelete(ctx, user.ID, document, id)
 }
 
 // blockType returns the type under its own name; the spelling interative_chart is

@@ -5,6 +5,8 @@ package questions
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -70,8 +72,12 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	if err := q.check(ctx, user, req); err != nil {
 		return nil, err
 	}
+	placed, err := q.place(ctx, user, req)
+	if err != nil {
+		return nil, err
+	}
 	raw := o.Body
-	if raw == nil || req.InteractionType == schemas.ActionExecuted { // the click's payload has been noted
+	if raw == nil || placed || req.InteractionType == schemas.ActionExecuted { // the click's payload has been noted
 		raw = schemas.Encode(req)
 	}
 	first := firstMessage(req)
@@ -96,6 +102,31 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		return nil, err
 	}
 	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
+}
+
+// place names the document in the context of a request whose blocks are in one, so
+// that an answer goes into them; it reports whether it has.
+func (q *Questions) place(ctx context.Context, user schemas.User, req *schemas.ChatRequest) (bool, error) {
+	_, blocks := turn.Answer(req.Context)
+	if len(blocks) == 0 || req.Context.String(turn.ContextDocument) != "" {
+		return false, nil
+	}
+	for _, id := range blocks {
+		document, _, err := q.Documents.DocumentOf(ctx, user, id)
+		if err != nil {
+			return false, err
+		}
+		if document == "" {
+			continue
+		}
+		req.Context = maps.Clone(req.Context)
+		req.Context[turn.ContextDocument] = schemas.Encode(document)
+		if req.Context.String(turn.ContextMode) == "" {
+			req.Context[turn.ContextMode] = json.RawMessage(`"chat"`)
+		}
+		return true, nil
+	}
+	return false, nil
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }

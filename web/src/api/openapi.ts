@@ -1783,6 +1783,8 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             run_id?: string;
+            /** @description All ids that the client has chosen for an answer, comma separated, `id` first; absent where there is no other than `id` */
+            block_ids?: string;
             suggested_values?: components["schemas"]["SuggestedValue"][];
             suggested_actions?: components["schemas"]["SuggestedAction"][];
             custom_payload?: components["schemas"]["CustomPayload"];

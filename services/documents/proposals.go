@@ -1,0 +1,86 @@
+package documents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
+)
+
+// Plan proposes a new structure for a document, which is made when there is
+// none. Blocks have ids of the caller's; the
+// same plan may be repeated.
+func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error) {
+	if len(blocks) > MaxPlanned {
+		return schemas.Document{}, schemas.NewError(schemas.CodeInvalid, "a plan has at most 200 blocks")
+	}
+	for i := range blocks {
+		if err := checkWrite(&blocks[i]); err != nil {
+			return schemas.Document{}, err
+		}
+	}
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return schemas.Document{}, err
+	}
+	defer unlock()
+	return d.proposals.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id, title)})
+}
+
+// made is a document that a message makes, under the first words of it.
+func (d *Documents) made(id, words string) *record.NewDocument {
+	return &record.NewDocument{ID: id, Title: cmp.Or(text.Line(words, maxMadeTitle), untitled), CreatedAt: d.now()}
+}
+
+// Write proposes content for a block of a document, in place of what is pending,
+// or adds a pending block; w.Only says that it is not to add one. The document
+// is made when there is none and a block may be added.
+func (d *Documents) Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return schemas.Block{}, err
+	}
+	defer unlock()
+	return d.write(ctx, user, document, w)
+}
+
+// write is Write by one who has the owner's lock.
+func (d *Documents) write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
+	if err := checkWrite(&w.NewBlock); err != nil {
+		return schemas.Block{}, err
+	}
+	kind := w.Type
+	if kind == "" {
+		b, err := d.blocks.Block(ctx, user.ID, w.ID)
+		if err != nil && !errors.Is(err, schemas.ErrNotFound) {
+			return schemas.Block{}, err
+		}
+		kind = b.Type
+	}
+	if err := checkContent(kind, w.Content, w.Meta); err != nil {
+		return schemas.Block{}, err
+	}
+	if !w.Only {
+		w.Create = d.made(document, w.Title)
+	}
+	return d.proposals.WriteBlock(ctx, user.ID, document, w)
+}
+
+// Move proposes that a block of a document goes after another one, to the front
+// ("") or to the end (nil).
+func (d *Documents) Move(ctx context.Context, user schemas.User, document, id string, after *string) (schemas.Block, error) {
+	return d.proposals.ProposeMove(ctx, user.ID, document, id, after)
+}
+
+// Remove proposes that a block of a document goes.
+func (d *Documents) Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error) {
+	unlock, err := d.locks.lock(ctx, user.ID)
+	if err != nil {
+		return record.Settled{}, err
+	}
+	defer unlock()
+	return d.proposals.ProposeDelete(ctx, user.ID, document, id)
+}
