@@ -96,8 +96,13 @@ func streamLarge(t *testing.T, kind, text string) {
 		piece, _ := json.Marshal(rest[:n]) //nolint:errchkjson // a string
 		arguments, rest = append(arguments, string(piece[1:len(piece)-1])), rest[n:]
 	}
+	rest := `"}`
+	if strings.HasPrefix(kind, "image/") { // it is checked as a whole before it is shown
+		arguments, rest = append(arguments, `"`), `}`
+	}
+	end, _ := json.Marshal(rest) //nolint:errchkjson // a string
 	up.Push(upstream.Open(upstream.Call(0, "call_1", "write_block", arguments...), upstream.Wait(gate),
-		upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"\"}"}}]}`, "null")),
+		upstream.Data(upstream.Chunk(`{"tool_calls":[{"index":0,"function":{"arguments":`+string(end)+`}}]}`, "null")),
 		upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()), upstream.Text("Done."))
 	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Large"})
 	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "big", "type": kind})
