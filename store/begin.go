@@ -76,10 +76,17 @@ func (b *batch) begin(i int, w *record.Write) error {
 		}
 		o.state, o.attempt = schemas.RunQueued, 0
 	}
-	if g.Supersede != "" {
-		if err := b.supersede(o, g); err != nil || o.err != nil {
+	first, err := b.free(o, g)
+	if err != nil {
+		return err
+	}
+	if first != "" {
+		if err := b.supersede(o, g, first); err != nil || o.err != nil {
 			return err
 		}
+	}
+	if err := b.replace(o); err != nil {
+		return err
 	}
 	if g.Reserve {
 		if err := b.reserve(g); err != nil {
@@ -122,10 +129,10 @@ func underWay(open []openRun) string {
 
 // supersede marks the message and all after it as replaced. Its replacement is
 // another version of it.
-func (b *batch) supersede(o *writeResult, g *record.Begin) error {
+func (b *batch) supersede(o *writeResult, g *record.Begin, first string) error {
 	var seq int64
 	var role, branch string
-	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, g.Supersede}}, func(row scanner) error {
+	err := b.tx.query(b.ctx, selectMessage, [][]any{{o.chat.id, o.chat.owner, first}}, func(row scanner) error {
 		return row.Scan(&seq, &role, &branch)
 	})
 	if err != nil {
@@ -136,15 +143,15 @@ func (b *batch) supersede(o *writeResult, g *record.Begin) error {
 		return nil
 	}
 	if role == roleUser {
-		o.branch = cmp.Or(branch, g.Supersede)
+		o.branch = cmp.Or(branch, first)
 		branch = o.branch
 	} else {
 		branch = g.Run.UserMessageID
 	}
-	if err := b.tx.each(b.ctx, supersedeMessages, [][]any{{g.Supersede, o.chat.id, seq}}); err != nil {
+	if err := b.tx.each(b.ctx, supersedeMessages, [][]any{{first, o.chat.id, seq}}); err != nil {
 		return err
 	}
-	if err := b.tx.each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, g.Supersede}}); err != nil {
+	if err := b.tx.each(b.ctx, nameBranch, [][]any{{branch, o.chat.owner, first}}); err != nil {
 		return err
 	}
 	return b.tx.each(b.ctx, dropSummary, [][]any{{o.chat.id, o.chat.id, seq}})

@@ -20,13 +20,13 @@ func (b *batch) loadChats() error {
 	if err := b.loadKeys(); err != nil {
 		return err
 	}
-	if err := b.loadTaken(); err != nil {
-		return err
-	}
 	if err := b.checkQuota(); err != nil {
 		return err
 	}
 	if err := b.findChats(); err != nil {
+		return err
+	}
+	if err := b.loadTaken(); err != nil {
 		return err
 	}
 	if err := b.makeChats(); err != nil {
@@ -97,7 +97,7 @@ func (b *batch) loadKeys() error {
 	return err
 }
 
-// loadTaken refuses answer ids that are in use.
+// loadTaken refuses answer ids that are in use, except by answers of the same chat.
 func (b *batch) loadTaken() error {
 	var rows [][]any
 	b.begins(func(_ *writeResult, g *record.Begin) {
@@ -108,21 +108,30 @@ func (b *batch) loadTaken() error {
 	if len(rows) == 0 {
 		return nil
 	}
-	taken := make(map[ownedKey]bool)
-	err := b.tx.query(b.ctx, selectBlock, rows, func(row scanner) error {
+	taken := make(map[ownedKey]earlierAnswer)
+	err := b.tx.query(b.ctx, selectTaken, rows, func(row scanner) error {
 		var k ownedKey
-		err := row.Scan(&k.owner, &k.key)
-		taken[k] = true
+		var a earlierAnswer
+		err := row.Scan(&k.owner, &k.key, &a.chat, &a.message, &a.question)
+		a.id = k.key
+		taken[k] = a
 		return err
 	})
 	b.begins(func(o *writeResult, g *record.Begin) {
 		ids := reserves(g)
-		if slices.ContainsFunc(ids, func(id string) bool { return taken[ownedKey{g.Run.Owner.ID, id}] }) {
-			o.err = schemas.ErrTaken
-			return
+		for _, id := range ids {
+			a, used := taken[ownedKey{g.Run.Owner.ID, id}]
+			switch {
+			case !used:
+			case a.chat == 0 || o.chat == nil || a.chat != o.chat.id:
+				o.err = schemas.ErrTaken
+				return
+			default:
+				o.replaces = append(o.replaces, a)
+			}
 		}
 		for _, id := range ids {
-			taken[ownedKey{g.Run.Owner.ID, id}] = true
+			taken[ownedKey{g.Run.Owner.ID, id}] = earlierAnswer{}
 		}
 	})
 	return err

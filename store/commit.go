@@ -92,6 +92,7 @@ type writeResult struct {
 	attempt     int
 	busyRun     string
 	branch      string // of the user's message, where it is another version of one
+	replaces    []earlierAnswer
 }
 
 // runState is what a fence needs to know about a run.
@@ -159,6 +160,7 @@ func (b *batch) report() {
 			continue
 		}
 		g.BusyRun, g.State, g.NewChat = o.busyRun, o.state, o.newChat && o.err == nil
+		g.Replaces = len(o.replaces) > 0 && o.err == nil
 		if o.chat != nil {
 			g.Run.ConversationID, g.Run.ChatKey = o.chat.id, o.chat.key
 		}

@@ -92,7 +92,11 @@ const (
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
 	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
-	selectBlock  = `SELECT owner, id FROM blocks WHERE owner = ? AND id = ?`
+	// The chat is 0 unless the id is that of an answer that has ended, or another id
+	// of one.
+	selectTaken = `SELECT b.owner, b.id, COALESCE(m.chat_id, 0), COALESCE(m.id, ''), COALESCE(r.user_message_id, '') FROM blocks b
+		LEFT JOIN runs r ON r.id = b.run_id LEFT JOIN blocks m ON m.owner = b.owner AND m.role = 'assistant' AND m.chat_id IS NOT NULL
+		AND m.id = CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL THEN r.message_id ELSE b.id END WHERE b.owner = ? AND b.id = ?`
 	reserveBlock = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
 		ON CONFLICT (owner, id) DO NOTHING RETURNING id`
 	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY id`
@@ -106,6 +110,17 @@ const (
 	// A summary of a replaced message is no longer valid.
 	dropSummary = `UPDATE chats SET summary = '', summary_through = '', summary_at = 0 WHERE id = ?
 		AND summary_through IN (SELECT id FROM blocks WHERE chat_id = ? AND seq >= ?)`
+)
+
+// The statements that free the ids of an answer for the next version of it.
+const (
+	dropName       = `DELETE FROM blocks WHERE owner = ? AND id = ? AND ` + reserved
+	renameMessage  = `UPDATE blocks SET id = ? WHERE owner = ? AND id = ?`
+	renamePayloads = `UPDATE payloads SET message_id = ? WHERE chat_id = ? AND message_id = ?`
+	renameOfRun    = `UPDATE runs SET message_id = ? WHERE chat_id = ? AND message_id = ?`
+	renameTail     = `UPDATE blocks SET tail = ? WHERE chat_id = ? AND tail = ?`
+	selectCurrent  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ? AND status <> 'superseded'`
+	supersedeOne   = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND id = ? AND status <> 'superseded'`
 )
 
 // The statements of Claim.

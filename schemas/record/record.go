@@ -87,11 +87,14 @@ type Begin struct {
 	// Supersede marks this message and all after it as superseded; "" none.
 	Supersede string
 	// Reserve reserves Run.MessageID, which the client has chosen, for the
-	// answer; an id that the owner uses already is schemas.ErrTaken. It is free
-	// again if the run ends without a message.
+	// answer; an id that the owner uses already is schemas.ErrTaken, unless it is
+	// of an answer in the same chat that has ended: that one gets another id and is
+	// superseded together with its question, of which this one is a new version. The
+	// id is free again if the run ends without a message.
 	Reserve bool
 	// Aliases are further ids that the client has chosen for the answer. They
-	// are reserved in the same way, and later name that message too.
+	// are reserved in the same way, and later name that message too. Another id of an
+	// earlier answer names this one then.
 	Aliases []string
 	// Queue allows the run to wait after one under way; it is then stored as
 	// queued. Without it Err is ErrBusy and BusyRun is set.
@@ -106,6 +109,8 @@ type Begin struct {
 	BusyRun string
 	State   schemas.RunState
 	NewChat bool
+	// Replaces says that a reserved id was an earlier answer's.
+	Replaces bool
 }
 
 // UserMessage is the user's message with the data that is stored with it.

@@ -46,6 +46,8 @@ type Run struct {
 	CreatedAt                time.Time
 	Request                  *schemas.ChatRequest
 	Earlier                  *attempts.Earlier // nil in the first attempt
+	// Replaces says that the answer's block has shown an earlier answer.
+	Replaces bool
 }
 
 // names is how the log names the run.
@@ -131,6 +133,9 @@ type Prepared struct {
 // Begin says in the log that the run begins.
 func (wr *Writer) Begin(target runlog.Target) {
 	wr.emit(runlog.Level{}, &runlog.Started{Run: wr.run.names(), Message: thinkingStatus, Code: schemas.StatusThinking, Target: target})
+	if wr.run.Replaces {
+		wr.emit(runlog.Level{}, &runlog.BlockReset{Place: runlog.Place{BlockIDs: target.BlockIDs}})
+	}
 }
 
 // Ask returns the request for the loop: the prepared one with the finished steps and

@@ -28,6 +28,7 @@ type run struct {
 	conversationID int64
 	chatKey        string
 	newChat        bool
+	replaces       bool // an earlier answer under the same id
 	owner          schemas.User
 	messageID      string
 	userMessageID  string
@@ -74,7 +75,7 @@ func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
 // launch makes the run of a committed Begin and starts it, unless it is queued.
 func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, release func()) *run {
 	run := newRun(&q.Run, release)
-	run.newChat, run.userMessage = q.NewChat, q.UserMessage
+	run.newChat, run.replaces, run.userMessage = q.NewChat, q.Replaces, q.UserMessage
 	run.take(req, q.Claim)
 	if q.State == schemas.RunRunning {
 		run.attempt = 1
@@ -168,7 +169,7 @@ func (r *Runs) attempt(run *run) (reached schemas.RunState) {
 func (r *Runs) writer(run *run) *answer.Writer {
 	a := answer.Run{
 		ID: run.id, Attempt: run.attempt, Owner: run.owner, ChatID: run.conversationID, ChatKey: run.chatKey, NewChat: run.newChat,
-		MessageID: run.messageID, UserMessageID: run.userMessageID, UserMessage: run.userMessage, CreatedAt: run.createdAt, Request: run.req,
+		MessageID: run.messageID, UserMessageID: run.userMessageID, UserMessage: run.userMessage, CreatedAt: run.createdAt, Request: run.req, Replaces: run.replaces,
 	}
 	if run.earlier != nil {
 		a.Earlier = run.earlier.Earlier

@@ -97,6 +97,52 @@ func testReserveAliases(f *fixture) {
 	f.mustCommit(f.begin("three", named(third, second, id)))
 }
 
+// testReserveAgain has the answer under an id generated again, with others after it.
+func testReserveAgain(f *fixture) {
+	id := newID()
+	first := f.begin("one", key("k"), answered(id))
+	f.mustCommit(first)
+	chat := first.Begin.Run.ConversationID
+	whole := f.finish(first, "answer 1")
+	payload := newID()
+	whole.Payloads = []record.Payload{{CustomPayload: schemas.CustomPayload{PayloadID: payload, Type: "t", Data: []byte(`{}`)}, ConversationID: chat, RunID: whole.RunID, MessageID: id}}
+	f.mustCommit(whole)
+	between := f.begin("between", in(chat))
+	f.mustCommit(between)
+	f.mustCommit(f.finish(between, "answer"))
+
+	again := f.begin("two", in(chat), answered(id))
+	f.mustCommit(again)
+	f.mustCommit(again) // its outcome got lost
+	_, err := f.store.Block(f.ctx, f.owner, id)
+	fails(f, "the block while it is generated again", err, schemas.ErrNotFound)
+	twin := f.begin("three", in(chat), queued, answered(id))
+	f.commit(twin)
+	fails(f, "an id that is being generated again", twin.Err, schemas.ErrTaken)
+	f.mustCommit(f.finish(again, "answer 2"))
+	equal(f, "messages", f.messages(chat, false), []string{"between", "answer", "two", "answer 2"})
+	equal(f, "all messages", f.messages(chat, true), []string{"-one", "-answer 1", "between", "answer", "two", "answer 2"})
+	old, err := f.store.Run(f.ctx, whole.RunID)
+	must(f, err)
+	m, err := f.store.Message(f.ctx, f.owner, chat, old.MessageID)
+	must(f, err)
+	if m.Content != "answer 1" || m.ID == id || len(m.Payloads) != 1 {
+		f.Errorf("the first answer is %+v, want it with its payload under another id", m)
+	}
+
+	must(f, f.store.SelectVersion(f.ctx, f.owner, chat, first.Begin.Run.UserMessageID))
+	equal(f, "messages with the first version", f.messages(chat, false), []string{"between", "answer", "one", "answer 1"})
+	third := f.begin("three", in(chat), answered(id)) // the id is that of a version which is not shown
+	f.mustCommit(third)
+	f.mustCommit(f.finish(third, "answer 3"))
+	equal(f, "messages with a third one", f.messages(chat, false), []string{"between", "answer", "one", "answer 1", "three", "answer 3"})
+	b, err := f.store.Block(f.ctx, f.owner, id)
+	must(f, err)
+	if b.Current == nil || *b.Current != "answer 3" {
+		f.Errorf("the block is %+v, want the last answer", b)
+	}
+}
+
 func testReserveFreed(f *fixture) {
 	id := newID()
 	first := f.begin("one", answered(id))
