@@ -101,7 +101,7 @@ type Block struct {
 	RunID      string `json:"run_id"`
 	Content    string `json:"content"`
 	Meta       string `json:"meta"`
-	State      string `json:"state"` // planned, writing or done
+	State      string `json:"state"` // planned, writing, done or withdrawn
 	Step       int    `json:"step"`
 }
 
@@ -255,18 +255,15 @@ func (r *Run) ask(c *schemas.Chunk) {
 // reset voids what came of blocks; with end they are withdrawn. After a recovery it
 // voids what came after a number.
 func (v *View) reset(r *Run, c *schemas.Chunk) {
+	if c.End {
+		v.withdraw(r, c)
+		return
+	}
 	for _, id := range ids(c) {
-		b, ok := v.Blocks[id]
-		switch {
-		case ok && c.End:
-			delete(v.Blocks, id)
-		case ok:
+		if b, ok := v.Blocks[id]; ok {
 			b.RunID, b.Content, b.Meta, b.State = r.RunID, "", "", "writing"
 			v.Blocks[id] = b
 		}
-	}
-	if c.End {
-		v.Steps++
 	}
 	if c.KeptThrough == nil {
 		return
@@ -276,6 +273,20 @@ func (v *View) reset(r *Run, c *schemas.Chunk) {
 	r.Approvals = slices.DeleteFunc(r.Approvals, func(a Approval) bool { return a.Last > through })
 	r.Calls = slices.DeleteFunc(r.Calls, func(w ClientCall) bool { return w.Last > through })
 	r.Payloads = slices.DeleteFunc(r.Payloads, func(p Payload) bool { return p.Last > through })
+}
+
+// withdraw voids what was written into blocks, also into those of which nothing has
+// come: what is stored of them may have been read before.
+func (v *View) withdraw(r *Run, c *schemas.Chunk) {
+	step := v.Steps + 1
+	for _, id := range ids(c) {
+		b := v.Blocks[id]
+		if b.State == "withdrawn" && b.RunID == r.RunID {
+			continue
+		}
+		v.Blocks[id] = Block{ID: id, Type: b.Type, DocumentID: c.DocumentID, RunID: r.RunID, State: "withdrawn", Step: step}
+		v.Steps = step
+	}
 }
 
 func (v *View) over(r *Run, c *schemas.Chunk) {
@@ -332,7 +343,7 @@ func (v *View) content(r *Run, c *schemas.Chunk) {
 func (v *View) end(list []string) {
 	ended := false
 	for _, id := range list {
-		if b, ok := v.Blocks[id]; ok && b.State != "done" {
+		if b, ok := v.Blocks[id]; ok && b.State != "done" && b.State != "withdrawn" {
 			b.State, b.Step, ended = "done", v.Steps+1, true
 			v.Blocks[id] = b
 		}

@@ -22,7 +22,7 @@ func TestFold(t *testing.T) {
 		Chunks []schemas.Chunk `json:"chunks"`
 		Want   any             `json:"want"`
 	}
-	if err := json.Unmarshal(raw, &rows); err != nil || len(rows) < 26 {
+	if err := json.Unmarshal(raw, &rows); err != nil || len(rows) < 30 {
 		t.Fatalf("%d rows (%v)", len(rows), err)
 	}
 	for _, row := range rows {

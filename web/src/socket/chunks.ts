@@ -79,8 +79,9 @@ export interface SocketBlock {
   content: string
   /** The header of a chart or an image, JSON; empty before it has come. */
   meta: string
-  state: 'planned' | 'writing' | 'done'
-  /** The value of SocketFold.steps when it was ended. */
+  /** Of one that was withdrawn there is no content: it is as it was before, or gone. */
+  state: 'planned' | 'writing' | 'done' | 'withdrawn'
+  /** The value of SocketFold.steps when it was ended or withdrawn. */
   step: number
 }
 
@@ -151,13 +152,14 @@ function foldBeside(fold: SocketFold, run: SocketRun, chunk: SocketChunk, seq: n
     case 'error':
       return { fold: ended(fold, idsOf(chunk)), run: { ...run, error: { code: chunk.code ?? 'internal', message: chunk.content ?? '' } } }
     case 'reset':
+      if (chunk.end) return { fold: withdrawn(fold, run, chunk), run }
       return { fold: emptied(fold, run, chunk), run: chunk.kept_through === undefined ? run : kept(run, chunk.kept_through) }
     case 'run_end': {
       if (run.state !== '') return { fold, run }
-      const open = Object.values(fold.blocks).filter((b) => b.run_id === run.run_id && b.state !== 'done').map((b) => b.id)
-      const over = { ...run, state: chunk.status ?? 'completed', ...silent, approvals: run.approvals.filter((a) => a.approved !== undefined), calls: [] }
+      const open = Object.values(fold.blocks).filter((b) => b.run_id === run.run_id).map((b) => b.id)
+      const ends = { ...run, state: chunk.status ?? 'completed', ...silent, approvals: run.approvals.filter((a) => a.approved !== undefined), calls: [] }
       const closed = ended(fold, open)
-      return { fold: { ...closed, steps: closed.steps + 1 }, run: over }
+      return { fold: { ...closed, steps: closed.steps + 1 }, run: ends }
     }
     default:
       return { fold, run }
@@ -176,13 +178,13 @@ function foldTool(fold: SocketFold, run: SocketRun, chunk: SocketChunk, seq: num
     ...(old ?? { tool_use_id, tool: chunk.tool ?? '', index: chunk.index ?? 0, state: 'running', progress: 0 }), ...given, last: seq,
     ...(chunk.progress !== undefined && { progress: chunk.progress }), ...(event === 'complete' && { state: chunk.is_error ? 'error' : 'completed', progress: 1 }),
   }
-  const over = event === 'start'
+  const starts = event === 'start'
   return {
     fold: event === 'complete' ? { ...fold, steps: fold.steps + 1 } : fold,
     run: {
       ...run, tools: bounded(old ? run.tools.map((t) => (t === old ? tool : t)) : [...run.tools, tool], CHUNK_LIMITS.tools),
-      calls: over ? run.calls.filter((c) => c.tool_use_id !== tool_use_id) : run.calls,
-      approvals: over ? run.approvals.map((a) => (a.tool_use_id === tool_use_id && a.approved === undefined ? { ...a, approved: true } : a)) : run.approvals,
+      calls: starts ? run.calls.filter((c) => c.tool_use_id !== tool_use_id) : run.calls,
+      approvals: starts ? run.approvals.map((a) => (a.tool_use_id === tool_use_id && a.approved === undefined ? { ...a, approved: true } : a)) : run.approvals,
     },
   }
 }
@@ -229,15 +231,21 @@ export function withHeader(type: string): boolean {
   return type === 'interactive_chart' || type === 'interative_chart' || type.startsWith('image/')
 }
 
-/** What came of the blocks is void; with `end` they are withdrawn. */
+/** What came of the blocks is void. */
 function emptied(fold: SocketFold, run: SocketRun, chunk: SocketChunk): SocketFold {
-  const ids = new Set(idsOf(chunk))
-  const blocks = Object.values(fold.blocks).flatMap((b): SocketBlock[] => (!ids.has(b.id) ? [b] : chunk.end ? [] : [{ ...b, run_id: run.run_id, content: '', meta: '', state: 'writing' }]))
-  return { ...fold, blocks: Object.fromEntries(blocks.map((b) => [b.id, b])), steps: fold.steps + (chunk.end ? 1 : 0) }
+  return put(fold, idsOf(chunk).flatMap((id) => (fold.blocks[id] ? [{ ...fold.blocks[id], run_id: run.run_id, content: '', meta: '', state: 'writing' }] : [])))
+}
+
+/** Also of blocks of which nothing has come: what is stored of them may have been read before. */
+function withdrawn(fold: SocketFold, run: SocketRun, chunk: SocketChunk): SocketFold {
+  const ids = idsOf(chunk).filter((id) => fold.blocks[id]?.state !== 'withdrawn' || fold.blocks[id].run_id !== run.run_id)
+  if (ids.length === 0) return fold
+  const steps = fold.steps + 1
+  return { ...put(fold, ids.map((id) => ({ id, type: fold.blocks[id]?.type ?? '', document_id: chunk.document_id ?? '', run_id: run.run_id, content: '', meta: '', state: 'withdrawn', step: steps }))), steps }
 }
 
 function ended(fold: SocketFold, ids: readonly string[]): SocketFold {
-  const open = ids.flatMap((id) => (fold.blocks[id] && fold.blocks[id].state !== 'done' ? [fold.blocks[id]] : []))
+  const open = ids.flatMap((id) => (fold.blocks[id] && !over(fold.blocks[id]) ? [fold.blocks[id]] : []))
   if (open.length === 0) return fold
   return { ...put(fold, open.map((b) => ({ ...b, state: 'done', step: fold.steps + 1 }))), steps: fold.steps + 1 }
 }
@@ -245,8 +253,11 @@ function ended(fold: SocketFold, ids: readonly string[]): SocketFold {
 function put(fold: SocketFold, changed: readonly SocketBlock[]): SocketFold {
   const blocks = { ...fold.blocks, ...Object.fromEntries(changed.map((b) => [b.id, b])) }
   const all = Object.values(blocks)
-  return { ...fold, blocks: all.length <= CHUNK_LIMITS.blocks ? blocks : Object.fromEntries(bounded(all, CHUNK_LIMITS.blocks, (b) => b.state === 'done').map((b) => [b.id, b])) }
+  return { ...fold, blocks: all.length <= CHUNK_LIMITS.blocks ? blocks : Object.fromEntries(bounded(all, CHUNK_LIMITS.blocks, over).map((b) => [b.id, b])) }
 }
+
+/** Whether nothing more comes of a block. */
+const over = (b: SocketBlock) => b.state === 'done' || b.state === 'withdrawn'
 
 function idsOf(chunk: SocketChunk): string[] {
   return (chunk.block_ids ?? '').split(',').filter(Boolean)
