@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
 import { browser, call, listening, model, service, until } from './world.js'
 
@@ -243,6 +244,63 @@ test('changes are seen as they are read, reviewed with the keyboard, and every d
     assert.deepEqual(page.bad, [])
     await page.context().close()
   } finally {
+    await writer.kill()
+    upstream.close()
+  }
+})
+
+/** A model that begins to write into a block and goes on when it is told to; then it says that it sees. */
+function slowWriter(block) {
+  let goOn = () => undefined
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const piece of request) body += piece
+    const chunk = (choice) => response.write(`data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', choices: [{ index: 0, ...choice }] })}\n\n`)
+    const said = (index, piece) => chunk({ delta: { tool_calls: [{ index: 0, ...(index === 0 && { id: 'call_1', type: 'function' }), function: { ...(index === 0 && { name: 'edit_block' }), arguments: piece } }] } })
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    if (JSON.parse(body).messages.at(-1).role === 'user') {
+      said(0, `{"block_id":"${block}","content":"Not wanted, `)
+      await new Promise((resolve) => {
+        goOn = resolve
+      })
+      said(1, 'not at all."}')
+      chunk({ delta: {}, finish_reason: 'tool_calls' })
+    } else {
+      chunk({ delta: { content: 'I see.' } })
+      chunk({ delta: {}, finish_reason: 'stop' })
+    }
+    response.end('data: [DONE]\n\n')
+  })
+  return { server, goOn: () => goOn() }
+}
+
+test('a block is reverted while it is written: its text goes at once, and does not come back', async () => {
+  const { server: upstream, goOn } = slowWriter('half')
+  const port = await listening(upstream)
+  const writer = await service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'x' })
+  try {
+    const made = await call(writer.url, 'POST', '/api/documents', { title: 'Half' })
+    await call(writer.url, 'POST', `/api/documents/${made.id}/blocks`, { id: 'half', type: 'md', content: 'As it was.' })
+    const page = await chromium.open(`${writer.url}/#/document/${made.id}`)
+    await page.ask('Change it')
+    const block = page.locator('.ct-block[data-block=half]')
+    await page.locator('.ct-block[data-writing]').getByText('Not wanted').waitFor()
+    await page.button('Accept all').click()
+    await page.hasText('This is being written. Decide when it is whole, or revert it now.')
+    await block.getByRole('button', { name: 'Revert' }).click()
+    await until('it is as it was', async () => (await states(page)).join() === 'clean')
+    await block.getByText('As it was.').waitFor()
+    await page.hasText('What was being written was withdrawn.')
+    await page.shot('withdrawn')
+    goOn()
+    await page.answers.last().getByText('I see.').waitFor()
+    await page.settled()
+    assert.equal(await block.getByText('Not wanted').count(), 0)
+    assert.deepEqual((await call(writer.url, 'GET', `/api/documents/${made.id}`)).blocks.map((b) => [b.state, b.current, b.new]), [['clean', 'As it was.', undefined]])
+    assert.deepEqual(page.bad, [])
+    await page.context().close()
+  } finally {
+    goOn()
     await writer.kill()
     upstream.close()
   }

@@ -7,15 +7,20 @@ import type { SocketChunk } from '../src/api/types'
 import { DocumentAsk, DocumentPane, useDocument, useSocket } from '../src/documents'
 import { json } from './fakes'
 import { FakeLine } from './lines'
+import { gateway } from './shown'
 
 let lines: FakeLine[]
 let asked: { method: string; path: string; body: any }[]
 
-const stored = () => ({ id: 'd', title: 'Gold', revision: 1, blocks: [{ id: 'b1', document_id: 'd', type: 'md', current: 'Old text', state: 'clean', position: 'a', revision: 1 }] })
+let draft: string | undefined
+/** The service's reads wait for it. */
+let gate: Promise<void> | undefined
+const stored = () => ({ id: 'd', title: 'Gold', revision: 1, blocks: [{ id: 'b1', document_id: 'd', type: 'md', current: 'Old text', ...(draft !== undefined && { new: draft }), state: draft === undefined ? 'clean' : 'pending_edit', position: 'a', revision: 1 }] })
 
 beforeEach(() => {
   lines = []
   asked = []
+  draft = gate = undefined
   vi.stubGlobal('WebSocket', class extends FakeLine {
     constructor(url: string) {
       super(url)
@@ -31,7 +36,11 @@ function service() {
       const call = { method: init?.method ?? 'GET', path: String(url), body: init?.body ? JSON.parse(String(init.body)) : undefined }
       asked.push(call)
       if (call.path === '/api/ws/ticket') return json({ ticket: 't', expires_in: 30 })
-      if (call.path === '/api/documents/d') return json(stored())
+      if (call.path.endsWith('/accept')) return json({ detail: 'The service’s words', code: 'being_written', status: 409 }, 409)
+      if (call.path === '/api/documents/d') {
+        await gate
+        return json(stored())
+      }
       if (call.path === '/api/chat/runs/r1') return json({ run_id: 'r1', state: 'waiting' })
       return json({ run_id: 'r1', payload_id: 'p1', type: 'list', data: [] })
     },
@@ -45,9 +54,9 @@ function Page() {
   return <DocumentPane state={state} ask={<DocumentAsk state={state} socket={socket} view={view} />} />
 }
 
-async function shown() {
+async function shown(first = 'Old text') {
   render(<StrictMode><ChatProvider api={service()} storageKey=""><Page /></ChatProvider></StrictMode>)
-  await screen.findByText('Old text')
+  await screen.findByText(first)
   await waitFor(() => expect(lines.some((l) => !l.closed)).toBe(true))
   const line = lines.findLast((l) => !l.closed)!
   act(() => line.accept())
@@ -82,6 +91,48 @@ describe('asking about a document over the socket', () => {
     await waitFor(() => expect(asked.filter((c) => c.path === '/api/documents/d').length).toBeGreaterThan(read))
     await screen.findByText('Old text')
     expect(screen.queryByRole('button', { name: 'Stop' })).toBeNull()
+  })
+
+  it('takes away at once what is withdrawn, and says so until another answer begins', async () => {
+    const line = await shown()
+    give(line, begin, { type: 'reset', block_ids: 'b1', document_id: 'd', seq: 2 }, { type: 'md', block_ids: 'b1,b2', document_id: 'd', content: 'Half a word', seq: 4 })
+    expect(await screen.findAllByText('Half a word')).toHaveLength(2)
+    draft = 'Half a'
+    await userEvent.click(screen.getAllByRole('button', { name: 'Revert' })[0]!)
+    expect(asked.filter((c) => c.method === 'POST').map((c) => c.path)).toContain('/api/blocks/b1/revert')
+    expect(screen.queryByText('What was being written was withdrawn.')).toBeNull()
+    const open = gateway()
+    gate = open.opened
+    give(line, { type: 'reset', block_ids: 'b1,b2', document_id: 'd', end: true, seq: 5 })
+    await waitFor(() => expect(screen.queryByText('Half a word')).toBeNull())
+    expect(screen.queryByText('Half a')).toBeNull()
+    expect([...document.querySelectorAll<HTMLElement>('[data-block]')].map((b) => [b.dataset.block, b.dataset.state, b.dataset.writing])).toEqual([['b1', 'clean', undefined]])
+    screen.getByText('Old text')
+    screen.getByText('What was being written was withdrawn.')
+    expect(screen.queryByRole('button', { name: 'Undo reverting' })).toBeNull()
+    draft = undefined
+    open.open()
+    give(line, { type: 'run_end', run_id: 'r1', status: 'cancelled', seq: 8 })
+    screen.getByText('What was being written was withdrawn.')
+    give(line, { ...begin, run_id: 'r2' }, { type: 'md', block_ids: 'b1', document_id: 'd', content: 'Whole', seq: 4 })
+    await screen.findByText('Whole')
+    expect(screen.queryByText('What was being written was withdrawn.')).toBeNull()
+  })
+
+  it('takes away a stored half that this tab has not seen come', async () => {
+    draft = 'Stored half'
+    const line = await shown('Stored half')
+    gate = new Promise(() => undefined)
+    give(line, { ...begin, seq: 4 }, { type: 'reset', block_ids: 'b1', document_id: 'd', end: true, seq: 5 })
+    await waitFor(() => expect(screen.queryByText('Stored half')).toBeNull())
+    screen.getByText('Old text')
+  })
+
+  it('says why what is being written cannot be accepted', async () => {
+    draft = 'Half'
+    await shown('Half')
+    await userEvent.click(screen.getByRole('button', { name: 'Accept all' }))
+    expect((await screen.findByRole('alert')).textContent).toBe('This is being written. Decide when it is whole, or revert it now.')
   })
 
   it('gives a question back that the service refuses, and says why', async () => {

@@ -27,6 +27,15 @@ export function slow() {
   return { response, go }
 }
 
+/** Something to wait for, until it is opened. */
+export function gateway() {
+  let open = () => undefined as void
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
 /** A stream whose frames come when they are sent. */
 export function live(runId: string) {
   let send: (frames: unknown[], end?: boolean) => void = () => undefined

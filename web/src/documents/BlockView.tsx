@@ -35,6 +35,7 @@ export const BlockView = memo(function BlockView({ block, state, previous }: { b
           </span>
         )}
         <span className="ct-spacer" />
+        {block.writing && <button type="button" className="ct-button ct-small" onClick={() => void state.revert(block)}><CloseIcon />{labels.revert}</button>}
         {waits && (
           <span className="ct-doc-decide">
             <button type="button" className="ct-button ct-small" onClick={() => void state.revert(block)}><CloseIcon />{labels.revert}</button>

@@ -42,6 +42,7 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
         {toolbar && <div className="ct-own">{toolbar}</div>}
       </div>
       {problem && <p className="ct-note" data-tone="error" role="alert">{problem}</p>}
+      {state.withdrawn && <p className="ct-doc-said" role="status">{labels.docWithdrawn}</p>}
       {ask}
       {(pending > 0 || state.undoable) && (
         <div className="ct-doc-pending" role="status" data-done={pending === 0 || undefined}>

@@ -1,14 +1,14 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/errors'
 import { createDocumentApi, type Block, type DocumentRecord } from '../api/documents'
-import { problemWords } from '../labels/tray'
+import { problemWords, type Labels } from '../labels/tray'
 import { useAllLabels } from '../state/asideWords'
 import { useChatState, useChatStore } from '../state/context'
 import { text, type RunView } from '../state/run'
 import { writesDocument } from '../state/view'
 import type { SocketFold } from '../socket/chunks'
 import { partialTexts } from './partial'
-import { withChunks } from './withChunks'
+import { withChunks, withdraw, withdrawnIn } from './withChunks'
 import { apply, pendingOf, undo, withProposals, type Decision, type Proposal } from './undo'
 
 export interface DocumentState {
@@ -18,6 +18,8 @@ export interface DocumentState {
   pending: number
   problem: string
   loading: boolean
+  /** Whether the user, here or elsewhere, withdrew what the newest run was writing. */
+  withdrawn: boolean
   reload: () => Promise<void>
   /** What follows tells whether it was done; why not is in `problem`. */
   accept: (block: Block) => Promise<boolean>
@@ -65,15 +67,20 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   const steps = useRef(0)
   steps.current = view?.steps ?? 0
   const [read, setRead] = useState(0)
+  const frames = useRef<Read>(none)
+  frames.current = run ? { run: run.runId, last: run.fold.last } : none
+  const [readFrames, setReadFrames] = useState<Read>(none)
   const reload = useCallback(async () => {
     if (!id) return setDocument(null)
     const upTo = steps.current
+    const upToFrames = frames.current
     setLoading(true)
     try {
       const found = await api.get(id)
       if (wanted.current === id) {
         setDocument(found)
         setRead(upTo)
+        setReadFrames(upToFrames)
         setProblem('')
       }
     } catch (error) {
@@ -106,8 +113,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
       setProblem('')
     } catch (error) {
       done = false
-      const stale = error instanceof ApiError && error.status === 412
-      setProblem(stale ? latest.current.docStale : problemWords(latest.current, error))
+      setProblem(whyNot(latest.current, error))
     }
     const kept = wanted.current
     if (kept) await api.get(kept).then((read) => wanted.current === kept && setDocument(read), () => undefined)
@@ -115,7 +121,8 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }, [api])
 
   const proposed = useMemo(() => withProposals(document, proposals), [document, proposals])
-  const blocks = useMemo(() => withChunks(withLive(proposed, run), proposed, view, read), [proposed, run, view, read])
+  const blocks = useMemo(() => withChunks(withLive(proposed, run, readFrames), proposed, view, read), [proposed, run, readFrames, view, read])
+  const writing = new Set(blocks.filter((b) => b.writing).map((b) => b.id))
   const here = (block: Block) => proposals.find((p) => p.block.id === block.id && (document?.blocks ?? []).every((b) => b.id !== block.id || b.state === 'clean'))
   const pending = pendingOf(proposed?.blocks ?? [])
 
@@ -133,7 +140,9 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }
   const decideAll = (kind: Decision['kind']) => {
     const title = document?.new_title && document.new_title !== document.title ? { old: document.title, proposed: document.new_title } : undefined
-    return decide({ kind, proposals: pending, title: kind === 'accept' ? title : undefined }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
+    // What is only half there cannot be proposed again.
+    const whole = pending.filter((p) => !writing.has(p.block.id))
+    return decide({ kind, proposals: whole, title: kind === 'accept' ? title : undefined }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
   }
   const takeBack = () => act(async () => {
     const last = decisions.at(-1)
@@ -144,9 +153,11 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   })
   return {
     document: proposed, blocks, problem, loading, reload,
+    withdrawn: withdrawnIn(view, id) || (run !== null && withdrawnBy(run)),
     pending: pending.length + (document?.new_title ? 1 : 0),
     accept: (b) => decideOne('accept', b),
-    revert: (b) => decideOne('revert', b),
+    // Its revision changes while it is written, and nobody wants half of it back.
+    revert: (b) => (writing.has(b.id) ? act(() => api.revert(b.id)) : decideOne('revert', b)),
     acceptAll: () => decideAll('accept'),
     revertAll: () => decideAll('revert'),
     undoable: decisions.at(-1)?.kind ?? null,
@@ -164,11 +175,27 @@ const MAX_DECISIONS = 50
 
 const documentTools = new Set(['plan_document', 'write_block', 'edit_block', 'delete_block', 'move_block'])
 
+/** What a document, as it was read, has in it: the frames of a run up to a number. */
+interface Read {
+  run: string
+  last: number
+}
+
+const none: Read = { run: '', last: 0 }
+
+/** Why the service did not do what was asked for, in words. */
+function whyNot(labels: Labels, error: unknown): string {
+  if (error instanceof ApiError && error.status === 412) return labels.docStale
+  if (error instanceof ApiError && error.code === 'being_written') return labels.docBeingWritten
+  return problemWords(labels, error)
+}
+
 /** Changes whenever a run has done something that the document has to be read again for. */
 function stepsOf(run: RunView): string {
   const done = run.fold.messages.filter((m) => m.type === 'tool_result' && m.props.status !== 'running' && documentTools.has(text(m.props.name))).length
   const opened = run.blocks.filter((b) => b.type === 'document').length
-  return done + opened === 0 ? '' : `${run.runId}:${done}:${opened}`
+  const withdrawn = run.fold.messages.filter((m) => m.props.withdrawn === true).length
+  return done + opened === 0 ? '' : `${run.runId}:${done}:${opened}:${withdrawn}`
 }
 
 /** A text that the run writes into a block. */
@@ -177,32 +204,43 @@ interface Written {
   type: string
   content: string
   writing: boolean
+  /** The number of the frame that withdrew it; 0 while it holds. */
+  withdrawn: number
+}
+
+/** Whether the user withdrew what a run was writing. */
+function withdrawnBy(run: RunView): boolean {
+  return writtenBy(run).some((w) => w.withdrawn > 0)
 }
 
 /** What a run writes: messages in blocks that name a block of the document, and calls whose arguments still come. */
 export function writtenBy(run: RunView): Written[] {
-  const written: Written[] = []
+  const written = new Map<string, Written>()
   for (const level of run.blocks) {
     const messages = run.fold.messages.filter((m) => m.block === level.id && writesDocument(run, m))
-    if (messages.length > 0) written.push({ id: level.ref, type: messages[0]!.type, content: messages.map((m) => text(m.props.content)).join(''), writing: level.status === '' })
+    if (messages.length === 0) continue
+    const withdrawn = messages.findLast((m) => m.props.withdrawn === true)?.last ?? 0
+    written.set(level.ref, { id: level.ref, type: messages[0]!.type, content: messages.map((m) => text(m.props.content)).join(''), writing: level.status === '' && withdrawn === 0, withdrawn })
   }
   const done = new Set(run.fold.messages.filter((m) => m.type === 'tool_result' && m.props.status !== 'running').map((m) => m.props.id))
   for (const m of run.fold.messages) {
     if (m.type !== 'tool_call' || done.has(m.props.id) || !['write_block', 'edit_block'].includes(text(m.props.name))) continue
     const { block_id: id, type = '', content } = partialTexts(text(m.props.arguments))
-    if (id && content !== undefined && !written.some((w) => w.id === id)) written.push({ id, type, content, writing: !m.closed })
+    if (id && content !== undefined && !written.has(id)) written.set(id, { id, type, content, writing: !m.closed, withdrawn: 0 })
   }
-  return written
+  return [...written.values()]
 }
 
 /** Lays what the run writes over what is stored. */
-function withLive(document: DocumentRecord | null, run: RunView | null): LiveBlock[] {
+function withLive(document: DocumentRecord | null, run: RunView | null, read: Read): LiveBlock[] {
   const blocks: LiveBlock[] = (document?.blocks ?? []).map((b) => ({ ...b, writing: false }))
   if (!run || !document) return blocks
-  for (const { id, type, content, writing } of writtenBy(run)) {
+  for (const { id, type, content, writing, withdrawn } of writtenBy(run)) {
     const at = blocks.findIndex((b) => b.id === id)
     const old = blocks[at]
-    if (old && (writing || old.new !== content)) blocks[at] = { ...old, new: content, writing, type: type || old.type, state: old.current === undefined ? 'pending_new' : 'pending_edit' }
+    if (withdrawn > 0) {
+      if (read.run !== run.runId || read.last < withdrawn) withdraw(blocks, at)
+    } else if (old && (writing || old.new !== content)) blocks[at] = { ...old, new: content, writing, type: type || old.type, state: old.current === undefined ? 'pending_new' : 'pending_edit' }
     else if (!old) blocks.push({ id, type: type || 'md', new: content, state: 'pending_new', position: '', revision: 0, writing })
   }
   return run.outcome ? blocks : blocks.map((b) => (b.state === 'pending_new' && !b.writing && !b.new ? { ...b, planned: true } : b))

@@ -11,10 +11,12 @@ export function withChunks(blocks: LiveBlock[], document: DocumentRecord | null,
   if (!view || !document) return blocks
   const shown = [...blocks]
   for (const written of Object.values(view.blocks)) {
-    if (written.document_id !== document.id || (written.state === 'done' && written.step <= read)) continue
+    if (written.document_id !== document.id || ((written.state === 'done' || written.state === 'withdrawn') && written.step <= read)) continue
     const at = shown.findIndex((b) => b.id === written.id)
     const old = shown[at]
-    if (written.state === 'planned') {
+    if (written.state === 'withdrawn') {
+      withdraw(shown, at)
+    } else if (written.state === 'planned') {
       if (old && !old.new) shown[at] = { ...old, planned: true }
     } else if (old) {
       shown[at] = { ...old, ...proposalOf(written), state: old.current === undefined ? 'pending_new' : 'pending_edit', planned: false }
@@ -23,6 +25,20 @@ export function withChunks(blocks: LiveBlock[], document: DocumentRecord | null,
     }
   }
   return shown
+}
+
+/** Takes from the block at an index what was written into it; one that was new is gone. */
+export function withdraw(blocks: LiveBlock[], at: number): void {
+  const block = blocks[at]
+  if (!block) return
+  if (block.current === undefined) blocks.splice(at, 1)
+  else blocks[at] = { ...block, new: undefined, new_meta: undefined, new_position: undefined, state: 'clean', writing: false, planned: false }
+}
+
+/** Whether what the newest run of a socket wrote into a document was withdrawn. */
+export function withdrawnIn(view: SocketFold | undefined, documentId: string | null): boolean {
+  const newest = view?.runs.at(-1)?.run_id
+  return Object.values(view?.blocks ?? {}).some((b) => b.state === 'withdrawn' && b.document_id === documentId && b.run_id === newest)
 }
 
 function proposalOf({ type, content, meta, state }: SocketBlock) {

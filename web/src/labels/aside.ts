@@ -73,6 +73,8 @@ export const asideLabels = {
   docVersionBefore: (reason: string): string => (reason === 'accepted' ? 'before proposals were accepted' : reason === 'restored' ? 'before a version was restored' : 'before it was edited'),
   docRestore: 'Restore this version',
   docRestoreWaits: 'Decide about the changes that wait; then a version can be restored.',
+  docBeingWritten: 'This is being written. Decide when it is whole, or revert it now.',
+  docWithdrawn: 'What was being written was withdrawn.',
   docTitle: 'Title',
   docRename: 'Rename the document',
   revert: 'Revert',
