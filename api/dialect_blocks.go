@@ -91,6 +91,9 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	case *runlog.Call:
 		d.calling = b.Name
 	case *runlog.BlockReset:
+		if b.New {
+			return nil
+		}
 		if b.End {
 			d.withdraw(b.Place.BlockIDs)
 		}

@@ -206,11 +206,14 @@ type (
 // the greater revision is the later one.
 type (
 	// BlockReset empties a block that the page shows. End withdraws what was written
-	// into it: the block is as it was before, or gone, and nothing more comes.
+	// into it: the block is as it was before, or gone, and nothing more comes. A New
+	// block has nothing to empty, and readers are shown nothing: the revision counts,
+	// where an earlier block under that id has been deleted.
 	BlockReset struct {
 		Place    Place
 		End      bool
 		Revision int64
+		New      bool
 	}
 	// BlockHeader is the block's metadata, one JSON object.
 	BlockHeader struct {

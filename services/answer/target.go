@@ -118,9 +118,7 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		draft.Show(func() {
 			b.place = runlog.Place{BlockIDs: id, DocumentID: a.document, Type: written.Type}
 			b.since = written.Revision
-			if unknown == nil {
-				wr.emit(runlog.Level{}, &runlog.BlockReset{Place: b.place, Revision: b.since})
-			}
+			wr.emit(runlog.Level{}, &runlog.BlockReset{Place: b.place, Revision: b.since, New: unknown != nil})
 		})
 		a.drafts = append(a.drafts, b)
 	}

@@ -110,7 +110,12 @@ var forms = []form{
 		f.raw(&b.Input)
 		f.time(&b.ExpiresAt)
 	}),
-	formOf(29, func(f *fields, b *runlog.BlockReset) { f.place(&b.Place); f.bool(&b.End); f.int64(&b.Revision) }),
+	formOf(29, func(f *fields, b *runlog.BlockReset) {
+		f.place(&b.Place)
+		f.bool(&b.End)
+		f.int64(&b.Revision)
+		f.bool(&b.New)
+	}),
 	formOf(30, func(f *fields, b *runlog.BlockHeader) {
 		f.place(&b.Place)
 		f.text(&b.Header)
