@@ -143,6 +143,10 @@ var rooms = map[string][]string{
 // its tests.
 const maxRoom = 2500
 
+// maxMethods is how many methods an interface of services has at most: a package
+// declares what it calls, in small parts.
+const maxMethods = 6
+
 func TestRoomsOfServices(t *testing.T) {
 	const services = module + "/services/"
 	for _, p := range packages(t) {
@@ -164,6 +168,39 @@ func TestRoomsOfServices(t *testing.T) {
 		}
 		if n := lines(t, p); n > maxRoom {
 			t.Errorf("services/%s has %d lines, want at most %d: move a part of it into a package", from, n, maxRoom)
+		}
+	}
+}
+
+// TestSmallInterfaces counts the methods of the interfaces that services declares,
+// and refuses those that are made of others.
+func TestSmallInterfaces(t *testing.T) {
+	for _, p := range packages(t) {
+		if !within(p.place(), []string{"services"}) {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				spec, ok := n.(*ast.TypeSpec)
+				if !ok {
+					return true
+				}
+				if i, ok := spec.Type.(*ast.InterfaceType); ok {
+					if n := i.Methods.NumFields(); n > maxMethods {
+						t.Errorf("%s/%s: the interface %s has %d methods, want at most %d", p.place(), name, spec.Name, n, maxMethods)
+					}
+					for _, m := range i.Methods.List {
+						if len(m.Names) == 0 {
+							t.Errorf("%s/%s: the interface %s embeds another one", p.place(), name, spec.Name)
+						}
+					}
+				}
+				return true
+			})
 		}
 	}
 }

@@ -102,7 +102,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if err != nil {
 		return nil, err
 	}
-	s.documents = documents.New(s.store, s.store, s.store)
+	s.documents = documents.New(s.store, s.store, s.store, s.store)
 	registry, err := toolRegistry(c, s.store, s.documents, with.Tools)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 		ID: "run", Attempt: 1, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message",
 		Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},
 	}, answer.Deps{
-		Log: log, Store: data, Drafts: documents.New(data, data, data), Spent: usage.NewLedger(nil),
+		Log: log, Store: data, Drafts: documents.New(data, data, data, data), Spent: usage.NewLedger(nil),
 		Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Rest: func(bool) {}, Stop: func(err error) { t.Error(err) },
 	})

@@ -12,7 +12,7 @@ import (
 // wait for it, the earliest first, before one that comes in the same moment.
 func TestClaimsGoToThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := documents.New(nil, nil, nil)
+		d := documents.New(nil, nil, nil, nil)
 		plan := func(run string) documents.Claim {
 			return documents.Claim{Run: run, Owner: "ann", Document: "d", Plan: true}
 		}

@@ -45,6 +45,10 @@ type Records interface {
 	RenameDocument(ctx context.Context, owner, id, title string, match record.Match) (schemas.Document, error)
 	DeleteDocument(ctx context.Context, owner, id string, match record.Match) error
 	SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error)
+}
+
+// Versions reads what documents were, and brings it back.
+type Versions interface {
 	DocumentVersions(ctx context.Context, owner, id string) (schemas.DocumentVersionList, error)
 	DocumentVersion(ctx context.Context, owner, id string, revision int64) (schemas.Document, error)
 	RestoreDocument(ctx context.Context, owner, id string, revision int64, match record.Match) (schemas.Document, error)
@@ -95,6 +99,7 @@ type Proposals interface {
 // schemas.ErrNotFound. It is safe for concurrent use.
 type Documents struct {
 	records   Records
+	versions  Versions
 	blocks    Blocks
 	proposals Proposals
 	now       func() time.Time
@@ -103,11 +108,11 @@ type Documents struct {
 	locks     locks
 }
 
-// New returns the documents of a store, which is all three parts. What runs write
+// New returns the documents of a store, which is all four parts. What runs write
 // is known to it alone, so a service has one of it.
-func New(records Records, blocks Blocks, proposals Proposals) *Documents {
+func New(records Records, versions Versions, blocks Blocks, proposals Proposals) *Documents {
 	return &Documents{
-		records: records, blocks: blocks, proposals: proposals, now: time.Now,
+		records: records, versions: versions, blocks: blocks, proposals: proposals, now: time.Now,
 		claims: newClaims(), writing: drafts{all: make(map[place]*Draft)}, locks: locks{all: make(map[string]*ownerLock)},
 	}
 }
@@ -180,18 +185,18 @@ func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string,
 // Versions returns what was accepted of a document before its changes, the newest
 // first. They are bounded in number and size, and the oldest go first.
 func (d *Documents) Versions(ctx context.Context, user schemas.User, id string) (schemas.DocumentVersionList, error) {
-	return d.records.DocumentVersions(ctx, user.ID, id)
+	return d.versions.DocumentVersions(ctx, user.ID, id)
 }
 
 // Version returns the document as it was at a version, with its blocks in order.
 func (d *Documents) Version(ctx context.Context, user schemas.User, id string, revision int64) (schemas.Document, error) {
-	return d.records.DocumentVersion(ctx, user.ID, id, revision)
+	return d.versions.DocumentVersion(ctx, user.ID, id, revision)
 }
 
 // Restore makes a version what the document is, as a new revision. What it was
 // before is a version too. While something waits for the user that is a conflict.
 func (d *Documents) Restore(ctx context.Context, user schemas.User, id string, revision int64, match record.Match) (schemas.Document, error) {
-	return d.records.RestoreDocument(ctx, user.ID, id, revision, match)
+	return d.versions.RestoreDocument(ctx, user.ID, id, revision, match)
 }
 
 // Block returns a block: one of a document, or a message of a chat.

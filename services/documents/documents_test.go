@@ -16,10 +16,11 @@ import (
 	"github.com/chattray/chattray/services/documents"
 )
 
-// shelf is a store of documents that writes down how it is asked; it has one
+// fakeStore is a store of documents that writes down how it is asked; it has one
 // block and one document.
-type shelf struct {
+type fakeStore struct {
 	documents.Records
+	documents.Versions
 	documents.Blocks
 	documents.Proposals
 	block    schemas.Block
@@ -30,35 +31,35 @@ type shelf struct {
 	plan     record.Plan
 }
 
-func (s *shelf) Block(context.Context, string, string) (schemas.Block, error) {
+func (s *fakeStore) Block(context.Context, string, string) (schemas.Block, error) {
 	return s.block, s.fails
 }
 
-func (s *shelf) Document(_ context.Context, owner, id string) (schemas.Document, error) {
+func (s *fakeStore) Document(_ context.Context, owner, id string) (schemas.Document, error) {
 	if owner != ann.ID || id != s.document.ID {
 		return schemas.Document{}, schemas.ErrNotFound
 	}
 	return s.document, s.fails
 }
 
-func (s *shelf) WriteBlock(_ context.Context, _, _ string, w record.BlockWrite) (schemas.Block, error) {
+func (s *fakeStore) WriteBlock(_ context.Context, _, _ string, w record.BlockWrite) (schemas.Block, error) {
 	s.writes = append(s.writes, w)
 	return schemas.Block{ID: w.ID}, s.fails
 }
 
-func (s *shelf) AppendBlock(_ context.Context, _, _, _, piece string) error {
+func (s *fakeStore) AppendBlock(_ context.Context, _, _, _, piece string) error {
 	if s.fails == nil {
 		s.pieces = append(s.pieces, piece)
 	}
 	return s.fails
 }
 
-func (s *shelf) PlanDocument(_ context.Context, _, _ string, p record.Plan) (schemas.Document, error) {
+func (s *fakeStore) PlanDocument(_ context.Context, _, _ string, p record.Plan) (schemas.Document, error) {
 	s.plan = p
 	return schemas.Document{}, s.fails
 }
 
-func (s *shelf) AddBlock(_ context.Context, _, _ string, b record.NewBlock, _ record.Match) (schemas.Block, error) {
+func (s *fakeStore) AddBlock(_ context.Context, _, _ string, b record.NewBlock, _ record.Match) (schemas.Block, error) {
 	return schemas.Block{ID: b.ID, Type: b.Type}, s.fails
 }
 
@@ -80,8 +81,8 @@ func TestApplyTakesMarkersOut(t *testing.T) {
 		"A\n\n\n\nB\n\n[[tool:0]]\n\n    code": "A\n\n\n\nB\n\n    code",
 		`What \[[tool:x]] and [\[tool:0]] are`: `What \[[tool:x]] and [[tool:0]] are`,
 	} {
-		s := &shelf{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: &said}}
-		if _, err := documents.New(s, s, s).Apply(t.Context(), ann, "m1", schemas.BlockApply{DocumentID: "d"}, nil); err != nil {
+		s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: &said}}
+		if _, err := documents.New(s, s, s, s).Apply(t.Context(), ann, "m1", schemas.BlockApply{DocumentID: "d"}, nil); err != nil {
 			t.Errorf("%q: %v", said, err)
 			continue
 		}
@@ -92,8 +93,8 @@ func TestApplyTakesMarkersOut(t *testing.T) {
 }
 
 func TestApply(t *testing.T) {
-	s := &shelf{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: new("answer")}}
-	d := documents.New(s, s, s)
+	s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: new("answer")}}
+	d := documents.New(s, s, s, s)
 	for _, a := range []schemas.BlockApply{{DocumentID: "d"}, {DocumentID: "d"}, {DocumentID: "e"}, {DocumentID: "d", TargetBlockID: "x"}} {
 		if _, err := d.Apply(t.Context(), ann, "m1", a, record.Match{3}); err != nil {
 			t.Fatal(err)
@@ -137,8 +138,8 @@ func TestWrites(t *testing.T) {
 		{"null for meta", record.NewBlock{ID: "b", Meta: json.RawMessage(`null`)}, schemas.CodeInvalid, ""},
 		{"large meta", record.NewBlock{ID: "b", Meta: json.RawMessage(`{"a":"` + strings.Repeat("a", 64<<10) + `"}`)}, schemas.CodeInvalid, ""},
 	} {
-		s := new(shelf)
-		_, err := documents.New(s, s, s).Write(t.Context(), ann, "d", record.BlockWrite{NewBlock: tt.w})
+		s := new(fakeStore)
+		_, err := documents.New(s, s, s, s).Write(t.Context(), ann, "d", record.BlockWrite{NewBlock: tt.w})
 		if code(err) != tt.want {
 			t.Errorf("%s: got %v, want code %q", tt.name, err, tt.want)
 		}
@@ -146,7 +147,7 @@ func TestWrites(t *testing.T) {
 			t.Errorf("%s: written as %+v", tt.name, s.writes[0])
 		}
 	}
-	d := documents.New(new(shelf), new(shelf), new(shelf))
+	d := documents.New(new(fakeStore), new(fakeStore), new(fakeStore), new(fakeStore))
 	if b, err := d.Add(t.Context(), ann, "d", schemas.BlockCreate{Type: "interative_chart"}, nil); err != nil || b.Type != "interactive_chart" || len(b.ID) != 36 {
 		t.Errorf("added %+v, %v", b, err)
 	}
@@ -162,8 +163,8 @@ func TestWrites(t *testing.T) {
 // and so does the number of pieces stored.
 func TestDraftOfALargeBlock(t *testing.T) {
 	const size, most = 5 << 20, 1 << 20
-	s, now := new(shelf), time.Now()
-	d := documents.New(s, s, s).At(func() time.Time { return now })
+	s, now := new(fakeStore), time.Now()
+	d := documents.New(s, s, s, s).At(func() time.Time { return now })
 	draft, b, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b", Type: "csv"}}, "run", nil)
 	if err != nil || b.ID != "b" {
 		t.Fatalf("got %+v, %v", b, err)
@@ -193,8 +194,8 @@ func TestDraftOfALargeBlock(t *testing.T) {
 }
 
 func TestDraftIsStoredInTime(t *testing.T) {
-	s, now, withdrawn := new(shelf), time.Now(), 0
-	d := documents.New(s, s, s).At(func() time.Time { return now })
+	s, now, withdrawn := new(fakeStore), time.Now(), 0
+	d := documents.New(s, s, s, s).At(func() time.Time { return now })
 	draft, _, err := d.Draft(t.Context(), ann, "d", record.BlockWrite{NewBlock: record.NewBlock{ID: "b"}}, "run", func() { withdrawn++ })
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +242,7 @@ func TestExport(t *testing.T) {
 		{"image/png", "http:\\x", "", "*(image: an image that cannot be shown)*"},
 		{"text/x-go", "a ```` b", "", "`````text/x-go\na ```` b\n`````"},
 	}
-	s := &shelf{document: schemas.Document{ID: "d", Title: "Gold"}}
+	s := &fakeStore{document: schemas.Document{ID: "d", Title: "Gold"}}
 	var want []string
 	for _, b := range blocks {
 		block := schemas.Block{Type: b.kind, Current: &b.content}
@@ -253,7 +254,7 @@ func TestExport(t *testing.T) {
 			want = append(want, b.want)
 		}
 	}
-	title, got, err := documents.New(s, s, s).Export(t.Context(), ann, "d")
+	title, got, err := documents.New(s, s, s, s).Export(t.Context(), ann, "d")
 	if err != nil || title != "Gold" {
 		t.Fatalf("got %q, %v", title, err)
 	}
@@ -261,10 +262,10 @@ func TestExport(t *testing.T) {
 		t.Errorf("Markdown (-want +got):\n%s", diff)
 	}
 	s.document.Blocks = nil
-	if _, got, err := documents.New(s, s, s).Export(t.Context(), ann, "d"); got != "" || err != nil {
+	if _, got, err := documents.New(s, s, s, s).Export(t.Context(), ann, "d"); got != "" || err != nil {
 		t.Errorf("an empty document is %q, %v", got, err)
 	}
-	if _, _, err := documents.New(s, s, s).Export(t.Context(), schemas.User{ID: "bob"}, "d"); !errors.Is(err, schemas.ErrNotFound) {
+	if _, _, err := documents.New(s, s, s, s).Export(t.Context(), schemas.User{ID: "bob"}, "d"); !errors.Is(err, schemas.ErrNotFound) {
 		t.Errorf("somebody else's: %v", err)
 	}
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// shelf is stored logs by run.
-type shelf map[string][]record.Segment
+// segments are stored logs by run.
+type segments map[string][]record.Segment
 
-func (s shelf) next(_ context.Context, run string, after int64) (record.Segment, error) {
+func (s segments) next(_ context.Context, run string, after int64) (record.Segment, error) {
 	for _, one := range s[run] {
 		if one.Last > after {
 			return one, nil
@@ -51,7 +51,7 @@ func inOne(events []runlog.Event, end runlog.Event) []record.Segment {
 	return []record.Segment{{First: events[0].Seq, Last: end.Seq, Data: appendEvents(nil, append(events, end))}}
 }
 
-func testReplays(s shelf, limit int64) *Replays {
+func testReplays(s segments, limit int64) *Replays {
 	return NewReplays(ReplayOptions{Load: s.next, Cache: limit})
 }
 
@@ -81,7 +81,7 @@ func TestReplaysIsReadWhole(t *testing.T) {
 		}
 		for form, stored := range map[string][]record.Segment{"pieces": inPieces(events, end), "one": inOne(events, end), "common": common} {
 			t.Run(name+"/"+form, func(t *testing.T) {
-				r := testReplays(shelf{"r": stored}, defaultReplayCache)
+				r := testReplays(segments{"r": stored}, defaultReplayCache)
 				for _, after := range []int64{0, 1, int64(half) - 1, int64(half), end.Seq - 1, end.Seq, end.Seq + 5} {
 					got, err := readPast(r, "r", after, 0)
 					want := all[min(int(after), len(all)):]
@@ -111,7 +111,7 @@ func TestReplaysIsReadWhole(t *testing.T) {
 func TestReplaysStopsBeforeTheAttempt(t *testing.T) {
 	events, end := endedLog(9, 10)
 	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Body: text("later")}
-	r := testReplays(shelf{"r": append(inPieces(events, end), inPieces(nil, later)...)}, defaultReplayCache)
+	r := testReplays(segments{"r": append(inPieces(events, end), inPieces(nil, later)...)}, defaultReplayCache)
 	last, more := r.Read(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("got something"); return false })
 	if last != runlog.AttemptSpan || !more {
 		t.Errorf("it ends with %d, and %v", last, more)
@@ -122,7 +122,7 @@ func TestReplaysSaysWhatCannotBeRead(t *testing.T) {
 	events, end := endedLog(20, 10)
 	stored := inPieces(events, end)
 	stored[0].Data = stored[0].Data[:100]
-	got, err := readPast(testReplays(shelf{"r": stored}, defaultReplayCache), "r", 0, 0)
+	got, err := readPast(testReplays(segments{"r": stored}, defaultReplayCache), "r", 0, 0)
 	if !errors.Is(err, errSegment) || len(got) == 0 || cmp.Diff(events[:len(got)], got) != "" {
 		t.Errorf("got %d events and %v", len(got), err)
 	}
@@ -140,7 +140,7 @@ func TestReplaysIsShared(t *testing.T) {
 			t.Fatalf("a segment has %d bytes", len(s.Data))
 		}
 	}
-	r := testReplays(shelf{"r": stored}, 16<<20)
+	r := testReplays(segments{"r": stored}, 16<<20)
 	encoded := 0
 	var mu sync.Mutex
 	stalled, resume := make(chan struct{}, readers), make(chan struct{})
@@ -196,7 +196,7 @@ func TestReplaysIsShared(t *testing.T) {
 // is larger than the limit is alone.
 func TestReplaysIsBounded(t *testing.T) {
 	const runs, limit = 12, 1 << 20
-	s := shelf{}
+	s := segments{}
 	for i := range runs {
 		events, end := endedLog(300, 1000)
 		s[fmt.Sprint("new", i)], s[fmt.Sprint("old", i)] = inPieces(events, end), inOne(events, end)
@@ -232,7 +232,7 @@ func TestReplaysIsBounded(t *testing.T) {
 func TestReplaysWaitsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events, end := endedLog(300, 1000)
-		r := testReplays(shelf{"a": inPieces(events, end), "b": inPieces(events, end)}, 1<<20)
+		r := testReplays(segments{"a": inPieces(events, end), "b": inPieces(events, end)}, 1<<20)
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.Read(ctx, "a", end.Seq-1, 0, func([]runlog.Event, error) bool { <-ctx.Done(); return false })
 		synctest.Wait()
