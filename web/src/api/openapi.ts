@@ -1259,7 +1259,10 @@ export interface components {
              *     `event`, or the type of a payload
              */
             type: string;
-            /** @description As the type says; of `loading` a StatusLine, of an `event` its name and `data`, of `stream_end` a StreamEnd */
+            /**
+             * @description As the type says; of `loading` a StatusLine, of an `event` its name and `data`, of `stream_end` a StreamEnd. A block that
+             *     a tool writes has `meta` and `content`; with `withdrawn` true the user has withdrawn it: it is as it was before, or gone
+             */
             props?: Record<string, unknown>;
             /** @description C and the sequence number */
             chunk_id: string;
