@@ -47,6 +47,7 @@ func TestModelTextIsBounded(t *testing.T) {
 					t.Errorf("%d pieces are kept of %d", kept, shown)
 				}
 			}
+			s.runs.Shutdown(t.Context()) // each run has ended, not just its stream
 			if left := s.runs.ModelText(); left != 0 {
 				t.Errorf("%d bytes are counted at the end", left)
 			}

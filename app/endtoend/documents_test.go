@@ -255,8 +255,8 @@ func TestTheDemoModelWritesADocument(t *testing.T) {
 			t.Errorf("block %s of type %s is %s with the text %v, want pending_new with text", b.ID, b.Type, b.State, b.New)
 		}
 	}
-	if kinds["md"] == 0 || kinds["csv"] != 1 || kinds["interactive_chart"] != 1 || !strings.Contains(written.NewTitle, "gold") {
-		t.Errorf("the document %q has the blocks %v, want md, one csv and one chart under a title with gold", written.NewTitle, kinds)
+	if kinds["md"] == 0 || kinds["csv"] != 1 || kinds["interactive_chart"] != 1 || !strings.Contains(written.Title, "gold") {
+		t.Errorf("the document %q has the blocks %v, want md, one csv and one chart under a title with gold", written.Title, kinds)
 	}
 	accepted := a.settle(record.Accept)
 	_, markdown, err := a.documents.Export(t.Context(), a.user, "doc1")
