@@ -30,8 +30,8 @@ const (
 
 // Limits bounds what one client may ask for.
 type Limits struct {
-	// Body is the size of a JSON body in bytes, FilesBody that of one which
-	// sends attachments. 0 is the default.
+	// Body is the size of a JSON body in bytes, FilesBody the size of one
+	// with attachments. 0 is the default.
 	Body, FilesBody int64
 	// BodiesPerUser bounds the bytes of bodies and websocket frames that a user
 	// has in flight, Bodies those of all users: from the first byte until the

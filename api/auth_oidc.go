@@ -49,7 +49,7 @@ type OIDC struct {
 
 // NewOIDC returns an authenticator for the tokens of an issuer, whose keys are
 // found by OpenID Connect discovery, or at jwksURL when that is not empty.
-// Without an issuer that of the tokens is not checked; audience, when not empty,
+// If issuer is empty, the issuer of tokens is not checked; audience, when not empty,
 // must be one of a token's. Requests go through transport; nil is the default.
 func NewOIDC(issuer, jwksURL, audience string, transport http.RoundTripper) *OIDC {
 	if transport == nil {

@@ -60,8 +60,8 @@ type heldBody struct {
 	user   string
 	counts int64
 	in     *bodies
-	// withoutFiles is the size that it may have when it sends no attachments; 0 is
-	// no such limit.
+	// withoutFiles is the size that it may have when it sends no attachments; 0 means
+	// no limit.
 	withoutFiles int64
 }
 

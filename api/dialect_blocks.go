@@ -267,9 +267,9 @@ func (d *blocksDialect) blockEnd(p runlog.Place) schemas.Chunk {
 	return schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), End: true}
 }
 
-// end ends the blocks that are open, that of the answer also where the client is
-// waiting for it, and the run; before that it says what the answer brings beside
-// its content. Of a failed run the error ends the answer.
+// end ends the open blocks and the run. The answer's block also ends if the client
+// waits for it and nothing has been written. Before the end come the answer's
+// payloads, suggestions and warnings. If the run failed, the error ends the answer.
 func (d *blocksDialect) end(state schemas.RunState, failed *runlog.Failed, answer *schemas.ChatResponsePayload) []schemas.Chunk {
 	var list []schemas.Chunk
 	if d.open = (d.open || d.held != "") && !d.withdrawn(); d.open {

@@ -161,7 +161,7 @@ func (r *sseResponse) batch(events []runlog.Event) ([]runlog.Event, bool) {
 // write writes frames and flushes them; false is that the stream is over.
 func (r *sseResponse) write(frames []byte) bool {
 	if len(frames) > 0 {
-		_, _ = r.out.Write(frames) // the outcome is that of Flush
+		_, _ = r.out.Write(frames) // Flush reports the error
 		r.out.Flush()
 	}
 	return r.ctx.Err() == nil

@@ -193,7 +193,7 @@ func (k *socket) read(ctx context.Context) {
 }
 
 // take reads one frame, which counts as a body, and does what it says. A frame
-// that is refused is read to its end all the same. It says whether the socket
+// that is refused is still read to its end. It says whether the socket
 // goes on.
 func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Reader) bool {
 	slow := time.AfterFunc(k.server.BodyWait, func() { k.end(websocket.StatusPolicyViolation, "the frame did not come in in time") })

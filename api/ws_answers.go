@@ -19,7 +19,7 @@ func (k *socket) answer(ctx context.Context, e *schemas.SocketEvent) error {
 	if err := missing(e); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // a client that goes away at once has decided all the same
+	ctx = context.WithoutCancel(ctx) // the decision counts even if the client goes away at once
 	var err error
 	if e.Name == "approve" {
 		_, err = k.server.Runs.Approve(ctx, k.user, e.RunID, e.ApprovalID, schemas.ApprovalAnswer{Approved: *e.Approved, Input: e.Input})

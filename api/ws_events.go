@@ -220,7 +220,7 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 	if stop {
 		defer k.unlisten(chat)
 	}
-	ctx = context.WithoutCancel(ctx)           // a client that goes away at once means it all the same
+	ctx = context.WithoutCancel(ctx)           // the request counts even if the client goes away at once
 	for _, id := range slices.Backward(live) { // those that wait first
 		if !stop {
 			if run, err := k.server.Runs.Run(ctx, k.user, id); err != nil {
@@ -236,9 +236,9 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 	return nil
 }
 
-// resume shows a run from a number on, and those that are under way in its chat
-// behind it; without a run, all that are under way. To a socket that comes back, it
-// also shows what has ended behind the run meanwhile: what the client has missed
+// resume shows a run from a number on, then the later runs of its chat that are in
+// progress; without a run, all that are in progress. To a socket that comes back, it
+// also shows the later runs that have ended meanwhile: what the client has missed
 // includes the answers to messages that waited.
 func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string) error {
 	if e.RunID == "" && e.After > 0 {

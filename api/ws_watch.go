@@ -73,7 +73,7 @@ func (k *socket) unlisten(chat string) {
 	}
 }
 
-// watch shows a run behind those of its chat that are under way. One that waits
+// watch shows a run after the runs of its chat that are in progress. One that waits
 // to be shown is shown from the later number on.
 func (k *socket) watch(chat, run string, after int64) {
 	k.mu.Lock()

@@ -34,8 +34,8 @@ type file struct {
 	cache  string
 }
 
-// Handler serves the page and its files: the built ones for ever, as their names
-// change with their content, the page itself never without asking. Paths that
+// Handler serves the page and its files. Built files may be cached forever, because
+// their names change with their content; the page itself is always asked for. Paths that
 // have no file are 404. It is safe for concurrent use.
 func Handler() (http.Handler, error) {
 	files := make(map[string]*file)

@@ -22,7 +22,7 @@ func (wr *Writer) claimOf(blocks ...string) documents.Claim {
 }
 
 // claim claims what a call of a document's tool changes: a block, or the structure.
-// What another run writes is waited for, for a while; then the call is not run.
+// If another run writes it, claim waits up to ClaimWait; then the call is not run.
 func (wr *Writer) claim(e turn.ToolStart) {
 	t := wr.tool(e.Name)
 	var input map[string]json.RawMessage

@@ -6,12 +6,12 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// When the events of a run are stored that no write takes along.
+// When the events of a run are stored that no write carries.
 const (
 	// fewEvents are so few that they wait for more: the commit of one event costs
 	// as much as that of eight.
 	fewEvents = 8
-	// maxWaits is after how many flushes they are stored all the same: with
+	// maxWaits is after how many flushes they are stored anyway: with
 	// defaultFlush, two seconds.
 	maxWaits = 20
 )

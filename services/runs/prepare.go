@@ -91,7 +91,7 @@ const (
 )
 
 // act runs the server action that the user clicked, without a call of the model. A
-// payload that it accepts is claimed first, so that of two clicks one is done.
+// payload that it accepts is claimed first, so that only one of two clicks takes effect.
 func (r *Runs) act(run *run, wr *answer.Writer) error {
 	offer, err := r.Pages.OfferFor(run.req.Context, nil, run.owner)
 	if err != nil {

@@ -63,8 +63,7 @@ func (noMetrics) RunContained()                  {}
 
 // Defaults of Options.
 const (
-	DefaultRunTimeout  = 15 * time.Minute
-	DefaultRunsPerUser = 8
+	DefaultRunTimeout = 15 * time.Minute
 	// DefaultDisconnectGrace is how long a run that ends with its reader waits for
 	// one to come back.
 	DefaultDisconnectGrace = 5 * time.Second

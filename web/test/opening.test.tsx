@@ -44,7 +44,7 @@ describe('while a chat is being opened', () => {
     const { go } = await asked(() => run.response)
     go(chat(stored, { active_run_id: 'r' }))
     await screen.findByRole('list', { name: 'Waiting messages' })
-    expect(input().value).toBe('')
+    await waitFor(() => expect(input().value).toBe(''))
   })
 
   it('a text that is changed after Enter is not sent', async () => {
