@@ -76,14 +76,16 @@ test('tables, images and charts of all kinds load nothing and run nothing', asyn
   await add({ type: 'csv', content: 'name,value\n"<img src=x onerror=window.hostile=1>",=1+1\n"a ""quoted"" one",2' })
   await add({ type: 'image/png', content: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', meta: { width: 40, height: 40 } })
   await add({ type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } } })
-  await add({
+  const hostile = {
     type: 'interactive_chart', content: 'x,y\n1,2\n', meta: {
-      mark: { type: 'image', width: 10, height: 10 }, data: { url: 'https://example.com/data.json' },
+      mark: { type: 'image', width: 10, height: 10 },
       transform: [{ calculate: "constructor.constructor('window.hostile = true')()", as: 'z' }],
       encoding: { x: { field: 'x', type: 'quantitative' }, y: { field: 'y', type: 'quantitative' }, url: { value: 'https://example.com/pixel.png' }, href: { value: 'javascript:window.hostile=true' } },
       usermeta: { embedOptions: { loader: {} } },
     },
-  })
+  }
+  await add(hostile)
+  await assert.rejects(add({ ...hostile, meta: { ...hostile.meta, data: { url: 'https://example.com/data.json' } } }), /422.*without data/)
   await add({ type: 'application/unknown', content: '<b>plain</b>' })
   const page = await chromium.open(`${server.url}/#/document/${made.id}`)
   await page.locator('.ct-chart canvas').first().waitFor()
