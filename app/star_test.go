@@ -131,10 +131,11 @@ var rooms = map[string][]string{
 	"modeltext":        {"eventlog"},
 	"pages":            {},
 	"pages/pagestest":  {"pages"},
+	"prepare":          {"actions", "answer", "documents", "pages", "prompt"},
 	"prompt":           {"pages"},
 	"questions":        {"actions", "documents", "pages", "prompt"},
 	"research":         {},
-	"runs":             {"actions", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "modeltext", "pages", "prompt", "questions", "trace", "usage"},
+	"runs":             {"actions", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "modeltext", "prepare", "prompt", "questions", "trace", "usage"},
 	"trace":            {},
 	"usage":            {},
 }

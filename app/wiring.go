@@ -24,6 +24,7 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/research"
@@ -65,6 +66,7 @@ type RunsStore interface {
 	runs.QueueStore
 	runs.LogStore
 	runs.ChatStore
+	prepare.Store
 	approvals.Store
 	questions.Store
 	attempts.Store
@@ -76,7 +78,7 @@ type RunsStore interface {
 
 // StoresOf returns one store as all that runs ask for.
 func StoresOf(s RunsStore) runs.Stores {
-	return runs.Stores{Runs: s, Queue: s, Logs: s, Questions: s, Attempts: s, Chats: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
+	return runs.Stores{Runs: s, Queue: s, Logs: s, Questions: s, Attempts: s, Chats: s, Prepare: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
 }
 
 // Build opens the database and assembles the parts. It recovers no runs. The
@@ -131,17 +133,22 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
 	options := runs.Options{
-		Store: StoresOf(s.store), Research: s.store, Documents: s.store, Drafts: s.documents, Agent: watch.Watch(loop), Pages: offers, Actions: serverActions,
-		NewFilter: func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter {
-			return payloads.NewFilter(types, actions)
+		Options: prepare.Options{
+			Pages: offers, Actions: serverActions, Research: s.store, Documents: s.store, Drafts: s.documents,
+			History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact},
+			NewFilter: func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter {
+				return payloads.NewFilter(types, actions)
+			},
+			Model: defaultModel(c), Models: modelNames(c), Windows: windows(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
+			MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput,
 		},
-		Frame: api.AppendChatFrame, Model: defaultModel(c), Models: modelNames(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
-		Prices: prices(c), Windows: windows(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
-		MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput, RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
+		Store: StoresOf(s.store), Agent: watch.Watch(loop), Frame: api.AppendChatFrame,
+		Prices: prices(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
+		RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
 		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), RunsPerUser: c.Limits.RunsPerUser,
 		Text:           c.TextLimits(),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
-		History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact}, Logger: log, Metrics: watch, Carry: telemetry.CarryTrace,
+		Logger: log, Metrics: watch, Carry: telemetry.CarryTrace,
 	}
 	if c.Titles == "model" {
 		s.titles = chats.NewTitles(loop, s.store, chats.TitleOptions{Log: log})

@@ -37,7 +37,7 @@ func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over boo
 	var unready error
 	if !e.bare {
 		var outline *answer.Prepared
-		if outline, _, unready = r.outline(run); unready == nil {
+		if outline, unready = r.prepare.Outline(run.ctx, run.part()); unready == nil {
 			wr.Use(outline)
 		}
 	}

@@ -165,8 +165,8 @@ func (r *Runs) attempt(run *run) (reached schemas.RunState) {
 	return end.State
 }
 
-// writer returns what writes down the run's answer.
-func (r *Runs) writer(run *run) *answer.Writer {
+// part is the run as answer knows it.
+func (run *run) part() answer.Run {
 	a := answer.Run{
 		ID: run.id, Attempt: run.attempt, Owner: run.owner, ChatID: run.conversationID, ChatKey: run.chatKey, NewChat: run.newChat,
 		MessageID: run.messageID, UserMessageID: run.userMessageID, UserMessage: run.userMessage, CreatedAt: run.createdAt, Request: run.req, Replaces: run.replaces,
@@ -174,11 +174,16 @@ func (r *Runs) writer(run *run) *answer.Writer {
 	if run.earlier != nil {
 		a.Earlier = run.earlier.Earlier
 	}
-	return answer.New(run.ctx, a, answer.Deps{
+	return a
+}
+
+// writer returns what writes down the run's answer.
+func (r *Runs) writer(run *run) *answer.Writer {
+	return answer.New(run.ctx, run.part(), answer.Deps{
 		Log: run.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: run.spent, Text: run.text, Clock: &run.limit, Wakeups: &run.wakeups,
 		Tool:        func(name string) (turn.Tool, bool) { return r.Pages.Tool(name, run.owner) },
 		Handles:     r.Actions.Has,
-		OffersModel: r.offersModel,
+		OffersModel: r.OffersModel,
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,
 		Rest: func(resting bool) { r.setIdle(run, resting) },
 		Mark: func(resting bool) *eventlog.Commit { return r.mark(run, attempts.Mark{Left: resting}) },
@@ -206,7 +211,7 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	err := context.Cause(run.ctx)
 	if err == nil {
 		err = concurrent.OnFreshStack(func() error {
-			prepared, err := r.prepare(run.ctx, run)
+			prepared, err := r.prepare.Prepare(run.ctx, run.part())
 			if err == nil {
 				wr.Use(prepared)
 			}

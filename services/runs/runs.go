@@ -11,7 +11,6 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,15 +18,12 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
-	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/approvals"
-	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/modeltext"
-	"github.com/chattray/chattray/services/pages"
-	"github.com/chattray/chattray/services/prompt"
+	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/usage"
 )
@@ -90,39 +86,19 @@ var (
 	errRunTimeout = schemas.NewError(schemas.CodeRunTimeout, "the answer took too long and was stopped")
 )
 
-// Options configures Runs. Store, Agent, Pages, Actions, NewFilter and Frame
-// must be set; the zero value of the others is their default.
+// Options configures Runs. Store, Agent and Frame must be set besides what prepare
+// needs; the zero value of the others is their default.
 type Options struct {
-	Store    Stores
-	Research prompt.Research
-	// Documents is what prompts show of documents; nil shows nothing.
-	Documents prompt.Documents
-	// Drafts is where blocks are written while the model writes; nil shows
-	// nothing of them before the tool has run.
-	Drafts  *documents.Documents
-	Agent   Agent
-	Pages   *pages.Pages
-	Actions *actions.Actions
-	Prompt  prompt.Options
-	History prompt.HistoryOptions
-	// NewFilter returns a filter for one run.
-	NewFilter func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter
+	prepare.Options
+	Store Stores
+	Agent Agent
 	// Frame encodes an event for the dialect chat, appending to dst; nothing
 	// is appended for an event without such a frame.
 	Frame func(dst []byte, e *runlog.Event) []byte
 
-	// Model is used where a request names none; Models are those it may name.
-	Model         string
-	Models        []string
-	Temperature   float64
-	MaxTokens     int
-	MaxIterations int
-	ToolOutput    int
-	// Prices and Windows say by model what it costs and how many tokens it takes. A
-	// model that is not in them costs nothing, or takes any number.
-	Prices  map[string]usage.Price
-	Windows map[string]int
-	Budget  usage.Budget
+	// Prices says by model what it costs; a model that is not in it costs nothing.
+	Prices map[string]usage.Price
+	Budget usage.Budget
 
 	// Answered is told of the first answer of each new chat, once it is stored. It
 	// must return at once; nil is told nothing.
@@ -163,8 +139,7 @@ type Runs struct {
 	*approvals.Approvals
 	committer *eventlog.Committer
 	questions *questions.Questions
-	prompts   *prompt.Builder
-	history   *prompt.History
+	prepare   *prepare.Preparer
 	budgets   *usage.Budgets
 	text      *modeltext.Total
 	replays   *eventlog.Replays
@@ -224,12 +199,11 @@ func New(o Options) *Runs {
 		starting: make(map[string]chan struct{}), absent: absences{graces: make(map[*run]*grace)},
 	}
 	r.questions = questions.New(questions.Options{
-		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, OffersModel: r.offersModel, Now: r.now,
+		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, OffersModel: r.OffersModel, Now: r.now,
 	})
 	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages, r.now)
 	o.Prompt.Now = o.Now
-	r.prompts = prompt.NewBuilder(o.Research, o.Documents, o.Prompt)
-	r.history = prompt.NewHistory(o.Store.History, o.History, o.Logger)
+	r.prepare = prepare.New(o.Options, o.Store.Prepare, o.Store.History, r.ask, o.Logger)
 	r.budgets = usage.NewBudgets(o.Budget, o.Store.Usage, r.now)
 	r.text = modeltext.New(o.Text.Or(o.MaxTokens, o.MaxIterations))
 	load := func(ctx context.Context, id string, after int64) (record.Segment, error) {
@@ -247,9 +221,9 @@ func New(o Options) *Runs {
 	return r
 }
 
-// offersModel says whether a request may name the model.
-func (r *Runs) offersModel(name string) bool {
-	return name == r.Model || slices.Contains(r.Models, name)
+// ask makes one call of the model without tools and returns its text.
+func (r *Runs) ask(ctx context.Context, req turn.Request) (string, error) {
+	return turn.TextOf(r.Agent.Run(ctx, req))
 }
 
 func (r *Runs) now() time.Time { return r.Now().UTC() }

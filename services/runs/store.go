@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/usage"
@@ -23,6 +23,7 @@ type Stores struct {
 	Questions questions.Store
 	Attempts  attempts.Store
 	Chats     ChatStore
+	Prepare   prepare.Store
 	Waits     approvals.Store
 	Commit    eventlog.Store
 	Answer    answer.Store
@@ -65,12 +66,8 @@ type LogStore interface {
 	Trace(ctx context.Context, id string) (json.RawMessage, error)
 }
 
-// ChatStore reads chats.
+// ChatStore decides payloads of chats.
 type ChatStore interface {
-	// Payloads returns the chat's payloads in order, without their data and without the
-	// payloads of superseded messages. An unknown chat, or somebody else's, is
-	// schemas.ErrNotFound.
-	Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error)
 	// ClaimPayload decides a payload that is not decided yet; else the error is of code
 	// conflict. ReleasePayload takes that back.
 	ClaimPayload(ctx context.Context, owner string, id int64, payloadID, outcome string) error

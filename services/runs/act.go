@@ -1,0 +1,54 @@
+package runs
+
+import (
+	"context"
+	"time"
+
+	"github.com/chattray/chattray/services/actions"
+	"github.com/chattray/chattray/services/answer"
+)
+
+const (
+	// accepted is the outcome of a payload whose action is done.
+	accepted = "accepted"
+	// releaseWait bounds the taking back of a claim.
+	releaseWait = 10 * time.Second
+)
+
+// act runs the server action that the user clicked, without a call of the model. A
+// payload that it accepts is claimed first, so that only one of two clicks takes effect.
+func (r *Runs) act(run *run, wr *answer.Writer) error {
+	offer, err := r.Pages.OfferFor(run.req.Context, nil, run.owner)
+	if err != nil {
+		return err
+	}
+	call := r.questions.Click(run.owner, run.req, run.conversationID, offer)
+	call.RunID = run.id
+	if err := wr.BeginAction(); err != nil {
+		return err
+	}
+	payload := run.req.ActionMetadata.PayloadID
+	if payload != "" {
+		if err := r.Store.Chats.ClaimPayload(run.ctx, run.owner.ID, run.conversationID, payload, accepted); err != nil {
+			return err
+		}
+	}
+	done, err := r.Actions.Run(run.ctx, call)
+	if err != nil {
+		if payload != "" && actions.Undone(err) {
+			r.release(run, payload)
+		}
+		return err
+	}
+	wr.EndAction(done.Text, done.Payload)
+	return nil
+}
+
+// release takes back the claim on a payload whose action had no effect.
+func (r *Runs) release(run *run, payload string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.ctx), releaseWait)
+	defer cancel()
+	if err := r.Store.Chats.ReleasePayload(ctx, run.owner.ID, run.conversationID, payload); err != nil {
+		r.Logger.Warn("release a payload", "run_id", run.id, "error", err)
+	}
+}
