@@ -135,7 +135,8 @@ var rooms = map[string][]string{
 	"prompt":           {"pages"},
 	"questions":        {"actions", "documents", "pages", "prompt"},
 	"research":         {},
-	"runs":             {"actions", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "modeltext", "prepare", "prompt", "questions", "trace", "usage"},
+	"runs":             {"actions", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "modeltext", "prepare", "prompt", "questions", "timers", "trace", "usage"},
+	"timers":           {},
 	"trace":            {},
 	"usage":            {},
 }

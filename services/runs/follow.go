@@ -63,7 +63,7 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 func (r *Runs) followLive(ctx context.Context, run *run, after int64, idle time.Duration, yield func([]runlog.Event, error) bool) {
 	bell, leave := run.log.Subscribe()
 	defer r.left(run, leave)
-	r.absent.end(run)
+	r.absent.End(run)
 	if after < run.log.Base() { // events of earlier attempts
 		done, err := r.replays.Turn(ctx, run.owner.ID)
 		if err != nil {

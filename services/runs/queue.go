@@ -91,7 +91,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 // abandon forgets a marked run that does not start here. Its readers come back and
 // find it where it continues.
 func (r *Runs) abandon(run *run) {
-	r.absent.end(run)
+	r.absent.End(run)
 	r.forget(run)
 	run.stop(nil)
 	run.log.Close()

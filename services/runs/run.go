@@ -18,6 +18,7 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/questions"
+	"github.com/chattray/chattray/services/timers"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -51,7 +52,7 @@ type run struct {
 	ctx     context.Context
 	stop    context.CancelCauseFunc
 	done    chan struct{} // closed when the run's goroutine has ended
-	limit   limit         // of the run's time
+	limit   timers.Limit  // of the run's time
 	wakeups answer.Wakeups
 	release func()
 	text    *modeltext.Count
@@ -116,9 +117,9 @@ func (r *Runs) goWork(run *run) {
 	r.work.Go(func() {
 		began := r.now()
 		r.Metrics.RunStarted()
-		run.limit.start(r.RunTimeout, func() { run.stop(errRunTimeout) })
+		run.limit.Start(r.RunTimeout, func() { run.stop(errRunTimeout) })
 		end := r.attempt(run)
-		run.limit.timer.Stop()
+		run.limit.Stop()
 		run.stop(nil)
 		r.Metrics.RunEnded(string(end), r.now().Sub(began))
 		r.Metrics.Event(int(run.log.Last() - run.log.Base()))
@@ -128,7 +129,7 @@ func (r *Runs) goWork(run *run) {
 
 // ended forgets a run that nobody reads and lets the chat's next run begin.
 func (r *Runs) ended(run *run) {
-	r.absent.end(run)
+	r.absent.End(run)
 	run.text.End()
 	if run.log.Readers() == 0 {
 		r.forget(run)

@@ -25,6 +25,7 @@ import (
 	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/questions"
+	"github.com/chattray/chattray/services/timers"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -156,8 +157,8 @@ type Runs struct {
 	parked               map[string][]*eventlog.Commit // runs that wait for the database, with the writes that it did not take
 	unpolledChats        map[int64]bool                // chats whose queue could not be looked at
 	starting             map[string]chan struct{}      // Idempotency-Keys of requests that are being started
-	absent               absences
-	recovery             *recovery // nil once it has been looked again
+	absent               timers.Graces[*run]           // runs whose reader may come back
+	recovery             *recovery                     // nil once it has been looked again
 	work                 sync.WaitGroup
 	endLoops             context.CancelFunc
 	loops                sync.WaitGroup
@@ -196,7 +197,7 @@ func New(o Options) *Runs {
 	r := &Runs{
 		Options: o, live: make(map[string]*run), perUser: make(map[string]int),
 		cancelledBeforeStart: make(map[string]bool), parked: make(map[string][]*eventlog.Commit), unpolledChats: make(map[int64]bool),
-		starting: make(map[string]chan struct{}), absent: absences{graces: make(map[*run]*grace)},
+		starting: make(map[string]chan struct{}),
 	}
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, OffersModel: r.OffersModel, Now: r.now,

@@ -26,7 +26,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	}
 	late, done := context.WithTimeout(context.WithoutCancel(ctx), r.StopWait)
 	defer done()
-	within(late, after(r.absent.close))
+	within(late, after(r.absent.Close))
 	r.stop(errShutdown)
 	if !within(late, finished) {
 		r.Logger.Error("runs did not stop in time; the next start takes them up", "run_ids", r.working())

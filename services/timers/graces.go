@@ -1,0 +1,78 @@
+package timers
+
+import (
+	"sync"
+	"time"
+)
+
+// Graces are the runs that end with their reader and have none now. Each has a
+// grace period in which a reader may come back: a phone that changes its network
+// loses its connection, not its user. The zero value is ready; it is safe for
+// concurrent use.
+type Graces[Run comparable] struct {
+	mu     sync.Mutex
+	graces map[Run]*grace
+	closed bool
+	work   sync.WaitGroup // calls of gone that run
+}
+
+// grace is the time in which a reader may come back.
+type grace struct{ timer *time.Timer }
+
+// Begin calls gone after the grace, unless End or Close comes before.
+func (g *Graces[Run]) Begin(run Run, wait time.Duration, gone func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	if before := g.graces[run]; before != nil {
+		before.timer.Stop()
+	}
+	if g.graces == nil {
+		g.graces = make(map[Run]*grace)
+	}
+	one := new(grace)
+	g.graces[run] = one
+	one.timer = time.AfterFunc(wait, func() {
+		if g.due(run, one) {
+			defer g.work.Done()
+			gone()
+		}
+	})
+}
+
+// due reports whether a grace that is over still counts; it is then under way.
+func (g *Graces[Run]) due(run Run, one *grace) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.graces[run] != one {
+		return false
+	}
+	delete(g.graces, run)
+	g.work.Add(1)
+	return true
+}
+
+// End ends the grace of a run that has a reader again, or that has ended.
+func (g *Graces[Run]) End(run Run) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if one := g.graces[run]; one != nil {
+		one.timer.Stop()
+		delete(g.graces, run)
+	}
+}
+
+// Close ends all graces and waits for calls of gone that run. No grace begins after
+// that: the next start takes those runs up.
+func (g *Graces[Run]) Close() {
+	g.mu.Lock()
+	g.closed = true
+	for run, one := range g.graces {
+		one.timer.Stop()
+		delete(g.graces, run)
+	}
+	g.mu.Unlock()
+	g.work.Wait()
+}

@@ -1,0 +1,66 @@
+package timers_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/services/timers"
+)
+
+// passes lets time pass in a bubble.
+func passes(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // the time of the bubble: it passes at once
+}
+
+// The time in which a run waits for its user does not count.
+func TestLimitPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l timers.Limit
+		expired := make(chan time.Time, 1)
+		began := time.Now()
+		l.Start(3*time.Second, func() { expired <- time.Now() })
+		passes(time.Second)
+		l.Pause()
+		l.Pause()
+		passes(time.Hour)
+		l.Resume()
+		passes(time.Hour)
+		l.Resume()
+		if took := (<-expired).Sub(began); took != 2*time.Hour+3*time.Second {
+			t.Errorf("the limit expired after %v, want 2h0m3s", took)
+		}
+		l.Pause()
+		l.Resume()
+		passes(time.Hour)
+		synctest.Wait()
+		if n := len(expired); n != 0 {
+			t.Errorf("an expired limit expired again %d times", n)
+		}
+	})
+}
+
+// A reader that comes back in time keeps its run; each absence has its own grace.
+func TestGraces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g timers.Graces[string]
+		gone := make(map[string]time.Duration)
+		began := time.Now()
+		leaves := func(run string) { g.Begin(run, 5*time.Second, func() { gone[run] = time.Since(began) }) }
+		leaves("back")
+		leaves("away")
+		leaves("twice")
+		passes(3 * time.Second)
+		g.End("back")
+		leaves("twice")
+		passes(time.Minute)
+		leaves("closed")
+		g.Close()
+		leaves("late")
+		passes(time.Minute)
+		synctest.Wait()
+		if len(gone) != 2 || gone["away"] != 5*time.Second || gone["twice"] != 8*time.Second {
+			t.Errorf("gone = %v, want away after 5s and twice after 8s", gone)
+		}
+	})
+}
