@@ -248,26 +248,54 @@ func (s *Store) Payload(ctx context.Context, owner string, id int64, payloadID s
 	return p, s.fault("payload", err)
 }
 
-// Payloads returns the chat's payloads in order, without their data and without
-// the payloads of superseded messages.
-func (s *Store) Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error) {
+// Payloads returns the chat's payloads without their data: message by message, those
+// of one in its order. Those of superseded messages and of the run except are left out.
+func (s *Store) Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error) {
 	if err := chatExists(s.read(ctx), owner, id); err != nil {
 		return nil, s.fault("payloads", err)
 	}
-	var rows []payloadRow
-	err := s.read(ctx).Raw(`SELECT p.payload_id, p.type, p.source, p.summary, p.outcome FROM payloads p
+	var rows []placedPayload
+	err := s.read(ctx).Raw(`SELECT p.payload_id, p.message_id, p.type, p.source, p.summary, p.outcome, b.data AS of_message FROM payloads p
 		LEFT JOIN blocks b ON b.owner = ? AND b.id = p.message_id
-		WHERE p.chat_id = ? AND (b.status IS NULL OR b.status <> ?) ORDER BY p.seq`, owner, id, schemas.MessageSuperseded).Scan(&rows).Error
+		WHERE p.chat_id = ? AND p.run_id <> ? AND (b.status IS NULL OR b.status <> ?) ORDER BY p.seq`, owner, id, except, schemas.MessageSuperseded).
+		Scan(&rows).Error
 	if err != nil {
 		return nil, s.fault("payloads", err)
 	}
-	found := make([]schemas.CustomPayload, len(rows))
-	for i := range rows {
-		if found[i], err = rows[i].payload(); err != nil {
+	found := make([]schemas.CustomPayload, 0, len(rows))
+	for i, last := 0, 0; i < len(rows); i = last {
+		for last < len(rows) && rows[last].Row.MessageID == rows[i].Row.MessageID { // a chat has one run at a time
+			last++
+		}
+		list, err := inMessage(rows[i:last])
+		if err != nil {
 			return nil, s.fault("payloads", err)
 		}
+		found = append(found, list...)
 	}
 	return found, nil
+}
+
+// placedPayload is a payload with the data of its message, which has the order.
+type placedPayload struct {
+	Row       payloadRow `gorm:"embedded"`
+	OfMessage *string
+}
+
+// inMessage returns the payloads of one message in its order.
+func inMessage(rows []placedPayload) ([]schemas.CustomPayload, error) {
+	list := make([]schemas.CustomPayload, len(rows))
+	for i := range rows {
+		var err error
+		if list[i], err = rows[i].Row.payload(); err != nil {
+			return nil, err
+		}
+	}
+	if len(rows) == 1 || rows[0].OfMessage == nil {
+		return list, nil
+	}
+	m, err := (&blockRow{ID: rows[0].Row.MessageID, Data: rows[0].OfMessage}).message()
+	return inOrder(list, m.Payloads), err
 }
 
 // errDecided refuses a second decision about a payload.

@@ -133,11 +133,11 @@ func (s *switchedStore) ToolCalls(ctx context.Context, id string) ([]record.Tool
 	return s.Store.ToolCalls(ctx, id)
 }
 
-func (s *switchedStore) Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error) {
+func (s *switchedStore) Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error) {
 	if err := s.gone(); err != nil {
 		return nil, err
 	}
-	return s.Store.Payloads(ctx, owner, id)
+	return s.Store.Payloads(ctx, owner, id, except)
 }
 
 func (s *switchedStore) Trace(ctx context.Context, id string) (json.RawMessage, error) {

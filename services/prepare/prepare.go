@@ -54,10 +54,10 @@ func (o *Options) OffersModel(name string) bool {
 
 // Store reads chats.
 type Store interface {
-	// Payloads returns the chat's payloads in order, without their data and without the
-	// payloads of superseded messages. An unknown chat, or somebody else's, is
-	// schemas.ErrNotFound.
-	Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error)
+	// Payloads returns the chat's payloads without their data: message by message, those
+	// of one in its order. Those of superseded messages and of the run except are left
+	// out. An unknown chat, or somebody else's, is schemas.ErrNotFound.
+	Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error)
 }
 
 // Ask makes one call of the model without tools and returns its text.
@@ -112,7 +112,8 @@ func (p *Preparer) Prepare(ctx context.Context, run answer.Run) (*answer.Prepare
 	}
 	in := prompt.Input{Offer: offer, Context: req.Context, Owner: run.Owner.ID, ConversationID: run.ChatID}
 	if !run.NewChat {
-		if in.Payloads, err = p.chats.Payloads(ctx, run.Owner.ID, run.ChatID); err != nil {
+		// A later attempt has the prompt of the first one, without what that has made.
+		if in.Payloads, err = p.chats.Payloads(ctx, run.Owner.ID, run.ChatID, run.ID); err != nil {
 			return nil, fmt.Errorf("read the payloads: %w", err)
 		}
 		for _, payload := range in.Payloads {

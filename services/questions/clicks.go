@@ -59,7 +59,7 @@ func (q *Questions) checkDecision(ctx context.Context, owner string, req *schema
 		return nil
 	}
 	if chat != 0 {
-		list, err := q.Store.Payloads(ctx, owner, chat)
+		list, err := q.Store.Payloads(ctx, owner, chat, "")
 		if err != nil {
 			return err
 		}

@@ -32,9 +32,9 @@ type Store interface {
 	// Messages returns a page of messages and the cursor of the page before it.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
-	// Payloads returns the chat's payloads in order, without their data, except
-	// those of superseded messages.
-	Payloads(ctx context.Context, owner string, id int64) ([]schemas.CustomPayload, error)
+	// Payloads returns the chat's payloads in order, without their data. Those of
+	// superseded messages and of the run except are left out.
+	Payloads(ctx context.Context, owner string, id int64, except string) ([]schemas.CustomPayload, error)
 	Run(ctx context.Context, id string) (record.Run, error)
 }
 

@@ -208,7 +208,7 @@ func testOwnership(f *fixture) {
 		"rename":      func(a ask) error { _, err := f.store.PatchChat(f.ctx, a.owner, a.chat, title("mine")); return err },
 		"delete":      func(a ask) error { return f.store.DeleteChat(f.ctx, a.owner, a.chat) },
 		"chat":        func(a ask) error { _, err := f.store.Chat(f.ctx, a.owner, a.chat); return err },
-		"payloads":    func(a ask) error { _, err := f.store.Payloads(f.ctx, a.owner, a.chat); return err },
+		"payloads":    func(a ask) error { _, err := f.store.Payloads(f.ctx, a.owner, a.chat, ""); return err },
 		"summary":     func(a ask) error { _, err := f.store.Summary(f.ctx, a.owner, a.chat); return err },
 		"set summary": func(a ask) error { return f.store.SetSummary(f.ctx, a.owner, a.chat, record.Summary{Text: "x"}) },
 		"messages": func(a ask) error {

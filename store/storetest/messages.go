@@ -138,7 +138,7 @@ func testPayloads(f *fixture) {
 	must(f, err)
 	equal(f, "payload", whole, want[1])
 	listed := func() []schemas.CustomPayload {
-		all, err := f.store.Payloads(f.ctx, f.owner, chat)
+		all, err := f.store.Payloads(f.ctx, f.owner, chat, "")
 		must(f, err)
 		return all
 	}
@@ -170,6 +170,34 @@ func testPayloads(f *fixture) {
 	f.turn("q", "a", in(chat), func(g *record.Begin) { g.Supersede = begun[1].Run.MessageID })
 	equal(f, "payloads of current messages", listed(), want[:1])
 	f.mustCommit()
+}
+
+// testPayloadOrder has payloads that are stored in another order than their message
+// has, and a run that is under way.
+func testPayloadOrder(f *fixture) {
+	first := f.begin("q")
+	f.mustCommit(first)
+	chat := first.Begin.Run.ConversationID
+	a, b := payload("0000000a", "p", `1`), payload("0000000b", "p", `2`)
+	of := func(w *record.Write, p schemas.CustomPayload) record.Payload {
+		return record.Payload{CustomPayload: p, ConversationID: chat, RunID: w.RunID, MessageID: w.Begin.Run.MessageID, CreatedAt: f.now()}
+	}
+	f.mustCommit(&record.Write{RunID: first.RunID, Attempt: 1, Payloads: []record.Payload{of(first, b)}})
+	end := f.finish(first, "a")
+	end.Payloads, end.Finish.Message.Payloads = []record.Payload{of(first, a)}, []schemas.CustomPayload{a, b}
+	f.mustCommit(end)
+	second := f.begin("q", in(chat))
+	f.mustCommit(second)
+	f.mustCommit(&record.Write{RunID: second.RunID, Attempt: 1, Payloads: []record.Payload{of(second, payload("0000000c", "p", `3`))}})
+	for except, want := range map[string][]string{"": {"0000000a", "0000000b", "0000000c"}, second.RunID: {"0000000a", "0000000b"}} {
+		list, err := f.store.Payloads(f.ctx, f.owner, chat, except)
+		must(f, err)
+		var ids []string
+		for _, p := range list {
+			ids = append(ids, p.PayloadID)
+		}
+		equal(f, "payloads except those of "+except, ids, want)
+	}
 }
 
 func testPayloadCollision(f *fixture) {

@@ -118,7 +118,7 @@ func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx co
 			return err
 		},
 		"payload":  func(ctx context.Context) error { _, err := s.Payload(ctx, owner, id, "00000000"); return err },
-		"payloads": func(ctx context.Context) error { _, err := s.Payloads(ctx, owner, id); return err },
+		"payloads": func(ctx context.Context) error { _, err := s.Payloads(ctx, owner, id, ""); return err },
 		"resolve": func(ctx context.Context) error {
 			_, err := s.ResolvePayload(ctx, owner, id, "00000000", "accepted")
 			return err

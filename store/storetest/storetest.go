@@ -95,6 +95,7 @@ var sharedTests = map[string]func(f *fixture){
 	"custom payload is the tool history":        testCustomPayloadHistory,
 	"feedback":                                  testFeedback,
 	"payloads":                                  testPayloads,
+	"payloads in the order of their message":    testPayloadOrder,
 	"payload id of another run":                 testPayloadCollision,
 	"summary":                                   testSummary,
 	"everything of somebody else is not found":  testOwnership,
