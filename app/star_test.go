@@ -119,9 +119,10 @@ func TestStar(t *testing.T) {
 // imports it, and what one run writes down knows nothing of the runs.
 var rooms = map[string][]string{
 	"actions":          {"research"},
-	"answer":           {"answer/argstream", "answer/levels", "attempts", "documents", "eventlog", "guard", "modeltext", "prompt", "trace", "usage"},
+	"answer":           {"answer/argstream", "answer/levels", "answer/payloads", "attempts", "documents", "eventlog", "guard", "modeltext", "prompt", "trace", "usage"},
 	"answer/argstream": {},
 	"answer/levels":    {},
+	"answer/payloads":  {},
 	"approvals":        {"pages"},
 	"attempts":         {"eventlog"},
 	"chats":            {},

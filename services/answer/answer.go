@@ -2,7 +2,6 @@ package answer
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -13,20 +12,15 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/levels"
+	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 )
 
-// Limits of what one run may show.
-const (
-	maxPayloads    = 64
-	maxWarnings    = 32
-	maxPayloadData = 2 << 20 // bytes
-)
-
-var errPayloadSize = errors.New("the payload is too large")
+// maxWarnings bounds the warnings of one run.
+const maxWarnings = 32
 
 // thinkingStatus is the line shown while the model has said nothing yet.
 const thinkingStatus = "Thinking..."
@@ -42,7 +36,7 @@ type Writer struct {
 	levels   *levels.Levels
 	texts    runlog.Slab[runlog.Text]
 	filter   TextFilter
-	taken    map[string]bool // payload ids of the chat
+	payloads payloads.List
 
 	// kept is the visible text of earlier attempts; the text of this one is in its log,
 	// see pieces. shown says that there is some text, worded that it has more than
@@ -58,8 +52,6 @@ type Writer struct {
 	marked  int                     // markers sent
 	pending []schemas.CustomPayload // named, in no write yet
 
-	payloads []schemas.CustomPayload // in the order in which the model wrote or asked
-	places   []int                   // of the payloads, see textPlace
 	values   []schemas.SuggestedValue
 	actions  []schemas.SuggestedAction
 	warnings []string
@@ -121,7 +113,7 @@ type call struct {
 func New(ctx context.Context, run Run, deps Deps) *Writer {
 	wr := &Writer{
 		run: run, deps: deps, ctx: ctx, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool),
-		elsewhere: make(map[int]bool),
+		elsewhere: make(map[int]bool), payloads: payloads.New(run.ID),
 	}
 	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})
 	return wr
@@ -130,9 +122,7 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 // Use gives the writer what was prepared.
 func (wr *Writer) Use(p *Prepared) {
 	wr.prepared, wr.filter = p, p.Filter
-	for _, id := range p.PayloadIDs {
-		wr.take(id)
-	}
+	wr.payloads.Use(p.Types, p.PayloadIDs)
 }
 
 // emit appends an event.
@@ -310,7 +300,7 @@ func (wr *Writer) reply(e turn.Reply) {
 // found takes the values that the filter found in a reply.
 func (wr *Writer) found(f turn.Found) {
 	for _, p := range f.Payloads {
-		if named := wr.name(p, "llm", wr.textPlace()); named != nil {
+		if named := wr.addPayload(p, "llm", payloads.TextPlace(wr.asked())); named != nil {
 			wr.pending = append(wr.pending, *named)
 			wr.levels.Payload(*named)
 		}
@@ -328,6 +318,27 @@ func (wr *Writer) found(f turn.Found) {
 	if wr.cut = f.Cut; f.Cut != nil && len(f.Warnings) > 0 {
 		wr.cutNote = f.Warnings[len(f.Warnings)-1]
 	}
+}
+
+// addPayload gives a payload its id. It returns nil for one that cannot be shown, and
+// warns of it.
+func (wr *Writer) addPayload(p turn.Payload, source string, place int) *schemas.CustomPayload {
+	named, refused := wr.payloads.Add(p, source, place)
+	if refused != nil {
+		wr.warn(refused.Warning)
+		if refused.Dropped != "" {
+			wr.dropped = append(wr.dropped, refused.Dropped)
+		}
+	}
+	return named
+}
+
+// asked is how many calls the finished replies have asked for.
+func (wr *Writer) asked() int {
+	if n := len(wr.steps); n > 0 {
+		return wr.steps[n-1].Reply.FirstIndex + len(wr.steps[n-1].Reply.ToolCalls)
+	}
+	return 0
 }
 
 // repaired takes the model's second try at the value that was cut off. If it gives a

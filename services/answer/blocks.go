@@ -86,11 +86,7 @@ func (wr *Writer) blockArguments(index int, name, fragment string) {
 // planning reports whether an earlier call of the reply under way makes a plan: the
 // plan would remove what is written now.
 func (wr *Writer) planning(index int) bool {
-	first := 0
-	if n := len(wr.steps); n > 0 {
-		first = wr.steps[n-1].Reply.FirstIndex + len(wr.steps[n-1].Reply.ToolCalls)
-	}
-	for i := first; i < index; i++ {
+	for i := wr.asked(); i < index; i++ {
 		if c := wr.blocks[i]; c != nil && c.tool.Replans {
 			return true
 		}

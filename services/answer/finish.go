@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"slices"
-
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -41,12 +39,14 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 	if end.State == schemas.RunCompleted {
 		wr.warnOfNothing()
 	}
-	wr.linkActions()
+	if wr.prepared != nil {
+		wr.payloads.Link(wr.actions, wr.prepared.Actions)
+	}
 	message := wr.message()
 	m := &schemas.Message{
 		ID: wr.run.MessageID, ConversationID: wr.run.ChatID, Role: "assistant", Type: "md", Content: message,
 		CreatedAt: fin.EndedAt, RunID: wr.run.ID, Usage: &wr.usage,
-		SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(), Payloads: wr.payloads, Warnings: wr.warnings,
+		SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(), Payloads: wr.payloads.All(), Warnings: wr.warnings,
 	}
 	fin.Message = m
 	switch end.State {
@@ -70,35 +70,10 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 	}
 }
 
-// linkActions names the payload that each suggested action accepts: the one that
-// the model named, if the chat has it, else the last of its type in this answer.
-func (wr *Writer) linkActions() {
-	if wr.prepared == nil {
-		return
-	}
-	for i := range wr.actions {
-		a := &wr.actions[i]
-		at := slices.IndexFunc(wr.prepared.Actions, func(d schemas.Action) bool { return d.Action == a.Action })
-		switch {
-		case at < 0 || wr.prepared.Actions[at].PayloadType == "":
-			a.PayloadID = ""
-			continue
-		case wr.taken[a.PayloadID]:
-			continue
-		}
-		a.PayloadID = ""
-		for _, p := range wr.payloads {
-			if p.Type == wr.prepared.Actions[at].PayloadType {
-				a.PayloadID = p.PayloadID
-			}
-		}
-	}
-}
-
 // warnOfNothing warns of an answer that has nothing in it.
 func (wr *Writer) warnOfNothing() {
 	switch {
-	case wr.produced(), len(wr.payloads) > 0, wr.values != nil, wr.actions != nil, wr.run.Request.InteractionType == schemas.ActionExecuted:
+	case wr.produced(), len(wr.payloads.All()) > 0, wr.values != nil, wr.actions != nil, wr.run.Request.InteractionType == schemas.ActionExecuted:
 	case wr.stop == schemas.MaxTokens:
 		wr.warn("The model reached its limit of tokens before it had written any answer.")
 	default:
@@ -117,7 +92,7 @@ func keptID(fin *record.Finish) string {
 func (wr *Writer) complete(message string) schemas.ChatResponsePayload {
 	return schemas.ChatResponsePayload{
 		Message: message, SuggestedValues: wr.values, SuggestedActions: wr.actions, CustomPayload: wr.customPayload(),
-		Payloads: wr.payloads, ToolHistory: wr.history(), ConversationID: wr.run.ChatID, ChatID: wr.run.ChatKey,
+		Payloads: wr.payloads.All(), ToolHistory: wr.history(), ConversationID: wr.run.ChatID, ChatID: wr.run.ChatKey,
 		MessageID: wr.run.MessageID, RunID: wr.run.ID, StopReason: wr.stop, Usage: wr.usage, Warnings: wr.warnings,
 	}
 }
@@ -125,13 +100,8 @@ func (wr *Writer) complete(message string) schemas.ChatResponsePayload {
 // customPayload is the last payload of a tool, else the last of the model's
 // text, else, when tools ran, their history.
 func (wr *Writer) customPayload() *schemas.CustomPayload {
-	for _, source := range []string{"tool", "llm"} {
-		for _, v := range slices.Backward(wr.payloads) {
-			if v.Source == source {
-				p := v
-				return &p
-			}
-		}
+	if p := wr.payloads.Newest(); p != nil {
+		return p
 	}
 	if history := wr.history(); len(history) > 0 {
 		return &schemas.CustomPayload{Type: "tool_history", Data: schemas.Encode(history)}

@@ -7,6 +7,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/prompt"
 )
@@ -83,8 +84,7 @@ func (wr *Writer) takeOver(row record.ToolCall) {
 	result := turn.Result{Text: row.Output, IsError: row.IsError, Duration: row.Duration}
 	if row.Payload != nil {
 		result.Payload = &turn.Payload{Type: row.Payload.Type, Data: row.Payload.Data}
-		wr.keep(*row.Payload, callPlace(row.Index))
-		wr.take(row.Payload.PayloadID)
+		wr.payloads.Keep(*row.Payload, payloads.CallPlace(row.Index))
 	}
 	wr.result(row.Index, result)
 	if t, _ := wr.deps.Tool(row.Name); t.Replans && !row.IsError && wr.deps.Drafts != nil {

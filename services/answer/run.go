@@ -193,7 +193,7 @@ func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 	wr.show(text)
 	wr.levels.Close("completed")
 	if payload != nil {
-		if named := wr.name(*payload, "tool", 0); named != nil {
+		if named := wr.addPayload(*payload, "tool", 0); named != nil {
 			wr.pending = append(wr.pending, *named)
 		}
 	}

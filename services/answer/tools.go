@@ -10,6 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/eventlog"
 )
 
@@ -159,7 +160,7 @@ func (wr *Writer) toolProgress(e turn.ToolProgress) {
 
 // toolPayload names a tool's payload; it is stored and shown with the result.
 func (wr *Writer) toolPayload(e turn.PayloadMade) {
-	wr.at(e.Index).payload = wr.name(e.Payload, "tool", callPlace(e.Index))
+	wr.at(e.Index).payload = wr.addPayload(e.Payload, "tool", payloads.CallPlace(e.Index))
 }
 
 // toolComplete stores a call's outcome, then shows it and the markers that are due:
