@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/levels"
 	"github.com/chattray/chattray/services/answer/payloads"
+	"github.com/chattray/chattray/services/answer/visible"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
@@ -38,14 +39,7 @@ type Writer struct {
 	filter   TextFilter
 	payloads payloads.List
 
-	// kept is the visible text of earlier attempts; the text of this one is in its log,
-	// see pieces. shown says that there is some text, worded that it has more than
-	// white space. atMarker says that it ends with a tool marker, so that a blank line
-	// comes before the next text.
-	kept          strings.Builder
-	shown, worded bool
-	newlines      int // at the end of the visible text
-	atMarker      bool
+	visible *visible.Text
 
 	steps   []turn.Step
 	calls   []*call
@@ -113,7 +107,7 @@ type call struct {
 func New(ctx context.Context, run Run, deps Deps) *Writer {
 	wr := &Writer{
 		run: run, deps: deps, ctx: ctx, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool),
-		elsewhere: make(map[int]bool), payloads: payloads.New(run.ID),
+		elsewhere: make(map[int]bool), payloads: payloads.New(run.ID), visible: visible.New(deps.Log),
 	}
 	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})
 	return wr
@@ -235,44 +229,29 @@ func (wr *Writer) modelText(delta string) {
 // show appends visible text. After a tool marker it puts one blank line, whatever line
 // breaks the model wrote there.
 func (wr *Writer) show(text string) {
-	if wr.atMarker {
+	if wr.visible.AtMarker() {
 		text = strings.TrimLeft(text, "\r\n")
 		if text == "" {
 			return
 		}
-		wr.atMarker = false
 		wr.putMarker("\n\n")
 	}
 	if text == "" {
 		return
 	}
-	if !wr.shown && !wr.silent {
+	if !wr.visible.Shown() && !wr.silent {
 		wr.deps.FirstToken(wr.deps.Now().Sub(wr.run.CreatedAt))
 	}
-	wr.put(text)
+	wr.visible.Put(text, wr.silent)
 	wr.answer.add(wr, text)
 	wr.emit(wr.levels.Text(), wr.texts.New(runlog.Text{Text: text}))
 }
 
 // putMarker shows a tool marker or the blank line around it.
 func (wr *Writer) putMarker(text string) {
-	wr.put(text)
+	wr.visible.Put(text, wr.silent)
 	wr.answer.joiner.Marker()
 	wr.emit(runlog.Level{}, &runlog.Marker{Text: text})
-}
-
-// put notes visible text that is shown.
-func (wr *Writer) put(text string) {
-	wr.shown = true
-	wr.worded = wr.worded || strings.TrimSpace(text) != ""
-	if wr.silent {
-		wr.kept.WriteString(text)
-	}
-	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
-		wr.newlines += len(text)
-	} else {
-		wr.newlines = len(text) - len(trimmed)
-	}
 }
 
 // reply ends a reply: it shows the text that the filter still holds, the payloads in
@@ -360,7 +339,22 @@ func (wr *Writer) warn(text string) {
 }
 
 // produced reports whether there is anything of an answer to keep.
-func (wr *Writer) produced() bool { return wr.worded || len(wr.calls) > 0 }
+func (wr *Writer) produced() bool { return wr.visible.Worded() || len(wr.calls) > 0 }
+
+// message is the visible text without the white space around it.
+func (wr *Writer) message() string { return wr.visible.Whole(wr.onlyReply()) }
+
+// onlyReply is the text of the reply, finished or under way, if there is just one.
+func (wr *Writer) onlyReply() string {
+	switch len(wr.steps) {
+	case 0:
+		return wr.writing.String()
+	case 1:
+		return wr.steps[0].Reply.Text
+	default:
+		return ""
+	}
+}
 
 // history is the tool history in the order in which the model asked.
 func (wr *Writer) history() []schemas.ToolCall {

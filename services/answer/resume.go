@@ -19,7 +19,7 @@ func (wr *Writer) announce(e *attempts.Earlier) {
 		return
 	}
 	wr.silent = false
-	text := wr.kept.String()
+	text := wr.visible.Kept()
 	wr.emit(runlog.Level{}, &runlog.Attempt{
 		Run: wr.run.names(), Message: "Resuming...", Code: schemas.StatusResuming, Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: text,
 	})
@@ -125,8 +125,6 @@ func (wr *Writer) Keep() {
 			wr.at(row.Index).ToolCall = row // breakOff ends those that have not ended
 		}
 	}
-	wr.kept.Reset()
-	wr.kept.WriteString(e.Text())
-	wr.shown, wr.worded = wr.kept.Len() > 0, strings.TrimSpace(wr.kept.String()) != ""
+	wr.visible.Keep(e.Text())
 	wr.announce(e)
 }

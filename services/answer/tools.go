@@ -251,11 +251,11 @@ func (wr *Writer) dueMarkers() {
 
 // marker shows [[tool:N]] after a blank line, if there is text before it.
 func (wr *Writer) marker(n int) {
-	if wr.shown && wr.newlines < 2 {
-		wr.putMarker("\n\n"[wr.newlines:])
+	if gap := wr.visible.Gap(); gap != "" {
+		wr.putMarker(gap)
 	}
 	wr.putMarker(text.ToolMarker + strconv.Itoa(n) + "]]")
-	wr.atMarker = true
+	wr.visible.EndMarker()
 }
 
 // Write submits a write of the run, with the checkpoint and the payloads that wait to
