@@ -8,6 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/questions"
 )
 
 // errDraining refuses a run while the service stops.
@@ -44,7 +45,13 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 		return schemas.Run{}, err
 	}
 	defer r.work.Done()
-	started := false
+	return r.begin(ctx, q, req, o, release)
+}
+
+// begin claims what the run writes, stores its first write and launches it. A run
+// that is not launched is released.
+func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, o record.StartOptions, release func()) (schemas.Run, error) {
+	user, started := q.Run.Owner, false
 	defer func() {
 		if !started {
 			release()
