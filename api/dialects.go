@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/chattray/chattray/schemas/runlog"
 )
@@ -53,6 +54,15 @@ func (r *reader) appendDiagnostics(dst []byte) []byte {
 	}
 	dst = append(dst[:len(dst)-1], `,"diagnostics":`...)
 	return append(append(dst, found...), '}')
+}
+
+// dialectNames lists the names for an error.
+func dialectNames() string {
+	names := make([]string, len(dialects))
+	for i := range dialects {
+		names[i] = dialects[i].name
+	}
+	return strings.Join(names, " or ")
 }
 
 // streamDialect returns the dialect of that name for an event stream; "" is the

@@ -127,7 +127,7 @@ func (s *server) start(c echo.Context) (schemas.Run, error) {
 // checkDialect refuses a dialect that does not exist.
 func checkDialect(c echo.Context) error {
 	if streamDialect(c.QueryParam("dialect")) == nil {
-		return schemas.NewError(schemas.CodeInvalid, "the dialect is chat or messages")
+		return schemas.NewError(schemas.CodeInvalid, "the dialect is "+dialectNames())
 	}
 	return nil
 }
