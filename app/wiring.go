@@ -112,18 +112,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	if s.mcp, err = newMCP(c, registry, s.store, log); err != nil {
 		return nil, err
 	}
-	offers, err := pages.Load(pages.Sources{Dir: c.Pages}, pages.Parts{
-		Tools: registry, Payloads: types, ServerActions: serverActions.Names(), ContextBuilders: prompt.ContextBuilders(),
-		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
-		MakeHTTPAction: func(def turn.HTTPTool) (turn.Tool, error) {
-			t, err := tools.NewHTTPAction(def, nil)
-			t.Timeout = c.Timeouts.Tool
-			return t, err
-		},
-		MakePayloadType: payloads.NewType, MakeClientTool: tools.NewClient,
-		PageTools: mcpPageTools(c),
-		Secret:    func(name string) (string, bool) { v, ok := c.Secrets[name]; return v, ok },
-	})
+	offers, err := loadPages(c, registry, types, serverActions)
 	if err != nil {
 		return nil, fmt.Errorf("the page files are wrong:\n%w", err)
 	}
@@ -132,24 +121,8 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 		return nil, err
 	}
 	loop := agents.New(model, agents.Options{ToolTimeout: c.Timeouts.Tool, Logger: log})
-	options := runs.Options{
-		Options: prepare.Options{
-			Pages: offers, Actions: serverActions, Research: s.store, Documents: s.store, Drafts: s.documents,
-			History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact},
-			NewFilter: func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter {
-				return payloads.NewFilter(types, actions)
-			},
-			Model: defaultModel(c), Models: modelNames(c), Windows: windows(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
-			MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput,
-		},
-		Store: StoresOf(s.store), Agent: watch.Watch(loop), Frame: api.AppendChatFrame,
-		Prices: prices(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
-		RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
-		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), RunsPerUser: c.Limits.RunsPerUser,
-		Text:           c.TextLimits(),
-		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
-		Logger: log, Metrics: watch, Carry: telemetry.CarryTrace,
-	}
+	options := s.runsOptions(c, offers, serverActions, log)
+	options.Agent, options.Metrics = watch.Watch(loop), watch
 	if c.Titles == "model" {
 		s.titles = chats.NewTitles(loop, s.store, chats.TitleOptions{Log: log})
 		options.Answered = s.titles.Answered
@@ -165,6 +138,45 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	s.handler = watch.Traced(s.handler)
 	s.mcp.start(ctx)
 	return s, nil
+}
+
+// loadPages reads the page files, whose tools, payload types and actions are made
+// with these parts.
+func loadPages(c settings.Config, registry *tools.Registry, types *payloads.Registry, serverActions *actions.Actions) (*pages.Pages, error) {
+	return pages.Load(pages.Sources{Dir: c.Pages}, pages.Parts{
+		Tools: registry, Payloads: types, ServerActions: serverActions.Names(), ContextBuilders: prompt.ContextBuilders(),
+		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
+		MakeHTTPAction: func(def turn.HTTPTool) (turn.Tool, error) {
+			t, err := tools.NewHTTPAction(def, nil)
+			t.Timeout = c.Timeouts.Tool
+			return t, err
+		},
+		MakePayloadType: payloads.NewType, MakeClientTool: tools.NewClient,
+		PageTools: mcpPageTools(c),
+		Secret:    func(name string) (string, bool) { v, ok := c.Secrets[name]; return v, ok },
+	})
+}
+
+// runsOptions are the options of runs, without what watches them.
+func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActions *actions.Actions, log *slog.Logger) runs.Options {
+	return runs.Options{
+		Options: prepare.Options{
+			Pages: offers, Actions: serverActions, Research: s.store, Documents: s.store, Drafts: s.documents,
+			History: prompt.HistoryOptions{Budget: c.History.Budget, CompactOff: !c.History.Compact},
+			NewFilter: func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter {
+				return payloads.NewFilter(types, actions)
+			},
+			Model: defaultModel(c), Models: modelNames(c), Windows: windows(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
+			MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput,
+		},
+		Store: StoresOf(s.store), Frame: api.AppendChatFrame,
+		Prices: prices(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
+		RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
+		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), RunsPerUser: c.Limits.RunsPerUser,
+		Text:           c.TextLimits(),
+		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
+		Logger: log, Carry: telemetry.CarryTrace,
+	}
 }
 
 // routes returns the handler of the API.
