@@ -72,7 +72,7 @@ func TestAnswersReachTheRun(t *testing.T) {
 
 func TestConflictOfAnswers(t *testing.T) {
 	w, ts := newWorld(t, func(w *world, _ *api.Options) {
-		w.fails = schemas.NewError(schemas.CodeConflict, "this call has had another answer")
+		w.fails = schemas.NewError(schemas.CodeConflict, "this call already has a different answer")
 	})
 	for path, body := range map[string]string{approvalPath: `{"approved":false}`, resultPath: `{"tool_use_id":"toolu_1","output":null}`} {
 		got, req := send(t, ts.URL, http.MethodPost, path, body)

@@ -167,7 +167,7 @@ func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	if key := c.QueryParam("ticket"); byTicket && !sent && key != "" {
 		id, ok := s.tickets.take(key, c.Param("run_id"))
 		if !ok {
-			return schemas.NewError(schemas.CodeUnauthorized, "the ticket does not hold; ask for another one")
+			return schemas.NewError(schemas.CodeUnauthorized, "the ticket is not valid; request another one")
 		}
 		c.SetRequest(c.Request().WithContext(context.WithValue(ctx, identityKey{}, id)))
 		return nil

@@ -32,7 +32,7 @@ func (s *server) cancelRun(ctx context.Context, user schemas.User, in runPath) (
 
 // errNoDiagnostics is the answer to a user who may not see system prompts, about
 // a run of their own; others are not found.
-var errNoDiagnostics = schemas.NewError(schemas.CodeForbidden, "the diagnostics of runs are not for you to see")
+var errNoDiagnostics = schemas.NewError(schemas.CodeForbidden, "you may not see the diagnostics of runs")
 
 func (s *server) getDiagnostics(ctx context.Context, user schemas.User, in runPath) (schemas.Diagnostics, error) {
 	if s.Diagnostics != nil && s.Diagnostics(user) {

@@ -158,7 +158,7 @@ func detailOf(f validator.FieldError) string {
 	case "gte":
 		return "must be at least " + f.Param()
 	case "clicked":
-		return "goes with interaction_type action_executed only"
+		return "is allowed only with interaction_type action_executed"
 	case "alone":
 		return "must not be given together with " + f.Param()
 	case "object":

@@ -278,7 +278,7 @@ func Undone(err error) bool {
 const dataPointer = "/action_metadata/action_data"
 
 func invalid(pointer, detail string) error {
-	e := schemas.NewError(schemas.CodeInvalid, "the action cannot be done as asked")
+	e := schemas.NewError(schemas.CodeInvalid, "the action cannot be done as requested")
 	e.Fields = []schemas.FieldError{{Pointer: pointer, Detail: detail}}
 	return e
 }

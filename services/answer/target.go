@@ -97,7 +97,7 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 		if content = content[n:]; header != "" {
 			meta = json.RawMessage(header)
 		} else if n > 0 {
-			wr.warn("The chart keeps its header: the one in the answer is no Vega-Lite specification without data.")
+			wr.warn("The chart keeps its header: the one in the answer is not a Vega-Lite specification without data.")
 		}
 	}
 	a.opened = true

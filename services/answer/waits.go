@@ -23,7 +23,7 @@ const (
 	deniedText = "The user denied this call; it was not run. Do not call it again with the same input; go on without it, or ask what the user wants."
 	// unansweredText is for an approval, absentText for a tool that the page runs.
 	unansweredText = "The user did not approve this call in time; it was not run. Go on without it, or tell the user."
-	absentText     = "The page did not give the outcome of this call in time. It is not known whether it took effect."
+	absentText     = "The page did not send the result of this call in time. It is not known whether it took effect."
 )
 
 // approvalID is the id of a call's approval, the same in every attempt.

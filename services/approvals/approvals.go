@@ -24,8 +24,8 @@ const (
 
 // Errors for answers that come too late.
 var (
-	errOtherAnswer  = schemas.NewError(schemas.CodeConflict, "this call has had another answer")
-	errAnswerLate   = schemas.NewError(schemas.CodeConflict, "the time for this answer is over")
+	errOtherAnswer  = schemas.NewError(schemas.CodeConflict, "this call already has a different answer")
+	errAnswerLate   = schemas.NewError(schemas.CodeConflict, "the time for this answer has expired")
 	errAnsweredRun  = schemas.NewError(schemas.CodeConflict, "the run has ended")
 	errToolNotThere = schemas.NewError(schemas.CodeConflict, "this tool is not offered any more")
 )
@@ -79,7 +79,7 @@ func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, appro
 	}
 	if len(given.Input) > 0 && string(given.Input) != "null" {
 		if !given.Approved {
-			return schemas.Run{}, schemas.Invalid("/input", "goes with an approval only")
+			return schemas.Run{}, schemas.Invalid("/input", "is allowed only with an approval")
 		}
 		if answer.Edited, err = a.editedInput(run, w, given.Input); err != nil {
 			return schemas.Run{}, err

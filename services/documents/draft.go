@@ -39,7 +39,7 @@ const (
 var errWithdrawn = errors.New("the user has withdrawn the block")
 
 // errBeingWritten refuses a decision about half a block.
-var errBeingWritten = schemas.NewError(schemas.CodeBeingWritten, "this is being written; decide about it when it is whole, or reject it now")
+var errBeingWritten = schemas.NewError(schemas.CodeBeingWritten, "this is being written; decide about it when it is complete, or reject it now")
 
 // Draft begins content in pieces: w, whose content may be empty, is written, and
 // what Write is given follows it in the block's new. A reader of the document

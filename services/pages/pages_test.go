@@ -245,7 +245,7 @@ tabs:
 		`list.yaml:1: page must be a mapping`,
 		`huge.yaml: has more than 1048576 bytes`,
 		`long.yaml:1: has more than 20000 characters`,
-		`/nowhere/at/all: is no folder of page files`,
+		`/nowhere/at/all: is not a folder of page files`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("not reported: %s", want)

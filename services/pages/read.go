@@ -83,7 +83,7 @@ func (l *pageLoader) readFolder(dir string) []*pageFile {
 		return nil
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		l.wrong(dir, 0, "is no folder of page files")
+		l.wrong(dir, 0, "is not a folder of page files")
 		return nil
 	}
 	return l.readAll(os.DirFS(dir), dir)

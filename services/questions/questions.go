@@ -230,7 +230,7 @@ func (q *Questions) supersede(ctx context.Context, req *schemas.ChatRequest, b *
 		return err
 	}
 	if m.Role != "user" || m.Status == schemas.MessageSuperseded {
-		return schemas.Invalid("/edit_message_id", "is not a current message of the user's")
+		return schemas.Invalid("/edit_message_id", "is not a current message of the user")
 	}
 	b.Supersede = m.ID
 	return nil
@@ -258,7 +258,7 @@ func (q *Questions) regenerate(ctx context.Context, id string, b *record.Begin) 
 		return err
 	}
 	if answer.Role != "assistant" || answer.Status == schemas.MessageSuperseded {
-		return schemas.Invalid("/regenerate_message_id", "is not a current message of the assistant's")
+		return schemas.Invalid("/regenerate_message_id", "is not a current message of the assistant")
 	}
 	b.Supersede = answer.ID
 	if answer.RunID != "" {

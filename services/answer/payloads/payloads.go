@@ -62,7 +62,7 @@ func (l *List) Add(p turn.Payload, source string, place int) (*schemas.CustomPay
 	data, err := decoded(&p, t)
 	if err != nil {
 		return nil, &Refused{
-			Warning: "A card (" + strings.ReplaceAll(p.Type, "_", " ") + ") could not be shown: its data was not as it has to be.",
+			Warning: "A card (" + strings.ReplaceAll(p.Type, "_", " ") + ") could not be shown: its data was not valid.",
 			Dropped: p.Type + ": " + string(p.Data[:min(len(p.Data), maxData)]),
 		}
 	}
