@@ -1,7 +1,7 @@
 // Package api speaks HTTP: routes, bodies, problems, server-sent events. It is
-// the only place that knows echo, status codes and dialects. What a request
-// means is left to the interfaces it declares; it keeps nothing itself beyond
-// counters of limits.
+// the only place that knows echo, status codes and dialects. The interfaces it
+// declares decide what a request means; it keeps no state of its own but the
+// counters of its limits.
 package api
 
 import (
@@ -33,10 +33,10 @@ type Limits struct {
 	// Body is the size of a JSON body in bytes, FilesBody the size of one
 	// with attachments. 0 is the default.
 	Body, FilesBody int64
-	// BodiesPerUser bounds the bytes of bodies and websocket frames that a user
-	// has in flight, Bodies those of all users: from the first byte until the
-	// request is decoded and, for one that is answered at once, done. 0 is the
-	// default; one body of the largest kind always has room.
+	// BodiesPerUser bounds the bytes of a user's bodies and websocket frames in
+	// flight, Bodies the bytes of all users. A body counts from its first byte
+	// until it is decoded; if the request is answered at once, until it is
+	// answered. 0 is the default; one body of the largest kind always has room.
 	BodiesPerUser, Bodies int64
 	// Message is the length of a message in characters. 0 is the default.
 	Message int
@@ -58,20 +58,21 @@ type Options struct {
 	Research  research
 	Pages     pages
 	Usage     usage
-	// Models are those that a request may name, the default one first.
+	// Models are the models that a request may name, the default first.
 	Models []schemas.ModelOffer
-	// Ready says why the service cannot take requests: its database is away or
-	// it is about to stop. It returns at the end of its context, which is after
+	// Ready returns why the service cannot take requests: the database is not
+	// available, or the service is about to stop. Its context ends after
 	// readyWait.
 	Ready func(ctx context.Context) error
-	// MCP returns the handler of /mcp for a user; nil is not found. The body has
-	// been read. Its errors are in JSON-RPC's form, not problems.
+	// MCP returns the handler of /mcp for a user; nil means not found. The body
+	// has already been read. The handler's errors are JSON-RPC errors, not
+	// problems.
 	MCP func(user schemas.User) http.Handler
 	// Metrics answers /metrics, Web answers / and /assets/.
 	Metrics, Web http.Handler
-	// Issuer is the OpenID Connect issuer that clients are told of; "" is none.
-	// PublicURL is the URL under which clients know the service; "" is the URL of
-	// the request.
+	// Issuer is the OpenID Connect issuer that clients are told about; "" means
+	// none. PublicURL is the URL under which clients know the service; "" means
+	// the URL of the request.
 	Issuer, PublicURL string
 	// OpenAPI is the contract as it is served.
 	OpenAPI []byte
@@ -79,7 +80,7 @@ type Options struct {
 	CORSOrigins []string
 	// LocalHosts, when not nil, are the names, with or without a port, under which a
 	// service without authentication answers, besides localhost and loopback
-	// addresses. Requests under any other name are misdirected.
+	// addresses. A request under any other name gets 421 Misdirected Request.
 	LocalHosts []string
 	Limits     Limits
 	// KeepAlive is the silence after which a stream sends a comment; 0 is
@@ -91,12 +92,12 @@ type Options struct {
 	// Sockets are the open websockets; nil is a new set. A caller that sets them
 	// ends them with Shutdown.
 	Sockets *Sockets
-	// BodyWait bounds the time for a body to come in; 0 is defaultBodyWait.
+	// BodyWait bounds the time in which a body arrives; 0 is defaultBodyWait.
 	BodyWait time.Duration
 	// WriteWait bounds one write to a stream's client; 0 is defaultWriteWait.
 	WriteWait time.Duration
-	// Diagnostics says who may see the trace of a run in complete; nil is
-	// nobody.
+	// Diagnostics says who may see the trace of a run in the event complete;
+	// nil means nobody.
 	Diagnostics func(schemas.User) bool
 	// OpenStreams is told when a stream opens (1) and closes (-1); may be nil.
 	OpenStreams func(change int)
@@ -105,8 +106,8 @@ type Options struct {
 }
 
 // authenticator turns a bearer token ("" when the request has none) into the
-// user and the time at which the token ends; the zero time is never. A token
-// that is not valid is an error of code unauthorized.
+// user and the time at which the token expires; the zero time means never. An
+// invalid token is an error of code unauthorized.
 type authenticator interface {
 	Authenticate(ctx context.Context, bearer string) (schemas.User, time.Time, error)
 }
@@ -180,10 +181,10 @@ type route struct {
 	public bool
 	// stream routes answer for as long as a run lasts.
 	stream bool
-	// ticket routes take a ticket in place of a token.
+	// ticket routes accept a ticket instead of a token.
 	ticket bool
-	// starts says that the request starts a run: it counts as one, before its
-	// body is read, whatever comes of it.
+	// starts says that the request starts a run: it counts as one before its
+	// body is read, even if no run starts.
 	starts bool
 	body   body
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// approvalAnswer is a schemas.ApprovalAnswer that says whether it came with
-// approved, whose zero value would deny.
+// approvalAnswer is a schemas.ApprovalAnswer that also tells whether approved
+// was sent: its zero value would deny.
 type approvalAnswer struct {
 	Approved *bool           `json:"approved" validate:"required"`
 	Input    json.RawMessage `json:"input,omitempty"`

@@ -22,7 +22,7 @@ func (Local) Authenticate(context.Context, string) (schemas.User, time.Time, err
 	return schemas.User{ID: "local|dev", Name: "dev", Roles: []string{"admin"}}, time.Time{}, nil
 }
 
-// The two ways in which a token can be bad that a client is told of; of all
+// The two reasons that a client is told why its token is refused. For all
 // others it learns only that the token is not valid.
 var (
 	errNoToken = errors.New("no token")

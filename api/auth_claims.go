@@ -23,7 +23,7 @@ const (
 	maxSubject = 255
 )
 
-// claims are those claims of a token that are looked at, once its signature is
+// claims are the claims of a token that are checked, once its signature is
 // known to be good.
 type claims struct {
 	Issuer            string           `json:"iss"`
@@ -41,7 +41,7 @@ type claims struct {
 // roles is a list of strings, or a string with spaces. Anything else gives none.
 type roles []string
 
-// UnmarshalJSON never fails: a claim that is no role gives no right.
+// UnmarshalJSON never fails: a claim that is not a role gives no rights.
 func (r *roles) UnmarshalJSON(data []byte) error {
 	var list []string
 	var text string
@@ -54,7 +54,8 @@ func (r *roles) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// user checks times, audience and names and returns who the token names.
+// user checks times, audience and names and returns the user that the token
+// names.
 func (c claims) user(audience string) (schemas.User, time.Time, error) {
 	var none schemas.User
 	now := time.Now()

@@ -20,8 +20,9 @@ type HS256 struct {
 	parser   *jwt.Parser
 }
 
-// NewHS256 returns an authenticator for tokens signed with the secret. Audience,
-// when not empty, must be one of a token's. The secret must not be empty.
+// NewHS256 returns an authenticator for tokens signed with the secret.
+// Audience, when not empty, must be one of the token's audiences. The secret
+// must not be empty.
 func NewHS256(secret, audience string) *HS256 {
 	return &HS256{
 		secret:   []byte(secret),
@@ -49,7 +50,7 @@ func (h *HS256) verify(bearer string) (schemas.User, time.Time, error) {
 		return schemas.User{}, time.Time{}, err
 	}
 	if token.Header["crit"] != nil {
-		return schemas.User{}, time.Time{}, errors.New("extensions that must be understood are not")
+		return schemas.User{}, time.Time{}, errors.New("the header has critical extensions, which are not supported")
 	}
 	return c.user(h.audience)
 }
@@ -58,7 +59,7 @@ func (h *HS256) verify(bearer string) (schemas.User, time.Time, error) {
 // good from issued until expires. Audience may be empty.
 func SignToken(secret, audience string, user schemas.User, issued, expires time.Time) (string, error) {
 	if secret == "" || user.Name == "" {
-		return "", errors.New("sign token: secret and user name are needed")
+		return "", errors.New("sign token: secret and user name are required")
 	}
 	c := signed{claims{
 		Issuer: devIssuer, Subject: user.Name, Name: user.Name, Roles: user.Roles,
@@ -70,8 +71,8 @@ func SignToken(secret, audience string, user schemas.User, issued, expires time.
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, c).SignedString([]byte(secret))
 }
 
-// signed gives claims the methods that the library asks for; they are checked by
-// claims.user, the same for all kinds of tokens.
+// signed gives claims the methods that the library asks for. claims.user checks
+// them, in the same way for all kinds of tokens.
 type signed struct{ claims }
 
 func (s signed) GetExpirationTime() (*jwt.NumericDate, error) { return s.ExpiresAt, nil }

@@ -17,9 +17,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// The limits on what is asked of an identity provider.
+// The limits of requests to an identity provider.
 const (
-	// keyFetchEvery and keyFetchBurst bound how often keys are asked for,
+	// keyFetchEvery and keyFetchBurst bound how often keys are fetched,
 	// whatever key ids tokens name.
 	keyFetchEvery = 10 * time.Second
 	keyFetchBurst = 4
@@ -28,8 +28,8 @@ const (
 	maxKeyDocument  = 1 << 20
 )
 
-// signingAlgorithms are those of public keys. Which of them a token may use is
-// pinned by the kind of the key that it names.
+// signingAlgorithms are the algorithms with public keys. The kind of the key
+// that a token names decides which of them the token may use.
 var signingAlgorithms = []string{
 	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,
 	oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
@@ -42,15 +42,16 @@ type OIDC struct {
 	provider        *keyFetch
 	client          *http.Client
 	// keys is filled by the first token: a provider that is down does not
-	// stop the start. The slot is held by whoever is asking.
+	// prevent the start. Whoever is asking holds the slot.
 	keys atomic.Pointer[oidc.RemoteKeySet]
 	slot chan struct{}
 }
 
 // NewOIDC returns an authenticator for the tokens of an issuer, whose keys are
 // found by OpenID Connect discovery, or at jwksURL when that is not empty.
-// If issuer is empty, the issuer of tokens is not checked; audience, when not empty,
-// must be one of a token's. Requests go through transport; nil is the default.
+// If issuer is empty, the issuer of tokens is not checked; audience, when not
+// empty, must be one of the token's audiences. Requests go through transport;
+// nil means the default.
 func NewOIDC(issuer, jwksURL, audience string, transport http.RoundTripper) *OIDC {
 	if transport == nil {
 		transport = http.DefaultTransport
@@ -64,8 +65,8 @@ func NewOIDC(issuer, jwksURL, audience string, transport http.RoundTripper) *OID
 	}
 }
 
-// Authenticate checks signature and issuer, then the claims. While no keys could
-// ever be fetched a token is neither good nor bad: the error is auth_unavailable.
+// Authenticate checks signature and issuer, then the claims. As long as no keys
+// have been fetched, tokens cannot be checked: the error is auth_unavailable.
 func (o *OIDC) Authenticate(ctx context.Context, bearer string) (schemas.User, time.Time, error) {
 	user, expires, err := o.verify(ctx, bearer)
 	switch {
@@ -92,7 +93,7 @@ func (o *OIDC) verify(ctx context.Context, bearer string) (schemas.User, time.Ti
 	})
 	token, err := verifier.Verify(ctx, bearer)
 	if err != nil {
-		// The verifier keeps only the text of what the lookup says.
+		// The verifier keeps only the text of the lookup's error.
 		return schemas.User{}, time.Time{}, errors.Join(err, lookup.err)
 	}
 	var c claims
@@ -158,19 +159,19 @@ func (o *OIDC) remoteKeys(ctx context.Context) (*oidc.RemoteKeySet, error) {
 // errKeysUnavailable says that the provider's keys could not be fetched.
 var errKeysUnavailable = errors.New("signing keys unavailable")
 
-// keyFetch is the way to the identity provider: limited in rate and size, and
-// every answer that holds no JSON object is errKeysUnavailable.
+// keyFetch is the way to the identity provider: limited in rate and size. An
+// answer without a JSON object is errKeysUnavailable.
 type keyFetch struct {
 	next  http.RoundTripper
 	limit *rate.Limiter
-	// hasKeys says that a key set has come once.
+	// hasKeys is true once a key set has been fetched.
 	hasKeys atomic.Bool
 }
 
-// RoundTrip does the request and reads the answer whole.
+// RoundTrip sends the request and reads the whole answer.
 func (f *keyFetch) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !f.limit.Allow() {
-		return nil, fmt.Errorf("%w: asked too often", errKeysUnavailable)
+		return nil, fmt.Errorf("%w: keys were fetched too often", errKeysUnavailable)
 	}
 	answer, err := f.next.RoundTrip(r)
 	if err != nil {

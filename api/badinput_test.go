@@ -51,7 +51,7 @@ var badBodies = []struct {
 	{"unknown field, odd name", `{"message":"hi","a/b~c":1}`, 400, wrongShape, at("/a~1b~0c", "is not a known field")},
 	{"another case", `{"Message":"hi"}`, 400, wrongShape, at("/Message", "is not a known field")},
 	{"deep unknown field", `{"message":"hi","action_metadata":{"action_identifier":"a","x":1}}`, 400, wrongShape, at("/action_metadata/x", "is not a known field")},
-	{"twice", `{"message":"hi","message":"ho"}`, 400, wrongShape, at("/message", "is there twice")},
+	{"twice", `{"message":"hi","message":"ho"}`, 400, wrongShape, at("/message", "is given twice")},
 	{"lone high surrogate", `{"message":"a\ud83d"}`, 400, wrongShape, at("/message", "is not valid Unicode: a lone surrogate")},
 	{"lone low surrogate", `{"message":"\ude00"}`, 400, wrongShape, at("/message", "is not valid Unicode: a lone surrogate")},
 	{"two high surrogates", `{"message":"\ud83d\ud83d\ude00"}`, 400, wrongShape, at("/message", "is not valid Unicode: a lone surrogate")},

@@ -11,7 +11,7 @@ import (
 // The buffer of a body starts at firstRead bytes and doubles as bytes arrive.
 const firstRead = 4 << 10
 
-// bodies counts the bytes of the bodies in flight, of each user and of all: from
+// bodies counts the bytes of the bodies in flight, per user and in total, from
 // before a body is read until it is released. It is safe for concurrent use.
 type bodies struct {
 	perUser, all int64
@@ -54,13 +54,13 @@ func (b *bodies) letGo(user string, n int64) {
 	}
 }
 
-// heldBody is a body that was read, and counts until release. Nil is none.
+// heldBody is a body that was read. It counts until release. Nil is no body.
 type heldBody struct {
 	raw    []byte
 	user   string
 	counts int64
 	in     *bodies
-	// withoutFiles is the size that it may have when it sends no attachments; 0 means
+	// withoutFiles is the largest size of a body without attachments; 0 means
 	// no limit.
 	withoutFiles int64
 }
@@ -73,12 +73,12 @@ func (h *heldBody) bytes() []byte {
 	return h.raw
 }
 
-// over says whether the body is too large to send no attachments.
+// over reports whether the body is too large for one without attachments.
 func (h *heldBody) over() bool {
 	return h != nil && h.withoutFiles > 0 && int64(len(h.raw)) > h.withoutFiles
 }
 
-// release lets go of the body; more than once is once.
+// release frees the body. It may be called more than once.
 func (h *heldBody) release() {
 	if h == nil {
 		return
@@ -90,10 +90,10 @@ func (h *heldBody) release() {
 // errOverLimit says that a body is longer than it may be.
 var errOverLimit = errors.New("the body is longer than its limit")
 
-// read takes in a body of at most limit bytes, else errOverLimit. Length is the
-// announced length, -1 for none. Memory is counted before it is allocated, and is
-// allocated only as bytes arrive: a client that announces much and sends nothing
-// holds little.
+// read reads a body of at most limit bytes; a longer one is errOverLimit.
+// Length is the announced length, -1 for none. Memory is counted before it is
+// allocated, and is allocated only as bytes arrive: a client that announces
+// much and sends nothing holds little.
 func (b *bodies) read(user string, r io.Reader, length, limit int64) (_ *heldBody, err error) {
 	if length >= 0 {
 		limit = min(limit, length)

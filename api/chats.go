@@ -9,8 +9,8 @@ import (
 )
 
 // chats is a user's conversations and what is in them. Each call checks the
-// owner: what is unknown or somebody else's is schemas.ErrNotFound. Cursors
-// that were not given out are errors of code bad_request.
+// owner: anything unknown or owned by somebody else is schemas.ErrNotFound. A
+// cursor that the service did not give out is an error of code bad_request.
 type chats interface {
 	chatIndex
 	chatContent
@@ -28,13 +28,14 @@ type chatIndex interface {
 
 type chatVersions interface {
 	Versions(ctx context.Context, user schemas.User, conversationID int64, messageID string) (schemas.VersionList, error)
-	// SelectVersion makes a version of a message current and returns the chat.
+	// SelectVersion makes a version of a message the current one and returns
+	// the chat.
 	SelectVersion(ctx context.Context, user schemas.User, conversationID int64, messageID string) (schemas.Chat, error)
 }
 
 type chatContent interface {
 	Payload(ctx context.Context, user schemas.User, conversationID int64, payloadID string) (schemas.CustomPayload, error)
-	// Resolve keeps the outcome (accepted or rejected) of a proposal.
+	// Resolve stores the outcome (accepted or rejected) of a proposal.
 	Resolve(ctx context.Context, user schemas.User, conversationID int64, payloadID, outcome string) (schemas.CustomPayload, error)
 	SetFeedback(ctx context.Context, user schemas.User, conversationID int64, messageID string, f schemas.Feedback) (schemas.Message, error)
 }

@@ -13,8 +13,8 @@ var exportFormats = map[string]struct{ media, ending string }{
 	"json":     {echo.MIMEApplicationJSON, ".json"},
 }
 
-// exportChat sends the chat as it is read. What cannot be read to its end breaks the
-// connection off, so that nobody takes it for whole.
+// exportChat sends the chat while it is read. If reading fails, it aborts the
+// connection, so that nobody takes the export for complete.
 func (s *server) exportChat(c echo.Context) error {
 	chat, err := number(c, "conversation_id", firstID)
 	if err != nil {

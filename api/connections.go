@@ -10,10 +10,10 @@ import (
 
 // LimitConnections returns a listener for the server that lets at most limit
 // connections be open; the server must have its handler, and no ConnState of its
-// own. While all are taken, the next one waits, and one that has no request in the
-// handler is closed for it: the one without a request for longest, whether it has
-// sent nothing, the beginning of a header, or is between two requests. Those after
-// it wait in the kernel.
+// own. At the limit the next connection waits, and one that has no request in
+// the handler is closed for it: the one without a request for longest, whether
+// it has sent nothing, the beginning of a header, or is between two requests.
+// Further connections wait in the kernel.
 func LimitConnections(server *http.Server, l net.Listener, limit int) net.Listener {
 	c := &connections{Listener: l, limit: limit, idle: list.New(), places: map[net.Conn]*list.Element{}}
 	c.room.L = &c.mu
@@ -46,7 +46,7 @@ type connections struct {
 	open    int
 	closed  bool
 	waiting bool                       // a connection for which there is no room
-	idle    *list.List                 // of net.Conn without a request in the handler, the longest idle first
+	idle    *list.List                 // net.Conn without a request in the handler, the longest idle first
 	places  map[net.Conn]*list.Element // in idle
 }
 
@@ -90,7 +90,7 @@ func (c *connections) release() {
 }
 
 // shed closes the connection that has been idle for longest, if there is one.
-// The lock is held, but not while it closes.
+// The caller holds the lock; shed releases it while it closes.
 func (c *connections) shed() bool {
 	first := c.idle.Front()
 	if first == nil {

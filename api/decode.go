@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// defaultBodyWait is the time for a whole body, or websocket frame, to come
-	// in.
+	// defaultBodyWait is the time in which a whole body or websocket frame has
+	// to arrive.
 	defaultBodyWait = 30 * time.Second
 
 	maxNoBody = 64 << 10 // bytes of a body on a route that takes none
@@ -31,8 +31,9 @@ const (
 // rawBody is where guard leaves the body, a *heldBody, for decode.
 const rawBody = "body"
 
-// boundBody gives the request's body a deadline. It stays when the handler does not
-// read the body to its end: then the server itself reads the rest.
+// boundBody gives the request's body a deadline. The deadline stays when the
+// handler does not read the body to its end: then the server itself reads the
+// rest.
 func (s *server) boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if hasBody(c.Request()) {
@@ -54,12 +55,12 @@ func (s *server) takeBody(c echo.Context, kind body) error {
 	}
 	if err := s.readBody(c, kind); err != nil {
 		c.Response().Header().Set(echo.HeaderConnection, "close")
-		if r.Header.Get("Expect") == "" { // such a client waits for the answer
+		if r.Header.Get("Expect") == "" { // a client that sends Expect waits for the answer
 			_, _ = io.CopyN(io.Discard, r.Body, maxUnread)
 		}
 		return err
 	}
-	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // it has come in
+	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // the body has arrived
 	return nil
 }
 
@@ -102,7 +103,7 @@ func (s *server) discard(r *http.Request) error {
 	return nil
 }
 
-// unread is the answer to a body that could not be read.
+// unread returns the error for a body that could not be read.
 func (s *server) unread(err error, limit int64) error {
 	_, told := errors.AsType[*schemas.Error](err)
 	switch {
@@ -118,7 +119,7 @@ func (s *server) unread(err error, limit int64) error {
 }
 
 func errSlowBody(wait time.Duration) error {
-	return schemas.NewError(schemas.CodeRequestTimeout, fmt.Sprintf("the body did not come in within %g seconds", wait.Seconds()))
+	return schemas.NewError(schemas.CodeRequestTimeout, fmt.Sprintf("the body did not arrive within %g seconds", wait.Seconds()))
 }
 
 // bodyOf returns the request's body; nil after dropBody.
@@ -150,9 +151,9 @@ func checkType(h http.Header) error {
 	return nil
 }
 
-// decode puts the request's body into v, a pointer. What is no JSON of v's shape is
-// bad_request; what is well-formed but not allowed is invalid; both say where, by
-// JSON pointer.
+// decode puts the request's body into v, a pointer. A body that is not JSON of
+// v's shape is bad_request; a value that is not allowed is invalid. Both name
+// the place by JSON pointer.
 func (s *server) decode(c echo.Context, v any) error {
 	held, _ := c.Get(rawBody).(*heldBody)
 	in := inspect(held.bytes(), reflect.TypeOf(v).Elem())
@@ -162,13 +163,13 @@ func (s *server) decode(c echo.Context, v any) error {
 	return in.unmarshal(v, s.check)
 }
 
-// parse returns a body from anywhere as a T, as decode does.
+// parse decodes and checks a body as decode does, wherever it comes from.
 func parse[T any](raw []byte, check func(any) []schemas.FieldError) (v T, err error) {
 	err = inspect(raw, reflect.TypeFor[T]()).unmarshal(&v, check)
 	return v, err
 }
 
-// unmarshal puts a body that was inspected for its type into v.
+// unmarshal decodes a body that was inspected for its type into v.
 func (in *inspector) unmarshal(v any, check func(any) []schemas.FieldError) error {
 	switch {
 	case in.failed:
@@ -193,7 +194,7 @@ func fieldsError(code schemas.Code, message string, fields []schemas.FieldError)
 	return e
 }
 
-// malformed says why raw is not one JSON value in UTF-8.
+// malformed returns why raw is not one JSON value in UTF-8.
 func malformed(raw []byte) error {
 	bad := func(message string) error { return schemas.NewError(schemas.CodeBadRequest, message) }
 	if len(bytes.TrimSpace(raw)) == 0 {

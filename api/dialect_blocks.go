@@ -8,9 +8,9 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// blocksDialect makes the chunks of the websocket from a run's events. It is
-// given all events of a run in order, also those whose chunks the client has.
-// One goroutine uses it.
+// blocksDialect makes the chunks of the websocket from a run's events. It gets
+// all events of a run in order, including those whose chunks the client already
+// has. One goroutine uses it.
 type blocksDialect struct {
 	after  int64 // chunks up to this number are not shown
 	run    string
@@ -20,25 +20,26 @@ type blocksDialect struct {
 	held   string // content that is not shown yet
 	open   bool   // the answer's block has content
 	called bool   // a call or a payload has been shown
-	// begun are the ends of the blocks that tools have begun: an attempt may be
-	// cut off before it ends them.
+	// begun are the chunks that end the blocks that tools have begun: an
+	// attempt may be cut off before it ends them.
 	begun []schemas.Chunk
-	// waits are the calls that wait, as far as the client has been asked before.
+	// waits are the waiting calls for which the client has already been asked.
 	waits []schemas.Chunk
 	// writes are the tools whose calls are shown as blocks while the model writes
 	// them; calling is the call that it writes.
 	writes  map[string]bool
 	calling string
-	list    []schemas.Chunk // memory of what chunks returns
+	list    []schemas.Chunk // reused by chunks for its result
 	// since are the revisions at which the run began to write blocks.
 	since map[string]int64
 }
 
-// chunks returns what an event shows, in order, until it is called again. A client
-// that has had some chunk of a run's end, the content at least if there was any,
-// may have been cut off after it: all but the content comes again, for it changes
-// nothing twice. A client that has had all up to a call that waits is asked again:
-// it may have been cut off before the user answered.
+// chunks returns what an event shows, in order; the list is valid until the
+// next call. A client that has received a chunk of a run's end (the content, if
+// there was any) may have been cut off after it: everything but the content is
+// sent again, because it changes nothing twice. A client that has received
+// everything up to a waiting call is asked again: it may have been cut off
+// before the user answered.
 func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
 	d.noteWrite(e.Body)
 	list := d.of(e)
@@ -65,7 +66,7 @@ func (d *blocksDialect) chunks(e *runlog.Event) []schemas.Chunk {
 	return list
 }
 
-// isContent says whether a chunk has content that is joined to a block's.
+// isContent reports whether a chunk has content that is appended to a block.
 func isContent(c *schemas.Chunk) bool { return c.BlockIDs != "" && c.Content != nil && !c.End }
 
 // one returns a list of one chunk.
@@ -74,13 +75,14 @@ func (d *blocksDialect) one(c schemas.Chunk) []schemas.Chunk {
 	return d.list
 }
 
-// of gives an event at most one chunk, a terminal one at most one of the answer's
-// content: a client that is cut off after it comes back with that event's number.
+// of returns at most one chunk for an event, and for a terminal event at most
+// one with the answer's content: a client that is cut off after it comes back
+// with that event's number.
 func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	if list := d.text(e); list != nil {
 		return list
 	}
-	over := false // no header row comes any more
+	over := false // no header row will follow
 	switch b := e.Body.(type) {
 	case *runlog.Started:
 		return d.begin(&b.Run, &b.Target, b.Message, b.Code)
@@ -130,7 +132,7 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	return nil
 }
 
-// text is a piece of the answer, nil of any other event.
+// text returns the chunk for a piece of the answer, nil for any other event.
 func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 	text := ""
 	switch b := e.Body.(type) {
@@ -164,8 +166,8 @@ func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 	return d.first()
 }
 
-// first begins the block with what comes before its content, of a table with the
-// header row, as a chunk of its own; the rest is held.
+// first begins the block with what comes before its content: for a table the
+// header row, as a chunk of its own. The rest is held.
 func (d *blocksDialect) first() []schemas.Chunk {
 	d.open = true
 	header := d.answer.Header
@@ -183,7 +185,7 @@ func (d *blocksDialect) first() []schemas.Chunk {
 	return d.one(d.content(header))
 }
 
-// rest is what is held, with text after it.
+// rest returns a chunk with the held text and the given text.
 func (d *blocksDialect) rest(text string) []schemas.Chunk {
 	text, d.held = d.held+text, ""
 	if text == "" {
@@ -214,8 +216,8 @@ func (d *blocksDialect) begin(run *runlog.Run, target *runlog.Target, message st
 	return d.status(message, code)
 }
 
-// again takes back, after a recovery, what no longer counts. A process that was
-// killed may have lost all that came before.
+// again withdraws, after a recovery, what no longer counts. A process that was
+// killed may have lost everything before.
 func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
 	shown := (d.open || d.called || d.after > 0) && !d.withdrawn()
 	status := d.begin(&b.Run, &b.Target, b.Message, b.Code)
@@ -225,11 +227,11 @@ func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
 	return d.one(schemas.Chunk{Type: schemas.ChunkReset, BlockIDs: d.answer.BlockIDs, DocumentID: d.answer.DocumentID, KeptThrough: &b.KeptThrough})
 }
 
-// line is a status line, with the approval that it asks for. That a call runs is
-// not said of one that has been shown as a block already.
+// line returns a status line, with the approval that it asks for. A running
+// call that is already shown as a block gets no line.
 func (d *blocksDialect) line(s *runlog.Status) []schemas.Chunk {
 	for name := range d.writes {
-		old := s.Code == "" && s.Message == "Running "+name+"..." // in a log from before there were codes
+		old := s.Code == "" && s.Message == "Running "+name+"..." // a log that was written before status lines had codes
 		if old || s.Code == schemas.StatusRunningTool && s.Tool == name {
 			return nil
 		}
@@ -249,7 +251,7 @@ func (d *blocksDialect) status(message string, code schemas.StatusCode) []schema
 	return d.one(schemas.Chunk{Type: schemas.ChunkStatus, Content: &message, StatusCode: code})
 }
 
-// block is a piece of a block that a tool writes.
+// block returns a piece of a block that a tool writes.
 func (d *blocksDialect) block(p runlog.Place, text string) schemas.Chunk {
 	if !slices.ContainsFunc(d.begun, func(b schemas.Chunk) bool { return b.BlockIDs == p.BlockIDs }) {
 		d.begun = append(d.begun, schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), End: true})
@@ -267,9 +269,10 @@ func (d *blocksDialect) blockEnd(p runlog.Place) schemas.Chunk {
 	return schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), End: true}
 }
 
-// end ends the open blocks and the run. The answer's block also ends if the client
-// waits for it and nothing has been written. Before the end come the answer's
-// payloads, suggestions and warnings. If the run failed, the error ends the answer.
+// end ends the open blocks and the run. The answer's block also ends if the
+// client waits for it and nothing has been written. The answer's payloads,
+// suggestions and warnings come before the end. If the run failed, the error
+// ends the answer.
 func (d *blocksDialect) end(state schemas.RunState, failed *runlog.Failed, answer *schemas.ChatResponsePayload) []schemas.Chunk {
 	var list []schemas.Chunk
 	if d.open = (d.open || d.held != "") && !d.withdrawn(); d.open {

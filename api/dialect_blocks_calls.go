@@ -8,8 +8,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// callChunk is the chunk of an event of a call or of a payload; ok is false of
-// any other event.
+// callChunk returns the chunk for an event of a call or a payload; ok is false
+// for any other event.
 func callChunk(body runlog.Body) (c schemas.Chunk, ok bool) {
 	switch b := body.(type) {
 	case *runlog.ToolStart:
@@ -39,8 +39,8 @@ func callChunk(body runlog.Body) (c schemas.Chunk, ok bool) {
 	return c, true
 }
 
-// withoutContent is the input of a call without the content that has been shown as
-// that of a block.
+// withoutContent returns the input of a call without the content that has
+// already been shown as a block.
 func withoutContent(input json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(input, &fields) != nil || fields["content"] == nil {
@@ -54,7 +54,8 @@ func toolChunk(event, tool, id string, index int) schemas.Chunk {
 	return schemas.Chunk{Type: schemas.ChunkTool, Event: event, Tool: tool, ToolUseID: id, Index: &index}
 }
 
-// progressChunk is a step of a tool: of a plan the document's new structure.
+// progressChunk returns the chunk for a tool's progress; for a plan it has the
+// document's new structure.
 func progressChunk(t *runlog.ToolProgress) schemas.Chunk {
 	p := t.Document
 	if p != nil && p.NewDoc {
@@ -71,8 +72,8 @@ func progressChunk(t *runlog.ToolProgress) schemas.Chunk {
 	return c
 }
 
-// appendBeside appends what an answer brings beside its content, as far as no
-// event before its end has shown it.
+// appendBeside appends what an answer has besides its content, unless an
+// earlier event has shown it.
 func appendBeside(list []schemas.Chunk, p *schemas.ChatResponsePayload) []schemas.Chunk {
 	for i := range p.Warnings {
 		list = append(list, schemas.Chunk{Type: schemas.ChunkWarning, Content: &p.Warnings[i]})
@@ -83,8 +84,8 @@ func appendBeside(list []schemas.Chunk, p *schemas.ChatResponsePayload) []schema
 	return list
 }
 
-// noteWaits keeps the calls that wait: those that list asks for, without those
-// that e answers.
+// noteWaits keeps the waiting calls: it adds those that list asks for and
+// removes those that e answers.
 func (d *blocksDialect) noteWaits(e *runlog.Event, list []schemas.Chunk) {
 	over := func(is func(c *schemas.Chunk) bool) {
 		d.waits = slices.DeleteFunc(d.waits, func(c schemas.Chunk) bool { return is(&c) })
@@ -102,7 +103,7 @@ func (d *blocksDialect) noteWaits(e *runlog.Event, list []schemas.Chunk) {
 	}
 }
 
-// startChunk is the chunk of a call that begins.
+// startChunk returns the chunk for a call that begins.
 func startChunk(b *runlog.ToolStart) schemas.Chunk {
 	c := toolChunk(schemas.ToolStarts, schemas.CutText(b.Tool), schemas.CutText(b.ToolUseID), b.Index)
 	c.Input, c.Title = schemas.CutStrings(b.Input), schemas.CutText(b.Title)

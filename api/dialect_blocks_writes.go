@@ -18,7 +18,7 @@ func (d *blocksDialect) withdraw(block string) {
 	d.answer.BlockIDs = strings.Join(slices.DeleteFunc(ids, func(id string) bool { return id == block }), ",")
 }
 
-// withdrawn says that the user has withdrawn all blocks of an answer.
+// withdrawn reports whether the user has withdrawn all blocks of an answer.
 func (d *blocksDialect) withdrawn() bool { return d.answer.DocumentID != "" && d.answer.BlockIDs == "" }
 
 // noteWrite notes when the run begins to write a block.
@@ -43,13 +43,15 @@ func (d *blocksDialect) noteWrite(b runlog.Body) {
 	d.since[block] = revision
 }
 
-// newestWrites are the revisions at which the newest writes of blocks began that a
-// client has seen, of all of its runs. Runs are shown side by side, so what one wrote
-// into a block may come after the beginning of what the next one writes.
+// newestWrites are, for each block, the revision at which the newest write
+// began that a client has seen in any of its runs. Runs are shown side by side,
+// so what one wrote into a block may arrive after the next one has begun to
+// write it.
 type newestWrites map[string]int64
 
-// keep leaves out the blocks of a chunk into which a later run writes already, and
-// says whether there is anything left to send. Since is when the chunk's run began.
+// keep removes the blocks of a chunk that a later run already writes, and
+// reports whether anything is left to send. Since are the revisions at which
+// the chunk's run began to write its blocks.
 func (w newestWrites) keep(since map[string]int64, c *schemas.Chunk) bool {
 	if c.BlockIDs == "" || c.Type == schemas.ChunkStatus || c.Type == schemas.ChunkTool || c.NewDoc {
 		return true

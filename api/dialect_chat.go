@@ -16,8 +16,8 @@ func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
 	return appendChat(dst, e, new(reader))
 }
 
-// openChat opens the dialect chat. The frame that was encoded when the event was
-// logged is used, but for complete where the reader may see diagnostics.
+// openChat opens the dialect chat. It uses the frame that was encoded when the
+// event was logged, except for complete if the reader may see diagnostics.
 func openChat(r *reader) encoder {
 	return encoderFunc(func(dst []byte, e *runlog.Event) []byte {
 		if _, complete := e.Body.(*runlog.Completed); e.Frame != nil && (!complete || r.diagnostics == nil) {
@@ -51,8 +51,8 @@ func appendChat(dst []byte, e *runlog.Event, r *reader) []byte {
 	}
 }
 
-// chatEvent is the JSON of an event that has no form of its own; nil is an event
-// that the dialect does not show.
+// chatEvent returns the value that is marshalled for an event without an
+// encoding of its own; nil if the dialect does not show the event.
 func chatEvent(body runlog.Body) any {
 	switch b := body.(type) {
 	case *runlog.Started:
@@ -96,7 +96,8 @@ func chatEvent(body runlog.Body) any {
 	}
 }
 
-// statusValues are the values in the text of a status line, nil for none.
+// statusValues returns the values in the text of a status line, nil if there
+// are none.
 func statusValues(s *runlog.Status) *schemas.StatusValues {
 	if s.Tool == "" {
 		return nil
@@ -104,9 +105,9 @@ func statusValues(s *runlog.Status) *schemas.StatusValues {
 	return &schemas.StatusValues{Tool: s.Tool}
 }
 
-// approvalActions are the two answers to the approval that a status line asks
-// for, for the page to handle: data is what it needs to know for the request that
-// gives one, and why the user is asked.
+// approvalActions returns the two answers to the approval that a status line
+// asks for. The page handles them: data has what the page needs to send the
+// answer, and why the user is asked.
 func approvalActions(s *runlog.Status) []schemas.SuggestedAction {
 	if s.ApprovalID == "" {
 		return nil
@@ -138,7 +139,7 @@ func appendComplete(dst []byte, seq int64, b *runlog.Completed, r *reader) []byt
 	return append(dst, "}\n\n"...)
 }
 
-// roomFor is about how many bytes the frame of complete takes.
+// roomFor estimates the bytes of the frame of complete.
 func roomFor(b *runlog.Completed) int {
 	n := (&runlog.Event{Body: b}).Size()
 	return n + n/16

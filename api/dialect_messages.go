@@ -10,7 +10,7 @@ import (
 )
 
 // openMessages opens the dialect messages. Each event of the log gives at most
-// one frame, so that its chunk_id is C and the event's number.
+// one frame, so the frame's chunk_id is C followed by the event's number.
 func openMessages(r *reader) encoder {
 	return encoderFunc(func(dst []byte, e *runlog.Event) []byte { return appendMessages(dst, e, r) })
 }
@@ -66,10 +66,10 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 	return dst
 }
 
-// merged ends props that are merged with those before.
+// merged ends props that are merged into the earlier ones.
 const merged = `},"delta":true,"delta_action":"merge"`
 
-// appendDelta appends a frame whose content is a text between two pieces of JSON;
+// appendDelta appends a frame whose content is text between two pieces of JSON;
 // it is on the path of every token.
 func appendDelta(dst []byte, e *runlog.Event, before, text, after string) []byte {
 	dst = append(appendID(dst, e.Seq), before...)
@@ -82,7 +82,7 @@ func appendFrame(dst []byte, e *runlog.Event, kind string, props json.RawMessage
 	return appendTail(append(appendType(dst, e, kind), props...), e)
 }
 
-// appendChange appends a frame whose props change those before.
+// appendChange appends a frame whose props change earlier ones.
 func appendChange(dst []byte, e *runlog.Event, kind string, change propFields) []byte {
 	raw := props(change)
 	return appendTail(append(append(appendType(dst, e, kind), raw[:len(raw)-1]...), merged...), e)
@@ -115,7 +115,7 @@ func appendLevel(dst []byte, key string, n uint32) []byte {
 	return append(strconv.AppendUint(append(dst, key...), uint64(n), 10), '"')
 }
 
-// propFields are props, or a part of them.
+// propFields are the props of a frame, or a part of them.
 type propFields map[string]any
 
 func props(f propFields) json.RawMessage {
@@ -136,8 +136,9 @@ func callNames(c *runlog.Call) string {
 	return string(schemas.AppendString(append(out, `,"name":`...), c.Name))
 }
 
-// runProps are the props of the events that begin and end a run: stream_start, the
-// event attempt that takes its place after a recovery, and stream_end.
+// runProps returns the props of the events that begin and end a run:
+// stream_start, the event attempt that takes its place after a recovery, and
+// stream_end.
 func runProps(body runlog.Body, r *reader) json.RawMessage {
 	switch b := body.(type) {
 	case *runlog.Started:
@@ -160,8 +161,8 @@ func runProps(body runlog.Body, r *reader) json.RawMessage {
 	}
 }
 
-// levelProps are the props of an event that opens or closes a level: what is not
-// empty.
+// levelProps returns the props of an event that opens or closes a level,
+// without empty ones.
 func levelProps(e *runlog.Event, depth runlog.Depth, what string, values map[string]string) json.RawMessage {
 	var name, id string
 	switch depth {

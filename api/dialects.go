@@ -7,14 +7,16 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// dialect is a form in which readers of event streams get the events of a run. The
-// parameter dialect names it. Those of the websocket get chunks, see blocksDialect.
+// dialect is a form in which readers of event streams get the events of a run.
+// The parameter dialect names it. Readers on a websocket get chunks, see
+// blocksDialect.
 type dialect struct {
 	name string
 	open func(r *reader) encoder
 }
 
-// dialects are all dialects; the first is the one of a stream that names none.
+// dialects are all dialects; the first is the default of a stream that names
+// none.
 var dialects = []dialect{
 	{"chat", openChat},
 	{"messages", openMessages},
@@ -23,8 +25,7 @@ var dialects = []dialect{
 // encoder shows the events of one run to one reader. It is given the events in
 // order and used by one goroutine.
 type encoder interface {
-	// Append appends what the event shows; nothing is appended for an event that
-	// shows nothing.
+	// Append appends what the event shows, which may be nothing.
 	Append(dst []byte, e *runlog.Event) []byte
 }
 
@@ -39,11 +40,11 @@ type reader struct {
 	// diagnostics reads the run's diagnostics, nil when they cannot be read; it is
 	// nil for a reader who may not see them.
 	diagnostics func() json.RawMessage
-	missing     bool // they could not be read the last time
+	missing     bool // the last attempt to read them failed
 }
 
-// appendDiagnostics puts the diagnostics, for a reader who may see them, into the
-// object with which dst ends.
+// appendDiagnostics adds the diagnostics, for a reader who may see them, to the
+// object at the end of dst.
 func (r *reader) appendDiagnostics(dst []byte) []byte {
 	if r.diagnostics == nil {
 		return dst
@@ -66,7 +67,7 @@ func dialectNames() string {
 }
 
 // streamDialect returns the dialect of that name for an event stream; "" is the
-// first. It is nil when there is none.
+// first. It is nil for an unknown name.
 func streamDialect(name string) *dialect {
 	for i := range dialects {
 		if d := &dialects[i]; name == "" || d.name == name {

@@ -15,9 +15,9 @@ import (
 )
 
 // documents is a user's documents and their blocks. Each call
-// checks the owner: what is unknown or somebody else's is schemas.ErrNotFound.
-// A match without the current revision is schemas.ErrStale, an id in use
-// schemas.ErrTaken.
+// checks the owner: anything unknown or owned by somebody else is
+// schemas.ErrNotFound. A match without the current revision is
+// schemas.ErrStale, an id in use schemas.ErrTaken.
 type documents interface {
 	documentIndex
 	documentBlocks
@@ -56,7 +56,7 @@ const (
 )
 
 // matching returns the revisions that the request's If-Match names: nil for none
-// or "*". Tags that are not ours name no revision, so nothing matches them.
+// or "*". A foreign tag names no revision, so nothing matches it.
 func matching(c echo.Context) (record.Match, error) {
 	tags := strings.Join(c.Request().Header.Values(ifMatch), ",")
 	if strings.TrimSpace(tags) == "" || strings.TrimSpace(tags) == "*" {
@@ -69,7 +69,7 @@ func matching(c echo.Context) (record.Match, error) {
 			return nil, schemas.NewError(schemas.CodeBadRequest, "the header If-Match has more than 100 tags")
 		}
 		if len(tag) < 2 || tag[0] != '"' || tag[len(tag)-1] != '"' {
-			continue // weak ones never match a change
+			continue // a weak tag never matches
 		}
 		if n, err := strconv.ParseInt(tag[1:len(tag)-1], 10, 64); err == nil {
 			match = append(match, n)
@@ -158,8 +158,8 @@ func (s *server) exportDocument(c echo.Context) error {
 // maxFileName is the length of an export's name in bytes, without its ending.
 const maxFileName = 100
 
-// baseName makes the name of a file, without its ending, of a title; other where that
-// gives none.
+// baseName makes the name of a file, without its ending, from a title; if the
+// title gives none, it is other.
 func baseName(title, other string) string {
 	name := strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {

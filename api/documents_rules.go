@@ -10,14 +10,15 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// blockTypeForm is what a block's type looks like: any is kept and passed on.
+// blockTypeForm is the form of a block's type. Any type of this form is stored
+// and passed on.
 var blockTypeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+/-]*$`)
 
 // maxMeta is the size of a block's meta in bytes.
 const maxMeta = 64 << 10
 
 // registerDocumentRules adds the rules of documents and blocks that tags cannot
-// say.
+// express.
 func registerDocumentRules(v *validator.Validate) {
 	title := func(sl validator.StructLevel, text string) {
 		if text != "" && strings.TrimSpace(text) == "" {

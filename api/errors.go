@@ -14,8 +14,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// statusGone is what the access log says of a client that went away before its
-// answer; nothing is sent under it.
+// statusGone is the status in the access log for a client that disconnected
+// before its answer; it is never sent.
 const statusGone = 499
 
 // answer is the HTTP status of an error code. retry is the Retry-After in seconds
@@ -67,8 +67,8 @@ var statusByCode = map[schemas.Code]answer{
 }
 
 var (
-	errNoRoute  = schemas.NewError(schemas.CodeNotFound, "there is nothing under this path")
-	errNoMethod = schemas.NewError(schemas.CodeMethodNotAllowed, "this path does not know that method; see the Allow header")
+	errNoRoute  = schemas.NewError(schemas.CodeNotFound, "there is nothing at this path")
+	errNoMethod = schemas.NewError(schemas.CodeMethodNotAllowed, "this path does not allow the method; see the Allow header")
 )
 
 // visible returns what a client may see of err.
@@ -88,21 +88,21 @@ func visible(err error) *schemas.Error {
 	case !ok:
 		return schemas.Visible(err)
 	case seen.Code == schemas.CodeNotFound && seen != errNoRoute:
-		// Unknown and foreign must look the same, whoever says so.
+		// Unknown and foreign must look the same, whatever layer reports it.
 		return schemas.ErrNotFound
 	}
 	return seen
 }
 
-// fail answers a request with the visible part of err as problem+json. It writes
-// nothing if a stream has begun or the client has gone.
+// fail answers a request with the visible part of err as problem+json. It
+// writes nothing if a stream has begun or the client has disconnected.
 func (s *server) fail(err error, c echo.Context) {
 	seen := visible(err)
 	a, known := statusByCode[seen.Code]
 	if !known {
 		a = answer{status: http.StatusInternalServerError}
 	}
-	// A body that did not come in time ends the context, but not the connection.
+	// A body that did not arrive in time ends the context, but not the connection.
 	gone := c.Request().Context().Err() != nil && seen.Code != schemas.CodeRequestTimeout
 	if a.status >= http.StatusInternalServerError && !gone {
 		s.Log.LogAttrs(c.Request().Context(), slog.LevelError, "request failed",

@@ -130,7 +130,7 @@ func TestStalledFramesEnd(t *testing.T) {
 	if _, err := conn.Write(append(frameHead(100), '{')); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := io.ReadAll(conn); err != nil || !bytes.Contains(got, []byte("did not come in in time")) {
+	if got, err := io.ReadAll(conn); err != nil || !bytes.Contains(got, []byte("did not arrive in time")) {
 		t.Errorf("the socket ends with %v after %q", err, got)
 	}
 }

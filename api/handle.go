@@ -45,7 +45,7 @@ func handle[In, Out any](s *server, call func(context.Context, schemas.User, In)
 	}
 }
 
-// Parts of In that several routes share.
+// Parts of In that several routes have.
 type (
 	// none is the In of a route that takes nothing, and the Out of one that answers
 	// with no content.
@@ -107,7 +107,7 @@ func sourcesOf(in reflect.Type) []source {
 		}
 		take := takerOf(f)
 		if take == nil {
-			panic("api: there is nothing to take the field " + f.Name + " from")
+			panic("api: no source for the field " + f.Name + " from")
 		}
 		list = append(list, source{f.Index, take})
 	}

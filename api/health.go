@@ -11,16 +11,16 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// readyWait bounds the question whether the service is ready.
+// readyWait bounds the check whether the service is ready.
 const readyWait = 2 * time.Second
 
-// healthy is the body of a probe that went well.
+// healthy is the body of a successful probe.
 const healthy = "ok\n"
 
 func (s *server) healthz(c echo.Context) error { return c.String(http.StatusOK, healthy) }
 
-// readyz answers 503 while the database is away and once the service is about
-// to stop.
+// readyz answers 503 while the database is not available and once the service
+// is about to stop.
 func (s *server) readyz(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyWait)
 	defer cancel()
@@ -40,13 +40,13 @@ func (s *server) openapi(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/yaml", s.OpenAPI)
 }
 
-// page serves the web page under a strict policy; what it loads is its own.
+// page serves the web page under a strict policy: it loads only its own files.
 func (s *server) page(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderContentSecurityPolicy, pagePolicy)
 	return serve(c, s.Web)
 }
 
-// serve leaves the answer to a handler of net/http; nil is not found.
+// serve leaves the answer to an http.Handler; nil means not found.
 func serve(c echo.Context, h http.Handler) error {
 	if h == nil {
 		return errNoRoute

@@ -22,14 +22,15 @@ type inspector struct {
 	scanner
 
 	path []step
-	// wrong is what has another shape; refused is U+0000, which no database keeps.
+	// wrong are values of another shape; refused are values with U+0000, which
+	// databases cannot store.
 	wrong, refused []schemas.FieldError
 	// files says that the body sends attachments.
 	files bool
 }
 
-// inspect reads a body that should be a t. It says nothing of one that is not
-// valid JSON in UTF-8, but that it failed.
+// inspect reads a body that should be a t. For a body that is not valid JSON in
+// UTF-8 it only sets failed.
 func inspect(raw []byte, t reflect.Type) *inspector {
 	in := &inspector{scanner: scanner{raw: raw}}
 	in.onEscape = in.badEscape
@@ -96,8 +97,8 @@ func (in *inspector) value(t reflect.Type) {
 	}
 }
 
-// scalar reads a value that begins with the byte first and is no object and no
-// array.
+// scalar reads a value that begins with the byte first and is neither an object
+// nor an array.
 func (in *inspector) scalar(first byte) []byte {
 	switch first {
 	case '{', '[':
@@ -134,7 +135,7 @@ func (in *inspector) object(t reflect.Type) {
 		ft, ok := known[name]
 		switch {
 		case seen[name]:
-			in.isWrong("is there twice")
+			in.isWrong("is given twice")
 		case known != nil && !ok && !openTypes[t]:
 			in.isWrong("is not a known field")
 		}
@@ -166,13 +167,13 @@ func (in *inspector) array(t reflect.Type) {
 	in.close()
 }
 
-// attachments is the member of a body that may be as large as files are.
+// attachments is the member of a body for which the limit of files applies.
 const attachments = "attachments"
 
 var rawType = reflect.TypeFor[json.RawMessage]()
 
-// mismatch says what t wants when a value that begins with the byte first, written
-// as a number, is something else.
+// mismatch returns what t expects if it does not fit a value that begins with
+// the byte first; written is the text of a number.
 func mismatch(t reflect.Type, first byte, written []byte) string {
 	if t == nil || t == rawType || t.Kind() == reflect.Interface {
 		return ""
@@ -226,14 +227,15 @@ func kindOf(first byte, written []byte) string {
 
 var fieldCache sync.Map // reflect.Type → map[string]reflect.Type
 
-// field is a field of a struct. An optional one may be null, which is absent; but
-// not one that tells null from absent, a pointer to a plain value.
+// field is a field of a struct. An optional field may be null, which counts as
+// absent, unless it is a pointer to a plain value, which tells null from
+// absent.
 type field struct {
 	reflect.Type
 	optional bool
 }
 
-// openTypes are the structs that may have members that nobody knows.
+// openTypes are the structs that may have unknown members.
 var openTypes = map[reflect.Type]bool{reflect.TypeFor[schemas.HistoryMessage](): true}
 
 // fields returns the fields of a struct by their JSON names.

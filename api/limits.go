@@ -11,19 +11,19 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// maxRateUsers bounds the users whose rate is remembered; beyond it the one who
-// has been quiet for longest is forgotten.
+// maxRateUsers bounds the users whose rate is remembered; beyond it the user
+// without a request for longest is forgotten.
 const maxRateUsers = 10_000
 
-// rateLimit bounds the requests a minute of each user. A user may use up a
-// minute's requests at once; they come back evenly. The zero limit is none. It
-// is safe for concurrent use.
+// rateLimit bounds the requests a minute of each user. A user may spend a
+// minute's requests at once; they refill evenly. Zero means no limit. It is
+// safe for concurrent use.
 type rateLimit struct {
 	perMinute int
 	now       func() time.Time
 
 	mu    sync.Mutex
-	order *list.List // of *rateUser, the most recent first
+	order *list.List // *rateUser, the most recent first
 	users map[string]*list.Element
 }
 
@@ -36,7 +36,7 @@ func newRateLimit(perMinute int, now func() time.Time) *rateLimit {
 	return &rateLimit{perMinute: perMinute, now: now, order: list.New(), users: map[string]*list.Element{}}
 }
 
-// allow counts a request of the user; the error says when to come back.
+// allow counts a request of the user; the error says when to try again.
 func (l *rateLimit) allow(user string) error {
 	if l.perMinute <= 0 {
 		return nil
@@ -69,8 +69,8 @@ func (l *rateLimit) bucket(user string) *rate.Limiter {
 	return u.bucket
 }
 
-// streamCount bounds the open streams of each user. The zero limit is none. It
-// is safe for concurrent use.
+// streamCount bounds the open streams of each user. Zero means no limit. It is
+// safe for concurrent use.
 type streamCount struct {
 	limit int
 
@@ -82,7 +82,7 @@ func newStreamCount(limit int) *streamCount {
 	return &streamCount{limit: limit, open: map[string]int{}}
 }
 
-// acquire counts a stream of the user until release is called, once.
+// acquire counts a stream of the user until release is called, exactly once.
 func (n *streamCount) acquire(user string) (release func(), err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

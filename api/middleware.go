@@ -35,8 +35,8 @@ func (s *server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // setRequestID gives the request the client's id or a new one. It and logAccess
-// have frames of their own, because a stream waits on top of the caller's for as
-// long as it lasts.
+// are functions of their own to keep the caller's stack frame small, which
+// lasts as long as a stream.
 //
 //go:noinline
 func setRequestID(c echo.Context) {
@@ -70,7 +70,8 @@ func (s *server) logAccess(c echo.Context, start time.Time) {
 
 func requestID(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
 
-// recoverPanics returns a panic as an error that names its place, without a stack.
+// recoverPanics turns a panic into an error that names the place, without the
+// stack.
 func (s *server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -103,7 +104,8 @@ func (s *server) guard(r route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !r.public {
 			c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-			// A foreign page must not use up the limits of the user that all share.
+			// A foreign page must not use up the limits of the one user that
+			// everybody is.
 			if s.LocalHosts != nil && !s.mayCall(c.Request()) {
 				return errOrigin
 			}
@@ -122,7 +124,8 @@ func (s *server) guard(r route) echo.HandlerFunc {
 	}
 }
 
-// count counts a request of the caller's, one that starts a run by itself.
+// count counts a request of the caller; requests that start runs have a rate of
+// their own.
 func (s *server) count(c echo.Context, starts bool) error {
 	_, user := caller(c)
 	if starts {
@@ -131,7 +134,8 @@ func (s *server) count(c echo.Context, starts bool) error {
 	return s.others.allow(user.ID)
 }
 
-// identity is who asks, and until when the token holds; zero means no expiry.
+// identity is the user of a request and the expiry of the token; zero means no
+// expiry.
 type identity struct {
 	user    schemas.User
 	expires time.Time
@@ -151,16 +155,16 @@ func caller(c echo.Context) (context.Context, schemas.User) {
 	return ctx, id.user
 }
 
-// expiry returns the time at which a stream of this request has to end; zero is
-// never.
+// expiry returns the time at which a stream of this request has to end; zero
+// means never.
 func expiry(c echo.Context) time.Time {
 	_, id := identityOf(c)
 	return id.expires
 }
 
 // authenticate puts the user into the request's context. Only the Authorization
-// header counts, and on some routes, without one, a ticket. An error of no code
-// is a token that is not valid.
+// header counts and, on some routes, a ticket if the header is absent. An error
+// without a code means an invalid token.
 func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	ctx := c.Request().Context()
 	token, sent := bearer(c.Request().Header)
@@ -179,7 +183,7 @@ func (s *server) authenticate(c echo.Context, byTicket bool) error {
 	}
 	seen := visible(err)
 	if seen.Code == schemas.CodeInternal {
-		seen = schemas.NewError(schemas.CodeUnauthorized, "the token is missing or does not hold")
+		seen = schemas.NewError(schemas.CodeUnauthorized, "the token is missing or not valid")
 		err = seen.Because(err)
 	}
 	if seen.Code == schemas.CodeUnauthorized {

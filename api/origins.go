@@ -14,12 +14,11 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// preflightWait is the time in seconds for which a browser keeps a preflight's
-// answer.
+// preflightWait is how long a browser caches a preflight's answer, in seconds.
 const preflightWait = 600
 
-// cors lets the pages of the configured origins call; without any it does
-// nothing. Origins are compared whole. Cookies play no part.
+// cors lets pages of the configured origins call; without any it does nothing.
+// Origins are compared as a whole. Cookies are not used.
 func (s *server) cors() echo.MiddlewareFunc {
 	if len(s.CORSOrigins) == 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }
@@ -46,8 +45,8 @@ var (
 	errOrigin      = schemas.NewError(schemas.CodeForbidden, "pages of this origin may not call")
 )
 
-// guardOrigins refuses what a page that may not call has made a browser send.
-// It comes before everything else, so that no route can be forgotten.
+// guardOrigins refuses requests that a browser sends for a page that may not
+// call. It runs before everything else, so no route can be forgotten.
 //
 // A service without authentication answers only under its own names: a page
 // whose name was made to resolve to this machine sends that name as Host. Every
@@ -71,21 +70,21 @@ func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// newOriginCheck returns the check of CORSOrigins; nil lets every page call.
+// newOriginCheck returns the check for CORSOrigins; nil lets every page call.
 func newOriginCheck(trusted []string) *http.CrossOriginProtection {
 	if slices.Contains(trusted, anyOrigin) {
 		return nil
 	}
 	check := http.NewCrossOriginProtection()
 	for _, origin := range trusted {
-		_ = check.AddTrustedOrigin(origin) // what is no origin is none of a page
+		_ = check.AddTrustedOrigin(origin) // a value that is not an origin matches no page
 	}
 	return check
 }
 
-// mayCall says whether a request comes from no page, from one of the service,
-// or from one of a configured origin. The method does not count: a websocket is
-// opened with GET.
+// mayCall reports whether a request comes from no page, from a page of the
+// service or from one of a configured origin. It ignores the method, because a
+// websocket is opened with GET.
 func (s *server) mayCall(r *http.Request) bool {
 	if s.origins == nil {
 		return true
@@ -94,8 +93,8 @@ func (s *server) mayCall(r *http.Request) bool {
 	return s.origins.Check(unsafe) == nil
 }
 
-// localHost says whether a Host header names this machine, or one of
-// LocalHosts; ports do not count.
+// localHost reports whether a Host header names this machine or one of
+// LocalHosts; it ignores ports.
 func (s *server) localHost(host string) bool {
 	name, ok := hostName(host)
 	if !ok {

@@ -6,14 +6,14 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// pages is what pages offer to their chats. What it returns is shared and is
-// not changed here.
+// pages is what pages offer to their chats. Its results are shared and must not
+// be changed.
 type pages interface {
 	List() []schemas.Page
 	// Page returns the page of that name or alias.
 	Page(name string) (schemas.Page, bool)
-	// Tools returns the tools for the user on a page, tab and subtab; where no
-	// page file describes them, the global ones.
+	// Tools returns the tools for the user on a page, tab and subtab; the
+	// global tools if no page file describes them.
 	Tools(page, tab, subtab string, user schemas.User) ([]schemas.Tool, error)
 }
 

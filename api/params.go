@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// The pages of lists.
+// The sizes of a list's page.
 const (
 	defaultPage = 50
 	maxPage     = 200
@@ -21,8 +21,8 @@ const (
 // firstID is the smallest number that the database gives out.
 const firstID = 1
 
-// id returns a path parameter that is an id. What cannot be an id is not found,
-// like one that is unknown.
+// id returns a path parameter that is an id. A value that cannot be an id is
+// not found, as an unknown id is.
 func id(c echo.Context, name string) (string, error) {
 	v := c.Param(name)
 	if !text.IsID(v) {
@@ -31,8 +31,8 @@ func id(c echo.Context, name string) (string, error) {
 	return v, nil
 }
 
-// number returns a path parameter that is a number from least on, in its plain
-// form; everything else is not found.
+// number returns a path parameter that is a number of at least least, in its
+// plain form; any other value is not found.
 func number(c echo.Context, name string, least int64) (int64, error) {
 	v := c.Param(name)
 	n, err := strconv.ParseInt(v, 10, 64)

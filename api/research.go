@@ -6,14 +6,15 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// research is the streams and reports that everybody may read. An unknown id is
-// schemas.ErrNotFound; a stream is changed by its owner or an admin, for others
-// it is forbidden.
+// research has the streams and reports that everybody may read. An unknown id
+// is schemas.ErrNotFound; only its owner or an admin may change a stream, for
+// others it is forbidden.
 type research interface {
 	Streams(ctx context.Context) ([]schemas.Stream, error)
 	Stream(ctx context.Context, id int64) (schemas.Stream, error)
 	UpdateStream(ctx context.Context, user schemas.User, id int64, u schemas.StreamUpdate) (schemas.Stream, error)
-	// Reports returns the reports of a stream, of all when streamID is 0.
+	// Reports returns the reports of a stream, or of all streams when streamID
+	// is 0.
 	Reports(ctx context.Context, streamID int64) ([]schemas.Report, error)
 	// Report returns a report with its articles.
 	Report(ctx context.Context, id int64) (schemas.Report, error)

@@ -9,13 +9,13 @@ import (
 )
 
 // The documents that tell a client of /mcp, or of the API, where to log in (RFC
-// 9728). The path of the resource follows that of the document.
+// 9728). The path of the resource follows the path of the document.
 const (
 	resourceDocument = "/.well-known/oauth-protected-resource"
 	mcpPath          = "/mcp"
 )
 
-// resourceMetadata is that document.
+// resourceMetadata is the document.
 type resourceMetadata struct {
 	Resource             string   `json:"resource"`
 	AuthorizationServers []string `json:"authorization_servers"`
@@ -23,8 +23,8 @@ type resourceMetadata struct {
 	Name                 string   `json:"resource_name"`
 }
 
-// getResource describes the resource whose path follows the document's. There is
-// none without an issuer, who alone can be asked for tokens.
+// getResource describes the resource whose path follows the document's. There
+// is none without an issuer, because only an issuer hands out tokens.
 func (s *server) getResource(c echo.Context) error {
 	base := s.base(c.Request())
 	if s.Issuer == "" || base == "" {
@@ -54,9 +54,9 @@ func (s *server) challenge(r *http.Request, sent bool) string {
 }
 
 // base is the URL under which clients know the service: the configured one, else
-// the one that the request came to. What is made of it is never cached, so a
-// client that lies about its host fools itself alone. It is "" where the host
-// cannot stand in a URL.
+// the one that the request came to. Responses that contain it are never cached,
+// so a client that lies about its host deceives only itself. It is "" if the
+// host is not valid in a URL.
 func (s *server) base(r *http.Request) string {
 	if s.PublicURL != "" {
 		return strings.TrimSuffix(s.PublicURL, "/")

@@ -6,19 +6,19 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// runs is what is known of runs. Each call checks the owner: what is unknown or
-// somebody else's is schemas.ErrNotFound.
+// runs gives access to runs. Each call checks the owner: anything unknown or
+// owned by somebody else is schemas.ErrNotFound.
 type runs interface {
 	Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
-	// Cancel asks the run to end and returns its state; of a run that has ended
-	// it returns the state only.
+	// Cancel asks the run to end and returns its state; for a run that has
+	// ended it only returns the state.
 	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
 	// Approve answers a call that waits for the user, ToolResult one that waits
-	// for the page. Another answer than the first is an error of code conflict.
+	// for the page. A second, different answer is an error of code conflict.
 	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer) (schemas.Run, error)
 	ToolResult(ctx context.Context, user schemas.User, run string, result schemas.ClientToolResult) (schemas.Run, error)
 	Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error)
-	// ToolCall returns the call whole; index counts over the run from 0.
+	// ToolCall returns the whole call; index counts the run's calls from 0.
 	ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error)
 }
 
@@ -30,8 +30,8 @@ func (s *server) cancelRun(ctx context.Context, user schemas.User, in runPath) (
 	return s.Runs.Cancel(ctx, user, in.Run)
 }
 
-// errNoDiagnostics is the answer to a user who may not see system prompts, about
-// a run of their own; others are not found.
+// errNoDiagnostics refuses the diagnostics of the user's own run to a user who
+// may not see system prompts; other runs are not found.
 var errNoDiagnostics = schemas.NewError(schemas.CodeForbidden, "you may not see the diagnostics of runs")
 
 func (s *server) getDiagnostics(ctx context.Context, user schemas.User, in runPath) (schemas.Diagnostics, error) {

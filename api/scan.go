@@ -59,7 +59,7 @@ func (s *scanner) open() {
 	s.at++
 }
 
-// close takes the bracket that ends it.
+// close takes the bracket that ends an object or an array.
 func (s *scanner) close() {
 	if !s.failed {
 		s.depth--
@@ -105,8 +105,8 @@ func (s *scanner) text() []byte {
 	return nil
 }
 
-// escape takes the rest of an escape. Lone says whether the text had a lone
-// surrogate already.
+// escape takes the rest of an escape. Lone tells whether the text already had a
+// lone surrogate.
 func (s *scanner) escape(lone *bool) {
 	if s.at == len(s.raw) {
 		return
@@ -211,12 +211,12 @@ func (s *scanner) word(w string) {
 	s.fail()
 }
 
-// unquoted returns the text of a string as text returned it.
+// unquoted returns the value of a string that text returned.
 func unquoted(written []byte) string {
 	if !bytes.ContainsRune(written, '\\') {
 		return string(written[1 : len(written)-1])
 	}
 	var v string
-	_ = json.Unmarshal(written, &v) // what text returns is a string
+	_ = json.Unmarshal(written, &v) // written is a valid string
 	return v
 }

@@ -25,14 +25,14 @@ func NewServer(addr string, handler http.Handler) *http.Server {
 		ReadHeaderTimeout: headerWait,
 		IdleTimeout:       idleWait,
 		MaxHeaderBytes:    maxHeader,
-		// net/http would answer "OPTIONS *" by itself, whatever the Host.
+		// Otherwise net/http answers "OPTIONS *" itself, whatever the Host.
 		DisableGeneralOptionsHandler: true,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			if outer, ok := conn.(interface{ NetConn() net.Conn }); ok {
 				conn = outer.NetConn() // below TLS
 			}
 			if socket, ok := conn.(interface{ SetWriteBuffer(bytes int) error }); ok {
-				_ = socket.SetWriteBuffer(sendBuffer) // without it the kernel's own limit holds
+				_ = socket.SetWriteBuffer(sendBuffer) // if this fails, the kernel's own limit holds
 			}
 			return ctx
 		},

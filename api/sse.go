@@ -25,9 +25,9 @@ const (
 	// defaultWriteWait is how long a write to a client may take.
 	defaultWriteWait = 10 * time.Second
 
-	maxFrames   = 16 << 10 // bytes from which on frames are written and no more are put to them
+	maxFrames   = 16 << 10 // bytes from which a batch is written, without further frames
 	maxPiece    = 64 << 10 // bytes that are written within one deadline
-	keepBuffer  = 32 << 10 // a buffer that has grown beyond is not used again
+	keepBuffer  = 32 << 10 // a larger buffer is not used again
 	retryMillis = "1000"   // the hint to a client whose run was interrupted
 )
 
@@ -35,27 +35,27 @@ const (
 var errWrite = errors.New("the client does not read")
 
 // sseResponse writes a run's events to one connection, on the goroutine of its
-// handler: a token wakes that one and no other. All events that are available
-// become one write, and the next one follows only when it is done: a slow client
-// gets larger writes, not a longer queue.
+// handler: a token wakes only that goroutine. All available events become one
+// write, and the next write follows only when it is done: a slow client gets
+// larger writes, not a longer queue.
 type sseResponse struct {
 	server *sse.Server
 	id     string
-	// ctx is the one that seq follows with; it ends when the client cannot be
-	// written to.
+	// ctx is the context with which seq follows; it ends when writing to the
+	// client fails.
 	ctx     context.Context //nolint:containedctx // lives as long as the request
 	cancel  context.CancelCauseFunc
 	seq     iter.Seq2[[]runlog.Event, error]
 	reader  *reader
 	encoder encoder
-	form    string // the same for all readers to whom encoder shows the same
+	form    string // equal for all readers for whom encoder gives the same frames
 	out     *streamWriter
 	last    int64
-	ends    []func() // what close calls
+	ends    []func() // functions that close calls
 }
 
-// buffers are for frames on their way, so that a stream on which nothing happens
-// has none.
+// buffers hold frames while they are written, so that an idle stream has no
+// buffer.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // newEvents returns the library's server, configured to be safe: no replay, no
@@ -71,25 +71,26 @@ func newEvents() *sse.Server {
 var streamIDs atomic.Int64
 
 // serve writes the events of seq as server-sent events until seq ends, ctx ends
-// or the client cannot be written to.
+// or writing to the client fails.
 func (r *sseResponse) serve() {
 	r.open()
 	r.copyEvents()
 	r.cancel(nil)
 }
 
-// over is the context of a request that has ended.
+// over is a context that has ended.
 var over = func() context.Context {
 	ctx, end := context.WithCancel(context.Background())
 	end()
 	return ctx
 }()
 
-// open has the library answer: the headers of an event stream and the status. Its
-// request has ended, so the library ends the subscription at once, and with it
-// three goroutines that would only hand each write on: a held stream has five
-// instead of eight, and a token costs a fifth less. The library takes the stream's
-// name from the query and would read the cursor, which is ours, from the header.
+// open lets the library send the status and the headers of an event stream. The
+// request it is given has ended, so the library ends the subscription at once,
+// and with it three goroutines that would only pass each write on: an open
+// stream has five goroutines instead of eight, and a token costs a fifth less.
+// The library takes the stream's name from the query. The request has no
+// headers, because the library would take the cursor, which is ours, from one.
 func (r *sseResponse) open() {
 	stream := r.server.CreateStream(r.id)
 	stream.OnUnsubscribe = func(id string, _ *sse.Subscriber) { r.server.RemoveStream(id) }
@@ -158,7 +159,8 @@ func (r *sseResponse) batch(events []runlog.Event) ([]runlog.Event, bool) {
 	return events[n:], ok
 }
 
-// write writes frames and flushes them; false is that the stream is over.
+// write writes frames and flushes them; it returns false when the stream is
+// over.
 func (r *sseResponse) write(frames []byte) bool {
 	if len(frames) > 0 {
 		_, _ = r.out.Write(frames) // Flush reports the error
@@ -167,10 +169,10 @@ func (r *sseResponse) write(frames []byte) bool {
 	return r.ctx.Err() == nil
 }
 
-// streamWriter is the writer of a stream: a deadline for each write, in pieces
-// where it is long so that a slow client which reads gets it, the error checked,
-// the request cancelled when a write fails. A flush with nothing to write, as that
-// of the library after the header, is left out: an event follows.
+// streamWriter is the writer of a stream: each write has a deadline, a long one
+// is split so that a slow client that still reads gets it, and the request is
+// cancelled when a write fails. A flush with nothing to write, such as the
+// library's after the header, is left out: an event follows.
 type streamWriter struct {
 	response http.ResponseWriter
 	wire     *http.ResponseController

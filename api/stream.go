@@ -30,24 +30,23 @@ type streams interface {
 	// started. The user's message is durable when it returns.
 	Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error)
 	// Follow returns the events after the cursor, and then live ones to the
-	// end; an empty batch for each span of silence of length idle. At or past
-	// the terminal event it is runlog.ErrEnded; runlog.ErrInterrupted ends the
-	// events of a run that goes on later.
+	// end; an empty batch after each idle period. At or past the terminal event
+	// the error is runlog.ErrEnded; runlog.ErrInterrupted ends the events of a
+	// run that goes on later.
 	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
-	// Live returns the runs of a chat of the user's that have not ended, the
-	// one under way first.
+	// Live returns the unfinished runs of a user's chat, the running one first.
 	Live(user schemas.User, chat string) []string
-	// LiveIn returns the runs of a document of the user's in the same way, from
-	// whatever chat.
+	// LiveIn returns the unfinished runs of a user's document in the same way,
+	// from any chat.
 	LiveIn(user schemas.User, document string) []string
-	// Later returns the runs that came after one of the user's in its chat, the
-	// oldest first.
+	// Later returns the runs that started after one of the user's runs in its
+	// chat, the oldest first.
 	Later(ctx context.Context, user schemas.User, id string) ([]string, error)
 }
 
 // postStream starts a run and answers with its events. Nothing is started for a
-// user who may not open another stream. A cursor is of a run that an
-// Idempotency-Key found; one that has no events yet is read from its start.
+// user who may not open another stream. A cursor applies to a run that an
+// Idempotency-Key found; a run without events yet is read from its start.
 func (s *server) postStream(c echo.Context) error {
 	if err := checkDialect(c); err != nil {
 		return err
@@ -95,9 +94,9 @@ func (s *server) getStream(c echo.Context) error {
 	return s.follow(c, run, cursor(c))
 }
 
-// start decodes the request and starts its run. A request with a cursor goes on
-// with a run, so it has to name it by its key: without one it would start the
-// question again each time a client reconnects.
+// start decodes the request and starts its run. A request with a cursor
+// continues a run, so it has to name the run by its key: without a key it would
+// ask the question again each time a client reconnects.
 func (s *server) start(c echo.Context) (schemas.Run, error) {
 	defer dropBody(c) // the answer may take as long as the run
 	ctx, user := caller(c)
@@ -132,8 +131,8 @@ func checkDialect(c echo.Context) error {
 	return nil
 }
 
-// cursor is the number after which to read: the header beats the query, and
-// what is no number is the start.
+// cursor returns the number after which to read. The header takes precedence
+// over the query; a value that is not a number means the start.
 func cursor(c echo.Context) int64 {
 	n, err := strconv.ParseInt(cursorText(c), 10, 64)
 	if err != nil || n < 0 {
@@ -146,11 +145,11 @@ func cursorText(c echo.Context) string {
 	return cmp.Or(c.Request().Header.Get("Last-Event-ID"), c.QueryParam("after"))
 }
 
-// errNoKey is the answer to a request that starts a run and has a cursor.
+// errNoKey refuses a request that has a cursor and would start a run.
 var errNoKey = schemas.NewError(schemas.CodeKeyRequired,
 	"a POST with Last-Event-ID would start the question again: send its Idempotency-Key, or GET the run's stream")
 
-// onlyEvents says whether a client takes nothing but an event stream.
+// onlyEvents reports whether a client accepts only an event stream.
 func onlyEvents(h http.Header) bool {
 	return strings.EqualFold(strings.TrimSpace(h.Get(echo.HeaderAccept)), sseType)
 }
@@ -158,15 +157,15 @@ func onlyEvents(h http.Header) bool {
 const sseType = "text/event-stream"
 
 // refuseInEvents answers errNoKey as an event stream that ends. A client that
-// reconnects by itself tries any other answer again, forever.
+// reconnects by itself would retry any other answer forever.
 func refuseInEvents(c echo.Context) error {
 	e := runlog.Event{Seq: max(cursor(c), 1), Time: time.Now().UnixMilli(), Body: &runlog.Failed{Message: errNoKey.Message, Code: errNoKey.Code}}
 	frame := streamDialect(c.QueryParam("dialect")).open(new(reader)).Append(nil, &e)
 	return c.Blob(statusByCode[errNoKey.Code].status, sseType, frame)
 }
 
-// follow answers with the events of a run after the cursor. Everything is prepared
-// in frames that have returned when it streams, so that its stack stays small.
+// follow answers with the events of a run after the cursor. The functions that
+// prepare the stream have returned before it starts, so its stack stays small.
 func (s *server) follow(c echo.Context, run string, after int64) error {
 	f, err := s.newSSEResponse(c, run, after)
 	if errors.Is(err, runlog.ErrEnded) {
@@ -219,8 +218,8 @@ func (s *server) newSSEResponse(c echo.Context, run string, after int64) (made *
 	return f, nil
 }
 
-// diagnosticsOf returns what reads the diagnostics of the run, or nil for a
-// user who may not see them.
+// diagnosticsOf returns the function that reads the diagnostics of the run, or
+// nil for a user who may not see them.
 func (s *server) diagnosticsOf(c echo.Context, run string) func() json.RawMessage {
 	ctx, user := caller(c)
 	if s.Diagnostics == nil || !s.Diagnostics(user) {
@@ -271,7 +270,7 @@ func (s *server) postChat(c echo.Context) error {
 	return e
 }
 
-// answer is the one JSON body for a run's terminal event.
+// answer sends the one JSON body for a run's terminal event.
 func (s *server) answer(c echo.Context, run string, e *runlog.Event) error {
 	switch b := e.Body.(type) {
 	case *runlog.Completed:

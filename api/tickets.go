@@ -17,10 +17,10 @@ const (
 	maxUserTickets = 64
 )
 
-// tickets are the keys that stand in for a token in a URL. Each opens one
-// websocket, once, or the stream of one run: the first run that it is used for,
-// and that one again, for an EventSource reconnects with the URL that it has. It
-// is safe for concurrent use.
+// tickets are the keys that replace a token in a URL. Each opens one websocket,
+// once, or the stream of one run: the first run that it is used for, and that
+// run again, because an EventSource reconnects with the same URL. It is safe
+// for concurrent use.
 type tickets struct {
 	now func() time.Time
 
@@ -32,7 +32,7 @@ type tickets struct {
 type ticket struct {
 	identity
 	until time.Time
-	run   string // "" of a fresh one
+	run   string // "" for a fresh one
 }
 
 func newTickets(now func() time.Time) *tickets {
@@ -41,7 +41,7 @@ func newTickets(now func() time.Time) *tickets {
 
 var errManyTickets = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too many tickets; wait a little", RetryAfter: int(ticketLife / time.Second)}
 
-// issue makes a ticket of the user's; it lasts no longer than the token.
+// issue makes a ticket for the user; it lasts no longer than the token.
 func (t *tickets) issue(id identity) (schemas.Ticket, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +56,8 @@ func (t *tickets) issue(id identity) (schemas.Ticket, error) {
 	return schemas.Ticket{Ticket: key, ExpiresIn: int(until.Sub(t.now()).Seconds())}, nil
 }
 
-// end is the time at which a ticket ends that lasts no longer than the token.
+// end returns the time at which a ticket of that life ends, but no later than
+// the token.
 func (t *tickets) end(id identity, life time.Duration) time.Time {
 	until := t.now().Add(life)
 	if !id.expires.IsZero() && id.expires.Before(until) {
@@ -65,9 +66,9 @@ func (t *tickets) end(id identity, life time.Duration) time.Time {
 	return until
 }
 
-// take returns who brings a ticket for the run, or for a websocket where that is
-// "". A fresh one is used up by a websocket and bound by a run. Of the bound ones
-// those that end first make room.
+// take returns the identity of a ticket for the run, or for a websocket if run
+// is "". A websocket uses up a fresh ticket, a run binds it. If there are too
+// many bound tickets, those that end first are dropped.
 func (t *tickets) take(key, run string) (identity, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,7 +103,7 @@ type ticketSet struct {
 
 func newTicketSet() ticketSet { return ticketSet{map[string]ticket{}, map[string]int{}} }
 
-// full says whether one more of the user's is too many.
+// full reports whether the user has no room for one more ticket.
 func (s *ticketSet) full(user string) bool {
 	return len(s.valid) >= maxTickets || s.users[user] >= maxUserTickets
 }
@@ -120,7 +121,7 @@ func (s *ticketSet) drop(key string) {
 	}
 }
 
-// sweep forgets the tickets that are over.
+// sweep drops the tickets that have ended.
 func (s *ticketSet) sweep(now time.Time) {
 	for key, t := range s.valid {
 		if !now.Before(t.until) {
@@ -129,8 +130,8 @@ func (s *ticketSet) sweep(now time.Time) {
 	}
 }
 
-// dropNext forgets the ticket that ends first: of the user's, if the user has too
-// many, else of all.
+// dropNext drops the ticket that ends first: among the user's if the user has
+// too many, else among all.
 func (s *ticketSet) dropNext(user string) {
 	own, next := s.users[user] >= maxUserTickets, ""
 	for key, t := range s.valid {

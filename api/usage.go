@@ -8,8 +8,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// usage is what users have used. Asking about another user is forbidden to all
-// but admins; days that make no range are an error of code invalid.
+// usage is what users have consumed. Only admins may ask about another user;
+// days that make no range are an error of code invalid.
 type usage interface {
 	Usage(ctx context.Context, user schemas.User, q record.UsageQuery) (schemas.UsageReport, error)
 }

@@ -64,7 +64,7 @@ func newValidator(maxMessage int) *validator.Validate {
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // requestRules are the rules between the fields of a request: a message may be
-// empty only where something else says what is wanted.
+// empty only if something else says what is wanted.
 func requestRules(sl validator.StructLevel, maxMessage int) {
 	r := sl.Current().Interface().(schemas.ChatRequest)
 	clicked := r.InteractionType == schemas.ActionExecuted
@@ -95,7 +95,7 @@ func requestRules(sl validator.StructLevel, maxMessage int) {
 func attachmentRules(sl validator.StructLevel) {
 	a := sl.Current().Interface().(schemas.Attachment)
 	if a.MIME == "" || a.Content == "" {
-		return // said by the tags
+		return // the tags report it
 	}
 	kind, _, err := mime.ParseMediaType(a.MIME)
 	switch {
@@ -110,7 +110,7 @@ func attachmentRules(sl validator.StructLevel) {
 	}
 }
 
-// check returns what is not allowed in the struct that v points to.
+// check returns the fields that are not allowed in the struct that v points to.
 func (s *server) check(v any) []schemas.FieldError {
 	found, ok := errors.AsType[validator.ValidationErrors](s.valid.Struct(v))
 	if !ok {

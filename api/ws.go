@@ -22,13 +22,13 @@ import (
 // The limits of a websocket. A frame is at most
 // Limits.FilesBody.
 const (
-	// defaultSessionIdle is the time without an event after which a socket ends.
+	// defaultSessionIdle is the time without events after which a socket ends.
 	defaultSessionIdle = 15 * time.Minute
 
 	socketPing   = 30 * time.Second
-	framesSecond = 20  // that a client may send in the long run
+	framesSecond = 20  // that a client may send on average
 	framesAtOnce = 100 // and at once
-	maxChats     = 32  // that one socket watches; idle ones make room
+	maxChats     = 32  // that one socket watches; idle ones are dropped first
 	maxFollowed  = 64  // runs of a chat that wait to be shown
 )
 
@@ -38,15 +38,15 @@ type socket struct {
 	server *server
 	conn   *websocket.Conn
 	user   schemas.User
-	until  time.Time // the end of the token, zero is never
+	until  time.Time // the end of the token; zero means never
 	cancel context.CancelFunc
 	rate   *rate.Limiter
-	active atomic.Int64 // when something last came or went, in nanoseconds
+	active atomic.Int64 // time of the last frame in or out, in nanoseconds
 	ending chan closing
-	past   chan struct{} // taken while an ended run is shown
+	past   chan struct{} // held while an ended run is shown
 
 	sending sync.Mutex
-	sent    string // the run of the last chunk that was of a run
+	sent    string // the run of the last chunk that belonged to a run
 	newest  newestWrites
 
 	work   sync.WaitGroup
@@ -85,7 +85,7 @@ func (s *server) getSocket(c echo.Context) error {
 	conn, err := websocket.Accept(c.Response(), r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the origin is checked above
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "accept a websocket", "error", err)
-		return nil // it has been answered
+		return nil // the library has sent the response
 	}
 	if s.OpenStreams != nil {
 		s.OpenStreams(1)
@@ -105,13 +105,14 @@ func (s *server) getSocket(c echo.Context) error {
 	return nil
 }
 
-// serve reads until the socket ends and returns when nothing of it is left.
+// serve reads until the socket ends and returns when all its goroutines have
+// ended.
 func (k *socket) serve(ctx context.Context) {
 	k.touch()
 	kept := make(chan struct{})
 	go func() { defer close(kept); k.keep(ctx) }()
 	k.read(ctx)
-	k.end(websocket.StatusProtocolError, "") // nobody sees it but a client that breaks the protocol
+	k.end(websocket.StatusProtocolError, "") // only a client that breaks the protocol sees this
 	<-kept
 	k.mu.Lock()
 	k.ended = true
@@ -193,10 +194,10 @@ func (k *socket) read(ctx context.Context) {
 }
 
 // take reads one frame, which counts as a body, and does what it says. A frame
-// that is refused is still read to its end. It says whether the socket
-// goes on.
+// that is refused is still read to its end. It reports whether the socket goes
+// on.
 func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Reader) bool {
-	slow := time.AfterFunc(k.server.BodyWait, func() { k.end(websocket.StatusPolicyViolation, "the frame did not come in in time") })
+	slow := time.AfterFunc(k.server.BodyWait, func() { k.end(websocket.StatusPolicyViolation, "the frame did not arrive in time") })
 	err := k.server.others.allow(k.user.ID)
 	var frame *heldBody
 	switch {
@@ -208,7 +209,7 @@ func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Read
 	}
 	defer frame.release()
 	refused, told := errors.AsType[*schemas.Error](err)
-	if told || errors.Is(err, errOverLimit) { // of one too long the connection itself says so
+	if told || errors.Is(err, errOverLimit) { // the connection itself reports a frame that is too long
 		_, err = io.Copy(io.Discard, r)
 	}
 	switch {
@@ -222,8 +223,8 @@ func (k *socket) take(ctx context.Context, kind websocket.MessageType, r io.Read
 	return true
 }
 
-// sendOf writes a chunk of a run. It names the run where the chunk before was of
-// another one.
+// sendOf writes a chunk of a run. It names the run if the chunk before belonged
+// to another run.
 func (k *socket) sendOf(ctx context.Context, run string, since map[string]int64, c *schemas.Chunk) bool {
 	k.sending.Lock()
 	defer k.sending.Unlock()
@@ -244,7 +245,7 @@ func (k *socket) send(ctx context.Context, c *schemas.Chunk) bool {
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(c); err != nil {
 		k.server.Log.ErrorContext(ctx, "websocket", "user", k.user.ID, "error", err)
-		return true // what comes after it is shown
+		return true // a later run writes these blocks
 	}
 	wait, done := context.WithTimeout(ctx, k.server.WriteWait)
 	defer done()
@@ -256,7 +257,7 @@ func (k *socket) send(ctx context.Context, c *schemas.Chunk) bool {
 	return true
 }
 
-// fail sends an error chunk, which says in to what the error is about.
+// fail sends an error chunk; its field to says what the error is about.
 func (k *socket) fail(ctx context.Context, err error, to schemas.Chunk) {
 	seen := visible(err)
 	if seen.Code == schemas.CodeInternal {

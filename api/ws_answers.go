@@ -13,8 +13,8 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// answer gives the user's decision or the outcome of a tool of the page to a call
-// that waits. All who watch the run see that in its chunks.
+// answer gives the user's decision or the result of a page tool to a waiting
+// call. Everyone who watches the run sees it in the run's chunks.
 func (k *socket) answer(ctx context.Context, e *schemas.SocketEvent) error {
 	if err := missing(e); err != nil {
 		return err
@@ -29,8 +29,8 @@ func (k *socket) answer(ctx context.Context, e *schemas.SocketEvent) error {
 	return err
 }
 
-// missing refuses an answer without a field that it needs: the zero value would
-// say something.
+// missing refuses an answer without a required field, because its zero value
+// has a meaning.
 func missing(e *schemas.SocketEvent) error {
 	given := map[string]bool{"run_id": e.RunID != ""}
 	if e.Name == "approve" {
@@ -50,21 +50,21 @@ func missing(e *schemas.SocketEvent) error {
 	return fieldsError(schemas.CodeInvalid, "the event has values that are not allowed", list)
 }
 
-// notUser is the answer to an event with another user's id: what the id of this
-// socket's user is, which the user can read at GET /api/me.
+// notUser refuses an event with another user's id. It names the id of this
+// socket's user, which the user can read at GET /api/me.
 func (k *socket) notUser() error {
 	return schemas.NewError(schemas.CodeForbidden, "user_id must be the id of this socket's user, ISSUER|SUBJECT: "+
 		strconv.Quote(k.user.ID)+" (GET /api/me has it); it may be left out")
 }
 
-// wordsOfFrames are the words of a request, and those of an event in their place.
+// wordsOfFrames replaces the words about a request by words about an event.
 var wordsOfFrames = strings.NewReplacer(
 	"this Idempotency-Key was used with another body", "this id was used with another event",
 	"the body", "the frame", "this request", "an event", "the request", "the event",
 )
 
-// ofFrame says of a frame what is said of a body, and of its fields where those of
-// a request are elsewhere in it.
+// ofFrame turns an error about a request's body into one about a frame, with
+// the places of the fields in the frame.
 func ofFrame(err error) error {
 	e, ok := errors.AsType[*schemas.Error](err)
 	if !ok {
@@ -81,7 +81,7 @@ func ofFrame(err error) error {
 	return &frame
 }
 
-// idOf returns the id of an event that may not have the shape of one.
+// idOf returns the id of a frame that may not have the shape of an event.
 func idOf(frame []byte) string {
 	var e struct {
 		ID string `json:"id"`

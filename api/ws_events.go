@@ -67,7 +67,7 @@ func (k *socket) act(ctx context.Context, sent *schemas.SocketEvent, blocks []st
 	}
 	chat := e.ChatID
 	if chat == "" {
-		chat = e.DocumentID // a document without a chat has one of its name
+		chat = e.DocumentID // without a chat, the document's id names one
 	}
 	switch e.Name {
 	case "message", "chat_message":
@@ -97,8 +97,9 @@ func (k *socket) act(ctx context.Context, sent *schemas.SocketEvent, blocks []st
 	return err
 }
 
-// placed is the event with the document that its blocks are in, if it names none, and
-// else with their chat. What names a chat already, only a message goes elsewhere.
+// placed returns the event with the document of its blocks if it names no
+// document, or else with their chat. Of the events that name a chat, only a
+// message is moved.
 func (k *socket) placed(ctx context.Context, sent *schemas.SocketEvent, blocks []string) (*schemas.SocketEvent, error) {
 	e := *sent
 	message := e.Name == "message" || e.Name == "chat_message"
@@ -121,7 +122,8 @@ func (k *socket) placed(ctx context.Context, sent *schemas.SocketEvent, blocks [
 	return &e, nil
 }
 
-// once makes an event with an id one that starts one run, however often it comes.
+// once gives an event with an id an idempotency key, so that it starts one run,
+// however often it is sent.
 func once(e *schemas.SocketEvent) (o record.StartOptions) {
 	if e.ID != "" {
 		sum := sha256.Sum256(schemas.Encode(e))
@@ -153,7 +155,7 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	if err != nil {
 		return err
 	}
-	if run.ChatID != chat { // it was started before, in a chat that had no name either
+	if run.ChatID != chat { // the run was started before, in a chat that had no id yet
 		k.unlisten(chat)
 		if err := k.listen(run.ChatID); err != nil {
 			return err
@@ -164,8 +166,8 @@ func (k *socket) message(ctx context.Context, e *schemas.SocketEvent, chat strin
 	return nil
 }
 
-// page is the context of the event's request. A document means the page of
-// documents, and so does the mode agent where the client names no page.
+// page returns the context of the event's request. A document means the page of
+// documents, and so does the mode agent if the client names no page.
 func page(e *schemas.SocketEvent, blocks []string) schemas.Object {
 	context := schemas.Object{}
 	maps.Copy(context, e.Context)
@@ -191,8 +193,8 @@ func page(e *schemas.SocketEvent, blocks []string) schemas.Object {
 	return context
 }
 
-// named are the runs that stop and pause are about: those of the chat, or, where it
-// is not named or has none, those of the document.
+// named returns the runs that stop and pause apply to: the runs of the chat or,
+// if no chat is named or it has none, those of the document.
 func (k *socket) named(e *schemas.SocketEvent, chat string) []string {
 	live := k.server.Streams.Live(k.user, chat)
 	if e.DocumentID == "" || e.ChatID != "" && len(live) > 0 {
@@ -206,9 +208,9 @@ func (k *socket) named(e *schemas.SocketEvent, chat string) []string {
 	return live
 }
 
-// interrupt ends the runs under way of a chat or a document; stop also ends those
-// that wait, and the watching. The answer is there at once, the end of a run comes
-// with its chunks.
+// interrupt ends the running runs of a chat or a document; stop also ends those
+// that wait, and stops watching the chat. The answer is sent at once; the end
+// of a run follows in its chunks.
 func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat string) error {
 	stop := e.Name == "stop"
 	live := k.named(e, chat)
@@ -221,7 +223,7 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 		defer k.unlisten(chat)
 	}
 	ctx = context.WithoutCancel(ctx)           // the request counts even if the client goes away at once
-	for _, id := range slices.Backward(live) { // those that wait first
+	for _, id := range slices.Backward(live) { // the waiting ones first
 		if !stop {
 			if run, err := k.server.Runs.Run(ctx, k.user, id); err != nil {
 				return err
@@ -237,9 +239,9 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 }
 
 // resume shows a run from a number on, then the later runs of its chat that are in
-// progress; without a run, all that are in progress. To a socket that comes back, it
-// also shows the later runs that have ended meanwhile: what the client has missed
-// includes the answers to messages that waited.
+// progress; without a run, all that are in progress. To a socket that comes
+// back it also shows the later runs that have ended meanwhile, because the
+// client has also missed the answers to messages that waited.
 func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string) error {
 	if e.RunID == "" && e.After > 0 {
 		return schemas.NewError(schemas.CodeInvalid, "resume with after needs a run_id")
@@ -286,9 +288,10 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 	return nil
 }
 
-// ahead says whether a number is of the future of a run under way here
-// (runlog.Future); such a cursor reads from the start, as a stream's does. Of a run that waits to be taken
-// up the client may have seen more than is stored.
+// ahead reports whether a number lies past the end of a run that is running
+// here (runlog.Future); such a cursor reads from the start, as on a stream. It
+// is false for a run that waits for recovery: its client may have seen more
+// than is stored.
 func (k *socket) ahead(ctx context.Context, run schemas.Run, after int64) bool {
 	if !runlog.Future(after, run.LastSequence) || run.State.Terminal() || !slices.Contains(k.server.Streams.Live(k.user, run.ChatID), run.RunID) {
 		return false

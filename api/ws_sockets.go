@@ -9,8 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// restarts is the reason of a socket's end that a client may answer by coming
-// back.
+// restarts is the close reason after which a client should reconnect.
 const restarts = "the service restarts; come back and resume"
 
 // Sockets are the open websockets of a service, and which of them watch which
@@ -20,18 +19,18 @@ type Sockets struct {
 	mu       sync.Mutex
 	all      map[*socket]bool
 	watching map[[2]string]map[*socket]bool
-	work     sync.WaitGroup // of all handlers
+	work     sync.WaitGroup // all handlers
 	stopping bool
 }
 
-// NewSockets returns the sockets of a service that has none yet.
+// NewSockets returns an empty set of sockets.
 func NewSockets() *Sockets {
 	return &Sockets{all: map[*socket]bool{}, watching: map[[2]string]map[*socket]bool{}}
 }
 
-// Shutdown closes the sockets with 1012, so that their clients come back, and
-// waits until nothing of them is left, at most until ctx ends. No more are opened
-// then. Answers under way end before, with runs.Runs.Shutdown.
+// Shutdown closes the sockets with 1012, so that their clients reconnect, and
+// waits until all handlers have ended, at most until ctx ends. No socket is
+// opened after that. Runs end earlier, with runs.Runs.Shutdown.
 func (l *Sockets) Shutdown(ctx context.Context) {
 	l.mu.Lock()
 	l.stopping = true
@@ -47,7 +46,7 @@ func (l *Sockets) Shutdown(ctx context.Context) {
 	}
 }
 
-// begin counts a handler until done is called.
+// begin counts a handler as active until done is called.
 func (l *Sockets) begin() (done func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,21 +12,21 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// watched is a chat that a socket watches, with the runs that are to be shown.
+// watched is a chat that a socket watches, with the runs to show.
 type watched struct {
 	runs    []followed // the first one is being shown
 	running bool
-	left    bool      // it is watched no longer than they last
-	since   time.Time // nothing has happened in it
+	left    bool      // the chat is watched only until these runs have been shown
+	since   time.Time // when the last run had been shown
 }
 
 type followed struct {
 	id    string
 	after int64
-	over  bool // its last chunks are on their way
+	over  bool // its last chunks are being sent
 }
 
-// listens says whether the socket watches a chat.
+// listens reports whether the socket watches a chat.
 func (k *socket) listens(chat string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -61,7 +61,8 @@ func (k *socket) dropIdle() {
 	}
 }
 
-// unlisten ends that; what is under way is still shown to its end.
+// unlisten ends the watching of a chat; running runs are still shown to their
+// end.
 func (k *socket) unlisten(chat string) {
 	k.server.Sockets.leave(k, chat)
 	k.mu.Lock()
@@ -73,8 +74,8 @@ func (k *socket) unlisten(chat string) {
 	}
 }
 
-// watch shows a run after the runs of its chat that are in progress. One that waits
-// to be shown is shown from the later number on.
+// watch shows a run after the runs of its chat that are in progress. A run that
+// already waits to be shown starts from the larger of the two numbers.
 func (k *socket) watch(chat, run string, after int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,7 +84,7 @@ func (k *socket) watch(chat, run string, after int64) {
 		return
 	}
 	if i := slices.IndexFunc(w.runs, func(f followed) bool { return f.id == run && !f.over }); i >= 0 {
-		w.runs[i].after = max(w.runs[i].after, after) // of the one being shown it has been read
+		w.runs[i].after = max(w.runs[i].after, after) // the run being shown has already read its number
 		return
 	}
 	if len(w.runs) >= maxFollowed {
@@ -118,8 +119,8 @@ func (k *socket) showAll(ctx context.Context, chat string) {
 	}
 }
 
-// show sends the chunks of a run, those of its past first. A socket shows one
-// ended run at a time; what has to wait waits as long as the socket lasts.
+// show sends the chunks of a run, the past ones first. A socket shows one ended
+// run at a time; others wait, at most as long as the socket lasts.
 func (k *socket) show(ctx context.Context, chat string, f followed) {
 	if !slices.Contains(k.server.Streams.Live(k.user, chat), f.id) {
 		select {
@@ -137,7 +138,7 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 		case errors.Is(err, runlog.ErrInterrupted):
 			k.end(websocket.StatusServiceRestart, restarts)
 		case schemas.Visible(err).Code == schemas.CodeTooManyStreams:
-			continue // its turn has not come, which was waited for
+			continue // the run still waits for its turn
 		default:
 			k.fail(ctx, err, schemas.Chunk{ChatID: chat})
 		}
@@ -145,8 +146,8 @@ func (k *socket) show(ctx context.Context, chat string, f followed) {
 	}
 }
 
-// showAfter sends the chunks of the events after the last one, and notes how far
-// it has come.
+// showAfter sends the chunks of the events after the last one, and records its
+// progress.
 func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, show *blocksDialect) error {
 	seq, err := k.server.Streams.Follow(ctx, k.user, run, *last, 0)
 	if err != nil {
@@ -157,7 +158,7 @@ func (k *socket) showAfter(ctx context.Context, chat, run string, last *int64, s
 			return err
 		}
 		for i := range events {
-			if events[i].Terminal() { // a client may ask for it again as soon as it has it
+			if events[i].Terminal() { // the client may resume the run as soon as it has this event
 				k.mu.Lock()
 				k.chats[chat].runs[0].over = true
 				k.mu.Unlock()

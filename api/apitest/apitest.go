@@ -1,4 +1,4 @@
-// Package apitest holds answers of the API against openapi.yaml. It is for
+// Package apitest checks responses of the API against openapi.yaml. It is for
 // tests only.
 package apitest
 
@@ -22,15 +22,15 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// Contract is openapi.yaml, loaded and checked. Its methods report to the test
-// that they are given.
+// Contract is openapi.yaml, loaded and checked. Its methods report errors to
+// the test that they are given.
 type Contract struct {
 	*openapi3.T
 	schemas *schemas
 }
 
-// loaded are the contracts that Load has read or reads: a file has a function
-// that returns its contract.
+// loaded maps a file to the function that returns its contract, so that Load
+// reads each file once.
 var loaded sync.Map
 
 // Load reads the contract from a file, once.
@@ -50,22 +50,22 @@ func load(file string) (Contract, error) {
 		return Contract{}, fmt.Errorf("%s does not load: %w", file, err)
 	}
 	if err := doc.Validate(context.Background()); err != nil {
-		return Contract{}, fmt.Errorf("%s is no valid contract: %w", file, err)
+		return Contract{}, fmt.Errorf("%s is not a valid contract: %w", file, err)
 	}
 	s, err := newSchemas(file)
 	if err != nil {
 		return Contract{}, fmt.Errorf("the schemas of %s: %w", file, err)
 	}
-	// The contract itself is promised as text.
+	// The contract describes the response with the contract itself as text.
 	openapi3filter.RegisterBodyDecoder("application/yaml", openapi3filter.PlainBodyDecoder)
 	return Contract{doc, s}, nil
 }
 
-// CheckExamples says whether the contract's examples fit their schemas.
+// CheckExamples reports whether the contract's examples fit their schemas.
 func (c Contract) CheckExamples(t testing.TB) {
 	t.Helper()
 	if err := c.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
-		t.Errorf("the examples are no valid ones: %v", err)
+		t.Errorf("the examples do not fit their schemas: %v", err)
 	}
 }
 
@@ -100,8 +100,9 @@ func match(pattern, path string) (map[string]string, bool) {
 	return values, true
 }
 
-// CheckRequest says whether the contract allows the request with this body. An
-// optional member that is null is absent, which the contract says in words.
+// CheckRequest reports whether the contract allows the request with this body.
+// An optional member that is null counts as absent, as the contract says in
+// words.
 func (c Contract) CheckRequest(t testing.TB, r *http.Request, body []byte) {
 	t.Helper()
 	body = withoutNull(body)
@@ -136,8 +137,8 @@ func withoutNull(body []byte) []byte {
 	return raw
 }
 
-// CheckResponse says whether the response is one that the contract promises for
-// its request: status, headers, body. Of a stream it checks each frame.
+// CheckResponse reports whether the contract allows the response to its
+// request: status, headers, body. It checks each frame of a stream.
 func (c Contract) CheckResponse(t testing.TB, r *http.Request, status int, header http.Header, body []byte) {
 	t.Helper()
 	in := c.input(t, r)
@@ -161,7 +162,8 @@ func (c Contract) CheckResponse(t testing.TB, r *http.Request, status int, heade
 	}
 }
 
-// response returns what the contract says of a status, and under which name.
+// response returns what the contract says about a status, and the name under
+// which it says it.
 func response(op *openapi3.Operation, status int) (*openapi3.ResponseRef, string) {
 	for _, name := range []string{strconv.Itoa(status), strconv.Itoa(status/100) + "XX", "default"} {
 		if ref := op.Responses.Value(name); ref != nil {
@@ -171,9 +173,9 @@ func response(op *openapi3.Operation, status int) (*openapi3.ResponseRef, string
 	return nil, ""
 }
 
-// jsonIn returns the pointer to the schema of a body in JSON, where the contract
-// has one for its media type; "" for any other body. Owner is the pointer to what
-// has the content.
+// jsonIn returns the pointer to the schema of a body in JSON, if the contract
+// has one for its media type; "" for any other body. Owner is the pointer to
+// the object that has the content.
 func jsonIn(content openapi3.Content, owner string, header http.Header) string {
 	name, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil || !strings.HasSuffix(name, "json") || content[name] == nil || content[name].Schema == nil {
@@ -198,7 +200,7 @@ func (c Contract) input(t testing.TB, r *http.Request) *openapi3filter.RequestVa
 	}
 }
 
-// CheckJSON says whether raw is a value of a type in components.schemas.
+// CheckJSON reports whether raw is a value of a type in components.schemas.
 func (c Contract) CheckJSON(t testing.TB, name string, raw []byte) {
 	t.Helper()
 	if c.Components.Schemas[name] == nil {
@@ -206,6 +208,6 @@ func (c Contract) CheckJSON(t testing.TB, name string, raw []byte) {
 		return
 	}
 	if err := c.schemas.check(pointerTo("components", "schemas", name), raw); err != nil {
-		t.Errorf("no %s: %v in %s", name, err, raw)
+		t.Errorf("not a %s: %v in %s", name, err, raw)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Frame is one event of a stream. Type is the event's, or in the dialect
-// messages the frame's (the event's name for an event). Data is its JSON.
+// Frame is one event of a stream. Type is the event's type, or in the dialect
+// messages the frame's type (for an event its name). Data is its JSON.
 type Frame struct {
 	ID   int64
 	Type string
@@ -17,9 +17,9 @@ type Frame struct {
 }
 
 // CheckFrames parses a body of text/event-stream in either dialect and checks
-// what holds for each part of a run: LF only, whole
-// frames of one id line and one data line, ids that increase, data that the
-// contract promises, and nothing after a terminal event. It returns the frames.
+// the rules that each part of a run keeps: LF only, whole frames of one id line
+// and one data line, ids that increase, data that fits the contract, and
+// nothing after a terminal event. It returns the frames.
 func (c Contract) CheckFrames(t testing.TB, body []byte) []Frame {
 	t.Helper()
 	if bytes.ContainsRune(body, '\r') {
@@ -45,8 +45,8 @@ func (c Contract) CheckFrames(t testing.TB, body []byte) []Frame {
 	return frames
 }
 
-// frame parses what stands between blank lines; comments and retry hints alone
-// are no frame.
+// frame parses the lines between two blank lines; comments and retry hints
+// alone are not a frame.
 func (c Contract) frame(t testing.TB, block string) (Frame, bool) {
 	t.Helper()
 	var f Frame
@@ -60,7 +60,7 @@ func (c Contract) frame(t testing.TB, block string) (Frame, bool) {
 			ids++
 			n, err := strconv.ParseInt(value, 10, 64)
 			if err != nil {
-				t.Errorf("id %q is no number", value)
+				t.Errorf("id %q is not a number", value)
 			}
 			f.ID = n
 		case "data":
@@ -95,13 +95,13 @@ func (c Contract) event(t testing.TB, id int64, data []byte) string {
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		t.Errorf("data is no JSON object: %v in %s", err, data)
+		t.Errorf("data is not a JSON object: %v in %s", err, data)
 		return ""
 	}
 	if head.ChunkID != "" {
 		c.CheckJSON(t, "MessageFrame", data)
 		if head.Metadata.Sequence != id || head.ChunkID != "C"+strconv.FormatInt(id, 10) {
-			t.Errorf("the frame %d has other numbers inside: %s", id, data)
+			t.Errorf("the data of frame %d has other ids: %s", id, data)
 		}
 		if head.Type != "event" {
 			return head.Type
@@ -127,9 +127,9 @@ func terminal(f Frame) bool {
 	return f.Type == streamEnd || f.Type == "complete" || f.Type == "error" || f.Type == "cancelled"
 }
 
-// CheckRun checks what holds for the frames of a whole run of one attempt in
-// the dialect chat: the first is a status with the ids, the last
-// and only the last is terminal, and joining all text gives the answer.
+// CheckRun checks the frames of a whole run with one attempt in the dialect
+// chat: the first is a status with the ids, only the last is terminal, and all
+// text joined gives the answer.
 func CheckRun(t testing.TB, frames []Frame) {
 	t.Helper()
 	if len(frames) == 0 {

@@ -47,7 +47,7 @@ func newSchemas(file string) (*schemas, error) {
 	return &schemas{compiler: c, compiled: map[string]*jsonschema.Schema{}}, nil
 }
 
-// check says what is wrong with a JSON value by the schema at a pointer.
+// check returns how a JSON value violates the schema at a pointer.
 func (s *schemas) check(pointer string, raw []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {

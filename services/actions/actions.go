@@ -1,5 +1,6 @@
-// Package actions owns the server actions: what the service does, without a call
-// of the model, when the user clicks a suggested action whose handler is server.
+// Package actions owns the server actions: what the service does, without
+// calling the model, when the user clicks a suggested action whose handler is
+// server.
 package actions
 
 import (
@@ -19,11 +20,11 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of one click, of its answer and of what its errors quote.
+// Limits of one click, its answer and the texts that its errors quote.
 const (
 	maxData   = 256 << 10 // bytes of a click's data
-	maxText   = 20_000    // characters of an answer that comes from outside
-	maxDetail = 300       // characters of what a schema says of them
+	maxText   = 20_000    // characters of an answer from outside the service
+	maxDetail = 300       // characters of a schema's complaint about them
 	maxQuoted = 200       // characters of a name or a path
 )
 
@@ -32,17 +33,17 @@ type Action struct {
 	Name string
 	// Schema is the JSON schema of the data, an object.
 	Schema json.RawMessage
-	// Check says what is wrong with data that fits Schema; nil checks nothing.
+	// Check returns what is wrong with data that fits Schema; nil checks
+	// nothing.
 	Check func(data json.RawMessage) error
-	// Offered says whether this user may do it on a page with this context object;
-	// nil offers it to everybody.
+	// Offered reports whether this user may do it on a page with this context
+	// object; nil offers it to everybody.
 	Offered func(ctx context.Context, user schemas.User, page schemas.Object) bool
-	// Allow says why this user cannot do it now, without doing it; nil allows it.
-	// The error is of code forbidden, or schemas.ErrNotFound where the user may not
-	// know of the thing.
+	// Allow returns why this user cannot do it now, without doing it; nil
+	// allows it. The error has the code forbidden, or is schemas.ErrNotFound if
+	// the user may not know that the thing exists.
 	Allow func(ctx context.Context, call Call) error
-	// Handle does it. A *schemas.Error in its error's tree is what the client
-	// sees.
+	// Handle does it. The client sees the *schemas.Error in the error's tree.
 	Handle func(ctx context.Context, call Call) (Outcome, error)
 }
 
@@ -60,9 +61,10 @@ type Call struct {
 // Page is what the page of a click offers.
 type Page struct {
 	Name    string
-	Actions []schemas.Action // that it declares
-	Own     []turn.Tool      // the handlers of those that its file declares
-	// Known says that some page declares the action; nil is that none does.
+	Actions []schemas.Action // that the page declares
+	Own     []turn.Tool      // the handlers of the actions that its file declares
+	// Known reports whether some page declares the action; nil means that none
+	// does.
 	Known func(action string) bool
 }
 
@@ -101,7 +103,7 @@ func New(list ...Action) (*Actions, error) {
 		case action.Handle == nil:
 			err = errors.New("there is no handler")
 		case a.Has(action.Name):
-			err = errors.New("there are two of this name")
+			err = errors.New("two actions have this name")
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("action %q: %w", action.Name, err))
@@ -145,10 +147,10 @@ func (a *Actions) Has(name string) bool {
 	return ok
 }
 
-// Allow says why the click cannot be done, without doing it. An action that the
-// page does not offer, or that the user may not do, is an error of code forbidden;
-// an unknown one and data that does not fit are errors of code invalid. Absent data
-// counts as {}.
+// Allow returns why the click cannot be done, without doing it. An action that
+// the page does not offer, or that the user may not do, is an error of code
+// forbidden; an unknown one and data that does not fit are errors of code
+// invalid. Absent data counts as {}.
 func (a *Actions) Allow(ctx context.Context, call Call) error {
 	action, call, err := a.find(call)
 	if err != nil || action.Allow == nil {
@@ -157,7 +159,7 @@ func (a *Actions) Allow(ctx context.Context, call Call) error {
 	return action.Allow(ctx, call)
 }
 
-// Offered returns the actions of a page without those that the user may not do there.
+// Offered returns the actions of a page that the user may do there.
 func (a *Actions) Offered(ctx context.Context, user schemas.User, page schemas.Object, declared []schemas.Action) []schemas.Action {
 	return slices.DeleteFunc(slices.Clone(declared), func(d schemas.Action) bool {
 		offered := a.byName[d.Action].Offered
@@ -165,7 +167,7 @@ func (a *Actions) Offered(ctx context.Context, user schemas.User, page schemas.O
 	})
 }
 
-// handlerServer is the handler of the actions that are done here.
+// handlerServer is the handler of the actions that this package does.
 const handlerServer = "server"
 
 // Run checks the click and does it.
@@ -191,7 +193,7 @@ func (a *Actions) find(call Call) (compiled, Call, error) {
 	}
 	var v any
 	if err := json.Unmarshal(call.Data, &v); err != nil {
-		return action, call, invalid(dataPointer, "is no JSON")
+		return action, call, invalid(dataPointer, "is not valid JSON")
 	}
 	if action.schema != nil {
 		if err := action.bounds.Allow(v); err != nil {
@@ -226,7 +228,8 @@ func (a *Actions) declared(call *Call) (compiled, error) {
 	return action, schemas.NewError(schemas.CodeForbidden, "the page “"+text.Line(page.Name, maxQuoted)+"” does not offer the action “"+text.Line(call.Action, maxQuoted)+"” here")
 }
 
-// own is an action that a page file declares. The click is the user's approval.
+// own returns the action for one that a page file declares. The click is the
+// user's approval.
 func own(t turn.Tool) Action {
 	return Action{
 		Name: t.Name, Schema: t.InputSchema,
@@ -259,7 +262,7 @@ func own(t turn.Tool) Action {
 	}
 }
 
-// errLate is the error of an action whose time is up.
+// errLate is the error of an action that did not end in time.
 var errLate error = schemas.NewError(schemas.CodeUpstreamTimeout, "the action did not end in time; whether it had an effect is unknown")
 
 // toolMarker may be written only by the service.
@@ -268,8 +271,8 @@ const (
 	escapedMarker = `[\[tool:`
 )
 
-// Undone reports whether an error of Run says that the action had no effect, so that
-// it may be tried again.
+// Undone reports whether an error of Run means that the action had no effect,
+// so that it may be tried again.
 func Undone(err error) bool {
 	e, ok := errors.AsType[*schemas.Error](err)
 	return ok && slices.Contains([]schemas.Code{schemas.CodeInvalid, schemas.CodeForbidden, schemas.CodeNotFound, schemas.CodeConflict}, e.Code)

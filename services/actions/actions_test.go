@@ -255,7 +255,7 @@ func TestNewActionsRefusesMistakes(t *testing.T) {
 	if err == nil {
 		t.Fatal("mistakes were accepted")
 	}
-	for _, want := range []string{`"fine": there are two`, `"No Name": the name`, `"idle": there is no handler`, `"list": schema: "type"`, `"broken": schema:`} {
+	for _, want := range []string{`"fine": two actions have this name`, `"No Name": the name`, `"idle": there is no handler`, `"list": schema: "type"`, `"broken": schema:`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("not reported: %s in %v", want, err)
 		}

@@ -22,7 +22,7 @@ const (
 	maxSchemaChanges = 100
 	maxSchemaDepth   = 32 // steps of a path, and levels of a value
 	maxSchemaKey     = 200
-	maxSchemaBytes   = 256 << 10 // of a stream's whole schema
+	maxSchemaBytes   = 256 << 10 // bytes of a stream's whole schema
 	maxSchemaShown   = 80        // characters of a value in the answer
 )
 
@@ -36,7 +36,7 @@ type schemaChange struct {
 	Changes  map[string]json.RawMessage `json:"changes"`
 }
 
-// Streams is the store of the streams whose schemas are written. An unknown id is
+// Streams stores the streams whose schemas are changed. An unknown id is
 // schemas.ErrNotFound.
 type Streams interface {
 	Stream(ctx context.Context, id int64) (schemas.Stream, error)
@@ -45,10 +45,10 @@ type Streams interface {
 }
 
 // ApplySchema is the bundled action apply_schema: it writes values into a
-// stream's schema by dotted path. A path that does not exist is created inside of
-// a part that the schema has; a number in a path is an index where the schema has
-// a list, at most the list's length. Only the stream's owner and admins may do it,
-// and only for them is it offered; for others the error is of code forbidden.
+// stream's schema by dotted path. A missing path is created inside a part that
+// the schema has. A number in a path is an index if the schema has a list
+// there, at most the list's length. The action is offered only to the stream's
+// owner and admins; for others the error has the code forbidden.
 func ApplySchema(streams Streams) Action {
 	return Action{
 		Name: "apply_schema",
@@ -134,7 +134,7 @@ func wrongChange(path, detail string) error {
 }
 
 // apply writes the changes into the stream's schema, in the order of their
-// paths, and returns a line about each changed value.
+// paths, and returns one line for each changed value.
 func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, error) {
 	if !research.MayWrite(user, s) {
 		return nil, schemas.NewError(schemas.CodeForbidden, "only the owner of the stream “"+text.Line(s.Name, maxQuoted)+"” and admins may change its schema")
@@ -142,7 +142,7 @@ func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, er
 	root := map[string]any{}
 	if len(s.Schema) > 0 && string(s.Schema) != "null" {
 		if err := decodeExact(s.Schema, &root); err != nil {
-			return nil, invalid(dataPointer, "the stream's schema is no object; write it whole first")
+			return nil, invalid(dataPointer, "the stream's schema is not an object; write the whole schema first")
 		}
 	}
 	parts := slices.Sorted(maps.Keys(root))
@@ -154,7 +154,7 @@ func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, er
 		}
 		var value any
 		if err := decodeExact(c.Changes[path], &value); err != nil {
-			return nil, wrongChange(path, "is no JSON value")
+			return nil, wrongChange(path, "is not a JSON value")
 		}
 		if err := checkValue(value, 0); err != nil {
 			return nil, wrongChange(path, err.Error())
@@ -247,7 +247,7 @@ func setInside(in any, keys []string, value any) (out, was any, err error) {
 	case []any:
 		i, err := strconv.Atoi(keys[0])
 		if err != nil || i < 0 || i > len(in) || strconv.Itoa(i) != keys[0] {
-			return nil, nil, fmt.Errorf("%q is no place in a list of %d", text.Line(keys[0], maxQuoted), len(in))
+			return nil, nil, fmt.Errorf("%q is not an index in a list of %d", text.Line(keys[0], maxQuoted), len(in))
 		}
 		was = absent{}
 		if i == len(in) {

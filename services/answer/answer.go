@@ -23,12 +23,12 @@ import (
 // maxWarnings bounds the warnings of one run.
 const maxWarnings = 32
 
-// thinkingStatus is the line shown while the model has said nothing yet.
+// thinkingStatus is the line shown until the model writes something.
 const thinkingStatus = "Thinking..."
 
-// Writer turns the events of the loop into events of the log, and keeps what
-// the answer is made of: the visible text, the tool calls, the payloads. It
-// belongs to the goroutine of the run.
+// Writer turns the events of the loop into events of the log, and keeps the
+// parts of the answer: the visible text, the tool calls, the payloads. Only the
+// run's goroutine uses it.
 type Writer struct {
 	run      Run
 	deps     Deps
@@ -44,7 +44,7 @@ type Writer struct {
 	steps   []turn.Step
 	calls   []*call
 	marked  int                     // markers sent
-	pending []schemas.CustomPayload // named, in no write yet
+	pending []schemas.CustomPayload // named, but in no write yet
 
 	values   []schemas.SuggestedValue
 	actions  []schemas.SuggestedAction
@@ -52,18 +52,19 @@ type Writer struct {
 	dropped  []string
 	writing  strings.Builder // the model's text of the reply under way, see turn.Request
 	spoke    bool            // the reply under way has text
-	calling  time.Time       // when the model's call under way began; zero is none
+	calling  time.Time       // when the current call of the model began; zero means none
 	cut      *turn.CutValue
 	cutNote  string        // the warning about cut
 	usage    schemas.Usage // set at the end
 	stop     schemas.StopReason
 
-	// checkpoint is stored with the next write that does not end the run, under the
-	// number checkpointN; nil is none. writes are those that may not be stored yet.
+	// checkpoint is stored with the next write that does not end the run, under
+	// the number checkpointN; nil means none. writes are the writes that may
+	// not be stored yet.
 	checkpoint  *attempts.Checkpoint
 	checkpointN int
 	writes      []*eventlog.Commit
-	later       *eventlog.Commit // the last one for which nobody waits
+	later       *eventlog.Commit // the last write for which nobody waits
 	// silent is set while the writer goes through finished steps again: their events
 	// are in the stored log, which shows the first keptMarkers markers.
 	silent      bool
@@ -79,20 +80,20 @@ type Writer struct {
 	// earlierWaits are the waits of earlier attempts, by call; nil while not read.
 	earlierWaits map[int]record.Wait
 
-	decided map[int]bool // calls whose wait gave their outcome
+	decided map[int]bool // calls whose wait decided their outcome
 	asking  map[int]bool // calls that wait and have no answer
-	resting bool         // as told to deps.Rest
-	// markedRest is what the stored mark of this attempt says, see markRest.
+	resting bool         // the last value given to deps.Rest
+	// markedRest is the value in the stored mark of this attempt, see markRest.
 	markedRest bool
 
 	blocks map[int]*blockCall // calls that write blocks, by index
 	answer answerDraft
 
 	mu      sync.Mutex
-	started map[int]*eventlog.Commit // the writes that say that a call begins, for the goroutines of the tools
+	started map[int]*eventlog.Commit // writes with the start of a call, for the goroutines of the tools
 	edited  map[int]bool             // calls whose input the user has changed
 	drafts  map[int]*documents.Draft // what calls have written while the model wrote them
-	// elsewhere are the calls that another run keeps from writing.
+	// elsewhere are the calls that may not write because another run does.
 	elsewhere map[int]bool
 }
 
@@ -113,7 +114,7 @@ func New(ctx context.Context, run Run, deps Deps) *Writer {
 	return wr
 }
 
-// Use gives the writer what was prepared.
+// Use gives the writer what was prepared for the run.
 func (wr *Writer) Use(p *Prepared) {
 	wr.prepared, wr.filter = p, p.Filter
 	wr.payloads.Use(p.Types, p.PayloadIDs)
@@ -155,8 +156,8 @@ func (wr *Writer) count(n int, inThread bool) bool {
 	return err == nil
 }
 
-// written is how many bytes of a model's text an event holds. Whole replies hold none:
-// their text was counted before.
+// written is how many bytes of a model's text an event holds. Whole replies
+// count as 0: their text was counted before.
 func written(event turn.Event) int {
 	switch e := event.(type) {
 	case turn.TextDelta:
@@ -220,7 +221,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 	wr.rest()
 }
 
-// modelText shows what the filter lets through of a piece of the model's text.
+// modelText shows the part of the model's text that passes the filter.
 func (wr *Writer) modelText(delta string) {
 	wr.spoke = true
 	wr.show(wr.filter.Feed(delta))
@@ -254,9 +255,9 @@ func (wr *Writer) putMarker(text string) {
 	wr.emit(runlog.Level{}, &runlog.Marker{Text: text})
 }
 
-// reply ends a reply: it shows the text that the filter still holds, the payloads in
-// it and the calls it asks for. The reply is stored as a checkpoint with the next
-// write.
+// reply ends a reply: it shows the text that the filter still holds, the
+// reply's payloads and the calls it asks for. The reply is stored as a
+// checkpoint with the next write.
 func (wr *Writer) reply(e turn.Reply) {
 	wr.calling = time.Time{}
 	if !wr.spoke && e.Text != "" {
@@ -320,8 +321,8 @@ func (wr *Writer) asked() int {
 	return 0
 }
 
-// repaired takes the model's second try at the value that was cut off. If it gives a
-// value, the warning about the first one goes.
+// repaired takes the model's second try at the value that was cut off. If it
+// gives a value, the warning about the first one is removed.
 func (wr *Writer) repaired(text string) {
 	f := wr.filter.Recover(*wr.cut, text)
 	if len(f.Payloads) == 0 && f.Values == nil && f.Actions == nil {
@@ -338,10 +339,10 @@ func (wr *Writer) warn(text string) {
 	}
 }
 
-// produced reports whether there is anything of an answer to keep.
+// produced reports whether the answer has anything to keep.
 func (wr *Writer) produced() bool { return wr.visible.Worded() || len(wr.calls) > 0 }
 
-// message is the visible text without the white space around it.
+// message returns the visible text without the white space around it.
 func (wr *Writer) message() string { return wr.visible.Whole(wr.onlyReply()) }
 
 // onlyReply is the text of the reply, finished or under way, if there is just one.

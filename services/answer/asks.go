@@ -13,7 +13,7 @@ import (
 // cannotAskText is what the model of a thread reads about a call that needs approval.
 const cannotAskText = "The call was not run: it needs the user's approval, which cannot be asked for here. Go on without it, or say in your answer what is needed."
 
-// newReading returns the reading of the run; the tools must be known.
+// newReading returns the guard.Reading of the run; the tools must be known.
 func (wr *Writer) newReading() *guard.Reading {
 	return guard.NewReading(guard.ReadingOptions{
 		Store: wr.deps.Store, Owner: wr.run.Owner.ID, ChatID: wr.run.ChatID, RunID: wr.run.ID,
@@ -23,7 +23,7 @@ func (wr *Writer) newReading() *guard.Reading {
 	})
 }
 
-// anyTool returns the tool of that name, also one that the page does not offer.
+// anyTool returns the tool of that name, even if the page does not offer it.
 func (wr *Writer) anyTool(name string) (turn.Tool, bool) {
 	if i := slices.IndexFunc(wr.offered, func(t turn.Tool) bool { return t.Name == name }); i >= 0 {
 		return wr.offered[i], true
@@ -87,7 +87,8 @@ func (wr *Writer) earlierWait(ctx context.Context, index int) (record.Wait, bool
 	return w, waited, nil
 }
 
-// finished are the steps before the one of the call: what its model had read.
+// finished returns the steps before the one with the call: what the model had
+// read.
 func (wr *Writer) finished(index int) []turn.Step {
 	n := slices.IndexFunc(wr.steps, func(s turn.Step) bool { return index < s.Reply.FirstIndex+len(s.Reply.ToolCalls) })
 	if n < 0 {
@@ -96,9 +97,9 @@ func (wr *Writer) finished(index int) []turn.Step {
 	return wr.steps[:n]
 }
 
-// guarded is a tool as threads of the call use it. Nobody can be asked there, so a call
-// that needs approval is refused. What one thread of a call has read counts in all of
-// them.
+// guarded returns a tool for the threads of the call. Nobody can be asked
+// there, so a call that needs approval is refused. What one thread of a call
+// has read counts for all its threads.
 func (wr *Writer) guarded(t turn.Tool, index int) turn.Tool {
 	run, mode := t.Run, wr.deps.Approve
 	t.Run = func(ctx context.Context, c *turn.Call) (turn.Result, error) {

@@ -18,23 +18,23 @@ import (
 	"github.com/chattray/chattray/services/guard"
 )
 
-// blockChunk bounds what one chunk has of a block's content, in bytes.
+// blockChunk bounds the content of a block in one chunk, in bytes.
 const blockChunk = 32 << 10
 
-// blockCall is a call while the model writes it: the argument that its tool streams
-// goes into a block and into the log as it comes.
+// blockCall is a call while the model writes it: the argument that its tool
+// streams goes into a block and into the log piece by piece.
 type blockCall struct {
 	wr     *Writer
 	index  int
 	name   string
 	tool   turn.Tool // empty before the name is known, or when it is not offered
-	unread string    // arguments that came before the name
+	unread string    // arguments that arrived before the name
 	args   argstream.Reader
 	held   string // content that is not shown yet
 	place  runlog.Place
 	since  int64            // the document's revision when the block was begun
 	given  string           // the block_id of the arguments when it was opened
-	early  int              // how many arguments were known then
+	early  int              // how many arguments were known when it was opened
 	kind   string           // the block's type, "" before it is known
 	shown  bool             // the page has the block already
 	draft  *documents.Draft // nil before it is opened
@@ -83,8 +83,8 @@ func (wr *Writer) blockArguments(index int, name, fragment string) {
 	}
 }
 
-// planning reports whether an earlier call of the reply under way makes a plan: the
-// plan would remove what is written now.
+// planning reports whether an earlier call of the current reply makes a plan:
+// the plan would remove what is written now.
 func (wr *Writer) planning(index int) bool {
 	for i := wr.asked(); i < index; i++ {
 		if c := wr.blocks[i]; c != nil && c.tool.Replans {
@@ -104,8 +104,8 @@ func (wr *Writer) showLater(index int) {
 	}
 }
 
-// streams reports whether an argument of the call is shown while the model writes it:
-// not if the call may still be refused.
+// streams reports whether an argument of the call is shown while the model
+// writes it. It is not if the call may still be refused.
 func (c *blockCall) streams() bool {
 	if c.tool.Streams == nil || c.tool.Confirm || c.wr.deps.Approve == guard.All {
 		if c.name != "" {
@@ -132,8 +132,8 @@ func (c *blockCall) first() bool {
 	return whole
 }
 
-// look reads the block that the arguments name, or that an earlier attempt of the run
-// has added.
+// look reads the block that the arguments name or that an earlier attempt of
+// the run has added.
 func (c *blockCall) look() {
 	ctx, done := c.wr.storing()
 	defer done()
@@ -142,7 +142,7 @@ func (c *blockCall) look() {
 	c.kind = cmp.Or(c.argument(c.tool.Streams.Type), b.Type, schemas.BlockMarkdown)
 }
 
-// id is the block's: given, or made of run and call.
+// id returns the block's id: the given one, or one made from run and call.
 func (c *blockCall) id() string {
 	return cmp.Or(c.argument(c.tool.Streams.Block), turn.BlockID(c.wr.run.ID, c.index, c.name, 0))
 }
@@ -164,12 +164,12 @@ func argText(head map[string]json.RawMessage, key string) string {
 	return text
 }
 
-// start begins the block with the first piece of its content. What another run
-// writes waits until the call runs.
+// start begins the block with the first piece of its content. If another run
+// writes the block, the content waits until the call runs.
 func (c *blockCall) start() {
 	streams := c.tool.Streams
 	document := c.wr.document()
-	if document == "" { // the tool will say so
+	if document == "" { // the tool will report it
 		c.closed = true
 		return
 	}
@@ -190,7 +190,7 @@ func (c *blockCall) start() {
 	ctx, done := c.wr.storing()
 	defer done()
 	draft, b, err := c.wr.deps.Drafts.Draft(ctx, c.wr.run.Owner, document, w, c.wr.run.ID, c.withdrawn)
-	if err != nil { // the tool will say so
+	if err != nil { // the tool will report it
 		c.closed = true
 		return
 	}
@@ -227,7 +227,7 @@ func (c *blockCall) begin(header string) {
 	}
 }
 
-// content shows a piece of the content in chunks that are small, whatever the
+// content shows a piece of the content in small chunks, however much the
 // model's server sends at once.
 func (c *blockCall) content(text string) {
 	for text != "" {
@@ -240,7 +240,8 @@ func (c *blockCall) content(text string) {
 	}
 }
 
-// show adds a piece to the block. Once that is refused, nothing more is shown.
+// show adds a piece to the block. Once a piece is refused, nothing more is
+// shown.
 func (c *blockCall) show(piece string) {
 	ctx, done := c.wr.storing()
 	defer done()
@@ -249,7 +250,7 @@ func (c *blockCall) show(piece string) {
 	}
 }
 
-// end stores what is held and ends the block.
+// end stores the held content and ends the block.
 func (c *blockCall) end(status string) {
 	if c.closed || c.draft == nil {
 		c.closed = true
@@ -268,9 +269,9 @@ func (c *blockCall) end(status string) {
 	c.wr.levels.CloseDocument(c.at, status)
 }
 
-// endDraft ends a draft and says whether all of it is stored. What could not be
-// stored to its end is taken out of the document again, and readers are told, so
-// that they see what is stored.
+// endDraft ends a draft and reports whether all of it is stored. A block that
+// could not be stored completely is removed from the document, and readers are
+// told, so that they see what is stored.
 func (wr *Writer) endDraft(d *documents.Draft, at runlog.Level, p runlog.Place, since int64) bool {
 	ctx, done := wr.storing()
 	defer done()
@@ -283,7 +284,7 @@ func (wr *Writer) endDraft(d *documents.Draft, at runlog.Level, p runlog.Place, 
 		return true
 	}
 	if _, err := wr.deps.Drafts.Settle(ctx, wr.run.Owner, d.Block(), record.Revert, nil); err != nil {
-		wr.deps.Logger.Warn("take out a block", "run_id", wr.run.ID, "error", err)
+		wr.deps.Logger.Warn("remove an incomplete block", "run_id", wr.run.ID, "error", err)
 	}
 	wr.emit(at, &runlog.BlockReset{Place: p, End: true, Revision: since})
 	return false
@@ -295,9 +296,10 @@ func (wr *Writer) storing() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(wr.ctx), eventlog.CommitWait)
 }
 
-// wholeBlocks ends the blocks of a whole reply, and shows those whose arguments did not
-// come in pieces. If arguments after the content say more about a block, such as its
-// id or its place, the block is shown again; a block that was added without them goes.
+// wholeBlocks ends the blocks of a whole reply, and shows those whose arguments
+// did not arrive in pieces. If arguments after the content say more about a
+// block, such as its id or its place, the block is shown again; a block that
+// was added without them is removed.
 func (wr *Writer) wholeBlocks(e *turn.Reply) {
 	if wr.silent {
 		return
@@ -321,8 +323,8 @@ func (wr *Writer) wholeBlocks(e *turn.Reply) {
 	}
 }
 
-// takeBack removes the block that was added too early. It reports false if the user
-// has removed it.
+// takeBack removes a block that was added too early. It reports false if the
+// user has removed it.
 func (c *blockCall) takeBack() bool {
 	if c.given != "" {
 		return true
@@ -333,13 +335,13 @@ func (c *blockCall) takeBack() bool {
 	if _, err := wr.deps.Drafts.Remove(ctx, wr.run.Owner, c.place.DocumentID, c.place.BlockIDs); errors.Is(err, schemas.ErrNotFound) {
 		return false
 	} else if err != nil {
-		wr.deps.Logger.Warn("take a block back", "run_id", wr.run.ID, "error", err)
+		wr.deps.Logger.Warn("remove a block that was added too early", "run_id", wr.run.ID, "error", err)
 	}
 	wr.emit(runlog.Level{}, &runlog.BlockReset{Place: c.place, End: true, Revision: c.since})
 	return true
 }
 
-// withdrawnText is what the model reads about a block that the user did not want.
+// withdrawnText tells the model that the user did not want the block.
 const withdrawnText = "What you wrote is not in the document: while you were writing it, the user rejected it, or deleted the block or the document. " +
 	"Do not write it again unless the user asks for it."
 
@@ -355,8 +357,8 @@ func (wr *Writer) noteDraft(index int) {
 	}
 }
 
-// withdrawn reports whether the user has refused what the model was writing: the call
-// must not bring it back.
+// withdrawn reports whether the user has refused what the model was writing:
+// the call must not write it again.
 func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) bool {
 	wr.mu.Lock()
 	d := wr.drafts[c.Index]
@@ -371,9 +373,9 @@ func (wr *Writer) withdrawn(ctx context.Context, t *turn.Tool, c *turn.Call) boo
 	return d.Withdrawn() || wr.refused(ctx, d.Block(), argText(input, t.Streams.Argument))
 }
 
-// refused reports whether the user has refused the block. It is then gone, or has
-// nothing pending and none of the text. If the user accepted a part of the text, the
-// block's content is a beginning of the whole.
+// refused reports whether the user has refused the block. A refused block no
+// longer exists, or has nothing pending and none of the text. If the user
+// accepted a part of the text, the block's content is a prefix of the whole.
 func (wr *Writer) refused(ctx context.Context, id, whole string) bool {
 	b, err := wr.deps.Drafts.Block(ctx, wr.run.Owner, id)
 	switch {

@@ -16,13 +16,14 @@ func (wr *Writer) document() string {
 	return turn.DocumentID(wr.run.Request.Context, wr.run.ChatID)
 }
 
-// claimOf is the claim of the run to blocks of its document.
+// claimOf returns the run's claim to blocks of its document.
 func (wr *Writer) claimOf(blocks ...string) documents.Claim {
 	return documents.Claim{Run: wr.run.ID, Owner: wr.run.Owner.ID, Document: wr.document(), Blocks: blocks}
 }
 
-// claim claims what a call of a document's tool changes: a block, or the structure.
-// If another run writes it, claim waits up to ClaimWait; then the call is not run.
+// claim claims what a call of a document tool changes: a block, or the
+// structure. If another run writes it, claim waits up to ClaimWait; after that
+// the call is not run.
 func (wr *Writer) claim(e turn.ToolStart) {
 	t := wr.tool(e.Name)
 	var input map[string]json.RawMessage
@@ -46,12 +47,12 @@ func (wr *Writer) claim(e turn.ToolStart) {
 	}
 }
 
-// elsewhereText is what the model reads of a call that would have written what
-// another run writes.
+// elsewhereText tells the model that a call was not run because another run
+// writes the same.
 const elsewhereText = "This was not done: another answer, in another chat of the user, is writing this block or planning this document, and it has not ended yet. " +
 	"Go on with other blocks or tell the user, and do not repeat the call at once."
 
-// busy says whether another run writes what the call would.
+// busy reports whether another run writes what the call would write.
 func (wr *Writer) busy(index int) bool {
 	wr.mu.Lock()
 	defer wr.mu.Unlock()

@@ -9,12 +9,13 @@ import (
 
 // Outcome is how an attempt ended.
 type Outcome struct {
-	State schemas.RunState // terminal, or "" for an attempt that is given up
+	State schemas.RunState // terminal, or "" for an abandoned attempt
 	Err   error
 }
 
-// End ends what is under way. It returns the end of the run as it is stored, the last
-// event of its log, and the trace. The caller adds the log and stores all with Write.
+// End ends everything that is still open. It returns the end of the run as it
+// is stored, the last event of its log, and the trace. The caller adds the log
+// and stores everything with Write.
 func (wr *Writer) End(end Outcome) (*record.Finish, runlog.Event, *schemas.Diagnostics) {
 	if end.State != schemas.RunCompleted {
 		wr.breakOff()
@@ -34,7 +35,7 @@ var levelStatus = map[schemas.RunState]string{
 	schemas.RunCompleted: "completed", schemas.RunFailed: "error", schemas.RunCancelled: "cancelled",
 }
 
-// terminal makes the last event of the run, and the message that is kept.
+// terminal makes the last event of the run and the stored message.
 func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 	if end.State == schemas.RunCompleted {
 		wr.warnOfNothing()
@@ -70,7 +71,7 @@ func (wr *Writer) terminal(end Outcome, fin *record.Finish) runlog.Body {
 	}
 }
 
-// warnOfNothing warns of an answer that has nothing in it.
+// warnOfNothing adds a warning to an empty answer.
 func (wr *Writer) warnOfNothing() {
 	switch {
 	case wr.produced(), len(wr.payloads.All()) > 0, wr.values != nil, wr.actions != nil, wr.run.Request.InteractionType == schemas.ActionExecuted:
@@ -97,8 +98,8 @@ func (wr *Writer) complete(message string) schemas.ChatResponsePayload {
 	}
 }
 
-// customPayload is the last payload of a tool, else the last of the model's
-// text, else, when tools ran, their history.
+// customPayload returns the last payload of a tool, else the last one of the
+// model's text, else, if tools ran, their history.
 func (wr *Writer) customPayload() *schemas.CustomPayload {
 	if p := wr.payloads.Newest(); p != nil {
 		return p

@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/services/prompt"
 )
 
-// announce ends the silence: it says in the log that a later attempt begins and which
+// announce ends the silent phase: it logs that a later attempt begins and which
 // text is kept.
 func (wr *Writer) announce(e *attempts.Earlier) {
 	if !wr.silent {
@@ -27,7 +27,7 @@ func (wr *Writer) announce(e *attempts.Earlier) {
 	wr.showKept(text)
 }
 
-// showKept shows the text that is kept as one whole message, for dialects that have
+// showKept shows the kept text as one whole message, for dialects that have
 // messages.
 func (wr *Writer) showKept(text string) {
 	text = strings.TrimSpace(prompt.WithoutMarkers(text))
@@ -38,8 +38,8 @@ func (wr *Writer) showKept(text string) {
 	wr.levels.Close("completed")
 }
 
-// Restore goes through the finished steps again, and shows those that the stored log
-// does not show. The same filter gives the same text, payloads and markers.
+// Restore processes the finished steps again and shows those that are not in
+// the stored log. The same filter gives the same text, payloads and markers.
 func (wr *Writer) Restore() {
 	e := wr.run.Earlier
 	wr.silent, wr.keptMarkers = true, e.Markers
@@ -57,8 +57,8 @@ func (wr *Writer) Restore() {
 	wr.checkpoint, wr.pending = nil, nil // they are stored
 }
 
-// restoreCalls takes over the finished calls of a reply: first those whose outcome the
-// log shows, then the others, which it shows.
+// restoreCalls takes over the finished calls of a reply: first those whose
+// outcome is in the log, then the others, whose outcome it shows.
 func (wr *Writer) restoreCalls(e *attempts.Earlier, reply turn.Reply) {
 	for _, shown := range []bool{true, false} {
 		for i := range reply.ToolCalls {
@@ -98,8 +98,8 @@ func (wr *Writer) takeOver(row record.ToolCall) {
 	wr.completed(c)
 }
 
-// Keep takes over what earlier attempts left of a run that ends now: its calls and
-// payloads as far as they can be read, and all text that was shown.
+// Keep takes over what earlier attempts left of a run that ends now: its calls
+// and payloads if they can be read, and all text that was shown.
 func (wr *Writer) Keep() {
 	e := wr.run.Earlier
 	wr.silent = true

@@ -1,7 +1,7 @@
-// Package answer writes down what one run does: it turns the events of the loop
-// into events of the log and into writes, gives tools what they need, and continues
-// where an earlier attempt ended. Its callers own the life of runs: when a run starts,
-// what it is given and how it ends.
+// Package answer records what one run does: it turns the events of the loop
+// into events of the log and into writes, gives tools what they need, and
+// continues where an earlier attempt ended. Its callers own the life of runs:
+// when a run starts, what it gets and how it ends.
 package answer
 
 import (
@@ -23,11 +23,12 @@ import (
 	"github.com/chattray/chattray/services/usage"
 )
 
-// The causes of a run that is cancelled.
+// The causes for which a run is cancelled.
 var (
 	ErrCancelled    = errors.New("cancelled by the user")
-	ErrDisconnected = errors.New("the client went away")
-	// ErrWithdrawn is of an answer whose block the user has rejected or deleted.
+	ErrDisconnected = errors.New("the client disconnected")
+	// ErrWithdrawn is the cause if the user has rejected or deleted the
+	// answer's block.
 	ErrWithdrawn = errors.New("withdrawn by the user")
 )
 
@@ -36,52 +37,53 @@ type Run struct {
 	ID      string
 	Attempt int
 	Owner   schemas.User
-	// ChatID is the chat's number, ChatKey its name; NewChat says that the run began
-	// it.
+	// ChatID is the chat's number, ChatKey its name; NewChat is true if the run
+	// began the chat.
 	ChatID                   int64
 	ChatKey                  string
 	NewChat                  bool
 	MessageID, UserMessageID string
-	UserMessage              *record.UserMessage // nil when it is to be read
+	UserMessage              *record.UserMessage // nil if it has to be read from the store
 	CreatedAt                time.Time
 	Request                  *schemas.ChatRequest
 	Earlier                  *attempts.Earlier // nil in the first attempt
-	// Replaces says that the answer's block has shown an earlier answer.
+	// Replaces is true if the answer's block has shown an earlier answer.
 	Replaces bool
 }
 
-// names is how the log names the run.
+// names returns the ids of the run for the log.
 func (r *Run) names() runlog.Run {
 	return runlog.Run{RunID: r.ID, ConversationID: r.ChatID, ChatID: r.ChatKey, UserMessageID: r.UserMessageID}
 }
 
-// Deps is what a Writer works with. All must be set but Drafts.
+// Deps is what a Writer works with. All fields but Drafts must be set.
 type Deps struct {
 	Log    *eventlog.Log
 	Commit *eventlog.Committer
 	Store  Store
-	// Drafts is where blocks are written while the model writes; nil shows
-	// nothing of them before the tool has run.
+	// Drafts stores blocks while the model writes them; if nil, they are not
+	// shown before the tool has run.
 	Drafts *documents.Documents
 	Spent  *usage.Ledger
 	Text   *modeltext.Count
 	// Clock is paused while the run waits for its user.
 	Clock   Clock
 	Wakeups *Wakeups
-	// Tool returns a tool that some page may offer to the user.
+	// Tool returns a tool that any page may offer to the user.
 	Tool func(name string) (turn.Tool, bool)
-	// Handles says whether the service itself does the action.
+	// Handles reports whether the service itself does the action.
 	Handles func(action string) bool
-	// OffersModel says whether a request may name the model.
+	// OffersModel reports whether a request may name the model.
 	OffersModel func(model string) bool
-	// Approve says which calls need approval once the model has read text from
-	// outside; ApprovalTimeout is how long a call waits.
+	// Approve decides which calls need approval once the model has read text
+	// from outside; ApprovalTimeout is how long a call waits.
 	Approve         guard.Mode
 	ApprovalTimeout time.Duration
-	// FirstToken is told the time from the run's start to its first text.
+	// FirstToken is called with the time from the run's start to its first
+	// text.
 	FirstToken func(took time.Duration)
-	// Rest is told whether the run only waits. Mark stores that, for a later attempt of
-	// the run.
+	// Rest is called with whether the run only waits. Mark stores this for a
+	// later attempt of the run.
 	Rest func(resting bool)
 	Mark func(resting bool) *eventlog.Commit
 	// Stop ends the run's context with a cause.
@@ -90,14 +92,14 @@ type Deps struct {
 	Logger *slog.Logger
 }
 
-// Store is what a Writer reads of the store, and how it ends a wait.
+// Store is what a Writer reads from the store, and how it ends a wait.
 type Store interface {
 	// Waits returns the calls of the run that wait or have waited, in order.
 	Waits(ctx context.Context, runID string) ([]record.Wait, error)
 	// AnswerWait stores the answer to a waiting call and returns the wait with the
 	// first answer it got.
 	AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error)
-	// Messages returns a page of messages and the cursor of the page before it.
+	// Messages returns a page of messages and the cursor of the preceding page.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	// Files returns a user message's attachments with their content.
 	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
@@ -114,23 +116,22 @@ type Clock interface {
 type TextFilter interface {
 	Feed(delta string) string
 	End(truncated bool) (visible string, found turn.Found)
-	// Recover takes the model's answer to being asked again for a value that
-	// was cut off.
+	// Recover takes the model's second reply for a value that was cut off.
 	Recover(cut turn.CutValue, reply string) turn.Found
 }
 
-// Prepared is what a run begins with: the request for the loop, the filter for its
-// text, and the payload types and ids of the chat.
+// Prepared is what a run needs to begin: the request for the loop, the filter
+// for its text, and the payload types and ids of the chat.
 type Prepared struct {
 	Request    turn.Request
 	Filter     TextFilter
 	Types      []turn.PayloadType
-	Actions    []schemas.Action // that may be suggested
+	Actions    []schemas.Action // that the model may suggest
 	PayloadIDs []string         // in the order in which they were stored
-	Outside    bool             // the prompt has text from outside
+	Outside    bool             // the prompt has text from outside the service
 }
 
-// Begin says in the log that the run begins.
+// Begin logs that the run begins.
 func (wr *Writer) Begin(target runlog.Target) {
 	wr.emit(runlog.Level{}, &runlog.Started{Run: wr.run.names(), Message: thinkingStatus, Code: schemas.StatusThinking, Target: target})
 	if wr.run.Replaces {
@@ -138,8 +139,8 @@ func (wr *Writer) Begin(target runlog.Target) {
 	}
 }
 
-// Ask returns the request for the loop: the prepared one with the finished steps and
-// with the functions that run calls.
+// Ask returns the request for the loop: the prepared one with the finished
+// steps and with the functions that run calls.
 func (wr *Writer) Ask() *turn.Request {
 	req := &wr.prepared.Request
 	req.Steps = wr.steps
@@ -172,7 +173,7 @@ func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string
 			" Write that JSON value again, complete and as short as it can be, and nothing else."})
 	text, err := ask(wr.ctx, req)
 	if err != nil {
-		wr.deps.Logger.Warn("ask for a cut off value again", "run_id", wr.run.ID, "error", err)
+		wr.deps.Logger.Warn("ask again for a value that was cut off", "run_id", wr.run.ID, "error", err)
 		return true
 	}
 	wr.levels.BeginReply()
@@ -181,14 +182,14 @@ func (wr *Writer) Repair(ask func(ctx context.Context, req turn.Request) (string
 	return true
 }
 
-// BeginAction writes down that a server action is about to run, so that it never
-// runs twice; it returns once that is on disk.
+// BeginAction stores that a server action is about to run, so that it never
+// runs twice; it returns once this is on disk.
 func (wr *Writer) BeginAction() error {
 	wr.checkpoint, wr.checkpointN = &attempts.Checkpoint{Action: true}, 1
 	return wr.Write(&record.Write{}).Wait(wr.ctx)
 }
 
-// EndAction shows what an action gave.
+// EndAction shows the result of an action.
 func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 	wr.show(text)
 	wr.levels.Close("completed")
@@ -200,8 +201,8 @@ func (wr *Writer) EndAction(text string, payload *turn.Payload) {
 	wr.stop = schemas.EndTurn
 }
 
-// Interrupt stores the events of an attempt that a later one continues, and what it
-// has spent.
+// Interrupt stores the events and the usage of an attempt that a later one
+// continues.
 func (wr *Writer) Interrupt() error {
 	w := &record.Write{}
 	if spent := wr.deps.Spent.Models(); len(spent) > 0 {

@@ -25,11 +25,11 @@ type answerDraft struct {
 	text     strings.Builder
 	opened   bool
 	drafts   []*targetDraft
-	left     atomic.Int32 // of them that the user has not withdrawn
+	left     atomic.Int32 // number of blocks that the user has not withdrawn
 }
 
-// Target finds out where the answer of a run goes. In the chat, the first block is the
-// one whose id the answer's message has.
+// Target finds out where the answer of a run goes. In the chat, the answer's
+// message has the id of the first block.
 func (wr *Writer) Target(ctx context.Context) runlog.Target {
 	document, blocks := turn.Answer(wr.run.Request.Context)
 	t := runlog.Target{Place: runlog.Place{DocumentID: document}, MessageID: wr.run.MessageID, Awaited: document != "" && len(blocks) > 0}
@@ -85,8 +85,8 @@ func (a *answerDraft) add(wr *Writer, text string) {
 	}
 }
 
-// open begins the blocks with all text that there is, a chart once its header is
-// whole. A block that the page shows is told to begin again.
+// open begins the blocks with all the text so far, a chart once its header is
+// whole. The page is told to clear a block that it already shows.
 func (a *answerDraft) open(wr *Writer, ended bool) {
 	content, meta := a.text.String(), json.RawMessage(nil)
 	if a.target.Type == schemas.BlockChart {
@@ -124,7 +124,7 @@ func (a *answerDraft) open(wr *Writer, ended bool) {
 	}
 }
 
-// end stores what is held.
+// end stores the held text.
 func (a *answerDraft) end(wr *Writer) {
 	if !a.opened && a.text.Len() > 0 {
 		a.open(wr, true)
@@ -144,8 +144,8 @@ type targetDraft struct {
 	ended  bool
 }
 
-// withdrawn shows at once that the user has withdrawn the block. An answer that goes
-// to no other one is stopped.
+// withdrawn shows at once that the user has withdrawn the block. An answer
+// without another block is stopped.
 func (b *targetDraft) withdrawn(wr *Writer) {
 	if b.place != (runlog.Place{}) {
 		_ = wr.deps.Log.Append(runlog.Level{}, &runlog.BlockReset{Place: b.place, End: true, Revision: b.since}) // a full log ends the run
@@ -155,7 +155,8 @@ func (b *targetDraft) withdrawn(wr *Writer) {
 	}
 }
 
-// end stores what is held, once. Where it was not all stored, the user is told.
+// end stores the held text, once. If not all of it could be stored, the user is
+// told.
 func (b *targetDraft) end(wr *Writer) {
 	if b.ended {
 		return

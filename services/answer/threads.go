@@ -21,12 +21,13 @@ func threadStatus(err error) string {
 	}
 }
 
-// errModelOffered refuses a conversation with a model that users may not name.
+// errModelOffered refuses a conversation with a model that is not offered to
+// users.
 var errModelOffered = schemas.NewError(schemas.CodeInvalid, "this model is not offered")
 
 // threads lets a call have conversations of its own: it gives them the tools that they
-// may use, the user, chat and page of the call, and the run's values where a request
-// sets none.
+// may use, the user, chat and page of the call, and the run's values for those
+// that a request does not set.
 func (wr *Writer) threads(c *turn.Call) {
 	if c.Loop == nil {
 		return

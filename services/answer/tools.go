@@ -14,7 +14,7 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// at returns the call of that index, which it makes if there is none.
+// at returns the call of that index; it adds the call if there is none.
 func (wr *Writer) at(index int) *call {
 	for len(wr.calls) <= index {
 		wr.calls = append(wr.calls, nil)
@@ -27,8 +27,8 @@ func (wr *Writer) at(index int) *call {
 
 // toolStart stores that a call begins, with the reply that asked for it, and shows the
 // call. A reply is on disk before its first tool is shown, unless all its calls may run
-// again, see repeatable. A call that may run again needs no write of its own; any other
-// call waits for its write, see runTool.
+// again, see repeatable. A call that may run again needs no write of its own;
+// any other call waits until its write is stored, see runTool.
 func (wr *Writer) toolStart(e turn.ToolStart) {
 	wr.levels.EndReply()
 	c := wr.at(e.Index)
@@ -62,15 +62,15 @@ func (wr *Writer) toolStart(e turn.ToolStart) {
 	wr.begin(e)
 }
 
-// idempotent says whether the tool may be run again.
+// idempotent reports whether the tool may run again.
 func (wr *Writer) idempotent(name string) bool {
 	return wr.tool(name).Idempotent
 }
 
-// repeatable says whether the reply that asked for the call, and all that its calls
-// do, may be had again: none of them changes anything. Such a reply and its outcomes
-// go with the next flush. If the process ends before that, the next attempt begins
-// before the reply, which the model writes anew.
+// repeatable reports whether the reply that asked for the call may be repeated
+// with all its calls, because none of them changes anything. Such a reply and
+// its outcomes are stored with the next flush. If the process ends before that,
+// the next attempt begins before the reply, and the model writes it again.
 func (wr *Writer) repeatable(index int) bool {
 	for i := len(wr.steps) - 1; i >= 0; i-- {
 		reply := &wr.steps[i].Reply
@@ -101,8 +101,8 @@ func (wr *Writer) begin(e turn.ToolStart) {
 	wr.showLater(e.Index)
 }
 
-// fail notes the first error that ends the attempt. While the run is being stopped it
-// notes nothing: errors then follow from that.
+// fail keeps the first error that ends the attempt. While the run is being
+// stopped it keeps none, because errors then follow from the stop.
 func (wr *Writer) fail(err error) {
 	if wr.err == nil && context.Cause(wr.ctx) == nil {
 		wr.err = err
@@ -137,7 +137,8 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 	return wr.noted(c, result), err
 }
 
-// interruptedText is what the model reads of a call whose outcome is unknown.
+// interruptedText is what the model reads about a call whose outcome is
+// unknown.
 const interruptedText = "The service was interrupted while this call ran. It is not known whether it took effect, and it was not repeated. " +
 	"Find out what state things are in before you call it again, and tell the user."
 
@@ -163,9 +164,9 @@ func (wr *Writer) toolPayload(e turn.PayloadMade) {
 	wr.at(e.Index).payload = wr.addPayload(e.Payload, "tool", payloads.CallPlace(e.Index))
 }
 
-// toolComplete stores a call's outcome, then shows it and the markers that are due:
-// marker N comes after all markers below N. One of a repeatable reply is
-// stored later.
+// toolComplete stores a call's outcome, then shows it and the markers that are
+// due: marker N comes after all markers below N. The outcome of a call in a
+// repeatable reply is stored later.
 func (wr *Writer) toolComplete(e turn.ToolComplete) {
 	c := wr.at(e.Index)
 	c.ToolUseID, c.Name, c.State = e.ID, e.Name, record.ToolFinished
@@ -184,7 +185,7 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 		wr.completed(c)
 		return
 	}
-	// A run that is being stopped stores the outcome too.
+	// The outcome is stored even while the run is being stopped.
 	if err := wr.Write(&record.Write{ToolCall: &row}).Wait(context.WithoutCancel(wr.ctx)); err != nil {
 		wr.fail(err)
 		return
@@ -192,12 +193,12 @@ func (wr *Writer) toolComplete(e turn.ToolComplete) {
 	wr.completed(c)
 }
 
-// stoppedText is the output of a call that the end of its run cut short.
+// stoppedText is the output of a call that the end of its run interrupted.
 const stoppedText = "The answer was stopped before this call had ended. It is not known whether it took effect."
 
-// breakOff ends what was under way when the run failed or was cancelled. It keeps the
-// text that the filter held back, whole payloads, and the running calls, recorded as
-// stopped.
+// breakOff ends what was unfinished when the run failed or was cancelled. It
+// keeps the text that the filter held back, whole payloads, and the running
+// calls, recorded as stopped.
 func (wr *Writer) breakOff() {
 	if wr.filter != nil {
 		rest, found := wr.filter.End(true)
@@ -259,13 +260,13 @@ func (wr *Writer) marker(n int) {
 }
 
 // Write submits a write of the run, with the checkpoint and the payloads that wait to
-// be stored. It is held while the database is away.
+// be stored. It is held while the database is not available.
 func (wr *Writer) Write(w *record.Write) *eventlog.Commit {
 	return wr.submit(&eventlog.Commit{Write: w, Hold: true})
 }
 
-// writeLater does the same for a write that nobody waits for. What comes after it
-// is not stored without it.
+// writeLater does the same for a write that nobody waits for. Later writes are
+// not stored without it.
 func (wr *Writer) writeLater(w *record.Write) {
 	wr.later = wr.submit(&eventlog.Commit{Write: w, Hold: true, Later: true})
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/chattray/chattray/services/trace"
 )
 
-// diagnostics is the trace as it is stored. A call of the model that the run's end
-// broke off is the last iteration; its stop reason is that end.
+// diagnostics returns the trace in its stored form. A call of the model that
+// the run's end interrupted is the last iteration; its stop reason is how the
+// run ended.
 func (wr *Writer) diagnostics(state schemas.RunState) schemas.Diagnostics {
 	if wr.prepared == nil {
 		return trace.New(wr.run.Request.Context, nil, wr.dropped)
@@ -22,7 +23,7 @@ func (wr *Writer) diagnostics(state schemas.RunState) schemas.Diagnostics {
 		}
 		d.Iterations = append(d.Iterations, trace.Iteration(reply, calls))
 	}
-	if !wr.calling.IsZero() { // a call was broken off
+	if !wr.calling.IsZero() { // a call was interrupted
 		d.Iterations = append(d.Iterations, schemas.TraceIteration{
 			Reply: wr.writing.String(), StopReason: levelStatus[state], StartedAt: wr.calling,
 			DurationMS: wr.deps.Now().Sub(wr.calling).Milliseconds(),
@@ -31,7 +32,7 @@ func (wr *Writer) diagnostics(state schemas.RunState) schemas.Diagnostics {
 	return d
 }
 
-// model is the model that wrote the last reply, else the one of the request.
+// model returns the model that wrote the last reply, else the request's model.
 func (wr *Writer) model() string {
 	if n := len(wr.steps); n > 0 && wr.steps[n-1].Reply.Model != "" {
 		return wr.steps[n-1].Reply.Model
@@ -39,7 +40,8 @@ func (wr *Writer) model() string {
 	return wr.prepared.Request.Model
 }
 
-// traceCall is a call with its outcome; without an outcome it has only its input.
+// traceCall returns a call with its outcome; without an outcome, only with its
+// input.
 func (wr *Writer) traceCall(index int, asked turn.ToolCall) schemas.TraceToolCall {
 	t := trace.Asked(asked)
 	if index < len(wr.calls) && wr.calls[index] != nil {

@@ -18,15 +18,16 @@ import (
 // DefaultApprovalTimeout is how long a call waits for the user or for the page.
 const DefaultApprovalTimeout = 15 * time.Minute
 
-// What the model reads of calls that were not run.
+// What the model reads about calls that were not run.
 const (
 	deniedText = "The user denied this call; it was not run. Do not call it again with the same input; go on without it, or ask what the user wants."
-	// unansweredText is for an approval, absentText for a tool that the page runs.
+	// unansweredText is for an approval, absentText for a tool that the page
+	// runs.
 	unansweredText = "The user did not approve this call in time; it was not run. Go on without it, or tell the user."
 	absentText     = "The page did not send the result of this call in time. It is not known whether it took effect."
 )
 
-// approvalID is the id of a call's approval, the same in every attempt.
+// approvalID returns the id of a call's approval, the same in every attempt.
 func approvalID(runID string, index int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/approval/%d", runID, index))
 	return hex.EncodeToString(sum[:12])
@@ -39,7 +40,7 @@ type Wakeups struct {
 	each map[int]chan struct{}
 }
 
-// of returns the bell of the call: one slot, no data.
+// of returns the bell of the call: a channel with one slot and no data.
 func (w *Wakeups) of(index int) chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,7 +163,7 @@ func (wr *Writer) idle() bool {
 	return true
 }
 
-// rest tells deps.Rest when the run begins or ceases to be idle.
+// rest calls deps.Rest when the run becomes idle or is no longer idle.
 func (wr *Writer) rest() {
 	if resting := wr.idle(); resting != wr.resting {
 		wr.resting = resting
@@ -181,8 +182,8 @@ func (wr *Writer) markRest(resting bool) *eventlog.Commit {
 	return wr.deps.Mark(resting)
 }
 
-// await waits for the answer to a call, which may be stored already. When the call's
-// time is up, the answer is that it has expired.
+// await waits for the answer to a call, which may already be stored. When the
+// call expires, that is its answer.
 func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error) {
 	w, err := wr.answerTo(ctx, c.Index)
 	if err != nil {
@@ -246,13 +247,13 @@ func (wr *Writer) wait(ctx context.Context, index int) (record.Wait, error) {
 	return record.Wait{}, fmt.Errorf("call %d of run %s does not wait", index, wr.run.ID)
 }
 
-// expire ends a wait whose time is up. An answer that came before counts.
+// expire ends a wait whose time is up. An answer that was stored before counts.
 func (wr *Writer) expire(ctx context.Context, w record.Wait) (record.Wait, error) {
 	w.Answer, w.AnsweredAt = record.WaitExpired, wr.deps.Now()
 	return wr.deps.Store.AnswerWait(ctx, w)
 }
 
-// noted adds to a result that the user has changed the call's input.
+// noted adds a note to a result if the user has changed the call's input.
 func (wr *Writer) noted(c *turn.Call, result turn.Result) turn.Result {
 	wr.mu.Lock()
 	edited := wr.edited[c.Index]

@@ -1,6 +1,6 @@
-// Package approvals takes the answers to calls that wait: the user's approvals, and
-// the outcomes of tools that the page runs. An answer is stored, and the call is
-// woken; the run goes on by itself.
+// Package approvals takes the answers to waiting calls: the user's approvals,
+// and the results of tools that the page runs. It stores the answer and wakes
+// the call; the run then continues by itself.
 package approvals
 
 import (
@@ -27,7 +27,7 @@ var (
 	errOtherAnswer  = schemas.NewError(schemas.CodeConflict, "this call already has a different answer")
 	errAnswerLate   = schemas.NewError(schemas.CodeConflict, "the time for this answer has expired")
 	errAnsweredRun  = schemas.NewError(schemas.CodeConflict, "the run has ended")
-	errToolNotThere = schemas.NewError(schemas.CodeConflict, "this tool is not offered any more")
+	errToolNotThere = schemas.NewError(schemas.CodeConflict, "this tool is no longer offered")
 )
 
 // Store reads and ends the waits of calls; record.Write adds them.
@@ -42,11 +42,11 @@ type Store interface {
 
 // Runs are the runs whose calls wait.
 type Runs interface {
-	// Owned returns a stored run of the user's, else schemas.ErrNotFound.
+	// Owned returns a stored run of the user, else schemas.ErrNotFound.
 	Owned(ctx context.Context, user schemas.User, id string) (record.Run, error)
 	// Run returns the run as its user sees it.
 	Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
-	// Wake wakes a call of the run, if the run is under way here.
+	// Wake wakes a call of the run, if the run is running here.
 	Wake(id string, call int)
 }
 
@@ -58,15 +58,16 @@ type Approvals struct {
 	now   func() time.Time
 }
 
-// New returns approvals for the runs; pages say which input a tool takes.
+// New returns approvals for the runs; pages have the tools' input schemas.
 func New(store Store, runs Runs, pages *pages.Pages, now func() time.Time) *Approvals {
 	return &Approvals{store: store, runs: runs, pages: pages, now: now}
 }
 
-// Approve gives the user's answer to a call that waits for it, from any device. The
-// answer is durable when Approve returns, and the same answer may be given again. A
-// different answer, or one after the approval has expired, is an error of code
-// conflict. An input that does not fit the tool's schema is invalid.
+// Approve gives the user's answer to a call that waits for it, from any device.
+// The answer is durable when Approve returns, and the same answer may be given
+// again. A different answer, or one after the approval has expired, is an error
+// of code conflict. An input that does not fit the tool's schema is an error of
+// code invalid.
 func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, approvalID string, given schemas.ApprovalAnswer) (schemas.Run, error) {
 	run, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitApproval && w.ID == approvalID })
 	if err != nil {
@@ -88,9 +89,9 @@ func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, appro
 	return a.settle(ctx, user, w, answer)
 }
 
-// ToolResult gives the outcome of a tool that the page runs. It is durable when
-// ToolResult returns. The same outcome may be given again; a different one is an error
-// of code conflict.
+// ToolResult gives the result of a tool that the page runs. It is durable when
+// ToolResult returns. The same result may be given again; a different one is an
+// error of code conflict.
 func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult) (schemas.Run, error) {
 	_, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitClient && w.ToolUseID == result.ToolUseID })
 	if err != nil {
@@ -110,7 +111,7 @@ func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID str
 	return a.settle(ctx, user, w, answer)
 }
 
-// waitOf finds a wait of a run of the user's.
+// waitOf finds a wait of one of the user's runs.
 func (a *Approvals) waitOf(ctx context.Context, user schemas.User, runID string, is func(record.Wait) bool) (record.Run, record.Wait, error) {
 	run, err := a.runs.Owned(ctx, user, runID)
 	if err != nil {
@@ -155,7 +156,7 @@ func (a *Approvals) settle(ctx context.Context, user schemas.User, w, answer rec
 }
 
 // editedInput checks an input against the tool's schema and returns it on one
-// line; nil is the input that the call has anyway.
+// line; nil means that the input is unchanged.
 func (a *Approvals) editedInput(run record.Run, w record.Wait, input json.RawMessage) (json.RawMessage, error) {
 	edited := canonical(input)
 	if !bytes.HasPrefix(edited, []byte("{")) {
@@ -165,7 +166,7 @@ func (a *Approvals) editedInput(run record.Run, w record.Wait, input json.RawMes
 		return nil, nil
 	}
 	if w.Answer != "" || run.State.Terminal() {
-		return edited, nil // it is only compared
+		return edited, nil // the input is only compared
 	}
 	var req schemas.ChatRequest
 	if err := json.Unmarshal(run.Request, &req); err != nil {

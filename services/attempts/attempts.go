@@ -1,6 +1,6 @@
 // Package attempts reads what earlier attempts of a run have stored: its
-// checkpoints, its tool calls and its log. It says how much of that still counts,
-// and owns what is in a checkpoint.
+// checkpoints, its tool calls and its log. It decides how much of it still
+// counts, and owns the content of a checkpoint.
 package attempts
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// Checkpoint is the content of a checkpoint: a whole reply of the model, that a
-// server action was about to run, or a mark.
+// Checkpoint is the content of a checkpoint: a whole reply of the model, the
+// start of a server action, or a mark.
 type Checkpoint struct {
 	Reply  *turn.Reply `json:"reply,omitempty"`
 	Action bool        `json:"action,omitempty"`
-	// Spent is what the run has used of each model by then.
+	// Spent is what the run had used of each model at that time.
 	Spent []record.ModelUsage `json:"spent,omitempty"`
 	Mark  *Mark               `json:"mark,omitempty"`
 }
@@ -28,25 +28,25 @@ type Checkpoint struct {
 // replies have numbers from 1.
 const MarkNumber = 0
 
-// Mark is written when a run is taken up, before it works: the next start can tell
-// by it in which run the process ended.
+// Mark is written when a run is recovered, before it does anything: the next
+// start can tell from it in which run the process ended.
 type Mark struct {
 	Attempt int `json:"attempt"`
-	// Steps is how many replies there were: more of them are progress.
+	// Steps is how many replies there were: more of them mean progress.
 	Steps int `json:"steps"`
 	// Spared are the attempts that do not count for the run.
 	Spared int `json:"spared,omitempty"`
-	// Alone is when the run's trial began, in milliseconds; 0 says that it is not,
-	// or no longer, on trial.
+	// Alone is when the run's trial began, in milliseconds; 0 means that it is
+	// not, or no longer, on trial.
 	Alone int64 `json:"alone,omitempty"`
-	// Left says that the attempt ended in good order or only waits. Fresh says that
-	// another run was found to be the cause of the earlier ends of the process.
+	// Left is true if the attempt ended in good order or only waits. Fresh is
+	// true if another run was found to be the cause of the earlier crashes.
 	Left  bool `json:"left,omitempty"`
 	Fresh bool `json:"fresh,omitempty"`
 }
 
-// Crashed says whether the process ended during this attempt of the run, for a
-// reason that nobody knows.
+// Crashed reports whether the process ended during this attempt of the run, for
+// an unknown reason.
 func (m *Mark) Crashed(attempt int) bool {
 	return m != nil && m.Attempt == attempt && !m.Left && !m.Fresh
 }
@@ -55,8 +55,8 @@ func (m *Mark) Crashed(attempt int) bool {
 type Store interface {
 	Checkpoints(ctx context.Context, id string) ([]record.Checkpoint, error)
 	ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error)
-	// Segments returns the log of the run: those segments with events after
-	// the sequence number, in order, decompressed.
+	// Segments returns the run's log: the segments with events after the
+	// sequence number, in order, decompressed.
 	Segments(ctx context.Context, id string, after int64) ([]record.Segment, error)
 }
 

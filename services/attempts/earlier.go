@@ -17,15 +17,16 @@ type Earlier struct {
 	// the calls by index.
 	Steps []turn.Step
 	Calls map[int]record.ToolCall
-	// Action says that a server action was about to run.
+	// Action is true if a server action was about to run.
 	Action bool
 	Spent  []record.ModelUsage
 	Mark   *Mark // nil for none
 
 	// Log is the whole stored log.
 	Log []runlog.Event
-	// What of the finished steps the log shows, up to the event Kept: replies, the
-	// results of calls, tool markers. Later events are void and shown again.
+	// How many replies, results of calls and tool markers of the finished steps
+	// the log shows, up to the event Kept. Later events are void and shown
+	// again.
 	Kept    int64
 	Replies int
 	Results map[int]bool
@@ -34,10 +35,10 @@ type Earlier struct {
 	// wrote them.
 	Withdrawn map[string]bool
 
-	valid []runlog.Event // of Log, without what later attempts made void
+	valid []runlog.Event // events of Log, without those that later attempts made void
 }
 
-// Nothing is what a run without earlier attempts has.
+// Nothing returns the value for a run without earlier attempts.
 func Nothing() *Earlier {
 	e := new(Earlier)
 	e.compare(nil, nil)
@@ -57,14 +58,15 @@ func (e *Earlier) compare(calls []record.ToolCall, log []runlog.Event) {
 		switch b := log[i].Body.(type) {
 		case *runlog.BlockReset:
 			e.Withdrawn[b.Place.BlockIDs] = b.End
-		case *runlog.BlockContent: // it was written again
+		case *runlog.BlockContent: // the block was written again
 			e.Withdrawn[b.Place.BlockIDs] = false
 		default:
 		}
 	}
 }
 
-// Wanted leaves out the blocks that the user has withdrawn; e may be nil.
+// Wanted returns the blocks without those that the user has withdrawn; e may be
+// nil.
 func (e *Earlier) Wanted(blocks []string) []string {
 	if e == nil {
 		return blocks
@@ -72,8 +74,8 @@ func (e *Earlier) Wanted(blocks []string) []string {
 	return slices.DeleteFunc(slices.Clone(blocks), func(id string) bool { return e.Withdrawn[id] })
 }
 
-// Withdrew says whether the user has withdrawn the block that a call of a finished
-// reply wrote; e may be nil.
+// Withdrew reports whether the user has withdrawn the block that a call of a
+// finished reply wrote; e may be nil.
 func (e *Earlier) Withdrew(index int, block string) bool {
 	if e == nil || !e.Withdrawn[block] || len(e.Steps) == 0 {
 		return false
@@ -82,7 +84,7 @@ func (e *Earlier) Withdrew(index int, block string) bool {
 	return index < last.FirstIndex+len(last.ToolCalls)
 }
 
-// withoutVoid leaves out the events that later attempts made void.
+// withoutVoid returns the events without those that later attempts made void.
 func withoutVoid(events []runlog.Event) []runlog.Event {
 	var list []runlog.Event
 	for _, e := range events {
@@ -96,8 +98,8 @@ func withoutVoid(events []runlog.Event) []runlog.Event {
 	return list
 }
 
-// addStarted adds the calls that were shown but have no row before their
-// outcome, as they may be run again.
+// addStarted adds the calls that were shown but have no row: a call that may
+// run again gets a row only with its outcome.
 func (e *Earlier) addStarted() {
 	for i := range e.valid {
 		b, ok := e.valid[i].Body.(*runlog.ToolStart)
@@ -126,11 +128,11 @@ func (e *Earlier) findKept() {
 			continue
 		case *runlog.LevelEnd:
 			switch {
-			case b.Depth != runlog.GroupLevel || b.Type != "llm" || event.At.Thread != 0: // or in a thread's own loop
+			case b.Depth != runlog.GroupLevel || b.Type != "llm" || event.At.Thread != 0: // or it is in a thread's own loop
 				continue
 			case event.At.Group == standing:
 			case e.Replies == len(e.Steps):
-				return // of a reply that is in no checkpoint
+				return // the group of a reply that is in no checkpoint
 			default:
 				e.Replies++
 			}
@@ -151,8 +153,8 @@ func (e *Earlier) findKept() {
 	}
 }
 
-// Written is how many bytes models have written: finished replies, and what the
-// log has of threads.
+// Written returns how many bytes models have written: the finished replies, and
+// the text of threads in the log.
 func (e *Earlier) Written() (n int) {
 	for i := range e.Steps {
 		reply := &e.Steps[i].Reply
@@ -178,7 +180,7 @@ func (e *Earlier) Written() (n int) {
 	return n
 }
 
-// Text is what a reader of all events sees of the answer.
+// Text returns the answer's text as a reader of all events sees it.
 func (e *Earlier) Text() string {
 	var b strings.Builder
 	for i := range e.valid {

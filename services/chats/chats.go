@@ -1,6 +1,6 @@
-// Package chats owns what users do to their conversations: list, read, rename, pin,
-// archive, export and delete them, go back to versions of messages, judge answers and
-// decide about proposals.
+// Package chats owns what users do to their conversations: list, read, rename,
+// pin, archive, export and delete them, select versions of messages, rate
+// answers and decide about proposals.
 package chats
 
 import (
@@ -20,7 +20,7 @@ type Conversations interface {
 	Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error)
 	// Chat returns the chat without messages.
 	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
-	// Messages returns a page of messages and the cursor of the page before it.
+	// Messages returns a page of messages and the cursor of the preceding page.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	PatchChat(ctx context.Context, owner string, id int64, p schemas.ChatPatch) (schemas.Chat, error)
 	// ChatUsage returns what the chat's runs have used.
@@ -39,20 +39,21 @@ type Content interface {
 // Versions reads and chooses versions of messages.
 type Versions interface {
 	Versions(ctx context.Context, owner string, id int64, messageID string) (schemas.VersionList, error)
-	// SelectVersion makes a version current; CodeBusy while a run of the chat is
-	// under way, CodeConflict for what is no version of a current message.
+	// SelectVersion makes a version current; CodeBusy while a run of the chat
+	// is running, CodeConflict for a message that is not a version of a current
+	// one.
 	SelectVersion(ctx context.Context, owner string, id int64, messageID string) error
 }
 
-// Runs are the runs under way.
+// Runs are the runs that have not ended.
 type Runs interface {
-	// Cancel ends a run of the user's and waits for its end, for a while.
+	// Cancel ends a run of the user and waits for its end, for a limited time.
 	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
 	// Queued returns the ids of the chat's runs that wait for their turn.
 	Queued(conversationID int64) []string
 }
 
-// Tools knows what people read of the tool of a name.
+// Tools knows the texts that users read about a tool.
 type Tools interface {
 	Words(name string, user schemas.User) turn.Words
 }
@@ -98,7 +99,7 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 	return chat, err
 }
 
-// addWords gives stored calls the current names of their tools.
+// addWords adds the current display names of the tools to stored calls.
 func (c *Chats) addWords(messages []schemas.Message, user schemas.User) {
 	known := make(map[string]turn.Words)
 	for _, m := range messages {
@@ -141,8 +142,8 @@ func (c *Chats) Versions(ctx context.Context, user schemas.User, id int64, messa
 	return c.versions.Versions(ctx, user.ID, id, messageID)
 }
 
-// SelectVersion makes a version current, with the messages that followed it when it
-// last was. It returns the chat with its newest messages.
+// SelectVersion makes a version current, with the messages that followed it
+// when it was last current. It returns the chat with its newest messages.
 func (c *Chats) SelectVersion(ctx context.Context, user schemas.User, id int64, messageID string) (schemas.Chat, error) {
 	if err := c.versions.SelectVersion(ctx, user.ID, id, messageID); err != nil {
 		return schemas.Chat{}, err
@@ -150,8 +151,8 @@ func (c *Chats) SelectVersion(ctx context.Context, user schemas.User, id int64, 
 	return c.Get(ctx, user, id, record.MessageQuery{})
 }
 
-// Delete deletes a chat and everything in it. Its runs are cancelled first, those
-// that wait for their turn before the one under way.
+// Delete deletes a chat and everything in it. Its runs are cancelled first, the
+// waiting ones before the running one.
 func (c *Chats) Delete(ctx context.Context, user schemas.User, id int64) error {
 	chat, err := c.conversations.Chat(ctx, user.ID, id)
 	if err != nil {
@@ -169,7 +170,7 @@ func (c *Chats) Delete(ctx context.Context, user schemas.User, id int64) error {
 	return c.conversations.DeleteChat(ctx, user.ID, id)
 }
 
-// Payload returns a payload with all of its data.
+// Payload returns a payload with all its data.
 func (c *Chats) Payload(ctx context.Context, user schemas.User, id int64, payloadID string) (schemas.CustomPayload, error) {
 	return c.content.Payload(ctx, user.ID, id, payloadID)
 }
@@ -179,7 +180,7 @@ func (c *Chats) Resolve(ctx context.Context, user schemas.User, id int64, payloa
 	return c.content.ResolvePayload(ctx, user.ID, id, payloadID, decision)
 }
 
-// SetFeedback stores the user's judgement of an answer.
+// SetFeedback stores the user's rating of an answer.
 func (c *Chats) SetFeedback(ctx context.Context, user schemas.User, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
 	m, err := c.content.SetFeedback(ctx, user.ID, id, messageID, f)
 	c.addWords([]schemas.Message{m}, user)

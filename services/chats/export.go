@@ -30,9 +30,9 @@ const (
 	maxTitle = 200
 )
 
-// Export returns a chat and, piece by piece, its text in a format: the messages that
-// are current, from the oldest on. The pieces end with an error when the rest cannot
-// be read.
+// Export returns a chat and, piece by piece, its text in a format: the current
+// messages, oldest first. The pieces end with an error when the rest cannot be
+// read.
 func (c *Chats) Export(ctx context.Context, user schemas.User, id int64, format string) (schemas.Chat, iter.Seq2[[]byte, error], error) {
 	chat, err := c.conversations.Chat(ctx, user.ID, id)
 	if err != nil {
@@ -45,8 +45,8 @@ func (c *Chats) Export(ctx context.Context, user schemas.User, id int64, format 
 	return chat, asMarkdown(chat, pages), nil
 }
 
-// pages reads the messages of a chat. With the last page it says whether there are
-// more.
+// pages reads the messages of a chat. With the last page it reports whether
+// there are more.
 func (c *Chats) pages(ctx context.Context, user schemas.User, id int64) iter.Seq2[[]schemas.Message, error] {
 	return func(yield func([]schemas.Message, error) bool) {
 		q := record.MessageQuery{Limit: exportPage, Forward: true}
@@ -94,8 +94,8 @@ func asJSON(chat schemas.Chat, pages iter.Seq2[[]schemas.Message, error]) iter.S
 	}
 }
 
-// asMarkdown writes the chat to be read: who said what, when, with which files and
-// tools.
+// asMarkdown writes the chat for people to read: who said what, when, with
+// which files and tools.
 func asMarkdown(chat schemas.Chat, pages iter.Seq2[[]schemas.Message, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if !yield([]byte("# "+text.EscapeMarkdown(text.Line(chat.Title, maxTitle))+"\n"), nil) {
@@ -119,7 +119,7 @@ func asMarkdown(chat schemas.Chat, pages iter.Seq2[[]schemas.Message, error]) it
 	}
 }
 
-// roleNames are the heads of messages in Markdown.
+// roleNames are the headings of messages in Markdown.
 var roleNames = map[string]string{"user": "You", "assistant": "Assistant"}
 
 func markdownOf(m *schemas.Message) string {

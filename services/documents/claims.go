@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// ClaimWait is how long Await waits for what another run writes.
+// ClaimWait is how long Await waits for another run to release a claim.
 const ClaimWait = 30 * time.Second
 
 // Claim is what a run writes: blocks of a document, or with Plan its structure.
@@ -24,9 +24,10 @@ type Claim struct {
 	Plan       bool
 }
 
-// ClaimOf is what the run of a request writes from its beginning: the blocks that
-// its answer goes to, or that its message is about. A run of a document without
-// such blocks claims none, and waits only for one that plans the document.
+// ClaimOf returns what the run of a request claims when it begins: the blocks
+// that its answer goes to, or that its message is about. A run of a document
+// without such blocks claims none, and waits only for a run that plans the
+// document.
 func ClaimOf(owner, run string, req *schemas.ChatRequest) Claim {
 	if req.InteractionType == schemas.ActionExecuted {
 		return Claim{}
@@ -43,32 +44,34 @@ func ClaimOf(owner, run string, req *schemas.ChatRequest) Claim {
 	return Claim{Run: run, Owner: owner, Document: document, Blocks: blocks}
 }
 
-// place is a document or a block of an owner's.
+// place is a document or a block of an owner.
 type place struct{ owner, id string }
 
-// claims are what runs write. A run has what it has claimed until it is released:
-// nobody else writes a block that it has, nor plans a document in which it has one,
-// and nobody writes in a document that it plans. It is safe for concurrent use.
+// claims are what runs write. A run holds its claims until it releases them: no
+// other run writes a block that it holds or plans a document in which it holds
+// one, and no other run writes in a document that it plans. It is safe for
+// concurrent use.
 type claims struct {
 	mu      sync.Mutex
 	blocks  map[place]claimed
 	plans   map[place]string // the run that plans the document
-	waiters []*waiter        // each has a holder; the first one came first
+	waiters []*waiter        // each waits for a holder; in the order of arrival
 }
 
 type claimed struct{ run, document string }
 
-// waiter is a claim that is given as soon as no other run has some of it.
+// waiter is a claim that is granted as soon as no other run holds any of it.
 type waiter struct {
 	claim Claim
-	given chan struct{} // closed then
+	given chan struct{} // closed when the claim is granted
 }
 
 func newClaims() *claims {
 	return &claims{blocks: make(map[place]claimed), plans: make(map[place]string)}
 }
 
-// take gives the run all that it claims, or nothing and the run that has some of it.
+// take grants the run all that it claims, or nothing if another run holds some
+// of it; it returns that run.
 func (c *claims) take(w Claim) (holder string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +82,8 @@ func (c *claims) take(w Claim) (holder string) {
 	return ""
 }
 
-// await is take that lets the claim wait; then waits is not nil.
+// await is like take, but queues a claim that cannot be granted; waits is then
+// not nil.
 func (c *claims) await(w Claim) (waits *waiter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +96,7 @@ func (c *claims) await(w Claim) (waits *waiter) {
 	return waits
 }
 
-// give gives the run all that it claims.
+// give grants the run all that it claims.
 func (c *claims) give(w *Claim) {
 	for _, id := range w.Blocks {
 		c.blocks[place{w.Owner, id}] = claimed{w.Run, w.Document}
@@ -102,8 +106,8 @@ func (c *claims) give(w *Claim) {
 	}
 }
 
-// leave ends a wait. It returns the run that was waited for in vain, "" if the claim
-// has been given.
+// leave ends a wait. It returns the run that still holds the claim, "" if the
+// claim has been granted.
 func (c *claims) leave(waits *waiter) (holder string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +119,7 @@ func (c *claims) leave(waits *waiter) (holder string) {
 	return c.holder(&waits.claim)
 }
 
-// holder returns another run that has some of what is claimed, "" for none.
+// holder returns another run that holds some of what is claimed, "" for none.
 func (c *claims) holder(w *Claim) string {
 	if run := c.plans[place{w.Owner, w.Document}]; run != "" && run != w.Run {
 		return run
@@ -135,7 +139,8 @@ func (c *claims) holder(w *Claim) string {
 	return ""
 }
 
-// release gives back what the run has, to those that wait before anybody else.
+// release releases what the run holds. Waiting claims are granted before any
+// new one.
 func (c *claims) release(run string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,21 +158,22 @@ func (c *claims) release(run string) {
 	c.waiters = left
 }
 
-// Claim gives the run what it is about to write, until Release, and returns "".
-// If another run has some of it, that run is the holder and nothing is given. A
-// run may claim again what it has.
+// Claim grants the run what it is about to write, until Release, and returns
+// "". If another run holds some of it, nothing is granted and the holder is
+// that run. A run may claim again what it already holds.
 func (d *Documents) Claim(w Claim) (holder string) { return d.claims.take(w) }
 
-// Holder returns another run that has some of what is claimed, "" for none.
+// Holder returns another run that holds some of what is claimed, "" for none.
 func (d *Documents) Holder(w Claim) string {
 	d.claims.mu.Lock()
 	defer d.claims.mu.Unlock()
 	return d.claims.holder(&w)
 }
 
-// Await is Claim that waits for other runs; with a limit of 0 as long as ctx
-// lasts. What is given back goes to those that wait for it, in their order, before a
-// later Claim. It returns the holder that it has waited for in vain.
+// Await is like Claim, but waits for other runs, at most for limit; a limit of
+// 0 waits as long as ctx lasts. A released claim goes to those that wait for
+// it, in their order, before a later Claim. Await returns the run that still
+// holds the claim when the wait ends, "" if the claim was granted.
 func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (holder string) {
 	waits := d.claims.await(w)
 	if waits == nil {
@@ -187,7 +193,7 @@ func (d *Documents) Await(ctx context.Context, w Claim, limit time.Duration) (ho
 	return d.claims.leave(waits)
 }
 
-// Release gives back what a run has claimed. Its drafts end; they store nothing more.
+// Release releases all claims of a run. Its drafts end and store nothing more.
 func (d *Documents) Release(run string) {
 	d.writing.drop(run)
 	d.claims.release(run)

@@ -25,17 +25,18 @@ import (
 const (
 	maxBlockMeta    = 64 << 10 // bytes
 	maxPlannedTitle = 200      // characters
-	maxMadeTitle    = 60       // characters of the message that a document is made by
+	maxMadeTitle    = 60       // characters of a title that is made from a message
 	// MaxPlanned is the greatest number of blocks of a plan.
 	MaxPlanned = 200
 )
 
-// untitled is the title of a document that is made by a message without words.
+// untitled is the title of a document that is made from a message without
+// words.
 const untitled = "Untitled document"
 
 // The parts of the store that Documents needs. Each call checks the owner: an unknown
 // id or somebody else's is schemas.ErrNotFound. A match that is not met is
-// schemas.ErrStale, an id in use schemas.ErrTaken.
+// schemas.ErrStale, an id in use is schemas.ErrTaken.
 
 // Records reads and changes documents.
 type Records interface {
@@ -47,7 +48,7 @@ type Records interface {
 	SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error)
 }
 
-// Versions reads what documents were, and brings it back.
+// Versions reads and restores earlier states of documents.
 type Versions interface {
 	DocumentVersions(ctx context.Context, owner, id string) (schemas.DocumentVersionList, error)
 	DocumentVersion(ctx context.Context, owner, id string, revision int64) (schemas.Document, error)
@@ -63,7 +64,7 @@ type Blocks interface {
 	SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error)
 }
 
-// Proposals makes what waits for the user.
+// Proposals makes changes that wait for the user.
 type Proposals interface {
 	PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error)
 	WriteBlock(ctx context.Context, owner, document string, w record.BlockWrite) (schemas.Block, error)
@@ -72,12 +73,12 @@ type Proposals interface {
 	ProposeDelete(ctx context.Context, owner, document, id string) (record.Settled, error)
 }
 
-// Documents is the documents of users. Every call is for the
-// user it is given; what is somebody else's is schemas.ErrNotFound. What the
-// user does (Add, Patch, Delete) takes place at once; what a model does (Plan,
-// Write, Move, Remove) and what is applied from a chat waits until the user
-// accepts or reverts it. A block is in one of these states, and this becomes of
-// it:
+// Documents are the documents of users. Every call is for the user it is given;
+// anything of another user is schemas.ErrNotFound. What the user does (Add,
+// Patch, Delete) takes effect at once; what a model does (Plan, Write, Move,
+// Remove) and what is applied from a chat waits until the user accepts or
+// reverts it. A block is in one of the states in the first line, and a call
+// leads to the state below it:
 //
 //	            clean    pending_new      pending_edit  pending_delete  pending_move
 //	Write       edit     new              edit          edit            edit
@@ -89,13 +90,13 @@ type Proposals interface {
 //	accept      clean    clean with new   … with new    gone            … moved
 //	revert      clean    gone             … as it was   … as it was     … as it was
 //
-// A plan is one change of the whole document: it hides the blocks, which are
-// pending_delete with what was pending of them, and adds the planned ones. Reverting
-// the document takes the last plan back and drops what came after it; what was
-// pending before still is. Of a hidden block that has pending content neither Write
-// nor Move changes anything: that is a conflict.
+// A plan is one change of the whole document: it hides the blocks, which become
+// pending_delete and keep their pending changes, and adds the planned ones.
+// Reverting the document undoes the last plan and drops what came after it;
+// earlier changes remain pending. Write and Move of a hidden block with pending
+// content are a conflict.
 //
-// All of it may be repeated without doing more; a block that is gone is
+// Every call may be repeated without a further effect; a deleted block is
 // schemas.ErrNotFound. It is safe for concurrent use.
 type Documents struct {
 	records   Records
@@ -108,8 +109,8 @@ type Documents struct {
 	locks     locks
 }
 
-// New returns the documents of a store, which is all four parts. What runs write
-// is known to it alone, so a service has one of it.
+// New returns the documents of a store, given in its four parts. Only this
+// value knows the claims of runs, so a service has exactly one.
 func New(records Records, versions Versions, blocks Blocks, proposals Proposals) *Documents {
 	return &Documents{
 		records: records, versions: versions, blocks: blocks, proposals: proposals, now: time.Now,
@@ -145,14 +146,14 @@ func chosenID(id string) (string, error) {
 	return made.String(), err
 }
 
-// Rename gives a document a title, in place of one that is pending too. The
-// answer is without blocks.
+// Rename gives a document a title; a pending title is dropped. The returned
+// document has no blocks.
 func (d *Documents) Rename(ctx context.Context, user schemas.User, id, title string, match record.Match) (schemas.Document, error) {
 	return d.records.RenameDocument(ctx, user.ID, id, title, match)
 }
 
-// Delete deletes a document with its blocks; what is being written into them is
-// withdrawn.
+// Delete deletes a document with its blocks; text that is being written into
+// them is withdrawn.
 func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, match record.Match) error {
 	unlock, err := d.locks.lock(ctx, user.ID)
 	if err != nil {
@@ -165,10 +166,11 @@ func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, ma
 	return err
 }
 
-// SettleAll accepts all that is pending of a document, its title too, or reverts
-// it to what it was before the last plan, in one transaction. The answer says what
-// is still pending. While a block is being written accepting is being_written, and
-// reverting withdraws what is written.
+// SettleAll accepts all that is pending in a document, including its title, or
+// reverts it to the state before the last plan, in one transaction. The
+// returned document shows what is still pending. While a block is being
+// written, accepting is an error of code being_written, and reverting withdraws
+// the text.
 func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
 	unlock, err := d.locks.lock(ctx, user.ID)
 	if err != nil {
@@ -182,8 +184,9 @@ func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string,
 	return withdrawing(written, func() (schemas.Document, error) { return d.records.SettleDocument(ctx, user.ID, id, decision, match) })
 }
 
-// Versions returns what was accepted of a document before its changes, the newest
-// first. They are bounded in number and size, and the oldest go first.
+// Versions returns the accepted states of a document before its changes, the
+// newest first. They are bounded in number and size; the oldest are dropped
+// first.
 func (d *Documents) Versions(ctx context.Context, user schemas.User, id string) (schemas.DocumentVersionList, error) {
 	return d.versions.DocumentVersions(ctx, user.ID, id)
 }
@@ -193,19 +196,21 @@ func (d *Documents) Version(ctx context.Context, user schemas.User, id string, r
 	return d.versions.DocumentVersion(ctx, user.ID, id, revision)
 }
 
-// Restore makes a version what the document is, as a new revision. What it was
-// before is a version too. While something waits for the user that is a conflict.
+// Restore makes a version the current state of the document, as a new revision.
+// The state before it becomes a version too. While something waits for the
+// user, Restore is an error of code conflict.
 func (d *Documents) Restore(ctx context.Context, user schemas.User, id string, revision int64, match record.Match) (schemas.Document, error) {
 	return d.versions.RestoreDocument(ctx, user.ID, id, revision, match)
 }
 
-// Block returns a block: one of a document, or a message of a chat.
+// Block returns a block of a document or a message of a chat.
 func (d *Documents) Block(ctx context.Context, user schemas.User, id string) (schemas.Block, error) {
 	return d.blocks.Block(ctx, user.ID, id)
 }
 
-// DocumentOf returns the document that the block is in, "" for one in a chat or for
-// none, and whether there is such a block. Without Documents (nil) there is none.
+// DocumentOf returns the document that the block is in, "" if it is in a chat
+// or does not exist, and whether the block exists. A nil Documents has no
+// blocks.
 func (d *Documents) DocumentOf(ctx context.Context, user schemas.User, id string) (document string, used bool, err error) {
 	if d == nil {
 		return "", false, nil
@@ -217,7 +222,7 @@ func (d *Documents) DocumentOf(ctx context.Context, user schemas.User, id string
 	return b.DocumentID, err == nil, err
 }
 
-// Add adds a block of the user's. The match is the document's.
+// Add adds a block of the user. The match is for the document's revision.
 func (d *Documents) Add(ctx context.Context, user schemas.User, document string, c schemas.BlockCreate, match record.Match) (schemas.Block, error) {
 	id, err := chosenID(c.ID)
 	if err != nil {
@@ -231,7 +236,7 @@ func (d *Documents) Add(ctx context.Context, user schemas.User, document string,
 	}, match)
 }
 
-// Patch makes an edit of the user's: it goes to current.
+// Patch makes an edit of the user: it changes the current content.
 func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
 	if p.Content != nil || p.Meta != nil {
 		b, err := d.blocks.Block(ctx, user.ID, id)
@@ -249,8 +254,8 @@ func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p s
 	return d.blocks.PatchBlock(ctx, user.ID, id, p, match)
 }
 
-// DeleteBlock deletes a block of a document; what is being written into it is
-// withdrawn.
+// DeleteBlock deletes a block of a document; text that is being written into it
+// is withdrawn.
 func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error {
 	unlock, err := d.locks.lock(ctx, user.ID)
 	if err != nil {
@@ -263,9 +268,10 @@ func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id strin
 	return err
 }
 
-// Settle accepts or reverts what is pending of a block. With nothing pending, and
-// of a chat's block, the answer is the block as it is. While the block is being
-// written accepting it is being_written, and reverting it withdraws what is written.
+// Settle accepts or reverts what is pending in a block. If nothing is pending,
+// or the block is in a chat, the block is returned unchanged. While the block
+// is being written, accepting is an error of code being_written, and reverting
+// withdraws the text.
 func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	unlock, err := d.locks.lock(ctx, user.ID)
 	if err != nil {
@@ -280,9 +286,10 @@ func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, de
 }
 
 // Apply puts a chat's block into a document, without its tool markers: as the
-// new of the target, else as a pending block after another one, by default at
-// the end. The match is the target's, or the document's. The same block applied
-// again to a document is the same block there, which moves to the place that is given.
+// pending content of the target, else as a pending block after another one, by
+// default at the end. The match is for the target's revision, or the
+// document's. Applying the same block to a document again moves it to the given
+// place instead of adding it twice.
 func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a schemas.BlockApply, match record.Match) (schemas.Block, error) {
 	source, err := d.blocks.Block(ctx, user.ID, id)
 	if err != nil {
@@ -313,8 +320,8 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 	return d.proposals.WriteBlock(ctx, user.ID, a.DocumentID, w)
 }
 
-// blockType returns the type under its own name; the spelling interative_chart is
-// understood.
+// blockType returns the canonical name of a type; it also understands the
+// spelling interative_chart.
 func blockType(name string) string {
 	if name == "interative_chart" {
 		return schemas.BlockChart
@@ -322,10 +329,10 @@ func blockType(name string) string {
 	return name
 }
 
-// typeForm is what a block's type looks like.
+// typeForm is the form of a block's type.
 var typeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+/-]{0,63}$`)
 
-// checkWrite refuses what a model or a socket may get wrong.
+// checkWrite checks what a model or a socket may get wrong.
 func checkWrite(b *record.NewBlock) error {
 	b.Type = blockType(b.Type)
 	switch {
@@ -337,8 +344,8 @@ func checkWrite(b *record.NewBlock) error {
 	return checkMeta(b.Meta)
 }
 
-// checkContent refuses what a block of that type cannot show: data that is no image
-// of the type, and a chart's header that is none.
+// checkContent refuses content that a block of that type cannot show: data that
+// is not an image of the type, and an invalid header of a chart.
 func checkContent(kind, content string, meta json.RawMessage) error {
 	if err := checkMeta(meta); err != nil {
 		return err
@@ -356,7 +363,7 @@ func checkContent(kind, content string, meta json.RawMessage) error {
 	return nil
 }
 
-// checkMeta lets an object through that is not too large.
+// checkMeta accepts only an object that is not too large.
 func checkMeta(meta json.RawMessage) error {
 	var object map[string]json.RawMessage
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Draft is content on its way into the new of a block. One goroutine writes it;
-// the user may withdraw it meanwhile.
+// Draft is content that is being written into the pending content of a block.
+// One goroutine writes it; the user may withdraw it meanwhile.
 type Draft struct {
 	docs            *Documents
 	run, owner      string
@@ -22,13 +22,13 @@ type Draft struct {
 
 	mu       sync.Mutex // held while content is shown and stored, and while it is withdrawn
 	held     strings.Builder
-	size     int // what is stored
+	size     int // stored bytes
 	storedAt time.Time
 	err      error
 }
 
-// The pieces in which a draft is stored: when it holds draftPiece bytes or an
-// eighth of what is stored, or with the first piece after draftWait.
+// A draft is stored in pieces: when it holds draftPiece bytes or an eighth of
+// what is stored, or with the first piece after draftWait.
 const (
 	draftPiece = 32 << 10
 	draftPart  = 8
@@ -38,15 +38,15 @@ const (
 // errWithdrawn is the error of a draft that the user has rejected or deleted.
 var errWithdrawn = errors.New("the user has withdrawn the block")
 
-// errBeingWritten refuses a decision about half a block.
+// errBeingWritten refuses a decision about an unfinished block.
 var errBeingWritten = schemas.NewError(schemas.CodeBeingWritten, "this is being written; decide about it when it is complete, or reject it now")
 
-// Draft begins content in pieces: w, whose content may be empty, is written, and
-// what Write is given follows it in the block's new. A reader of the document
-// sees what is stored. The run must have claimed the block. Until End the user
-// cannot accept the block; when they reject or delete it, or its document, the
-// draft is withdrawn: that is told once, from another goroutine, before anything
-// more is written.
+// Draft begins content that is written in pieces: it writes w, whose content
+// may be empty, and Write appends to the block's pending content. A reader of
+// the document sees what is stored. The run must have claimed the block. Until
+// End the user cannot accept the block; if they reject or delete it, or its
+// document, the draft is withdrawn: withdrawn is called once, from another
+// goroutine, before anything more is written.
 func (d *Documents) Draft(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
 	unlock, err := d.locks.lock(ctx, user.ID)
 	if err != nil {
@@ -75,8 +75,8 @@ func (p *Draft) Withdrawn() bool {
 	return errors.Is(p.err, errWithdrawn)
 }
 
-// Show calls show, unless the draft has been withdrawn: what it shows comes before
-// anything that the withdrawal shows.
+// Show calls show, unless the draft has been withdrawn. What show shows comes
+// before anything that the withdrawal shows.
 func (p *Draft) Show(show func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,9 +87,9 @@ func (p *Draft) Show(show func()) bool {
 	return true
 }
 
-// Write takes a piece, calls show and stores what is held when it is time. After
-// an error it does nothing but return it again: that the draft was withdrawn, or
-// that the block is full.
+// Write takes a piece, calls show and stores the held pieces when it is time.
+// After an error (the draft was withdrawn, or the block is full) it only
+// returns the same error again.
 func (p *Draft) Write(ctx context.Context, piece string, show func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,8 +106,8 @@ func (p *Draft) Write(ctx context.Context, piece string, show func()) error {
 	return nil
 }
 
-// End stores what is held and ends the draft: the user may decide about the block.
-// That it was withdrawn is no error.
+// End stores the held pieces and ends the draft; the user may then decide about
+// the block. A withdrawn draft is not an error.
 func (p *Draft) End(ctx context.Context) error {
 	p.mu.Lock()
 	err := p.flush(ctx)
@@ -119,8 +119,8 @@ func (p *Draft) End(ctx context.Context) error {
 	return err
 }
 
-// flush stores what is held. The database being away is no lasting error: the
-// piece is stored with the next.
+// flush stores the held pieces. If the database is not available, they are
+// stored with the next piece.
 func (p *Draft) flush(ctx context.Context) error {
 	if p.err != nil || p.held.Len() == 0 {
 		return p.err
@@ -133,7 +133,7 @@ func (p *Draft) flush(ctx context.Context) error {
 		return nil
 	}
 	switch schemas.Visible(err).Code {
-	case schemas.CodeNotFound: // by another process
+	case schemas.CodeNotFound: // withdrawn through another process
 		p.withdraw()
 		return p.err
 	case schemas.CodeTooLarge, schemas.CodeQuota:
@@ -157,7 +157,7 @@ func (p *Draft) withdraw() {
 	}
 }
 
-// drafts are those under way, by block. It is safe for concurrent use.
+// drafts are the unfinished drafts, by block. It is safe for concurrent use.
 type drafts struct {
 	mu  sync.Mutex
 	all map[place]*Draft
@@ -202,8 +202,8 @@ func (l *drafts) of(owner, document, block string) []*Draft {
 	return list
 }
 
-// withdrawing calls change, which takes back or deletes what is written, and
-// withdraws the drafts of it when it has.
+// withdrawing calls change, which reverts or deletes what is written, and
+// withdraws the drafts if it succeeds.
 func withdrawing[T any](list []*Draft, change func() (T, error)) (T, error) {
 	for _, p := range list {
 		p.mu.Lock()
@@ -218,8 +218,8 @@ func withdrawing[T any](list []*Draft, change func() (T, error)) (T, error) {
 	return v, err
 }
 
-// locks let one change of an owner's documents in at a time, so that what a
-// decision finds written is what it decides about. It is safe for concurrent use.
+// locks allow one change of an owner's documents at a time, so that a decision
+// applies to exactly the content that it finds. It is safe for concurrent use.
 type locks struct {
 	mu  sync.Mutex
 	all map[string]*ownerLock

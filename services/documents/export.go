@@ -16,8 +16,7 @@ import (
 )
 
 // Export returns a document's title and its current content as Markdown: tables
-// as such, charts as their data, images linked. What waits for
-// the user is left out.
+// as such, charts as their data, images linked. Pending changes are left out.
 func (d *Documents) Export(ctx context.Context, user schemas.User, id string) (title, markdown string, err error) {
 	doc, err := d.records.Document(ctx, user.ID, id)
 	if err != nil {
@@ -44,7 +43,7 @@ func (d *Documents) Export(ctx context.Context, user schemas.User, id string) (t
 	return doc.Title, b.String(), nil
 }
 
-// exported writes a block's current as Markdown.
+// exported writes a block's current content as Markdown.
 func exported(b *schemas.Block) string {
 	content := *b.Current
 	switch {
@@ -64,7 +63,7 @@ func exported(b *schemas.Block) string {
 	}
 }
 
-// table writes CSV as a table; what is no CSV is shown as it is.
+// table writes CSV as a table; other content is shown unchanged.
 func table(content string) string {
 	r := csv.NewReader(strings.NewReader(content))
 	r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = -1, true, true
@@ -101,7 +100,7 @@ var cellEscapes = strings.NewReplacer("|", `\|`, "\r\n", "<br>", "\n", "<br>", "
 
 func escapeCell(text string) string { return cellEscapes.Replace(strings.TrimSpace(text)) }
 
-// metaTitle is the title of a chart: a text, or an object that has one.
+// metaTitle returns the title of a chart: a string, or an object that has one.
 func metaTitle(meta json.RawMessage) string {
 	var m struct {
 		Title json.RawMessage `json:"title"`
@@ -120,13 +119,13 @@ func metaTitle(meta json.RawMessage) string {
 	return ""
 }
 
-// image links an image: the web address that its content is, else its data.
+// image links an image: by the web address in its content, else by its data.
 func image(b *schemas.Block) string {
 	var m struct {
 		Alt  string `json:"alt"`
 		MIME string `json:"mime"`
 	}
-	_ = json.Unmarshal(b.Meta, &m) // an image without these is shown too
+	_ = json.Unmarshal(b.Meta, &m) // an image without a valid meta is shown too
 	if m.Alt == "" {
 		m.Alt = "image"
 	}
@@ -152,7 +151,7 @@ func imageData(blockType, alt, media, content string) string {
 	return "![" + text.EscapeMarkdown(alt) + "](data:" + kind + ";base64," + content + ")"
 }
 
-// fenced shows content as it is, in a fence longer than any inside.
+// fenced shows content unchanged, in a fence longer than any inside it.
 func fenced(kind, content string) string {
 	fence, run := 3, 0
 	for _, r := range content {

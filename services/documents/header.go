@@ -9,8 +9,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Header is what comes before the content of a chart or an image, as one
-// JSON object; of other types it is empty.
+// Header returns what comes before the content of a chart or an image, as one
+// JSON object; for other types it is empty.
 func Header(b *schemas.Block) string {
 	var meta schemas.Object
 	for _, raw := range []json.RawMessage{b.NewMeta, b.Meta} {

@@ -10,9 +10,9 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// Plan proposes a new structure for a document, which is made when there is
-// none. Blocks have ids of the caller's; the
-// same plan may be repeated.
+// Plan proposes a new structure for a document; it creates the document if it
+// does not exist. The caller gives the blocks their ids; the same plan may be
+// repeated.
 func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error) {
 	if len(blocks) > MaxPlanned {
 		return schemas.Document{}, schemas.NewError(schemas.CodeInvalid, "a plan has at most 200 blocks")
@@ -30,14 +30,15 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 	return d.proposals.PlanDocument(ctx, user.ID, id, record.Plan{Title: text.Ellipsis(title, maxPlannedTitle), Blocks: blocks, Create: d.made(id, title)})
 }
 
-// made is a document that a message makes, under the first words of it.
+// made returns the document that a message creates, with the message's first
+// words as title.
 func (d *Documents) made(id, words string) *record.NewDocument {
 	return &record.NewDocument{ID: id, Title: cmp.Or(text.Line(words, maxMadeTitle), untitled), CreatedAt: d.now()}
 }
 
-// Write proposes content for a block of a document, in place of what is pending,
-// or adds a pending block; w.Only says that it is not to add one. The document
-// is made when there is none and a block may be added.
+// Write proposes content for a block of a document, in place of its pending
+// content, or adds a pending block; with w.Only it does not add one. The
+// document is created if it does not exist and a block may be added.
 func (d *Documents) Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
 	unlock, err := d.locks.lock(ctx, user.ID)
 	if err != nil {
@@ -47,7 +48,7 @@ func (d *Documents) Write(ctx context.Context, user schemas.User, document strin
 	return d.write(ctx, user, document, w)
 }
 
-// write is Write by one who has the owner's lock.
+// write is Write for a caller that holds the owner's lock.
 func (d *Documents) write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
 	if err := checkWrite(&w.NewBlock); err != nil {
 		return schemas.Block{}, err
@@ -75,7 +76,7 @@ func (d *Documents) Move(ctx context.Context, user schemas.User, document, id st
 	return d.proposals.ProposeMove(ctx, user.ID, document, id, after)
 }
 
-// Remove proposes that a block of a document goes.
+// Remove proposes to remove a block of a document.
 func (d *Documents) Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error) {
 	unlock, err := d.locks.lock(ctx, user.ID)
 	if err != nil {

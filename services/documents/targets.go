@@ -9,9 +9,9 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// CheckTargets refuses blocks that the text of one answer cannot go to: images, which
-// write_block alone writes, and blocks of different types. A new block is Markdown.
-// Without Documents (nil) nothing is refused.
+// CheckTargets refuses blocks that cannot take the text of one answer: images,
+// which only write_block writes, and blocks of different types. A new block is
+// Markdown. A nil Documents refuses nothing.
 func (d *Documents) CheckTargets(ctx context.Context, user schemas.User, blocks []string) error {
 	if d == nil {
 		return nil
@@ -32,7 +32,7 @@ func (d *Documents) CheckTargets(ctx context.Context, user schemas.User, blocks 
 	return nil
 }
 
-// TargetType is the type of the blocks that the answer on a page goes to.
+// TargetType returns the type of the blocks that the answer on a page goes to.
 func (d *Documents) TargetType(ctx context.Context, user schemas.User, page schemas.Object) (string, error) {
 	_, blocks := turn.Answer(page)
 	if d == nil || len(blocks) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// form is how a body is stored.
+// form describes how a body is stored.
 type form struct {
 	tag    byte // its first byte in an event; it is stored, so it never changes
 	body   reflect.Type
@@ -18,8 +18,8 @@ type form struct {
 	fields func(f *fields, b runlog.Body)
 }
 
-// formOf is the form of B: its fields in the order in which they are stored. New
-// fields come last; they are empty in logs that were stored before.
+// formOf returns the form of B: its fields in the order in which they are
+// stored. New fields come last; they are empty in logs that were stored before.
 func formOf[T any, B interface {
 	*T
 	runlog.Body
@@ -44,7 +44,7 @@ const (
 	tagThreadText = 22
 )
 
-// forms has a row for each body. A tag is none of the versions.
+// forms has a row for each body. A tag differs from all versions.
 var forms = []form{
 	formOf(1, func(f *fields, b *runlog.Started) {
 		f.run(&b.Run)
@@ -84,7 +84,7 @@ var forms = []form{
 		f.texts(&b.PayloadID, &b.Type, &b.Summary, &b.Source, &b.Outcome)
 		f.raw(&b.Data)
 	}),
-	formOf(tagCompleted, func(f *fields, b *runlog.Completed) { // read by completed
+	formOf(tagCompleted, func(f *fields, b *runlog.Completed) { // read by the function completed
 		f.int64((*int64)(&b.Payload.Usage.CostUSD)) // JSON rounds it
 		f.dst = b.Payload.AppendJSON(f.dst)
 	}),
@@ -138,8 +138,8 @@ var formByTag, formByType = func() (byTag [version2]*form, byType map[reflect.Ty
 	return byTag, byType
 }()
 
-// textOf returns the tag and the text of a body that is only a text, as most are. The
-// tag of any other body is 0.
+// textOf returns the tag and the text of a body that is only a text, as most
+// bodies are. The tag of any other body is 0.
 func textOf(b runlog.Body) (tag byte, text string) {
 	switch b := b.(type) {
 	case *runlog.Text:
@@ -159,7 +159,7 @@ func textOf(b runlog.Body) (tag byte, text string) {
 	}
 }
 
-// bodies makes events of stored ones. The zero value is ready.
+// bodies decodes stored events. The zero value is ready.
 type bodies struct {
 	texts     runlog.Slab[runlog.Text]
 	thinking  runlog.Slab[runlog.Thinking]
@@ -167,10 +167,10 @@ type bodies struct {
 	threads   runlog.Slab[runlog.ThreadText]
 	starts    runlog.Slab[runlog.LevelStart]
 	ends      runlog.Slab[runlog.LevelEnd]
-	fields    fields // of the body that is read
+	fields    fields // fields of the body that is read
 }
 
-// own returns the event with memory of its own.
+// own returns the event in memory of its own.
 func (m *bodies) own(p *packedEvent) (runlog.Event, error) {
 	if p.tag == tagCompleted {
 		return m.event(p, "")
@@ -178,8 +178,8 @@ func (m *bodies) own(p *packedEvent) (runlog.Event, error) {
 	return m.event(p, string(p.body))
 }
 
-// event returns the event whose body is stored as packed, a copy of p.body. The texts
-// of the event share packed's memory. Those of Completed do not: packed may then be
+// event returns the event whose body is stored as packed, a copy of p.body. The
+// event's texts share packed's memory, except for Completed: packed may then be
 // empty.
 func (m *bodies) event(p *packedEvent, packed string) (runlog.Event, error) {
 	b, err := m.body(p, packed)

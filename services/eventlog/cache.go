@@ -13,29 +13,29 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// Limits of reading stored logs. A reader holds a copy of the events it shows next, at
-// most batchSize, and their frames; segments are shared.
+// Limits of reading stored logs. A reader holds a copy of the next events that
+// it shows, at most batchSize, and their frames; segments are shared.
 const (
 	// defaultReplayCache is how many bytes of segments are kept for the next
 	// reader, and how many all readers use at a time.
 	defaultReplayCache = 32 << 20
 
-	replayWait = 5 * time.Second // for a turn, and for room in the cache
+	replayWait = 5 * time.Second // wait for a turn, and for room in the cache
 	batchSize  = 16 << 10        // bytes of events that are shown at once
 	maxLoads   = 4               // segments that are read at once
-	// eventWeight is what an event costs beside its text and data.
+	// eventWeight is what an event costs besides its text and data, in bytes.
 	eventWeight = 64
-	// largeWeight is what a segment with a large event costs: itself, and the
-	// event's frames.
+	// largeWeight is the factor for the cost of a segment with a large event:
+	// the segment and the event's frames.
 	largeWeight = 3
 )
 
 // errReplays ends the wait of a reader whose turn did not come.
 var errReplays = &schemas.Error{Code: schemas.CodeTooManyStreams, Message: "too many earlier answers are being read; try again in a moment", RetryAfter: int(replayWait / time.Second)}
 
-// cache holds the segments of stored logs that readers use now, and those that
-// they used last, up to a limit in bytes. Readers of one run share them. It is
-// safe for concurrent use.
+// cache holds the segments of stored logs that readers use now or used last, up
+// to a limit in bytes. Readers of one run share them. It is safe for concurrent
+// use.
 type cache struct {
 	load  func(ctx context.Context, id string, after int64) (record.Segment, error)
 	limit int64
@@ -43,7 +43,7 @@ type cache struct {
 
 	mu      sync.Mutex
 	runs    map[string][]*segment
-	idle    *list.List // of *segment that nobody uses, the last used first
+	idle    *list.List // *segment that nobody uses, the last used first
 	loading map[position]*loading
 	bytes   int64         // of all segments
 	freed   chan struct{} // closed when a segment is no longer used
@@ -68,7 +68,7 @@ type segment struct {
 	data        []byte
 	weight      int64
 	users       int
-	place       *list.Element // in idle, where users is 0
+	place       *list.Element // in idle, if users is 0
 
 	mu    sync.Mutex
 	large map[int64]runlog.Event // its large events, once they are decoded
@@ -123,7 +123,7 @@ func (c *cache) read(ctx context.Context, at position, l *loading) (s *segment, 
 	select {
 	case c.loads <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Canceled // of this reader; another one reads
+		return nil, context.Canceled // only this reader ended; another one reads
 	}
 	defer func() { <-c.loads }()
 	c.mu.Lock()
@@ -143,8 +143,9 @@ func (c *cache) read(ctx context.Context, at position, l *loading) (s *segment, 
 	return c.keep(ctx, s)
 }
 
-// keep adds a segment that the caller uses, once there is room for it. Segments that
-// nobody uses make room. A segment over the limit is kept alone.
+// keep adds a segment that the caller uses, once there is room for it. Unused
+// segments are dropped to make room. A segment larger than the limit is kept
+// alone.
 func (c *cache) keep(ctx context.Context, s *segment) (*segment, error) {
 	late := time.NewTimer(replayWait)
 	defer late.Stop()
@@ -176,7 +177,7 @@ func (c *cache) keep(ctx context.Context, s *segment) (*segment, error) {
 	}
 }
 
-// find returns the segment that is in memory with the event after the number.
+// find returns the segment in memory that has the event after the number.
 func (c *cache) find(run string, after int64) *segment {
 	for _, s := range c.runs[run] {
 		if s.first <= after+1 && after < s.last {
@@ -193,7 +194,7 @@ func (c *cache) use(s *segment) {
 	}
 }
 
-// release says that a reader no longer uses the segment.
+// release tells the cache that a reader no longer uses the segment.
 func (c *cache) release(s *segment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 // errSegment is in the tree of every error about what is stored.
 var errSegment = errors.New("the stored log cannot be read")
 
-// The first byte of a segment is its version; no event begins with one of them,
-// so that segments can be joined.
+// The first byte of a segment is its version. No event begins with such a byte,
+// so segments can be joined.
 const (
 	version1 = 0
 	version2 = 255
 )
 
-// segmentSize is about how many bytes a segment of a finished log has; a reader holds
-// one segment in memory. A large event has a segment of its own.
+// segmentSize is the approximate size of a segment of a finished log, in bytes;
+// a reader holds one segment in memory. A large event has a segment of its own.
 const segmentSize = 64 << 10
 
 // appendEvents appends events to dst as a segment: its version, then for each
@@ -40,7 +40,7 @@ func appendEvents(dst []byte, events []runlog.Event) []byte {
 	return dst
 }
 
-// packedSize is about how many bytes events take as a segment.
+// packedSize estimates the bytes that events take as a segment.
 func packedSize(events []runlog.Event) (n int) {
 	const head = 12
 	for i := range events {
@@ -131,7 +131,7 @@ func Decode(data []byte) ([]runlog.Event, error) {
 	}
 }
 
-// decoder reads the events of segments, one after the other.
+// decoder reads the events of joined segments.
 type decoder struct {
 	rest    []byte
 	bad     bool // the data ends early
@@ -147,7 +147,7 @@ type packedEvent struct {
 	at        runlog.Level
 	version   byte
 	tag       byte
-	text      int // in version 1, how many bytes of body are text; JSON follows
+	text      int // in version 1, the number of text bytes in body; JSON follows
 	body      []byte
 }
 
@@ -185,7 +185,7 @@ func (d *decoder) next() (p packedEvent, ok bool) {
 	return p, !d.bad
 }
 
-// fault returns why next reported false; nil is the end.
+// fault returns why next reported false; nil means the end.
 func (d *decoder) fault() error {
 	switch {
 	case d.invalid != 0:

@@ -16,9 +16,10 @@ import (
 
 // Settings of the committer.
 const (
-	// defaultFlush is how often events are stored that no write takes along.
+	// defaultFlush is how often events are stored that are part of no write.
 	defaultFlush = 100 * time.Millisecond
-	// defaultHold is how long a write waits for a database that is away.
+	// defaultHold is how long a write waits for a database that is not
+	// available.
 	defaultHold = 30 * time.Second
 	// writeWait bounds a write that is not held: the wait for the commit before it and
 	// its own commit. A write without an answer by then may still be stored.
@@ -34,10 +35,10 @@ const (
 	maxBackoff  = time.Second
 )
 
-// Store takes what runs write. Commit applies every write in one transaction; a
-// write that cannot be applied has its Err set and does not hold back the
+// Store stores what runs write. Commit applies every write in one transaction;
+// a write that cannot be applied has its Err set and does not hold back the
 // others. An error of Commit itself (record.ErrUnavailable in its tree when the
-// database is away) means that nothing was applied.
+// database is not available) means that nothing was applied.
 type Store interface {
 	Commit(ctx context.Context, writes []*record.Write) error
 }
@@ -48,19 +49,20 @@ type CommitterOptions struct {
 	Store       Store
 	Flush, Hold time.Duration
 	Logger      *slog.Logger
-	// Batch is told of each commit.
+	// Batch is called after each commit.
 	Batch func(writes int, took time.Duration)
 }
 
-// Committer commits the writes of all runs together: one goroutine commits, in one
-// transaction, what was submitted while the last commit ran. A write takes along the
-// events of its log that are not stored yet. It is safe for concurrent use.
+// Committer commits the writes of all runs together: one goroutine commits, in
+// one transaction, everything that was submitted during the last commit. A
+// write includes the events of its log that are not stored yet. It is safe for
+// concurrent use.
 type Committer struct {
 	CommitterOptions
 
 	mu       sync.Mutex
 	queue    []*Commit
-	later    int         // writes of queue that are Later
+	later    int         // number of writes in queue that are Later
 	unstored []*unstored // see Watch
 	wake     chan struct{}
 }
@@ -68,14 +70,14 @@ type Committer struct {
 // Commit is a write that is to be committed.
 type Commit struct {
 	Write *record.Write
-	Log   *Log // whose unstored events go along; nil for none
-	Hold  bool // wait for a database that is away
-	// Later says that nobody waits for it: it goes with the next flush, or with a
-	// write that is committed before that. Events that are appended after it was
-	// submitted are not stored before it.
+	Log   *Log // log whose unstored events are included; nil for none
+	Hold  bool // wait while the database is not available
+	// Later is true if nobody waits for the write: it is committed with the
+	// next flush, or with an earlier write. Events that are appended after it
+	// was submitted are not stored before it.
 	Later bool
-	// After is a write without which this one is not committed; it was submitted
-	// before. Nil is none.
+	// After is an earlier write without which this one is not committed; nil
+	// means none.
 	After *Commit
 	since time.Time
 	ready chan struct{}
@@ -89,8 +91,8 @@ func NewCommitter(o CommitterOptions) *Committer {
 }
 
 // Submit queues a write; writes of one run are committed in the order in which
-// they were submitted. With hold the write waits, for as long as Hold, while the
-// database is away.
+// they were submitted. With hold the write waits while the database is not
+// available, at most as long as Hold.
 func (c *Committer) Submit(w *record.Write, log *Log, hold bool) *Commit {
 	return c.Add(&Commit{Write: w, Log: log, Hold: hold})
 }
@@ -160,8 +162,8 @@ func (c *Committer) Run(ctx context.Context) {
 	}
 }
 
-// drain commits until the queue is empty. A write that comes alone is committed
-// at once; while several come at a time, more are gathered.
+// drain commits until the queue is empty. A single write is committed at once;
+// while several arrive at the same time, more are gathered.
 func (c *Committer) drain() {
 	for {
 		c.gather()
@@ -214,8 +216,8 @@ func (c *Committer) countLater() {
 	}
 }
 
-// join adds to a batch the writes of its logs that are in the queue, and says
-// whether there were any: what is Later is stored with the events that follow it.
+// join adds to a batch the queued writes of its logs, and reports whether there
+// were any: a Later write is stored with the events that follow it.
 func (c *Committer) join(batch []*Commit) ([]*Commit, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,8 +239,8 @@ func (c *Committer) join(batch []*Commit) ([]*Commit, bool) {
 	return batch, len(batch) > n
 }
 
-// commit applies a batch, and repeats it while the database is away and a write
-// of it is held.
+// commit applies a batch, and repeats it while the database is not available
+// and a write of it is held.
 func (c *Committer) commit(batch []*Commit) {
 	backoff := minBackoff
 	for {
@@ -266,18 +268,19 @@ func (c *Committer) commit(batch []*Commit) {
 		if batch = c.keepHeld(batch, err); len(batch) == 0 {
 			return
 		}
-		c.Logger.Warn("the database is away; writes are held", "writes", len(batch), "error", err)
+		c.Logger.Warn("the database is not available; writes are held", "writes", len(batch), "error", err)
 		<-time.After(backoff)
 		backoff = min(2*backoff, maxBackoff)
 		batch = append(batch, c.take()...)
 	}
 }
 
-// errLate is the error of a write whose time was over before its commit began.
+// errLate is the error of a write whose deadline passed before its commit
+// began.
 var errLate = fmt.Errorf("commit: the database was busy with other writes: %w", record.ErrUnavailable)
 
-// ready makes a batch complete: without those writes that are not to be tried,
-// with the events of its logs, and with what comes before these.
+// ready completes a batch: it removes the writes that are not to be tried, and
+// adds the events of its logs and the writes that must come before these.
 func (c *Committer) ready(batch []*Commit) (ready []*Commit, through []int64) {
 	for more := true; more; {
 		batch = c.dropLate(batch)
@@ -287,8 +290,8 @@ func (c *Committer) ready(batch []*Commit) (ready []*Commit, through []int64) {
 	return batch, through
 }
 
-// dropLate ends, before they are tried, the writes whose time is over and those that
-// come after a failed one.
+// dropLate ends, before they are tried, the writes whose deadline has passed
+// and those that depend on a failed one.
 func (c *Committer) dropLate(batch []*Commit) []*Commit {
 	now := time.Now()
 	return slices.DeleteFunc(batch, func(w *Commit) bool {
@@ -305,8 +308,8 @@ func (c *Committer) dropLate(batch []*Commit) []*Commit {
 	})
 }
 
-// deadline is when the write must have ended; it reports false for a write without a
-// deadline.
+// deadline returns when the write must have ended; it reports false for a write
+// without a deadline.
 func (w *Commit) deadline() (time.Time, bool) {
 	return w.since.Add(writeWait), !w.Hold && !w.since.IsZero()
 }
@@ -367,6 +370,6 @@ func addSegments(batch []*Commit) []int64 {
 }
 
 func (c *Commit) finish(err error) {
-	c.err, c.After = err, nil // what it came after is not kept in memory
+	c.err, c.After = err, nil // frees the earlier write
 	close(c.ready)
 }

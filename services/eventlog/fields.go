@@ -22,7 +22,7 @@ type fields struct {
 	err     error
 }
 
-// text is a string: its length and its bytes.
+// text stores or reads a string: its length and its bytes.
 func (f *fields) text(v *string) {
 	if !f.reading {
 		f.dst = append(binary.AppendUvarint(f.dst, uint64(len(*v))), *v...)
@@ -41,7 +41,7 @@ func (f *fields) texts(list ...*string) {
 	}
 }
 
-// rest is a string that ends with the body.
+// rest stores or reads a string that extends to the end of the body.
 func (f *fields) rest(v *string) {
 	if !f.reading {
 		f.dst = append(f.dst, *v...)
@@ -50,7 +50,7 @@ func (f *fields) rest(v *string) {
 	*v, f.src = f.src, ""
 }
 
-// raw is JSON.
+// raw stores or reads JSON.
 func (f *fields) raw(v *json.RawMessage) {
 	if !f.reading {
 		f.dst = append(binary.AppendUvarint(f.dst, uint64(len(*v))), *v...)
@@ -68,7 +68,7 @@ func (f *fields) int64(v *int64) {
 		return
 	}
 	u := f.uvarint()
-	*v = int64(u>>1) ^ -int64(u&1) // as binary.Varint does it
+	*v = int64(u>>1) ^ -int64(u&1) // as binary.Varint decodes it
 }
 
 func (f *fields) int(v *int) {
@@ -95,7 +95,8 @@ func (f *fields) float(v *float64) {
 	}
 }
 
-// time is a time as JSON has it, so that it is shown the same way each time.
+// time stores or reads a time in the form of JSON, so that it is always shown
+// in the same way.
 func (f *fields) time(v *time.Time) {
 	var text string
 	if !f.reading {

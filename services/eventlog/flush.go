@@ -6,13 +6,13 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// When the events of a run are stored that no write carries.
+// When events that are part of no write are stored.
 const (
-	// fewEvents are so few that they wait for more: the commit of one event costs
-	// as much as that of eight.
+	// fewEvents is the number below which events wait for more: committing one
+	// event costs as much as committing eight.
 	fewEvents = 8
-	// maxWaits is after how many flushes they are stored anyway: with
-	// defaultFlush, two seconds.
+	// maxWaits is the number of flushes after which they are stored anyway:
+	// with defaultFlush, two seconds.
 	maxWaits = 20
 )
 
@@ -29,9 +29,9 @@ type unstored struct {
 	waits int
 }
 
-// Watch has the events of the attempt's log stored, until the log is closed: at the
-// next Flush, or where they are few, a while later. A flush costs nothing for a log
-// without new events.
+// Watch stores the events of the attempt's log until the log is closed: at the
+// next flush or, if they are few, some flushes later. A flush costs nothing for
+// a log without new events.
 func (c *Committer) Watch(a Attempt) {
 	u := &unstored{Attempt: a}
 	a.Log.watch(func() {

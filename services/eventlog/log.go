@@ -1,6 +1,6 @@
 // Package eventlog owns the event logs of runs: the log of a run under way with the
 // bell that wakes its readers, the form in which logs are stored, the group commit
-// that stores them, and reading stored logs. It does not know what events mean.
+// that stores them, and reading stored logs. It does not interpret events.
 package eventlog
 
 import (
@@ -20,11 +20,11 @@ const (
 	maxFrames  = 1 << 20 // bytes of frames that are kept for further readers
 	arenaChunk = 1 << 10
 	arenaMax   = 32 << 10
-	// frameRoom is about how many bytes a frame has beside the body.
+	// frameRoom is the approximate size of a frame without the body, in bytes.
 	frameRoom = 128
 )
 
-// ErrFull is the outcome of an append over the limits.
+// ErrFull is the error of an append over the limits.
 var ErrFull = errors.New("the run's log is full")
 
 // Log is the event log of one attempt: one writer appends, any number of
@@ -45,7 +45,8 @@ type Log struct {
 	closed bool
 	bells  []chan struct{}
 
-	// tell says that there are events to store; told is set until due has taken them.
+	// tell is called when there are events to store; told is set until due has
+	// taken them.
 	tell func()
 	told bool
 }
@@ -150,7 +151,8 @@ func (l *Log) Publish(e runlog.Event) {
 	l.stored = len(l.events)
 }
 
-// Close ends the log without a terminal event; readers come back later.
+// Close ends the log without a terminal event; its readers have to come back
+// later.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,7 +188,7 @@ func (l *Log) Ended() (int64, bool) {
 	return l.events[n-1].Seq, true
 }
 
-// Base is the number before the first event's.
+// Base returns the number before the first event's.
 func (l *Log) Base() int64 { return l.base }
 
 // watch sets what to call when there are events that no committed write holds yet.
@@ -197,7 +199,7 @@ func (l *Log) watch(tell func()) {
 	l.tellOnce()
 }
 
-// tellUnstored tells again of events that could not be stored.
+// tellUnstored calls tell again for events that could not be stored.
 func (l *Log) tellUnstored() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,8 +213,9 @@ func (l *Log) tellOnce() {
 	}
 }
 
-// due says whether to store the unstored events now: few only if they have waited.
-// Open says that they wait; else it is told of the next ones.
+// due reports whether to store the unstored events now; a few are stored only
+// if they have waited. Open reports that they wait; otherwise tell is called
+// for the next ones.
 func (l *Log) due(waited bool) (due, open bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,15 +234,16 @@ func (l *Log) unstored() []runlog.Event {
 	return l.events[l.stored:n:n]
 }
 
-// markStored says that all events up to the number are in the store.
+// markStored records that all events up to the number are in the store.
 func (l *Log) markStored(through int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stored = max(l.stored, int(through-l.base))
 }
 
-// Subscribe returns a bell that is rung when there is something new, and what
-// to call when the reader leaves; left is the number of readers that remain.
+// Subscribe returns a bell that rings when there is something new, and a
+// function to call when the reader leaves; it returns the number of readers
+// that remain.
 func (l *Log) Subscribe() (bell <-chan struct{}, leave func() (left int)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -253,7 +257,7 @@ func (l *Log) Subscribe() (bell <-chan struct{}, leave func() (left int)) {
 	}
 }
 
-// Readers is the number of readers that follow now.
+// Readers returns the number of readers that follow now.
 func (l *Log) Readers() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

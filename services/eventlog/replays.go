@@ -8,13 +8,13 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// oldSegment is the size from which on a segment is one of a log that was stored
-// whole. A reader uses it until it has shown its last event, because reading it
-// again would take too long.
+// oldSegment is the size above which a segment belongs to a log that was stored
+// as a whole. A reader keeps it until it has shown its last event, because
+// reading it again would take too long.
 const oldSegment = 4 * segmentSize
 
-// ReplayOptions configures Replays. A limit of 0 is none, but a Cache of 0 is
-// defaultReplayCache.
+// ReplayOptions configures Replays. A limit of 0 means no limit, but a Cache of
+// 0 means defaultReplayCache.
 type ReplayOptions struct {
 	// Load returns the run's first segment with events after the number; one whose
 	// Last is 0 when there is none.
@@ -31,22 +31,22 @@ type Replays struct {
 	turns *turns
 }
 
-// NewReplays returns the reader of what Load gives.
+// NewReplays returns a reader of the segments that Load returns.
 func NewReplays(o ReplayOptions) *Replays {
 	return &Replays{cache: newCache(o.Load, cmp.Or(o.Cache, defaultReplayCache)), turns: newTurns(o.PerUser, o.All)}
 }
 
-// Turn waits until the user may read a stored log, for a few seconds: then the
-// error has the code too_many_streams. The turn ends with done, which may be
-// called more than once.
+// Turn waits until the user may read a stored log. After a few seconds it
+// returns an error of code too_many_streams. The turn ends with done, which may
+// be called more than once.
 func (r *Replays) Turn(ctx context.Context, user string) (done func(), err error) {
 	return r.turns.take(ctx, user)
 }
 
 // Read yields stored events after the cursor, up to the number (0 for all);
-// it returns the last one's number and whether the reader wants more. While the
-// reader takes them it holds a copy of these events and no more, but for large
-// ones, which all readers share.
+// it returns the number of the last one and whether the reader wants more. It
+// holds a copy of only the events that it is yielding, except for large ones,
+// which all readers share.
 func (r *Replays) Read(ctx context.Context, run string, after, through int64, yield func([]runlog.Event, error) bool) (int64, bool) {
 	s := reader{cache: r.cache, run: run, after: after, through: through}
 	defer s.leave()
@@ -63,7 +63,7 @@ func (r *Replays) Read(ctx context.Context, run string, after, through int64, yi
 		if !yield(events, nil) {
 			return s.after, false
 		}
-		if end { // nothing comes after it
+		if end { // no event follows
 			return s.after, true
 		}
 	}
@@ -75,8 +75,8 @@ type reader struct {
 	run            string
 	after, through int64
 
-	using *segment // while it is in use
-	// Where in which segment the event after the number is.
+	using *segment // the segment in use
+	// The segment, and the position in it, of the event after the number.
 	first, last int64
 	size        int
 	place       decoder
@@ -115,7 +115,7 @@ func (r *reader) next(ctx context.Context) ([]runlog.Event, error) {
 			}
 			return events, nil
 		}
-		// What the segment should have held is not there, or not asked for.
+		// The segment does not have the event, or it is not wanted.
 		if r.after = max(r.after, r.last); r.through > 0 {
 			r.after = min(r.after, r.through)
 		}
@@ -123,8 +123,8 @@ func (r *reader) next(ctx context.Context) ([]runlog.Event, error) {
 	}
 }
 
-// enter begins to use the segment with the next event. Where a segment is used
-// again, reading goes on from where it was.
+// enter begins to use the segment with the next event. In a segment that was
+// used before, reading continues at the last position.
 func (r *reader) enter(ctx context.Context) error {
 	if r.using != nil && r.after < r.last {
 		return nil
@@ -144,8 +144,8 @@ func (r *reader) enter(ctx context.Context) error {
 	return nil
 }
 
-// batch decodes the next events of the segment; keep says that they use it. A
-// large event comes alone.
+// batch decodes the next events of the segment; keep reports that they use its
+// memory. A large event is returned alone.
 func (r *reader) batch() (events []runlog.Event, keep bool, err error) {
 	keep = len(r.using.data) > oldSegment
 	end, n := r.measure()
@@ -177,8 +177,8 @@ func (r *reader) batch() (events []runlog.Event, keep bool, err error) {
 	return events, keep, nil
 }
 
-// measure skips what has been shown, and returns what is left of the segment
-// after the next batch, and how many events that has.
+// measure skips the events that have been shown. It returns the rest of the
+// segment after the next batch, and the number of events in the batch.
 func (r *reader) measure() (rest []byte, n int) {
 	ahead := r.place
 	for size := 0; ; n++ {

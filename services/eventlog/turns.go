@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// turns bounds how much goes on at once, of each user and of all. A limit of 0
-// is none. It is safe for concurrent use.
+// turns bounds how many stored logs are read at once, per user and in total. A
+// limit of 0 means no limit. It is safe for concurrent use.
 type turns struct {
 	perUser int
-	all     chan struct{} // nil is no limit
+	all     chan struct{} // nil means no limit
 
 	mu    sync.Mutex
 	users map[string]*userTurns
@@ -19,7 +19,7 @@ type turns struct {
 // userTurns are the turns that a user has and waits for.
 type userTurns struct {
 	taken chan struct{}
-	n     int // those who have one or wait for one
+	n     int // readers that have a turn or wait for one
 }
 
 func newTurns(perUser, all int) *turns {
@@ -30,8 +30,8 @@ func newTurns(perUser, all int) *turns {
 	return t
 }
 
-// take waits for a turn of the user's, for a while: then it is errReplays. The
-// turn ends with done, which may be called more than once.
+// take waits for a turn of the user. After replayWait it returns errReplays.
+// The turn ends with done, which may be called more than once.
 func (t *turns) take(ctx context.Context, user string) (done func(), err error) {
 	late := time.NewTimer(replayWait)
 	defer late.Stop()

@@ -9,11 +9,11 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// In segments of version 1 an event has a text and the JSON that the dialect chat
-// or messages showed of it. Nothing writes them any more.
+// In segments of version 1 an event has a text and the JSON that the dialect
+// chat or messages showed for it. Such segments are no longer written.
 
-// bodyOf1 makes the body of an event of version 1 of its text and its JSON, by its
-// tag. Bodies that are a text and no more are made elsewhere.
+// bodyOf1 makes the body of an event of version 1 from its text and its JSON,
+// by its tag. Bodies that are only a text are made elsewhere.
 var bodyOf1 = [...]func(text string, data []byte) (runlog.Body, error){
 	1:  started1,
 	2:  status1,
@@ -129,7 +129,7 @@ func status1(_ string, data []byte) (runlog.Body, error) {
 	return &runlog.Status{Message: e.Message, ApprovalID: asks.ApprovalID, Reason: asks.Reason}, err
 }
 
-// level1 is a level where it starts or ends.
+// level1 is the JSON of the start or end of a level.
 type level1 struct {
 	Type      string `json:"type"`
 	Label     string `json:"label"`
@@ -186,7 +186,8 @@ func toolComplete1(output string, data []byte) (runlog.ToolComplete, error) {
 	return runlog.ToolComplete{Tool: e.Tool, ToolUseID: e.ToolUseID, Index: e.Index, IsError: e.IsError, Done: e.Done, Output: output}, err
 }
 
-// completed1 keeps apart a run that cost nothing and one whose cost was shown as 0.
+// completed1 distinguishes a run without a cost from one whose cost was shown
+// as 0.
 func completed1(data []byte) (runlog.Body, error) {
 	var b runlog.Completed
 	err := json.Unmarshal(data, &b.Payload)
@@ -199,7 +200,7 @@ func completed1(data []byte) (runlog.Body, error) {
 		} `json:"usage"`
 	}
 	if err = json.Unmarshal(data, &shown); shown.Usage.CostUSD != nil {
-		b.Payload.Usage.CostUSD = 1 // is shown as 0
+		b.Payload.Usage.CostUSD = 1 // rounds to 0
 	}
 	return &b, err
 }

@@ -1,9 +1,9 @@
 // Package guard says which calls of a model need the user's approval because of
 // what the model has read: text from outside may tell it to do something, or to
-// carry data out in a URL.
+// leak data in a URL.
 //
-// It is told what was said in a conversation, oldest first, and stores nothing:
-// the same conversation told again gives the same answers.
+// A guard gets the messages of a conversation, oldest first, and stores
+// nothing: the same conversation gives the same answers again.
 package guard
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/chattray/chattray/schemas/weburl"
 )
 
-// Mode is what the setting approve_after_untrusted says.
+// Mode is the value of the setting approve_after_untrusted.
 type Mode string
 
 // The modes; the zero value is Effects.
 const (
-	Off     Mode = "off"     // nothing is asked
-	Effects Mode = "effects" // tools with effects, and URLs that nobody gave
-	All     Mode = "all"     // every tool
+	Off     Mode = "off"     // no call needs approval
+	Effects Mode = "effects" // calls of tools with effects, and URLs that nobody gave
+	All     Mode = "all"     // every call
 )
 
 // maxURLs is how many URLs of a conversation each of the three sets remembers. A URL
@@ -32,16 +32,17 @@ const maxURLs = 50_000
 
 var seed = maphash.MakeSeed()
 
-// Guard knows what was said in a conversation. It is safe for concurrent use.
+// Guard knows which URLs were named in a conversation and whether text came
+// from outside. It is safe for concurrent use.
 type Guard struct {
-	base *Guard // what was said before; nil for none
+	base *Guard // the guard of the earlier messages; nil for none
 
-	settling sync.Mutex // held while what is pending is read
+	settling sync.Mutex // held while pending is read
 
 	mu      sync.Mutex
 	outside bool
-	// pending reads the URLs of what was told, in order. Most conversations never
-	// ask for them.
+	// pending reads the URLs of the messages, in order. Most conversations
+	// never need them.
 	pending []func()
 	// given are URLs that users and tools gave, made are URLs that the model wrote
 	// before anybody gave them, sent are URLs that calls have sent, with the tool's
@@ -49,20 +50,20 @@ type Guard struct {
 	given, made, sent map[uint64]struct{}
 }
 
-// New returns a guard for a conversation that goes on after base, which is
-// told nothing more; nil is a new conversation.
+// New returns a guard for a conversation that continues after base, which must
+// not change any more; nil means a new conversation.
 func New(base *Guard) *Guard {
 	return &Guard{base: base, given: map[uint64]struct{}{}, made: map[uint64]struct{}{}, sent: map[uint64]struct{}{}}
 }
 
-// Outside notes that the model has read text from outside.
+// Outside records that the model has read text from outside.
 func (g *Guard) Outside() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.outside = true
 }
 
-// later reads URLs when somebody asks for them.
+// later reads URLs when they are needed.
 func (g *Guard) later(read func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -85,7 +86,7 @@ func (g *Guard) settle() {
 	}
 }
 
-// Gave takes a text of the user's.
+// Gave takes a text of the user.
 func (g *Guard) Gave(text string) {
 	g.later(func() {
 		for key := range weburl.Given(text) {
@@ -139,7 +140,7 @@ func (g *Guard) answered(t turn.Tool, known bool, input, text string, isError bo
 	}
 }
 
-// Join takes over what another guard was told since its base.
+// Join takes over what another guard has taken since its base.
 func (g *Guard) Join(o *Guard) {
 	o.settle()
 	g.settle()
@@ -179,8 +180,8 @@ func (g *Guard) Why(mode Mode, t turn.Tool, input json.RawMessage) schemas.Appro
 	return ""
 }
 
-// Matters reports whether the conversation may decide that a call of the tool needs
-// approval.
+// Matters reports whether it depends on the conversation if a call of the tool
+// needs approval.
 func Matters(mode Mode, t turn.Tool) bool {
 	return mode == All || mode != Off && (t.Effects || t.Addresses != nil)
 }
@@ -222,8 +223,8 @@ func (g *Guard) add(set map[uint64]struct{}, h uint64) {
 	}
 }
 
-// full reports that not all URLs of the model are remembered: results then give no
-// URLs.
+// full reports whether some URLs of the model are not remembered: results then
+// give no URLs.
 func (g *Guard) full() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

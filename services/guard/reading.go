@@ -12,8 +12,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of what is read of a chat. Older messages count as text from outside that
-// gave no URLs.
+// Limits of what is read from a chat. Older messages count as text from outside
+// that gave no URLs.
 const (
 	maxMessages    = 2_000
 	maxText        = 4 << 20 // bytes
@@ -23,52 +23,53 @@ const (
 
 // Store reads the messages of a chat.
 type Store interface {
-	// Messages returns a page of messages and the cursor of the page before it.
+	// Messages returns a page of messages and the cursor of the preceding page.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	// Files returns a user message's attachments with their content.
 	Files(ctx context.Context, owner string, id int64, messageID string) ([]schemas.Attachment, error)
 }
 
-// ReadingOptions says whose reading it is.
+// ReadingOptions configures a Reading.
 type ReadingOptions struct {
 	Store         Store
 	Owner         string
 	ChatID        int64
 	RunID         string
-	Question      *record.UserMessage // nil when it is to be read
-	QuestionAlone bool                // the chat has no message beside Question
+	Question      *record.UserMessage // nil if it has to be read from the store
+	QuestionAlone bool                // the chat has no other message than Question
 	Outside       bool                // the system prompt has text from outside
-	// Tool returns the tool that a call names, also one that the page does not offer.
+	// Tool returns the tool that a call names, even if the page does not offer
+	// it.
 	Tool func(name string) (turn.Tool, bool)
-	// Handles says whether the service itself does an action.
+	// Handles reports whether the service itself does an action.
 	Handles func(action string) bool
-	// Refused says whether the error of a call means that the user did not want it:
-	// such a text is the service's own.
+	// Refused reports whether the error of a call means that the user did not
+	// want it: the service wrote such a text itself.
 	Refused func(text string) bool
 }
 
 // Reading is what the model of a run has read: the chat before the run, its
 // finished steps, and what the threads of its calls have read. It is read when
-// somebody asks for it, so a later attempt finds the same. It is safe for
-// concurrent use.
+// it is needed, and a later attempt reads the same. It is safe for concurrent
+// use.
 type Reading struct {
 	ReadingOptions
 
 	mu      sync.Mutex
-	guard   *Guard // nil while the chat is not read
-	steps   int    // told to the guard
+	guard   *Guard // nil until the chat has been read
+	steps   int    // number of steps that guard has taken
 	before  map[int][]turn.Step
 	threads map[int]*Guard
-	tools   map[string]*turn.Tool // by name; nil is not known
+	tools   map[string]*turn.Tool // by name; nil for an unknown tool
 }
 
-// NewReading returns a reading of which nothing has been read yet.
+// NewReading returns a Reading that has read nothing yet.
 func NewReading(o ReadingOptions) *Reading {
 	return &Reading{ReadingOptions: o, before: make(map[int][]turn.Step), threads: make(map[int]*Guard), tools: make(map[string]*turn.Tool)}
 }
 
-// After returns the guard after these steps of the run. Steps are told once:
-// later calls must give the same ones, and may give more.
+// After returns the guard after these steps of the run. The guard takes each
+// step once: a later call must give the same steps, and may give more.
 func (r *Reading) After(ctx context.Context, steps []turn.Step) (*Guard, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,14 +97,14 @@ func (r *Reading) After(ctx context.Context, steps []turn.Step) (*Guard, error) 
 	return r.guard, nil
 }
 
-// Begin says that a call begins after these steps.
+// Begin records that a call begins after these steps.
 func (r *Reading) Begin(call int, steps []turn.Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.before[call] = steps
 }
 
-// Thread is the guard of all threads of a call that has begun.
+// Thread returns the guard of all threads of a call that has begun.
 func (r *Reading) Thread(ctx context.Context, call int) (*Guard, error) {
 	r.mu.Lock()
 	before, g := r.before[call], r.threads[call]
@@ -123,8 +124,8 @@ func (r *Reading) Thread(ctx context.Context, call int) (*Guard, error) {
 	return r.threads[call], nil
 }
 
-// answered tells g of a call's outcome, unless that is only that the user did not
-// want it.
+// answered gives g a call's outcome, unless it is only that the user did not
+// want the call.
 func (r *Reading) answered(g *Guard, name, input, text string, isError bool) {
 	if isError && r.Refused(text) {
 		return
@@ -136,7 +137,7 @@ func (r *Reading) answered(g *Guard, name, input, text string, isError bool) {
 	}
 }
 
-// tool returns the tool of that name; nil if there is none any more.
+// tool returns the tool of that name; nil if it no longer exists.
 func (r *Reading) tool(name string) *turn.Tool {
 	if t, looked := r.tools[name]; looked {
 		return t
@@ -149,7 +150,7 @@ func (r *Reading) tool(name string) *turn.Tool {
 	return found
 }
 
-// readChat tells g what was said before the run began, and its question.
+// readChat gives g the messages before the run, and its question.
 func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 	if r.Outside {
 		g.Outside()
@@ -179,7 +180,7 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 				}
 			}
 			r.readUser(g, &m, attached)
-		case m.RunID == "": // a client or an import brought it: nobody knows what it came of
+		case m.RunID == "": // a client or an import brought it: its sources are unknown
 			g.Outside()
 		case m.RunID != r.RunID:
 			for _, c := range m.ToolHistory {
@@ -192,7 +193,7 @@ func (r *Reading) readChat(ctx context.Context, g *Guard) error {
 }
 
 // messages returns the chat's messages within the limits, the newest first, and
-// whether those are all.
+// whether these are all.
 func (r *Reading) messages(ctx context.Context) (list []schemas.Message, whole bool, err error) {
 	size := 0
 	for cursor := ""; ; {
@@ -214,7 +215,7 @@ func (r *Reading) messages(ctx context.Context) (list []schemas.Message, whole b
 	}
 }
 
-// textSize is how much text of a message has to be read.
+// textSize returns how much text of a message has to be read.
 func textSize(m *schemas.Message) int {
 	n := len(m.Content)
 	for _, c := range m.ToolHistory {
@@ -223,8 +224,8 @@ func textSize(m *schemas.Message) int {
 	return n
 }
 
-// readUser tells g a message of the user's. A file is from outside, and gives the
-// URLs in it. The answer to a click is from outside where a page file handles the
+// readUser gives g a message of the user. A file is from outside, and gives the
+// URLs in it. The answer to a click is from outside if a page file handles the
 // action.
 func (r *Reading) readUser(g *Guard, m *schemas.Message, files []schemas.Attachment) {
 	g.Gave(m.Content)

@@ -1,5 +1,5 @@
-// Package modeltext bounds how much models write: in one reply, in one run and in all
-// runs under way. Its callers end a run that writes too much.
+// Package modeltext bounds how much models write: in one reply, in one run and
+// in all running runs. Its callers end a run that writes too much.
 package modeltext
 
 import (
@@ -10,28 +10,30 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// Least limits of what models write, in bytes.
+// The smallest limits of what models write, in bytes.
 const (
 	leastReplyText = 8 << 20
 	leastRunText   = 16 << 20
 	leastAllText   = 256 << 20
-	// bytesPerToken is more than a token has: about four, more for white space.
+	// bytesPerToken is more than a token usually has: about four, more for
+	// white space.
 	bytesPerToken = 64
-	// runsOfText is how many runs may write as much as one run may.
+	// runsOfText is how many runs together may write as much as the limit of
+	// one run.
 	runsOfText = 8
-	// A run with largeText ends alone, as its end takes several times its text for
-	// a moment; it waits no longer than aloneWait.
+	// A run with largeText ends alone, because its end briefly needs several
+	// times the memory of its text; it waits no longer than aloneWait.
 	largeText = 1 << 20
 	aloneWait = 5 * time.Second
 )
 
 // Limits bound what models write, in bytes: text, reasoning and arguments of calls.
-// Reply is for one reply, Run for a run with its threads, All for all runs under way.
-// A limit of 0 follows from the tokens that are allowed, see Or.
+// Reply is for one reply, Run for a run with its threads, All for all running
+// runs. A limit of 0 follows from the allowed tokens, see Or.
 type Limits struct{ Reply, Run, All int64 }
 
-// Or returns the limits; one that is 0 becomes what replies of that many tokens need,
-// and more.
+// Or returns the limits, with a default for each that is 0: more than replies
+// of that many tokens need.
 func (l Limits) Or(maxTokens, maxIterations int) Limits {
 	reply := int64(maxTokens) * bytesPerToken
 	if l.Reply == 0 {
@@ -48,8 +50,8 @@ func (l Limits) Or(maxTokens, maxIterations int) Limits {
 
 // The errors of runs whose model writes too much.
 var (
-	errReplyText = schemas.NewError(schemas.CodeUpstreamError, "the model wrote a reply that is longer than this service takes; the answer was stopped")
-	errRunText   = schemas.NewError(schemas.CodeUpstreamError, "the model wrote more than this service takes for one answer; the answer was stopped")
+	errReplyText = schemas.NewError(schemas.CodeUpstreamError, "the model wrote a longer reply than this service allows; the answer was stopped")
+	errRunText   = schemas.NewError(schemas.CodeUpstreamError, "the model wrote more than this service allows for one answer; the answer was stopped")
 	errAllText   = schemas.NewError(schemas.CodeTooManyRuns, "too much is being written at once; the answer was stopped, try again in a moment")
 )
 
@@ -57,16 +59,16 @@ var (
 type Total struct {
 	limits Limits
 	all    atomic.Int64
-	alone  chan struct{} // full while a run with largeText ends
+	alone  chan struct{} // holds a value while a run with largeText ends
 }
 
-// Count is the share of one run. It belongs to the goroutine of the run.
+// Count is the share of one run. Only the run's goroutine uses it.
 type Count struct {
 	of         *Total
 	run, reply int64
 }
 
-// Begin says that a reply begins.
+// Begin records that a reply begins.
 func (c *Count) Begin() { c.reply = 0 }
 
 // Add counts n bytes. Bytes of a thread do not count for the reply.
@@ -108,18 +110,18 @@ func (c *Count) Alone() (done func()) {
 	}
 }
 
-// End gives back what the run has counted, once its text is no longer held.
+// End subtracts what the run has counted, once its text is no longer held.
 func (c *Count) End() {
 	c.of.all.Add(-c.run)
 	c.run = 0
 }
 
-// New returns a count with these limits. None of them may be 0.
+// New returns a total with these limits. None of them may be 0.
 func New(limits Limits) *Total {
 	return &Total{limits: limits, alone: make(chan struct{}, 1)}
 }
 
-// Bytes is how many bytes models have written in the runs under way.
+// Bytes returns how many bytes models have written in the running runs.
 func (t *Total) Bytes() int64 { return t.all.Load() }
 
 // Count returns the share of a run.

@@ -11,9 +11,9 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// merge puts the folder's pages over the bundled ones. A page of the folder
-// replaces the bundled page of its name and takes its names from the aliases of
-// bundled pages; other clashes are mistakes.
+// merge overlays the bundled pages with the folder's. A page of the folder
+// replaces the bundled page of the same name, and its names are removed from
+// the aliases of bundled pages; other clashes are mistakes.
 func (l *pageLoader) merge(bundled, folder []*pageFile) []*pageFile {
 	taken := make(map[string]string) // name or alias: file
 	for _, f := range folder {
@@ -58,10 +58,10 @@ func (l *pageLoader) uniqueNames(files []*pageFile) {
 	}
 }
 
-// settingsFile is the file of mistakes in the settings.
+// settingsFile is shown as the file of a mistake in the settings.
 const settingsFile = "the settings"
 
-// addPageTools gives pages the tools that the settings name for them.
+// addPageTools adds the tools that the settings name for pages.
 func (l *pageLoader) addPageTools(files []*pageFile) {
 	for _, name := range slices.Sorted(maps.Keys(l.parts.PageTools)) {
 		i := slices.IndexFunc(files, func(f *pageFile) bool {
@@ -93,8 +93,8 @@ func (l *pageLoader) globalOffer() pageOffer {
 type pageDeclared struct {
 	types map[string]turn.PayloadType
 	tools map[string]turn.Tool
-	// named are those that some level of the file names; the others belong to
-	// the level that declares them.
+	// namedTypes and namedTools are those that a level of the file names; the
+	// others belong to the level that declares them.
 	namedTypes, namedTools map[string]bool
 }
 
@@ -116,7 +116,7 @@ func (l *pageLoader) compile(f *pageFile, global pageOffer) map[[2]string]pageOf
 	return offers
 }
 
-// walk calls each for the page and all levels inside of it.
+// walk calls each for the page and all levels inside it.
 func (l *pageLevel) walk(each func(*pageLevel)) {
 	each(l)
 	for _, child := range l.children {
@@ -152,7 +152,7 @@ func (l *pageLoader) declared(f *pageFile) pageDeclared {
 
 func (l *pageLoader) makeType(f *pageFile, p pagePayload, d pageDeclared) {
 	if _, ok := l.parts.Payloads.Type(p.Name); ok {
-		l.wrong(f.file, p.line, "there is a payload type %q already", p.Name)
+		l.wrong(f.file, p.line, "the payload type %q already exists", p.Name)
 		return
 	}
 	if _, ok := d.types[p.Name]; ok {
@@ -167,12 +167,12 @@ func (l *pageLoader) makeType(f *pageFile, p pagePayload, d pageDeclared) {
 	if err != nil {
 		l.wrong(f.file, p.line, "%s", flat(err))
 	}
-	d.types[p.Name] = made // also a wrong one, so that its uses are not reported again
+	d.types[p.Name] = made // even an invalid type, so that its uses are not reported too
 }
 
 func (l *pageLoader) makeTool(f *pageFile, t pageTool, d pageDeclared) {
 	if l.parts.Tools.Has(t.Name) {
-		l.wrong(f.file, t.line, "there is a tool %q already", t.Name)
+		l.wrong(f.file, t.line, "the tool %q already exists", t.Name)
 		return
 	}
 	if _, ok := d.tools[t.Name]; ok {
@@ -210,7 +210,7 @@ func (l *pageLoader) fillHeaders(f *pageFile, t *pageTool) {
 	}
 }
 
-// fillSecrets puts the settings' values in the place of ${name}.
+// fillSecrets replaces ${name} by the settings' values.
 func (l *pageLoader) fillSecrets(f *pageFile, line int, value string) string {
 	return secretName.ReplaceAllStringFunc(value, func(ref string) string {
 		name := ref[2 : len(ref)-1]
@@ -270,9 +270,9 @@ func (l *pageLoader) checkActions(f *pageFile, level *pageLevel, d pageDeclared)
 		name := a.Action.Action
 		switch {
 		case name == "":
-			l.wrong(f.file, a.line, "an action needs a name under the key action")
+			l.wrong(f.file, a.line, "an action needs a name in the key action")
 		case seen[name]:
-			l.wrong(f.file, a.line, "action %q is there twice", name)
+			l.wrong(f.file, a.line, "action %q is declared twice", name)
 		case a.Handler != handlerClient && a.Handler != handlerServer:
 			l.wrong(f.file, a.line, "handler of action %q must be client or server, not %q", name, a.Handler)
 		case a.http != nil:
@@ -280,7 +280,7 @@ func (l *pageLoader) checkActions(f *pageFile, level *pageLevel, d pageDeclared)
 		case a.Handler == handlerServer && !slices.Contains(l.parts.ServerActions, name):
 			l.wrong(f.file, a.line, "action %q has no handler on the server; those that have: %s, and those with http", name, strings.Join(l.parts.ServerActions, ", "))
 		case name == closeChat.Action && a.Handler != handlerClient:
-			l.wrong(f.file, a.line, "action %q is the client's", name)
+			l.wrong(f.file, a.line, "action %q is handled by the client", name)
 		}
 		if a.PayloadType != "" && !l.knowsType(a.PayloadType, d) {
 			l.wrong(f.file, a.line, "action %q accepts the unknown payload type %q", name, a.PayloadType)
@@ -297,7 +297,7 @@ func (l *pageLoader) makeAction(f *pageFile, level *pageLevel, a *pageAction, d 
 		l.wrong(f.file, a.line, "action %q has http, so its handler is server", name)
 		return
 	case slices.Contains(l.parts.ServerActions, name) || name == closeChat.Action:
-		l.wrong(f.file, a.line, "action %q has a handler already, and needs no http", name)
+		l.wrong(f.file, a.line, "action %q already has a handler and must not have http", name)
 		return
 	case l.parts.MakeHTTPAction == nil:
 		l.wrong(f.file, a.line, "actions with http cannot be declared here")

@@ -18,10 +18,11 @@ var bundled embed.FS
 
 // Tools resolves tools for pages; tools.Registry is one.
 type Tools interface {
-	// Has says whether a tool of that name is known, offered now or not.
+	// Has reports whether a tool of that name is known, even if it is not
+	// offered now.
 	Has(name string) bool
-	// Resolve returns the global tools and the named ones, each once, without
-	// those that are not configured or that the user may not use.
+	// Resolve returns the global tools and the named ones, each once, except
+	// for those that are not configured or that the user may not use.
 	Resolve(names []string, user schemas.User) ([]turn.Tool, error)
 }
 
@@ -32,17 +33,17 @@ type Payloads interface {
 	Globals() []turn.PayloadType
 }
 
-// Sources says where page files are.
+// Sources names the places of page files.
 type Sources struct {
-	// Bundled holds files *.yaml at its root; nil is the bundled pages.
+	// Bundled holds files *.yaml at its root; nil means the bundled pages.
 	Bundled fs.FS
 	// Dir is a folder of files *.yaml that add to and override the bundled
 	// pages; empty is none.
 	Dir string
 }
 
-// Parts is what page files may name. Tools and Payloads must be set; a file
-// that needs an absent function is a mistake in that file.
+// Parts are the parts that page files may name. Tools and Payloads must be set;
+// a file that needs a function that is not set has a mistake.
 type Parts struct {
 	Tools    Tools
 	Payloads Payloads
@@ -58,8 +59,8 @@ type Parts struct {
 	// Secret returns the settings' value for ${name} in the headers of an HTTP
 	// tool.
 	Secret func(name string) (string, bool)
-	// PageTools are further tools of pages, beside the tools of their files, by the
-	// page's name or alias.
+	// PageTools are further tools of pages besides the tools of their files, by
+	// the page's name or alias.
 	PageTools map[string][]string
 	// ServerActions are the names of the actions with a handler.
 	ServerActions []string
@@ -67,7 +68,7 @@ type Parts struct {
 	ContextBuilders []string
 }
 
-// Pages says what each page offers to its chat. It is made once at the start,
+// Pages knows what each page offers to its chat. It is made once at the start,
 // never changes, and is safe for concurrent use.
 type Pages struct {
 	tools          Tools
@@ -79,11 +80,11 @@ type Pages struct {
 }
 
 // Offer is what one turn on a page, tab and subtab may use. The slices may be
-// appended to, their elements are not to be changed.
+// appended to; their elements must not be changed.
 type Offer struct {
-	// Page is the page's own name where the request used an alias.
+	// Page is the page's own name, even if the request used an alias.
 	Page, Tab, Subtab string
-	// Known says that a page file describes Page.
+	// Known is true if a page file describes Page.
 	Known bool
 	// Identity is the text of the nearest level that has one; empty is the
 	// default identity.
@@ -92,17 +93,17 @@ type Offer struct {
 	ContextBuilder string
 	// ContextTemplate is nil when there is none; ContextText executes it.
 	ContextTemplate *template.Template
-	// Tools are the global tools and the tools of page, tab and subtab, by name each
-	// once.
+	// Tools are the global tools and the tools of page, tab and subtab, each
+	// name once.
 	Tools []turn.Tool
 	// PayloadTypes are the global types, the types of page, tab and subtab, and the
 	// types that Tools make.
 	PayloadTypes []turn.PayloadType
 	// Actions are the declared ones and the global close_chat.
 	Actions []schemas.Action
-	// Note is text that ends the system prompt; empty is none.
+	// Note is text at the end of the system prompt; empty is none.
 	Note string
-	// Handlers do the actions that page files handle, under the action's name.
+	// Handlers do the actions that page files handle, by the action's name.
 	Handlers []turn.Tool
 }
 
@@ -124,8 +125,8 @@ type pageEntry struct {
 // pageOffer is an Offer whose registry tools are not resolved yet.
 type pageOffer struct {
 	Offer
-	names []string    // of tools in the registry
-	own   []turn.Tool // of the page file
+	names []string    // names of tools in the registry
+	own   []turn.Tool // tools of the page file
 	types map[string]turn.PayloadType
 }
 
@@ -160,9 +161,10 @@ func Load(src Sources, parts Parts) (*Pages, error) {
 	return p, nil
 }
 
-// Resolve returns what a place offers to the user. A page, tab or subtab that no
-// file describes is no error: an unknown tab has the offer of its page, an unknown
-// page the default identity and what is global. An error is the tool registry's.
+// Resolve returns what a place offers to the user. A page, tab or subtab that
+// no file describes is not an error: an unknown tab has the offer of its page,
+// an unknown page has the default identity and the global tools, payload types
+// and actions. Errors come from the tool registry.
 func (p *Pages) Resolve(page, tab, subtab string, user schemas.User) (Offer, error) {
 	o := p.unknown
 	entry := p.byName[page]
@@ -223,13 +225,13 @@ func (p *Pages) Tools(page, tab, subtab string, user schemas.User) ([]schemas.To
 	return list, nil
 }
 
-// Words returns what people read of the tool of that name.
+// Words returns the texts that users read about the tool of that name.
 func (p *Pages) Words(name string, user schemas.User) turn.Words {
 	t, _ := p.Tool(name, user)
 	return t.Words
 }
 
-// Tool returns the tool of that name: one of the registry's that the user may
+// Tool returns the tool of that name: a tool of the registry that the user may
 // use, else one that a page file declares.
 func (p *Pages) Tool(name string, user schemas.User) (turn.Tool, bool) {
 	named := func(t turn.Tool) bool { return t.Name == name }
@@ -250,7 +252,7 @@ func (p *Pages) Tool(name string, user schemas.User) (turn.Tool, bool) {
 	return turn.Tool{}, false
 }
 
-// DeclaresAction says whether some page declares the action.
+// DeclaresAction reports whether some page declares the action.
 func (p *Pages) DeclaresAction(name string) bool {
 	for _, page := range p.byName {
 		for _, offer := range page.offers {
@@ -272,16 +274,16 @@ func (p *Pages) List() []schemas.Page {
 	return list
 }
 
-// Page returns the page of that name or alias. It has what is global and what
-// it declares, without tools that need a role; tabs and subtabs have only what
-// they add.
+// Page returns the page of that name or alias. It has the global parts and
+// those it declares, without tools that need a role; tabs and subtabs have only
+// the parts that they add.
 func (p *Pages) Page(name string) (schemas.Page, bool) {
 	entry := p.byName[name]
 	if entry == nil {
 		return schemas.Page{}, false
 	}
 	o, err := p.Resolve(name, "", "", schemas.User{})
-	if err != nil { // a tool was removed since the start
+	if err != nil { // a tool has been removed since the start
 		o = entry.at("", "").Offer
 	}
 	f := entry.file

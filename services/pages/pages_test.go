@@ -218,18 +218,18 @@ tabs:
 		`a.yaml:1: unknown key "identiy" in page`,
 		`a.yaml:2: alias "b" is a name or an alias of the page in`,
 		`a.yaml:3: unknown tool "no_tool"`,
-		`a.yaml:3: tool "get_report" is there twice`,
+		`a.yaml:3: tool "get_report" is given twice`,
 		`a.yaml:5: unknown payload type "no_payload"`,
 		`a.yaml:7: unknown context builder "nobody"; there are: document, report, stream`,
-		`a.yaml:8: template: there is no .Pge; what the page sent is under .Context, as in {{.Context.Pge}}, beside .Page, .Tab and .Subtab`,
+		`a.yaml:8: template: there is no .Pge; there are .Page, .Tab and .Subtab, and .Context has the values that the page sent, as in {{.Context.Pge}}`,
 		`a.yaml:10: handler of action "x" must be client or server, not "moon"`,
 		`a.yaml:11: action "y" has no handler on the server; those that have: apply_schema`,
 		`a.yaml:12: action "close_chat" has no handler on the server`,
 		`a.yaml:13: an action needs a name`,
-		`a.yaml:14: "tools" is there twice`,
-		`a.yaml:16: there is a payload type "webpage_content" already`,
+		`a.yaml:14: "tools" is given twice`,
+		`a.yaml:16: the payload type "webpage_content" already exists`,
 		`a.yaml:18: schema: is absent`,
-		`a.yaml:20: there is a tool "get_report" already`,
+		`a.yaml:20: the tool "get_report" already exists`,
 		`a.yaml:22: url: no https`,
 		`a.yaml:24: the settings have no secret "nothing"`,
 		`a.yaml:22: tool "bad" makes the unknown payload type "nowhere"`,
@@ -239,7 +239,7 @@ tabs:
 		`a.yaml:31: unknown key "subtabs" in subtab`,
 		`a.yaml:32: must be a list`,
 		`c.yaml:1: page "b" is declared in b.yaml too`,
-		`broken.yaml:1: is no YAML`,
+		`broken.yaml:1: is not valid YAML`,
 		`empty.yaml: is empty`,
 		`two.yaml:2: there is a second document`,
 		`list.yaml:1: page must be a mapping`,
@@ -278,7 +278,7 @@ func TestNamesOfTemplates(t *testing.T) {
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", template, err)
-		case want != "" && (err == nil || !strings.Contains(err.Error(), "there is no ."+want+"; what the page sent is under .Context, as in {{.Context."+want+"}}")):
+		case want != "" && (err == nil || !strings.Contains(err.Error(), "there is no ."+want+"; there are .Page, .Tab and .Subtab, and .Context has the values that the page sent, as in {{.Context."+want+"}}")):
 			t.Errorf("%s: got %v", template, err)
 		}
 	}
@@ -326,8 +326,8 @@ tabs:
 	}
 	for action, want := range map[string]string{
 		`{action: a, handler: client, http: {url: https://a}}`:  `action "a" has http, so its handler is server`,
-		`{action: apply_schema, http: {url: https://a}}`:        `action "apply_schema" has a handler already, and needs no http`,
-		`{action: close_chat, http: {url: https://a}}`:          `action "close_chat" has a handler already, and needs no http`,
+		`{action: apply_schema, http: {url: https://a}}`:        `action "apply_schema" already has a handler and must not have http`,
+		`{action: close_chat, http: {url: https://a}}`:          `action "close_chat" already has a handler and must not have http`,
 		`{action: a, http: {}}`:                                 `url: is absent`,
 		`{action: a, http: {url: https://a, confirm: true}}`:    `unknown key "confirm" in http`,
 		`{action: a, payload_type: nothing}`:                    `action "a" accepts the unknown payload type "nothing"`,
@@ -344,7 +344,7 @@ tabs:
 func TestContentNote(t *testing.T) {
 	for kind, want := range map[string]string{
 		"": "Markdown", "md": "Markdown", "csv": "the header with the names of the columns in the first row", "interactive_chart": "one JSON object on the first line",
-		"text/x-go": "content of that type alone",
+		"text/x-go": "only content of that type",
 	} {
 		if got := pages.ContentNote(kind); !strings.Contains(got, want) {
 			t.Errorf("%s: got %q, want %q in it", kind, got, want)

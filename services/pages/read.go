@@ -22,12 +22,12 @@ const (
 	maxPageName      = 100    // characters of page, tab, subtab and action names
 	maxPageText      = 20_000 // characters of an identity or a template
 	maxPageItems     = 200    // entries of one list or map
-	maxPageDepth     = 32     // of a schema
-	maxPageMistakes  = 100    // reported at once
+	maxPageDepth     = 32     // depth of a schema
+	maxPageMistakes  = 100    // mistakes reported at once
 	maxPageAliasHops = 8
 )
 
-// pageMistake is one thing wrong in a page file. Line 0 is the file as a whole.
+// pageMistake is a mistake in a page file. Line 0 means the file as a whole.
 type pageMistake struct {
 	file string
 	line int
@@ -41,7 +41,7 @@ func (m pageMistake) Error() string {
 	return m.file + ":" + strconv.Itoa(m.line) + ": " + m.text
 }
 
-// pageLoader reads and checks page files, and collects what is wrong in them.
+// pageLoader reads and checks page files, and collects their mistakes.
 type pageLoader struct {
 	parts    Parts
 	mistakes []pageMistake
@@ -157,7 +157,7 @@ func (l *pageLoader) parseYAML(content []byte, shown string) (*yaml.Node, bool) 
 		return nil, false
 	}
 	if err := d.Decode(&second); err == nil {
-		l.wrong(shown, second.Line, "there is a second document; one file is one page")
+		l.wrong(shown, second.Line, "there is a second document; a file describes one page")
 		return nil, false
 	} else if !errors.Is(err, io.EOF) {
 		l.yamlMistake(shown, err)
@@ -173,5 +173,5 @@ func (l *pageLoader) yamlMistake(shown string, err error) {
 		line, _ = strconv.Atoi(m[1])
 		text = strings.TrimPrefix(text, m[0])
 	}
-	l.wrong(shown, line, "is no YAML: %s", text)
+	l.wrong(shown, line, "is not valid YAML: %s", text)
 }

@@ -14,18 +14,18 @@ import (
 // maxClientSchema is the size of a client tool's schema in bytes.
 const maxClientSchema = 32 << 10
 
-// intoDocument is what a model is told whose answer goes into a document, beside how
-// content of its type is written; see ContentNote.
+// intoDocument tells a model that its answer goes into a document; ContentNote
+// adds how content of the block's type is written.
 const intoDocument = "\n\nYour answer's text is written into the user's document as it is. Write only what belongs there: no greeting, no remarks about it."
 
 // documentPage is the page whose tools the mode agent adds.
 const documentPage = "document"
 
-// withDocuments is what a model is told that may write the document beside its page.
+// withDocuments tells a model that it may write the document beside its page.
 const withDocuments = "\n\nThe user has a document beside this page. When they want something written or changed there, use the document tools: " +
 	"plan_document and then write_block for each planned block for a new one, edit_block to change one. What you write waits until the user accepts or reverts it."
 
-// ContentNote says how the content of a block of that type is written.
+// ContentNote returns how the content of a block of that type is written.
 func ContentNote(kind string) string {
 	const only = "\nThe answer is not Markdown: write no heading, no code fence and nothing before or after it. "
 	switch kind {
@@ -37,13 +37,14 @@ func ContentNote(kind string) string {
 		return only + "The block is a chart: write its header as one JSON object on the first line, a Vega-Lite specification without data, then its data as CSV " +
 			"with the names of the columns in the first row. Without the first line the chart keeps its header."
 	}
-	return only + "The block has the type " + kind + ": write content of that type alone."
+	return only + "The block has the type " + kind + ": write only content of that type."
 }
 
 // OfferFor returns what the place in a request's context offers, with the tools that
-// the client runs. The mode agent adds the tools of documents. Where the answer itself is written into a document, the offer
-// has no tools that write documents, and a Note that says so. A client tool that
-// cannot be offered is left out: CheckClientTools tells the client.
+// the client runs. The mode agent adds the tools of documents. If the answer
+// itself is written into a document, the offer has no tools that write
+// documents, and a Note says so. A client tool that cannot be offered is left
+// out: CheckClientTools tells the client.
 func (p *Pages) OfferFor(c schemas.Object, defs []schemas.ClientTool, user schemas.User) (Offer, error) {
 	offer, err := p.Resolve(c.String("current_page"), c.String("active_tab"), c.String("active_subtab"), user)
 	if err != nil {
@@ -65,7 +66,8 @@ func (p *Pages) OfferFor(c schemas.Object, defs []schemas.ClientTool, user schem
 	return offer, nil
 }
 
-// withClientTools adds the client's tools, unless they have the name of another one.
+// withClientTools adds the client's tools, except those with the name of
+// another tool.
 func (p *Pages) withClientTools(offered []turn.Tool, defs []schemas.ClientTool) []turn.Tool {
 	if p.makeClientTool == nil {
 		return offered
@@ -81,8 +83,9 @@ func (p *Pages) withClientTools(offered []turn.Tool, defs []schemas.ClientTool) 
 	return offered
 }
 
-// CheckClientTools refuses client tools that cannot be offered beside these tools:
-// those with the name of another tool, or without a schema within the limits.
+// CheckClientTools refuses client tools that cannot be offered together with
+// these tools: those with the name of another tool, or without a schema within
+// the limits.
 func (p *Pages) CheckClientTools(offered []turn.Tool, defs []schemas.ClientTool) error {
 	taken := make(map[string]bool)
 	for _, t := range offered {
@@ -101,8 +104,8 @@ func (p *Pages) CheckClientTools(offered []turn.Tool, defs []schemas.ClientTool)
 	return nil
 }
 
-// clientToolFault says what is wrong with a client tool, and where; why is empty
-// if nothing is.
+// clientToolFault returns what is wrong with a client tool, and where; why is
+// empty if nothing is wrong.
 func (p *Pages) clientToolFault(def schemas.ClientTool, taken bool) (field, why string) {
 	switch {
 	case taken:
@@ -112,7 +115,7 @@ func (p *Pages) clientToolFault(def schemas.ClientTool, taken bool) (field, why 
 	case len(def.InputSchema) > maxClientSchema:
 		return "input_schema", "must have at most 32 KiB"
 	case p.makeClientTool == nil:
-		return "name", "tools of the page are not taken here"
+		return "name", "client tools are not supported here"
 	case len(def.InputSchema) == 0:
 		return "input_schema", "is required"
 	}

@@ -15,23 +15,23 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// maxTemplateText is how many bytes of a template's output are read.
+// maxTemplateText bounds the output of a template, in bytes.
 const maxTemplateText = 32_000
 
-// NamesUser reports whether a key of the context object names the user. A page may
-// send it, and it has no effect: the login says who the user is.
+// NamesUser reports whether a key of the context object names the user. A page
+// may send it, but it has no effect: the login decides who the user is.
 func NamesUser(key string) bool { return key == "user_id" || key == "user_role" }
 
 // templateData is what a page's context template sees. Context is the request's
-// context object without what names the user.
+// context object without the keys that name the user.
 type templateData struct {
 	Page, Tab, Subtab string
 	Context           map[string]any
 }
 
 // ContextText executes the page's context template, which must not be nil, on the
-// request's context object. A value that the page did not send is empty. The text
-// is cut at a limit, also if there is an error.
+// request's context object. A value that the page did not send is empty. The
+// text is cut at maxTemplateText, even if there is an error.
 func (o *Offer) ContextText(page schemas.Object) (string, error) {
 	data := templateData{Page: o.Page, Tab: o.Tab, Subtab: o.Subtab, Context: make(map[string]any)}
 	for key, raw := range page {
@@ -53,22 +53,23 @@ func (o *Offer) ContextText(page schemas.Object) (string, error) {
 	return strings.ReplaceAll(strings.ToValidUTF8(out.String(), ""), "<no value>", ""), err
 }
 
-// parseContextTemplate parses the text under `template:` and checks its names, so
-// that a mistake shows at the start and not when a user asks.
+// parseContextTemplate parses the text under `template:` and checks its names,
+// so that a mistake is reported at the start and not when a user asks.
 func parseContextTemplate(name, text string) (*template.Template, error) {
 	t, err := template.New(name).Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if t.Tree == nil { // an empty one
+	if t.Tree == nil { // an empty template
 		return t, nil
 	}
 	return t, checkNames(t.Root, true)
 }
 
-// checkNames says which name the template's data does not have. The data is the
-// dot at the top, and $ everywhere in a template that has no name; what with and
-// range make the dot is not known before the page sends it.
+// checkNames returns an error for a name that the template's data does not
+// have. The data is the dot at the top level, and $ everywhere in a template
+// without a name; the dot inside with and range is known only when the page
+// sends its context.
 func checkNames(n parse.Node, top bool) error {
 	each := func(top bool, nodes ...parse.Node) error {
 		for _, n := range nodes {
@@ -122,5 +123,5 @@ func checkName(name string) error {
 	if slices.Contains(templateNames, name) {
 		return nil
 	}
-	return fmt.Errorf("there is no .%s; what the page sent is under .Context, as in {{.Context.%s}}, beside .Page, .Tab and .Subtab", name, name)
+	return fmt.Errorf("there is no .%s; there are .Page, .Tab and .Subtab, and .Context has the values that the page sent, as in {{.Context.%s}}", name, name)
 }

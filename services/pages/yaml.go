@@ -11,15 +11,15 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// pageFile is a page file as it is written, checked for form only.
+// pageFile is a page file as written; only its form has been checked.
 type pageFile struct {
 	pageLevel
 	file    string
 	aliases []pageWord
 }
 
-// pageLevel is what a page, tab or subtab says. The fields from registryTools
-// on are set when its names have been looked up.
+// pageLevel is the content of a page, tab or subtab. The fields from
+// registryTools on are set once its names have been looked up.
 type pageLevel struct {
 	name     string
 	line     int
@@ -62,7 +62,7 @@ type pageTool struct {
 	headerLine map[string]int
 }
 
-// pageReader reads the nodes of one file. What has the wrong form is reported
+// pageReader reads the nodes of one file. A value of the wrong form is reported
 // and read as absent.
 type pageReader struct {
 	loader *pageLoader
@@ -73,7 +73,7 @@ func (r *pageReader) wrong(line int, format string, args ...any) {
 	r.loader.wrong(r.file, line, format, args...)
 }
 
-// page reads a whole file; fallback is the page's name without `page:`.
+// page reads a whole file; fallback is the page's name if `page:` is absent.
 func (r *pageReader) page(root *yaml.Node, fallback string) *pageFile {
 	f := &pageFile{file: r.file, pageLevel: pageLevel{name: fallback, line: 1}}
 	fields := r.levelFields(&f.pageLevel, "tabs")
@@ -86,7 +86,7 @@ func (r *pageReader) page(root *yaml.Node, fallback string) *pageFile {
 }
 
 // levelFields are the keys of a page, tab or subtab; nested is the key of the
-// levels inside of it, "" for none.
+// levels inside it, "" for none.
 func (r *pageReader) levelFields(l *pageLevel, nested string) map[string]func(*yaml.Node) {
 	fields := map[string]func(*yaml.Node){
 		"identity": func(n *yaml.Node) { l.identity = r.longText(n) },
@@ -256,7 +256,7 @@ func (r *pageReader) pairs(n *yaml.Node, what string, each func(key, value *yaml
 			continue
 		}
 		if seen[key.Value] {
-			r.wrong(key.Line, "%q is there twice", key.Value)
+			r.wrong(key.Line, "%q is given twice", key.Value)
 			continue
 		}
 		seen[key.Value] = true
@@ -285,7 +285,7 @@ func (r *pageReader) words(n *yaml.Node, what string) []pageWord {
 	r.list(n, func(n *yaml.Node) {
 		word := r.text(n)
 		if seen[word] {
-			r.wrong(n.Line, "%s %q is there twice", what, word)
+			r.wrong(n.Line, "%s %q is given twice", what, word)
 			return
 		}
 		seen[word] = true
@@ -330,11 +330,12 @@ func (r *pageReader) bool(n *yaml.Node) bool {
 	return b
 }
 
-// json reads a value as JSON, as for a schema. A text is taken as JSON text.
+// json reads a value as JSON, for example a schema. A string is read as JSON
+// text.
 func (r *pageReader) json(n *yaml.Node) json.RawMessage {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
 		if !json.Valid([]byte(n.Value)) {
-			r.wrong(n.Line, "is no JSON")
+			r.wrong(n.Line, "is not valid JSON")
 			return nil
 		}
 		return json.RawMessage(n.Value)
@@ -345,12 +346,12 @@ func (r *pageReader) json(n *yaml.Node) json.RawMessage {
 		return nil
 	}
 	if err := n.Decode(&v); err != nil {
-		r.wrong(n.Line, "is no JSON value")
+		r.wrong(n.Line, "is not a JSON value")
 		return nil
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		r.wrong(n.Line, "is no JSON value")
+		r.wrong(n.Line, "is not a JSON value")
 		return nil
 	}
 	return raw

@@ -25,17 +25,18 @@ type Options struct {
 	Pages    *pages.Pages
 	Actions  *actions.Actions
 	Research prompt.Research
-	// Documents is what prompts show of documents; nil shows nothing.
+	// Documents reads the documents that prompts show; nil shows none.
 	Documents prompt.Documents
-	// Drafts is where blocks are written while the model writes; nil shows
-	// nothing of them before the tool has run.
+	// Drafts stores blocks while the model writes them; if nil, they are not
+	// shown before the tool has run.
 	Drafts  *documents.Documents
 	Prompt  prompt.Options
 	History prompt.HistoryOptions
 	// NewFilter returns a filter for one run.
 	NewFilter func(types []turn.PayloadType, actions []schemas.Action) answer.TextFilter
 
-	// Model is used where a request names none; Models are those it may name.
+	// Model is used if a request names none; Models are the models that it may
+	// name.
 	Model         string
 	Models        []string
 	Temperature   float64
@@ -47,7 +48,7 @@ type Options struct {
 	Windows map[string]int
 }
 
-// OffersModel says whether a request may name the model.
+// OffersModel reports whether a request may name the model.
 func (o *Options) OffersModel(name string) bool {
 	return name == o.Model || slices.Contains(o.Models, name)
 }

@@ -19,7 +19,8 @@ const (
 )
 
 // Attach adds the files to the message: texts as named data after its content,
-// images beside it. The error is CheckAttachments'; msg is then unchanged.
+// images as parts of their own. The errors are those of CheckAttachments; on an
+// error msg is unchanged.
 func Attach(msg *turn.Message, files []schemas.Attachment) error {
 	if len(files) == 0 {
 		return nil
@@ -49,7 +50,7 @@ func CheckAttachments(files []schemas.Attachment) error {
 }
 
 // eachAttachment checks the files in order and calls do for each, with its media
-// type and the bytes of an image; those of a text are nil.
+// type and the bytes of an image; for a text the bytes are nil.
 func eachAttachment(files []schemas.Attachment, do func(kind string, f *schemas.Attachment, image []byte)) error {
 	if len(files) > maxAttachments {
 		return wrongAttachment("/attachments", fmt.Sprintf("at most %d files are allowed", maxAttachments))
@@ -59,12 +60,12 @@ func eachAttachment(files []schemas.Attachment, do func(kind string, f *schemas.
 		f, at := &files[i], fmt.Sprintf("/attachments/%d", i)
 		kind, _, err := mime.ParseMediaType(f.MIME)
 		if err != nil {
-			return wrongAttachment(at+"/mime", "is no media type")
+			return wrongAttachment(at+"/mime", "is not a media type")
 		}
 		switch {
 		case schemas.TextMedia(kind):
 			if texts += len(f.Content); len(f.Content) > maxAttachmentText || texts > maxAttachmentTexts {
-				return wrongAttachment(at+"/content", fmt.Sprintf("text files may have %d bytes each and %d together", maxAttachmentText, maxAttachmentTexts))
+				return wrongAttachment(at+"/content", fmt.Sprintf("text files may have at most %d bytes each and %d together", maxAttachmentText, maxAttachmentTexts))
 			}
 			do(kind, f, nil)
 		case strings.HasPrefix(kind, "image/"):
@@ -82,14 +83,14 @@ func eachAttachment(files []schemas.Attachment, do func(kind string, f *schemas.
 
 func decodeImage(at, content string) ([]byte, error) {
 	if base64.StdEncoding.DecodedLen(len(content)) > maxAttachmentImage+3 {
-		return nil, wrongAttachment(at+"/content", fmt.Sprintf("an image may have %d bytes", maxAttachmentImage))
+		return nil, wrongAttachment(at+"/content", fmt.Sprintf("an image may have at most %d bytes", maxAttachmentImage))
 	}
 	raw, err := base64.StdEncoding.DecodeString(content)
 	if err != nil || len(raw) == 0 {
 		return nil, wrongAttachment(at+"/content", "must be base64")
 	}
 	if len(raw) > maxAttachmentImage {
-		return nil, wrongAttachment(at+"/content", fmt.Sprintf("an image may have %d bytes", maxAttachmentImage))
+		return nil, wrongAttachment(at+"/content", fmt.Sprintf("an image may have at most %d bytes", maxAttachmentImage))
 	}
 	return raw, nil
 }

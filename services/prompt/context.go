@@ -16,11 +16,10 @@ import (
 	"github.com/chattray/chattray/services/pages"
 )
 
-// Limits of what a context builder loads, in characters where nothing else is
-// said.
+// Limits of what a context builder loads, in characters unless noted otherwise.
 const (
 	maxContextArticles = 30 // articles of a report
-	maxContextAuthors  = 3  // of an article, before "et al."
+	maxContextAuthors  = 3  // authors of an article before "et al."
 	maxContextLine     = 300
 	maxContextAbstract = 400
 	maxContextSummary  = 4_000
@@ -28,7 +27,7 @@ const (
 	contextTimeout     = 5 * time.Second
 )
 
-// Research reads what prompts show of the research data. An unknown id is
+// Research reads the research data for prompts. An unknown id is
 // schemas.ErrNotFound.
 type Research interface {
 	Stream(ctx context.Context, id int64) (schemas.Stream, error)
@@ -37,11 +36,11 @@ type Research interface {
 }
 
 // contextBuilder loads what a page shows, from the open context object of the
-// request. What it cannot load is a note, never an error.
+// request. If it cannot load something, it adds a note and never fails.
 type contextBuilder func(ctx context.Context, p *Builder, in *Input) loadedContext
 
-// onResearch is a builder that reads the research data; without data it loads
-// nothing.
+// onResearch returns a builder that reads the research data; without research
+// data it loads nothing.
 func onResearch(build func(ctx context.Context, research Research, page schemas.Object) loadedContext) contextBuilder {
 	return func(ctx context.Context, p *Builder, in *Input) loadedContext {
 		if p.research == nil {
@@ -54,9 +53,9 @@ func onResearch(build func(ctx context.Context, research Research, page schemas.
 // loadedContext is what a builder has loaded.
 type loadedContext struct {
 	data []contextData
-	// notes say what could not be loaded, each in a few words.
+	// notes name what could not be loaded, each in a few words.
 	notes []string
-	// outside says that data may have text from outside.
+	// outside is true if data may have text from outside.
 	outside bool
 	// instructions come from the stream that the page is about.
 	instructions string
@@ -205,8 +204,8 @@ func streamText(s *schemas.Stream, withSchema bool) string {
 	return b.String()
 }
 
-// openContext is the rest of the request's context object as JSON, one key a
-// line, long values cut.
+// openContext returns the other keys of the request's context object as JSON,
+// one per line, with long values cut.
 func openContext(page schemas.Object) string {
 	keys := slices.Sorted(maps.Keys(page))
 	keys = slices.DeleteFunc(keys, func(k string) bool {
@@ -231,7 +230,7 @@ func openContext(page schemas.Object) string {
 	return b.String()
 }
 
-// contextValue is raw on one line; a long one becomes a text with its
+// contextValue returns raw on one line; a long value becomes a string with its
 // beginning.
 func contextValue(raw json.RawMessage) string {
 	var b bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of what a prompt shows of a document.
+// Limits of the parts of a document in a prompt.
 const (
 	maxContextBlocks = 100
 	maxContextBlock  = 100    // characters of a block's beginning
@@ -28,7 +28,8 @@ type Documents interface {
 }
 
 // documentContext lists the blocks of the document under document_id, else of
-// the chat's own, and shows those that the user has pointed at.
+// the chat's own document, and shows the blocks that the user's message is
+// about.
 func documentContext(ctx context.Context, p *Builder, in *Input) loadedContext {
 	var l loadedContext
 	id := turn.DocumentID(in.Context, in.ConversationID)
@@ -42,12 +43,12 @@ func documentContext(ctx context.Context, p *Builder, in *Input) loadedContext {
 	d, err := p.documents.Document(ctx, in.Owner, id)
 	switch {
 	case errors.Is(err, schemas.ErrNotFound):
-		l.note("the document does not exist yet; it is made when something is written into it")
+		l.note("the document does not exist yet; it is created when something is written into it")
 	case err != nil:
 		l.note("the document could not be loaded")
 	default:
 		l.add("document "+id, documentOutline(&d))
-		l.outside = len(d.Blocks) > 0 // a model may have written them after a page that it read
+		l.outside = len(d.Blocks) > 0 // a model that had read a web page may have written them
 		_, meant := turn.Answer(in.Context)
 		for i := range d.Blocks {
 			if b := &d.Blocks[i]; slices.Contains(meant, b.ID) && !strings.HasPrefix(b.Type, "image/") {
@@ -58,10 +59,11 @@ func documentContext(ctx context.Context, p *Builder, in *Input) loadedContext {
 	return l
 }
 
-// proposedContent is a block's content as it will be once the user accepts it.
+// proposedContent returns a block's content as it will be once the user accepts
+// it.
 func proposedContent(b *schemas.Block) string { return *cmp.Or(b.New, b.Current, new(string)) }
 
-// documentOutline names a document's blocks in order, each with its beginning.
+// documentOutline lists a document's blocks in order, each with its beginning.
 func documentOutline(d *schemas.Document) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Title: %s\n", text.Line(d.Title, maxContextLine))

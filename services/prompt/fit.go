@@ -15,12 +15,12 @@ import (
 const (
 	countChunk   = 4 << 10 // bytes counted at once
 	maxCounts    = 4_096   // counts remembered
-	minTokenSize = 2       // bytes of a token, less only in odd texts
+	minTokenSize = 2       // bytes of a token, less only in unusual texts
 )
 
 // tokenCounter counts tokens as o200k does, which for other models is an
-// estimate. Its vocabulary is loaded when something is first counted and never
-// where upper is enough. It is safe for concurrent use.
+// estimate. Its vocabulary is loaded at the first count, and never if upper is
+// enough. It is safe for concurrent use.
 type tokenCounter struct {
 	codec func() (tokenizer.Codec, error)
 	mu    sync.Mutex
@@ -37,8 +37,8 @@ func newTokenCounter() *tokenCounter {
 // upper is a cheap upper bound for ordinary text.
 func (c *tokenCounter) upper(text string) int { return (len(text) + minTokenSize - 1) / minTokenSize }
 
-// count returns the number of tokens in text. A text with an id is counted once; one
-// id must always have the same text.
+// count returns the number of tokens in text. A text with an id is counted
+// once; an id must always have the same text.
 func (c *tokenCounter) count(id, text string) int {
 	if text == "" {
 		return 0
@@ -63,8 +63,8 @@ func (c *tokenCounter) count(id, text string) int {
 	return n
 }
 
-// countChunks counts piece by piece, so that odd input cannot make it slow; a
-// token across a border counts twice.
+// countChunks counts piece by piece, so that unusual input cannot make it slow;
+// a token that crosses a border counts twice.
 func (c *tokenCounter) countChunks(text string) int {
 	codec, err := c.codec()
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *tokenCounter) countChunks(text string) int {
 	return total
 }
 
-// cost is the tokens of a message.
+// cost returns the number of tokens of a message.
 func (h *History) cost(m turn.Message) int {
 	if n := h.tokens.upper(m.Content); 4*n <= h.Budget {
 		return n + turnTokens + imageTokens*len(m.Images)
@@ -94,8 +94,8 @@ func (h *History) cost(m turn.Message) int {
 	return h.tokens.count("", m.Content) + turnTokens + imageTokens*len(m.Images)
 }
 
-// fits says whether all turns fit the budget. A history that is clearly small
-// is never counted.
+// fits reports whether all turns fit the budget. A history that is clearly
+// small is never counted.
 func (h *History) fits(turns []historyTurn, budget int) bool {
 	bound := 0
 	for i := range turns {
@@ -127,7 +127,7 @@ func (h *History) newest(turns []historyTurn, budget int) int {
 	return from
 }
 
-// historyHead takes the place of the messages that are left out.
+// historyHead replaces the messages that are left out.
 type historyHead struct {
 	summary string
 	left    int  // messages left out
@@ -169,8 +169,9 @@ func joinTurn(list []turn.Message, m turn.Message) []turn.Message {
 	return append(list, m)
 }
 
-// Room is the number of tokens that a context window leaves to the conversation
-// of a request; 0 is no limit, as it is for a window of 0.
+// Room returns the number of tokens that a context window leaves for the
+// conversation of a request. A window of 0 means no limit, and so does a result
+// of 0.
 func (h *History) Room(q *turn.Request, window int) int {
 	if window == 0 {
 		return 0
@@ -182,7 +183,7 @@ func (h *History) Room(q *turn.Request, window int) int {
 		tools[i] = t.Name + " " + t.Description + " " + string(t.InputSchema)
 		taken += h.tokens.upper(tools[i])
 	}
-	if room-taken < h.Budget { // it has to be counted
+	if room-taken < h.Budget { // it has to be counted exactly
 		taken = h.tokens.count("", q.System)
 		for _, tool := range tools {
 			taken += h.tokens.count(tool, tool)
@@ -191,8 +192,8 @@ func (h *History) Room(q *turn.Request, window int) int {
 	return max(room-taken, 1)
 }
 
-// SummaryRequest asks the model to condense text, cut to what the window has room
-// for; a window of 0 is no limit.
+// SummaryRequest asks the model to condense text, cut to fit the window; a
+// window of 0 means no limit.
 func SummaryRequest(model, text string, older []turn.Message, window, maxTokens int) turn.Request {
 	if window > 0 {
 		text = cutText(text, max(window-maxTokens, minHistoryBudget)*summaryChars)

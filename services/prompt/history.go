@@ -29,7 +29,7 @@ const (
 	maxHistoryFiles    = 8       // messages whose files are shown again
 	maxHistoryImages   = 4       // images shown again
 	imageTokens        = 1_000   // an image's share of the budget
-	turnTokens         = 4       // what a message costs beside its text
+	turnTokens         = 4       // tokens of a message besides its text
 	maxSummaryText     = 8_000   // characters of a running summary
 	maxCompactInput    = 120_000 // characters given to a summary
 	maxCompactMessage  = 4_000   // characters of one message in it
@@ -37,22 +37,22 @@ const (
 	summaryChars       = 2       // characters of a token in a summary's input
 )
 
-// HistoryOptions says how much of a chat goes into a prompt; the zero value is
-// the default.
+// HistoryOptions bounds how much of a chat goes into a prompt; the zero value
+// is the default.
 type HistoryOptions struct {
-	// Budget is the number of tokens that earlier messages may take, in the
-	// counting of o200k; the user's message takes from it, but never more than
-	// three quarters. 0 is defaultHistoryBudget.
+	// Budget is the number of tokens that earlier messages may take, as o200k
+	// counts them; the user's message is subtracted from it, but never more
+	// than three quarters. 0 means defaultHistoryBudget.
 	Budget int
 	// Keep is the number of tokens kept word for word when older turns are
 	// compacted; 0 is a third of the budget.
 	Keep int
-	// CompactOff cuts older turns off instead of keeping a running summary.
+	// CompactOff drops older turns instead of keeping a running summary.
 	CompactOff bool
 	// CompactTimeout bounds the model call that writes a summary; 0 is
 	// DefaultCompactTimeout.
 	CompactTimeout time.Duration
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -66,9 +66,9 @@ type HistoryStore interface {
 	SetSummary(ctx context.Context, owner string, id int64, s record.Summary) error
 }
 
-// Summarize condenses older turns: one model call without tools, its system
-// prompt summaryInstructions and text, which holds the older turns, as the user's
-// message.
+// Summarize condenses older turns with one model call without tools. Its system
+// prompt is summaryInstructions; text, which holds the older turns, is the
+// user's message.
 type Summarize func(ctx context.Context, text string, older []turn.Message) (string, error)
 
 // summaryInstructions is the system prompt of the call that compacts a chat.
@@ -85,19 +85,19 @@ type History struct {
 	HistoryOptions
 }
 
-// HistoryInput names the turn whose conversation is wanted.
+// HistoryInput names the turn for which to make the conversation.
 type HistoryInput struct {
 	Owner          string
 	ConversationID int64
 	// UserMessageID is the message to answer.
 	UserMessageID string
-	// Current is that message with its files, where the caller has it; else it
+	// Current is that message with its files if the caller has it; otherwise it
 	// is read.
 	Current *record.UserMessage
-	// Alone says that the chat has no other messages: then nothing is read
-	// when Current is given.
+	// Alone is true if the chat has no other messages: then nothing is read if
+	// Current is set.
 	Alone bool
-	// Summarize is nil where there is no model to compact with.
+	// Summarize is nil if there is no model to compact with.
 	Summarize Summarize
 }
 
@@ -116,8 +116,8 @@ func NewHistory(store HistoryStore, o HistoryOptions, logs *slog.Logger) *Histor
 	return &History{store: store, tokens: newTokenCounter(), logs: logs, HistoryOptions: o}
 }
 
-// Within returns a history with a budget of at most so many tokens; 0 is no
-// limit.
+// Within returns a history with a budget of at most this many tokens; 0 means
+// no limit.
 func (h *History) Within(tokens int) *History {
 	if tokens == 0 || tokens >= h.Budget {
 		return h
@@ -128,11 +128,11 @@ func (h *History) Within(tokens int) *History {
 	return &small
 }
 
-// Messages returns the conversation up to and with the user's message: a
+// Messages returns the conversation up to and including the user's message: a
 // running summary or a note about what is left out, the newest messages that
-// fit the budget, the user's message. Roles alternate, and the first message is
-// the user's wherever something is left out. An error is the store's, or ctx's
-// cause.
+// fit the budget, the user's message. Roles alternate, and if something is left
+// out, the first message is the user's. Errors come from the store, or are
+// ctx's cause.
 func (h *History) Messages(ctx context.Context, in HistoryInput) ([]turn.Message, error) {
 	if in.Alone && in.Current != nil {
 		current, err := userTurn(&in.Current.Message, in.Current.Files)
@@ -164,16 +164,16 @@ func (h *History) Messages(ctx context.Context, in HistoryInput) ([]turn.Message
 	return head.before(turns[from:], current), nil
 }
 
-// historyRead is what was read of a chat.
+// historyRead is the part of a chat that was read.
 type historyRead struct {
-	// list is the messages before the one to answer, oldest first, those
-	// after the summary.
+	// list are the messages after the summary and before the one to answer,
+	// oldest first.
 	list    []pastMessage
 	current *schemas.Message
-	// pending is the place of the oldest message that is not answered yet.
+	// pending is the place of the oldest message that has no answer yet.
 	pending int
 	summary record.Summary
-	// unread says that there are older messages that neither list nor summary
+	// unread is true if there are older messages that neither list nor summary
 	// covers.
 	unread bool
 }
@@ -217,8 +217,8 @@ func (h *History) read(ctx context.Context, in HistoryInput) (historyRead, error
 	return r, err
 }
 
-// leaveWaiting takes out the questions that wait for their turn. They are
-// before the one to answer, which moved after them when its own turn came.
+// leaveWaiting removes the questions that wait for their turn. They come before
+// the one to answer, which was moved after them when its own turn came.
 func (h *History) leaveWaiting(ctx context.Context, in HistoryInput, r *historyRead) error {
 	if !r.unanswered() {
 		return nil
@@ -266,10 +266,9 @@ func (h *History) summary(ctx context.Context, in HistoryInput) record.Summary {
 	return s
 }
 
-// split takes the message to answer out of what was read, and with it users'
-// messages that came later and wait for their turn. Answers come after their
-// questions, although a queued question is stored before the answer to the one
-// before it.
+// split removes the message to answer from what was read, and users' messages
+// that came later and wait for their turn. Answers come after their questions,
+// although a queued question is stored before the answer to the one before it.
 func (r *historyRead) split(read []schemas.Message, id string) {
 	r.pending = len(read)
 	for place, m := range read {
@@ -293,7 +292,7 @@ func (r *historyRead) split(read []schemas.Message, id string) {
 	}
 }
 
-// current renders the message to answer, whole.
+// current renders the whole message to answer.
 func (h *History) current(ctx context.Context, in HistoryInput, past historyRead) (turn.Message, error) {
 	if in.Current != nil {
 		return userTurn(&in.Current.Message, in.Current.Files)
@@ -335,7 +334,7 @@ func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead
 	summary, err := in.Summarize(call, compactInput(past, turns[:from]), older)
 	summary = strings.TrimSpace(summary)
 	if err != nil || summary == "" {
-		h.logs.WarnContext(ctx, "older turns are cut, for no summary could be made", "conversation_id", in.ConversationID, "error", err)
+		h.logs.WarnContext(ctx, "older turns are dropped, because no summary could be made", "conversation_id", in.ConversationID, "error", err)
 		return nil, "", false
 	}
 	s := record.Summary{Text: text.Ellipsis(summary, maxSummaryText), Through: through, UpdatedAt: h.Now().UTC()}
@@ -362,8 +361,8 @@ func (r *historyRead) border(turns []historyTurn, from int) (int, string) {
 	return 0, ""
 }
 
-// compactInput is the text to be condensed: the summary so far and the older turns. If
-// there are too many turns, the oldest are left out.
+// compactInput returns the text to condense: the summary so far and the older
+// turns. If there are too many turns, the oldest are left out.
 func compactInput(past historyRead, older []historyTurn) string {
 	var parts []string
 	size := 0

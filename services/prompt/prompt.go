@@ -16,16 +16,16 @@ import (
 	"github.com/chattray/chattray/services/pages"
 )
 
-// Limits of a prompt's parts, in characters where nothing else is said. What is
-// longer is cut, with a note where that matters to the model.
+// Limits of a prompt's parts, in characters unless noted otherwise. Longer text
+// is cut, with a note if that matters to the model.
 const (
-	maxPromptName         = 200    // of a page, a key, an id
-	maxPromptPurpose      = 300    // of a tool or an action
+	maxPromptName         = 200    // name of a page, a key, an id
+	maxPromptPurpose      = 300    // purpose of a tool or an action
 	maxPromptTools        = 200    // tools, payload types and actions listed, each
-	maxPromptSchema       = 2_000  // of an action's data
+	maxPromptSchema       = 2_000  // schema of an action's data
 	maxPromptPayload      = 8_000  // instructions of a payload type
-	maxPromptInstructions = 20_000 // of a stream
-	maxManifest           = 100    // payloads, the newest
+	maxPromptInstructions = 20_000 // instructions of a stream
+	maxManifest           = 100    // the newest payloads
 	maxManifestSummary    = 200
 	maxContextTemplate    = 8_000
 	maxContextKeys        = 100
@@ -35,19 +35,19 @@ const (
 
 // Options configures system prompts; the zero value is the default.
 type Options struct {
-	// Identity is used where a page has none; empty is the bundled text, which
-	// names the page.
+	// Identity is used for a page that has none; empty means the bundled text,
+	// which names the page.
 	Identity string
-	// Guidelines are added to the bundled ones; empty is none.
+	// Guidelines are added to the bundled ones; empty adds none.
 	Guidelines string
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
 // Builder builds system prompts. It is safe for concurrent use.
 type Builder struct {
 	research  Research
-	documents Documents // nil is no documents
+	documents Documents // nil means no documents
 	Options
 }
 
@@ -55,7 +55,7 @@ type Builder struct {
 type Input struct {
 	Offer   pages.Offer
 	Context schemas.Object
-	// Owner and ConversationID are whose turn it is and in which chat.
+	// Owner and ConversationID are the user and the chat of the turn.
 	Owner          string
 	ConversationID int64
 	// Payloads are the chat's payloads in order; their data is not needed.
@@ -63,7 +63,7 @@ type Input struct {
 }
 
 // NewBuilder returns a Builder that loads page data from research and documents;
-// nil is none of them.
+// nil loads none of them.
 func NewBuilder(research Research, documents Documents, o Options) *Builder {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -13,8 +13,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of what the service notes beside an earlier message, in characters
-// where nothing else is said.
+// Limits of the service's notes about an earlier message, in characters unless
+// noted otherwise.
 const (
 	maxNoteTools  = 20 // tool calls of a message
 	maxNoteInput  = 200
@@ -23,10 +23,10 @@ const (
 )
 
 // unansweredNote is added to a question whose run was cancelled before it had
-// an answer, so that the model does not answer it together with the next one.
+// an answer, so that the model does not answer it along with the next one.
 const unansweredNote = "the user stopped this before it was answered"
 
-// historyTurn is an earlier message as the model gets it.
+// historyTurn is an earlier message in the form that the model gets.
 type historyTurn struct {
 	id     string
 	place  int // in the store's order
@@ -45,8 +45,8 @@ func (t *historyTurn) message() turn.Message {
 	return turn.Message{Role: t.role, Content: t.text, Images: t.images}
 }
 
-// render makes turns of earlier messages. Empty messages are left out. The files of the
-// newest messages are shown again.
+// render makes turns from earlier messages. Empty messages are left out. The
+// files of the newest messages are shown again.
 func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessage) []historyTurn {
 	turns := make([]historyTurn, 0, len(list))
 	files, images, answered := 0, 0, false
@@ -96,7 +96,8 @@ func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Mes
 	}
 }
 
-// userTurn is a user's message with its files, as the model gets it.
+// userTurn returns a user's message with its files in the form that the model
+// gets.
 func userTurn(m *schemas.Message, files []schemas.Attachment) (turn.Message, error) {
 	msg := turn.Message{Role: turn.User, Content: userText(m)}
 	return msg, Attach(&msg, files)
@@ -132,8 +133,8 @@ var (
 // WithoutMarkers removes the [[tool:N]] markers from an answer.
 func WithoutMarkers(answer string) string { return toolMarker.ReplaceAllString(answer, "") }
 
-// assistantText is an answer without markers, and with notes about what it had
-// beside its text: tool calls, payloads, how it ended.
+// assistantText returns an answer without markers, and with notes about its
+// other parts: tool calls, payloads, how it ended.
 func assistantText(m *schemas.Message) string {
 	answer := strings.TrimSpace(blankLines.ReplaceAllString(WithoutMarkers(m.Content), "\n\n"))
 	var notes []string

@@ -11,10 +11,10 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// Text from pages, tools, files and people goes into prompts as data. In a
-// prompt only the service writes at a line's start: every line of data is
-// indented by dataIndent, so no data can look like a section header or like the
-// end of its own block.
+// Text from pages, tools, files and people goes into prompts as data. Only text
+// of the service begins at the start of a line: every line of data is indented
+// by dataIndent, so no data can look like a section header or like the end of
+// its own block.
 const dataIndent = "  "
 
 // writeData writes text as a named block of data:
@@ -28,8 +28,8 @@ func writeData(b *strings.Builder, name, data string) {
 	b.WriteString("</data>\n")
 }
 
-// writeIndented writes text with every line indented and ended. Every character that
-// some reader may take for a line's end ends a line.
+// writeIndented writes text with every line indented and terminated. Every
+// character that a reader may take for a line break ends a line.
 func writeIndented(b *strings.Builder, text string) {
 	start := true
 	if strings.Contains(text, "\r") {
@@ -67,7 +67,7 @@ func cutText(s string, limit int) string {
 	return text.Ellipsis(s, limit) + fmt.Sprintf("\n(cut; %d characters in all)", n)
 }
 
-// firstSentence is the first sentence of a description.
+// firstSentence returns the first sentence of a description.
 func firstSentence(s string, limit int) string {
 	if i := strings.Index(s, ". "); i > 0 {
 		s = s[:i+1]
@@ -75,7 +75,7 @@ func firstSentence(s string, limit int) string {
 	return text.Line(s, limit)
 }
 
-// shortJSON is raw on one line, cut to limit characters.
+// shortJSON returns raw on one line, cut to limit characters.
 func shortJSON(raw json.RawMessage, limit int) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // maxSearched is how many of a chat's newest messages are searched for the
-// suggestion that a click follows.
+// suggestion that the user clicked.
 const maxSearched = 50
 
 // Click returns the click of a request in the chat on a page with this offer,
@@ -25,8 +25,8 @@ func (q *Questions) Click(user schemas.User, req *schemas.ChatRequest, chat int6
 	}
 }
 
-// checkClick refuses a click that cannot be done, and notes in the request which
-// payload it accepts.
+// checkClick refuses a click that cannot be done, and sets the payload that it
+// accepts in the request.
 func (q *Questions) checkClick(ctx context.Context, user schemas.User, req *schemas.ChatRequest, offer pages.Offer) error {
 	call := q.Click(user, req, req.ConversationID, offer)
 	if err := q.Actions.Allow(ctx, call); err != nil {
@@ -42,8 +42,9 @@ func (q *Questions) checkClick(ctx context.Context, user schemas.User, req *sche
 	return q.checkDecision(ctx, user.ID, req)
 }
 
-// checkDecision refuses a click whose payload has been decided. A click that names
-// no payload follows the newest suggestion of the same action with the same data.
+// checkDecision refuses a click whose payload has been decided. A click that
+// names no payload belongs to the newest suggestion of the same action with the
+// same data.
 func (q *Questions) checkDecision(ctx context.Context, owner string, req *schemas.ChatRequest) error {
 	click := req.ActionMetadata
 	chat, err := q.chatOf(ctx, owner, req)
@@ -73,11 +74,10 @@ func (q *Questions) checkDecision(ctx context.Context, owner string, req *schema
 			}
 		}
 	}
-	return schemas.Invalid("/action_metadata/payload_id", "is no payload of this chat")
+	return schemas.Invalid("/action_metadata/payload_id", "is not a payload of this chat")
 }
 
-// chatOf returns the number of the chat that a request names, 0 for a chat that
-// begins with it.
+// chatOf returns the number of the chat that a request names, 0 for a new chat.
 func (q *Questions) chatOf(ctx context.Context, owner string, req *schemas.ChatRequest) (int64, error) {
 	if req.ConversationID != 0 || req.ChatID == "" {
 		return req.ConversationID, nil
@@ -89,8 +89,8 @@ func (q *Questions) chatOf(ctx context.Context, owner string, req *schemas.ChatR
 	return chat.ConversationID, err
 }
 
-// suggestedFor returns the payload of the suggestion that a click follows, "" for
-// none.
+// suggestedFor returns the payload of the suggestion that the user clicked, ""
+// for none.
 func (q *Questions) suggestedFor(ctx context.Context, owner string, chat int64, click *schemas.ActionMetadata) (string, error) {
 	messages, _, err := q.Store.Messages(ctx, owner, chat, record.MessageQuery{Limit: maxSearched})
 	if err != nil {
@@ -107,8 +107,8 @@ func (q *Questions) suggestedFor(ctx context.Context, owner string, chat int64, 
 	return found, nil
 }
 
-// canonical is JSON on one line with the keys of objects in order; what is no JSON
-// stays as it is.
+// canonical returns JSON on one line with sorted keys. Text that is not JSON is
+// returned unchanged.
 func canonical(raw json.RawMessage) []byte {
 	v, err := text.Decode(raw)
 	if err != nil {

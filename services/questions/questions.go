@@ -1,6 +1,7 @@
-// Package questions makes of a request the first write of its run. It checks the
-// request against what the service offers, and finds out which chat it is for,
-// which message it asks about and where the answer goes. It stores nothing.
+// Package questions turns a request into the first write of its run. It checks
+// the request against what the service offers, and finds out which chat it is
+// for, which message it asks about and where the answer goes. It stores
+// nothing.
 package questions
 
 import (
@@ -23,13 +24,13 @@ import (
 	"github.com/chattray/chattray/services/prompt"
 )
 
-// Store reads chats and runs; what is unknown or somebody else's is
+// Store reads chats and runs; anything unknown or owned by somebody else is
 // schemas.ErrNotFound.
 type Store interface {
 	// Chat returns the chat without messages.
 	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
 	ChatByKey(ctx context.Context, owner, key string) (schemas.Chat, error)
-	// Messages returns a page of messages and the cursor of the page before it.
+	// Messages returns a page of messages and the cursor of the preceding page.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	Message(ctx context.Context, owner string, id int64, messageID string) (schemas.Message, error)
 	// Payloads returns the chat's payloads in order, without their data. Those of
@@ -38,14 +39,14 @@ type Store interface {
 	Run(ctx context.Context, id string) (record.Run, error)
 }
 
-// Options is what Questions works with. All must be set but Documents.
+// Options is what Questions works with. All fields but Documents must be set.
 type Options struct {
 	Store   Store
 	Pages   *pages.Pages
 	Actions *actions.Actions
-	// Documents are asked for blocks that an answer goes to; nil has none.
+	// Documents finds the blocks that an answer goes to; nil has none.
 	Documents *documents.Documents
-	// OffersModel says whether a request may name the model.
+	// OffersModel reports whether a request may name the model.
 	OffersModel func(name string) bool
 	Now         func() time.Time
 }
@@ -56,18 +57,18 @@ type Questions struct{ Options }
 // New returns Questions with these options.
 func New(o Options) *Questions { return &Questions{o} }
 
-// Question is a request as its run begins with it.
+// Question is a request with everything its run needs to begin.
 type Question struct {
 	*record.Begin
-	// Claim is what the run writes from its beginning.
+	// Claim is what the run claims when it begins.
 	Claim documents.Claim
-	// Cancels says that a run which this one would wait for is cancelled.
+	// Cancels is true if a run that this one would wait for is to be cancelled.
 	Cancels bool
 }
 
 // FirstWrite returns the question of a request, which has been decoded and
-// validated, with the first write of its run. The error says what the service does
-// not take.
+// validated, with the first write of its run. The error says what the service
+// does not accept.
 func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (*Question, error) {
 	if err := q.check(ctx, user, req); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		return nil, err
 	}
 	raw := o.Body
-	if raw == nil || placed || req.InteractionType == schemas.ActionExecuted { // the click's payload has been noted
+	if raw == nil || placed || req.InteractionType == schemas.ActionExecuted { // the click's payload has been set
 		raw = schemas.Encode(req)
 	}
 	first := firstMessage(req)
@@ -104,8 +105,8 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
 }
 
-// place names the document in the context of a request whose blocks are in one, so
-// that an answer goes into them; it reports whether it has.
+// place sets the document in the context of a request whose blocks are in one,
+// so that the answer goes into them; it reports whether it did.
 func (q *Questions) place(ctx context.Context, user schemas.User, req *schemas.ChatRequest) (bool, error) {
 	_, blocks := turn.Answer(req.Context)
 	if len(blocks) == 0 || req.Context.String(turn.ContextDocument) != "" {
@@ -131,8 +132,8 @@ func (q *Questions) place(ctx context.Context, user schemas.User, req *schemas.C
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// check refuses a model, an action, tools or attachments that the service does not
-// take.
+// check refuses a model, an action, tools or attachments that the service does
+// not accept.
 func (q *Questions) check(ctx context.Context, user schemas.User, req *schemas.ChatRequest) error {
 	if req.Model != "" && !q.OffersModel(req.Model) {
 		return schemas.Invalid("/model", "this model is not offered")
@@ -165,8 +166,8 @@ func (q *Questions) checkOffered(ctx context.Context, user schemas.User, req *sc
 	return q.Pages.CheckClientTools(offer.Tools, req.ClientTools)
 }
 
-// chat checks the chat that the request names; a new one begins with the messages
-// that the client brought along.
+// chat checks the chat that the request names; a new one begins with the
+// messages that the client sent along.
 func (q *Questions) chat(ctx context.Context, req *schemas.ChatRequest, b *record.Begin) error {
 	switch {
 	case req.ConversationID != 0 && req.ChatID != "":
@@ -209,8 +210,8 @@ func ask(req *schemas.ChatRequest, b *record.Begin) {
 	b.Run.UserMessageID = m.ID
 }
 
-// supersede finds the message that the request edits, or whose answer it asks for
-// again, and says that it and those after it no longer count.
+// supersede finds the message that the request edits, or whose answer it asks
+// for again, and marks it and the messages after it as superseded.
 func (q *Questions) supersede(ctx context.Context, req *schemas.ChatRequest, b *record.Begin) error {
 	edit, again := req.EditMessageID, req.RegenerateMessageID
 	if edit == "" && again == "" {
@@ -249,8 +250,8 @@ func (q *Questions) findChat(ctx context.Context, b *record.Begin) error {
 	return err
 }
 
-// regenerate finds the question of an answer: the one that its run was for, and
-// for an answer that the client brought along the user's message before it.
+// regenerate finds the question of an answer: the question of its run, or, for
+// an answer that the client sent along, the user's message before it.
 func (q *Questions) regenerate(ctx context.Context, id string, b *record.Begin) error {
 	owner := b.Run.Owner.ID
 	answer, err := q.Store.Message(ctx, owner, b.ConversationID, id)
@@ -299,10 +300,10 @@ func (q *Questions) messages(ctx context.Context, owner string, id int64) ([]sch
 	}
 }
 
-// reserve makes the first block that the client has chosen for an answer in the
-// chat the id of that answer's message, and further ones other names of it:
-// block ids are persisted. Blocks for an answer in a document must be in that
-// document, or new.
+// reserve gives the answer's message in a chat the id of the first block that
+// the client has chosen, and keeps further ones as aliases: block ids are
+// persistent. Blocks for an answer in a document must be in that document, or
+// new.
 func (q *Questions) reserve(ctx context.Context, document string, blocks []string, b *record.Begin) error {
 	if document != "" {
 		if err := q.Documents.CheckTargets(ctx, b.Run.Owner, blocks); err != nil {
@@ -326,7 +327,7 @@ func (q *Questions) reserve(ctx context.Context, document string, blocks []strin
 	return nil
 }
 
-// firstMessage is the message that a new chat begins with.
+// firstMessage returns the message that a new chat begins with.
 func firstMessage(req *schemas.ChatRequest) string {
 	if len(req.ConversationHistory) > 0 && req.ConversationHistory[0].Content != "" {
 		return req.ConversationHistory[0].Content
@@ -336,7 +337,7 @@ func firstMessage(req *schemas.ChatRequest) string {
 
 const titleLength = 60 // characters
 
-// title is the first words of a chat's first message.
+// title returns the first words of a chat's first message.
 func title(message string) string {
 	line := strings.Join(strings.Fields(message), " ")
 	if line == "" {

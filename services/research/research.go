@@ -1,5 +1,5 @@
-// Package research owns the research data: everybody reads it, a stream's owner
-// and admins write it.
+// Package research owns the research data: everybody may read it, a stream's
+// owner and admins may write it.
 package research
 
 import (
@@ -21,16 +21,16 @@ type Store interface {
 	Report(ctx context.Context, id int64) (schemas.Report, error)
 }
 
-// Research is the research data. It is safe for concurrent use.
+// Research reads and changes the research data. It is safe for concurrent use.
 type Research struct {
 	Store
 }
 
-// New returns the research data of a store.
+// New returns a Research over the store.
 func New(store Store) *Research { return &Research{store} }
 
-// UpdateStream sets the fields that the update has. For a user who may not write
-// the stream the error is schemas.ErrNotFound, as for an unknown one.
+// UpdateStream sets the fields that the update has. For a user who may not
+// change the stream the error is schemas.ErrNotFound, as for an unknown one.
 func (r *Research) UpdateStream(ctx context.Context, user schemas.User, id int64, u schemas.StreamUpdate) (schemas.Stream, error) {
 	if len(u.Schema) > 0 {
 		var object map[string]json.RawMessage

@@ -7,8 +7,8 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// left is called when a reader has gone. If it was the last one, the grace of a run
-// that ends with its reader begins, and a run that has ended is forgotten.
+// left is called when a reader has left. If it was the last one, the grace of a
+// run that ends with its reader begins, and a run that has ended is forgotten.
 func (r *Runs) left(run *run, leave func() int) {
 	if leave() > 0 {
 		return

@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// accepted is the outcome of a payload whose action is done.
+	// accepted is the outcome of a payload whose action has been done.
 	accepted = "accepted"
-	// releaseWait bounds the taking back of a claim.
+	// releaseWait bounds the release of a payload.
 	releaseWait = 10 * time.Second
 )
 
-// act runs the server action that the user clicked, without a call of the model. A
-// payload that it accepts is claimed first, so that only one of two clicks takes effect.
+// act runs the server action that the user clicked, without calling the model.
+// It first claims the payload that the action accepts, so that only one of two
+// clicks takes effect.
 func (r *Runs) act(run *run, wr *answer.Writer) error {
 	offer, err := r.Pages.OfferFor(run.req.Context, nil, run.owner)
 	if err != nil {
@@ -44,7 +45,7 @@ func (r *Runs) act(run *run, wr *answer.Writer) error {
 	return nil
 }
 
-// release takes back the claim on a payload whose action had no effect.
+// release undoes the claim on a payload whose action had no effect.
 func (r *Runs) release(run *run, payload string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.ctx), releaseWait)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"github.com/chattray/chattray/services/questions"
 )
 
-// claim gives a run what it writes, or returns the one that it waits for: that has
-// some of it, or came earlier and waits for the same.
+// claim grants a run what it writes, or returns the run that it has to wait
+// for: one that holds some of it, or an earlier one that waits for the same.
 func (r *Runs) claim(w documents.Claim) (holder string) {
 	if r.Drafts == nil || w.Run == "" {
 		return ""
@@ -44,8 +44,8 @@ func (r *Runs) waitsFirst(w documents.Claim) (first string) {
 	return first
 }
 
-// claimFirst claims what a new run writes, before it is stored: one that has to
-// wait is stored as queued, if its request allows that.
+// claimFirst claims what a new run writes, before it is stored: a run that has
+// to wait is stored as queued, if its request allows that.
 func (r *Runs) claimFirst(ctx context.Context, q *questions.Question) error {
 	for {
 		holder := r.claim(q.Claim)
@@ -58,7 +58,7 @@ func (r *Runs) claimFirst(ctx context.Context, q *questions.Question) error {
 	}
 }
 
-// setBlocked notes that a queued run waits for what others write.
+// setBlocked records whether a queued run waits for the claims of others.
 func (r *Runs) setBlocked(run *run, blocked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +67,8 @@ func (r *Runs) setBlocked(run *run, blocked bool) {
 	}
 }
 
-// setWaiting notes of a new queued run whether it waits for what others write; what
-// it has of that is given back.
+// setWaiting records whether a new queued run waits for the claims of others;
+// it releases what the run itself holds.
 func (r *Runs) setWaiting(run *run, b *record.Begin) {
 	if r.Drafts != nil {
 		r.Drafts.Release(run.id)
@@ -80,8 +80,9 @@ func (r *Runs) setWaiting(run *run, b *record.Begin) {
 	}
 }
 
-// claimQueued gives a queued run that is being started what it writes. If it has to
-// wait, it is no longer being started, and the end of another run starts it.
+// claimQueued grants a queued run that is being started what it writes. If the
+// run has to wait, it is no longer being started, and the end of another run
+// starts it.
 func (r *Runs) claimQueued(run *run) bool {
 	for {
 		if r.claim(run.claim) == "" {
@@ -89,15 +90,15 @@ func (r *Runs) claimQueued(run *run) bool {
 			return true
 		}
 		r.setBlocked(run, true)
-		// What it waits for may have been given back before it was noted.
+		// What it waits for may have been released before this was recorded.
 		if w := run.claim; r.Drafts.Holder(w) != "" || r.waitsFirst(w) != "" || !r.markStarting(run) {
 			return false
 		}
-		r.work.Done() // markStarting has counted it again
+		r.work.Done() // markStarting has counted the run again
 	}
 }
 
-// giveBack gives back what a run writes, and starts the queued runs of its owner
+// giveBack releases what a run holds, and starts the queued runs of its owner
 // that have waited for it, the earliest first.
 func (r *Runs) giveBack(run *run) {
 	if r.Drafts == nil {
@@ -112,8 +113,8 @@ func (r *Runs) giveBack(run *run) {
 	}
 }
 
-// blockedChats are the chats of an owner's queued runs that wait for what others
-// write, those of the earliest first.
+// blockedChats returns the chats of an owner's queued runs that wait for the
+// claims of others, the chat of the earliest run first.
 func (r *Runs) blockedChats(owner string) []int64 {
 	r.mu.Lock()
 	var list []*run

@@ -9,7 +9,7 @@ import (
 )
 
 // finish commits the answer, the trace and the whole log with its terminal event.
-// Only then it shows that event.
+// Only then does it show that event.
 func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 	if end.State != schemas.RunCancelled { // a cancelled run ends without waiting
 		defer run.text.Alone()()
@@ -31,7 +31,7 @@ func (r *Runs) finish(run *run, wr *answer.Writer, end answer.Outcome) error {
 	return nil
 }
 
-// answered passes on the first answer of a new chat.
+// answered reports the first answer of a new chat.
 func (r *Runs) answered(run *run, end answer.Outcome, fin *record.Finish, trace *schemas.Diagnostics) {
 	if r.Answered == nil || run.first == nil || end.State != schemas.RunCompleted || fin.Message == nil {
 		return

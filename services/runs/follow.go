@@ -12,16 +12,16 @@ import (
 // forever is longer than any run.
 const forever = 24 * time.Hour
 
-// Follow returns the events of a run of the user's after the cursor: first the
-// stored ones, then live ones as they come, up to the terminal event. An empty batch
-// means keep-alive: one after each idle period (0 is none), and one at once if the
-// run is queued or the reader has missed nothing.
+// Follow returns the events of a user's run after the cursor: first the stored
+// ones, then live ones as they happen, up to the terminal event. An empty batch
+// means keep-alive: one after each idle period (0 sends none), and one at once
+// if the run is queued or the reader has missed nothing.
 //
 // The sequence ends with runlog.ErrInterrupted if the run continues later: the reader
 // comes back with its cursor. It ends with an error when ctx ends. A cursor at or
-// after the terminal event gives runlog.ErrEnded. A cursor after the newest event of
-// a run under way gets the events after it, unless it is far ahead (runlog.Future):
-// then it reads from the start.
+// after the terminal event gives runlog.ErrEnded. A cursor after the newest
+// event of a running run gets the events after it, unless it is far ahead
+// (runlog.Future): then it reads from the start.
 //
 // Readers of stored events take turns. A reader whose turn does not come within a
 // few seconds gets an error of code too_many_streams, which may also end the
@@ -50,7 +50,7 @@ func (r *Runs) Follow(ctx context.Context, user schemas.User, id string, after i
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, done) // also if nobody ranges over the events
+	stop := context.AfterFunc(ctx, done) // even if nobody ranges over the events
 	return func(yield func([]runlog.Event, error) bool) {
 		defer stop()
 		defer done()
@@ -92,8 +92,8 @@ func (r *Runs) queued(run *run) bool {
 	return run.attempt == 0
 }
 
-// followBell yields what is new each time the bell rings, and an empty batch after
-// each idle period.
+// followBell yields the new events each time the bell rings, and an empty batch
+// after each idle period.
 func (r *Runs) followBell(ctx context.Context, run *run, after int64, bell <-chan struct{}, idle time.Duration, yield func([]runlog.Event, error) bool) {
 	silence := time.NewTimer(idle)
 	defer silence.Stop()

@@ -8,15 +8,15 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Live returns the ids of the user's runs of a chat that have not ended: the one
-// under way first, then the waiting ones, oldest first.
+// Live returns the ids of the unfinished runs of a user's chat: the running one
+// first, then the waiting ones, oldest first.
 func (r *Runs) Live(user schemas.User, chat string) []string {
 	return r.liveOf(user, func(run *run) bool { return run.chatKey == chat })
 }
 
-// LiveIn returns the ids of the user's runs of a document that have not ended, from
-// whatever chat, in the order of Live: those that write the document, and those on
-// its page.
+// LiveIn returns the ids of the unfinished runs of a user's document, from any
+// chat, in the order of Live: those that write the document, and those on its
+// page.
 func (r *Runs) LiveIn(user schemas.User, document string) []string {
 	return r.liveOf(user, func(run *run) bool { return turn.DocumentID(run.req.Context, run.conversationID) == document })
 }
@@ -30,7 +30,7 @@ func (r *Runs) liveOf(user schemas.User, is func(*run) bool) []string {
 			list = append(list, run)
 		}
 	}
-	slices.SortFunc(list, func(a, b *run) int { // ids are made in order of time
+	slices.SortFunc(list, func(a, b *run) int { // ids are ordered by time
 		if (a.attempt > 0) != (b.attempt > 0) {
 			return map[bool]int{true: -1, false: 1}[a.attempt > 0]
 		}

@@ -12,14 +12,14 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// park leaves a run to revive, with the writes that could not be stored.
+// park hands a run to revive, with the writes that could not be stored.
 func (r *Runs) park(id string, lost []*eventlog.Commit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.parked[id] = lost
 }
 
-// noteUnpolled notes a chat whose queue could not be read.
+// noteUnpolled remembers a chat whose queue could not be read.
 func (r *Runs) noteUnpolled(conversationID int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func (r *Runs) reviveAll(ctx context.Context) {
 		case errors.Is(err, record.ErrUnavailable), ctx.Err() != nil:
 			return // the next tick tries again
 		default:
-			r.Logger.Error("take up a run", "run_id", id, "error", err)
+			r.Logger.Error("recover a run", "run_id", id, "error", err)
 		}
 	}
 	for _, chat := range unpolledChats {
@@ -87,7 +87,7 @@ func (r *Runs) reviveAll(ctx context.Context) {
 }
 
 // reviveOne stores what the run's last attempt could not store, so that no finished
-// reply and no finished tool call is lost. Then it takes the run up.
+// reply and no finished tool call is lost. Then it recovers the run.
 func (r *Runs) reviveOne(ctx context.Context, id string, lost []*eventlog.Commit) error {
 	for _, e := range lost {
 		err := r.committer.Submit(e.Write, e.Log, false).Wait(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// markStarting reports whether the caller is to start a queued run, which nobody
-// else does then. It counts as work that Shutdown waits for.
+// markStarting reports whether the caller has to start a queued run; then
+// nobody else does. The start counts as work that Shutdown waits for.
 func (r *Runs) markStarting(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -22,8 +22,8 @@ func (r *Runs) markStarting(run *run) bool {
 	return true
 }
 
-// setIdle notes whether the run only waits for its user or for the page. Shutdown
-// does not wait for such a run.
+// setIdle records whether the run only waits for its user or for the page.
+// Shutdown does not wait for such a run.
 func (r *Runs) setIdle(run *run, resting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,8 +38,8 @@ func (r *Runs) setIdle(run *run, resting bool) {
 	}
 }
 
-// endQueued ends a cancelled run that is queued or held at once, not when its turn
-// comes. A queued run ends as attempt 0, because it never began.
+// endQueued ends a cancelled run that is queued or held, at once instead of
+// when its turn comes. A queued run ends as attempt 0, because it never began.
 func (r *Runs) endQueued(run *run) {
 	if r.markStarting(run) || r.unhold(run) {
 		r.goWork(run)
@@ -75,7 +75,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		switch {
 		case context.Cause(run.ctx) != nil: // cancelled meanwhile
 			r.endQueued(run)
-		case !r.worksOn(run.conversationID): // another process does
+		case !r.worksOn(run.conversationID): // another process has started it
 			r.noteUnpolled(run.conversationID)
 		}
 	case errors.Is(err, record.ErrFenced):
@@ -88,8 +88,8 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	}
 }
 
-// abandon forgets a marked run that does not start here. Its readers come back and
-// find it where it continues.
+// abandon drops a marked run that does not start here. Its readers come back
+// and find it where it continues.
 func (r *Runs) abandon(run *run) {
 	r.absent.End(run)
 	r.forget(run)
@@ -101,8 +101,9 @@ func (r *Runs) abandon(run *run) {
 	close(run.done)
 }
 
-// next starts the oldest queued run of a chat, if none is under way. Another process
-// has begun the runs that are queued here and not in the store.
+// next starts the oldest queued run of a chat, if none is running. A run that
+// is queued here but not in the store was started withdrawn through another
+// process.
 func (r *Runs) next(conversationID int64) {
 	queued := r.queuedOf(conversationID)
 	if len(queued) == 0 {
@@ -143,7 +144,7 @@ func (r *Runs) queuedOf(conversationID int64) []*run {
 	return list
 }
 
-// worksOn reports whether a run of the chat is under way in this process.
+// worksOn reports whether this process runs a run of the chat.
 func (r *Runs) worksOn(conversationID int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

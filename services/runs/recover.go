@@ -17,19 +17,20 @@ import (
 	"github.com/chattray/chattray/services/documents"
 )
 
-// lateLook is how long after the beginning of Recover the second scan runs.
+// lateLook is the time between the beginning of Recover and the second scan.
 const lateLook = 10 * time.Second
 
-// recovery is what Recover has seen.
+// recovery is the state between the two scans of Recover.
 type recovery struct {
 	began time.Time
 	seen  map[string]bool
 }
 
-// Recover takes up every run that an earlier process left: runs under way continue
-// from their last checkpoint as a new attempt, queued ones wait for their turn. It
-// returns when all have been taken up. A second scan runs a little later, because
-// the database may still commit statements of a killed process.
+// Recover recovers every run that an earlier process left unfinished: running
+// ones continue from their last checkpoint as a new attempt, queued ones wait
+// for their turn. It returns when all have been recovered. A second scan runs a
+// little later, because the database may still commit statements of a killed
+// process.
 func (r *Runs) Recover(ctx context.Context) error {
 	first := &recovery{began: r.now(), seen: make(map[string]bool)}
 	list, err := r.Store.Queue.Unfinished(ctx)
@@ -46,8 +47,8 @@ func (r *Runs) Recover(ctx context.Context) error {
 	return nil
 }
 
-// lookAgain is the second scan: it takes up the runs of the earlier process that
-// were not stored yet at the first one.
+// lookAgain is the second scan: it recovers the runs of the earlier process
+// that were not yet stored during the first.
 func (r *Runs) lookAgain(ctx context.Context) {
 	r.mu.Lock()
 	first := r.recovery
@@ -67,7 +68,7 @@ func (r *Runs) lookAgain(ctx context.Context) {
 	r.recovery = nil
 }
 
-// takeUpAll takes up unfinished runs. Held runs start after it has returned.
+// takeUpAll recovers unfinished runs. Held runs start after it has returned.
 func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 	chats := make(map[int64]bool)
 	var left []record.Run
@@ -114,7 +115,7 @@ func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 	})
 	held = slices.DeleteFunc(held, func(run *run) bool { return run == nil })
 	if len(held) > 0 {
-		r.Logger.Warn("the process ended while it worked on these runs again; they start one at a time", "runs", len(held))
+		r.Logger.Warn("the process ended again while it worked on these runs; they start one at a time", "runs", len(held))
 		r.loops.Go(func() { r.try(r.looping, held, limit) })
 	}
 	for id := range chats {
@@ -137,16 +138,16 @@ func (r *Runs) each(n int, do func(i int)) {
 	group.Wait()
 }
 
-// postpone leaves a run that could not be taken up to revive.
+// postpone hands a run that could not be recovered to revive.
 func (r *Runs) postpone(stored record.Run, err error) {
 	if !errors.Is(err, record.ErrFenced) {
-		r.Logger.Error("take up a run", "run_id", stored.ID, "error", err)
+		r.Logger.Error("recover a run", "run_id", stored.ID, "error", err)
 		r.park(stored.ID, nil)
 	}
 }
 
-// known makes the run of a stored one. If its request cannot be read, the run is
-// returned with an error: it is taken up so that it ends.
+// known makes a run from a stored one. If its request cannot be read, the run
+// is returned with an error: it is recovered only to end.
 func (r *Runs) known(stored record.Run) (*run, error) {
 	r.mu.Lock()
 	r.perUser[stored.Owner.ID]++
@@ -174,7 +175,8 @@ func (r *Runs) requeue(stored record.Run) {
 	}
 }
 
-// takeUp starts the next attempt of a run that this process has given up.
+// takeUp starts the next attempt of a run whose last attempt was in this
+// process.
 func (r *Runs) takeUp(ctx context.Context, stored record.Run) error {
 	e, err := r.look(ctx, stored)
 	if err != nil {
@@ -189,8 +191,9 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run) error {
 	return nil
 }
 
-// look reads what earlier attempts of a run have stored. An error means that the
-// database could not be read; what it holds may also be broken.
+// look reads what earlier attempts of a run have stored. An error means that
+// the database could not be read. If the stored data is broken, look returns it
+// with broken set.
 func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 	left, err := attempts.Read(ctx, r.Store.Attempts, stored.ID)
 	e := &earlier{Earlier: left}

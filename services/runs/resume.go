@@ -8,29 +8,29 @@ import (
 	"github.com/chattray/chattray/services/attempts"
 )
 
-// earlier is what earlier attempts of a run have stored, and what follows from it
-// for the next one.
+// earlier is what earlier attempts of a run have stored, and the consequences
+// for the next attempt.
 type earlier struct {
 	*attempts.Earlier
 
 	cancel bool // the user has cancelled the run
-	// waited is how many of the attempts before this one only waited at their end.
+	// waited is how many earlier attempts were only waiting when they ended.
 	waited int
-	// broken says why what is stored cannot be read; nil if it can.
+	// broken is why the stored data cannot be read; nil if it can.
 	broken error
-	// bare says that what the run has done is not gone through again, and fatal that
-	// the run ends now, because the process ended with it.
+	// bare is true if the finished steps are not processed again; fatal is true
+	// if the run ends now, because it ended the process.
 	bare, fatal bool
 	fresh       bool // see attempts.Mark
 }
 
-// broken is what earlier attempts have stored where it cannot be read.
+// broken returns the earlier of a run whose stored data cannot be read.
 func broken(err error) *earlier { return &earlier{Earlier: attempts.Nothing(), broken: err} }
 
-// resume brings the writer to the state in which earlier attempts left it and says
-// so in the log. Some runs end here: cancelled ones, those with too many attempts,
-// actions whose outcome is unknown, and runs that cannot be read. They keep all that
-// their readers saw, and no model is called for them.
+// resume brings the writer to the state in which earlier attempts left it, and
+// logs that. Some runs end here: cancelled ones, those with too many attempts,
+// actions whose outcome is unknown, and runs that cannot be read. They keep all
+// that their readers saw, and no model is called for them.
 func (r *Runs) resume(run *run, wr *answer.Writer) (end answer.Outcome, over bool) {
 	e, cause := run.earlier, context.Cause(run.ctx)
 	run.text.Hold(e.Written())

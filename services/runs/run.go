@@ -22,45 +22,45 @@ import (
 	"github.com/chattray/chattray/services/usage"
 )
 
-// run is a run of this process: queued, under way, or ended and still read.
+// run is a run in this process: queued, running, or ended but still followed.
 type run struct {
 	id             string
 	attempt        int
 	conversationID int64
 	chatKey        string
 	newChat        bool
-	replaces       bool // an earlier answer under the same id
+	replaces       bool // it replaces an earlier answer with the same id
 	owner          schemas.User
 	messageID      string
 	userMessageID  string
-	userMessage    *record.UserMessage // nil when it is to be read
+	userMessage    *record.UserMessage // nil if it has to be read from the store
 	createdAt      time.Time
 	req            *schemas.ChatRequest
-	claim          documents.Claim // what it writes from its beginning
-	needsReader    bool            // it is cancelled when its reader has gone
+	claim          documents.Claim // what it claims when it begins
+	needsReader    bool            // it is cancelled when its last reader has left
 	log            *eventlog.Log
 	earlier        *earlier // nil in the first attempt
 	spent          *usage.Ledger
 
-	blocked  bool          // queued, and waits for what others write, see claimQueued
+	blocked  bool          // queued, and waits for the claims of others, see claimQueued
 	starting bool          // no longer queued: somebody starts it, see markStarting
 	resting  bool          // it only waits, see setIdle
 	held     bool          // it waits for its trial, see hold
-	calm     chan struct{} // receives a value when it begins to rest
+	calm     chan struct{} // receives a value when it becomes idle
 
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
 	ctx     context.Context
 	stop    context.CancelCauseFunc
 	done    chan struct{} // closed when the run's goroutine has ended
-	limit   timers.Limit  // of the run's time
+	limit   timers.Limit  // limit of the run's time
 	wakeups answer.Wakeups
 	release func()
 	text    *modeltext.Count
 	trace   atomic.Pointer[schemas.Diagnostics]
-	first   *record.FirstAnswer // what Answered is told of a new chat; nil of others
+	first   *record.FirstAnswer // the argument of Answered for a new chat; nil for others
 }
 
-// newRun makes the run of a stored one, without its request.
+// newRun makes a run from a stored one, without its request.
 func newRun(stored *record.Run, release func()) *run {
 	return &run{
 		id: stored.ID, conversationID: stored.ConversationID, chatKey: stored.ChatKey, owner: stored.Owner,
@@ -68,12 +68,13 @@ func newRun(stored *record.Run, release func()) *run {
 	}
 }
 
-// take gives the run its request and what it claims by it.
+// take gives the run its request and its claim.
 func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
 	run.req, run.claim, run.needsReader = req, claim, req.OnDisconnect == "cancel"
 }
 
-// launch makes the run of a committed Begin and starts it, unless it is queued.
+// launch makes the run for a committed Begin and starts it, unless it is
+// queued.
 func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, release func()) *run {
 	run := newRun(&q.Run, release)
 	run.newChat, run.replaces, run.userMessage = q.NewChat, q.Replaces, q.UserMessage
@@ -94,8 +95,8 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.C
 	return run
 }
 
-// enlist makes the run known under its id, with the log of the attempt. Base is
-// r.base, with what Carry adds from a request.
+// enlist registers the run by its id, with the log of the attempt. Base is
+// r.base, with the values that Carry adds from a request.
 func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	run.text = r.text.Count()
 	run.log = eventlog.New(attempt, r.Frame, r.nowMilli)
@@ -127,7 +128,7 @@ func (r *Runs) goWork(run *run) {
 	})
 }
 
-// ended forgets a run that nobody reads and lets the chat's next run begin.
+// ended drops a run that nobody follows and lets the chat's next run begin.
 func (r *Runs) ended(run *run) {
 	r.absent.End(run)
 	run.text.End()
@@ -152,8 +153,8 @@ func (r *Runs) forget(run *run) {
 	}
 }
 
-// attempt does the work of one attempt and stores its end. It returns the state of
-// the run, or "given up".
+// attempt does the work of one attempt and stores its end. It returns the state
+// of the run, or "given up" if a later attempt has to continue it.
 func (r *Runs) attempt(run *run) (reached schemas.RunState) {
 	wr := r.writer(run)
 	end := r.answer(run, wr)
@@ -178,7 +179,7 @@ func (run *run) part() answer.Run {
 	return a
 }
 
-// writer returns what writes down the run's answer.
+// writer returns the writer of the run's answer.
 func (r *Runs) writer(run *run) *answer.Writer {
 	return answer.New(run.ctx, run.part(), answer.Deps{
 		Log: run.log, Commit: r.committer, Store: r.Store.Answer, Drafts: r.Drafts, Spent: run.spent, Text: run.text, Clock: &run.limit, Wakeups: &run.wakeups,
@@ -192,7 +193,7 @@ func (r *Runs) writer(run *run) *answer.Writer {
 	})
 }
 
-// answer runs the loop. A panic is a failed run.
+// answer runs the loop. A panic fails the run.
 func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -200,7 +201,7 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 			end = answer.Outcome{State: schemas.RunFailed, Err: schemas.NewError(schemas.CodeInternal, "something went wrong on our side; it has been logged")}
 		}
 	}()
-	if r.Drafts != nil && run.attempt > 0 { // a later attempt may find that another run writes there
+	if r.Drafts != nil && run.attempt > 0 { // by now another run may hold the claims of a later attempt
 		r.Drafts.Await(run.ctx, run.claim, 0)
 	}
 	target := wr.Target(run.ctx)
@@ -232,7 +233,7 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 	return answer.Outcome{State: schemas.RunCompleted}
 }
 
-// converse has the conversation with the model.
+// converse runs the conversation with the model.
 func (r *Runs) converse(run *run, wr *answer.Writer) error {
 	for event, err := range r.loop(run, wr.Ask()) {
 		if err == nil {
@@ -254,8 +255,8 @@ func (r *Runs) converse(run *run, wr *answer.Writer) error {
 }
 
 // loop starts the loop for the run. While a run waits for its model, converse's
-// frame is on its stack. The copy of the request is made here, so that this frame
-// is small: else most runs under way would have a stack of 16 KiB instead of 8.
+// frame is on its stack. The request is copied here to keep that frame small:
+// otherwise most running runs would have a stack of 16 KiB instead of 8.
 //
 //go:noinline
 func (r *Runs) loop(run *run, req *turn.Request) iter.Seq2[turn.Event, error] {
@@ -280,8 +281,9 @@ func stopped(ctx context.Context, err error) answer.Outcome {
 	}
 }
 
-// giveUp leaves the run to a later attempt. The next start begins it, or the process
-// that has fenced this attempt off, or revive once the database is back.
+// giveUp leaves the run to a later attempt, which the next start begins, or the
+// process that has fenced off this attempt, or revive once the database is
+// back.
 func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 	r.forget(run)
 	switch {
@@ -295,7 +297,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 		r.Logger.Warn("another process works on this run", "run_id", run.id, "attempt", run.attempt)
 		run.log.Close()
 	default:
-		r.Logger.Warn("a run is given up for now", "run_id", run.id, "attempt", run.attempt, "error", err)
+		r.Logger.Warn("a run is left to a later attempt", "run_id", run.id, "attempt", run.attempt, "error", err)
 		run.log.Close()
 		r.park(run.id, wr.Unsaved())
 	}

@@ -1,6 +1,6 @@
-// Package runs owns what outlives a request: the life of runs, from their start to
-// their end, across crashes. It is the only place that starts goroutines nobody
-// joins; Runs.Shutdown waits for them.
+// Package runs owns the life of runs, from their start to their end, across
+// requests and crashes. It is the only package that starts goroutines that
+// nobody joins; Runs.Shutdown waits for them.
 //
 // It leaves HTTP and dialects to api, the loop to agents, what tools do to
 // tools, and SQL to store.
@@ -29,7 +29,7 @@ import (
 	"github.com/chattray/chattray/services/usage"
 )
 
-// Agent has one bounded conversation between a model and tools.
+// Agent runs one bounded conversation between a model and tools.
 type Agent interface {
 	Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error]
 }
@@ -38,13 +38,13 @@ type Agent interface {
 type Metrics interface {
 	RunStarted()
 	RunEnded(outcome string, took time.Duration)
-	// FirstToken is the time from the run's start to its first text.
+	// FirstToken records the time from the run's start to its first text.
 	FirstToken(took time.Duration)
 	// Event counts events of logs.
 	Event(n int)
-	// StoreBatch is told of a commit.
+	// StoreBatch records a commit.
 	StoreBatch(writes int, took time.Duration)
-	// RunContained counts runs that are ended because the process ended with them.
+	// RunContained counts runs that are ended because they ended the process.
 	RunContained()
 }
 
@@ -61,8 +61,8 @@ func (noMetrics) RunContained()                  {}
 // Defaults of Options.
 const (
 	DefaultRunTimeout = 15 * time.Minute
-	// DefaultDisconnectGrace is how long a run that ends with its reader waits for
-	// one to come back.
+	// DefaultDisconnectGrace is how long a run that ends with its last reader
+	// waits for a reader to come back.
 	DefaultDisconnectGrace = 5 * time.Second
 	// MaxAttempts is how many attempts a run has before it ends as interrupted. An
 	// attempt that ends while the run waits does not count.
@@ -101,8 +101,8 @@ type Options struct {
 	Prices map[string]usage.Price
 	Budget usage.Budget
 
-	// Answered is told of the first answer of each new chat, once it is stored. It
-	// must return at once; nil is told nothing.
+	// Answered is called with the first answer of each new chat, once it is
+	// stored. It must return at once; it may be nil.
 	Answered func(record.FirstAnswer)
 
 	// Carry returns a run's context with the values of its request's context that
@@ -112,20 +112,21 @@ type Options struct {
 	RunTimeout time.Duration
 	// StopWait bounds Shutdown after its context has ended.
 	StopWait time.Duration
-	// DisconnectGrace is how long a run with on_disconnect cancel goes on without
-	// a reader.
+	// DisconnectGrace is how long a run with on_disconnect cancel continues
+	// without a reader.
 	DisconnectGrace time.Duration
 	// ApprovalTimeout is how long a call waits for the user or for the page.
 	ApprovalTimeout time.Duration
-	// ApproveAfterUntrusted says which calls need approval once the model has
-	// read text from outside.
+	// ApproveAfterUntrusted decides which calls need approval once the model
+	// has read text from outside.
 	ApproveAfterUntrusted guard.Mode
 	RunsPerUser           int // 0 is no limit
 	// Text bounds what models write; a limit of 0 follows from MaxTokens and
 	// MaxIterations.
 	Text modeltext.Limits
 	// ReplaysPerUser and Replays bound the stored logs that are read at once; 0
-	// is no limit. ReplayCache is the bytes of them that are in memory.
+	// is no limit. ReplayCache bounds the bytes of them that are kept in
+	// memory.
 	ReplaysPerUser, Replays int
 	ReplayCache             int64
 	Flush, Hold             time.Duration
@@ -134,7 +135,7 @@ type Options struct {
 	Now                     func() time.Time
 }
 
-// Runs is the runs of the service. It is safe for concurrent use.
+// Runs are the runs of the service. It is safe for concurrent use.
 type Runs struct {
 	Options
 	*approvals.Approvals
@@ -154,11 +155,11 @@ type Runs struct {
 	perUser              map[string]int
 	draining             bool
 	cancelledBeforeStart map[string]bool               // runs cancelled before they were known here
-	parked               map[string][]*eventlog.Commit // runs that wait for the database, with the writes that it did not take
-	unpolledChats        map[int64]bool                // chats whose queue could not be looked at
+	parked               map[string][]*eventlog.Commit // runs that wait for the database, with the writes that it did not store
+	unpolledChats        map[int64]bool                // chats whose queue could not be read
 	starting             map[string]chan struct{}      // Idempotency-Keys of requests that are being started
 	absent               timers.Graces[*run]           // runs whose reader may come back
-	recovery             *recovery                     // nil once it has been looked again
+	recovery             *recovery                     // nil after the second scan
 	work                 sync.WaitGroup
 	endLoops             context.CancelFunc
 	loops                sync.WaitGroup
@@ -167,8 +168,8 @@ type Runs struct {
 	looping context.Context
 }
 
-// New returns Runs whose committer runs. Recover takes up what an earlier process
-// left.
+// New returns Runs with a running committer. Recover continues the runs that an
+// earlier process left unfinished.
 func New(o Options) *Runs {
 	if o.RunTimeout == 0 {
 		o.RunTimeout = DefaultRunTimeout
@@ -231,7 +232,7 @@ func (r *Runs) now() time.Time { return r.Now().UTC() }
 
 func (r *Runs) nowMilli() int64 { return r.Now().UnixMilli() }
 
-// Wake wakes a call of the run that waits, if the run is under way here.
+// Wake wakes a waiting call of the run, if the run is running here.
 func (r *Runs) Wake(id string, call int) {
 	if run := r.find(id); run != nil {
 		run.wakeups.Ring(call)
@@ -245,7 +246,7 @@ func (r *Runs) find(id string) *run {
 	return r.live[id]
 }
 
-// Run returns a run of the user's.
+// Run returns a run of the user.
 func (r *Runs) Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
 	stored, err := r.Owned(ctx, user, id)
 	if err != nil {
@@ -254,7 +255,7 @@ func (r *Runs) Run(ctx context.Context, user schemas.User, id string) (schemas.R
 	return r.view(stored), nil
 }
 
-// Owned reads a stored run of the user's.
+// Owned reads a stored run of the user.
 func (r *Runs) Owned(ctx context.Context, user schemas.User, id string) (record.Run, error) {
 	stored, err := r.Store.Runs.Run(ctx, id)
 	if err != nil {
@@ -266,7 +267,8 @@ func (r *Runs) Owned(ctx context.Context, user schemas.User, id string) (record.
 	return stored, nil
 }
 
-// view is a stored run as the wire shows it, with what only the live run knows.
+// view returns a stored run in the form of the wire, with the values that only
+// the live run knows.
 func (r *Runs) view(stored record.Run) schemas.Run {
 	v := schemas.Run{
 		RunID: stored.ID, ConversationID: stored.ConversationID, ChatID: stored.ChatKey, State: stored.State, Attempt: stored.Attempt,
@@ -286,8 +288,8 @@ func (r *Runs) view(stored record.Run) schemas.Run {
 // maxLater bounds what Later returns.
 const maxLater = 32
 
-// Later returns the ids of the runs that came after a run of the user's in its
-// chat, the oldest first. Ended runs are among them.
+// Later returns the ids of the runs that started after a user's run in its
+// chat, including ended ones, the oldest first.
 func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]string, error) {
 	if _, err := r.Owned(ctx, user, id); err != nil {
 		return nil, err
@@ -295,8 +297,8 @@ func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]strin
 	return r.Store.Runs.RunsAfter(ctx, id, maxLater)
 }
 
-// Cancel ends a run of the user's; it is idempotent. The request to cancel is
-// stored before anything else happens, also if the client does not wait. Cancel
+// Cancel ends a run of the user; it is idempotent. The request to cancel is
+// stored before anything else happens, even if the client does not wait. Cancel
 // returns the run's state once it has ended, or after a second.
 func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
 	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
@@ -322,8 +324,8 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 	return r.view(stored), nil
 }
 
-// cancel ends a live run and waits a while for its end. A run that is about to
-// start finds that it is cancelled.
+// cancel ends a live run and waits for its end, for a limited time. A run that
+// is about to start finds that it is cancelled.
 func (r *Runs) cancel(ctx context.Context, id string, cause error) {
 	r.mu.Lock()
 	run := r.live[id]
@@ -344,7 +346,7 @@ func (r *Runs) cancel(ctx context.Context, id string, cause error) {
 	}
 }
 
-// ToolCall returns a tool call of a run of the user's, with its whole output.
+// ToolCall returns a tool call of a user's run, with its whole output.
 func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error) {
 	if _, err := r.Owned(ctx, user, id); err != nil {
 		return schemas.ToolCall{}, err
@@ -365,10 +367,10 @@ func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index
 	return schemas.ToolCall{}, schemas.ErrNotFound
 }
 
-// ModelText is how many bytes models have written in the runs under way.
+// ModelText returns how many bytes models have written in the running runs.
 func (r *Runs) ModelText() int64 { return r.text.Bytes() }
 
-// Draining says whether Shutdown has begun.
+// Draining reports whether Shutdown has begun.
 func (r *Runs) Draining() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,17 +2,18 @@ package runs
 
 import "context"
 
-// Shutdown refuses new runs and lets runs under way finish until ctx ends. Then it
-// interrupts the rest: their events are stored, and the next start takes them up. A
-// run that only waits for its user or for the page is interrupted at once. Shutdown
-// returns when no goroutine of Runs is left, at the latest StopWait after ctx has
-// ended. A run that has not stopped by then keeps what it has stored.
+// Shutdown refuses new runs and lets running ones finish until ctx ends. Then
+// it interrupts the others: their events are stored, and the next start
+// recovers them. A run that only waits for its user or for the page is
+// interrupted at once. Shutdown returns when no goroutine of Runs is left, at
+// the latest StopWait after ctx has ended. A run that has not stopped by then
+// keeps what it has stored.
 func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true
 	for _, run := range r.live {
 		if run.attempt == 0 && !run.starting || run.held {
-			run.log.Close() // the next start takes it up
+			run.log.Close() // the next start recovers it
 		}
 		if run.resting {
 			run.stop(errShutdown)
@@ -29,7 +30,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	within(late, after(r.absent.Close))
 	r.stop(errShutdown)
 	if !within(late, finished) {
-		r.Logger.Error("runs did not stop in time; the next start takes them up", "run_ids", r.working())
+		r.Logger.Error("runs did not stop in time; the next start recovers them", "run_ids", r.working())
 	}
 	r.endLoops()
 	within(late, after(r.loops.Wait))
@@ -45,7 +46,7 @@ func after(wait func()) <-chan struct{} {
 	return over
 }
 
-// within waits for over, and reports whether it was closed before ctx ended.
+// within waits for over and reports whether it was closed before ctx ended.
 func within(ctx context.Context, over <-chan struct{}) bool {
 	select {
 	case <-over:
@@ -55,7 +56,7 @@ func within(ctx context.Context, over <-chan struct{}) bool {
 	}
 }
 
-// working returns the ids of the runs that are under way.
+// working returns the ids of the running runs.
 func (r *Runs) working() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

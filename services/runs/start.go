@@ -15,8 +15,7 @@ import (
 var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the service is stopping; try again in a moment", RetryAfter: 2}
 
 // Start begins a run for the request, which has been decoded and validated. The
-// user's message is durable when it returns. The run goes on whatever becomes
-// of ctx.
+// user's message is durable when it returns. The run continues after ctx ends.
 func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
 	if o.IdempotencyKey != "" {
 		done, err := r.alone(ctx, user.ID+"\x00"+o.IdempotencyKey)
@@ -28,7 +27,7 @@ func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRe
 			return again, err
 		}
 	}
-	if req.InteractionType != schemas.ActionExecuted { // a click asks no model
+	if req.InteractionType != schemas.ActionExecuted { // a click does not ask a model
 		if err := r.budgets.Check(ctx, user.ID); err != nil {
 			return schemas.Run{}, err
 		}
@@ -64,7 +63,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		if err := r.claimFirst(ctx, q); err != nil {
 			return schemas.Run{}, err
 		}
-		// The message is answered also if its client goes away.
+		// The message is answered even if its client disconnects.
 		err := r.committer.Submit(&record.Write{RunID: q.Run.ID, Attempt: 1, Begin: q.Begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
@@ -83,7 +82,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 			}
 			return schemas.Run{}, err
 		case errors.Is(err, record.ErrUnavailable):
-			r.park(q.Run.ID, nil) // it may have been stored
+			r.park(q.Run.ID, nil) // the run may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
 		default:
 			return schemas.Run{}, err
@@ -91,7 +90,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 	}
 }
 
-// resent returns the run under way that the same request has begun, nil for none:
+// resent returns the running run that the same request has begun, nil for none:
 // a client that does not know whether its request arrived sends it again.
 func (r *Runs) resent(user schemas.User, req *schemas.ChatRequest, b *record.Begin) *run {
 	r.mu.Lock()
@@ -105,7 +104,7 @@ func (r *Runs) resent(user schemas.User, req *schemas.ChatRequest, b *record.Beg
 }
 
 // alone waits until no other request with the key is being started here; done
-// lets the next one in. So requests that come together find the run of the first
+// lets the next one in. Simultaneous requests thus find the run of the first
 // one and do not count as runs.
 func (r *Runs) alone(ctx context.Context, key string) (done func(), err error) {
 	for {
@@ -160,7 +159,7 @@ func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOp
 	return r.view(stored), nil
 }
 
-// admit counts a run of the user's, and the start as work that Shutdown waits
+// admit counts a run of the user, and the start as work that Shutdown waits
 // for; release is called when the run has ended.
 func (r *Runs) admit(user schemas.User) (release func(), err error) {
 	r.mu.Lock()
@@ -209,19 +208,19 @@ func (r *Runs) busy(ctx context.Context, running string, cancel bool, why string
 	}
 }
 
-// over returns nil if the run has ended. A run that has not, and that this process
-// does not know, waits to be taken up: its chat is busy until then.
+// over returns nil if the run has ended. An unfinished run that this process
+// does not know waits for recovery: its chat is busy until then.
 func (r *Runs) over(ctx context.Context, id string) error {
 	stored, err := r.Store.Runs.Run(ctx, id)
 	if err != nil || stored.State.Terminal() {
 		return err
 	}
-	e := schemas.NewError(schemas.CodeBusy, "this chat has an answer that is about to go on; try again in a moment")
+	e := schemas.NewError(schemas.CodeBusy, "this chat has an answer that is about to continue; try again in a moment")
 	e.RunID, e.RetryAfter = id, 2
 	return e
 }
 
-// startedView is the run as Start returns it.
+// startedView returns the run as Start returns it.
 func (r *Runs) startedView(run *run, b *record.Begin) schemas.Run {
 	return schemas.Run{
 		RunID: run.id, ConversationID: run.conversationID, ChatID: run.chatKey, State: b.State, Attempt: run.attempt,

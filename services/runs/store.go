@@ -15,7 +15,8 @@ import (
 	"github.com/chattray/chattray/services/usage"
 )
 
-// Stores is the store in parts, one for each use. An unknown id is schemas.ErrNotFound.
+// Stores are the parts of the store, one for each use. An unknown id is
+// schemas.ErrNotFound.
 type Stores struct {
 	Runs      RunStore
 	Queue     QueueStore
@@ -41,16 +42,17 @@ type RunStore interface {
 	RunsAfter(ctx context.Context, id string, limit int) ([]string, error)
 }
 
-// QueueStore says which runs have work left, and which attempt does it.
+// QueueStore knows which runs have work left, and which attempt does it.
 type QueueStore interface {
-	// Unfinished returns the runs in no terminal state, oldest first.
+	// Unfinished returns the runs that are not in a terminal state, oldest
+	// first.
 	Unfinished(ctx context.Context) ([]record.Run, error)
 	// NextQueued returns the oldest queued run of a chat.
 	NextQueued(ctx context.Context, conversationID int64) (record.Run, error)
-	// Claim makes attempt the current one, and the run running or waiting. An attempt
-	// before it that was waiting does not count. A run that has ended or is not at
-	// attempt-1 is record.ErrFenced. A queued run is record.ErrBusy while another run
-	// of its chat is running or waiting.
+	// Claim makes attempt the current one, and the run running or waiting. An
+	// earlier attempt that was waiting does not count. A run that has ended or
+	// is not at attempt-1 is record.ErrFenced. A queued run is record.ErrBusy
+	// while another run of its chat is running or waiting.
 	Claim(ctx context.Context, id string, attempt int) error
 	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
 	// ended.
@@ -68,8 +70,8 @@ type LogStore interface {
 
 // ChatStore decides payloads of chats.
 type ChatStore interface {
-	// ClaimPayload decides a payload that is not decided yet; else the error is of code
-	// conflict. ReleasePayload takes that back.
+	// ClaimPayload decides a payload that is not decided yet; otherwise the
+	// error has the code conflict. ReleasePayload undoes that.
 	ClaimPayload(ctx context.Context, owner string, id int64, payloadID, outcome string) error
 	ReleasePayload(ctx context.Context, owner string, id int64, payloadID string) error
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/chattray/chattray/services/trace"
 )
 
-// Diagnostics returns the trace of an ended run of the user's.
+// Diagnostics returns the trace of an ended run of the user.
 func (r *Runs) Diagnostics(ctx context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {
 	if run := r.find(id); run != nil && run.owner.ID == user.ID {
 		if d := run.trace.Load(); d != nil {

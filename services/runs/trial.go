@@ -12,27 +12,28 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// A killed process leaves its runs to the next start, and one of the runs may have
-// been the reason. The first start takes up all of them together. A run that was under
-// way again when the process ended a second time is held: held runs start after all
-// others, one at a time, each on trial. If the process ends during the trial of a run
-// that has made no progress, the next start ends that run and takes up the others
-// together. Attempts that ended because of that run do not count for the others.
+// A killed process leaves its runs to the next start, and one of the runs may
+// have been the cause. The first start recovers all of them together. A run
+// that was running again when the process ended a second time is held: held
+// runs start after all others, one at a time, each on trial. If the process
+// ends during the trial of a run that has made no progress, the next start ends
+// that run and recovers the others together. Attempts that ended because of
+// that run do not count for the others.
 
 // Limits of trials.
 const (
-	// trialTime is how long a run is on trial, unless it ends or rests before.
-	// strictTrialTime is used after a trial of trialTime did not tell which of
-	// several runs is the cause.
+	// trialTime is how long a run is on trial, unless it ends or becomes idle
+	// earlier. strictTrialTime is used if a trial of trialTime did not show
+	// which of several runs is the cause.
 	trialTime       = 5 * time.Second
 	strictTrialTime = time.Minute
 )
 
-// errContained ends a run that was found to end the process.
+// errContained ends a run that was found to be the cause of the crashes.
 var errContained = schemas.NewError(schemas.CodeInterrupted,
-	"the service ended each time it worked on this answer, the last time on this answer alone; the answer was given up")
+	"the service crashed each time it worked on this answer, the last time on this answer alone; the answer was given up")
 
-// found is a run that an earlier process left.
+// found is a run that an earlier process left unfinished.
 type found struct {
 	stored  record.Run
 	earlier *earlier
@@ -77,13 +78,13 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 	}
 	for _, f := range slices.Concat(now, later) {
 		if len(alone) > 0 || f.earlier.Mark.Crashed(f.stored.Attempt) {
-			f.earlier.waited = f.stored.Attempt // attempts that others ended do not count
+			f.earlier.waited = f.stored.Attempt // attempts that other runs ended do not count
 		}
 	}
 	return now, later, limit
 }
 
-// stuck is 1 for a run that has made no progress since its mark.
+// stuck returns 1 for a run that has made no progress since its mark.
 func (f found) stuck() int {
 	if len(f.earlier.Steps) > f.earlier.Mark.Steps {
 		return 0
@@ -103,15 +104,15 @@ func (r *Runs) mark(run *run, m attempts.Mark) *eventlog.Commit {
 	return r.committer.Submit(w, nil, false)
 }
 
-// leave notes that an attempt ends in good order. If that cannot be stored, the next
-// start holds the run.
+// leave records that an attempt ends in good order. If that cannot be stored,
+// the next start holds the run.
 func (r *Runs) leave(run *run) {
 	if run.earlier != nil && run.earlier.broken == nil {
 		r.mark(run, attempts.Mark{Left: true})
 	}
 }
 
-// hold makes a run that has been taken up wait for its trial. Readers can follow it
+// hold makes a recovered run wait for its trial. Readers can follow it
 // meanwhile.
 func (r *Runs) hold(run *run) {
 	r.mu.Lock()
@@ -119,8 +120,8 @@ func (r *Runs) hold(run *run) {
 	run.held, run.earlier.bare = true, true
 }
 
-// unhold reports whether the caller is to start a held run, which nobody else does
-// then. It counts as work that Shutdown waits for.
+// unhold reports whether the caller has to start a held run; then nobody else
+// does. The start counts as work that Shutdown waits for.
 func (r *Runs) unhold(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +153,7 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		timer := time.NewTimer(limit)
 		select {
 		case <-run.done:
-		case <-run.calm: // it has stored a mark that says so
+		case <-run.calm: // it has stored a mark that it is idle
 		case <-timer.C:
 		case <-ctx.Done():
 		}

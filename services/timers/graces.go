@@ -16,7 +16,7 @@ type Graces[Run comparable] struct {
 	work   sync.WaitGroup // calls of gone that run
 }
 
-// grace is the time in which a reader may come back.
+// grace is a running grace period.
 type grace struct{ timer *time.Timer }
 
 // Begin calls gone after the grace, unless End or Close comes before.
@@ -42,7 +42,8 @@ func (g *Graces[Run]) Begin(run Run, wait time.Duration, gone func()) {
 	})
 }
 
-// due reports whether a grace that is over still counts; it is then under way.
+// due reports whether an expired grace still counts; its call of gone then
+// begins.
 func (g *Graces[Run]) due(run Run, one *grace) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,8 +65,8 @@ func (g *Graces[Run]) End(run Run) {
 	}
 }
 
-// Close ends all graces and waits for calls of gone that run. No grace begins after
-// that: the next start takes those runs up.
+// Close ends all graces and waits for running calls of gone. No grace begins
+// after that: the next start takes those runs up.
 func (g *Graces[Run]) Close() {
 	g.mu.Lock()
 	g.closed = true

@@ -1,5 +1,5 @@
-// Package trace makes the trace of a run, what developers see of it: the form in
-// which it is stored, and the whole that is shown.
+// Package trace makes the trace of a run for developers: the form in which it
+// is stored, and the expanded form that is shown.
 package trace
 
 import (
@@ -57,7 +57,7 @@ func Asked(c turn.ToolCall) schemas.TraceToolCall {
 func Encode(d *schemas.Diagnostics) json.RawMessage {
 	rest := schemas.Encode(struct {
 		*schemas.Diagnostics
-		Iterations *bool `json:"iterations,omitempty"` // hides the other one
+		Iterations *bool `json:"iterations,omitempty"` // hides the embedded field
 	}{Diagnostics: d})
 	size, parts := len(rest)+len(d.Iterations)*len(`,"reply":,}`), make([]json.RawMessage, len(d.Iterations))
 	for i := range d.Iterations {
@@ -78,13 +78,13 @@ func Encode(d *schemas.Diagnostics) json.RawMessage {
 	return append(dst, "]}"...)
 }
 
-// encodedSize is about how many bytes an encoded text of n bytes takes with its field.
+// encodedSize estimates the bytes of an encoded text of n bytes with its field.
 func encodedSize(n int) int { return n + n/16 + 512 }
 
 // callsTools is the stop reason of a reply that asks for tools, in the trace.
 const callsTools = "tool_calls"
 
-// stopReason is why a reply ended, as the trace has it.
+// stopReason returns why a reply ended, in the words of the trace.
 func stopReason(reply *turn.Reply) string {
 	if reply.StopReason == schemas.EndTurn && len(reply.ToolCalls) > 0 {
 		return callsTools
@@ -92,7 +92,7 @@ func stopReason(reply *turn.Reply) string {
 	return string(reply.StopReason)
 }
 
-// message is a message as the trace has it.
+// message returns a message in the form of the trace.
 func message(m turn.Message) schemas.TraceMessage {
 	t := schemas.TraceMessage{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
 	for _, c := range m.ToolCalls {
@@ -101,12 +101,12 @@ func message(m turn.Message) schemas.TraceMessage {
 	return t
 }
 
-// Expand adds to each iteration the messages that were sent in it, and the raw
-// response to the whole. The iterations share the memory of their messages.
+// Expand adds to each iteration the messages that were sent in it, and to the
+// trace the raw response. The iterations share the memory of their messages.
 func Expand(d schemas.Diagnostics) schemas.Diagnostics {
 	sent := slices.Clone(d.Messages)
 	iterations := slices.Clone(d.Iterations)
-	until := make([]int, len(iterations)) // how much of sent was sent
+	until := make([]int, len(iterations)) // number of messages sent by each iteration
 	for i := range iterations {
 		it := &iterations[i]
 		until[i] = len(sent)
@@ -129,7 +129,7 @@ func Expand(d schemas.Diagnostics) schemas.Diagnostics {
 	return d
 }
 
-// rawResponse is the replies, one after the other. A single reply is not copied.
+// rawResponse returns the joined replies. A single reply is not copied.
 func rawResponse(iterations []schemas.TraceIteration) string {
 	var replies []string
 	for _, it := range iterations {

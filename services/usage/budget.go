@@ -10,19 +10,19 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Budget is what a user may use on one day, in UTC; 0 is no limit. It refuses runs
-// that begin after it is used up. A run counts when it has ended, so runs under way may
-// exceed it.
+// Budget is what a user may use on one day, in UTC; 0 means no limit. Once it
+// is used up, further runs are refused. A run counts when it has ended, so
+// running runs may exceed the budget.
 type Budget struct {
 	USD schemas.USD
 	// Tokens counts input and output.
 	Tokens int
 }
 
-// maxBudgetUsers bounds how many users' use of today is remembered.
+// maxBudgetUsers bounds the users whose usage of today is kept in memory.
 const maxBudgetUsers = 10_000
 
-// Budgets knows what users have used today. It reads it once for each user and
+// Budgets knows what users have used today. It reads each user's usage once a
 // day and adds what their runs use. It is safe for concurrent use.
 type Budgets struct {
 	Budget
@@ -37,9 +37,10 @@ type Budgets struct {
 type allowance struct {
 	day   string
 	used  schemas.UsageTotal
-	known bool // used has been read
-	// ending counts the runs whose end is being stored; changes counts how often that
-	// began or ended. What is read meanwhile may or may not include those runs.
+	known bool // used has been read from the store
+	// ending counts the runs whose end is being stored; changes counts how
+	// often such a store began or ended. A value that is read in between may or
+	// may not include those runs.
 	ending, changes int
 }
 
@@ -111,7 +112,7 @@ func (b *Budgets) of(owner, day string) *allowance {
 	return a
 }
 
-// forget makes room: the store still has what is forgotten.
+// forget makes room: the store still has the dropped values.
 func (b *Budgets) forget() {
 	for owner, a := range b.users {
 		if a.ending == 0 {
@@ -140,7 +141,7 @@ func (b *Budgets) Ending(owner string, f *record.Finish) (booked func(err error)
 		switch {
 		case a.day != day:
 		case err != nil:
-			a.known = false // it may have been stored after all
+			a.known = false // the end may have been stored nevertheless
 		case a.known:
 			a.used.InputTokens += f.Usage.InputTokens
 			a.used.OutputTokens += f.Usage.OutputTokens

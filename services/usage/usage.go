@@ -19,14 +19,15 @@ const (
 	maxDays     = 366
 )
 
-// Price is what a million tokens of a model cost. The zero value is no price.
+// Price is what a million tokens of a model cost. The zero value means no
+// price.
 type Price struct{ Input, Output schemas.USD }
 
-// maxCost bounds the cost of one call, so that no count that a server sends can make
-// sums overflow.
+// maxCost bounds the cost of one call, so that no token count from a server can
+// make sums overflow.
 const maxCost = 10_000 * schemas.Dollar
 
-// cost is what a call costs, to the billionth of a dollar.
+// cost returns the cost of a call, to the billionth of a dollar.
 func (p Price) cost(u schemas.Usage) schemas.USD {
 	return min(cost(u.InputTokens, p.Input)+cost(u.OutputTokens, p.Output), maxCost)
 }
@@ -47,8 +48,8 @@ func cost(tokens int, perMillion schemas.USD) schemas.USD {
 	return schemas.USD(min(whole, uint64(maxCost)))
 }
 
-// Ledger adds up the calls of models that a run makes, by model. It is safe for
-// concurrent use.
+// Ledger adds up a run's calls of models, by model. It is safe for concurrent
+// use.
 type Ledger struct {
 	prices map[string]Price
 	mu     sync.Mutex
@@ -58,7 +59,7 @@ type Ledger struct {
 // NewLedger returns an empty ledger. A model without a price costs nothing.
 func NewLedger(prices map[string]Price) *Ledger { return &Ledger{prices: prices} }
 
-// Add books a call. It is the run's meter.
+// Add books a call. The run uses it as its meter.
 func (l *Ledger) Add(c turn.ModelCall) {
 	c.Usage.CostUSD = l.prices[c.Model].cost(c.Usage)
 	l.mu.Lock()
@@ -79,15 +80,15 @@ func (l *Ledger) Restore(used []record.ModelUsage) {
 	l.used = append(l.used, used...)
 }
 
-// Models is what was used of each model; nil when none was.
+// Models returns what was used of each model; nil when nothing was used.
 func (l *Ledger) Models() []record.ModelUsage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]record.ModelUsage(nil), l.used...)
 }
 
-// Of is Models with the run counted for the model that answered, or for the first one
-// if that one was not called.
+// Of returns Models with the run counted for the model that answered, or for
+// the first model if that one was not called.
 func (l *Ledger) Of(answered string) []record.ModelUsage {
 	used := l.Models()
 	counted := 0
@@ -102,7 +103,7 @@ func (l *Ledger) Of(answered string) []record.ModelUsage {
 	return used
 }
 
-// Total is what was used of all models.
+// Total returns what was used of all models.
 func (l *Ledger) Total() schemas.Usage {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +114,7 @@ func (l *Ledger) Total() schemas.Usage {
 	return total
 }
 
-// Store reads what a user used from a day to a day, both included and
+// Store reads what a user used between two days, both included and written as
 // YYYY-MM-DD, in order of days and models.
 type Store interface {
 	Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error)
@@ -128,8 +129,8 @@ type Reports struct {
 // NewReports returns the reports over a store.
 func NewReports(store Store, now func() time.Time) *Reports { return &Reports{store, now} }
 
-// Usage is what a user used on the days of the query: the runs that ended on
-// them. Only admins may ask about others.
+// Usage returns what a user used on the days of the query: the runs that ended
+// on them. Only admins may ask about others.
 func (r *Reports) Usage(ctx context.Context, user schemas.User, q record.UsageQuery) (schemas.UsageReport, error) {
 	owner := user.ID
 	if q.User != "" && q.User != user.ID {

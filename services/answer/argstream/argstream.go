@@ -8,30 +8,30 @@ import (
 	"unicode/utf8"
 )
 
-// maxHead bounds what is kept of the arguments beside the content, in bytes.
+// maxHead bounds the arguments that are kept besides the content, in bytes.
 const maxHead = 128 << 10
 
 // Reader reads the arguments of a call while a model writes them: the JSON of
-// one object, cut anywhere. It gives one string as it comes, the content, and
-// the other properties once they are whole. After a mistake in the JSON it gives
-// nothing more: the tool says so when it is called.
+// one object, cut anywhere. It returns one string piece by piece, the content,
+// and the other properties once they are whole. After a mistake in the JSON it
+// returns nothing more: the tool reports the mistake when it is called.
 type Reader struct {
 	// Argument is the name of the string that is the content.
 	Argument string
-	// Head is the object without content, as far as it is whole.
+	// Head has the whole properties other than the content.
 	Head map[string]json.RawMessage
-	// Ended says that the content has come to its end.
+	// Ended is true once the content is whole.
 	Ended bool
 	began bool
 
 	state   argState
 	key     string
-	token   strings.Builder // a key or a value under way
-	depth   int             // of brackets in a value
-	quoted  bool            // within a string of a value
-	escape  []byte          // an escape under way
+	token   strings.Builder // a key or a value that is being read
+	depth   int             // depth of brackets in a value
+	quoted  bool            // inside a string of a value
+	escape  []byte          // an escape that is being read
 	high    rune            // the first half of a surrogate pair
-	partial []byte          // bytes of a character that is not whole
+	partial []byte          // bytes of an incomplete character
 	size    int
 }
 
@@ -175,8 +175,8 @@ func (a *Reader) contentByte(c byte, out *strings.Builder) {
 	}
 }
 
-// flush gives a character that came in pieces. Bytes that are no character are
-// replaced, as encoding/json does.
+// flush writes a character that came in pieces. Invalid bytes are replaced, as
+// encoding/json does.
 func (a *Reader) flush(out *strings.Builder) {
 	for len(a.partial) > 0 {
 		r, n := utf8.DecodeRune(a.partial)
@@ -188,7 +188,8 @@ func (a *Reader) flush(out *strings.Builder) {
 	}
 }
 
-// lone gives the first half of a surrogate pair that has no second.
+// lone writes a replacement for the first half of a surrogate pair without a
+// second.
 func (a *Reader) lone(out *strings.Builder) {
 	if a.high != 0 {
 		out.WriteRune(utf8.RuneError)

@@ -18,25 +18,27 @@ const (
 	document = "document" // a block that the model writes into a document
 )
 
-// completed is the status of what has come to its own end.
+// completed is the status of a level that ended normally.
 const completed = "completed"
 
-// Options says for which attempt the levels are. All must be set.
+// Options describes the attempt of the levels. All fields must be set.
 type Options struct {
 	// Emit appends an event to the log.
 	Emit func(at runlog.Level, b runlog.Body)
-	// Lookup returns the tool that a call names; an unknown one is empty.
+	// Lookup returns the tool that a call names, the zero Tool for an unknown
+	// name.
 	Lookup func(name string) turn.Tool
 	// Status is the status of a thread that ended with an error.
 	Status func(err error) string
 	// Attempt counts from 1. Each attempt has its own range of numbers for levels.
 	Attempt int
-	// Ref is the id that starts carry where nothing closer has one: the answer's message.
+	// Ref is the id in the start of a level that has none of its own: the id of
+	// the answer's message.
 	Ref string
 }
 
-// Levels are the open levels of one attempt. The main loop shows its events in it;
-// threads that tools open are beside it. It belongs to the goroutine of the run.
+// Levels are the open levels of one attempt. It holds the main loop, and beside
+// it the threads that tools open. Only the run's goroutine uses it.
 type Levels struct {
 	Options
 	loop // the main one
@@ -49,7 +51,7 @@ type Levels struct {
 	threadTexts runlog.Slab[runlog.ThreadText]
 }
 
-// New returns the levels of an attempt, of which none is open.
+// New returns the levels of an attempt; none is open.
 func New(o Options) *Levels {
 	l := &Levels{Options: o, offset: uint32(max(o.Attempt, 1)-1) * runlog.AttemptSpan} //nolint:gosec // attempts are few
 	l.loop = loop{all: l, ref: o.Ref}
@@ -71,8 +73,8 @@ func (l *Levels) EndReply() {
 	}
 }
 
-// Text returns the place of the answer's text, in a message that is opened where
-// none is.
+// Text returns the place of the answer's text; it opens a message if none is
+// open.
 func (l *Levels) Text() runlog.Level { return l.open("text") }
 
 // Payload shows a payload of the model's text as a message of its own.
@@ -85,7 +87,8 @@ func (l *Levels) OpenWait(e turn.ToolWaiting, kind string, parallel bool) runlog
 	return l.levelOf(c)
 }
 
-// CloseWait closes the message of a call that waited; the call's own follows.
+// CloseWait closes the message of a call that waited; the message of the call
+// itself follows.
 func (l *Levels) CloseWait(index int) {
 	if c := l.calls[index]; c != nil {
 		l.endMessage(c.thread, c.message, completed)
@@ -94,7 +97,7 @@ func (l *Levels) CloseWait(index int) {
 }
 
 // OpenDocument opens a thread for a block that the model writes into a document and
-// returns the place of the block's content. Name is the tool's, block the
+// returns the place of the block's content. Name is the tool's name, block the
 // block's id, and kind its type.
 func (l *Levels) OpenDocument(name, block, kind string) runlog.Level {
 	if l.group == 0 {
@@ -155,5 +158,5 @@ func (l *Levels) Inner(e turn.ThreadEvent) {
 	}
 }
 
-// sorted are the keys of m in order.
+// sorted returns the keys of m in order.
 func sorted[V any](m map[int]V) []int { return slices.Sorted(maps.Keys(m)) }

@@ -10,7 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// groupLabels name the groups of the built-in loop for people.
+// groupLabels are the labels that users see of the built-in loop's groups.
 var groupLabels = map[string]string{reply: "Answer", "tool": "Tools", "mcp": "MCP tools"}
 
 // loop has the levels of one loop of model and tools:
@@ -19,8 +19,8 @@ var groupLabels = map[string]string{reply: "Answer", "tool": "Tools", "mcp": "MC
 //   - a thread for each of several calls that run side by side.
 type loop struct {
 	all *Levels
-	own uint32 // its thread, 0 is the main one
-	ref string // the id that its starts carry where they have none of their own
+	own uint32 // its thread; 0 is the main thread
+	ref string // the id in starts that have none of their own
 
 	group uint32 // the open group, 0 for none
 	kind  string // its type
@@ -43,7 +43,7 @@ type openCall struct {
 	index           int
 	thread, message uint32
 	name, id        string
-	threads         map[int]*thread // that the running call has opened
+	threads         map[int]*thread // threads that the running call has opened
 }
 
 // at is the level of a message in the open group; 0 is the group itself.
@@ -75,8 +75,8 @@ func (lp *loop) Close(status string) {
 	lp.group, lp.kind = 0, ""
 }
 
-// open returns the level of the open message of text or reasoning; one of another
-// type is closed before.
+// open returns the level of the open message of text or reasoning; an open one
+// of another type is closed first.
 func (lp *loop) open(what string) runlog.Level {
 	if lp.message == 0 || lp.what != what {
 		if lp.group == 0 {
@@ -138,7 +138,7 @@ func (lp *loop) Arguments(e turn.ToolArguments) {
 	}
 }
 
-// Whole shows those calls of a reply whose arguments did not come in pieces.
+// Whole shows the calls of a reply whose arguments did not arrive in pieces.
 func (lp *loop) Whole(e *turn.Reply) {
 	for i, c := range e.ToolCalls {
 		if index := e.FirstIndex + i; lp.messageOf(index) == 0 {
@@ -160,7 +160,7 @@ func (lp *loop) payload(thread uint32, p schemas.CustomPayload) {
 // OpenTool opens the message of a call that begins to run, in a thread of its own
 // if calls run side by side.
 func (lp *loop) OpenTool(e turn.ToolStart, parallel bool) runlog.Level {
-	c := lp.calls[e.Index] // one that has waited is there already
+	c := lp.calls[e.Index] // a call that has waited already has a place
 	if c == nil {
 		c = lp.openCall(e.Index, e.ID, e.Name, parallel)
 	}
@@ -168,7 +168,8 @@ func (lp *loop) OpenTool(e turn.ToolStart, parallel bool) runlog.Level {
 	return lp.levelOf(c)
 }
 
-// openCall opens the place of a call, a thread of its own if others run beside it.
+// openCall opens the place of a call, in a thread of its own if other calls run
+// at the same time.
 func (lp *loop) openCall(index int, id, name string, parallel bool) *openCall {
 	if lp.group == 0 {
 		kind := "tool"
@@ -197,7 +198,7 @@ func (lp *loop) Tool(index int) runlog.Level {
 	return lp.at(0)
 }
 
-// levelOf is the level of a call's message.
+// levelOf returns the level of a call's message.
 func (lp *loop) levelOf(c *openCall) runlog.Level {
 	return runlog.Level{Thread: c.thread, Group: lp.group, Message: c.message}
 }
@@ -231,7 +232,7 @@ func (lp *loop) endMessageOf(c *openCall, status string) {
 	for _, n := range sorted(c.threads) {
 		lp.closeThread(c, n, status)
 	}
-	if c.message != 0 { // else it has waited and not begun
+	if c.message != 0 { // otherwise it has waited but not begun
 		lp.endMessage(c.thread, c.message, status)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// thread is a thread that a running call has opened, with the loop in it: its
-// groups are its own. Nothing in it is part of the run's answer or of its
-// history; the call's result says what came of it.
+// thread is a thread that a running call has opened, with a loop and groups of
+// its own. Nothing in it is part of the run's answer or its history; the call's
+// result carries its outcome.
 type thread struct {
 	loop
 	several bool // the last reply asks for several calls
@@ -68,7 +68,7 @@ func (t *thread) handle(event turn.Event) {
 			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, IsError: e.Result.IsError, Done: l.Lookup(e.Name).Done, Output: schemas.CutText(e.Result.Text),
 		}})
 		t.CloseTool(e.Index, e.Result.IsError, nil)
-	default: // payloads in a thread are the tool's business, the rest shows nothing
+	default: // the tool handles a thread's payloads; the others show nothing
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of what one run may show.
+// Limits of what one run shows.
 const (
 	maxPayloads = 64
 	maxData     = 2 << 20 // bytes
@@ -94,8 +94,8 @@ func (l *List) typeOf(name string) turn.PayloadType {
 	return turn.PayloadType{Name: name}
 }
 
-// decoded puts a payload's data on one line and returns it as its type decodes it. An
-// error says why the payload cannot be shown.
+// decoded puts a payload's data on one line and returns it as its type decodes
+// it. The error says why the payload cannot be shown.
 func decoded(p *turn.Payload, t turn.PayloadType) (any, error) {
 	if len(p.Data) > maxData {
 		return nil, errSize
@@ -114,8 +114,8 @@ func decoded(p *turn.Payload, t turn.PayloadType) (any, error) {
 }
 
 // Calls that run side by side end in any order. Payloads are in the order of their
-// places: that of a call is after the text of the reply that asks for it, and before
-// the call after it.
+// places: a call's payload comes after the text of the reply that asks for the
+// call, and before the payload of the next call.
 
 // CallPlace is the place of a call's payload.
 func CallPlace(index int) int { return 2*index + 1 }

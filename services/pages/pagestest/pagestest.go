@@ -1,4 +1,4 @@
-// Package pagestest has page files, and the parts that they name, for tests.
+// Package pagestest has page files for tests, and the parts that they name.
 package pagestest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/services/pages"
 )
 
-// toolList are the tools of a test.
+// toolList implements pages.Tools with the tools of a test.
 type toolList []turn.Tool
 
 func (p toolList) Has(name string) bool {
@@ -128,7 +128,7 @@ func Load(t *testing.T, files map[string]string) *pages.Pages {
 	return p
 }
 
-// Inventory is the file of the page inventory.
+// Inventory is the page file of the page inventory.
 const Inventory = `
 aliases: [stock]
 identity: You watch the shelves.
