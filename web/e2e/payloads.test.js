@@ -110,9 +110,10 @@ test('a proposal that is rejected stays rejected', async () => {
   const before = await stored()
   await page.ask('Propose a schema with prime editing')
   await page.settled()
-  await page.button('Apply changes').waitFor()
+  await panel().getByRole('button', { name: 'Reject' }).waitFor()
+  assert.equal(await page.button('Apply changes').count(), 0, 'the panel has the one pair of buttons')
   const second = await tab(page.context(), page.url())
-  await second.button('Apply changes').waitFor()
+  await second.locator('.ct-payload').last().waitFor()
   await panel().getByRole('button', { name: 'Reject' }).click()
   for (const one of [page, second]) {
     await one.locator('.ct-payload [data-outcome=rejected]').waitFor()
@@ -126,13 +127,27 @@ test('a proposal that is rejected stays rejected', async () => {
 })
 
 test('a server action changes the stream, and the page sees it', async () => {
+  // A page that does not take the proposal itself, as this one before its form has loaded, leaves it to the server.
+  let load
+  const loaded = new Promise((resolve) => (load = resolve))
+  await page.route('**/api/streams/1', async (request) => {
+    await loaded
+    await request.continue()
+  })
+  await page.reload()
   await page.ask('Propose a schema with gene drives')
   await page.settled()
-  await page.button('Close panel').click()
   await page.button('Apply changes').click()
-  await page.settled()
   await page.questions.last().getByText('Apply changes').waitFor()
+  await page.settled()
+  load()
   await topics().filter({ hasText: 'gene drives' }).waitFor()
+  // What changes while an answer is written is in the form once the answer is complete.
+  const { name, purpose, schema } = await call(server.url, 'GET', '/api/streams/1')
+  await call(server.url, 'PUT', '/api/streams/1', { name, purpose, schema: { ...schema, semantic: { ...schema.semantic, topics: [...schema.semantic.topics, 'base editors'] } } })
+  await page.ask('hello')
+  await page.settled()
+  await topics().filter({ hasText: 'base editors' }).waitFor()
 })
 
 test('a client action closes the chat; it opens again as it was', async () => {
