@@ -26,8 +26,8 @@ export function useStickToEnd(): StickToEnd {
   const content = useRef<HTMLDivElement>(null)
   const [stuck, setStuck] = useState(true)
   const follow = useRef(true)
-  /** How far the list is scrolled where the question is at the top. */
-  const anchor = useRef<{ top: number } | null>(null)
+  /** How far the list is scrolled where the question is at the top, and whether the reader has left it there. */
+  const anchor = useRef<{ top: number; held: boolean } | null>(null)
   const end = useCallback(() => {
     const box = scroller.current
     if (box) box.scrollTop = box.scrollHeight
@@ -52,7 +52,7 @@ export function useStickToEnd(): StickToEnd {
     const same = before && !opening && !before.opening && (before.chat === chat || before.chat === null)
     const isNamed = before?.question?.startsWith(LOCAL_ID) && question?.startsWith(LOCAL_ID) === false
     if (same && (isNamed || before.question === question)) return
-    anchor.current = same && question?.startsWith(LOCAL_ID) && lastQuestion(content.current) ? { top: 0 } : null
+    anchor.current = same && question?.startsWith(LOCAL_ID) && lastQuestion(content.current) ? { top: 0, held: true } : null
     content.current?.toggleAttribute('data-anchored', anchor.current !== null)
     if (!anchor.current) return jump()
     place(anchor.current, scroller.current, content.current)
@@ -78,19 +78,28 @@ export function useStickToEnd(): StickToEnd {
       below.current = box.scrollHeight - box.scrollTop
       setStuck(near() || follow.current)
     }
-    const grown = new ResizeObserver((changes) => {
-      if (anchor.current && changes.some(({ target }) => target === box)) place(anchor.current, box, inner)
+    const left = () => {
+      if (anchor.current) anchor.current.held = false
+    }
+    const grown = new ResizeObserver(() => {
+      if (anchor.current) {
+        // What is above the question gets its height when it is drawn, which may be after the question was put at the top.
+        place(anchor.current, box, inner)
+        if (anchor.current.held && !follow.current) box.scrollTop = anchor.current.top
+      }
       if (performance.now() - touched < TOUCH) follow.current &&= near()
       else if (follow.current) end()
       setStuck(near() || follow.current)
       below.current = box.scrollHeight - box.scrollTop
     })
     box.addEventListener('scroll', scrolled, { passive: true })
+    for (const name of BY_HAND) box.addEventListener(name, left, { passive: true })
     inner.addEventListener('click', touch, true)
     grown.observe(inner)
     grown.observe(box)
     return () => {
       box.removeEventListener('scroll', scrolled)
+      for (const name of BY_HAND) box.removeEventListener(name, left)
       inner.removeEventListener('click', touch, true)
       grown.disconnect()
     }
@@ -107,13 +116,17 @@ function place(anchor: { top: number }, box: HTMLElement | null, content: HTMLEl
   const asked = lastQuestion(content)
   if (!box || !content || !asked) return
   const { top, height } = asked.getBoundingClientRect()
+  const before = anchor.top
   anchor.top = Math.max(0, top - content.getBoundingClientRect().top - GAP + Math.max(0, height - box.clientHeight * MOST))
-  content.style.setProperty('--ct-asked', `${anchor.top}px`)
+  if (anchor.top !== before) content.style.setProperty('--ct-asked', `${anchor.top}px`)
 }
 
 /** Above a question at the top, in pixels, and the share of the view that it has at most. */
 const GAP = 16
 const MOST = 0.4
+
+/** What a reader does to scroll. A pointer that goes down may be on the scroll bar. */
+const BY_HAND = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const
 
 /** Distance from the end, in pixels, that still counts as being there. */
 const NEAR = 40
