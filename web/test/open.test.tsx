@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 import { ChatProvider, ChatTray, Composer, Empty, Header, payloadHandler, registerPayloadHandler, Suggestions, useChatState, useComposer, useStickToEnd, useThreads, type StandardSchema, type TrayComponents } from '../src'
 import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
-import { input, live, message, posts, settled, show } from './shown'
+import { input, live, message, posts, settled, show, slow } from './shown'
 
 const answering = (text: string, payload: object = {}) => ({ method }: { method: string }) => (method === 'POST' ? sse(answerFrames(text, payload)) : undefined)
 
@@ -202,6 +202,30 @@ describe('hooks', () => {
     await waitFor(() => expect(screen.queryByText('new')).toBeNull())
     await user.click(screen.getByText('search'))
     await waitFor(() => expect(calls.some((c) => c.path.includes('q=two'))).toBe(true))
+  })
+
+  it('useThreads does not bring back a chat that was deleted while a list was being read', async () => {
+    const items = ['one', 'two'].map((title, i) => ({ conversation_id: i + 1, chat_id: title, title, created_at: '', updated_at: '' }))
+    const { response, go } = slow()
+    const { api, calls } = fakeApi(({ path, method }) => {
+      if (!path.startsWith('/api/chats?')) return undefined
+      if (!path.includes('q=two')) return json({ items })
+      return calls.some((c) => c.method === 'DELETE') || method !== 'GET' ? json({ items: [] }) : response
+    })
+    function Threads() {
+      const { items: list, setQuery, remove, status } = useThreads()
+      return <><output>{status}</output><button onClick={() => setQuery('two')}>search</button>{list.map((c) => <button key={c.conversation_id} onClick={() => void remove(c.conversation_id)}>remove {c.title}</button>)}</>
+    }
+    render(<ChatProvider api={api} storageKey=""><Threads /></ChatProvider>)
+    const user = userEvent.setup()
+    await screen.findByText('remove two')
+    await user.click(screen.getByText('search'))
+    await waitFor(() => expect(calls.some((c) => c.path.includes('q=two'))).toBe(true))
+    await user.click(screen.getByText('remove two'))
+    await waitFor(() => expect(screen.queryByText('remove two')).toBeNull())
+    go(json({ items: items.slice(1) }))
+    await waitFor(() => expect(screen.getByRole('status').textContent).toBe('ready'))
+    expect(screen.queryByText('remove two')).toBeNull()
   })
 
   it('useStickToEnd serves a list of one’s own', () => {

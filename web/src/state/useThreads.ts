@@ -37,29 +37,43 @@ export function useThreads(): ThreadsState {
   const [cursor, setCursor] = useState<string | undefined>()
   const [status, setStatus] = useState<ThreadsState['status']>('loading')
   const wanted = useRef(place)
+  // A list that was asked for before a change may come without it: it is read once more.
+  const reading = useRef(false)
+  const [stale, setStale] = useState(0)
+  const change = useCallback((to: (list: Chat[]) => Chat[]) => {
+    setItems(to)
+    if (reading.current) setStale((n) => n + 1)
+  }, [])
   // A chat that is not in the list is new: it is read once more when the first answer is there.
   const settled = useChatState((state) => (state.isLoading ? null : state.conversationId))
   const [made, setMade] = useState<number | null>(null)
   if (settled !== null && settled !== made && status === 'ready' && query === '' && !archived && !items.some((c) => c.conversation_id === settled)) setMade(settled)
   useEffect(() => {
     wanted.current = place
-    const reading = new AbortController()
+    const request = new AbortController()
     const timer = setTimeout(() => {
       setStatus('loading')
-      store.api.listChats({ q: query.trim(), limit: THREADS.page, ...(archived && { archived: 'true' }) }, reading.signal).then(
+      reading.current = true
+      store.api.listChats({ q: query.trim(), limit: THREADS.page, ...(archived && { archived: 'true' }) }, request.signal).then(
         (list) => {
+          if (request.signal.aborted) return
+          reading.current = false
           setItems(list.items)
           setCursor(list.next_cursor)
           setStatus('ready')
         },
-        (error: unknown) => isAbort(error) || setStatus('error'),
+        (error: unknown) => {
+          if (isAbort(error)) return
+          reading.current = false
+          setStatus('error')
+        },
       )
     }, query ? THREADS.typing : 0)
     return () => {
       clearTimeout(timer)
-      reading.abort()
+      request.abort()
     }
-  }, [store, query, archived, place, made])
+  }, [store, query, archived, place, made, stale])
   const loadMore = useCallback(() => {
     store.api.listChats({ q: query.trim(), limit: THREADS.page, cursor, ...(archived && { archived: 'true' }) }).then(
       (list) => {
@@ -76,20 +90,20 @@ export function useThreads(): ThreadsState {
     startNew: useCallback(() => store.newChat(), [store]),
     rename: useCallback(async (id, title) => {
       await store.rename(id, title)
-      setItems((list) => list.map((c) => (c.conversation_id === id ? { ...c, title } : c)))
-    }, [store]),
+      change((list) => list.map((c) => (c.conversation_id === id ? { ...c, title } : c)))
+    }, [store, change]),
     pin: useCallback(async (id, pinned) => {
       await store.api.patchChat(id, { pinned })
-      setItems((list) => list.map((c) => (c.conversation_id === id ? { ...c, pinned } : c)).toSorted(inOrder))
-    }, [store]),
+      change((list) => list.map((c) => (c.conversation_id === id ? { ...c, pinned } : c)).toSorted(inOrder))
+    }, [store, change]),
     archive: useCallback(async (id, put) => {
       await store.api.patchChat(id, { archived: put })
-      setItems((list) => list.filter((c) => c.conversation_id !== id))
-    }, [store]),
+      change((list) => list.filter((c) => c.conversation_id !== id))
+    }, [store, change]),
     remove: useCallback(async (id) => {
       await store.remove(id)
-      setItems((list) => list.filter((c) => c.conversation_id !== id))
-    }, [store]),
+      change((list) => list.filter((c) => c.conversation_id !== id))
+    }, [store, change]),
   }
 }
 
