@@ -196,11 +196,13 @@ func (s *server) routes() []route {
 	return []route{
 		{method: post, path: "/api/chat/stream", handle: s.postStream, stream: true, starts: true, body: filesBody},
 		{method: post, path: "/api/chat", handle: s.postChat, stream: true, starts: true, body: filesBody},
+		{method: get, path: "/api/chat/runs", handle: handle(s, s.findRun)},
 		{method: get, path: "/api/chat/runs/:run_id", handle: handle(s, s.getRun)},
 		{method: get, path: "/api/chat/runs/:run_id/stream", handle: s.getStream, stream: true, ticket: true},
 		{method: post, path: "/api/chat/runs/:run_id/cancel", handle: handle(s, s.cancelRun)},
 		{method: post, path: "/api/chat/runs/:run_id/approvals/:approval_id", handle: handle(s, s.postApproval), body: jsonBody},
 		{method: post, path: "/api/chat/runs/:run_id/tool_results", handle: handle(s, s.postToolResult), body: jsonBody},
+		{method: get, path: "/api/chat/runs/:run_id/waits", handle: handle(s, s.getWaits)},
 		{method: get, path: "/api/chat/runs/:run_id/diagnostics", handle: handle(s, s.getDiagnostics)},
 		{method: get, path: "/api/chat/runs/:run_id/tools/:index", handle: handle(s, s.getToolCall)},
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/chattray/chattray/schemas"
@@ -20,6 +21,8 @@ type chats interface {
 type chatIndex interface {
 	List(ctx context.Context, user schemas.User, q record.ChatQuery) (schemas.ChatList, error)
 	Get(ctx context.Context, user schemas.User, conversationID int64, q record.MessageQuery) (schemas.Chat, error)
+	// ByKey returns the chat under the client's key, without messages.
+	ByKey(ctx context.Context, user schemas.User, key string) (schemas.Chat, error)
 	Patch(ctx context.Context, user schemas.User, conversationID int64, p schemas.ChatPatch) (schemas.Chat, error)
 	Delete(ctx context.Context, user schemas.User, conversationID int64) error
 	// Export returns the chat and its text in a format, piece by piece.
@@ -45,11 +48,26 @@ func (s *server) listChats(ctx context.Context, user schemas.User, in struct {
 
 	Text     string `query:"q" max:"200"`
 	Archived bool   `query:"archived"`
+	Unlisted bool   `query:"unlisted"`
+	Key      string `query:"chat_id" max:"64"`
 },
 ) (schemas.ChatList, error) {
-	found, err := s.Chats.List(ctx, user, record.ChatQuery{Limit: in.Limit, Cursor: in.Cursor, Text: in.Text, Archived: in.Archived})
+	if in.Key != "" {
+		return oneChat(s.Chats.ByKey(ctx, user, in.Key))
+	}
+	found, err := s.Chats.List(ctx, user, record.ChatQuery{
+		Limit: in.Limit, Cursor: in.Cursor, Text: in.Text, Archived: in.Archived, Unlisted: in.Unlisted,
+	})
 	found.Items = array(found.Items)
 	return found, err
+}
+
+// oneChat lists a chat that was looked for, if it was found.
+func oneChat(chat schemas.Chat, err error) (schemas.ChatList, error) {
+	if errors.Is(err, schemas.ErrNotFound) {
+		return schemas.ChatList{Items: []schemas.Chat{}}, nil
+	}
+	return schemas.ChatList{Items: []schemas.Chat{chat}}, err
 }
 
 func (s *server) getChat(ctx context.Context, user schemas.User, in struct {

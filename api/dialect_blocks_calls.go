@@ -24,13 +24,13 @@ func callChunk(body runlog.Body) (c schemas.Chunk, ok bool) {
 		c.Output, c.IsError, c.Done = b.Output, b.IsError, b.Done
 	case *runlog.ApprovalRequest:
 		c = schemas.Chunk{
-			Type: schemas.ChunkApprovalRequest, ApprovalID: b.ApprovalID, Tool: b.Tool, ToolUseID: b.ToolUseID, Input: b.Input, Message: b.Message,
+			Type: schemas.ChunkApprovalRequest, ApprovalID: b.ApprovalID, Tool: b.Tool, ToolUseID: b.ToolUseID, Index: callIndex(b.Index), Input: b.Input, Message: b.Message,
 			ExpiresAt: &b.ExpiresAt, Title: b.Title, Description: b.Description, Reason: b.Reason, ReasonText: b.ReasonText,
 		}
 	case *runlog.ApprovalResolved:
 		c = schemas.Chunk{Type: schemas.ChunkApprovalResolved, ApprovalID: b.ApprovalID, Approved: &b.Approved}
 	case *runlog.ClientToolCall:
-		c = schemas.Chunk{Type: schemas.ChunkClientToolCall, Tool: b.Tool, ToolUseID: b.ToolUseID, Input: b.Input, ExpiresAt: &b.ExpiresAt}
+		c = schemas.Chunk{Type: schemas.ChunkClientToolCall, Tool: b.Tool, ToolUseID: b.ToolUseID, Index: callIndex(b.Index), Input: b.Input, ExpiresAt: &b.ExpiresAt}
 	case *runlog.Payload:
 		c = schemas.Chunk{Type: schemas.ChunkPayload, Payload: &b.CustomPayload}
 	default:

@@ -78,14 +78,14 @@ func chatEvent(body runlog.Body) any {
 		}
 	case *runlog.ApprovalRequest:
 		return schemas.ApprovalRequestEvent{
-			Type: schemas.TypeApprovalRequest, ApprovalID: b.ApprovalID, Tool: b.Tool, ToolUseID: b.ToolUseID, Input: b.Input, Message: b.Message,
+			Type: schemas.TypeApprovalRequest, ApprovalID: b.ApprovalID, Tool: b.Tool, ToolUseID: b.ToolUseID, Index: callIndex(b.Index), Input: b.Input, Message: b.Message,
 			ExpiresAt: b.ExpiresAt, Title: b.Title, Description: b.Description, Reason: b.Reason, ReasonText: b.ReasonText,
 		}
 	case *runlog.ApprovalResolved:
 		return schemas.ApprovalResolvedEvent{Type: schemas.TypeApprovalResolved, ApprovalID: b.ApprovalID, Approved: b.Approved}
 	case *runlog.ClientToolCall:
 		return schemas.ClientToolCallEvent{
-			Type: schemas.TypeClientToolCall, Tool: b.Tool, ToolUseID: b.ToolUseID, Input: b.Input, ExpiresAt: b.ExpiresAt,
+			Type: schemas.TypeClientToolCall, Tool: b.Tool, ToolUseID: b.ToolUseID, Index: callIndex(b.Index), Input: b.Input, ExpiresAt: b.ExpiresAt,
 		}
 	case *runlog.Failed:
 		return schemas.ErrorEvent{Type: schemas.TypeError, Message: b.Message, Code: b.Code, Retryable: b.Retryable, MessageID: b.MessageID}
@@ -94,6 +94,14 @@ func chatEvent(body runlog.Body) any {
 	default:
 		return nil
 	}
+}
+
+// callIndex is the index of a call that waits, nil where it is not known.
+func callIndex(index int) *int {
+	if index == runlog.NoIndex {
+		return nil
+	}
+	return &index
 }
 
 // statusValues returns the values in the text of a status line, nil if there

@@ -31,6 +31,7 @@ const (
 	aPayload   = "abc12345"
 	anApproval = "5f0c6d8e2b4a91c37e05d6f8"
 	aChat      = 789
+	aKey       = "my-key-1"
 )
 
 var alice = schemas.User{ID: "https://id.example|alice", Name: "alice", Roles: []string{"reader"}}
@@ -151,6 +152,21 @@ func (f fakeRuns) Run(_ context.Context, user schemas.User, id string) (schemas.
 	return owned[schemas.Run](f.world, user, id == aRun, "getRun")
 }
 
+func (f fakeRuns) ByKey(_ context.Context, user schemas.User, key string) (schemas.Run, error) {
+	f.call("ByKey %s %s", user.Name, key)
+	list, err := owned[schemas.RunList](f.world, user, key == aKey, "findRun")
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	return list.Items[0], nil
+}
+
+func (f fakeRuns) Waits(_ context.Context, user schemas.User, id string) ([]schemas.Wait, error) {
+	f.call("Waits %s %s", user.Name, id)
+	list, err := owned[schemas.WaitList](f.world, user, id == aRun, "getWaits")
+	return list.Items, err
+}
+
 func (f fakeRuns) Cancel(_ context.Context, user schemas.User, id string) (schemas.Run, error) {
 	f.call("Cancel %s %s", user.Name, id)
 	return owned[schemas.Run](f.world, user, id == aRun, "cancelRun")
@@ -189,6 +205,11 @@ func (f fakeChats) List(_ context.Context, user schemas.User, q record.ChatQuery
 func (f fakeChats) Get(_ context.Context, user schemas.User, id int64, q record.MessageQuery) (schemas.Chat, error) {
 	f.call("Get %s %d %+v", user.Name, id, q)
 	return owned[schemas.Chat](f.world, user, id == aChat, "getChat")
+}
+
+func (f fakeChats) ByKey(_ context.Context, user schemas.User, key string) (schemas.Chat, error) {
+	f.call("ByKey %s %s", user.Name, key)
+	return owned[schemas.Chat](f.world, user, key == "my-own-key", "getChat")
 }
 
 func (f fakeChats) Patch(_ context.Context, user schemas.User, id int64, p schemas.ChatPatch) (schemas.Chat, error) {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"github.com/chattray/chattray/schemas"
 )
@@ -10,6 +11,10 @@ import (
 // owned by somebody else is schemas.ErrNotFound.
 type runs interface {
 	Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
+	// ByKey returns the run that an Idempotency-Key started.
+	ByKey(ctx context.Context, user schemas.User, key string) (schemas.Run, error)
+	// Waits returns the calls of the run that wait or have waited.
+	Waits(ctx context.Context, user schemas.User, id string) ([]schemas.Wait, error)
 	// Cancel asks the run to end and returns its state; for a run that has
 	// ended it only returns the state.
 	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
@@ -24,6 +29,26 @@ type runs interface {
 
 func (s *server) getRun(ctx context.Context, user schemas.User, in runPath) (schemas.Run, error) {
 	return s.Runs.Run(ctx, user, in.Run)
+}
+
+// findRun lists the run that was started under an Idempotency-Key, if there is one.
+func (s *server) findRun(ctx context.Context, user schemas.User, in struct {
+	Key string `query:"idempotency_key" max:"255"`
+},
+) (schemas.RunList, error) {
+	if in.Key == "" {
+		return schemas.RunList{}, badQuery("idempotency_key", "is required")
+	}
+	run, err := s.Runs.ByKey(ctx, user, in.Key)
+	if errors.Is(err, schemas.ErrNotFound) {
+		return schemas.RunList{Items: []schemas.Run{}}, nil
+	}
+	return schemas.RunList{Items: []schemas.Run{run}}, err
+}
+
+func (s *server) getWaits(ctx context.Context, user schemas.User, in runPath) (schemas.WaitList, error) {
+	list, err := s.Runs.Waits(ctx, user, in.Run)
+	return schemas.WaitList{Items: array(list)}, err
 }
 
 func (s *server) cancelRun(ctx context.Context, user schemas.User, in runPath) (schemas.Run, error) {

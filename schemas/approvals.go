@@ -16,13 +16,16 @@ const (
 // it: POST /api/chat/runs/{run_id}/approvals/{approval_id}. At ExpiresAt it is
 // denied. After a recovery the same approval is shown again, under the same id.
 type ApprovalRequestEvent struct {
-	Type       string          `json:"type"`
-	ApprovalID string          `json:"approval_id"`
-	Tool       string          `json:"tool"`
-	ToolUseID  string          `json:"tool_use_id"`
-	Input      json.RawMessage `json:"input"`
-	Message    string          `json:"message"`
-	ExpiresAt  time.Time       `json:"expires_at"`
+	Type       string `json:"type"`
+	ApprovalID string `json:"approval_id"`
+	Tool       string `json:"tool"`
+	ToolUseID  string `json:"tool_use_id"`
+	// Index is that of the call, as in ToolStartEvent; nil in stored runs from before
+	// there was one.
+	Index     *int            `json:"index,omitempty"`
+	Input     json.RawMessage `json:"input"`
+	Message   string          `json:"message"`
+	ExpiresAt time.Time       `json:"expires_at"`
 	// Title says for people what the call does, Description what the tool is.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
@@ -76,8 +79,48 @@ type ClientToolCallEvent struct {
 	Type      string          `json:"type"`
 	Tool      string          `json:"tool"`
 	ToolUseID string          `json:"tool_use_id"`
+	Index     *int            `json:"index,omitempty"` // as in ApprovalRequestEvent
 	Input     json.RawMessage `json:"input"`
 	ExpiresAt time.Time       `json:"expires_at"`
+}
+
+// WaitKind says whom a call waits for.
+type WaitKind string
+
+// The kinds of waits.
+const (
+	WaitApproval   WaitKind = "approval"    // the user's yes or no
+	WaitClientTool WaitKind = "client_tool" // the page's outcome
+)
+
+// WaitAnswer says how a wait ended.
+type WaitAnswer string
+
+// The answers; "" means none yet.
+const (
+	WaitApproved WaitAnswer = "approved"
+	WaitDenied   WaitAnswer = "denied"
+	WaitExpired  WaitAnswer = "expired"
+	WaitResult   WaitAnswer = "result"
+)
+
+// Wait is a call that waits for the user or for the page, or has waited. Index is that
+// of the call, ApprovalID is set for an approval.
+type Wait struct {
+	Index      int             `json:"index"`
+	Kind       WaitKind        `json:"kind"`
+	ApprovalID string          `json:"approval_id,omitempty"`
+	ToolUseID  string          `json:"tool_use_id"`
+	Tool       string          `json:"tool"`
+	Input      json.RawMessage `json:"input"`
+	ExpiresAt  time.Time       `json:"expires_at"`
+	Answer     WaitAnswer      `json:"answer,omitempty"`
+	AnsweredAt *time.Time      `json:"answered_at,omitempty"`
+}
+
+// WaitList lists the waits of a run, in the order in which the model asked.
+type WaitList struct {
+	Items []Wait `json:"items"`
 }
 
 // ApprovalAnswer approves or denies a call. Input, an object that fits the

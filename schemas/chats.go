@@ -106,6 +106,8 @@ type Chat struct {
 	// Pinned chats come first in the list; archived ones are in a list of their own.
 	Pinned   bool `json:"pinned,omitempty"`
 	Archived bool `json:"archived,omitempty"`
+	// Unlisted chats are in a list of their own too.
+	Unlisted bool `json:"unlisted,omitempty"`
 	// Usage is the sum of all runs of the chat; it is set when one chat is read.
 	Usage      *Usage    `json:"usage,omitempty"`
 	Messages   []Message `json:"messages,omitempty"`
@@ -185,6 +187,11 @@ type Run struct {
 	StopReason StopReason      `json:"stop_reason,omitempty"`
 	Usage      Usage           `json:"usage"`
 	Error      *MessageFailure `json:"error,omitempty"`
+}
+
+// RunList lists runs.
+type RunList struct {
+	Items []Run `json:"items"`
 }
 
 // User is the authenticated user; ID is issuer and subject.

@@ -28,10 +28,15 @@ type ChatRequest struct {
 	// not found, an unknown ChatID makes a chat under that key.
 	ConversationID int64  `json:"conversation_id,omitempty" validate:"gte=0"`
 	ChatID         string `json:"chat_id,omitempty" validate:"omitempty,max=64,clientid"`
-	// ConversationHistory is used only when neither of the two is given; it is
-	// stored as the new chat's first messages.
+	// ConversationHistory is used only for a new chat: without the two, or with a
+	// ChatID that is unknown. It is stored as the chat's first messages.
 	ConversationHistory []HistoryMessage `json:"conversation_history,omitempty" validate:"max=200,dive"`
-	Model               string           `json:"model,omitempty" validate:"max=200"`
+	// MessageID is the id that the user's message gets; one that the owner uses already
+	// is a conflict, or the run that the same request began.
+	MessageID string `json:"message_id,omitempty" validate:"omitempty,max=64,clientid"`
+	// Unlisted keeps a new chat out of the list of chats.
+	Unlisted bool   `json:"unlisted,omitempty"`
+	Model    string `json:"model,omitempty" validate:"max=200"`
 	// OnDisconnect is continue (default) or cancel.
 	OnDisconnect string `json:"on_disconnect,omitempty" validate:"omitempty,oneof=continue cancel"`
 	// IfBusy is reject (default), queue or cancel.

@@ -23,9 +23,16 @@ func reserves(g *record.Begin) []string {
 	return append([]string{g.Run.MessageID}, g.Aliases...)
 }
 
+// named returns the id that the client has chosen for the user's message.
+func named(g *record.Begin) []string {
+	if !g.Named || g.UserMessage == nil {
+		return nil
+	}
+	return []string{g.UserMessage.ID}
+}
+
 // reserve reserves the ids of the run's answer.
-func (b *batch) reserve(g *record.Begin) error {
-	ids := reserves(g)
+func (b *batch) reserve(g *record.Begin, ids []string) error {
 	rows := make([][]any, len(ids))
 	for i, id := range ids {
 		rows[i] = []any{g.Run.Owner.ID, id, g.Run.ID, micros(g.Run.CreatedAt) + int64(i)} // in their order
@@ -88,8 +95,16 @@ func (b *batch) begin(i int, w *record.Write) error {
 	if err := b.replace(o); err != nil {
 		return err
 	}
-	if g.Reserve {
-		if err := b.reserve(g); err != nil {
+	if err := b.reserve(g, reserves(g)); err != nil {
+		return err
+	}
+	// The message's own row takes the place of the reservation, which only makes another
+	// process wait that uses the id at the same time.
+	for _, id := range named(g) {
+		if err := b.reserve(g, []string{id}); err != nil {
+			return err
+		}
+		if err := b.tx.each(b.ctx, dropName, [][]any{{g.Run.Owner.ID, id}}); err != nil {
 			return err
 		}
 	}

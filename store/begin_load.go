@@ -97,11 +97,12 @@ func (b *batch) loadKeys() error {
 	return err
 }
 
-// loadTaken refuses answer ids that are in use, except by answers of the same chat.
+// loadTaken refuses ids of messages that are in use; those of answers may be of earlier
+// answers in the same chat.
 func (b *batch) loadTaken() error {
 	var rows [][]any
 	b.begins(func(_ *writeResult, g *record.Begin) {
-		for _, id := range reserves(g) {
+		for _, id := range append(reserves(g), named(g)...) {
 			rows = append(rows, []any{g.Run.Owner.ID, id})
 		}
 	})
@@ -132,6 +133,14 @@ func (b *batch) loadTaken() error {
 		}
 		for _, id := range ids {
 			taken[ownedKey{g.Run.Owner.ID, id}] = earlierAnswer{}
+		}
+		for _, id := range named(g) {
+			k := ownedKey{g.Run.Owner.ID, id}
+			if _, used := taken[k]; used {
+				o.err = schemas.ErrTaken
+				return
+			}
+			taken[k] = earlierAnswer{}
 		}
 	})
 	return err
@@ -213,7 +222,7 @@ func (b *batch) makeChats() error {
 		o.chat, o.newChat = &chatState{owner: k.owner, key: k.key, open: []openRun{}}, true
 		made[k] = o.chat
 		at := micros(g.Run.CreatedAt)
-		rows = append(rows, []any{k.owner, k.key, clean(g.Title), at, at})
+		rows = append(rows, []any{k.owner, k.key, clean(g.Title), at, at, bit(g.Unlisted)})
 	})
 	if failed != nil {
 		return failed

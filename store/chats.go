@@ -33,13 +33,13 @@ func pageLimit(limit, standard, most int) int {
 	return min(limit, most)
 }
 
-// Chats returns a page of the owner's chats, either archived ones or the
-// others: pinned ones first, and among these and the rest the one with the
+// Chats returns a page of the owner's chats, either archived ones or the others, and
+// either unlisted ones or the others: pinned ones first, and among these and the rest the one with the
 // latest run first. The query's text is searched for in titles and in messages
 // that were not replaced, ignoring case.
 func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error) {
 	limit := pageLimit(q.Limit, defaultChats, maxChats)
-	tx := s.read(ctx).Where("owner = ? AND archived = ?", owner, bit(q.Archived))
+	tx := s.read(ctx).Where("owner = ? AND archived = ? AND unlisted = ?", owner, bit(q.Archived), bit(q.Unlisted))
 	var pinned, at, id int64
 	more, err := cursorPlace(q.Cursor, cursorChats, &pinned, &at, &id)
 	if err != nil {

@@ -27,6 +27,7 @@ type chatRow struct {
 	SummaryAt      int64
 	Pinned         int64
 	Archived       int64
+	Unlisted       int64
 }
 
 // TableName names the table.
@@ -35,7 +36,7 @@ func (chatRow) TableName() string { return "chats" }
 func (r *chatRow) chat() schemas.Chat {
 	return schemas.Chat{
 		ConversationID: r.ID, ChatID: r.Key, Title: r.Title, CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
-		Pinned: r.Pinned != 0, Archived: r.Archived != 0,
+		Pinned: r.Pinned != 0, Archived: r.Archived != 0, Unlisted: r.Unlisted != 0,
 	}
 }
 

@@ -31,6 +31,15 @@ func (s *Store) RunByKey(ctx context.Context, owner, key string) (record.Run, er
 	return s.oneRun(runs(s.read(ctx)).Where("runs.owner = ? AND runs.idempotency_key = ?", owner, key), "run by key")
 }
 
+// RunByMessage returns the run that began with the owner's message.
+func (s *Store) RunByMessage(ctx context.Context, owner, messageID string) (record.Run, error) {
+	if !plainText(messageID) {
+		return record.Run{}, schemas.ErrNotFound
+	}
+	return s.oneRun(runs(s.read(ctx)).Joins("JOIN blocks ON blocks.run_id = runs.id").
+		Where("blocks.owner = ? AND blocks.id = ? AND blocks.role = 'user' AND runs.user_message_id = blocks.id", owner, messageID), "run by message")
+}
+
 // NextQueued returns the oldest queued run of the chat.
 func (s *Store) NextQueued(ctx context.Context, conversationID int64) (record.Run, error) {
 	return s.oneRun(runs(s.read(ctx)).Where("runs.chat_id = ? AND runs.state = 'queued' AND runs."+openStates, conversationID).

@@ -90,7 +90,7 @@ const (
 	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
 	selectChat      = `SELECT id, owner, key FROM chats WHERE id = ? {lock}`
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
-	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at) VALUES (?, ?, ?, ?, ?)
+	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at, unlisted) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
 	// The chat is 0 unless the id is that of an answer that has ended, or another id
 	// of one.

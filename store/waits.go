@@ -11,7 +11,7 @@ import (
 type waitRow struct {
 	RunID      string
 	Idx        int
-	Kind       record.WaitKind
+	Kind       schemas.WaitKind
 	ID         string
 	ToolUseID  string
 	Tool       string
@@ -19,7 +19,7 @@ type waitRow struct {
 	Reason     schemas.ApprovalReason
 	CreatedAt  int64 `gorm:"autoCreateTime:false"`
 	ExpiresAt  int64
-	Answer     record.WaitAnswer
+	Answer     schemas.WaitAnswer
 	AnsweredAt int64
 	Edited     []byte
 	Output     []byte

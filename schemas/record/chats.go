@@ -3,14 +3,14 @@ package record
 import "time"
 
 // ChatQuery asks for a page of a user's chats, pinned ones first, then the newest;
-// of those that are archived, or of those that are not. Text searches titles and
-// messages; Cursor is a next_cursor, "" is the first page.
+// of those that are archived, or of those that are not, and likewise of unlisted ones.
+// Text searches titles and messages; Cursor is a next_cursor, "" is the first page.
 type ChatQuery struct {
 	Limit  int
 	Cursor string
 	Text   string
 
-	Archived bool
+	Archived, Unlisted bool
 }
 
 // MessageQuery asks for a page of a chat's messages, from the newest back; the

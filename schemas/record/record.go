@@ -80,10 +80,14 @@ type Begin struct {
 	ChatKey        string
 	// FirstMessage is the text that a new chat begins with, Title its title.
 	FirstMessage, Title string
+	// Unlisted keeps a new chat out of the list of chats.
+	Unlisted bool
 	// History is stored in a new chat before the user's message.
 	History []schemas.Message
-	// UserMessage is nil when an answer is asked for again.
+	// UserMessage is nil when an answer is asked for again. Named says that its id is the
+	// client's: one that the owner uses already is schemas.ErrTaken.
 	UserMessage *UserMessage
+	Named       bool
 	// Supersede marks this message and all after it as superseded; "" none.
 	Supersede string
 	// Reserve reserves Run.MessageID, which the client has chosen, for the

@@ -97,6 +97,9 @@ type (
 	}
 )
 
+// NoIndex is the index of a call in logs that were stored before it was written down.
+const NoIndex = -1
+
 // Depth is how deep a level is.
 type Depth uint8
 
@@ -115,8 +118,12 @@ type (
 	Marker struct{ Text string }
 	// Thinking is reasoning, of the answer or in a thread.
 	Thinking struct{ Text string }
-	// Call begins a call that the model is writing, of the answer or in a thread.
-	Call struct{ ID, Name string }
+	// Call begins a call that the model is writing, of the answer or in a thread. Index
+	// counts the calls of the run, or of the thread; NoIndex is not known.
+	Call struct {
+		ID, Name string
+		Index    int
+	}
 	// Arguments is a piece of a call's arguments.
 	Arguments struct{ Text string }
 	// KeptText is the visible text that still counts after a recovery, without
@@ -181,6 +188,7 @@ type (
 	ApprovalRequest struct {
 		ApprovalID         string
 		Tool, ToolUseID    string
+		Index              int // as in Call
 		Input              json.RawMessage
 		Message            string
 		ExpiresAt          time.Time
@@ -196,6 +204,7 @@ type (
 	// ClientToolCall asks the page to run a tool of its own, until ExpiresAt.
 	ClientToolCall struct {
 		Tool, ToolUseID string
+		Index           int // as in Call
 		Input           json.RawMessage
 		ExpiresAt       time.Time
 	}

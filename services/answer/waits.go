@@ -69,11 +69,11 @@ func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 	now := wr.deps.Now().Truncate(time.Millisecond)
 	wr.deps.Clock.Pause()
 	w := record.Wait{
-		RunID: wr.run.ID, Index: e.Index, Kind: record.WaitApproval, ID: approvalID(wr.run.ID, e.Index), ToolUseID: e.ID, Tool: e.Name,
+		RunID: wr.run.ID, Index: e.Index, Kind: schemas.WaitApproval, ID: approvalID(wr.run.ID, e.Index), ToolUseID: e.ID, Tool: e.Name,
 		Input: e.Input, Reason: e.Reason, CreatedAt: now, ExpiresAt: now.Add(wr.deps.ApprovalTimeout),
 	}
 	if wr.ofPage(e.Name) {
-		w.Kind = record.WaitClient
+		w.Kind = schemas.WaitClientTool
 	}
 	err := wr.Write(&record.Write{Wait: &w}).Wait(wr.ctx)
 	if err == nil && wr.run.Earlier != nil {
@@ -108,12 +108,12 @@ func (wr *Writer) tool(name string) turn.Tool {
 // showWait shows a call that waits: the status line, and a message where the tool's
 // result will be.
 func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
-	if w.Kind == record.WaitClient {
+	if w.Kind == schemas.WaitClientTool {
 		if w.Answer == "" {
 			wr.status(runlog.Status{Message: "Waiting for " + e.Name + " on the page...", Code: schemas.StatusWaitingForPage, Tool: e.Name})
 		}
 		wr.emit(wr.levels.OpenWait(e, "client_tool_call", wr.parallel(e.Index)), &runlog.ClientToolCall{
-			Tool: e.Name, ToolUseID: e.ID, Input: e.Input, ExpiresAt: w.ExpiresAt,
+			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, ExpiresAt: w.ExpiresAt,
 		})
 		return
 	}
@@ -124,7 +124,7 @@ func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 		})
 	}
 	wr.emit(wr.levels.OpenWait(e, "approval", wr.parallel(e.Index)), &runlog.ApprovalRequest{
-		ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Input: e.Input,
+		ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input,
 		Message: "The assistant wants to run " + e.Name + ". Approve it?", ExpiresAt: w.ExpiresAt,
 		Title: wr.tool(e.Name).Title, Description: schemas.CutText(wr.tool(e.Name).Description),
 		Reason: w.Reason, ReasonText: w.Reason.Text(),
@@ -193,14 +193,14 @@ func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error)
 		return turn.Verdict{}, err
 	}
 	switch w.Answer {
-	case record.WaitApproved:
+	case schemas.WaitApproved:
 		return turn.Verdict{Approved: true, Input: w.Edited}, nil
-	case record.WaitResult:
+	case schemas.WaitResult:
 		return turn.Verdict{Result: &turn.Result{Text: w.Output, IsError: w.IsError}}, nil
-	case record.WaitDenied:
+	case schemas.WaitDenied:
 		return turn.Verdict{Result: &turn.Result{Text: deniedText, IsError: true}}, nil
-	case record.WaitExpired:
-		if w.Kind == record.WaitClient {
+	case schemas.WaitExpired:
+		if w.Kind == schemas.WaitClientTool {
 			return turn.Verdict{Result: &turn.Result{Text: absentText, IsError: true}}, nil
 		}
 		return turn.Verdict{Result: &turn.Result{Text: unansweredText, IsError: true}}, nil
@@ -249,7 +249,7 @@ func (wr *Writer) wait(ctx context.Context, index int) (record.Wait, error) {
 
 // expire ends a wait whose time is up. An answer that was stored before counts.
 func (wr *Writer) expire(ctx context.Context, w record.Wait) (record.Wait, error) {
-	w.Answer, w.AnsweredAt = record.WaitExpired, wr.deps.Now()
+	w.Answer, w.AnsweredAt = schemas.WaitExpired, wr.deps.Now()
 	return wr.deps.Store.AnswerWait(ctx, w)
 }
 

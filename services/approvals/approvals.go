@@ -63,20 +63,45 @@ func New(store Store, runs Runs, pages *pages.Pages, now func() time.Time) *Appr
 	return &Approvals{store: store, runs: runs, pages: pages, now: now}
 }
 
+// Waits returns the calls of a run of the user's that wait or have waited, in the order
+// in which the model asked for them.
+func (a *Approvals) Waits(ctx context.Context, user schemas.User, runID string) ([]schemas.Wait, error) {
+	if _, err := a.runs.Owned(ctx, user, runID); err != nil {
+		return nil, err
+	}
+	stored, err := a.store.Waits(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]schemas.Wait, len(stored))
+	for i, w := range stored {
+		list[i] = schemas.Wait{
+			Index: w.Index, Kind: w.Kind, ApprovalID: w.ID, ToolUseID: w.ToolUseID, Tool: w.Tool, Input: w.Input, ExpiresAt: w.ExpiresAt, Answer: w.Answer,
+		}
+		if w.Kind != schemas.WaitApproval {
+			list[i].ApprovalID = ""
+		}
+		if w.Answer != "" {
+			list[i].AnsweredAt = &stored[i].AnsweredAt
+		}
+	}
+	return list, nil
+}
+
 // Approve gives the user's answer to a call that waits for it, from any device.
 // The answer is durable when Approve returns, and the same answer may be given
 // again. A different answer, or one after the approval has expired, is an error
 // of code conflict. An input that does not fit the tool's schema is an error of
 // code invalid.
 func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, approvalID string, given schemas.ApprovalAnswer) (schemas.Run, error) {
-	run, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitApproval && w.ID == approvalID })
+	run, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == schemas.WaitApproval && w.ID == approvalID })
 	if err != nil {
 		return schemas.Run{}, err
 	}
 	answer := w
-	answer.Answer, answer.Edited = record.WaitDenied, nil
+	answer.Answer, answer.Edited = schemas.WaitDenied, nil
 	if given.Approved {
-		answer.Answer = record.WaitApproved
+		answer.Answer = schemas.WaitApproved
 	}
 	if len(given.Input) > 0 && string(given.Input) != "null" {
 		if !given.Approved {
@@ -93,7 +118,7 @@ func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, appro
 // ToolResult returns. The same result may be given again; a different one is an
 // error of code conflict.
 func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult) (schemas.Run, error) {
-	_, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == record.WaitClient && w.ToolUseID == result.ToolUseID })
+	_, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == schemas.WaitClientTool && w.ToolUseID == result.ToolUseID })
 	if err != nil {
 		return schemas.Run{}, err
 	}
@@ -104,7 +129,7 @@ func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID str
 		return schemas.Run{}, schemas.Invalid("/output", "must have at most 256 KiB")
 	}
 	answer := w
-	answer.Answer, answer.IsError = record.WaitResult, result.IsError
+	answer.Answer, answer.IsError = schemas.WaitResult, result.IsError
 	if json.Unmarshal(result.Output, &answer.Output) != nil {
 		answer.Output = string(canonical(result.Output))
 	}
@@ -136,7 +161,7 @@ func (a *Approvals) settle(ctx context.Context, user schemas.User, w, answer rec
 		given := answer
 		if !answer.AnsweredAt.Before(w.ExpiresAt) {
 			given = w
-			given.Answer, given.AnsweredAt = record.WaitExpired, answer.AnsweredAt
+			given.Answer, given.AnsweredAt = schemas.WaitExpired, answer.AnsweredAt
 		}
 		var err error
 		if w, err = a.store.AnswerWait(ctx, given); errors.Is(err, record.ErrEnded) {
@@ -147,7 +172,7 @@ func (a *Approvals) settle(ctx context.Context, user schemas.User, w, answer rec
 		defer a.runs.Wake(w.RunID, w.Index) // the run continues once its state has been read
 	}
 	switch {
-	case w.Answer == record.WaitExpired:
+	case w.Answer == schemas.WaitExpired:
 		return schemas.Run{}, errAnswerLate
 	case w.Answer != answer.Answer, w.Output != answer.Output, w.IsError != answer.IsError, !bytes.Equal(w.Edited, answer.Edited):
 		return schemas.Run{}, errOtherAnswer

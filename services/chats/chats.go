@@ -20,11 +20,11 @@ type Conversations interface {
 	Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error)
 	// Chat returns the chat without messages.
 	Chat(ctx context.Context, owner string, id int64) (schemas.Chat, error)
+	// ChatByKey finds the chat by the client's key of it.
+	ChatByKey(ctx context.Context, owner, key string) (schemas.Chat, error)
 	// Messages returns a page of messages and the cursor of the preceding page.
 	Messages(ctx context.Context, owner string, id int64, q record.MessageQuery) ([]schemas.Message, string, error)
 	PatchChat(ctx context.Context, owner string, id int64, p schemas.ChatPatch) (schemas.Chat, error)
-	// ChatUsage returns what the chat's runs have used.
-	ChatUsage(ctx context.Context, owner string, id int64) (schemas.Usage, error)
 	// DeleteChat deletes the chat and everything in it.
 	DeleteChat(ctx context.Context, owner string, id int64) error
 }
@@ -34,6 +34,8 @@ type Content interface {
 	SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error)
 	Payload(ctx context.Context, owner string, id int64, payloadID string) (schemas.CustomPayload, error)
 	ResolvePayload(ctx context.Context, owner string, id int64, payloadID, outcome string) (schemas.CustomPayload, error)
+	// ChatUsage returns what the chat's runs have used.
+	ChatUsage(ctx context.Context, owner string, id int64) (schemas.Usage, error)
 }
 
 // Versions reads and chooses versions of messages.
@@ -92,11 +94,17 @@ func (c *Chats) Get(ctx context.Context, user schemas.User, id int64, q record.M
 		return schemas.Chat{}, err
 	}
 	c.addWords(chat.Messages, user)
-	usage, err := c.conversations.ChatUsage(ctx, user.ID, id)
+	usage, err := c.content.ChatUsage(ctx, user.ID, id)
 	if usage.TotalTokens > 0 {
 		chat.Usage = &usage
 	}
 	return chat, err
+}
+
+// ByKey returns the chat under the key that the client has chosen for it, with its
+// active run and without messages.
+func (c *Chats) ByKey(ctx context.Context, user schemas.User, key string) (schemas.Chat, error) {
+	return c.conversations.ChatByKey(ctx, user.ID, key)
 }
 
 // addWords adds the current display names of the tools to stored calls.

@@ -71,7 +71,7 @@ var forms = []form{
 		f.texts(&b.Type, &b.Label, &b.Ref, &b.Tool, &b.ToolUseID)
 	}),
 	formOf(tagLevelEnd, func(f *fields, b *runlog.LevelEnd) { f.depth(&b.Depth); f.texts(&b.Type, &b.Status) }),
-	formOf(6, func(f *fields, b *runlog.Call) { f.texts(&b.ID, &b.Name) }),
+	formOf(6, func(f *fields, b *runlog.Call) { f.texts(&b.ID, &b.Name); f.index(&b.Index) }),
 	formOf(tagText, func(f *fields, b *runlog.Text) { f.rest(&b.Text) }),
 	formOf(tagMarker, func(f *fields, b *runlog.Marker) { f.rest(&b.Text) }),
 	formOf(tagThinking, func(f *fields, b *runlog.Thinking) { f.rest(&b.Text) }),
@@ -103,12 +103,14 @@ var forms = []form{
 		f.texts(&b.ApprovalID, &b.Tool, &b.ToolUseID, &b.Message, &b.Title, &b.Description, (*string)(&b.Reason), &b.ReasonText)
 		f.raw(&b.Input)
 		f.time(&b.ExpiresAt)
+		f.index(&b.Index)
 	}),
 	formOf(27, func(f *fields, b *runlog.ApprovalResolved) { f.text(&b.ApprovalID); f.bool(&b.Approved) }),
 	formOf(28, func(f *fields, b *runlog.ClientToolCall) {
 		f.texts(&b.Tool, &b.ToolUseID)
 		f.raw(&b.Input)
 		f.time(&b.ExpiresAt)
+		f.index(&b.Index)
 	}),
 	formOf(29, func(f *fields, b *runlog.BlockReset) {
 		f.place(&b.Place)

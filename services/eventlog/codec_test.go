@@ -143,6 +143,21 @@ func TestCodecReadsShorterBodies(t *testing.T) {
 }
 
 // A cost that is less than what is shown is shown as 0, also once it is stored.
+// Calls of logs from before there was an index have none, not the first one.
+func TestCodecReadsCallsWithoutIndex(t *testing.T) {
+	for _, b := range []runlog.Body{&runlog.Call{}, &runlog.ApprovalRequest{}, &runlog.ClientToolCall{}} {
+		form := formByType[reflect.TypeOf(b)]
+		var stored, again fields
+		form.fields(&stored, b)
+		again = fields{src: string(stored.dst[:len(stored.dst)-1]), reading: true} // the index is its last byte
+		got := form.empty()
+		form.fields(&again, got)
+		if index := reflect.ValueOf(got).Elem().FieldByName("Index").Int(); index != runlog.NoIndex || again.err != nil {
+			t.Errorf("%T without an index has %d (%v), want %d", b, index, again.err, runlog.NoIndex)
+		}
+	}
+}
+
 func TestCodecKeepsSmallCosts(t *testing.T) {
 	end := runlog.Completed{Payload: schemas.ChatResponsePayload{Usage: schemas.Usage{CostUSD: 400}}}
 	want := end.Payload.AppendJSON(nil)

@@ -78,6 +78,14 @@ func (f *fields) int(v *int) {
 	}
 }
 
+// index is the index of a call, which older logs do not have.
+func (f *fields) index(v *int) {
+	n := *v - runlog.NoIndex
+	if f.int(&n); f.reading {
+		*v = n + runlog.NoIndex
+	}
+}
+
 func (f *fields) bool(v *bool) {
 	var n int64
 	if *v {

@@ -68,7 +68,7 @@ var bodyOf1 = [...]func(text string, data []byte) (runlog.Body, error){
 	28: func(_ string, data []byte) (runlog.Body, error) {
 		var e schemas.ClientToolCallEvent
 		err := json.Unmarshal(data, &e)
-		return &runlog.ClientToolCall{Tool: e.Tool, ToolUseID: e.ToolUseID, Input: e.Input, ExpiresAt: e.ExpiresAt}, err
+		return &runlog.ClientToolCall{Tool: e.Tool, ToolUseID: e.ToolUseID, Index: runlog.NoIndex, Input: e.Input, ExpiresAt: e.ExpiresAt}, err
 	},
 	29: func(_ string, data []byte) (runlog.Body, error) {
 		t, err := target1(data)
@@ -162,7 +162,7 @@ func call1(_ string, data []byte) (runlog.Body, error) {
 		Name string `json:"name"`
 	}
 	err := json.Unmarshal(data, &c)
-	return &runlog.Call{ID: c.ID, Name: c.Name}, err
+	return &runlog.Call{ID: c.ID, Name: c.Name, Index: runlog.NoIndex}, err
 }
 
 func toolStart1(data []byte) (runlog.ToolStart, error) {
@@ -215,7 +215,7 @@ func approvalRequest1(_ string, data []byte) (runlog.Body, error) {
 	var e schemas.ApprovalRequestEvent
 	err := json.Unmarshal(data, &e)
 	return &runlog.ApprovalRequest{
-		ApprovalID: e.ApprovalID, Tool: e.Tool, ToolUseID: e.ToolUseID, Input: e.Input, Message: e.Message, ExpiresAt: e.ExpiresAt,
+		ApprovalID: e.ApprovalID, Tool: e.Tool, ToolUseID: e.ToolUseID, Index: runlog.NoIndex, Input: e.Input, Message: e.Message, ExpiresAt: e.ExpiresAt,
 		Title: e.Title, Description: e.Description, Reason: e.Reason, ReasonText: e.ReasonText,
 	}, err
 }

@@ -83,7 +83,7 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	}
 	first := firstMessage(req)
 	b := &record.Begin{
-		ConversationID: req.ConversationID, ChatKey: req.ChatID, FirstMessage: first, Title: title(first), Queue: req.IfBusy == "queue",
+		ConversationID: req.ConversationID, ChatKey: req.ChatID, FirstMessage: first, Title: title(first), Unlisted: req.Unlisted, Queue: req.IfBusy == "queue",
 		Run: record.Run{
 			ID: newID(), ChatKey: req.ChatID, ConversationID: req.ConversationID, Owner: user, Request: raw, CreatedAt: q.Now(),
 			MessageID: newID(), IdempotencyKey: o.IdempotencyKey, BodyHash: o.BodyHash,
@@ -178,7 +178,7 @@ func (q *Questions) chat(ctx context.Context, req *schemas.ChatRequest, b *recor
 		if chat.ChatID != req.ChatID {
 			return schemas.NewError(schemas.CodeInvalid, "conversation_id and chat_id name different chats")
 		}
-	case req.ConversationID == 0 && req.ChatID == "":
+	case req.ConversationID == 0:
 		for _, m := range req.ConversationHistory {
 			b.History = append(b.History, schemas.Message{
 				ID: newID(), Role: m.Role, Type: "md", Content: m.Content, Status: schemas.MessageComplete, CreatedAt: b.Run.CreatedAt,
@@ -206,6 +206,9 @@ func ask(req *schemas.ChatRequest, b *record.Begin) {
 	for _, a := range req.Attachments {
 		m.Attachments = append(m.Attachments, schemas.AttachmentInfo{Name: a.Name, MIME: a.MIME, Size: len(a.Content)})
 	}
+	if req.MessageID != "" {
+		m.ID, b.Named = req.MessageID, true
+	}
 	b.UserMessage = &record.UserMessage{Message: m, Files: req.Attachments}
 	b.Run.UserMessageID = m.ID
 }
@@ -216,6 +219,9 @@ func (q *Questions) supersede(ctx context.Context, req *schemas.ChatRequest, b *
 	edit, again := req.EditMessageID, req.RegenerateMessageID
 	if edit == "" && again == "" {
 		return nil
+	}
+	if again != "" && req.MessageID != "" {
+		return schemas.Invalid("/message_id", "an answer that is generated again has no new message")
 	}
 	if edit != "" && again != "" {
 		return schemas.Invalid("/regenerate_message_id", "edit_message_id and regenerate_message_id exclude each other")

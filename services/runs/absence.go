@@ -22,9 +22,18 @@ func (r *Runs) left(run *run, leave func() int) {
 	}
 }
 
-// abandoned cancels a run to which no reader has come back.
+// unread begins the grace of a run that ends with its reader, has none, and goes on
+// after it has only waited.
+func (r *Runs) unread(run *run) {
+	if _, over := run.log.Ended(); !over && run.needsReader && run.log.Readers() == 0 {
+		r.absent.Begin(run, r.DisconnectGrace, func() { r.abandoned(run) })
+	}
+}
+
+// abandoned cancels a run to which no reader has come back. A run that only waits is
+// not cancelled: its user may answer from elsewhere, or later.
 func (r *Runs) abandoned(run *run) {
-	if run.log.Readers() > 0 {
+	if run.log.Readers() > 0 || r.waits(run) {
 		return
 	}
 	run.stop(answer.ErrDisconnected)

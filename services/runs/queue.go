@@ -25,6 +25,9 @@ func (r *Runs) markStarting(run *run) bool {
 // setIdle records whether the run only waits for its user or for the page.
 // Shutdown does not wait for such a run.
 func (r *Runs) setIdle(run *run, resting bool) {
+	if !resting {
+		defer r.unread(run)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if run.resting = resting; resting && r.draining {
@@ -36,6 +39,13 @@ func (r *Runs) setIdle(run *run, resting bool) {
 		default:
 		}
 	}
+}
+
+// waits reports whether the run only waits for its user or for the page.
+func (r *Runs) waits(run *run) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return run.resting
 }
 
 // endQueued ends a cancelled run that is queued or held, at once instead of

@@ -285,6 +285,15 @@ func (r *Runs) view(stored record.Run) schemas.Run {
 	return v
 }
 
+// ByKey returns the run that the user started under an Idempotency-Key.
+func (r *Runs) ByKey(ctx context.Context, user schemas.User, key string) (schemas.Run, error) {
+	stored, err := r.Store.Runs.RunByKey(ctx, user.ID, key)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	return r.view(stored), nil
+}
+
 // maxLater bounds what Later returns.
 const maxLater = 32
 

@@ -3,6 +3,7 @@ package runs
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/chattray/chattray/schemas"
@@ -77,10 +78,7 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		case errors.Is(err, record.ErrDuplicate):
 			return r.repeated(ctx, user, o)
 		case errors.Is(err, schemas.ErrTaken):
-			if again := r.resent(user, req, q.Begin); again != nil {
-				return r.Run(ctx, user, again.id)
-			}
-			return schemas.Run{}, err
+			return r.resent(ctx, user, req, q.Begin)
 		case errors.Is(err, record.ErrUnavailable):
 			r.park(q.Run.ID, nil) // the run may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
@@ -90,13 +88,41 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 	}
 }
 
-// resent returns the running run that the same request has begun, nil for none:
-// a client that does not know whether its request arrived sends it again.
-func (r *Runs) resent(user schemas.User, req *schemas.ChatRequest, b *record.Begin) *run {
+// resent returns the run that the same request has begun: the one under way that has
+// its answer's id, or the one that its message began. A client that does not know
+// whether its request arrived sends it again.
+func (r *Runs) resent(ctx context.Context, user schemas.User, req *schemas.ChatRequest, b *record.Begin) (schemas.Run, error) {
+	body := schemas.Encode(req)
+	if run := r.answering(user, body, b); run != nil {
+		return r.Run(ctx, user, run.id)
+	}
+	if !b.Named {
+		return schemas.Run{}, schemas.ErrTaken
+	}
+	stored, err := r.Store.Runs.RunByMessage(ctx, user.ID, b.UserMessage.ID)
+	if errors.Is(err, schemas.ErrNotFound) {
+		return schemas.Run{}, schemas.ErrTaken
+	}
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	var before schemas.ChatRequest
+	if err := json.Unmarshal(stored.Request, &before); err != nil {
+		return schemas.Run{}, err
+	}
+	if !bytes.Equal(schemas.Encode(&before), body) {
+		return schemas.Run{}, schemas.ErrTaken
+	}
+	return r.view(stored), nil
+}
+
+// answering returns the run under way that the request has begun and whose answer has
+// the id that the request reserves, nil for none.
+func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, run := range r.live {
-		if run.messageID == b.Run.MessageID && run.owner.ID == user.ID && bytes.Equal(schemas.Encode(run.req), schemas.Encode(req)) {
+		if run.messageID == b.Run.MessageID && run.owner.ID == user.ID && bytes.Equal(schemas.Encode(run.req), body) {
 			return run
 		}
 	}

@@ -37,6 +37,8 @@ type RunStore interface {
 	Run(ctx context.Context, id string) (record.Run, error)
 	// RunByKey finds the run that the owner started under an Idempotency-Key.
 	RunByKey(ctx context.Context, owner, key string) (record.Run, error)
+	// RunByMessage finds the run that the owner's message began.
+	RunByMessage(ctx context.Context, owner, messageID string) (record.Run, error)
 	// RunsAfter returns the ids of the runs after one in its chat, the oldest
 	// first, at most limit.
 	RunsAfter(ctx context.Context, id string, limit int) ([]string, error)

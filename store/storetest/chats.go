@@ -250,6 +250,23 @@ func testOwnership(f *fixture) {
 
 func title(text string) schemas.ChatPatch { return schemas.ChatPatch{Title: &text} }
 
+func testUnlisted(f *fixture) {
+	hidden := f.turn("one", "two", key("hidden"), func(g *record.Begin) { g.Unlisted = true })
+	f.turn("three", "four", key("shown"))
+	f.turn("five", "six", key("hidden")) // it stays so
+	f.turn("seven", "eight", key("shown"), func(g *record.Begin) { g.Unlisted = true })
+	for unlisted, want := range map[bool]string{true: "hidden", false: "shown"} {
+		list, err := f.store.Chats(f.ctx, f.owner, record.ChatQuery{Unlisted: unlisted})
+		must(f, err)
+		if len(list.Items) != 1 || list.Items[0].ChatID != want || list.Items[0].Unlisted != unlisted {
+			f.Errorf("the chats with unlisted %v are %+v, want %s alone", unlisted, list.Items, want)
+		}
+	}
+	chat, err := f.store.Chat(f.ctx, f.owner, hidden.Run.ConversationID)
+	must(f, err)
+	equal(f, "unlisted", chat.Unlisted, true)
+}
+
 func testPinArchive(f *fixture) {
 	var ids []int64
 	for range 5 {

@@ -54,6 +54,38 @@ func testReserve(f *fixture) {
 	fails(f, "the id of a document's block", taken.Err, schemas.ErrTaken)
 }
 
+// testNamedMessage has the user's message under an id that the client has chosen.
+func testNamedMessage(f *fixture) {
+	id := newID()
+	named := func(id string) func(*record.Begin) {
+		return func(g *record.Begin) { g.UserMessage.ID, g.Run.UserMessageID, g.Named = id, id, true }
+	}
+	first := f.begin("one", key("k"), named(id))
+	f.mustCommit(first)
+	f.mustCommit(first) // its outcome got lost
+	again, elsewhere, other := f.begin("two", key("k"), queued, named(id)), f.begin("three", named(id)), f.somebody().begin("four", named(id))
+	free, twin, answer := f.begin("five", named("x"+id)), f.begin("six", named("x"+id)), f.begin("seven", answered("x"+id))
+	both := f.begin("eight", named("y"+id), answered("y"+id))
+	f.commit(again, elsewhere, other, free, twin, answer, both)
+	fails(f, "an id in use in the chat", again.Err, schemas.ErrTaken)
+	fails(f, "an id in use elsewhere", elsewhere.Err, schemas.ErrTaken)
+	fails(f, "somebody else's id", other.Err, nil)
+	fails(f, "a free id", free.Err, nil)
+	fails(f, "the same id in the same commit", twin.Err, schemas.ErrTaken)
+	fails(f, "the same id for an answer", answer.Err, schemas.ErrTaken)
+	fails(f, "one id for question and answer", both.Err, schemas.ErrTaken)
+	f.mustCommit(f.finish(first, "answer"))
+	equal(f, "messages", f.messages(first.Begin.Run.ConversationID, false), []string{"one", "answer"})
+
+	run, err := f.store.RunByMessage(f.ctx, f.owner, id)
+	must(f, err)
+	equal(f, "the run that began with the message", run.ID, first.RunID)
+	for _, unknown := range []string{first.Begin.Run.MessageID, "", "no\x00id"} {
+		_, err = f.store.RunByMessage(f.ctx, f.owner, unknown)
+		fails(f, "the run of no message of the user's", err, schemas.ErrNotFound)
+	}
+}
+
 // testReserveAliases has an answer with other names beside its message's id.
 func testReserveAliases(f *fixture) {
 	id, second, third := newID(), newID(), newID()

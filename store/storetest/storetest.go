@@ -50,6 +50,8 @@ var sharedTests = map[string]func(f *fixture){
 	"begin with attachments":                    testBeginAttachments,
 	"begin refuses identifiers with NUL":        testBeginIdentifiers,
 	"begin keeps the answer's id":               testReserve,
+	"begin keeps the message's id":              testNamedMessage,
+	"unlisted chats":                            testUnlisted,
 	"an id that no answer got is free again":    testReserveFreed,
 	"an answer is generated again under its id": testReserveAgain,
 	"an answer with several ids":                testReserveAliases,

@@ -8,10 +8,10 @@ import (
 )
 
 // wait is a write that lets a call of the run wait.
-func (f *fixture) wait(run *record.Write, index int, kind record.WaitKind) *record.Write {
+func (f *fixture) wait(run *record.Write, index int, kind schemas.WaitKind) *record.Write {
 	at := f.now()
 	reason := schemas.ReasonUnseenURL
-	if kind == record.WaitClient {
+	if kind == schemas.WaitClientTool {
 		reason = ""
 	}
 	return &record.Write{RunID: run.RunID, Attempt: 1, Wait: &record.Wait{
@@ -31,7 +31,7 @@ func (f *fixture) state(run *record.Write) schemas.RunState {
 func testWaits(f *fixture) {
 	w := f.begin("q")
 	f.mustCommit(w)
-	first, second := f.wait(w, 0, record.WaitApproval), f.wait(w, 1, record.WaitClient)
+	first, second := f.wait(w, 0, schemas.WaitApproval), f.wait(w, 1, schemas.WaitClientTool)
 	f.mustCommit(first, second)
 	equal(f, "state with two waits", f.state(w), schemas.RunWaiting)
 	again := *first.Wait
@@ -42,19 +42,19 @@ func testWaits(f *fixture) {
 	equal(f, "waits", got, []record.Wait{*first.Wait, *second.Wait})
 
 	answer := *first.Wait
-	answer.Answer, answer.AnsweredAt, answer.Edited = record.WaitApproved, f.now(), []byte(`{"seat":"1A"}`)
+	answer.Answer, answer.AnsweredAt, answer.Edited = schemas.WaitApproved, f.now(), []byte(`{"seat":"1A"}`)
 	stored, err := f.store.AnswerWait(f.ctx, answer)
 	must(f, err)
 	equal(f, "answered", stored, answer)
 	equal(f, "state with one wait", f.state(w), schemas.RunWaiting)
 	other := answer
-	other.Answer, other.Edited = record.WaitDenied, nil
+	other.Answer, other.Edited = schemas.WaitDenied, nil
 	stored, err = f.store.AnswerWait(f.ctx, other)
 	must(f, err)
 	equal(f, "answered twice", stored, answer)
 
 	result := *second.Wait
-	result.Answer, result.AnsweredAt, result.Output, result.IsError = record.WaitResult, f.now(), long("out ", 5000), true
+	result.Answer, result.AnsweredAt, result.Output, result.IsError = schemas.WaitResult, f.now(), long("out ", 5000), true
 	stored, err = f.store.AnswerWait(f.ctx, result)
 	must(f, err)
 	equal(f, "result", stored, result)
@@ -66,18 +66,18 @@ func testWaits(f *fixture) {
 
 func testWaitsRecovered(f *fixture) {
 	w := f.begin("q")
-	f.mustCommit(w, f.wait(w, 0, record.WaitApproval))
+	f.mustCommit(w, f.wait(w, 0, schemas.WaitApproval))
 	must(f, f.store.Claim(f.ctx, w.RunID, 2))
 	equal(f, "state of the next attempt", f.state(w), schemas.RunWaiting)
 	f.spared(w, 1)
-	late := f.wait(w, 1, record.WaitApproval)
+	late := f.wait(w, 1, schemas.WaitApproval)
 	f.commit(late)
 	fails(f, "a wait of the attempt before", late.Err, record.ErrFenced)
 	got, err := f.store.Waits(f.ctx, w.RunID)
 	must(f, err)
 	equal(f, "waits", len(got), 1)
 	answer := got[0]
-	answer.Answer, answer.AnsweredAt = record.WaitDenied, f.now()
+	answer.Answer, answer.AnsweredAt = schemas.WaitDenied, f.now()
 	_, err = f.store.AnswerWait(f.ctx, answer)
 	must(f, err)
 	must(f, f.store.Claim(f.ctx, w.RunID, 3))
@@ -95,10 +95,10 @@ func (f *fixture) spared(run *record.Write, want int) {
 
 func testWaitsEnded(f *fixture) {
 	w := f.begin("q")
-	answered, open := f.wait(w, 0, record.WaitApproval), f.wait(w, 1, record.WaitApproval)
+	answered, open := f.wait(w, 0, schemas.WaitApproval), f.wait(w, 1, schemas.WaitApproval)
 	f.mustCommit(w, answered, open)
 	yes := *answered.Wait
-	yes.Answer, yes.AnsweredAt = record.WaitApproved, f.now()
+	yes.Answer, yes.AnsweredAt = schemas.WaitApproved, f.now()
 	_, err := f.store.AnswerWait(f.ctx, yes)
 	must(f, err)
 	f.mustCommit(f.finish(w, "a"))
@@ -107,7 +107,7 @@ func testWaitsEnded(f *fixture) {
 	must(f, err)
 	equal(f, "the earlier answer", stored, yes)
 	late := *open.Wait
-	late.Answer, late.AnsweredAt = record.WaitApproved, f.now()
+	late.Answer, late.AnsweredAt = schemas.WaitApproved, f.now()
 	_, err = f.store.AnswerWait(f.ctx, late)
 	fails(f, "answer after the end", err, record.ErrEnded)
 	late.Index = 7

@@ -131,7 +131,7 @@ func (lp *loop) Arguments(e turn.ToolArguments) {
 		lp.endText(completed)
 		m = lp.startMessage(lp.own, runlog.LevelStart{Type: "tool_call", Tool: e.Name, ToolUseID: e.ID})
 		lp.written = append(lp.written, writtenCall{index: e.Index, message: m})
-		lp.all.Emit(lp.at(m), &runlog.Call{ID: e.ID, Name: e.Name})
+		lp.all.Emit(lp.at(m), &runlog.Call{ID: e.ID, Name: e.Name, Index: e.Index})
 	}
 	if e.Fragment != "" {
 		lp.all.Emit(lp.at(m), lp.all.pieces.New(runlog.Arguments{Text: e.Fragment}))

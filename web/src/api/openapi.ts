@@ -49,6 +49,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/chat/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The run that was started under an Idempotency-Key */
+        get: operations["findRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/chat/runs/{run_id}": {
         parameters: {
             query?: never;
@@ -168,6 +185,26 @@ export interface paths {
          *     most 256 KiB.
          */
         post: operations["postToolResult"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/chat/runs/{run_id}/waits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        /** The calls that wait for the user or for the page, and those that have waited */
+        get: operations["getWaits"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1324,8 +1361,18 @@ export interface components {
             conversation_id?: number;
             /** @description The chat by its own key; an unknown one makes a chat under this key */
             chat_id?: string;
-            /** @description Counts only without `conversation_id` and `chat_id`; kept as the new chat's first messages */
+            /** @description Counts only for a new chat: without `conversation_id` and `chat_id`, or with a `chat_id` that is unknown; kept as the chat's first messages */
             conversation_history?: components["schemas"]["HistoryMessage"][];
+            /**
+             * @description The id of the user's message, in place of one that the service makes. One that is in use is 409 `conflict`; if it is
+             *     of the message of the same request, sent before, the run that this began is the answer.
+             */
+            message_id?: string;
+            /**
+             * @description Keeps a new chat out of the list of chats; `GET /api/chats?unlisted=true` has it
+             * @default false
+             */
+            unlisted?: boolean;
             /** @description One of the models that the service allows */
             model?: string;
             /**
@@ -1501,6 +1548,8 @@ export interface components {
             approval_id: string;
             tool: string;
             tool_use_id: string;
+            /** @description The call's, as in `tool_start`; absent in runs from before there was one */
+            index?: number;
             /** @description The arguments as the model wrote them */
             input: unknown;
             /** @description The question for the user */
@@ -1548,6 +1597,8 @@ export interface components {
             type: "client_tool_call";
             tool: string;
             tool_use_id: string;
+            /** @description The call's, as in `tool_start`; absent in runs from before there was one */
+            index?: number;
             /** @description The arguments; they fit the schema */
             input: unknown;
             /**
@@ -1555,6 +1606,38 @@ export interface components {
              * @description When the call has failed
              */
             expires_at: string;
+        };
+        /**
+         * @description Whom a call waits for: `approval` the user, `client_tool` the page
+         * @enum {string}
+         */
+        WaitKind: "approval" | "client_tool";
+        /**
+         * @description How a wait ended; `result` is that of a tool of the page
+         * @enum {string}
+         */
+        WaitAnswer: "approved" | "denied" | "expired" | "result";
+        /** @description A call that waits for the user or for the page, or has waited */
+        Wait: {
+            /** @description The call's, as in `tool_start` */
+            index: number;
+            kind: components["schemas"]["WaitKind"];
+            /** @description Of an approval */
+            approval_id?: string;
+            tool_use_id: string;
+            tool: string;
+            /** @description The arguments as the model wrote them */
+            input: unknown;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Absent while the call waits */
+            answer?: components["schemas"]["WaitAnswer"];
+            /** Format: date-time */
+            answered_at?: string;
+        };
+        /** @description The waits of a run */
+        WaitList: {
+            items: components["schemas"]["Wait"][];
         };
         /** @description The user's yes or no to a call */
         ApprovalAnswer: {
@@ -1882,6 +1965,8 @@ export interface components {
             pinned?: boolean;
             /** @description Archived chats are in a list of their own */
             archived?: boolean;
+            /** @description Unlisted chats are in a list of their own too */
+            unlisted?: boolean;
             /** @description Of all runs of the chat, those of replaced answers too; there where one chat is asked for */
             usage?: components["schemas"]["Usage"];
             messages?: components["schemas"]["Message"][];
@@ -1908,6 +1993,10 @@ export interface components {
          * @enum {string}
          */
         RunState: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
+        /** @description Runs */
+        RunList: {
+            items: components["schemas"]["Run"][];
+        };
         /** @description The work on one user message */
         Run: {
             run_id: string;
@@ -2774,6 +2863,41 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    findRun: {
+        parameters: {
+            query: {
+                /**
+                 * @description The `Idempotency-Key` of the request that started it
+                 * @example my-key-1
+                 */
+                idempotency_key: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run, or an empty list */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getRun: {
         parameters: {
             query?: never;
@@ -2975,6 +3099,37 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getWaits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 019ac0de-0000-7000-8000-000000000001 */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calls, in the order in which the model asked for them */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WaitList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            421: components["responses"]["Misdirected"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getDiagnostics: {
         parameters: {
             query?: never;
@@ -3065,6 +3220,13 @@ export interface operations {
                  * @example false
                  */
                 archived?: boolean;
+                /**
+                 * @description Chats that began with `unlisted`, in place of the others
+                 * @example false
+                 */
+                unlisted?: boolean;
+                /** @description Only the chat under this key, whatever else is asked for; none if it is unknown */
+                chat_id?: string;
             };
             header?: never;
             path?: never;
