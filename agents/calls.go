@@ -132,6 +132,8 @@ func (l *loop) prepare(c turn.ToolCall, index, position int, bell chan struct{})
 		out.fault = fmt.Sprintf("there is no tool named %q; the tools are: %s", c.Name, cmp.Or(strings.Join(names, ", "), "none"))
 	case err != nil:
 		out.fault = "the tool was not run: " + err.Error()
+	default:
+		out.input = out.tool.Fill(out.input)
 	}
 	return out
 }

@@ -145,6 +145,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 func loadPages(c settings.Config, registry *tools.Registry, types *payloads.Registry, serverActions *actions.Actions) (*pages.Pages, error) {
 	return pages.Load(pages.Sources{Dir: c.Pages}, pages.Parts{
 		Tools: registry, Payloads: types, ServerActions: serverActions.Names(), ContextBuilders: prompt.ContextBuilders(),
+		SetArguments: tools.WithArguments,
 		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) { return tools.NewHTTP(def, nil) },
 		MakeHTTPAction: func(def turn.HTTPTool) (turn.Tool, error) {
 			t, err := tools.NewHTTPAction(def, nil)

@@ -95,6 +95,18 @@ func (r *Registry) Has(name string) bool {
 	return ok || r.groupOf(name) != nil || slices.Contains(builtinNames, name)
 }
 
+// Tool returns the added tool of that name. Tools of groups, which are replaced, are
+// not found.
+func (r *Registry) Tool(name string) (turn.Tool, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	i, ok := r.byName[name]
+	if !ok {
+		return turn.Tool{}, false
+	}
+	return r.tools[i], true
+}
+
 // Names returns the names of the added tools, in their order, and then the names of the groups' tools.
 func (r *Registry) Names() []string {
 	r.mu.RLock()

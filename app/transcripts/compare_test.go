@@ -6,17 +6,19 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 	"github.com/chattray/chattray/app/apptest"
 )
 
 // With mode any or race the models that lost are stopped at once, and the threads
-// say which counted.
+// say which counted. The mode is the model's choice, or the page's.
 func TestModelsThatLose(t *testing.T) {
 	fails := upstream.Stream(upstream.Delay(time.Second), upstream.Data(`{"error":{"message":"no","code":"400"}}`))
 	answers := upstream.Text("I am here.")
 	for _, tt := range []struct {
-		name, mode string
+		name, mode string         // "" is the page's
 		one        upstream.Reply // of the model that ends first
 		two        upstream.Reply // of the second
 		text       string
@@ -25,12 +27,20 @@ func TestModelsThatLose(t *testing.T) {
 	}{
 		{"race", "race", late(time.Second, answers), late(5*time.Second, answers), "## one", [3]string{"completed", "cancelled", "cancelled"}, time.Second},
 		{"any takes a good answer", "any", fails, late(2*time.Second, answers), "## two", [3]string{"error", "completed", "cancelled"}, 2 * time.Second},
+		{"race as the page says", "", late(time.Second, answers), late(5*time.Second, answers), "## one", [3]string{"completed", "cancelled", "cancelled"}, time.Second},
 		{"race takes a failure", "race", fails, late(2*time.Second, answers), "no model answered", [3]string{"error", "cancelled", "cancelled"}, time.Second},
 	} {
 		for _, d := range apptest.Databases() {
 			t.Run(tt.name+"/"+d.Name, func(t *testing.T) {
-				first := "call compare_models {\"question\": \"Who?\", \"mode\": \"" + tt.mode + "\"}\nfinish tool_calls\n"
-				withFixtureOn(t, d, "CHATTRAY_MODELS=one,two,three", first, func(s *fixture) {
+				page, mode := "reports", `, "mode": "`+tt.mode+`"`
+				if tt.mode == "" {
+					page, mode = "racing", ""
+				}
+				pages := pagesDir(t, &txtar.Archive{Files: []txtar.File{
+					{Name: "pages/racing.yaml", Data: []byte("tools: [compare_models]\narguments: {compare_models: {mode: race}}\n")},
+				}})
+				first := `call compare_models {"question": "Who?"` + mode + "}\nfinish tool_calls\n"
+				withFixtureOn(t, d, "CHATTRAY_MODELS=one,two,three\nCHATTRAY_PAGES="+pages, first, func(s *fixture) {
 					of := func(model string) upstream.Match {
 						return func(r upstream.Request) bool { return r.Model == model && len(r.Tools) == 0 }
 					}
@@ -40,7 +50,7 @@ func TestModelsThatLose(t *testing.T) {
 					s.up.On(upstream.Any, upstream.Text("Done."))
 					began := time.Now()
 					said := s.do(step{
-						verb: http.MethodPost, arg: "/api/chat/stream", user: "una", body: `{"message":"Compare","chat_id":"c","context":{"current_page":"reports"}}`,
+						verb: http.MethodPost, arg: "/api/chat/stream", user: "una", body: `{"message":"Compare","chat_id":"c","context":{"current_page":"` + page + `"}}`,
 					})
 					if took := time.Since(began).Truncate(time.Second); took != tt.takes {
 						t.Errorf("it took %s, want %s", took, tt.takes)

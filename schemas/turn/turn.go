@@ -6,6 +6,7 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
@@ -99,6 +100,9 @@ type Tool struct {
 	InputSchema json.RawMessage
 	// Check says why arguments do not fit InputSchema; nil checks nothing.
 	Check func(input json.RawMessage) error
+	// Preset are arguments that the page sets: each call has them, and InputSchema
+	// does not name them. Use Fill.
+	Preset schemas.Object
 	// Global tools are offered on every page.
 	Global bool
 	// Idempotent tools may be run again when their outcome is unknown.
@@ -139,6 +143,19 @@ type Tool struct {
 	// Roles, when not empty, are those that may use the tool.
 	Roles []string
 	Run   func(ctx context.Context, call *Call) (Result, error)
+}
+
+// Fill returns a call's arguments, a JSON object, with those that the page sets.
+func (t *Tool) Fill(input json.RawMessage) json.RawMessage {
+	var args schemas.Object
+	if len(t.Preset) == 0 || json.Unmarshal(input, &args) != nil {
+		return input
+	}
+	if args == nil {
+		args = make(schemas.Object)
+	}
+	maps.Copy(args, t.Preset)
+	return schemas.Encode(args)
 }
 
 // StreamedArgument is an argument of a tool, a string, whose text goes into a block

@@ -210,6 +210,9 @@ func (a *Approvals) editedInput(run record.Run, w record.Wait, input json.RawMes
 			return nil, schemas.Invalid("/input", err.Error())
 		}
 	}
+	if edited = canonical(offer.Tools[i].Fill(edited)); bytes.Equal(edited, canonical(w.Input)) {
+		return nil, nil
+	}
 	return edited, nil
 }
 

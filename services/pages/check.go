@@ -335,6 +335,7 @@ func (l *pageLoader) with(f *pageFile, outer pageOffer, level *pageLevel) pageOf
 	o.names = addEach(o.names, level.registryTools, func(s string) string { return s })
 	o.own = addEach(o.own, level.madeTools, func(t turn.Tool) string { return t.Name })
 	o.PayloadTypes = addEach(o.PayloadTypes, level.types, func(t turn.PayloadType) string { return t.Name })
+	o.set = l.setArguments(f, &o, level)
 	o.Actions = addEach(o.Actions, level.wireActions(), func(a schemas.Action) string { return a.Action })
 	o.Handlers = addEach(o.Handlers, level.madeActions, func(t turn.Tool) string { return t.Name })
 	l.checkMarkers(f, level, o.PayloadTypes)

@@ -21,6 +21,8 @@ type Tools interface {
 	// Has reports whether a tool of that name is known, even if it is not
 	// offered now.
 	Has(name string) bool
+	// Tool returns a tool that never changes.
+	Tool(name string) (turn.Tool, bool)
 	// Resolve returns the global tools and the named ones, each once, except
 	// for those that are not configured or that the user may not use.
 	Resolve(names []string, user schemas.User) ([]turn.Tool, error)
@@ -47,6 +49,8 @@ type Sources struct {
 type Parts struct {
 	Tools    Tools
 	Payloads Payloads
+	// SetArguments makes a tool with arguments that a file sets.
+	SetArguments func(t turn.Tool, set schemas.Object) (turn.Tool, error)
 	// MakeHTTPTool makes a tool that a file declares.
 	MakeHTTPTool func(turn.HTTPTool) (turn.Tool, error)
 	// MakeClientTool makes a tool that the client runs; nil takes none.
@@ -127,6 +131,7 @@ type pageOffer struct {
 	Offer
 	names []string    // names of tools in the registry
 	own   []turn.Tool // tools of the page file
+	set   []setTool   // tools with arguments that the page file sets
 	types map[string]turn.PayloadType
 }
 
@@ -178,7 +183,7 @@ func (p *Pages) Resolve(page, tab, subtab string, user schemas.User) (Offer, err
 	if err != nil {
 		return Offer{}, err
 	}
-	out.Tools = slices.Concat(tools, o.own)
+	out.Tools = o.withArguments(slices.Concat(tools, o.own))
 	out.Actions, out.Handlers = slices.Clip(o.Actions), slices.Clip(o.Handlers)
 	out.PayloadTypes = p.withToolPayloads(slices.Clip(o.PayloadTypes), o, out.Tools)
 	return out, nil

@@ -60,10 +60,21 @@ func (p *Pages) OfferFor(c schemas.Object, defs []schemas.ClientTool, user schem
 			return offer, err
 		}
 		offer.Note = withDocuments
-		offer.Tools = addEach(offer.Tools, documents.Tools, func(t turn.Tool) string { return t.Name })
+		offer.Tools = withOthers(offer.Tools, documents.Tools)
 	}
 	offer.Tools = p.withClientTools(offer.Tools, defs)
 	return offer, nil
+}
+
+// withOthers adds the tools that have none of the list's names.
+func withOthers(list, more []turn.Tool) []turn.Tool {
+	out := slices.Clone(list)
+	for _, t := range more {
+		if !slices.ContainsFunc(list, func(has turn.Tool) bool { return has.Name == t.Name }) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // withClientTools adds the client's tools, except those with the name of

@@ -28,6 +28,7 @@ type pageLevel struct {
 	template pageWord
 	tools    []pageWord
 	payloads []pageWord
+	set      []pageArguments
 	actions  []pageAction
 	newTypes []pagePayload
 	newTools []pageTool
@@ -98,6 +99,9 @@ func (r *pageReader) levelFields(l *pageLevel, nested string) map[string]func(*y
 		},
 		"tools":    func(n *yaml.Node) { l.tools = r.words(n, "tool") },
 		"payloads": func(n *yaml.Node) { l.payloads = r.words(n, "payload type") },
+		"arguments": func(n *yaml.Node) {
+			r.pairs(n, "arguments", func(key, value *yaml.Node) { l.set = append(l.set, r.arguments(key, value)) })
+		},
 		"actions": func(n *yaml.Node) {
 			r.list(n, func(n *yaml.Node) { l.actions = append(l.actions, r.action(n)) })
 		},

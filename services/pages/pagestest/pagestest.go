@@ -22,6 +22,14 @@ func (p toolList) Has(name string) bool {
 	return slices.ContainsFunc(p, func(t turn.Tool) bool { return t.Name == name })
 }
 
+func (p toolList) Tool(name string) (turn.Tool, bool) {
+	i := slices.IndexFunc(p, func(t turn.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return turn.Tool{}, false
+	}
+	return p[i], true
+}
+
 func (p toolList) Resolve(names []string, user schemas.User) ([]turn.Tool, error) {
 	var list []turn.Tool
 	for _, t := range p {
@@ -81,6 +89,13 @@ func Parts() pages.Parts {
 	return pages.Parts{
 		Tools: registry(), Payloads: payloadTypes(), ServerActions: []string{"apply_schema"}, ContextBuilders: []string{"document", "report", "stream"},
 		Secret: func(name string) (string, bool) { return "s3cret", name == "stock_key" },
+		SetArguments: func(t turn.Tool, set schemas.Object) (turn.Tool, error) {
+			if _, wrong := set["wrong"]; wrong {
+				return t, errors.New("there is no argument \"wrong\"")
+			}
+			t.Preset = set
+			return t, nil
+		},
 		MakeHTTPTool: func(def turn.HTTPTool) (turn.Tool, error) {
 			if !strings.HasPrefix(def.URL, "https://") {
 				return turn.Tool{}, errors.New("url: no https")

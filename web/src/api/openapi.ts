@@ -900,7 +900,8 @@ export interface paths {
         };
         /**
          * The tools of a place
-         * @description The global tools and those of the page, tab and subtab. A place that no page file describes has the global ones.
+         * @description The global tools and those of the page, tab and subtab. A place that no page file describes has the global ones. Arguments that a page
+         *     file sets are not in `input_schema`.
          */
         get: operations["listTools"];
         put?: never;
