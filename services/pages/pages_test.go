@@ -351,3 +351,27 @@ func TestContentNote(t *testing.T) {
 		}
 	}
 }
+
+// What the mode agent says of the document names the tools that its page has.
+func TestNoteNamesTheDocumentTools(t *testing.T) {
+	for tools, want := range map[string]string{
+		"":                             "use the document tools: plan_document and then write_block for each planned block for a new one, edit_block to change one. What",
+		"[edit_block]":                 "use the document tools: edit_block to change one. What",
+		"[read_document]":              "",
+		"[plan_document]":              "",
+		"[write_block, plan_document]": "use the document tools: plan_document and then write_block for each planned block for a new one. What",
+	} {
+		from := pages.Sources{}
+		if tools != "" {
+			from.Dir = pagestest.Folder(t, map[string]string{"document.yaml": "tools: " + tools + "\n"})
+		}
+		p, err := pages.Load(from, pagestest.Parts())
+		if err != nil {
+			t.Fatal(err)
+		}
+		offer, err := p.OfferFor(schemas.Object{"mode": json.RawMessage(`"agent"`)}, nil, schemas.User{})
+		if err != nil || !strings.Contains(offer.Note, want) || (want == "") != (offer.Note == "") {
+			t.Errorf("tools %s: got %q and %v, want %q in it", tools, offer.Note, err, want)
+		}
+	}
+}

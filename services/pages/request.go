@@ -21,9 +21,33 @@ const intoDocument = "\n\nYour answer's text is written into the user's document
 // documentPage is the page whose tools the mode agent adds.
 const documentPage = "document"
 
-// withDocuments tells a model that it may write the document beside its page.
-const withDocuments = "\n\nThe user has a document beside this page. When they want something written or changed there, use the document tools: " +
-	"plan_document and then write_block for each planned block for a new one, edit_block to change one. What you write waits until the user accepts or reverts it."
+// documentNote is what a model is told that may write the document beside its page
+// with these tools, named by what they do.
+func documentNote(tools []turn.Tool) string {
+	named := func(does func(t *turn.Tool) bool) string {
+		for i := range tools {
+			if does(&tools[i]) {
+				return tools[i].Name
+			}
+		}
+		return ""
+	}
+	plan := named(func(t *turn.Tool) bool { return t.Replans })
+	write := named(func(t *turn.Tool) bool { return t.Streams != nil && !t.Streams.MustExist })
+	edit := named(func(t *turn.Tool) bool { return t.Streams != nil && t.Streams.MustExist })
+	var ways []string
+	if plan != "" && write != "" {
+		ways = append(ways, plan+" and then "+write+" for each planned block for a new one")
+	}
+	if edit != "" {
+		ways = append(ways, edit+" to change one")
+	}
+	if len(ways) == 0 {
+		return ""
+	}
+	return "\n\nThe user has a document beside this page. When they want something written or changed there, use the document tools: " +
+		strings.Join(ways, ", ") + ". What you write waits until the user accepts or reverts it."
+}
 
 // ContentNote returns how the content of a block of that type is written.
 func ContentNote(kind string) string {
@@ -59,7 +83,7 @@ func (p *Pages) OfferFor(c schemas.Object, defs []schemas.ClientTool, user schem
 		if err != nil {
 			return offer, err
 		}
-		offer.Note = withDocuments
+		offer.Note = documentNote(documents.Tools)
 		offer.Tools = withOthers(offer.Tools, documents.Tools)
 	}
 	offer.Tools = p.withClientTools(offer.Tools, defs)

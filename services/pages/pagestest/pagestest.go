@@ -61,7 +61,11 @@ func registry() toolList {
 		"get_report", "search_articles", "list_reports", "list_streams", "get_stream", "research", "compare_models",
 		"read_document", "plan_document", "write_block", "edit_block", "delete_block", "move_block",
 	} {
-		tools = append(tools, turn.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)})
+		t := turn.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(`{"type":"object"}`), Replans: name == "plan_document"}
+		if name == "write_block" || name == "edit_block" {
+			t.Streams = &turn.StreamedArgument{Argument: "content", Block: "block_id", MustExist: name == "edit_block"}
+		}
+		tools = append(tools, t)
 	}
 	tools[3].Title = "Read a report"
 	return tools
