@@ -19,7 +19,6 @@ import (
 // Limits of the document tools. A read of a whole document shows at most this
 // much of each block and of all; a single block is shown whole.
 const (
-	maxPlanned      = 100
 	maxPlanText     = 500 // characters of a heading or a brief
 	maxReadBlock    = 6_000
 	maxReadDocument = 60_000
@@ -51,7 +50,7 @@ func Documents(data documents) []turn.Tool {
 	d := documentTools{data}
 	id := func(s *jsonschema.Schema, names ...string) {
 		for _, name := range names {
-			s.Properties[name].Pattern = `^[A-Za-z0-9_-]{0,64}$`
+			s.Properties[name].Pattern = text.IDOrNone
 		}
 	}
 	return []turn.Tool{
@@ -61,7 +60,7 @@ func Documents(data documents) []turn.Tool {
 		New("plan_document", "Plan a new document, or the whole document again: its title and its blocks in order, to be filled with write_block afterwards, one after the other. "+
 			"Everything that the document has now is marked as deleted; the user decides.", d.plan, Words("Plan the document", "Planned the document|Planned {n} documents"), Idempotent(), Serial(), Retold(), Document(), Replans(),
 			Refine(func(s *jsonschema.Schema) {
-				most := maxPlanned
+				most := record.MaxPlanned
 				sized(s, "title", 1, 200)
 				one := 1
 				s.Properties["blocks"].MinItems, s.Properties["blocks"].MaxItems = &one, &most

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -58,11 +57,9 @@ func plannedFor(b *schemas.Block) (heading, brief string) {
 // blockText names a block and shows at most limit characters of it. The content
 // is on lines of its own, between a head and an end line.
 func blockText(b *schemas.Block, limit int) string {
-	content := blockContent(b)
-	total := utf8.RuneCountInString(content)
-	if total > limit {
-		content = text.Ellipsis(content, limit) + fmt.Sprintf("\n(the first %s of %s characters; read_document with this block_id shows them all)", grouped(limit), grouped(total))
-	}
+	content := text.Cut(blockContent(b), limit, func(total int) string {
+		return fmt.Sprintf("\n(the first %s of %s characters; read_document with this block_id shows them all)", grouped(limit), grouped(total))
+	})
 	meta := ""
 	if m := cmp.Or(string(b.NewMeta), string(b.Meta)); m != "" && b.Type == schemas.BlockChart {
 		if heading, _ := plannedFor(b); heading == "" {

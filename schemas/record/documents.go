@@ -65,6 +65,9 @@ type Plan struct {
 // PlannedKey is the key of a planned block's meta until it is written.
 const PlannedKey = "plan"
 
+// MaxPlanned is the greatest number of blocks of a plan.
+const MaxPlanned = 100
+
 // Settle is the user's decision about pending changes.
 type Settle bool
 

@@ -19,6 +19,16 @@ func Ellipsis(s string, limit int) string {
 	return strings.TrimRightFunc(s[:Offset(s, limit-1)], unicode.IsSpace) + "…"
 }
 
+// Cut returns s, or its beginning as Ellipsis makes it with a note, which is told how
+// many characters s has.
+func Cut(s string, limit int, note func(total int) string) string {
+	total := utf8.RuneCountInString(s)
+	if total <= limit {
+		return s
+	}
+	return Ellipsis(s, limit) + note(total)
+}
+
 // Line returns s on one line, with single spaces and without control
 // characters, cut to limit characters as Ellipsis does.
 func Line(s string, limit int) string {
@@ -73,8 +83,12 @@ func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// maxID is the length of an id that a client chooses.
-const maxID = 64
+// maxID is the length of an id that a client chooses. IDOrNone is the pattern of a
+// text that may be such an id or empty, for schemas.
+const (
+	maxID    = 64
+	IDOrNone = `^[A-Za-z0-9_-]{0,64}$`
+)
 
 // IsID reports whether a client may choose this id: 1 to 64 letters, digits, -
 // and _.

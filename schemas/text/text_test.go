@@ -3,6 +3,8 @@ package text_test
 import (
 	"errors"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"text/template"
@@ -16,6 +18,8 @@ func TestShorten(t *testing.T) {
 		{"ellipsis of what fits", text.Ellipsis("héllo", 5), "héllo"},
 		{"ellipsis", text.Ellipsis("héllo wörld", 7), "héllo…"},
 		{"ellipsis after a space", text.Ellipsis("ab cdef", 4), "ab…"},
+		{"cut of what fits", text.Cut("héllo", 5, strconv.Itoa), "héllo"},
+		{"cut", text.Cut("héllo wörld", 7, strconv.Itoa), "héllo…11"},
 		{"line of plain words", text.Line("two words", 20), "two words"},
 		{"line of white space", text.Line(" a\r\n\tb\x00  c ", 20), "a b c"},
 		{"long line", text.Line(strings.Repeat("ä ", 100), 5), "ä ä…"},
@@ -52,6 +56,9 @@ func TestIsID(t *testing.T) {
 	} {
 		if got := text.IsID(id); got != want {
 			t.Errorf("IsID(%q) = %v, want %v", id, got, want)
+		}
+		if got := regexp.MustCompile(text.IDOrNone).MatchString(id); got != (want || id == "") {
+			t.Errorf("IDOrNone matches %q: %v, IsID says %v", id, got, want)
 		}
 	}
 }

@@ -26,8 +26,6 @@ const (
 	maxBlockMeta    = 64 << 10 // bytes
 	maxPlannedTitle = 200      // characters
 	maxMadeTitle    = 60       // characters of a title that is made from a message
-	// MaxPlanned is the greatest number of blocks of a plan.
-	MaxPlanned = 200
 )
 
 // untitled is the title of a document that is made from a message without

@@ -151,7 +151,7 @@ func TestWrites(t *testing.T) {
 	if b, err := d.Add(t.Context(), ann, "d", schemas.BlockCreate{Type: "interative_chart"}, nil); err != nil || b.Type != "interactive_chart" || len(b.ID) != 36 {
 		t.Errorf("added %+v, %v", b, err)
 	}
-	if _, err := d.Plan(t.Context(), ann, "d", "t", make([]record.NewBlock, documents.MaxPlanned+1)); code(err) != schemas.CodeInvalid {
+	if _, err := d.Plan(t.Context(), ann, "d", "t", make([]record.NewBlock, record.MaxPlanned+1)); code(err) != schemas.CodeInvalid {
 		t.Errorf("a plan of too many blocks: %v", err)
 	}
 	if _, err := d.Plan(t.Context(), ann, "d", "t", []record.NewBlock{{ID: "a b"}}); code(err) != schemas.CodeInvalid {

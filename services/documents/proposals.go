@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
@@ -14,8 +15,8 @@ import (
 // does not exist. The caller gives the blocks their ids; the same plan may be
 // repeated.
 func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title string, blocks []record.NewBlock) (schemas.Document, error) {
-	if len(blocks) > MaxPlanned {
-		return schemas.Document{}, schemas.NewError(schemas.CodeInvalid, "a plan has at most 200 blocks")
+	if len(blocks) > record.MaxPlanned {
+		return schemas.Document{}, schemas.NewError(schemas.CodeInvalid, "a plan has at most "+strconv.Itoa(record.MaxPlanned)+" blocks")
 	}
 	for i := range blocks {
 		if err := checkWrite(&blocks[i]); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // CheckTargets refuses blocks that cannot take the text of one answer: images,
-// which only write_block writes, and blocks of different types. A new block is
+// which only a tool writes, and blocks of different types. A new block is
 // Markdown. A nil Documents refuses nothing.
 func (d *Documents) CheckTargets(ctx context.Context, user schemas.User, blocks []string) error {
 	if d == nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/chattray/chattray/schemas/text"
 )
@@ -60,11 +59,7 @@ func writeIndented(b *strings.Builder, text string) {
 
 // cutText returns s cut to limit characters with a note about its length.
 func cutText(s string, limit int) string {
-	n := utf8.RuneCountInString(s)
-	if n <= limit {
-		return s
-	}
-	return text.Ellipsis(s, limit) + fmt.Sprintf("\n(cut; %d characters in all)", n)
+	return text.Cut(s, limit, func(total int) string { return fmt.Sprintf("\n(cut; %d characters in all)", total) })
 }
 
 // firstSentence returns the first sentence of a description.

@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
@@ -25,6 +24,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/tools/outbound"
 )
 
@@ -92,9 +92,9 @@ func (r Reader) Read(ctx context.Context, rawURL string) (Page, error) {
 	if err := r.fill(ctx, &page, body, resp.Header.Get("Content-Type")); err != nil {
 		return Page{}, err
 	}
-	page.Title = clip(strings.Join(strings.Fields(clean(page.Title)), " "), maxTitle)
+	page.Title = text.Bytes(strings.Join(strings.Fields(clean(page.Title)), " "), maxTitle)
 	page.Content = strings.TrimSpace(clean(page.Content))
-	if short := clip(page.Content, MaxContent); short != page.Content {
+	if short := text.Bytes(page.Content, MaxContent); short != page.Content {
 		page.Content, page.Truncated = short, true
 	}
 	return page, nil
@@ -138,7 +138,7 @@ func (r Reader) fill(ctx context.Context, page *Page, body []byte, contentType s
 		page.Content = decoded(body, contentType)
 		return nil
 	default:
-		return schemas.NewError(schemas.CodeUnsupportedMedia, "the page is of type "+clip(kind, 100)+"; only HTML, text and JSON can be read")
+		return schemas.NewError(schemas.CodeUnsupportedMedia, "the page is of type "+text.Bytes(kind, 100)+"; only HTML, text and JSON can be read")
 	}
 }
 
@@ -224,15 +224,4 @@ func clean(s string) string {
 		}
 		return c
 	}, s)
-}
-
-// clip cuts s to at most limit bytes without splitting a character.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }
