@@ -143,6 +143,8 @@ func (k *socket) end(code websocket.StatusCode, reason string) {
 func (k *socket) keep(ctx context.Context) {
 	ping := time.NewTicker(socketPing)
 	defer ping.Stop()
+	idle := time.NewTimer(k.server.SessionIdle)
+	defer idle.Stop()
 	var expired <-chan time.Time
 	if !k.until.IsZero() {
 		timer := time.NewTimer(time.Until(k.until))
@@ -160,11 +162,14 @@ func (k *socket) keep(ctx context.Context) {
 		case <-expired:
 			_ = k.conn.Close(websocket.StatusPolicyViolation, "the token has ended")
 			return
-		case <-ping.C:
-		}
-		if time.Since(time.Unix(0, k.active.Load())) >= k.server.SessionIdle {
-			k.end(websocket.StatusNormalClosure, "nothing happened for "+minutes(k.server.SessionIdle))
+		case <-idle.C:
+			if left := k.server.SessionIdle - time.Since(time.Unix(0, k.active.Load())); left > 0 {
+				idle.Reset(left)
+			} else {
+				k.end(websocket.StatusNormalClosure, "nothing happened for "+minutes(k.server.SessionIdle))
+			}
 			continue
+		case <-ping.C:
 		}
 		wait, done := context.WithTimeout(ctx, k.server.WriteWait)
 		err := k.conn.Ping(wait)

@@ -71,7 +71,7 @@ var table = []setting{
 	{"cors_origins", vars("CORS_ORIGINS"), "", "origins that browsers may call from", plain, origins(func(c *Config) *[]string { return &c.CORSOrigins })},
 	{"keepalive", vars("KEEPALIVE"), "15s", "silence on a stream before a comment is sent", plain, duration(func(c *Config) *span { return &c.KeepAlive })},
 	{"on_disconnect_grace", vars("ON_DISCONNECT_GRACE"), "5s", "how long a run with `on_disconnect: cancel` waits for a reader to come back", plain, duration(func(c *Config) *span { return &c.DisconnectGrace })},
-	{"session.idle", vars("SESSION_IDLE"), "15m", "without an event before a websocket ends, and before it forgets a chat in which nothing happens", plain, duration(func(c *Config) *span { return &c.SessionIdle })},
+	{"session.idle", vars("SESSION_IDLE"), "15m", "without an event before a websocket ends; where it watches 32 chats, one in which nothing has happened for so long gives its place to another", plain, duration(func(c *Config) *span { return &c.SessionIdle })},
 	{"timeouts.model_connect", vars("MODEL_CONNECT_TIMEOUT"), "10s", "connecting to the model", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelConnect })},
 	{"timeouts.model_first_token", vars("MODEL_FIRST_TOKEN_TIMEOUT"), "60s", "until the model's first token", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelFirstToken })},
 	{"timeouts.model_idle", vars("MODEL_IDLE_TIMEOUT"), "60s", "silence of the model in a reply", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelIdle })},

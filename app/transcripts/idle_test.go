@@ -1,0 +1,83 @@
+package transcripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/chattray/chattray/app/apptest"
+)
+
+// The setting session.idle says after which time without an event a websocket ends. An
+// event begins it again, and a run under way counts as events.
+func TestSessionIdle(t *testing.T) {
+	for _, idle := range []time.Duration{10 * time.Second, 90 * time.Second, 20 * time.Minute} {
+		t.Run(idle.String(), func(t *testing.T) {
+			withFixtureOn(t, apptest.SQLite, "CHATTRAY_SESSION_IDLE="+idle.String(), "", func(s *fixture) {
+				for _, events := range []int{0, 2} {
+					conn, began := s.dialled("una", 10*time.Hour, websocket.DialOptions{}), time.Now()
+					ended, end := context.WithCancel(context.Background())
+					go func() {
+						for range events {
+							select {
+							case <-time.After(idle * 9 / 10):
+							case <-ended.Done():
+							}
+							_ = conn.Write(ended, websocket.MessageText, []byte(stopFrame))
+						}
+					}()
+					var frames []string
+					var err error
+					for err == nil {
+						var frame []byte
+						if _, frame, err = conn.Read(context.Background()); err == nil {
+							frames = append(frames, string(frame))
+						}
+					}
+					end()
+					want := idle + time.Duration(events)*idle*9/10
+					if took := time.Since(began); took != want || len(frames) != events {
+						t.Errorf("with %d events it is closed after %v, with the answers %s; want %v", events, took, frames, want)
+					}
+					if said, ok := errors.AsType[websocket.CloseError](err); !ok || said.Code != websocket.StatusNormalClosure || !strings.HasPrefix(said.Reason, "nothing happened for ") {
+						t.Errorf("it is closed with %v", err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A socket that watches as many chats as it may watches another one in the place of
+// one in which nothing has happened for the time of session.idle.
+func TestSessionIdleOfChats(t *testing.T) {
+	const idle = time.Minute
+	withFixtureOn(t, apptest.SQLite, "CHATTRAY_SESSION_IDLE="+idle.String(), "", func(s *fixture) {
+		w := s.wireOf("una")
+		watch := func(chat string) string {
+			time.Sleep(time.Second) //nolint:forbidigo // the time of the bubble: a socket takes 20 events a second
+			s.sendWire(w, `{"name":"resume","chat_id":"`+chat+`"}`)
+			return s.readWire(w)
+		}
+		for i := range 32 {
+			if said := watch(fmt.Sprintf("c%d", i)); !strings.Contains(said, "Nothing is under way") {
+				t.Fatalf("chat %d: %s", i, said)
+			}
+		}
+		if said := watch("more"); !strings.Contains(said, "too many chats") {
+			t.Errorf("a chat more, before the time: %s", said)
+		}
+		time.Sleep(idle / 2) //nolint:forbidigo // the time of the bubble
+		if said := watch("more"); !strings.Contains(said, "Nothing is under way") {
+			t.Errorf("a chat more, after the time: %s", said)
+		}
+		_ = w.conn.CloseNow()
+		synctest.Wait()
+	})
+}
