@@ -166,7 +166,7 @@ func TestRunMaxIterations(t *testing.T) {
 		"call 0", `arguments 0 a echo {}`, `reply "" calls=1 first=0 end_turn`, "start 0 a echo {}", "complete 0 a: got {}",
 		"call 1 final",
 	}
-	summary := "I reached the limit of 1 step before I could write an answer. This is what the tools gave:\n\n- **echo**: got {}"
+	summary := "I reached the limit of 1 step before I could write an answer. These are the tools' results:\n\n- **echo**: got {}"
 	for _, tt := range []struct {
 		name string
 		last modeltest.Reply

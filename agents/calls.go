@@ -21,7 +21,7 @@ import (
 // errToolTimeout cancels the context of a call that timed out, errGone the contexts
 // of the calls when the consumer stopped reading.
 var (
-	errToolTimeout = errors.New("agents: the tool's time is up")
+	errToolTimeout = errors.New("agents: the tool timed out")
 	errGone        = errors.New("agents: the reader has stopped")
 )
 

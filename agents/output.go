@@ -90,7 +90,7 @@ func (l *loop) summarize(reply *turn.Reply) {
 	}
 	fmt.Fprintf(&b, "I reached the limit of %d %s before I could write an answer.", l.limit, unit)
 	if len(l.outcomes) > 0 {
-		b.WriteString(" This is what the tools gave:\n")
+		b.WriteString(" These are the tools' results:\n")
 	}
 	for _, o := range l.outcomes[max(0, len(l.outcomes)-summaryResults):] {
 		text := cut(strings.Join(strings.Fields(text.Bytes(o.result.Text, maxSummaryInput)), " "), summaryText)

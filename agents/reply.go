@@ -114,7 +114,7 @@ func (l *loop) deltas(ctx context.Context, final bool) iter.Seq2[Delta, error] {
 	return l.model.Stream(ctx, l.request(final))
 }
 
-var errTruncated error = schemas.NewError(schemas.CodeUpstreamTruncated, "the model's reply broke off before its end")
+var errTruncated error = schemas.NewError(schemas.CodeUpstreamTruncated, "the model's reply ended before it was complete")
 
 // delta adds one delta to the reply and yields its events.
 func (l *loop) delta(w *writing, reply *turn.Reply, d Delta) error {

@@ -12,7 +12,7 @@ import (
 const rowCost = 1 << 10
 
 // errQuota is for data that would exceed the owner's quota.
-var errQuota = schemas.NewError(schemas.CodeQuota, "your documents and attachments take up all the room that there is for you; delete documents or chats first")
+var errQuota = schemas.NewError(schemas.CodeQuota, "your documents and attachments use all of your quota; delete documents or chats first")
 
 // selectStored sums the sizes of an owner's documents and attachments. It reads
 // the rows, so that it is right whatever wrote or deleted them. Indexes contain

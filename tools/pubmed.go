@@ -151,7 +151,7 @@ func (p pubMed) read(ctx context.Context, call *Call, ids []string, titles bool)
 			if ctx.Err() != nil || schemas.Visible(err).Code == schemas.CodeRateLimited {
 				return nil, nil, err
 			}
-			notes = append(notes, "The abstracts cannot be had at the moment.")
+			notes = append(notes, "The abstracts are not available at the moment.")
 		}
 	}
 	have := map[string]eutils.Article{}

@@ -81,7 +81,7 @@ func TestSearchPubMed(t *testing.T) {
 			utilities{"esearch": search, "esummary": summary},
 			`{"query":"sleep"}`,
 			[]string{"esearch sleep", "efetch 31000001,31000002,31000003,31000004", "esummary 31000001,31000002,31000003,31000004"},
-			[]string{"The abstracts cannot be had at the moment.", "1. Naps and recall in adults."},
+			[]string{"The abstracts are not available at the moment.", "1. Naps and recall in adults."},
 		},
 		{
 			"nothing found",

@@ -177,7 +177,7 @@ var sentences = map[schemas.Code]string{
 	schemas.CodeUpstreamAuth:        "the model's server does not accept this service's credentials",
 	schemas.CodeUpstreamTimeout:     "the model did not answer in time",
 	schemas.CodeUpstreamUnavailable: "the model's server cannot be reached or is not working at the moment",
-	schemas.CodeUpstreamTruncated:   "the model's reply broke off before its end",
+	schemas.CodeUpstreamTruncated:   "the model's reply ended before it was complete",
 	schemas.CodeUpstreamError:       "the model's server answered in a way that cannot be used",
 	schemas.CodeContextTooLong:      "the conversation is too long for the model",
 	schemas.CodeContentFilter:       "the model's content filter refused this request",

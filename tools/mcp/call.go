@@ -49,7 +49,7 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 	}
 	c.ring() // the connection may be gone
 	return tools.Result{}, schemas.NewError(schemas.CodeUpstreamUnavailable,
-		"the server "+c.Name+" went away during the call; whether it had an effect is unknown").Because(errors.New(reason(err)))
+		"the server "+c.Name+" disconnected during the call; whether it had an effect is unknown").Because(errors.New(reason(err)))
 }
 
 // linkFor returns the connection for a call of the tool.

@@ -57,7 +57,7 @@ func (c *client) run(ctx context.Context) {
 			failures = 0
 		}
 		delay := backoff(c.opts.FirstDelay, c.opts.LastDelay, failures)
-		c.log.WarnContext(ctx, "MCP server is away", "error", reason(err), "retry_in", delay.String())
+		c.log.WarnContext(ctx, "MCP server is not connected", "error", reason(err), "retry_in", delay.String())
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():

@@ -78,7 +78,7 @@ func TestNamesThatMeet(t *testing.T) {
 	if got := w.tool("srv__a_b_2e7336dc").Description; got != "dotted" {
 		t.Errorf("the tool of that name is %q", got)
 	}
-	w.await("is left out", "another one has the name")
+	w.await("is left out", "another tool has the name")
 }
 
 func TestHostileDescriptions(t *testing.T) {

@@ -39,7 +39,7 @@ type messageLines struct {
 func newMessageLines(out io.ReadCloser, log *slog.Logger, take func(*sdk.ProgressNotificationParams)) *messageLines {
 	return &messageLines{
 		Closer: out, take: take, from: bufio.NewReaderSize(out, lineBuffer),
-		other: &lineLog{log: log, says: "MCP server prints what is no message", limit: rate.NewLimiter(logRate, logBurst)},
+		other: &lineLog{log: log, says: "MCP server printed a line that is not a message", limit: rate.NewLimiter(logRate, logBurst)},
 	}
 }
 

@@ -29,16 +29,16 @@ func TestLinesThatAreNoMessage(t *testing.T) {
 	server := local(t, "srv")
 	server.Env = append(server.Env, asNoise+"=1")
 	w := newWorld(t, nil, server)
-	w.await("MCP server prints what is no message", "line=My MCP Server running on stdio")
-	w.await("MCP server prints what is no message", "[INFO] up")
-	w.await("MCP server prints what is no message", `{"level":"info","msg":"up"}`)
+	w.await("MCP server printed a line that is not a message", "line=My MCP Server running on stdio")
+	w.await("MCP server printed a line that is not a message", "[INFO] up")
+	w.await("MCP server printed a line that is not a message", `{"level":"info","msg":"up"}`)
 	w.await("MCP server is connected")
 	for range 3 {
 		if got := w.text("srv__print", ""); got != "printed" {
 			t.Fatalf("a call that prints: got %q", got)
 		}
 	}
-	for line := range strings.SplitSeq(w.await("MCP server prints what is no message", "line=xxx"), "\n") {
+	for line := range strings.SplitSeq(w.await("MCP server printed a line that is not a message", "line=xxx"), "\n") {
 		if len(line) > 2000 {
 			t.Errorf("a line of %d bytes is in the log", len(line))
 		}
@@ -51,7 +51,7 @@ func TestLongMessagesEndTheConnection(t *testing.T) {
 	server := local(t, "srv")
 	server.Env = append(server.Env, asNoise+"=endless")
 	w := newWorld(t, nil, server)
-	w.await("MCP server is away")
+	w.await("MCP server is not connected")
 }
 
 // A remote server that restarts over and over is found again soon each time.
@@ -64,7 +64,7 @@ func TestRemoteServerThatRestartsOften(t *testing.T) {
 		if _, err := w.call("srv__greet", `{"name":"x"}`); err == nil {
 			t.Fatal("a server that is away answers")
 		}
-		w.await("MCP server is away")
+		w.await("MCP server is not connected")
 		server.start()
 		w.await("MCP server is connected")
 	}

@@ -279,11 +279,11 @@ func TestDeathOfALocalServer(t *testing.T) {
 	<-begun
 	_, err := w.call("srv__die", "")
 	for _, err := range []error{err, <-slow} {
-		if got := visible(err); got != "the server srv went away during the call; whether it had an effect is unknown" {
+		if got := visible(err); got != "the server srv disconnected during the call; whether it had an effect is unknown" {
 			t.Errorf("got %q", got)
 		}
 	}
-	w.await("MCP server is away", "retry_in")
+	w.await("MCP server is not connected", "retry_in")
 	w.await("MCP server is connected")
 	if got := w.text("srv__greet", `{"name":"again"}`); got != "Hello again" {
 		t.Errorf("got %q", got)
@@ -300,7 +300,7 @@ func TestDeathOfARemoteServer(t *testing.T) {
 			if _, err := w.call("srv__greet", `{"name":"x"}`); !strings.Contains(visible(err), "the server srv ") {
 				t.Errorf("got %v", err)
 			}
-			line := w.await("MCP server is away")
+			line := w.await("MCP server is not connected")
 			if strings.Contains(line, "/mcp") {
 				t.Errorf("the log shows the URL: %s", line)
 			}
@@ -336,7 +336,7 @@ func TestServersThatAreDownDoNotStopTheStart(t *testing.T) {
 		t.Errorf("there are tools: %s", w.names())
 	}
 	for _, name := range []string{"missing", "wrong", "ends", "away", "silent"} {
-		w.await("MCP server is away", "mcp_server="+name)
+		w.await("MCP server is not connected", "mcp_server="+name)
 	}
 }
 

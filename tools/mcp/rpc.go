@@ -73,7 +73,7 @@ func readMessage(r *http.Request, limit int64) (id json.RawMessage, refused *rpc
 		Method  json.RawMessage `json:"method"`
 	}
 	if body[0] != '{' || json.Unmarshal(body, &m) != nil {
-		return nil, newRPCError(nil, codeInvalidRequest, "the body must be one JSON-RPC message; batches are not taken")
+		return nil, newRPCError(nil, codeInvalidRequest, "the body must be one JSON-RPC message; batches are not accepted")
 	}
 	if len(m.ID) > 0 && !strings.ContainsRune(`"-0123456789`, rune(m.ID[0])) {
 		return nil, newRPCError(nil, codeInvalidRequest, "the id must be a string or a number")
