@@ -1,6 +1,6 @@
 // Package agents runs one bounded conversation between a model and tools: it
 // calls the model, runs the tools that the model asks for, gives it their
-// results, and says what happens as a sequence of turn events.
+// results, and reports what happens as a sequence of turn events.
 //
 // It knows nothing of HTTP, SQL, users or run ids. Model adapters are in
 // sub-folders, one each.
@@ -22,7 +22,7 @@ import (
 // The limits of a loop and their defaults.
 const (
 	// defaultMaxIterations is the number of model calls that may ask for tools
-	// when a request does not say it; maxIterations is the most.
+	// if a request sets none; maxIterations is the largest number.
 	defaultMaxIterations = 5
 	maxIterations        = 20
 	// defaultParallel is how many calls run at a time.
@@ -65,19 +65,19 @@ func New(model Model, opts Options) *Agent {
 
 // Run is the loop: a model call, the tools it asks for, the next call with
 // their results, until a reply asks for none. After the request's MaxIterations
-// calls one last call is made in which tools are forbidden; when that fails, a
-// plain summary of the results, Synthetic, takes its place. The work starts
+// calls one last call is made in which tools are forbidden; if that fails, a
+// plain summary of the results, marked Synthetic, replaces it. The work starts
 // when the sequence is ranged over; ranging over it twice does the work twice.
 //
 // Events come as package turn documents them, and the sequence ends with
-// LoopComplete, with Cancelled, or with an error beside a nil event. A failing
+// LoopComplete, with Cancelled, or with an error and a nil event. A failing
 // tool is never such an error: the model reads it as the call's result.
 //
 // The loop looks at ctx before each model call, at each delta, and before,
 // while and after tools run. Run joins the goroutines of tools, with one
 // exception: a tool that ignores its context for longer than Options.Grace is
-// abandoned and its outcome dropped. Breaking off the range cancels in the same
-// way and yields nothing more.
+// abandoned and its outcome dropped. Breaking out of the range cancels in the
+// same way and yields nothing more.
 //
 // A tool may have conversations of its own (turn.Call.Converse): each is a loop
 // in a thread, run on the tool's goroutine, whose events come here as
@@ -97,11 +97,11 @@ type loop struct {
 	*Agent
 	req   turn.Request
 	limit int // calls that may ask for tools
-	// inThread says that the loop runs in a thread, which can open no threads.
+	// inThread is true if the loop runs in a thread, which cannot open threads.
 	inThread bool
 
 	yield func(turn.Event, error) bool
-	gone  bool // the consumer broke off
+	gone  bool // the consumer stopped reading
 
 	messages []turn.Message
 	usage    schemas.Usage
@@ -132,8 +132,8 @@ func (l *loop) tool(name string) *turn.Tool {
 	return nil
 }
 
-// step does iteration n, except for what an earlier attempt finished, and
-// reports whether another one follows.
+// step does iteration n, except for the parts that an earlier attempt finished,
+// and reports whether another one follows.
 func (l *loop) step(ctx context.Context, n int) bool {
 	if ctx.Err() != nil && n >= len(l.req.Steps) {
 		return l.cancelled(ctx)
@@ -147,7 +147,8 @@ func (l *loop) step(ctx context.Context, n int) bool {
 	return l.ask(ctx, n, &reply.Reply) && l.take(ctx, reply)
 }
 
-// take does what a whole reply asks for. It reports whether the model is to be called again.
+// take does what a whole reply asks for. It reports whether to call the model
+// again.
 func (l *loop) take(ctx context.Context, step *turn.Step) bool {
 	reply := &step.Reply
 	l.usage = l.usage.Add(reply.Usage)
@@ -201,7 +202,7 @@ func (l *loop) callID(id string, index int) string {
 	return id
 }
 
-// emit yields e. False means that the consumer has broken off.
+// emit yields e. False means that the consumer has stopped reading.
 func (l *loop) emit(e turn.Event) bool {
 	l.gone = l.gone || !l.yield(e, nil)
 	return !l.gone

@@ -30,14 +30,14 @@ var (
 type batch struct {
 	*loop
 	queue   []*call // not yet started, in the order in which the model asked
-	waiting []*call // for an answer from outside; they take no place
+	waiting []*call // calls that wait for an answer from outside; they do not count as running
 	running []*call
 	alone   bool          // a serial call is running
-	ended   chan ended    // room for every call: an abandoned one never blocks
-	answers chan answered // room for every call
+	ended   chan ended    // with room for every call, so that an abandoned one never blocks
+	answers chan answered // with room for every call
 	bell    chan struct{} // some call has progress
 	threads chan threadEvent
-	over    chan struct{} // closed when threads has no reader any more
+	over    chan struct{} // closed when threads no longer has a reader
 }
 
 // call is one call of a tool.
@@ -47,19 +47,20 @@ type call struct {
 	position int // in the reply
 	tool     *turn.Tool
 	input    json.RawMessage
-	fault    string // why it cannot run
-	fits     bool   // its input has been checked before it waits
+	fault    string // why the call cannot run
+	fits     bool   // its input was checked before it waited
 	decided  bool   // reason is known
 	reason   schemas.ApprovalReason
 	asked    time.Time    // when it began to wait
-	outcome  *turn.Result // what the wait gave; it is not run
+	outcome  *turn.Result // the result of the wait; if set, the call is not run
 	started  time.Time
 	progress progress
 	threads  atomic.Int32 // opened so far
 	once     sync.Once
 }
 
-// ended is a call's end. void says that it has no outcome: it was cancelled.
+// ended is a call's end. void is true if it has no outcome because it was
+// cancelled.
 type ended struct {
 	call   *call
 	result turn.Result
@@ -138,15 +139,16 @@ func (l *loop) prepare(c turn.ToolCall, index, position int, bell chan struct{})
 	return out
 }
 
-// cutOffText is what the model reads of a call that its limit of tokens cut off.
+// cutOffText is what the model reads about a call that the limit of tokens cut
+// off.
 const cutOffText = "the tool was not run: the reply reached its limit of tokens before the arguments were whole; call it again with less in them"
 
 // unfinished reports whether arguments that were cut off are incomplete. Empty
 // arguments are: more may have been to come.
 func unfinished(arguments string) bool { return !json.Valid([]byte(arguments)) }
 
-// input returns a call's arguments as one line of JSON. Arguments that are no
-// JSON object are kept as text in an object and returned with an error.
+// input returns a call's arguments as one line of JSON. Arguments that are not
+// a JSON object are kept as text in an object and returned with an error.
 func input(arguments string) (json.RawMessage, error) {
 	text := strings.TrimSpace(arguments)
 	if text == "" || text == "null" {
@@ -164,7 +166,7 @@ func input(arguments string) (json.RawMessage, error) {
 	return raw, errors.New("its arguments must be a JSON object")
 }
 
-// ready says whether the next call may start now.
+// ready reports whether the next call may start now.
 func (b *batch) ready(ctx context.Context) bool {
 	if b.gone || len(b.queue) == 0 || ctx.Err() != nil {
 		return false
@@ -306,7 +308,7 @@ func (b *batch) end(e ended, results []*turn.Result) {
 }
 
 // windDown waits for the running calls of a cancelled batch, for the grace at
-// most, and yields the outcomes that come in that time.
+// most, and yields the outcomes that arrive in that time.
 func (b *batch) windDown(ctx context.Context, results []*turn.Result) {
 	grace := time.NewTimer(b.opts.Grace)
 	defer grace.Stop()
@@ -327,7 +329,8 @@ func (b *batch) windDown(ctx context.Context, results []*turn.Result) {
 	}
 }
 
-// report yields the progress that is due and sets slow to when more may be.
+// report yields the progress that is due and sets slow to the time when more
+// may be due.
 func (b *batch) report(slow *time.Timer) {
 	held := false
 	for _, c := range slices.Clone(b.running) {

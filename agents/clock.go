@@ -15,7 +15,7 @@ type clock struct {
 	stopped bool
 }
 
-// startClock calls expired once when the time is up.
+// startClock starts a clock that calls expired once when the time is up.
 func startClock(left time.Duration, expired func()) *clock {
 	return &clock{left: left, since: time.Now(), timer: time.AfterFunc(left, expired)}
 }

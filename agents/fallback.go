@@ -13,7 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// defaultRest is how long a model that failed is passed over.
+// defaultRest is how long a model that failed is tried last.
 const defaultRest = 30 * time.Second
 
 // FallbackOptions say which models replace one that fails.
@@ -22,22 +22,22 @@ type FallbackOptions struct {
 	// should not include the model itself. It is called once for each call of a
 	// model.
 	Order func(model string) []string
-	// Window returns the number of tokens that a model takes; 0 is unknown. Nil
-	// means that all are unknown.
+	// Window returns the size of a model's context window in tokens; 0 means
+	// unknown. A nil Window means that all are unknown.
 	Window func(model string) int
-	// Rest is how long a failed model is tried last: its server was
-	// unreachable, busy or silent, or refused our key. 0 is defaultRest.
+	// Rest is how long a model is tried last after its server was unreachable,
+	// busy or silent, or refused our key. 0 means defaultRest.
 	Rest time.Duration
-	// Logger records each call that another model takes over. Nil drops it.
+	// Logger logs each call that another model takes over. Nil drops it.
 	Logger *slog.Logger
 }
 
 // Fallback returns a model that calls next. When a call fails before its first
-// token, Fallback repeats it with the next model of the order, unless the model
-// is not to blame: an invalid request, a cancel, a refusal by the content
-// filter. A prompt that is too long for a model goes only to models whose
-// window is larger or unknown. When all models fail, the error is the last
-// model's. The first delta of a substitute has its name in Delta.Model.
+// token, Fallback repeats it with the next model of the order, unless the
+// failure is not the model's: an invalid request, a cancel, a refusal by the
+// content filter. A prompt that is too long for a model goes only to models
+// whose window is larger or unknown. When all models fail, the error is the
+// last model's. The first delta of a substitute has its name in Delta.Model.
 func Fallback(next Model, o FallbackOptions) Model {
 	o.Rest = cmp.Or(max(o.Rest, 0), defaultRest)
 	if o.Logger == nil {
@@ -54,7 +54,7 @@ type fallback struct {
 	next Model
 
 	mu      sync.Mutex
-	resting map[string]time.Time // until when a model is tried last
+	resting map[string]time.Time // the time until which a model is tried last
 }
 
 // Stream calls the request's model, and after a failure its substitutes.
@@ -69,7 +69,7 @@ func (f *fallback) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta
 		for len(queue) > 0 {
 			req.Model, queue = queue[0], queue[1:]
 			if last != nil {
-				f.Logger.WarnContext(ctx, "model call failed; another model is asked", "model", asked, "fallback", req.Model, "error", last)
+				f.Logger.WarnContext(ctx, "model call failed; trying another model", "model", asked, "fallback", req.Model, "error", last)
 			}
 			began, failed := f.ask(ctx, asked, req, yield)
 			switch {
@@ -89,8 +89,8 @@ func (f *fallback) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta
 	}
 }
 
-// ask makes one call. It reports whether something was yielded, and returns the
-// error, which it did not yield; nil when the call is over.
+// ask makes one call. It reports whether something was yielded, and returns an
+// error that it did not yield; nil if the call is complete.
 func (f *fallback) ask(ctx context.Context, asked string, req ModelRequest, yield func(Delta, error) bool) (began bool, failed error) {
 	for d, err := range f.next.Stream(ctx, req) {
 		if err != nil {
@@ -110,7 +110,8 @@ func (f *fallback) ask(ctx context.Context, asked string, req ModelRequest, yiel
 	return began, nil
 }
 
-// queue returns the model and its substitutes; models that failed lately come last.
+// queue returns the model and its substitutes; models that failed recently come
+// last.
 func (f *fallback) queue(model string, order []string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// The figures from which tokens are estimated.
+// The constants for estimating tokens.
 const (
 	charsPerToken = 4
 	imageTokens   = 1_000
@@ -54,9 +54,10 @@ func (m metered) Stream(ctx context.Context, req ModelRequest) iter.Seq2[Delta, 
 	}
 }
 
-// deltas starts a model's reply. The caller waits for the reply on top of its own
-// frame, which so has no room for another copy of the request: with those copies
-// most runs under way would have a stack of 16 KiB instead of 8.
+// deltas starts a model's reply. It is a function of its own so that the copy
+// of the request is not in its caller's stack frame, which lasts as long as the
+// reply: with that copy most running runs would have a stack of 16 KiB instead
+// of 8.
 //
 //go:noinline
 func deltas(ctx context.Context, m Model, req *ModelRequest) iter.Seq2[Delta, error] {

@@ -13,9 +13,9 @@ import (
 // Stream makes one call. The sequence yields deltas in the order in which the
 // model wrote them and ends in one of two ways: with a delta whose Stop is set,
 // which is the last, or with an error and a zero Delta. A sequence that ends in
-// another way is a truncated reply. Every error wraps a *schemas.Error, which
-// is what a client may see. Breaking off the sequence or cancelling ctx ends
-// the call, upstream too; after a cancel the error has context.Cause(ctx) in
+// any other way is a truncated reply. Every error wraps a *schemas.Error, which
+// is what a client may see. Breaking out of the sequence or cancelling ctx ends
+// the call, also upstream; after a cancel the error has context.Cause(ctx) in
 // its tree. The Model retries by itself, and only while it has yielded nothing.
 //
 // The tests in agents/modeltest hold implementations to this contract.
@@ -33,7 +33,8 @@ type ModelRequest struct {
 	// Facts and the Data of Messages are for a model that reads data instead of
 	// prompts; an adapter sends neither.
 	Facts *turn.Facts
-	// Tools are what the model may call. It is sent their names, descriptions and schemas.
+	// Tools are the tools that the model may call. Their names, descriptions
+	// and schemas are sent.
 	Tools []turn.Tool
 	// ToolsForbidden says that Tools are defined but none may be called.
 	ToolsForbidden bool
@@ -44,16 +45,16 @@ type ModelRequest struct {
 
 // Delta is a piece of a reply. Any of its fields may be set.
 type Delta struct {
-	// Model is set on the first delta of a reply whose model is not the one
-	// asked for.
+	// Model is set on the first delta of a reply from another model than the
+	// requested one.
 	Model string
 	// Text is a piece of the reply's text, Thinking of its reasoning.
 	Text     string
 	Thinking string
 	// Call is a piece of a tool call, nil for none.
 	Call *CallFragment
-	// Usage counts the call's tokens. It may come more than once; the last one
-	// that is not zero counts.
+	// Usage counts the call's tokens. It may be sent more than once; the last
+	// value that is not zero counts.
 	Usage schemas.Usage
 	// Stop is set on the last delta and says why the reply ended. A reply that
 	// asks for tools stops with EndTurn.

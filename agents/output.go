@@ -12,11 +12,11 @@ import (
 
 // Limits of a tool's result, and of the plain summary.
 const (
-	// maxResultText is how much of an output is kept, in bytes.
+	// maxResultText is how many bytes of an output are kept.
 	maxResultText = 8 << 20
 	// maxPayload is the largest payload, in bytes; a larger one is dropped.
 	maxPayload = 8 << 20
-	// summaryResults results are in a plain summary, summaryText characters of
+	// A plain summary has summaryResults results, and summaryText characters of
 	// each.
 	summaryResults = 20
 	summaryText    = 500
@@ -54,9 +54,10 @@ func clean(r turn.Result) turn.Result {
 	return r
 }
 
-// cut returns s. A longer s than limit characters becomes its head, a note with
-// the length, and its tail, at most limit characters together. The head is
-// twice as long as the tail, because a text begins with what it is about.
+// cut returns s. If s has more than limit characters, it is replaced by its
+// head, a note with the length, and its tail, at most limit characters
+// together. The head is twice as long as the tail, because a text's topic is at
+// its beginning.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -76,9 +77,9 @@ func cut(s string, limit int) string {
 	return s[:text.Offset(s, front)] + note(total-room) + s[text.Offset(s, total-room+front):]
 }
 
-// summarize completes reply with a plain summary of the results in place of the
+// summarize completes reply with a plain summary of the results instead of the
 // model's last answer. Text that the model wrote before it failed has been
-// shown and stays.
+// shown and remains.
 func (l *loop) summarize(reply *turn.Reply) {
 	var b strings.Builder
 	if reply.Text != "" {
@@ -106,5 +107,5 @@ func (l *loop) summarize(reply *turn.Reply) {
 	reply.ToolCalls = nil
 }
 
-// maxSummaryInput is how much of a result the summary reads, in bytes.
+// maxSummaryInput is how many bytes of a result the summary reads.
 const maxSummaryInput = 64 << 10

@@ -11,8 +11,9 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// The limits of a call's progress. A burst of steps is shown as it is; after it
-// only the newest step of each interval. The last step is always shown.
+// The limits of a call's progress. A burst of steps is shown completely, and
+// after it only the newest step of each interval. The last step is always
+// shown.
 const (
 	progressBurst    = 20
 	progressInterval = 100 * time.Millisecond
@@ -30,7 +31,7 @@ type progress struct {
 	mu      sync.Mutex
 	limit   *rate.Limiter
 	due     []turn.Progress
-	held    *turn.Progress // the newest, over the rate
+	held    *turn.Progress // the newest step beyond the rate
 	reached float64        // the highest fraction
 	closed  bool
 }

@@ -64,7 +64,7 @@ func (l *loop) request(final bool) ModelRequest {
 	}
 }
 
-// writing is a reply under way.
+// writing is a reply that is being written.
 type writing struct {
 	text      *strings.Builder
 	thinking  strings.Builder

@@ -51,7 +51,7 @@ func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Re
 		return turn.Conclusion{}, errGone
 	}
 	c.tell(threadState{Thread: n, Label: label, Status: "started"})
-	err = errGone // also when the model panics
+	err = errGone // even if the model panics
 	defer func() {
 		state := threadState{Thread: n, Label: label, Status: "completed"}
 		switch {
@@ -102,7 +102,7 @@ func (b *batch) inner(ctx context.Context, req turn.Request, show func(turn.Even
 	for n := 0; l.step(ctx, n); n++ {
 	}
 	if err == nil && answer.StopReason == "" {
-		err = errGone // nobody takes events any more
+		err = errGone // nobody takes events any longer
 	}
 	return answer, err
 }
@@ -121,10 +121,10 @@ func (b *batch) thread(e threadEvent) {
 	}
 }
 
-// lostText says why a thread was stopped whose answer is no longer needed.
+// lostText is why a thread whose answer is no longer needed was stopped.
 const lostText = "stopped: another answer came first"
 
-// threadState is what a call's progress says of one of its threads.
+// threadState is the state of one of a call's threads in the call's progress.
 type threadState struct {
 	Thread int    `json:"thread"`
 	Label  string `json:"label"`

@@ -15,10 +15,10 @@ import (
 // errAwaitPanicked is the error of an Await that panicked.
 var errAwaitPanicked = errors.New("agents: waiting panicked")
 
-// panickedText is what the model reads of a call that panicked.
+// panickedText is what the model reads about a call that panicked.
 const panickedText = "the tool failed unexpectedly"
 
-// answered says how a call's wait ended.
+// answered is how a call's wait ended.
 type answered struct {
 	call    *call
 	verdict turn.Verdict
@@ -45,8 +45,8 @@ func (b *batch) awaits(ctx context.Context, c *call) bool {
 	return c.fits
 }
 
-// decide finds out whether the user has to approve the call, and why. When that
-// fails the call does not run.
+// decide finds out whether the user has to approve the call, and why. If that
+// fails, the call does not run.
 func (b *batch) decide(ctx context.Context, c *call) {
 	switch {
 	case c.tool.Client:
@@ -64,7 +64,7 @@ func (b *batch) decide(ctx context.Context, c *call) {
 	}
 }
 
-// misfit says why the input does not fit the tool's schema; "" means that it
+// misfit returns why the input does not fit the tool's schema; "" means that it
 // does. A check that outlives ctx is abandoned.
 func (b *batch) misfit(ctx context.Context, c *call) string {
 	if c.tool.Check == nil {
@@ -80,7 +80,7 @@ func (b *batch) misfit(ctx context.Context, c *call) string {
 	}
 }
 
-// check is misfit that returns only once the check has ended.
+// check is like misfit, but returns only once the check has ended.
 func (b *batch) check(ctx context.Context, c *call) (fault string) {
 	defer func() {
 		if p := recover(); p != nil {

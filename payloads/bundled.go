@@ -9,8 +9,8 @@ import (
 
 // bundledType is one row of the table of bundled types. Its schema, which has
 // the description, is in schemas/NAME.json. The model writes types with a
-// marker, on the pages that declare them. Types without one come from tools and
-// are allowed wherever their tool is.
+// marker, on the pages that declare them. Types without a marker come from
+// tools and are allowed wherever their tool is offered.
 type bundledType struct {
 	name         string
 	marker       string

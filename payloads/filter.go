@@ -36,9 +36,9 @@ type Filter struct {
 	held  string // text that is not decided yet
 	shown output
 
-	at     occurrence // the occurrence that the modes other than inText are in
+	at     occurrence // the current occurrence, in all modes but inText
 	value  value
-	breaks int // newlines seen in the gap
+	breaks int // line breaks seen in the gap
 
 	found turn.Found
 }
@@ -80,8 +80,8 @@ func (f *Filter) Feed(delta string) string {
 }
 
 // End ends the reply: it returns the rest of the visible text and what was
-// found, and prepares the filter for the next reply. Truncated says that the
-// reply stopped at a limit; warnings then say so.
+// found, and prepares the filter for the next reply. Truncated is true if the
+// reply stopped at a limit; warnings then mention it.
 func (f *Filter) End(truncated bool) (visible string, found turn.Found) {
 	visible = f.run(f.held, true)
 	if f.mode == inValue {
@@ -92,7 +92,7 @@ func (f *Filter) End(truncated bool) (visible string, found turn.Found) {
 	return visible, found
 }
 
-// Parse does Feed and End for a whole reply.
+// Parse is Feed and End for a whole reply.
 func (f *Filter) Parse(text string) (visible string, found turn.Found) {
 	visible = f.Feed(text)
 	rest, found := f.End(false)
@@ -133,7 +133,7 @@ func (f *Filter) run(s string, final bool) string {
 // text shows s up to where an occurrence begins or may begin. It returns how
 // much of s was processed, and whether the rest must wait for more text.
 func (f *Filter) text(s string, final bool) (n int, waiting bool) {
-	from, indent := 0, 0 // what is not shown yet; where the line began
+	from, indent := 0, 0 // start of the text that is not shown yet; start of the line
 	for i := 0; i < len(s); {
 		if f.line.phase == rest {
 			if i += f.grammar.plain(s[i:], &f.line.white); i == len(s) {
@@ -215,9 +215,9 @@ func (f *Filter) tail(s string, final bool) (n int, waiting bool) {
 	return n, false
 }
 
-// gap skips the white space after an occurrence. Of the line breaks before and
-// after it the larger number stays, two at most. The indentation of the next
-// line is left to text.
+// gap skips the white space after an occurrence. It keeps the larger number of
+// the line breaks before and after it, at most two. The mode inText handles the
+// indentation of the next line.
 func (f *Filter) gap(s string, final bool) (n int, waiting bool) {
 	for i := range len(s) {
 		switch {

@@ -12,8 +12,8 @@ import (
 )
 
 // Limits of what one reply may hold: a value in bytes, payloads, suggestions of
-// each kind, warnings and dropped texts (more are not kept), and how often broken
-// values are searched for markers.
+// each kind, warnings and dropped texts (more are not kept), and how deeply
+// broken values are searched for markers.
 const (
 	MaxValue    = 256 << 10
 	MaxPayloads = 16
@@ -23,8 +23,8 @@ const (
 	maxSalvage = 8
 )
 
-// value is a JSON value on its way in. Its end is found by counting brackets
-// outside of strings; bytes beyond MaxValue are counted and not kept.
+// value is a JSON value that is being read. Its end is found by counting
+// brackets outside strings; bytes beyond MaxValue are counted but not kept.
 type value struct {
 	raw      []byte
 	depth    int
@@ -69,7 +69,7 @@ func (f *Filter) take() {
 	case json.Compact(&data, raw) != nil:
 		f.drop(raw, "The answer had a part that cannot be shown here (%s): it was not written correctly.", m.label())
 		f.salvage(raw, false)
-		f.found.Cut = nil // this value has ended
+		f.found.Cut = nil // only the last value can be cut off
 	case m.payload != nil:
 		f.takePayload(m, raw, data.Bytes())
 	case m.name == markerValues:
@@ -79,7 +79,7 @@ func (f *Filter) take() {
 	}
 }
 
-// cutOff drops a value that the end of the reply has cut off.
+// cutOff drops a value that was cut off by the end of the reply.
 func (f *Filter) cutOff(truncated bool) {
 	m, raw := f.at.marker, f.value.raw
 	why := "it did not end"
@@ -172,8 +172,8 @@ func suggestedValue(item json.RawMessage) (v schemas.SuggestedValue, ok bool) {
 	return v, err == nil && !isBlank(v.Label) && !isBlank(v.Value)
 }
 
-// suggestedAction decodes an action that the page declares; the declaration
-// says who handles it.
+// suggestedAction decodes an action that the page declares; the handler comes
+// from the declaration.
 func (f *Filter) suggestedAction(item json.RawMessage) (a schemas.SuggestedAction, ok bool) {
 	if json.Unmarshal(item, &a) != nil || isBlank(a.Label) {
 		return a, false

@@ -1,17 +1,17 @@
 package payloads
 
-// maxBreaks is the number of line breaks that a blank line is made of.
+// maxBreaks is the number of line breaks that make a blank line.
 const maxBreaks = 2
 
-// phase is how far a line of visible text has come.
+// phase is the position within a line of visible text.
 type phase byte
 
 const (
 	blank phase = iota // only white space so far
 	lead               // the mark of a list item or a quote
 	ticks              // a run of ` or ~ that may become a code fence
-	info               // after a run that is long enough
-	rest               // text in which no fence can begin
+	info               // after a run that is long enough for a fence
+	rest               // in text where no fence can begin
 )
 
 // line tracks, line by line, where code fences begin and end in the visible
@@ -19,22 +19,22 @@ const (
 // first characters.
 type line struct {
 	phase phase
-	// white says that the previous byte is white space or missing.
+	// white is true if the previous byte is white space or missing.
 	white bool
 	// breaks counts the line breaks right before this line, blank lines
 	// included, up to maxBreaks.
 	breaks int
 
-	char  byte // of the run
+	char  byte // the character of the run
 	run   int
-	words bool // there is text after the run
-	quote bool // there is a ` after the run
+	words bool // text follows the run
+	quote bool // a ` follows the run
 
-	fenceChar byte // of the open fence
-	fence     int  // its length; 0 is none
+	fenceChar byte // the character of the open fence
+	fence     int  // the fence's length; 0 means none
 }
 
-// newLine returns the state at the beginning of a text, where no blank line is wanted.
+// newLine returns the state at the beginning of a text, as after a blank line.
 func newLine() line { return line{white: true, breaks: maxBreaks} }
 
 // mayStart reports whether a marker may begin here.

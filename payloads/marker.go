@@ -64,11 +64,11 @@ type class byte
 const (
 	plain class = iota
 	space
-	start // of an occurrence, after white space
-	stop  // always has to be examined
+	start // an occurrence, after white space
+	stop  // anything; it always has to be examined
 )
 
-// grammar is what a run's filter looks for.
+// grammar has the markers that a run's filter looks for.
 type grammar struct {
 	markers []marker
 	class   [256]class
@@ -160,8 +160,8 @@ func (g *grammar) match(s string) (occurrence, verdict) {
 	return occurrence{}, best
 }
 
-// match does what grammar.match does, after the beginning of the wrapper. The
-// wrapper may end before the colon, after it, or after the value.
+// match is grammar.match for one marker, after the beginning of the wrapper.
+// The wrapper may end before the colon, after it, or after the value.
 func (m *marker) match(s, wrapper string) (occurrence, verdict) {
 	o := occurrence{marker: m, close: wrapper}
 	name, colon := m.name[:len(m.name)-1], m.name[len(m.name)-1:]
@@ -223,7 +223,7 @@ func (o *occurrence) closing(s string) (int, verdict) {
 			return 0, maybe
 		case yes:
 			n += len(o.close)
-		case no: // it never closes, or not here
+		case no: // the wrapper does not close here
 		}
 	}
 	return n, yes
@@ -254,7 +254,7 @@ func mirror(s string) string {
 	return string(b)
 }
 
-// cursor reads the beginning of a text. short says that the text ended where a
+// cursor reads the beginning of a text. short is true if the text ended where a
 // word may follow.
 type cursor struct {
 	rest  string

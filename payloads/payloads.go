@@ -3,9 +3,9 @@
 // them, the instructions for the model and the one-line summaries. It removes
 // payloads and suggestions from a model's text while the text streams.
 //
-// It is pure: text in, values and warnings out. Ids, storage, manifests and the
-// effect of a click are left to others. Its types are turn.PayloadType and
-// turn.Found.
+// It is pure: text in, values and warnings out. Other packages own ids,
+// storage, manifests and the effect of a click. Its types are turn.PayloadType
+// and turn.Found.
 package payloads
 
 import (
@@ -46,7 +46,7 @@ func NewRegistry() (*Registry, error) {
 // Add adds a type made by NewType. Name and marker must be new.
 func (r *Registry) Add(t turn.PayloadType) error {
 	if r.Has(t.Name) {
-		return fmt.Errorf("payload type %s: there is one of this name already", t.Name)
+		return fmt.Errorf("payload type %s: there is already a type of this name", t.Name)
 	}
 	for _, other := range r.byName {
 		if t.Marker != "" && t.Marker == other.Marker {

@@ -42,10 +42,10 @@ var (
 )
 
 // NewType makes the payload type that a page file declares; it is not global.
-// The error names every part of def that is wrong, joined. The schema must say
-// at its root whether it wants an object or an array, and may refer only to
-// itself. Summary is a Go text/template over the decoded data, with the
-// function count ({{count .articles "article"}} gives "3 articles"); when it is
+// The error names every part of def that is wrong, joined. The schema must
+// declare at its root whether it accepts an object or an array, and may refer
+// only to itself. Summary is a Go text/template over the decoded data, with the
+// function count ({{count .articles "article"}} gives "3 articles"); if it is
 // empty or fails on a payload, the summary is the type's name in words.
 func NewType(def turn.PayloadDef) (turn.PayloadType, error) {
 	check, array, schemaErr := compileSchema(def.Schema)
@@ -104,8 +104,8 @@ func checkSize(part, text string, limit int) error {
 	return nil
 }
 
-// compileSchema returns the check of decoded data, and whether the schema wants an
-// array.
+// compileSchema returns the check of decoded data, and whether the schema
+// accepts an array.
 func compileSchema(raw json.RawMessage) (check func(any) error, array bool, err error) {
 	if err := checkSize("schema", string(raw), maxSchema); err != nil {
 		return nil, false, err
@@ -166,7 +166,8 @@ func compileSummary(name, source string) (func(any) string, error) {
 	}, nil
 }
 
-// count says how many items there are, as in "1 report" or "3 reports".
+// count returns the number of items with a noun, as in "1 report" or "3
+// reports".
 func count(items any, noun string) string {
 	list, _ := items.([]any)
 	if len(list) == 1 {

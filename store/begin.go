@@ -121,7 +121,7 @@ func (b *batch) begin(i int, w *record.Write) error {
 func (b *batch) repeated(o *writeResult, run *runState, g *record.Begin) error {
 	o.skip = true
 	if run.owner != g.Run.Owner.ID {
-		o.err = schemas.NewError(schemas.CodeConflict, "there is a run under this id")
+		o.err = schemas.NewError(schemas.CodeConflict, "a run with this id already exists")
 		return nil
 	}
 	o.state, o.attempt = run.state, run.attempt
@@ -131,8 +131,8 @@ func (b *batch) repeated(o *writeResult, run *runState, g *record.Begin) error {
 	})
 }
 
-// underWay returns the run that a chat works on: the running one, else the
-// first in the queue.
+// underWay returns the current run of a chat: the running one, else the first
+// in the queue.
 func underWay(open []openRun) string {
 	for _, run := range open {
 		if run.state != schemas.RunQueued {

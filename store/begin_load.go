@@ -12,7 +12,7 @@ import (
 )
 
 // loadChats reads what the Begins need: keys used before, their chats (missing
-// ones are made), and the runs under way in those chats.
+// ones are made), and the unfinished runs in those chats.
 func (b *batch) loadChats() error {
 	if !slices.ContainsFunc(b.writes, func(w *record.Write) bool { return w.Begin != nil }) {
 		return nil

@@ -8,16 +8,17 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// earlierAnswer is an answer one of whose ids the next answer takes. Message is its
-// own id; question is empty where it has none. Renamed says that its own id is taken.
+// earlierAnswer is an answer that loses one of its ids to the next answer.
+// Message is its own id; question is empty if it has none. Renamed is true if
+// it loses its own id.
 type earlierAnswer struct {
 	id, message, question string
 	chat                  int64
 	renamed               bool
 }
 
-// free frees the ids that the run reserves: an earlier answer gets another id, and
-// loses one that is another name of it. It returns g.Supersede under its new id.
+// free frees the ids that the run reserves: an earlier answer gets a new own id
+// or loses an alias. It returns g.Supersede, or its new id.
 func (b *batch) free(o *writeResult, g *record.Begin) (supersede string, err error) {
 	supersede = g.Supersede
 	for i := range o.replaces {
@@ -48,15 +49,16 @@ func (b *batch) free(o *writeResult, g *record.Begin) (supersede string, err err
 	return supersede, nil
 }
 
-// replace marks the answers whose own ids have been freed as superseded, each with
-// its question, of which the new one is another version. What follows them stays.
+// replace marks the answers whose own ids have been freed as superseded, each
+// with its question, of which the new question is another version. Later
+// messages are kept.
 func (b *batch) replace(o *writeResult) error {
 	for _, a := range o.replaces {
 		answer, _, err := b.current(o, a.message)
 		if err != nil {
 			return err
 		}
-		if answer == 0 || !a.renamed { // it is another version already, or keeps its own id
+		if answer == 0 || !a.renamed { // the question is already a version, or the answer keeps its own id
 			continue
 		}
 		first, seq := a.message, answer
@@ -82,8 +84,8 @@ func (b *batch) replace(o *writeResult) error {
 	return nil
 }
 
-// current returns the place and the branch of a message of the chat, 0 for one that is
-// not there or is superseded.
+// current returns the place and the branch of a message of the chat, 0 if it
+// does not exist or is superseded.
 func (b *batch) current(o *writeResult, id string) (seq int64, branch string, err error) {
 	err = b.tx.query(b.ctx, selectCurrent, [][]any{{o.chat.id, o.chat.owner, id}}, func(row scanner) error {
 		return row.Scan(&seq, new(string), &branch)

@@ -11,8 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Limits of pages. A limit of 0 is the default, a greater one than the maximum
-// is the maximum.
+// Limits of pages. A limit of 0 means the default, and a limit above the
+// maximum means the maximum.
 const (
 	defaultChats    = 50
 	maxChats        = 200
@@ -34,9 +34,9 @@ func pageLimit(limit, standard, most int) int {
 }
 
 // Chats returns a page of the owner's chats, either archived ones or the others, and
-// either unlisted ones or the others: pinned ones first, and among these and the rest the one with the
-// latest run first. The query's text is searched for in titles and in messages
-// that were not replaced, ignoring case.
+// either unlisted ones or the others: pinned ones first, then by latest run.
+// The query's text is searched for in titles and in current messages, ignoring
+// case.
 func (s *Store) Chats(ctx context.Context, owner string, q record.ChatQuery) (schemas.ChatList, error) {
 	limit := pageLimit(q.Limit, defaultChats, maxChats)
 	tx := s.read(ctx).Where("owner = ? AND archived = ? AND unlisted = ?", owner, bit(q.Archived), bit(q.Unlisted))
@@ -153,8 +153,8 @@ func (s *Store) PatchChat(ctx context.Context, owner string, id int64, p schemas
 	return s.Chat(ctx, owner, id)
 }
 
-// RetitleChat gives the owner's chat a title unless it has another one than before
-// meanwhile; then it says false.
+// RetitleChat gives the owner's chat a title. It reports false if the current
+// title is not the one in before.
 func (s *Store) RetitleChat(ctx context.Context, owner string, id int64, before, title string) (bool, error) {
 	err := s.change(ctx, "UPDATE chats SET title = ? WHERE owner = ? AND id = ? AND title = ?", clean(title), owner, id, before)
 	if errors.Is(err, schemas.ErrNotFound) {

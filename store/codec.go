@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Packed bytes begin with one of these.
+// Packed data begins with one of these bytes.
 const (
 	packedPlain = 0
 	packedZstd  = 1
@@ -23,16 +23,16 @@ const (
 	// packFrom is the size from which data is compressed. Compressing less
 	// would save little and cost as much as storing it.
 	packFrom = 1024
-	// packLogFrom is the same for what has the dictionary.
+	// packLogFrom is the same for data that is compressed with the dictionary.
 	packLogFrom = 256
-	// maxUnpacked bounds what one value may unpack to.
+	// maxUnpacked bounds the size of one unpacked value.
 	maxUnpacked = 512 << 20
 	packers     = 2
 )
 
-// dictionary1 is what the logs and traces of most runs have in common: they are
-// compressed against it. What is stored needs it, so it never changes; a better one
-// gets another number.
+// dictionary1 is the dictionary for compressing logs and traces: the content
+// that most of them share. Stored data needs it, so it never changes; a better
+// one gets another number.
 //
 //go:embed dictionary1.txt
 var dictionary1 []byte
@@ -42,8 +42,8 @@ var (
 	decoder = must(zstd.NewReader(nil, zstd.WithDecoderDictRaw(1, dictionary1), zstd.WithDecoderConcurrency(packers), zstd.WithDecoderMaxMemory(maxUnpacked)))
 )
 
-// newEncoder returns an encoder that is already initialized: it starts its
-// goroutines at its first use, which could be inside a test's bubble.
+// newEncoder returns an encoder that is already initialized, because it starts
+// its goroutines at its first use, which could be inside a test's bubble.
 func newEncoder() *zstd.Encoder {
 	e := must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(packers),
 		zstd.WithEncoderDictRaw(1, dictionary1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)))
@@ -51,7 +51,7 @@ func newEncoder() *zstd.Encoder {
 	return e
 }
 
-// must returns v; with constant options there is no error.
+// must returns v; constant options give no error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -59,8 +59,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// pack returns data as it is stored: compressed, at several times the speed of
-// zstd.
+// pack returns data in the stored form: compressed, at several times the speed
+// of zstd.
 func pack[T ~string | ~[]byte](data T) []byte {
 	if len(data) < packFrom {
 		return plain(data)
@@ -71,8 +71,8 @@ func pack[T ~string | ~[]byte](data T) []byte {
 	})
 }
 
-// packLog does the same for logs and traces, which are most of the data: a third as
-// large where they are short.
+// packLog does the same for logs and traces, which are most of the data: short
+// ones take a third of the space.
 func packLog[T ~[]byte](data T) []byte {
 	if len(data) < packLogFrom {
 		return plain(data)

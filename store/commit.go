@@ -18,8 +18,8 @@ import (
 // Begin are not applied, because its run has not begun.
 //
 // Commit's own error means that it is unknown whether the writes were applied;
-// it wraps record.ErrUnavailable while the database cannot be reached, or does not
-// answer in the time that a change has. The same writes may then be committed
+// it wraps record.ErrUnavailable while the database cannot be reached, or does
+// not answer within the time of a change. The same writes may then be committed
 // again: those that were applied are recognized and not applied twice. A write
 // must not be part of two Commits at a time.
 func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
@@ -31,7 +31,7 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 	return s.commit(ctx, writes)
 }
 
-// commit is Commit within the time that its context has.
+// commit is Commit within the time of its context.
 func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	if s.journal.grown() {
 		if err := s.tidy(ctx); err != nil { // the writes of this commit do not depend on it
@@ -64,7 +64,8 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	return s.commit(ctx, writes[half:])
 }
 
-// batch is one transaction of Commit: what it has read, and the rows that it will write.
+// batch is one transaction of Commit: the data that it has read, and the rows
+// that it will write.
 type batch struct {
 	ctx      context.Context //nolint:containedctx // lives as long as the call of Commit
 	tx       session
@@ -76,36 +77,36 @@ type batch struct {
 	used     map[usageKey]record.ModelUsage
 	rows     [statementCount][][]any
 	journal  []byte // the row under construction
-	noted    int    // bytes of all new journal rows
+	noted    int    // size of all new journal rows, in bytes
 }
 
 // writeResult is the result of a write, which is reported once the transaction is committed.
 type writeResult struct {
 	err error
-	// skip says that an earlier call has applied the write.
+	// skip is true if an earlier call has applied the write.
 	skip bool
 	// For a Begin:
 	chat        *chatState
 	newChat     bool
-	duplicateOf int // 1 + the index of the earlier Begin under the same key
+	duplicateOf int // 1 + the index of the earlier Begin with the same key
 	state       schemas.RunState
 	attempt     int
 	busyRun     string
-	branch      string // of the user's message, where it is another version of one
+	branch      string // branch of the user's message if it is another version of one
 	replaces    []earlierAnswer
 }
 
-// runState is what a fence needs to know about a run.
+// runState is the state of a run that a fence needs.
 type runState struct {
 	id, owner string
 	chat      int64
 	state     schemas.RunState
 	attempt   int
 	endedAt   int64
-	over      bool // had ended before this batch
+	over      bool // it had ended before this batch
 }
 
-// chatState is a chat of the batch with its runs under way.
+// chatState is a chat of the batch with its unfinished runs.
 type chatState struct {
 	id         int64
 	owner, key string
@@ -297,7 +298,7 @@ func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 func (b *batch) finish(run *runState, f *record.Finish) error {
 	b.add(deleteSegments, run.id, int64(run.attempt))
 	if f.Message != nil {
-		b.add(releaseBlock, run.owner, run.id) // its other ids stay
+		b.add(releaseBlock, run.owner, run.id) // its other ids are kept
 	} else {
 		b.add(releaseBlocks, run.owner, run.id)
 	}

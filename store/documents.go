@@ -15,7 +15,7 @@ import (
 // Limits of documents. Sizes are in bytes and include pending changes.
 const (
 	defaultDocuments = 50
-	maxDocuments     = 200 // of a page
+	maxDocuments     = 200 // documents of a page
 	maxBlocks        = 10_000
 	MaxBlockContent  = 8 << 20
 	MaxDocumentSize  = 64 << 20
@@ -98,7 +98,7 @@ func (r *documentBlockRow) block() schemas.Block {
 	}
 }
 
-// CreateDocument makes a document. An id that the owner uses for another one is
+// CreateDocument makes a document. An id that the owner already uses is
 // schemas.ErrTaken.
 func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDocument) (schemas.Document, error) {
 	err := s.write(ctx, func(tx *gorm.DB) error {
@@ -117,7 +117,7 @@ func (s *Store) CreateDocument(ctx context.Context, owner string, d record.NewDo
 	return made, nil
 }
 
-// makeDocument returns false if there is already one under this id.
+// makeDocument returns false if a document with this id already exists.
 func (s *Store) makeDocument(tx *gorm.DB, owner string, d *record.NewDocument) (bool, error) {
 	done := tx.Exec("INSERT INTO documents (owner, id, title, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (owner, id) DO NOTHING",
 		owner, d.ID, clean(d.Title), micros(d.CreatedAt))
@@ -175,7 +175,7 @@ func wholeDocument(tx *gorm.DB, owner, id string) (schemas.Document, error) {
 	if err != nil {
 		return schemas.Document{}, err
 	}
-	defer func() { _ = found.Close() }() // Err says what went wrong
+	defer func() { _ = found.Close() }() // Err reports the error
 	row, revision, changed := documentRow{Owner: owner, ID: id}, int64(0), int64(0)
 	blocks, pending, known := []schemas.Block{}, []string(nil), false
 	for found.Next() {
@@ -268,7 +268,7 @@ type change struct {
 }
 
 // changeDocument locks the document for fn. Create, when not nil, is the
-// document to make if there is none.
+// document to make if it does not exist.
 func (s *Store) changeDocument(ctx context.Context, owner, id string, create *record.NewDocument, fn func(d *change) error) error {
 	return s.write(ctx, func(tx *gorm.DB) error {
 		if create != nil {
@@ -325,8 +325,8 @@ func (d *change) exec(statement string, args ...any) error {
 	return d.tx.Exec(statement, args...).Error
 }
 
-// touch stores the revision in the document's own row, because the blocks that
-// had it are deleted.
+// touch stores the revision in the document's own row, because the blocks with
+// that revision are deleted.
 func (d *change) touch() error {
 	return d.exec("UPDATE documents SET revision = ?, changed_at = ? WHERE owner = ? AND id = ?", d.next(), d.now, d.owner, d.row.ID)
 }

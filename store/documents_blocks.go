@@ -33,7 +33,7 @@ type head struct {
 	NewSize     *int64
 }
 
-// head returns the block of the document; one that is not in it is
+// head returns the block of the document; a block that is not in it is
 // schemas.ErrNotFound.
 func (d *change) head(id string) (*head, error) {
 	h := new(head)
@@ -57,7 +57,7 @@ func (h *head) state() schemas.BlockState {
 	}
 }
 
-// bytes returns the size that the block's row counts as.
+// bytes returns the size that the block counts.
 func (h *head) bytes() int64 {
 	return *cmp.Or(h.CurrentSize, new(int64)) + *cmp.Or(h.NewSize, new(int64)) + length(h.Meta) + length(h.NewMeta)
 }
@@ -127,8 +127,8 @@ func metaText(meta json.RawMessage) *string {
 	return &text
 }
 
-// Block returns the owner's block: one of a document, or a message of a chat,
-// also under the other ids that the client gave it.
+// Block returns the owner's block by any of its ids: a block of a document, or
+// a message of a chat.
 func (s *Store) Block(ctx context.Context, owner, id string) (schemas.Block, error) {
 	b, err := oneBlock(s.read(ctx), owner, id)
 	if isMissing(err) {
@@ -155,8 +155,8 @@ func oneBlock(tx *gorm.DB, owner, id string) (schemas.Block, error) {
 	return r.block(), nil
 }
 
-// changeBlock locks the document that the block is in. A block that is in none
-// is schemas.ErrNotFound.
+// changeBlock locks the document that the block is in. A block that is in no
+// document is schemas.ErrNotFound.
 func (s *Store) changeBlock(ctx context.Context, owner, id string, match record.Match, fn func(d *change, h *head) error) error {
 	return s.write(ctx, func(tx *gorm.DB) error {
 		var document string
@@ -177,8 +177,8 @@ func (s *Store) changeBlock(ctx context.Context, owner, id string, match record.
 	})
 }
 
-// AddBlock adds a block as the user wrote it, clean. The match is the
-// document's; an id in use is schemas.ErrTaken.
+// AddBlock adds a block of the user, in state clean. The match is for the
+// document's revision; an id in use is schemas.ErrTaken.
 func (s *Store) AddBlock(ctx context.Context, owner, document string, b record.NewBlock, match record.Match) (schemas.Block, error) {
 	var added schemas.Block
 	err := s.changeDocument(ctx, owner, document, nil, func(d *change) error {
@@ -197,9 +197,9 @@ func (s *Store) AddBlock(ctx context.Context, owner, document string, b record.N
 	return added, s.fault("add block", err)
 }
 
-// PatchBlock makes the user's own edit: content and meta go to current, a move
-// takes place at once and settles one that is pending. A patch that changes
-// nothing keeps the revision.
+// PatchBlock makes the user's own edit: it changes the current content and
+// meta; a move takes effect at once and settles a pending one. A patch that
+// changes nothing keeps the revision.
 func (s *Store) PatchBlock(ctx context.Context, owner, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
 	var patched schemas.Block
 	err := s.changeBlock(ctx, owner, id, match, func(d *change, h *head) error {

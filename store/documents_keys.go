@@ -6,8 +6,8 @@ import (
 )
 
 // Positions are fractional keys: base 36 digits after a point, compared as
-// text. There is always room for a key between two others. Keys at the ends are
-// as short as possible.
+// text. A key always fits between two others. Keys at the ends are as short as
+// possible.
 const (
 	keyBase  = 36
 	keyWidth = 8 // digits of a key without neighbours on both sides

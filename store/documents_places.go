@@ -14,8 +14,9 @@ type place struct {
 	self     string
 }
 
-// key returns a position for the place; same says that self is there already.
-// Keys that have become too long are assigned again, in this transaction.
+// key returns a position for the place; same reports that self is already
+// there. Keys that have become too long are assigned again, in this
+// transaction.
 func (d *change) key(p place, own string) (key string, same bool, err error) {
 	if p.after != nil && *p.after == p.self && own != "" {
 		return own, true, nil
@@ -37,7 +38,7 @@ func (d *change) key(p place, own string) (key string, same bool, err error) {
 		if err := d.deal(); err != nil {
 			return "", false, err
 		}
-		own = "" // its key is another one now
+		own = "" // its key has changed
 	}
 }
 

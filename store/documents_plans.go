@@ -12,8 +12,8 @@ import (
 // be lost.
 var errHidden = schemas.NewError(schemas.CodeConflict, "a plan has replaced this block, which has changes that the user has not decided about; write into the planned blocks")
 
-// uncover lets a hidden block be changed again, unless that would lose what is
-// pending.
+// uncover makes a hidden block changeable again, unless that would lose its
+// pending changes.
 func (h *head) uncover() error {
 	switch {
 	case h.KeptPlan == 0:
@@ -50,11 +50,11 @@ func (d *change) setPlans(title string, plans []string) error {
 		waiting, stored, d.next(), d.now, d.owner, d.row.ID)
 }
 
-// PlanDocument proposes a new structure. The blocks of the document are hidden:
-// marked to be deleted, with what is pending of them, until the plan is reverted.
-// The planned blocks are added at the end, and the title is pending too. Planned
-// blocks that exist already do not change, so the same plan may be repeated. It
-// returns the document with its blocks.
+// PlanDocument proposes a new structure. The blocks of the document are hidden
+// until the plan is reverted: they are marked to be deleted and keep their
+// pending changes. The planned blocks are added at the end, and the title
+// becomes pending. Planned blocks that already exist do not change, so the same
+// plan may be repeated. It returns the document with its blocks.
 func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Plan) (schemas.Document, error) {
 	var planned schemas.Document
 	err := s.changeDocument(ctx, owner, id, p.Create, func(d *change) error {
@@ -83,8 +83,8 @@ func (s *Store) PlanDocument(ctx context.Context, owner, id string, p record.Pla
 	return planned, s.fault("plan document", err)
 }
 
-// hide begins a plan: it hides all blocks that none hides yet, and makes the title
-// pending.
+// hide begins a plan: it hides all blocks that are not hidden yet, and makes
+// the title pending.
 func (d *change) hide(title string) error {
 	plans, err := d.plans()
 	if err != nil {
@@ -110,8 +110,8 @@ func (d *change) hide(title string) error {
 	return d.count()
 }
 
-// unhide gives back the blocks in scope as they were before the plan that hides
-// them; shown says that there were some.
+// unhide restores the hidden blocks in scope to their state before the plan;
+// shown reports whether there were any.
 func (d *change) unhide(scope string, args ...any) (shown bool, err error) {
 	done := d.tx.Exec(`UPDATE blocks SET kept_plan = 0, kept_state = NULL, revision = ?, changed_at = ?, state = CASE
 		WHEN kept_state = 'pending_delete' THEN 'pending_delete' WHEN current IS NULL THEN 'pending_new'
@@ -123,9 +123,9 @@ func (d *change) unhide(scope string, args ...any) (shown bool, err error) {
 	return done.RowsAffected > 0, done.Error
 }
 
-// The two decisions. Deletions come first, then the other changes. Every state of
-// a block that no plan hides is in one of the statements; a hidden one is gone
-// when it is accepted, and given back by unhide:
+// The two decisions. Deletions come first, then the other changes. Each state
+// of a block that is not hidden is in one of the statements. A hidden block is
+// deleted when it is accepted, and restored by unhide when it is reverted:
 //
 //	state           accept                 revert
 //	clean           as it is               as it is
@@ -142,9 +142,9 @@ var (
 	}
 )
 
-// settle decides about the pending blocks in scope that no plan hides; an accepted
-// decision is about hidden ones too. Gone says that some were deleted, changed that
-// there was anything to decide about.
+// settle decides about the pending blocks in scope that are not hidden; an
+// acceptance includes hidden ones. Gone reports whether some were deleted,
+// changed whether there was anything to decide about.
 func (d *change) settle(decision record.Settle, scope string, args ...any) (gone, changed bool, err error) {
 	scope = " WHERE owner = ? AND document_id = ?" + scope + " AND "
 	args = append([]any{d.owner, d.row.ID}, args...)
@@ -165,9 +165,9 @@ func (d *change) settle(decision record.Settle, scope string, args ...any) (gone
 	return gone, gone || kept.RowsAffected > 0, kept.Error
 }
 
-// SettleBlock decides about the pending changes of a block; one that a plan hides
-// is given back by a revert, with what was pending of it. With nothing
-// pending, and for a chat's message, it returns the block unchanged.
+// SettleBlock decides about the pending changes of a block. A revert restores a
+// hidden block with its pending changes. A block without pending changes, or a
+// chat's message, is returned unchanged.
 func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (record.Settled, error) {
 	var out record.Settled
 	err := s.changeBlock(ctx, owner, id, match, func(d *change, _ *head) (err error) {
@@ -198,9 +198,9 @@ func (s *Store) SettleBlock(ctx context.Context, owner, id string, decision reco
 }
 
 // SettleDocument decides about all pending changes of a document, in one
-// transaction, and returns the document with its blocks. A plan is one change: a
-// revert gives back what was before the last one, and what was pending then still
-// is.
+// transaction, and returns the document with its blocks. A plan is one change:
+// a revert restores the state before the last plan, and what was pending then
+// remains pending.
 func (s *Store) SettleDocument(ctx context.Context, owner, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
 	var settled schemas.Document
 	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {
@@ -241,8 +241,8 @@ func (d *change) acceptAll() error {
 		d.row.Title, d.next(), d.now, d.owner, d.row.ID)
 }
 
-// revertAll drops what is pending since the last plan and takes that plan back. One
-// of which nothing is left is passed over.
+// revertAll drops the changes since the last plan and undoes that plan. A plan
+// of which nothing is left is skipped.
 func (d *change) revertAll() error {
 	plans, err := d.plans()
 	if err != nil {

@@ -41,7 +41,8 @@ func isMissing(err error) bool {
 	return err != nil && schemas.Visible(translate(err)).Code == schemas.CodeNotFound
 }
 
-// propose sets the block's new content. A block that was marked as deleted is no longer.
+// propose sets the block's new content. A block that was marked as deleted no
+// longer is.
 func (d *change) propose(h *head, w *record.BlockWrite) error {
 	if err := h.uncover(); err != nil {
 		return err
@@ -94,7 +95,7 @@ func planned(meta *string) bool {
 
 // AppendBlock appends to the new content of a block of the document. Without
 // new content the error is schemas.ErrNotFound: the user has accepted or
-// reverted it meanwhile.
+// reverted the block meanwhile.
 func (s *Store) AppendBlock(ctx context.Context, owner, document, id, piece string) error {
 	return s.fault("append to block", s.changeDocument(ctx, owner, document, nil, func(d *change) error {
 		h, err := d.head(id)
@@ -126,7 +127,7 @@ func (s *Store) ProposeMove(ctx context.Context, owner, document, id string, aft
 	return moved, s.fault("propose move", err)
 }
 
-// move proposes a place for the block. One that it has already changes nothing.
+// move proposes a place for the block. Its present place changes nothing.
 func (d *change) move(id string, after *string) error {
 	h, err := d.head(id)
 	if err == nil {

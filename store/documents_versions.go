@@ -12,22 +12,24 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Limits of the versions of documents. An owner's versions of all documents also
-// take at most as much room as the owner's quota, beside what it counts.
+// Limits of the versions of documents. In addition, an owner's versions of all
+// documents take at most as many bytes as the owner's quota, without counting
+// for it.
 const (
-	// maxDocumentVersions is how many of a document are stored, the newest ones.
+	// maxDocumentVersions is how many versions of a document are stored, the
+	// newest ones.
 	maxDocumentVersions = 50
-	// maxVersionSize is in bytes; of a larger document no version is stored.
+	// maxVersionSize is in bytes; larger documents get no versions.
 	maxVersionSize = 16 << 20
-	// versionSpan is how long the user's changes of blocks and title belong to one
-	// version, which is the document before them.
+	// versionSpan is the time within which the user's changes of blocks and
+	// title share one version, the document before them.
 	versionSpan = 10 * time.Minute
 )
 
-// errWaiting is for a restore that would lose what waits for the user.
-var errWaiting = schemas.NewError(schemas.CodeConflict, "the document has changes that wait; accept or revert them first")
+// errWaiting is for a restore that would lose pending changes.
+var errWaiting = schemas.NewError(schemas.CodeConflict, "the document has pending changes; accept or revert them first")
 
-// versionBlock is a block of a version as it is stored.
+// versionBlock is a block of a version in its stored form.
 type versionBlock struct {
 	ID       string          `json:"id"`
 	Type     string          `json:"type"`
@@ -36,14 +38,14 @@ type versionBlock struct {
 	Position string          `json:"position"`
 }
 
-// accepted returns what is accepted of the document's blocks, in order.
+// accepted returns the accepted content of the document's blocks, in order.
 func (d *change) accepted() ([]versionBlock, error) {
 	rows, err := d.tx.Raw("SELECT id, type, current, meta, position FROM blocks WHERE owner = ? AND document_id = ? AND current IS NOT NULL ORDER BY position, id",
 		d.owner, d.row.ID).Rows()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // Err says what went wrong
+	defer func() { _ = rows.Close() }() // Err reports the error
 	var blocks []versionBlock
 	for rows.Next() {
 		var b versionBlock
@@ -59,7 +61,7 @@ func (d *change) accepted() ([]versionBlock, error) {
 	return blocks, rows.Err()
 }
 
-// keepOften stores a version unless one is as young as versionSpan.
+// keepOften stores a version unless there is one younger than versionSpan.
 func (d *change) keepOften() error {
 	var newest int64
 	err := d.tx.Raw("SELECT COALESCE(MAX(created_at), 0) FROM document_versions WHERE owner = ? AND document_id = ?", d.owner, d.row.ID).Row().Scan(&newest)
@@ -69,8 +71,8 @@ func (d *change) keepOften() error {
 	return d.keep(schemas.VersionEdited)
 }
 
-// keep stores what is accepted as a version, before the transaction changes it. An
-// empty document and one that is as the version before have none.
+// keep stores the accepted state as a version, before the transaction changes
+// it. It stores none for an empty document or one that equals the last version.
 func (d *change) keep(reason schemas.VersionReason) error {
 	if d.size > 2*maxVersionSize {
 		return nil
@@ -131,7 +133,7 @@ func (s *Store) DocumentVersions(ctx context.Context, owner, id string) (schemas
 	return list, s.fault("document versions", err)
 }
 
-// DocumentVersion returns the document as it was accepted at a version.
+// DocumentVersion returns the accepted state of the document at a version.
 func (s *Store) DocumentVersion(ctx context.Context, owner, id string, revision int64) (schemas.Document, error) {
 	var found schemas.Document
 	err := s.readDocument(ctx, owner, id, func(tx *gorm.DB, row *documentRow) error {
@@ -168,10 +170,10 @@ func oneVersion(tx *gorm.DB, owner, id string, revision int64) (title string, bl
 	return title, blocks, created, err
 }
 
-// RestoreDocument makes a version what is accepted of the document, as a new
-// revision; what was accepted before is a version too. A document in which
-// something waits for the user is schemas.CodeConflict, as it would be lost. It
-// returns the document with its blocks.
+// RestoreDocument makes a version the accepted state of the document, as a new
+// revision; the state before it becomes a version too. A document with pending
+// changes is schemas.CodeConflict, because they would be lost. It returns the
+// document with its blocks.
 func (s *Store) RestoreDocument(ctx context.Context, owner, id string, revision int64, match record.Match) (schemas.Document, error) {
 	var restored schemas.Document
 	err := s.changeDocument(ctx, owner, id, nil, func(d *change) error {
@@ -201,14 +203,14 @@ func (s *Store) RestoreDocument(ctx context.Context, owner, id string, revision 
 	return restored, s.fault("restore document", err)
 }
 
-// waiting reports whether something of the document waits for the user.
+// waiting reports whether the document has pending changes.
 func (d *change) waiting() (bool, error) {
 	var n int
 	err := d.tx.Raw("SELECT COUNT(*) FROM blocks WHERE owner = ? AND document_id = ? AND state <> 'clean'", d.owner, d.row.ID).Row().Scan(&n)
 	return n > 0 || d.row.NewTitle != nil, err
 }
 
-// replace gives the document a title, and blocks in place of all that it has.
+// replace replaces the document's title and all its blocks.
 func (d *change) replace(title string, blocks []versionBlock) error {
 	size := int64(0)
 	for _, b := range blocks {

@@ -102,13 +102,13 @@ func locked(err error) bool {
 	return ok && lite.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
-// awayStates are the beginnings of Postgres' codes for that: connection
+// awayStates are the prefixes of Postgres' codes for away: connection
 // exception, insufficient resources, operator intervention (shutdown, starting
-// up), a statement or a transaction beyond its time, system error, and a server
+// up), a statement or a transaction that timed out, system error, and a server
 // that has become read-only.
 var awayStates = []string{"08", "53", "57P", "57014", "25P03", "58", "25006"}
 
-// awayCodes are SQLite's codes for that.
+// awayCodes are SQLite's codes for away.
 var awayCodes = []int{
 	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN,
 	sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT,
@@ -141,7 +141,7 @@ func notText(err error) bool {
 }
 
 // again reports whether the database aborted the transaction in favour of
-// another one, so that a repetition may succeed.
+// another one, so that a retry may succeed.
 func again(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pg.Code == "40001" || pg.Code == "40P01") || errors.Is(err, errRace)

@@ -68,7 +68,7 @@ func importLines(tx *gorm.DB, data []byte) (Counts, error) {
 			continue
 		}
 		err := importLine(tx, line, &counts)
-		if invalid, ok := errors.AsType[*schemas.Error](err); ok { // made by invalidLine, for this line
+		if invalid, ok := errors.AsType[*schemas.Error](err); ok { // invalidLine made it, for this line
 			invalid.Message = fmt.Sprintf("line %d: %s", n, invalid.Message)
 			return counts, err
 		}
@@ -101,7 +101,7 @@ func importLine(tx *gorm.DB, line []byte, counts *Counts) error {
 		counts.Articles++
 		return importArticle(tx, line)
 	default:
-		return invalidLine("kind is stream, report or article")
+		return invalidLine("kind must be stream, report or article")
 	}
 }
 
@@ -118,7 +118,7 @@ func decodeLine(line []byte, into any) error {
 		return invalidLine("a field is unknown or of the wrong type").Because(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return invalidLine("there is more after the object")
+		return invalidLine("there is something after the object")
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func known(tx *gorm.DB, table string, id int64, field string) error {
 		return err
 	}
 	if n == 0 {
-		return invalidLine(fmt.Sprintf("%s %d is not known", field, id))
+		return invalidLine(fmt.Sprintf("%s %d does not exist", field, id))
 	}
 	return nil
 }

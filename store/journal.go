@@ -15,8 +15,7 @@ import (
 
 // Limits of the journal.
 const (
-	// journalRows and journalBytes are how much may be written to the journal
-	// before it is tidied.
+	// journalRows and journalBytes bound the journal: beyond them it is tidied.
 	journalRows, journalBytes = 512, 8 << 20
 	// journalRow is the size from which the entries of a commit continue in another row.
 	journalRow = 4 << 20
@@ -25,15 +24,15 @@ const (
 // errJournal is wrapped by every error of decodeEntries.
 var errJournal = errors.New("a row of the journal cannot be read")
 
-// The journal holds what runs under way write and need only until they end:
-// their events and checkpoints. All runs of a commit share a row, so that a
-// commit is one write at the end of one table. When the journal has grown, it
+// The journal holds the data of running runs that is needed only until they
+// end: their events and checkpoints. All runs of a commit share a row, so that
+// a commit is one write at the end of one table. When the journal has grown, it
 // is tidied: data that is not in the log of an ended run moves to segments and
 // checkpoints, the rest is deleted. It is also tidied before a claim, so that
 // the data of earlier attempts is in its final place.
 
 // journalSize is how much was written since the journal was last tidied. A
-// newly opened store assumes that it has grown.
+// newly opened store assumes that the journal is full.
 type journalSize struct{ rows, bytes atomic.Int64 }
 
 func (j *journalSize) grown() bool {
@@ -104,7 +103,7 @@ func decodeEntries(data []byte) ([]journalEntry, error) {
 	return entries, nil
 }
 
-// entryDecoder reads varints and bytes; bad is set where the data ends early.
+// entryDecoder reads varints and bytes; bad is set if the data ends early.
 type entryDecoder struct {
 	rest []byte
 	bad  bool
@@ -152,7 +151,7 @@ func (b *batch) endRow() {
 	b.journal = nil
 }
 
-// runEntries is what the journal holds for one run, or for one attempt of it.
+// runEntries are the journal's entries of one run, or of one attempt.
 type runEntries struct {
 	segments    []record.Segment
 	checkpoints []record.Checkpoint
@@ -173,7 +172,7 @@ func (r *runEntries) add(e journalEntry) {
 	}
 }
 
-// joined returns the segments with neighbours joined.
+// joined returns the segments, with adjacent ones joined.
 func (r *runEntries) joined() []record.Segment {
 	var list []record.Segment
 	for _, s := range r.segments {
@@ -289,8 +288,8 @@ func (s *Store) takeJournal(ctx context.Context, tx session) (map[attemptKey]*ru
 	return found, err
 }
 
-// move stores what belongs to runs that have not ended, and the events of those
-// attempts that were not the last one of a run that has.
+// move stores the data of unfinished runs, and for ended runs the events of all
+// attempts but the last.
 func move(ctx context.Context, tx session, found map[attemptKey]*runEntries) error {
 	ids := make([]string, 0, len(found))
 	for key := range found {

@@ -55,7 +55,7 @@ func (s *Store) MCPTools(ctx context.Context) ([]record.MCPTool, error) {
 // SeeMCPTools stores the definitions of the tools that a server offers now
 // (Tool, Hash and Definition of each), and returns all stored tools of the
 // server. A new tool is trusted. If a known tool has another hash, its new
-// definition waits as Changed.
+// definition is stored as Changed until it is accepted.
 func (s *Store) SeeMCPTools(ctx context.Context, server string, seen []record.MCPTool) ([]record.MCPTool, error) {
 	known, err := mcpTools(s.read(ctx), server)
 	if err == nil && len(mcpNews(server, known, seen)) > 0 {

@@ -117,7 +117,7 @@ func joined(tx *gorm.DB, chat int64, rows []blockRow) ([]schemas.Message, error)
 	return messages, nil
 }
 
-// aliases returns the other ids of the answers of runs, each after a comma.
+// aliases returns the other ids of the runs' answers, each preceded by a comma.
 func aliases(tx *gorm.DB, rows []blockRow, runs []string) (map[string]string, error) {
 	if len(runs) == 0 {
 		return nil, nil
@@ -134,8 +134,8 @@ func aliases(tx *gorm.DB, rows []blockRow, runs []string) (map[string]string, er
 	return names, nil
 }
 
-// inOrder returns the payloads in the order of others with their ids; those that
-// have no place there come last.
+// inOrder returns the payloads in the order of others with the same ids; those
+// that are not in it come last.
 func inOrder(list, order []schemas.CustomPayload) []schemas.CustomPayload {
 	place := func(p schemas.CustomPayload) int {
 		if at := slices.IndexFunc(order, func(o schemas.CustomPayload) bool { return o.PayloadID == p.PayloadID }); at >= 0 {
@@ -204,7 +204,8 @@ func (s *Store) Files(ctx context.Context, owner string, id int64, messageID str
 	return files, nil
 }
 
-// SetFeedback stores the user's judgement of an answer and replaces an earlier one.
+// SetFeedback stores the user's rating of an answer and replaces an earlier
+// one.
 func (s *Store) SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
 	data, err := encodeJSON(schemas.Feedback{Rating: clean(f.Rating), Comment: clean(f.Comment)})
 	if err == nil {
@@ -313,8 +314,8 @@ func (s *Store) ResolvePayload(ctx context.Context, owner string, id int64, payl
 	return p, err
 }
 
-// ClaimPayload is ResolvePayload for what may be done once only: a payload that is
-// decided in any way is an error of code conflict.
+// ClaimPayload is ResolvePayload for actions that may be done only once: a
+// payload that is decided in any way is an error of code conflict.
 func (s *Store) ClaimPayload(ctx context.Context, owner string, id int64, payloadID, outcome string) error {
 	p, first, err := s.decidePayload(ctx, owner, id, payloadID, outcome)
 	if err == nil && !first {
@@ -323,7 +324,7 @@ func (s *Store) ClaimPayload(ctx context.Context, owner string, id int64, payloa
 	return err
 }
 
-// ReleasePayload takes back a claim whose work had no effect.
+// ReleasePayload undoes a claim whose work had no effect.
 func (s *Store) ReleasePayload(ctx context.Context, owner string, id int64, payloadID string) error {
 	return s.fault("release payload", s.change(ctx, `UPDATE payloads SET outcome = '' WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
 		payloadID, owner, id))

@@ -22,7 +22,8 @@ type Migration struct {
 	AppliedAt time.Time
 }
 
-// Migrate applies the pending migrations. On Postgres one process does it while others wait.
+// Migrate applies the pending migrations. On Postgres one process applies them
+// while others wait.
 func (s *Store) Migrate(ctx context.Context) error {
 	if s.closed.Load() {
 		return s.fault("migrate", errClosed)
@@ -68,19 +69,19 @@ func (d *sqliteDB) withProvider(logs *slog.Logger, fn func(p *goose.Provider) er
 
 // Limits of migrations on Postgres.
 const (
-	// migrationWait bounds the wait for another process that migrates; the lock
-	// is tried each migrationLook.
+	// migrationWait bounds the wait for another process that migrates; it tries
+	// the lock every migrationLook.
 	migrationWait, migrationLook = 10 * time.Minute, 100 * time.Millisecond
 	// migrationConns is two: a connection with the lock and one that migrates.
 	migrationConns = 2
 	// migrationConnect bounds the wait for the second one.
 	migrationConnect = 5 * time.Second
-	// migrationLock sets these locks apart from those of other programs.
+	// migrationLock distinguishes these locks from the locks of other programs.
 	migrationLock = 0x63747261
 )
 
 // migrate holds a lock on the schema that the tables are in. The lock belongs
-// to a transaction: it ends with the transaction, also with a pooler that gives
+// to a transaction: it ends with the transaction, even with a pooler that gives
 // each transaction another server connection. Migrations have no time limit.
 func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error) {
 	pool := openPool(newPostgresConnector(d.config, 0, 0, logs), migrationConns)
@@ -89,11 +90,11 @@ func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Rollback() }() // it has changed nothing
+	defer func() { _ = lock.Rollback() }() // the transaction has changed nothing
 	second, cancel := context.WithTimeout(ctx, migrationConnect)
 	defer cancel()
 	if err := pool.PingContext(second); err != nil {
-		return fmt.Errorf("migrations need %d connections at once; behind PgBouncer raise default_pool_size, or migrate past it: %w", migrationConns, err)
+		return fmt.Errorf("migrations need %d connections at once; with PgBouncer, raise default_pool_size or migrate without PgBouncer: %w", migrationConns, err)
 	}
 	p, err := provider(goose.DialectPostgres, pool, logs)
 	if err != nil {
@@ -103,7 +104,7 @@ func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error)
 }
 
 // lockMigrations begins a transaction that has the lock. A waiting process
-// holds no connection of a pooler, which the migrating one may need.
+// holds no connection of a pooler, because the migrating process may need it.
 func lockMigrations(ctx context.Context, pool *sql.DB, logs *slog.Logger) (*sql.Tx, error) {
 	for since, told := time.Now(), false; ; {
 		tx, err := pool.BeginTx(ctx, nil)

@@ -16,7 +16,7 @@ import (
 const (
 	// pingTime bounds a probe.
 	pingTime = 2 * time.Second
-	// pingFresh is how long the result of a probe is used.
+	// pingFresh is how long the result of a probe is reused.
 	pingFresh = time.Second
 	// roomTime is how long Ping reports a full disk after a write that found no
 	// room; smaller writes may succeed meanwhile.
@@ -33,10 +33,10 @@ type probe struct {
 }
 
 // Ping checks that the database answers and can write: a row is written and
-// deleted again. The error is a schemas.Error that says what is wrong and wraps
-// record.ErrUnavailable. Calls share a probe, of which at most one is under
-// way; its result is used for a second, so that Ping may be called often and by
-// many callers.
+// deleted again. The error is a schemas.Error that names the problem and wraps
+// record.ErrUnavailable. Calls share a probe; at most one runs at a time. Its
+// result is reused for a second, so Ping may be called often and by many
+// callers.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.closed.Load() {
 		return s.fault("ping", errClosed)
@@ -79,7 +79,7 @@ func (s *Store) runProbe(ctx context.Context) {
 	p.underWay = nil
 }
 
-// works does one probe.
+// works runs one probe.
 func (s *Store) works(ctx context.Context) error {
 	if err := s.db.check(); err != nil {
 		return err

@@ -36,14 +36,14 @@ type postgresDB struct {
 	pool      *sql.DB
 	// reads and writes are handles on the pool.
 	reads, writes *gorm.DB
-	// texts are the statements in Postgres' SQL.
+	// texts caches the statements in Postgres' SQL.
 	texts sync.Map
 }
 
 func openPostgres(ctx context.Context, url string, conns int, logs *slog.Logger) (*postgresDB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("the url of the database cannot be read") // pgx repeats the url
+		return nil, errors.New("the url of the database cannot be read") // pgx's error would repeat the url
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = postgresConnect
@@ -68,7 +68,7 @@ func (d *postgresDB) read() *gorm.DB { return d.reads }
 
 func (d *postgresDB) contains(column string) string { return column + ` ILIKE ? ESCAPE '\'` }
 
-// check does nothing: problems show when the server is used.
+// check does nothing: problems show up when the server is used.
 func (d *postgresDB) check() error { return nil }
 
 func (d *postgresDB) close() error { return d.pool.Close() }
@@ -192,7 +192,7 @@ func (t *postgresTx) rollback(ctx context.Context) {
 		return
 	}
 	if _, err := t.conn.Exec(ctx, "ROLLBACK"); err != nil {
-		_ = t.conn.Close(ctx) // the pool makes another one
+		_ = t.conn.Close(ctx) // the pool makes a new one
 	}
 }
 
@@ -228,7 +228,7 @@ func (t *postgresTx) query(ctx context.Context, statement string, rows [][]any, 
 	return t.flush(ctx)
 }
 
-// postgresWords replace the marks of session by Postgres' SQL.
+// postgresWords replaces the marks of session by Postgres' SQL.
 var postgresWords = strings.NewReplacer(
 	"{among}", "= ANY (ARRAY(SELECT json_array_elements_text(CAST(? AS json))))", "{lock}", "FOR NO KEY UPDATE",
 	"{next_seq}", "nextval('blocks_seq')",

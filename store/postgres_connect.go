@@ -18,14 +18,14 @@ import (
 )
 
 // Limits that the server enforces, so that a statement or a transaction ends
-// also if its client is gone.
+// even if its client has disconnected.
 const (
 	postgresStatement = 15 * time.Second
 	postgresIdleTx    = 30 * time.Second
 )
 
 // bounds returns the statement that sets these limits for the current
-// transaction; 0 is no limit.
+// transaction; 0 means no limit.
 func bounds(statement, idleTx time.Duration) string {
 	return fmt.Sprintf("SELECT set_config('statement_timeout', '%d', true), set_config('idle_in_transaction_session_timeout', '%d', true)",
 		statement.Milliseconds(), idleTx.Milliseconds())
@@ -47,8 +47,9 @@ type postgresConnector struct {
 	logs                 *slog.Logger
 }
 
-// errPooler means that another server process answers than the one of the handshake.
-var errPooler = errors.New("there is a pooler before the server")
+// errPooler means that a different server process answers than in the
+// handshake.
+var errPooler = errors.New("there is a pooler in front of the server")
 
 func newPostgresConnector(config *pgx.ConnConfig, statement, idleTx time.Duration, logs *slog.Logger) *postgresConnector {
 	direct, pooled := *config, *config
@@ -67,8 +68,8 @@ func newPostgresConnector(config *pgx.ConnConfig, statement, idleTx time.Duratio
 	}
 }
 
-// answersItself returns errPooler, and closes the connection, if the server
-// process that answers is not the one of the handshake.
+// answersItself returns errPooler, and closes the connection, if a different
+// server process answers than in the handshake.
 func answersItself(ctx context.Context, conn *pgx.Conn) error {
 	answers, err := conn.PgConn().Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
 	if err == nil && (len(answers) != 1 || len(answers[0].Rows) != 1 ||
@@ -91,7 +92,7 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	conn, err := c.behindPooler.Connect(ctx)
 	if err == nil && !c.pooled.Swap(true) {
-		c.logs.Info("a pooler is before the database: statements are not prepared")
+		c.logs.Info("a pooler is in front of the database: statements are not prepared")
 	}
 	return conn, err
 }

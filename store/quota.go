@@ -15,14 +15,15 @@ const rowCost = 1 << 10
 var errQuota = schemas.NewError(schemas.CodeQuota, "your documents and attachments use all of your quota; delete documents or chats first")
 
 // selectStored sums the sizes of an owner's documents and attachments. It reads
-// the rows, so that it is right whatever wrote or deleted them. Indexes contain
+// the rows, so it is correct whatever wrote or deleted them. Indexes contain
 // all of it except the sizes of attachments.
 const selectStored = `SELECT CAST(? AS TEXT), CAST(
 	(SELECT COALESCE(SUM(size), 0) + 1024 * COUNT(*) FROM blocks WHERE owner = ? AND document_id IS NOT NULL)
 	+ (SELECT 1024 * COUNT(*) FROM documents WHERE owner = ?)
 	+ (SELECT COALESCE(SUM(octet_length(content)), 0) + 1024 * COUNT(*) FROM attachments WHERE owner = ?) AS BIGINT)`
 
-// allowance is what an owner may store in one transaction; a quota of 0 is no limit.
+// allowance is what an owner may store in one transaction; a quota of 0 means
+// no limit.
 type allowance struct {
 	quota int64
 	read  bool

@@ -37,7 +37,7 @@ func (p *readPool) query(ctx context.Context, query string, args []any) (*sql.Ro
 	select {
 	case p.readers.queries <- q:
 	case <-p.readers.closed:
-		return p.ConnPool.QueryContext(ctx, query, args...) // which returns the error of a closed pool
+		return p.ConnPool.QueryContext(ctx, query, args...) // this returns the error of a closed pool
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -49,14 +49,14 @@ func (p *readPool) query(ctx context.Context, query string, args []any) (*sql.Ro
 	}
 }
 
-// readers are goroutines that begin reads, one for each connection. They are
-// kept, because a new goroutine would first have to grow its stack.
+// readers are goroutines that begin reads, one per connection. They are reused,
+// because a new goroutine would first have to grow its stack.
 type readers struct {
 	queries chan *reading
 	closed  <-chan struct{}
 }
 
-// newReaders starts n readers, which end once closed is.
+// newReaders starts n readers, which end when closed is closed.
 func newReaders(n int, closed <-chan struct{}) *readers {
 	r := &readers{queries: make(chan *reading), closed: closed}
 	for range n {
@@ -96,7 +96,7 @@ func (q *reading) begin() {
 	case q.answers <- answer{rows, err}:
 	case <-q.ctx.Done():
 		if rows != nil {
-			_ = rows.Close() // the caller has given up
+			_ = rows.Close() // the caller has stopped waiting
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 const (
 	maxStreams  = 10_000
 	maxReports  = 10_000
-	maxArticles = 1000 // of a report or a search
+	maxArticles = 1000 // articles of a report or a search
 	// maxWords is how many words of a search are used.
 	maxWords = 32
 )
@@ -134,7 +134,8 @@ func (s *Store) Stream(ctx context.Context, id int64) (schemas.Stream, error) {
 }
 
 // UpdateStream applies change to the stream in one transaction and sets
-// UpdatedAt. An error of change leaves the stream as it is; the id stays.
+// UpdatedAt. If change returns an error, the stream is not changed. Its id
+// never changes.
 func (s *Store) UpdateStream(ctx context.Context, id int64, change func(*schemas.Stream) error) (schemas.Stream, error) {
 	var changed schemas.Stream
 	var refused error
@@ -204,7 +205,7 @@ func (s *Store) Report(ctx context.Context, id int64) (schemas.Report, error) {
 
 // SearchArticles searches title, abstract and authors for the words of the
 // query; streamID or reportID 0 means all. Articles with all words come first,
-// then those with some; the best first. A query without a word finds nothing.
+// then those with some, each best first. A query without a word finds nothing.
 func (s *Store) SearchArticles(ctx context.Context, query string, streamID, reportID int64, limit int) ([]schemas.Article, error) {
 	words := searchWords(query)
 	limit = pageLimit(limit, maxArticles, maxArticles)
@@ -253,13 +254,13 @@ func searchWords(query string) []string {
 	return words
 }
 
-// imported merges the segments of the search index: a search has to read each
-// of them, and an import adds some.
+// imported merges the segments of the search index: a search has to read every
+// segment, and an import adds some.
 func (*sqliteDB) imported(tx *gorm.DB) error {
 	return tx.Exec("INSERT INTO articles_search (articles_search) VALUES ('optimize')").Error
 }
 
-// imported has nothing to do.
+// imported does nothing.
 func (*postgresDB) imported(*gorm.DB) error { return nil }
 
 // searchArticles makes each word a quoted string of FTS5, in which only the quote is special.
@@ -276,7 +277,7 @@ func (*sqliteDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB 
 		Where("articles_search MATCH ?", strings.Join(quoted, operator)).Order("bm25(articles_search, 4.0, 1.0, 2.0), articles.id")
 }
 
-// searchArticles lets Postgres make a query of each word.
+// searchArticles lets Postgres make a query from each word.
 func (*postgresDB) searchArticles(tx *gorm.DB, words []string, all bool) *gorm.DB {
 	operator := " || "
 	if all {

@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// blockMarkdown is the type of a message without one.
+// blockMarkdown is the type of a message that has no type of its own.
 const blockMarkdown = "md"
 
 type chatRow struct {
@@ -187,11 +187,11 @@ const blockColumns = "seq, owner, id, chat_id, role, type, current, status, run_
 type blockData struct {
 	SuggestedValues  []schemas.SuggestedValue  `json:"suggested_values,omitempty"`
 	SuggestedActions []schemas.SuggestedAction `json:"suggested_actions,omitempty"`
-	// CustomPayload has no data if that is stored elsewhere: under its id, or
+	// CustomPayload has no data if the data is stored elsewhere: by its id, or
 	// as the run's tool calls.
 	CustomPayload *schemas.CustomPayload `json:"custom_payload,omitempty"`
-	// Payloads are the ids of the payloads in order, where there are several: they are
-	// stored as they come.
+	// Payloads are the ids of the payloads in order, if there are several: the
+	// payloads are stored in the order of arrival.
 	Payloads    []string                 `json:"payloads,omitempty"`
 	Interaction schemas.InteractionType  `json:"interaction_type,omitempty"`
 	StopReason  schemas.StopReason       `json:"stop_reason,omitempty"`

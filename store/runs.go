@@ -53,7 +53,7 @@ func (s *Store) Waiting(ctx context.Context, conversationID int64) ([]string, er
 	return ids, s.fault("waiting runs", err)
 }
 
-// RunsAfter returns the ids of the runs that came after the run in its chat,
+// RunsAfter returns the ids of the runs that began after the run in its chat,
 // the oldest first, at most limit; none if the run is unknown.
 func (s *Store) RunsAfter(ctx context.Context, id string, limit int) ([]string, error) {
 	if !plainText(id) {
@@ -94,7 +94,7 @@ func (s *Store) Unfinished(ctx context.Context) ([]record.Run, error) {
 // while a call waits; the previous attempt is counted as spared if it was
 // waiting. If the run has ended or is not at attempt-1, the error is
 // record.ErrFenced. A queued run can be claimed only while no other run of its
-// chat is running or waiting, else the error is record.ErrBusy; its user
+// chat is running or waiting, otherwise the error is record.ErrBusy; its user
 // message then moves after the messages that were answered in the meantime.
 func (s *Store) Claim(ctx context.Context, id string, attempt int) error {
 	if attempt > 1 {
@@ -130,7 +130,7 @@ func claim(ctx context.Context, tx session, id string, attempt int) error {
 }
 
 // free returns record.ErrBusy if a run of the chat is running or waiting. It
-// locks the chat, so that none begins meanwhile.
+// locks the chat, so that no run begins meanwhile.
 func free(ctx context.Context, tx session, chat int64) error {
 	err := tx.query(ctx, selectChat, [][]any{{chat}}, func(scanner) error { return nil })
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Store) runExists(ctx context.Context, id string) error {
 	return err
 }
 
-// Segments returns those segments of the run's log with events after the
+// Segments returns the segments of the run's log that have events after the
 // sequence number, in order.
 func (s *Store) Segments(ctx context.Context, id string, after int64) ([]record.Segment, error) {
 	var rows []struct {
@@ -227,8 +227,8 @@ func (s *Store) Checkpoints(ctx context.Context, id string) ([]record.Checkpoint
 	return mergeCheckpoints(found, journal.checkpoints), nil
 }
 
-// ToolCalls returns the run's whole tool calls, in the order in which the model
-// asked for them.
+// ToolCalls returns the run's complete tool calls, in the order in which the
+// model asked for them.
 func (s *Store) ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error) {
 	byRun, err := toolCalls(s.read(ctx), []string{id})
 	if err == nil && len(byRun[id]) == 0 {

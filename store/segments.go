@@ -8,7 +8,7 @@ import (
 
 // NextSegment returns the first segment of the run's log with events after the
 // sequence number; one whose Last is 0 if there is none. It allows reading a
-// log without holding all of it.
+// log without holding all of it in memory.
 func (s *Store) NextSegment(ctx context.Context, id string, after int64) (record.Segment, error) {
 	next, err := s.nextStored(ctx, id, after)
 	if err != nil || next.Last != 0 && next.First <= after+1 {
@@ -34,7 +34,7 @@ func (s *Store) NextSegment(ctx context.Context, id string, after int64) (record
 	return next, nil
 }
 
-// nextStored does the same without the journal.
+// nextStored is NextSegment without the journal.
 func (s *Store) nextStored(ctx context.Context, id string, after int64) (record.Segment, error) {
 	var rows []struct {
 		FirstSeq, LastSeq int64

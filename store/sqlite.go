@@ -20,7 +20,7 @@ import (
 // Limits of SQLite.
 const (
 	// sqliteBusy is how long to wait for another process's lock; a waiting
-	// transaction checks its context each sqliteLook.
+	// transaction checks its context every sqliteLook.
 	sqliteBusy, sqliteLook = 10 * time.Second, 100 * time.Millisecond
 	// sqliteReadCache and sqliteWriteCache limit the page cache of a connection.
 	sqliteReadCache, sqliteWriteCache = "-2000", "-16000" // KiB
@@ -71,7 +71,7 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 		return nil, err
 	}
 	d.writers.SetMaxOpenConns(1)
-	if err := d.writers.PingContext(ctx); err != nil { // creates the file, in WAL mode, before the first read
+	if err := d.writers.PingContext(ctx); err != nil { // Ping creates the file, in WAL mode, before the first read
 		return nil, errors.Join(err, d.writers.Close())
 	}
 	if d.file.opened, err = os.Stat(path); err != nil {
@@ -106,7 +106,7 @@ func (d *sqliteDB) contains(column string) string {
 	return lowerText + "(" + column + `) LIKE ? ESCAPE '\'`
 }
 
-// close waits for the transaction under way.
+// close waits for the current transaction.
 func (d *sqliteDB) close() error {
 	<-d.turn
 	close(d.closed)
@@ -177,7 +177,7 @@ func (d *sqliteDB) begin(ctx context.Context) error {
 	}
 }
 
-// rollback ends a failed transaction. Some failures have ended it already.
+// rollback ends a failed transaction. Some failures have already ended it.
 func (d *sqliteDB) rollback(ctx context.Context) {
 	if err := d.writer.run(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
 		d.drop()
@@ -217,12 +217,12 @@ func (d *sqliteDB) connect(ctx context.Context) error {
 	return nil
 }
 
-// sqliteWords replace the marks of session by SQLite's SQL.
+// sqliteWords replaces the marks of session by SQLite's SQL.
 var sqliteWords = strings.NewReplacer(
 	"{among}", "IN (SELECT value FROM json_each(?))", "{lock}", "", "{next_seq}", "(SELECT MAX(seq) + 1 FROM blocks)",
 )
 
-// prepare returns the statement, kept for as long as the connection.
+// prepare returns the statement, which is kept as long as the connection.
 func (w *sqliteWriter) prepare(ctx context.Context, statement string) (*sql.Stmt, error) {
 	if st, ok := w.statements[statement]; ok {
 		return st, nil
@@ -255,7 +255,7 @@ func (w *sqliteWriter) query(ctx context.Context, statement string, rows [][]any
 	})
 }
 
-// forEach prepares the statement and hands it to do once for each row.
+// forEach prepares the statement and calls do with it once for each row.
 func (w *sqliteWriter) forEach(ctx context.Context, statement string, rows [][]any, do func(context.Context, *sql.Stmt, []any) error) error {
 	if err := ctx.Err(); err != nil || len(rows) == 0 {
 		return err
@@ -278,7 +278,7 @@ func queryOne(ctx context.Context, st *sql.Stmt, args []any, scan func(row scann
 	if err != nil {
 		return err
 	}
-	defer func() { _ = found.Close() }() // Err says what went wrong
+	defer func() { _ = found.Close() }() // Err reports the error
 	for found.Next() {
 		if err := scan(found); err != nil {
 			return err

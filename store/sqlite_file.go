@@ -20,7 +20,7 @@ type sqliteFile struct {
 	mu sync.Mutex
 	// log is the write-ahead log, once it exists.
 	log fs.FileInfo
-	// size and logSize are the largest that were seen: neither file shrinks while
+	// size and logSize are the largest sizes seen: neither file shrinks while
 	// it is open.
 	size, logSize int64
 }
@@ -33,8 +33,8 @@ func (f *sqliteFile) forgetLog() {
 	f.log, f.logSize = nil, 0
 }
 
-// check returns an error if the database's files were deleted, replaced or cut: what
-// is written to a deleted file is lost.
+// check returns an error if the database's files were deleted, replaced or
+// truncated: data written to a deleted file is lost.
 func (d *sqliteDB) check() error {
 	if err := d.inPlace(); err != nil {
 		return err
@@ -48,9 +48,9 @@ func (d *sqliteDB) check() error {
 	return nil
 }
 
-// inPlace returns an error unless the files at the paths are those that are
-// open, and none has shrunk. Each transaction calls it, because what is committed
-// to a deleted file is lost with the process.
+// inPlace returns an error unless the files at the paths are the open ones, and
+// none has shrunk. Each transaction calls it, because data committed to a
+// deleted file is lost with the process.
 func (d *sqliteDB) inPlace() error {
 	f := &d.file
 	f.mu.Lock()
@@ -59,14 +59,14 @@ func (d *sqliteDB) inPlace() error {
 		return err
 	}
 	if f.log == nil {
-		f.log, _ = os.Stat(d.path + "-wal") // it exists from the first write on
+		f.log, _ = os.Stat(d.path + "-wal") // the log exists from the first write on
 		return nil
 	}
 	return same(d.path+"-wal", f.log, &f.logSize, "the write-ahead log of the database")
 }
 
-// same returns an error unless path still names the opened file, and it is no
-// smaller than size, which it updates.
+// same returns an error unless path still names the opened file, and the file
+// is no smaller than size, which same updates.
 func same(path string, opened fs.FileInfo, size *int64, name string) error {
 	now, err := os.Stat(path)
 	switch {

@@ -2,8 +2,8 @@
 
 package store
 
-// mayWrite does nothing: the first write shows it.
+// mayWrite does nothing: the first write shows whether writing is allowed.
 func mayWrite(string) error { return nil }
 
-// freeSpace is unknown: a write that finds no room shows it.
+// freeSpace returns unknown: a write that finds no room shows a full disk.
 func freeSpace(string) (free uint64, known bool) { return 0, false }

@@ -31,11 +31,11 @@ const upsertCheckpoint = `INSERT INTO checkpoints (run_id, n, data) VALUES (?, ?
 
 const takeJournal = `DELETE FROM journal RETURNING n, data`
 
-// stateUnderWay is the state of a run that is neither queued nor over.
+// stateUnderWay is the state of a run that is neither queued nor ended.
 const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs.id AND answer = '') THEN 'waiting' ELSE 'running' END`
 
-// reserved is true for a block that only reserves an id: for an answer
-// under way, or as another id of the run's message.
+// reserved is true for a block that only reserves an id: for an unfinished
+// answer, or as another id of the run's message.
 const reserved = `chat_id IS NULL AND document_id IS NULL`
 
 const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AND state IN ('running', 'waiting')`
@@ -45,8 +45,7 @@ var statements = [statementCount]string{
 		created_at, idempotency_key, body_hash, cancel_requested) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	releaseBlock:  `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
 	releaseBlocks: `DELETE FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved,
-	// The answer to a question that was replaced while it was under way is
-	// replaced as well.
+	// If a question was replaced during its run, its answer is replaced too.
 	insertBlock: `INSERT INTO blocks (owner, id, chat_id, role, type, current, run_id, data, created_at, status, kept, tail, branch)
 		SELECT ?, ?, CAST(? AS BIGINT), ?, ?, ?, ?, ?, CAST(? AS BIGINT), CASE WHEN asked.status = 'superseded' THEN 'superseded' ELSE this.status END,
 		CASE WHEN asked.status = 'superseded' THEN this.status END, asked.tail, COALESCE(this.branch,
@@ -92,8 +91,8 @@ const (
 	selectChatByKey = `SELECT id, owner, key FROM chats WHERE owner = ? AND key = ? {lock}`
 	insertChat      = `INSERT INTO chats (owner, key, title, created_at, updated_at, unlisted) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
-	// The chat is 0 unless the id is that of an answer that has ended, or another id
-	// of one.
+	// The chat is 0 unless the id belongs to a finished answer, as its own id
+	// or as an alias.
 	selectTaken = `SELECT b.owner, b.id, COALESCE(m.chat_id, 0), COALESCE(m.id, ''), COALESCE(r.user_message_id, '') FROM blocks b
 		LEFT JOIN runs r ON r.id = b.run_id LEFT JOIN blocks m ON m.owner = b.owner AND m.role = 'assistant' AND m.chat_id IS NOT NULL
 		AND m.id = CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL THEN r.message_id ELSE b.id END WHERE b.owner = ? AND b.id = ?`
@@ -103,7 +102,7 @@ const (
 	selectMessage  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
 )
 
-// The statements that replace messages, from one on.
+// The statements that replace a message and all later ones.
 const (
 	supersedeMessages = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND seq >= ? AND status <> 'superseded'`
 	nameBranch        = `UPDATE blocks SET branch = ? WHERE owner = ? AND id = ? AND branch IS NULL`
@@ -130,7 +129,7 @@ const (
 		AND status <> 'superseded'`
 )
 
-// The answers to calls that wait. The first one counts.
+// The statements for the answers to waiting calls. The first answer counts.
 const (
 	selectWait = `SELECT idx FROM waits WHERE run_id = ? AND idx = ?`
 	answerWait = `UPDATE waits SET answer = ?, answered_at = ?, edited = ?, output = ?, is_error = ? WHERE run_id = ? AND idx = ? AND answer = ''`

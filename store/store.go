@@ -1,7 +1,7 @@
 // Package store keeps chats and their messages, runs with their logs,
 // checkpoints and tool calls, payloads, documents, and the research data in
 // Postgres or SQLite. It is the only package that knows SQL, gorm and the
-// migrations. What the data means is left to services.
+// migrations. Package services decides what the data means.
 //
 // Everything that a run writes goes through [Store.Commit], which takes the
 // writes of many runs at once. All other methods are small reads and changes.
@@ -27,38 +27,38 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// DefaultConns is how many connections are opened for reading on SQLite, and
-// for everything on Postgres.
+// The default numbers of connections: for reading on SQLite, for everything on
+// Postgres.
 const (
 	defaultSQLiteConns   = 4
 	DefaultPostgresConns = 16
 )
 
-// Options say how a database is opened. The zero value is the default.
+// Options configure how a database is opened. The zero value is the default.
 type Options struct {
-	// Logger records the migrations; nil discards that.
+	// Logger logs the migrations; nil discards the logs.
 	Logger *slog.Logger
-	// NoMigrate leaves the tables as they are. Without it Open brings them up
-	// to date.
+	// NoMigrate leaves the tables unchanged. Without it Open brings them up to
+	// date.
 	NoMigrate bool
-	// Conns bounds the connections; 0 is defaultSQLiteConns or
+	// Conns bounds the connections; 0 means defaultSQLiteConns or
 	// DefaultPostgresConns. SQLite has one more, for writing.
 	Conns int
 	// ReadTimeout bounds a read, from the wait for a connection to its last
-	// row; 0 is defaultReadTimeout. A change may take changeTimes as long.
+	// row; 0 means defaultReadTimeout. A change may take changeTimes as long.
 	ReadTimeout time.Duration
 	// Quota bounds the bytes of documents and attachments of each owner,
 	// including pending changes. Each document, attachment and block counts 1
 	// KiB more. Exceeding it is an error of code quota; concurrent changes may
-	// exceed it together. 0 is no limit.
+	// together exceed it. 0 means no limit.
 	Quota int64
 }
 
 // defaultReadTimeout is how long a read may take.
 const defaultReadTimeout = 5 * time.Second
 
-// changeTimes is how many times longer than a read a change may take, from asking
-// for a connection to its commit, repetitions included.
+// changeTimes is how many times longer than a read a change may take, from
+// asking for a connection to its commit, including retries.
 const changeTimes = 2
 
 // Store is an open database. It is safe for concurrent use.
@@ -74,14 +74,14 @@ type Store struct {
 	room     roomMemory
 }
 
-// database has what differs between Postgres and SQLite.
+// database has the parts that differ between Postgres and SQLite.
 type database interface {
 	// read returns a handle for reading.
 	read() *gorm.DB
 	// write runs fn in a transaction. fn may run again, as with batch: if
 	// another transaction conflicted with it, or its connection had ended.
 	write(ctx context.Context, fn func(tx *gorm.DB) error) error
-	// load is a write without the server's time limits.
+	// load is like write, but without the server's time limits.
 	load(ctx context.Context, fn func(tx *gorm.DB) error) error
 	// batch runs fn in a transaction on the fast path.
 	batch(ctx context.Context, fn func(tx session) error) error
@@ -96,17 +96,17 @@ type database interface {
 	imported(tx *gorm.DB) error
 	// rowLock locks the rows of a SELECT until the end of the transaction.
 	rowLock() []clause.Expression
-	// contains is the condition that a column's text matches a LIKE pattern in
-	// lower case, whatever its own case; \ escapes.
+	// contains returns the condition that a column's text matches a lower-case
+	// LIKE pattern, ignoring the text's case; \ escapes.
 	contains(column string) string
 	close() error
 }
 
 // session runs statements in one transaction. Their parameters are question
-// marks. Each database replaces these marks: {among} is the condition to be in
-// a JSON array of texts, its parameter; {lock} at the end of a SELECT locks its
-// rows until the end; {next_seq} is a number for blocks.seq greater than all
-// there are.
+// marks. Each database replaces these marks: {among} tests membership in a JSON
+// array of texts, its parameter; {lock} at the end of a SELECT locks its rows
+// until the end; {next_seq} is a number for blocks.seq greater than all
+// existing ones.
 type session interface {
 	// each runs the statement once for each row of arguments, now or together
 	// with the next statements, always in order.
@@ -120,7 +120,7 @@ type scanner interface{ Scan(into ...any) error }
 
 // Open opens the database under url and brings its tables up to date. The url
 // is sqlite:PATH, whose folder is created if it is missing, or postgres://….
-// The url is never part of an error.
+// Errors never contain the url.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	logs := cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	scheme, rest, _ := strings.Cut(url, ":")
@@ -156,7 +156,7 @@ func (s *Store) Close() error {
 	return s.db.close()
 }
 
-// Empty reports whether there is no research data yet.
+// Empty reports whether the store has no research data yet.
 func (s *Store) Empty(ctx context.Context) (bool, error) {
 	n, err := number(s.read(ctx), "SELECT (SELECT COUNT(*) FROM streams) + (SELECT COUNT(*) FROM reports)")
 	return n == 0, s.fault("empty", err)
@@ -177,7 +177,7 @@ func (s *Store) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	return s.db.write(ctx, fn)
 }
 
-// batch does the same on the fast path.
+// batch is like write, but on the fast path.
 func (s *Store) batch(ctx context.Context, fn func(ctx context.Context, tx session) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimes*s.readTime)
 	defer cancel()

@@ -41,8 +41,8 @@ func (b *batch) addUsed() {
 	}
 }
 
-// Usage returns the owner's usage from one day to another, both included and as
-// YYYY-MM-DD, by day and model in that order; at most maxUsage items.
+// Usage returns the owner's usage between two days, both included and written
+// as YYYY-MM-DD, ordered by day and model; at most maxUsage items.
 func (s *Store) Usage(ctx context.Context, owner, from, to string) ([]schemas.UsageItem, error) {
 	var rows []struct {
 		Day          string

@@ -10,7 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// clean returns s as text that both databases hold: valid UTF-8 without
+// clean returns s as text that both databases can store: valid UTF-8 without
 // U+0000.
 func clean(s string) string {
 	if plainText(s) {
@@ -22,7 +22,7 @@ func clean(s string) string {
 // plainText reports whether clean would change nothing.
 func plainText(s string) bool { return strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) }
 
-// micros returns a time as it is stored; the zero time is 0.
+// micros returns a time in its stored form; the zero time is 0.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -42,7 +42,7 @@ func moment(us int64) time.Time {
 const maxCursor = 100
 
 // errCursor is for a cursor that the store did not make.
-var errCursor = schemas.NewError(schemas.CodeBadRequest, "the cursor is not one that this service gave")
+var errCursor = schemas.NewError(schemas.CodeBadRequest, "the cursor was not made by this service")
 
 // cursorOf makes a cursor from the place after which the next page begins.
 func cursorOf(kind byte, place ...int64) string {

@@ -12,14 +12,15 @@ import (
 
 // Limits of versions.
 const (
-	// maxVersions is how many versions of a message are returned, the newest ones.
+	// maxVersions is the largest number of versions of a message that is
+	// returned; the newest are.
 	maxVersions = 200
-	// previewLength is how much of each is returned, in characters.
+	// previewLength is the length of a version's preview, in characters.
 	previewLength = 200
 )
 
 // versionRow is a message that is one of several versions. A message that was
-// replaced together with an earlier one is no version by itself.
+// replaced together with an earlier one is not a version by itself.
 type versionRow struct {
 	ID, Role, Branch string
 	Status           schemas.MessageStatus

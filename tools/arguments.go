@@ -18,21 +18,21 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// Limits of what a message repeats of the arguments.
+// Limits of the parts of the arguments that an error repeats.
 const (
 	maxShownValue   = 60
 	maxShownProblem = 300
 	maxProblems     = 10
 )
 
-// arguments checks what a model wrote against a tool's schema.
+// arguments checks the arguments that a model wrote against a tool's schema.
 type arguments struct {
 	raw    json.RawMessage
 	schema *jsonschema.Schema
 	whole  *jsonschema.Resolved
 	bounds *jsonlimit.Bounds
 	// parts are the properties' own schemas, for messages that name the field;
-	// nil where the schema has references.
+	// nil if the schema has references.
 	parts map[string]*jsonschema.Resolved
 	names []string
 }
@@ -104,7 +104,8 @@ func encoded(s *jsonschema.Schema) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// read decodes the schema of a tool's arguments. It keeps to the limits of jsonlimit.Measure.
+// read decodes the schema of a tool's arguments. The schema has to keep the
+// limits of jsonlimit.Measure.
 func read(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if f := jsonlimit.Measure(raw); f != nil {
 		return nil, fmt.Errorf("the schema of its arguments: %w", f)
@@ -123,7 +124,7 @@ func isObject(input json.RawMessage) error {
 }
 
 // check returns everything that is wrong, in words that a model can act on. A
-// null means that an optional field is absent.
+// null counts as an absent optional field.
 func (a *arguments) check(input json.RawMessage) error {
 	args, err := object(input)
 	if err != nil {
@@ -168,8 +169,8 @@ func (a *arguments) check(input json.RawMessage) error {
 	return misfit{&schemas.Error{Code: schemas.CodeInvalid, Message: strings.Join(details, "; "), Fields: wrong}}
 }
 
-// misfit is a schemas.Error whose text is only the message: the loop makes it
-// part of a sentence.
+// misfit is a schemas.Error whose text is only the message, because the loop
+// makes it part of a sentence.
 type misfit struct{ seen *schemas.Error }
 
 func (m misfit) Error() string { return m.seen.Message }
@@ -181,7 +182,7 @@ func (a *arguments) closed() bool {
 	return no != nil && no.Not != nil && reflect.DeepEqual(*no.Not, jsonschema.Schema{}) && a.schema.PatternProperties == nil
 }
 
-// deeper returns the validator's own message where the fault is inside a value.
+// deeper returns the validator's own message if the fault is inside a value.
 func (a *arguments) deeper(name string, v any) string {
 	switch v.(type) {
 	case map[string]any, []any:
@@ -313,8 +314,8 @@ func plain(err error) string {
 	}
 }
 
-// decode decodes checked arguments. JSON Schema takes 5.0 and 1e3 for integers,
-// Go's decoder does not; they are rewritten first.
+// decode decodes checked arguments. JSON Schema accepts 5.0 and 1e3 as
+// integers, Go's decoder does not, so they are rewritten first.
 func decode(input json.RawMessage, in any) error {
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = json.RawMessage("{}")

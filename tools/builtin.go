@@ -14,15 +14,15 @@ var builtinNames = []string{
 	"research", "compare_models", "order_print",
 }
 
-// Config says which built-in tools there are.
+// Config selects and configures the built-in tools.
 type Config struct {
 	PubMed PubMedConfig
 	// SearXNG is the URL of a SearXNG server; without it there is no web_search.
 	SearXNG string
-	// FetchAllow is exempt from the rules of fetch_webpage.
+	// FetchAllow are networks that are exempt from the rules of fetch_webpage.
 	FetchAllow []netip.Prefix
-	// Research and Payloads are the store's; without them their tools are not
-	// offered.
+	// Research and Payloads are parts of the store; without them their tools
+	// are not offered.
 	Research research
 	Payloads payloads
 	// Documents are the users' documents; without them the document tools are not offered.

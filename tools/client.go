@@ -8,7 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// errOfPage is returned when the service is asked to run a tool of the page.
+// errOfPage is returned if the service is asked to run a tool of the page.
 var errOfPage = errors.New("this tool is run by the page")
 
 // NewClient makes a tool that the page runs, from the request's definition. The

@@ -18,7 +18,7 @@ import (
 // Limits of compare_models.
 const (
 	maxCompared     = 5
-	maxModelAnswer  = 8000 // characters of each answer that the result has
+	maxModelAnswer  = 8000 // characters of each answer in the result
 	comparePrompt   = "Answer the user's question, in a few paragraphs at most."
 	noModelAnswered = "no model answered"
 )
@@ -31,8 +31,8 @@ const (
 )
 
 // CompareModels returns compare_models, which asks several of the models the
-// same question, each in a thread of its own. It returns none if there is only
-// one model. Pages have to name it.
+// same question, each in a thread of its own. It returns no tool if there is
+// only one model. Only pages that name it offer it.
 func CompareModels(models []string) []turn.Tool {
 	if len(models) < 2 {
 		return nil

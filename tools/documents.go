@@ -16,15 +16,16 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Limits of the document tools. A read of a whole document shows at most this
-// much of each block and of all; a single block is shown whole.
+// Limits of the document tools. Reading a whole document shows at most
+// maxReadBlock of each block and maxReadDocument in total; a single block is
+// shown whole.
 const (
 	maxPlanText     = 500 // characters of a heading or a brief
 	maxReadBlock    = 6_000
 	maxReadDocument = 60_000
 )
 
-// documents is where the tools write. Changes are proposals until the user
+// documents stores what the tools write. Changes are proposals until the user
 // accepts them. Plan and Write create the document if there is none. Repeating
 // a call changes nothing.
 type documents interface {
@@ -37,11 +38,11 @@ type documents interface {
 
 // Documents returns the tools that read and write the document of the page:
 // read_document, plan_document, write_block, edit_block, delete_block and
-// move_block; none without documents. The document is the one that the context
-// names, else the chat's own.
+// move_block; none without documents. The document is the one named in the
+// page's context, else the chat's own.
 //
 // All are idempotent: a new block's id depends only on the run and the call,
-// and repeating a write, a deletion or a move changes nothing. Those that
+// and repeating a write, a deletion or a move changes nothing. Tools that
 // change something run alone, in the model's order.
 func Documents(data documents) []turn.Tool {
 	if data == nil {
@@ -139,7 +140,7 @@ func changed(call *Call, document, message string, b *schemas.Block) {
 	seen(call, message, turn.BlockProgress{BlockID: b.ID, DocumentID: document, Type: b.Type, State: b.State, Revision: b.Revision})
 }
 
-// noBlock tells the model what to do about an unknown id.
+// noBlock returns an error that tells the model what to do about an unknown id.
 func noBlock(err error) error {
 	if err != nil && schemas.Visible(err).Code == schemas.CodeNotFound {
 		return invalid("there is no such block in this document; call read_document for the ids of its blocks")
@@ -147,7 +148,8 @@ func noBlock(err error) error {
 	return err
 }
 
-// refused tells the model which argument a block does not take, and why.
+// refused returns an error that tells the model which argument a block does not
+// accept, and why.
 func refused(err error) error {
 	if err == nil {
 		return nil

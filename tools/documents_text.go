@@ -44,7 +44,7 @@ func blockContent(b *schemas.Block) string {
 	return content
 }
 
-// plannedFor returns the plan of a block that is not written yet.
+// plannedFor returns the plan for a block that is not written yet.
 func plannedFor(b *schemas.Block) (heading, brief string) {
 	var m map[string]json.RawMessage
 	var p struct{ Heading, Brief string }
@@ -55,7 +55,7 @@ func plannedFor(b *schemas.Block) (heading, brief string) {
 }
 
 // blockText names a block and shows at most limit characters of it. The content
-// is on lines of its own, between a head and an end line.
+// is on lines of its own, between a first and a last line.
 func blockText(b *schemas.Block, limit int) string {
 	content := text.Cut(blockContent(b), limit, func(total int) string {
 		return fmt.Sprintf("\n(the first %s of %s characters; read_document with this block_id shows them all)", grouped(limit), grouped(total))
@@ -69,7 +69,7 @@ func blockText(b *schemas.Block, limit int) string {
 	return fmt.Sprintf("block_id: %s (%s, %s)\n%s%s\n(end of the block)\n", b.ID, b.Type, stateWord(b.State), meta, strings.TrimRight(content, "\n"))
 }
 
-// blockData is a block in a tool's data.
+// blockData is a block in the data of a tool's result.
 type blockData struct {
 	ID      string `json:"block_id"`
 	Type    string `json:"type"`
@@ -92,8 +92,8 @@ func withBlocks(shown string, blocks []schemas.Block) (Result, error) {
 	return Result{Text: shown, Data: raw}, err
 }
 
-// documentText shows a document. Where it is too long only the names of the
-// later blocks are shown.
+// documentText shows a document. If it is too long, only the names of the later
+// blocks are shown.
 func documentText(d *schemas.Document, blocks []schemas.Block) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Title: %s\nBlocks: %d\n", oneLine(cmp.Or(d.NewTitle, d.Title)), len(blocks))

@@ -21,16 +21,18 @@ import (
 const typeWebPage = "webpage_content"
 
 // pagePart is how many characters of a page the model gets at a time. It is
-// below the loop's limit of a tool's output.
+// below the loop's limit for a tool's output.
 const pagePart = 12_000
 
-// FetchConfig is what fetch_webpage may fetch, and how.
+// FetchConfig configures fetch_webpage.
 type FetchConfig struct {
-	// Allow is exempt from the public-address and port rules (fetch.allow).
+	// Allow are networks that are exempt from the rules for addresses and ports
+	// (fetch.allow).
 	Allow []netip.Prefix
-	// Extractor finds the main part of a page; nil is the default of webpage.Reader.
+	// Extractor finds the main part of a page; nil means the default of
+	// webpage.Reader.
 	Extractor webpage.Extractor
-	// HTTP sends the requests; nil is the guarded client.
+	// HTTP sends the requests; nil means a guarded client.
 	HTTP *http.Client
 }
 
@@ -82,7 +84,7 @@ func (f fetcher) fetch(ctx context.Context, call *Call, in pageRequest) (Result,
 }
 
 // pageText returns the part of the page from character start on, and a note
-// where the page continues.
+// that says where it continues.
 func pageText(page webpage.Page, start int) string {
 	var b strings.Builder
 	if page.Title != "" {

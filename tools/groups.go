@@ -38,7 +38,7 @@ func CheckGroup(name string) error {
 	return nil
 }
 
-// Reserve makes empty groups. From now on pages may name their tools.
+// Reserve makes empty groups. From then on pages may name their tools.
 func (r *Registry) Reserve(names ...string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// maxRendered is the most bytes of a URL or body that a template makes.
+// maxRendered bounds a URL or body that a template makes, in bytes.
 const maxRendered = 256 << 10
 
 // The functions that escape a value for its place. Each action of a template
@@ -53,7 +53,7 @@ func escaped(name, source string, seen func(text string), escaper func() string)
 	if len(t.Templates()) > 1 {
 		return nil, errors.New("a template must not define others")
 	}
-	if t.Tree == nil { // an empty one
+	if t.Tree == nil { // an empty template
 		return t, nil
 	}
 	return t, escapeNode(t.Root, seen, escaper)

@@ -23,7 +23,7 @@ import (
 	"github.com/chattray/chattray/tools/outbound"
 )
 
-// Limits of the answer to a page-declared tool, in bytes.
+// Limits of the answer to a tool that a page declares, in bytes.
 const (
 	maxHTTPAnswer = 1 << 20
 	maxHTTPError  = 500
@@ -33,9 +33,9 @@ const (
 // against the declared schema; their values are escaped in the URL and written
 // as JSON in the body. Scheme, host and port come from the declaration:
 // arguments cannot change them, and redirects to other hosts are not followed,
-// so headers, which may hold secrets, go nowhere else. A nil client is a
-// guarded one that may reach the declared host. The error joins everything that
-// is wrong with the declaration.
+// so headers, which may hold secrets, are sent nowhere else. A nil client means
+// a guarded one that may reach the declared host. The error joins everything
+// that is wrong with the declaration.
 func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	base, err := httpBase(def.URL)
 	var wrong []error
@@ -55,12 +55,12 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	switch h.method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
-		fail("method", fmt.Errorf("%q is none of GET, HEAD, POST, PUT, PATCH, DELETE", def.Method))
+		fail("method", fmt.Errorf("%q is not one of GET, HEAD, POST, PUT, PATCH, DELETE", def.Method))
 	}
 	h.pointer, err = parsePointer(def.Payload)
 	fail("payload", err)
 	if (def.Payload == "") != (def.PayloadType == "") {
-		fail("payload", errors.New("payload and its type belong together"))
+		fail("payload", errors.New("payload and its type must be set together"))
 	}
 	options := []Option{PayloadType(def.PayloadType), Words(def.Title, def.Done), Untrusted(), Addresses(weburl.SentIn)}
 	if h.method != http.MethodGet && h.method != http.MethodHead {
@@ -89,9 +89,9 @@ func NewHTTP(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	return tool, nil
 }
 
-// NewHTTPAction makes the handler of an action that a page file declares: a tool
-// under the action's name, as NewHTTP makes it, whose arguments have no keys but
-// those of the schema.
+// NewHTTPAction makes the handler of an action that a page file declares: a
+// tool with the action's name, made as by NewHTTP, whose arguments may have
+// only keys of the schema.
 func NewHTTPAction(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	var err error
 	if def.InputSchema, err = closedSchema(def.InputSchema); err != nil {
@@ -100,8 +100,8 @@ func NewHTTPAction(def turn.HTTPTool, client *http.Client) (turn.Tool, error) {
 	return NewHTTP(def, client)
 }
 
-// closedSchema returns a schema that refuses unknown keys where it does not say
-// itself what they are.
+// closedSchema returns a schema that refuses unknown keys wherever it does not
+// describe them.
 func closedSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object","additionalProperties":false}`), nil
@@ -151,7 +151,7 @@ func httpBase(source string) (*url.URL, error) {
 }
 
 // sameOrigin returns client without following redirects to other origins: the
-// redirect is the answer.
+// redirect itself is the answer.
 func sameOrigin(client *http.Client) *http.Client {
 	c := *client
 	check := c.CheckRedirect
@@ -172,7 +172,7 @@ func sameOrigin(client *http.Client) *http.Client {
 
 // secrets removes header values, and the credentials in them, from texts.
 func secrets(headers map[string]string) *strings.Replacer {
-	const shortest = 6 // a shorter value is no secret and may be a common word
+	const shortest = 6 // a shorter value is not a secret and may be a common word
 	var pairs []string
 	hide := func(s string) {
 		if len(s) >= shortest {
@@ -199,7 +199,7 @@ func (h *httpTool) run(ctx context.Context, call *Call) (Result, error) {
 		return Result{}, err
 	}
 	call.Progress("requesting", "Calling "+call.Name, 0.2, nil)
-	service := "the service behind " + h.def.Name
+	service := "the service at " + h.def.Name
 	resp, err := h.client.Do(req)
 	if err != nil {
 		return Result{}, outbound.Explain(ctx, service, err)
@@ -285,7 +285,7 @@ func (h *httpTool) result(text string, resp *http.Response) (Result, error) {
 	d.UseNumber()
 	isJSON := json.Valid([]byte(text)) && d.Decode(&doc) == nil
 	if !isJSON && !isText(resp) {
-		return Result{}, schemas.NewError(schemas.CodeUnsupportedMedia, "the service behind "+h.def.Name+" answered with something other than text")
+		return Result{}, schemas.NewError(schemas.CodeUnsupportedMedia, "the service at "+h.def.Name+" answered with something other than text")
 	}
 	out := Text(text)
 	if !isJSON || h.def.Payload == "" {

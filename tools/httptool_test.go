@@ -225,7 +225,7 @@ func TestNewHTTPReportsAllMistakes(t *testing.T) {
 		{
 			"the rest",
 			turn.HTTPTool{Name: "a b", Description: "A.", URL: "https://example.com/", Method: "BREW", Payload: "x", InputSchema: json.RawMessage(`[]`)},
-			[]string{"its name", "BREW", "begins with /", "belong together", "tool:"},
+			[]string{"its name", "BREW", "begins with /", "must be set together", "tool:"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// payloads reads a chat's payloads. Its error is schemas.ErrNotFound for one
-// that is unknown or of another user.
+// payloads reads a chat's payloads. Its error is schemas.ErrNotFound for an
+// unknown payload or one of another user.
 type payloads interface {
 	Payload(ctx context.Context, owner string, conversationID int64, payloadID string) (schemas.CustomPayload, error)
 }

@@ -21,7 +21,8 @@ const (
 )
 
 // Limits of the PubMed tools. The abstracts of a search share maxAbstracts
-// characters of the text for the model; the payload has them whole.
+// characters parts of the text for the model; the payload has the whole
+// abstracts.
 const (
 	defaultArticles = 10
 	maxArticles     = 25
@@ -30,17 +31,18 @@ const (
 	minAbstract     = 300
 )
 
-// PubMedConfig says where PubMed is and who asks.
+// PubMedConfig configures the PubMed tools.
 type PubMedConfig struct {
-	// BaseURL is the folder of the E-utilities; empty is NCBI's.
+	// BaseURL is the folder of the E-utilities; empty means NCBI's.
 	BaseURL       string
 	APIKey, Email string
-	// HTTP sends the requests; nil is a guarded client that may reach BaseURL.
+	// HTTP sends the requests; nil means a guarded client that may reach
+	// BaseURL.
 	HTTP *http.Client
 }
 
 // PubMed returns search_pubmed and get_pubmed_article. They share one client,
-// which keeps to NCBI's rate.
+// which keeps NCBI's rate limit.
 func PubMed(c PubMedConfig) ([]turn.Tool, error) {
 	client, err := eutils.New(eutils.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Email: c.Email, HTTP: c.HTTP})
 	if err != nil {
@@ -254,7 +256,7 @@ func published(journal string, year int) string {
 	return text
 }
 
-// clamp returns n within 1 and most, or instead if n is not given.
+// clamp returns n limited to 1 to most, or instead if n is not given.
 func clamp(n, instead, most int) int {
 	if n <= 0 {
 		return min(instead, most)

@@ -236,7 +236,7 @@ func TestWebSearchFaults(t *testing.T) {
 		{"too many", 429, "slow down", schemas.CodeRateLimited, "too many requests"},
 		{"out of order", 500, "trace", schemas.CodeUpstreamUnavailable, "not working"},
 		{"HTML", 200, "<html></html>", schemas.CodeUpstreamError, "other than results"},
-		{"too large", 200, strings.Repeat(" ", 5<<20), schemas.CodeTooLarge, "more than may be read"},
+		{"too large", 200, strings.Repeat(" ", 5<<20), schemas.CodeTooLarge, "more data than allowed"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

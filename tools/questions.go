@@ -22,11 +22,11 @@ const (
 	maxSubQuestions   = 5
 	maxSubQuestion    = 300 // characters
 	maxQuestion       = 2000
-	maxFinding        = 6000 // characters of a finding that the last step gets
+	maxFinding        = 6000 // characters of a finding in the request of the last step
 	maxCited          = 40
-	questionRounds    = 3 // calls of the model that may search, for each sub-question
+	questionRounds    = 3 // calls of the model that may search, per sub-question
 	questionsTimeout  = 5 * time.Minute
-	planWeight        = 0.1 // of the progress
+	planWeight        = 0.1 // part of the progress
 	findingsWeight    = 0.75
 	sourceTitle       = 200
 	noFindingsMessage = "none of the sub-questions could be answered"
@@ -46,7 +46,7 @@ const (
 var searchTools = []string{"search_articles", "search_pubmed", "web_search", "fetch_webpage"}
 
 // Questions returns research, which answers a question in parts, each in a
-// thread of its own. Pages have to name it.
+// thread of its own. Only pages that name it offer it.
 func Questions() []turn.Tool {
 	return []turn.Tool{New("research", "Research a broad question: it is split into up to 5 sub-questions, which are searched for in parallel, "+
 		"and the findings are merged into one answer with numbered sources. Takes longer than a search; for simple look-ups use the search tools.",
@@ -180,7 +180,7 @@ type citations struct {
 	number map[string]int
 }
 
-// source is what the payloads of the search tools have in common.
+// source has the fields that the payloads of the search tools share.
 type source struct {
 	Title    string `json:"title"`
 	URL      string `json:"url"`
@@ -212,7 +212,8 @@ func (c *citations) add(payloads []turn.Payload) []int {
 	return numbers
 }
 
-// cite returns the number of a source; 0 if it is no source or there are too many.
+// cite returns the number of a source; 0 if it is not a source or there are too
+// many.
 func (c *citations) cite(s source) int {
 	title := text.Ellipsis(oneLine(s.Title), sourceTitle)
 	where := s.URL

@@ -11,8 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Registry holds the tools: added tools, which stay, and the tools of groups,
-// which are replaced. It is safe for concurrent use.
+// Registry holds the tools: added tools, which are permanent, and the tools of
+// groups, which can be replaced. It is safe for concurrent use.
 type Registry struct {
 	mu     sync.RWMutex
 	tools  []turn.Tool
@@ -20,11 +20,11 @@ type Registry struct {
 	groups []group
 }
 
-// nameRule is what model servers accept as a function's name.
+// nameRule matches the function names that model servers accept.
 var nameRule = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // NewRegistry returns a registry of the tools. The error joins everything that
-// is wrong with them; the program should not start with it.
+// is wrong with them; the program should not start with such tools.
 func NewRegistry(tools ...turn.Tool) (*Registry, error) {
 	r := &Registry{byName: map[string]int{}}
 	if err := r.Add(tools...); err != nil {
@@ -121,8 +121,8 @@ func (r *Registry) Names() []string {
 // Resolve returns the global tools, in the order in which they were added, and
 // then the named ones, in the order of the names, each tool once and only those
 // that the user may use. GROUP__* names all of a group. Built-in tools that are
-// not configured and tools that a group lacks at present are left out. The
-// error joins all unknown names.
+// not configured and tools that a group currently lacks are left out. The error
+// joins all unknown names.
 func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -162,8 +162,8 @@ func (r *Registry) Resolve(names []string, user schemas.User) ([]turn.Tool, erro
 }
 
 // Offered returns the tools that the user may call outside of a chat: the
-// global ones that need no chat, need no approval, change nothing and belong to
-// no group. Outside of a chat nobody can be asked for approval.
+// global ones that need no chat and no approval, change nothing and belong to
+// no group. Outside a chat nobody can be asked for approval.
 func (r *Registry) Offered(user schemas.User) []turn.Tool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -24,7 +24,7 @@ const (
 )
 
 // Limits of the research tools. Text for the model shows at most maxListed
-// entries and cuts long texts; payloads are whole.
+// entries and cuts long texts; payloads are complete.
 const (
 	maxListed      = 30
 	defaultReports = 20
@@ -124,7 +124,7 @@ func (r researchTools) searchArticles(ctx context.Context, call *Call, in articl
 	return WithPayload(b.String(), typeArticleResults, data)
 }
 
-// scope returns where to search: what the call says, else what the page shows.
+// scope returns where to search: what the call names, else what the page shows.
 func scope(call *Call, in articleSearch) (stream, report int64) {
 	switch {
 	case in.StreamID == nil && in.ReportID == nil:
@@ -274,7 +274,7 @@ func writeReports(b *strings.Builder, reports []schemas.Report) {
 	b.WriteString(left(len(reports)))
 }
 
-// left returns a note of how many entries a list does not show.
+// left returns a note about how many entries a list does not show.
 func left(total int) string {
 	if total <= maxListed {
 		return ""
@@ -297,7 +297,7 @@ func value(p *int64) int64 {
 	return *p
 }
 
-// withAuthors returns a copy in which no list is null.
+// withAuthors returns a copy in which no list of authors is null.
 func withAuthors(articles []schemas.Article) []schemas.Article {
 	out := make([]schemas.Article, len(articles))
 	for i, a := range articles {

@@ -9,12 +9,12 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// maxCopies is the most copies that one order_print may ask for.
+// maxCopies bounds the copies of one order_print.
 const maxCopies = 20
 
 // Sample returns order_print, which needs the user's approval and sends
-// nothing: it lets users try approvals with nothing configured. It is offered
-// on every page.
+// nothing: it lets users try approvals without configuration. It is offered on
+// every page.
 func Sample() []turn.Tool {
 	return []turn.Tool{NewText("order_print", "Order printed copies of a research report. The user has to approve each order. It is a sample: nothing is printed or sent.",
 		orderPrint, Words("Order printed copies", "Ordered printed copies|Ordered printed copies {n} times"), Global(), InChat(), Confirm(), Refine(func(s *jsonschema.Schema) {

@@ -21,7 +21,7 @@ func byline(authors []string) string {
 	}
 }
 
-// counted returns n with the noun for one or for several.
+// counted returns n with its noun in singular or plural.
 func counted(n int, one, several string) string {
 	if n == 1 {
 		return "1 " + one

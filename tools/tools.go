@@ -1,8 +1,8 @@
-// Package tools holds what a model may call: how a Go function becomes a tool,
-// which tools there are and who is offered them, and the built-in ones.
+// Package tools has the tools that a model may call: how a Go function becomes
+// a tool, which tools exist and who is offered them, and the built-in ones.
 //
-// It runs no calls: the loop in package agents does, with timeouts, and uses
-// the results. All outgoing requests go through tools/outbound.
+// It does not run calls: the loop in package agents runs them, with timeouts,
+// and uses the results. All outgoing requests go through tools/outbound.
 package tools
 
 import (
@@ -26,13 +26,14 @@ type Result = turn.Result
 // Option sets a property of a tool.
 type Option func(*definition)
 
-// definition is a tool in the making.
+// definition is a tool that is being defined.
 type definition struct {
 	tool   turn.Tool
 	refine []func(*jsonschema.Schema)
 }
 
-// Words are what people read of a call: title while it runs, done afterwards; see turn.Words.
+// Words are the texts that users read about a call: title while it runs, done
+// afterwards; see turn.Words.
 func Words(title, done string) Option {
 	return func(d *definition) { d.tool.Words = turn.Words{Title: title, Done: done} }
 }
@@ -40,10 +41,10 @@ func Words(title, done string) Option {
 // Global offers the tool on every page.
 func Global() Option { return func(d *definition) { d.tool.Global = true } }
 
-// Idempotent says that the tool may run again when its outcome is unknown.
+// Idempotent declares that the tool may run again when its outcome is unknown.
 func Idempotent() Option { return func(d *definition) { d.tool.Idempotent = true } }
 
-// ReadOnly says that the tool changes nothing, so it may also run again.
+// ReadOnly declares that the tool changes nothing, so it may also run again.
 func ReadOnly() Option {
 	return func(d *definition) { d.tool.ReadOnly, d.tool.Idempotent = true, true }
 }
@@ -51,10 +52,10 @@ func ReadOnly() Option {
 // Serial makes the tool run alone.
 func Serial() Option { return func(d *definition) { d.tool.Serial = true } }
 
-// Document says that the tool writes the document of the turn.
+// Document declares that the tool writes the document of the turn.
 func Document() Option { return func(d *definition) { d.tool.Document = true } }
 
-// Replans says that the tool takes away blocks of the document.
+// Replans declares that the tool replaces the blocks of the document.
 func Replans() Option { return func(d *definition) { d.tool.Replans = true } }
 
 // Streams shows an argument while the model writes it.
@@ -65,23 +66,23 @@ func Streams(a turn.StreamedArgument) Option {
 // Confirm makes each call wait for the user's approval.
 func Confirm() Option { return func(d *definition) { d.tool.Confirm = true } }
 
-// Effects says that calls change something.
+// Effects declares that calls change something.
 func Effects() Option { return func(d *definition) { d.tool.Effects = true } }
 
-// Untrusted says that others wrote what the tool returns.
+// Untrusted declares that outsiders wrote what the tool returns.
 func Untrusted() Option { return func(d *definition) { d.tool.Untrusted = true } }
 
-// Retold says that a model may have written what the tool returns.
+// Retold declares that a model may have written what the tool returns.
 func Retold() Option { return func(d *definition) { d.tool.Retold = true } }
 
-// Addresses returns the URLs of an input that a call sends out; weburl.SentIn
-// returns all of them.
+// Addresses sets the function that returns the URLs in an input that a call
+// sends out. By default, weburl.SentIn returns all URLs.
 func Addresses(of func(input json.RawMessage) []string) Option {
 	return func(d *definition) { d.tool.Addresses = of }
 }
 
-// InChat says that the tool works on the chat that calls it: it is not offered
-// outside of chats, such as at /mcp.
+// InChat declares that the tool works on the chat that calls it: it is not
+// offered outside chats, for example at /mcp.
 func InChat() Option { return func(d *definition) { d.tool.InChat = true } }
 
 // Timeout bounds one call.
@@ -93,18 +94,18 @@ func PayloadType(name string) Option { return func(d *definition) { d.tool.Paylo
 // Roles restricts the tool to users who have one of the roles.
 func Roles(roles ...string) Option { return func(d *definition) { d.tool.Roles = roles } }
 
-// Refine changes the inferred schema before it is compiled, for what a Go type
-// cannot say: limits, enumerations.
+// Refine changes the inferred schema before it is compiled, for rules that a Go
+// type cannot express: limits, enumerations.
 func Refine(change func(*jsonschema.Schema)) Option {
 	return func(d *definition) { d.refine = append(d.refine, change) }
 }
 
-// New makes a tool of fn. The schema of its arguments is inferred from In, a
-// struct: names from the json tags, descriptions from the jsonschema tags, every
-// field without omitempty or omitzero required, no others allowed. It is
+// New makes a tool from fn. The schema of its arguments is inferred from In, a
+// struct: names from the json tags, descriptions from the jsonschema tags,
+// every field without omitempty or omitzero required, no others allowed. It is
 // compiled once, here; fn gets only arguments that fit.
 //
-// New does not fail: a tool that cannot be made is refused by NewRegistry.
+// New does not fail: NewRegistry refuses a tool that cannot be made.
 func New[In any](name, description string, fn func(context.Context, *Call, In) (Result, error), opts ...Option) turn.Tool {
 	schema, err := inferred[In]()
 	d := define(name, description, opts)
@@ -126,7 +127,7 @@ func New[In any](name, description string, fn func(context.Context, *Call, In) (
 	})
 }
 
-// NewText is New for a function whose result is only text.
+// NewText is like New, for a function whose result is only text.
 func NewText[In any](name, description string, fn func(context.Context, *Call, In) (string, error), opts ...Option) turn.Tool {
 	if fn == nil {
 		return New[In](name, description, nil, opts...)
@@ -138,7 +139,7 @@ func NewText[In any](name, description string, fn func(context.Context, *Call, I
 }
 
 // NewRaw makes a tool whose arguments are described by a JSON schema that the
-// operator wrote; fn reads call.Input, which fits it. The schema has to keep to
+// operator wrote; fn reads call.Input, which fits it. The schema has to keep
 // the limits of jsonlimit.Read. Arguments that would take too long to check are
 // refused.
 func NewRaw(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts ...Option) turn.Tool {
@@ -149,7 +150,7 @@ func NewRaw(name, description string, schema json.RawMessage, fn func(context.Co
 	return d.finish(s, fn)
 }
 
-// NewForeign makes a tool of another server, which checks the arguments: here
+// NewForeign makes a tool for another server, which checks the arguments: here
 // they only have to be an object. A schema from outside is measured
 // (jsonlimit.Measure) and sent to the model, but never used for checks.
 func NewForeign(name, description string, schema json.RawMessage, fn func(context.Context, *Call) (Result, error), opts ...Option) turn.Tool {
@@ -176,12 +177,12 @@ func declare(name, description string, schema json.RawMessage, fn func(context.C
 	return d, s, err
 }
 
-// Text returns a result for the model alone.
+// Text returns a result that only the model sees.
 func Text(s string) Result { return Result{Text: s} }
 
 // WithPayload returns a result with a payload of that type for the page. The
-// data is of one of this service's types; data that cannot be encoded is an
-// internal error.
+// data is a value of one of this service's types; data that cannot be encoded
+// is an internal error.
 func WithPayload(text, payloadType string, data any) (Result, error) {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -190,7 +191,7 @@ func WithPayload(text, payloadType string, data any) (Result, error) {
 	return Result{Text: text, Payload: &turn.Payload{Type: payloadType, Data: raw}}, nil
 }
 
-// invalid returns the error for arguments that fit the schema and cannot be
+// invalid returns the error for arguments that fit the schema but cannot be
 // used. The model reads the message.
 func invalid(message string) error { return schemas.NewError(schemas.CodeInvalid, message) }
 

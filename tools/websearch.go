@@ -31,11 +31,11 @@ const (
 	maxSnippet      = 600
 )
 
-// WebSearchConfig says where SearXNG is.
+// WebSearchConfig configures web_search.
 type WebSearchConfig struct {
-	// URL is the SearXNG server's; empty for none.
+	// URL is the URL of the SearXNG server; empty for none.
 	URL string
-	// HTTP sends the requests; nil is a guarded client that may reach URL.
+	// HTTP sends the requests; nil means a guarded client that may reach URL.
 	HTTP *http.Client
 }
 
@@ -46,7 +46,7 @@ func WebSearch(c WebSearchConfig) ([]turn.Tool, error) {
 	}
 	base, err := url.Parse(c.URL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, errors.New("the URL of SearXNG is no http or https URL")
+		return nil, errors.New("the URL of SearXNG is not an http or https URL")
 	}
 	client := c.HTTP
 	if client == nil {
@@ -156,7 +156,7 @@ func (s searx) ask(ctx context.Context, in webSearch) (searxAnswer, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusForbidden {
-		return answer, schemas.NewError(schemas.CodeUpstreamAuth, "the web search does not give JSON; its settings must list json under search.formats")
+		return answer, schemas.NewError(schemas.CodeUpstreamAuth, "the web search does not return JSON; its settings must list json under search.formats")
 	}
 	if resp.StatusCode != http.StatusOK {
 		return answer, outbound.Status(service, resp.StatusCode)

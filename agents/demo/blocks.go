@@ -9,7 +9,7 @@ import (
 
 var lookAtDocument = look("Let me read the document.", "read_document", noArguments)
 
-// The stories that change one block.
+// The stories that change a single block.
 var (
 	deleteBlock = onBlock("delete_block", "I marked the block as deleted. Accept to let it go, revert to keep it.", func(*request, int, []block) object { return object{} })
 	moveBlock   = onBlock("move_block", "I moved the block.", func(r *request, i int, all []block) object {
@@ -25,8 +25,8 @@ var (
 	})
 )
 
-// onBlock reads the document, finds the block that is meant, calls a tool on it
-// and says what was done.
+// onBlock reads the document, finds the block that the question means, calls a
+// tool on it and says what was done.
 func onBlock(tool, done string, arguments func(r *request, i int, all []block) object) []step {
 	change := func(r *request) reply {
 		all := r.Last("read_document").Blocks

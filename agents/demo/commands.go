@@ -13,7 +13,7 @@ import (
 // Limits of the commands.
 const (
 	maxSlowWords = 2_000
-	// longTokens is the length of "long"; maxLongTokens is the most.
+	// longTokens is the default length of "long"; maxLongTokens is its maximum.
 	longTokens    = 20_000
 	maxLongTokens = 200_000
 	// maxRounds ends "max iterations" in a loop that never forbids tools.
@@ -58,7 +58,7 @@ func toolError(r *request) reply {
 	}
 	name := r.Tools[0].Name
 	if r.offers("get_report") {
-		name = "get_report" // it checks its arguments, as not every tool of a page does
+		name = "get_report" // it checks its arguments, which not every tool of a page does
 	}
 	return reply{text: "I will call a tool with arguments that it cannot take.", calls: []toolCall{{name, `{"no_such_argument": true}`}}}
 }

@@ -1,9 +1,9 @@
-// Package demo is the model for a machine with no key and no network. It is a
-// table of stories: what the user asks for, and the steps of the answer. A story
-// writes what a real model writes: text, reasoning, tool calls, payloads and
-// suggestions after their markers. So the service does its whole job with nothing
-// configured, and tests and tours can ask for each behaviour by name ("help" lists
-// them).
+// Package demo is a model for machines without a key or a network. It is a
+// table of stories: what the user asks for, and the steps of the answer. A
+// story writes what a real model writes: text, reasoning, tool calls, payloads
+// and suggestions after their markers. The service can thus do its whole job
+// without configuration, and tests and tours can ask for each behaviour by name
+// ("help" lists them).
 //
 // It owns stories and wording, and reads no prompt: it has the user's question,
 // turn.Facts, the offered tools and the data of their results. It looks things up
@@ -23,13 +23,13 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Name is the model's name where one is asked for.
+// Name is the model's name in settings and requests.
 const Name = "demo"
 
-// DefaultDelay is a pace that a person can read along with.
+// DefaultDelay is a pace at which a person can read along.
 const DefaultDelay = 15 * time.Millisecond
 
-// Limits of what is written.
+// Limits of a reply.
 const (
 	// slowPace is how many delays one word of "slow N" takes.
 	slowPace = 10
@@ -42,7 +42,7 @@ const (
 // Model is the demo model. It is safe for concurrent use. It keeps nothing
 // between calls: the same request always gives the same reply. Temperature,
 // MaxTokens and the model's name have no effect; the command "max tokens" gives
-// a reply that was cut.
+// a reply that is cut off.
 type Model struct{ delay time.Duration }
 
 // New returns a model that waits for delay between two words; 0 does not wait.
@@ -53,22 +53,23 @@ type reply struct {
 	thinking string
 	text     string
 	calls    []toolCall
-	// pace multiplies the delay; 0 is 1.
+	// pace multiplies the delay; 0 means 1.
 	pace int
 	// stop is EndTurn when empty.
 	stop schemas.StopReason
 	// fail ends the reply with an error after what was written.
 	fail *schemas.Error
-	// chips and buttons are suggested where the page lets the model do so.
+	// chips and buttons are suggested if the page allows it.
 	chips   []string
 	buttons []schemas.SuggestedAction
 	// bare leaves out the first answer's introduction.
 	bare bool
-	// elsewhere says that another page does this better: no chip suggests it here.
+	// elsewhere is true if another page does this better: no chip suggests it
+	// here.
 	elsewhere bool
 }
 
-// toolCall is a tool call. Arguments is the JSON that is streamed.
+// toolCall is a tool call. Arguments is JSON, and is streamed.
 type toolCall struct{ name, arguments string }
 
 // Stream writes the reply that the request's story gives (see agents.Model).
@@ -93,8 +94,8 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 	}
 }
 
-// deltas is the reply word by word. The id of a call holds the length of the
-// conversation, so that it is unique in it.
+// deltas returns the reply word by word. The id of a call contains the length
+// of the conversation, so that it is unique in it.
 func (out reply) deltas(length int) iter.Seq[agents.Delta] {
 	return func(yield func(agents.Delta) bool) {
 		for _, piece := range words(out.thinking) {

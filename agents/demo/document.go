@@ -10,13 +10,13 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Bounds of a document that is written from what was found.
+// Bounds of a document that is written from search results.
 const (
 	maxDocumentReports  = 3
 	maxDocumentArticles = 12
 )
 
-// gather looks up what a document is written from.
+// gather looks up the material of a document.
 var gather = []step{
 	needTopic("What is the document to be about? Try `Create a research report about gold`.", starters[0]),
 	func(r *request) reply {
@@ -26,7 +26,7 @@ var gather = []step{
 	show("nothing written", starters[0]),
 }
 
-// writeDocument plans a document, fills the planned blocks, and says so.
+// writeDocument plans a document, fills the planned blocks, and reports it.
 var writeDocument = slices.Concat(gather, []step{
 	planDocument, fill, show("document written", "Shorten the summary", "Move the chart to the top", "Delete the last block"),
 })
@@ -34,8 +34,8 @@ var writeDocument = slices.Concat(gather, []step{
 // writeAnswer gives the text of the document as the answer, on a page that has no documents.
 var writeAnswer = slices.Concat(gather, []step{show("document in the answer", starters...)})
 
-// readReports asks for the reports that speak of the topic and those that
-// articles were found in.
+// readReports asks for the reports that mention the topic and those in which
+// articles were found.
 func (r *request) readReports() []toolCall {
 	var ids []int64
 	for _, report := range r.RelevantReports() {
@@ -53,8 +53,8 @@ func (r *request) readReports() []toolCall {
 	return calls[:min(len(calls), maxDocumentReports)]
 }
 
-// RelevantReports returns the listed reports, or those that speak of the topic if
-// there is one.
+// RelevantReports returns the reports that mention the topic, or all listed
+// ones if there is no topic.
 func (r *request) RelevantReports() []schemas.Report {
 	return slices.DeleteFunc(slices.Clone(r.Last("list_reports").Reports), func(report schemas.Report) bool {
 		return r.Topic() != "" && !mentions(report.Title+report.Summary, r.Topic())
@@ -69,8 +69,8 @@ type draftBlock struct {
 	Meta                          object
 }
 
-// Draft writes all blocks from what the tools gave; nil when they gave nothing.
-// The same results give the same draft, so that the plan and the blocks agree.
+// Draft writes all blocks from the tools' results; nil if there are none. The
+// same results give the same draft, so that the plan and the blocks agree.
 func (r *request) Draft() []draftBlock {
 	from := struct {
 		Topic    string
@@ -115,7 +115,7 @@ func (r *request) Draft() []draftBlock {
 	return blocks
 }
 
-// byYear is a CSV table of how many articles are of which year.
+// byYear returns a CSV table with the number of articles per year.
 func byYear(found []schemas.Article) string {
 	years := map[int]int{}
 	for _, a := range found {
@@ -143,7 +143,7 @@ func planDocument(r *request) reply {
 // that it is streamed into a known block.
 func fill(r *request) reply {
 	planned := r.Last("plan_document").Blocks
-	if len(planned) == 0 { // a restart keeps only the tool's text
+	if len(planned) == 0 { // after a restart only the tool's text is left
 		if out := lookAtDocument(r); out.text != "" {
 			return out
 		}
@@ -165,8 +165,8 @@ func fill(r *request) reply {
 	return r.lookUp("Now I fill the blocks, one after the other.", calls...)
 }
 
-// chart is a Vega-Lite specification without data for a table whose first column
-// is the x axis and whose second the y axis.
+// chart returns a Vega-Lite specification without data for a table whose first
+// column is the x axis and whose second is the y axis.
 func chart(name, csv string) object {
 	columns := strings.Split(firstLine(csv), ",")
 	if len(columns) < 2 {

@@ -10,12 +10,14 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// propose is an answer with a payload of the story's type after its marker.
+// propose returns an answer with a payload of the story's type after its
+// marker.
 func (r *request) propose(say string, payload any, chips ...string) reply {
 	return reply{text: say + "\n\n" + r.Marker() + " " + text.JSON(payload), chips: chips}
 }
 
-// lookAtStream looks at the stream that is meant or that the page shows, if any.
+// lookAtStream looks at the stream that the question means or the page shows,
+// if any.
 func lookAtStream(r *request) reply {
 	id := r.id("stream")
 	if id == 0 {

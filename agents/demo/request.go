@@ -13,29 +13,30 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// maxQuestion bounds what is read of a user's message, in characters.
+// maxQuestion bounds the part of a user's message that is read, in characters.
 const maxQuestion = 1000
 
-// request is a model's request as the stories and the templates of answers read it.
+// request is a model's request in the form that stories and templates read.
 type request struct {
 	agents.ModelRequest
 	// question is the first paragraph of the user's message that is being answered.
 	question string
-	// first says that this is the first answer of the chat.
+	// first is true for the first answer of the chat.
 	first bool
-	// suggests says that suggestions are taken out of the text and shown.
+	// suggests is true if suggestions are taken out of the text and shown.
 	suggests bool
-	// Needs is the story's; said is what its expression found in the question.
+	// Needs is the story's; said are the matches of its expression in the
+	// question.
 	Needs string
 	said  []string
-	// Results is what tools gave since the question, in order.
+	// Results are the tools' results since the question, in order.
 	Results []result
 	// Rounds counts the model's replies since the question.
 	Rounds int
 }
 
-// result is a finished tool call: its text, and its data as far as the stories
-// know the shape.
+// result is a finished tool call: its text, and its data if the stories know
+// its shape.
 type result struct {
 	Name     string            `json:"-"`
 	Text     string            `json:"-"`
@@ -54,13 +55,13 @@ type block struct {
 	Content string `json:"content"`
 }
 
-// streamSchema is what the stories know of a stream's schema.
+// streamSchema has the parts of a stream's schema that the stories know.
 type streamSchema struct {
 	Semantic  struct{ Topics, Inclusion, Exclusion []string }
 	Retrieval struct{ Query string }
 }
 
-// Schema is the stream's schema; zero if it has another shape.
+// Schema returns the stream's schema; zero if it has another shape.
 func (r result) Schema() (known streamSchema) {
 	if json.Unmarshal(r.Stream.Schema, &known) != nil {
 		return streamSchema{}
@@ -100,8 +101,9 @@ func newRequest(req agents.ModelRequest) *request {
 	return r
 }
 
-// asked returns the index of the user's message to answer, -1 for none. When tools
-// are forbidden, a user message after a tool's result is a note of the loop.
+// asked returns the index of the user's message to answer, -1 for none. If
+// tools are forbidden, a user message after a tool's result is a note of the
+// loop.
 func (r *request) asked() int {
 	for i, m := range slices.Backward(r.Messages) {
 		note := i > 0 && r.Messages[i-1].Role == turn.ToolRole && r.ToolsForbidden
@@ -138,8 +140,8 @@ func (r *request) maySuggest(action string) bool {
 	return slices.ContainsFunc(r.Facts.Actions, func(a schemas.Action) bool { return a.Action == action })
 }
 
-// IntoDocument reports whether the answer's text is written into a document, where
-// only what belongs there may be said.
+// IntoDocument reports whether the answer's text is written into a document, so
+// that it must have nothing else in it.
 func (r *request) IntoDocument() bool {
 	document, _ := turn.Answer(r.Facts.Context)
 	return document != ""
@@ -161,8 +163,8 @@ func (r *request) Last(name string) (last result) {
 // Found returns the last result of the tool that the story needs.
 func (r *request) Found() result { return r.Last(r.Needs) }
 
-// lookUp calls the tools that are offered and were not called yet; it has nothing
-// to say when there are none.
+// lookUp calls the tools that are offered and were not called yet; it returns
+// the zero reply if there are none.
 func (r *request) lookUp(text string, calls ...toolCall) reply {
 	missing := slices.DeleteFunc(calls, func(c toolCall) bool { return !r.offers(c.name) || len(r.Of(c.name)) > 0 })
 	if len(missing) == 0 {
@@ -176,8 +178,8 @@ func (r *request) Has(word string) bool {
 	return slices.Contains(strings.Fields(strings.ToLower(r.question)), word)
 }
 
-// id returns the number that the question gives a thing ("report 3"), else the id
-// of the one that the page shows, else 0.
+// id returns the number after the thing in the question ("report 3"), else the
+// id of the thing that the page shows, else 0.
 func (r *request) id(thing string) int64 {
 	if m := regexp.MustCompile(`(?i)\b` + thing + `\W{1,3}(\d{1,9})\b`).FindStringSubmatch(r.question); m != nil {
 		return number(m[1])
@@ -185,7 +187,7 @@ func (r *request) id(thing string) int64 {
 	return r.Facts.Context.Int(thing + "_id")
 }
 
-// object is JSON in the making; its keys are written in alphabetical order.
+// object is a JSON object; its keys are written in alphabetical order.
 type object = map[string]any
 
 func call(tool string, arguments any) toolCall { return toolCall{tool, text.JSON(arguments)} }

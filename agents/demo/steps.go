@@ -7,10 +7,11 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// say always gives the same reply.
+// say returns a step that always gives the same reply.
 func say(out reply) step { return func(*request) reply { return out } }
 
-// look calls a tool once. In begin, %s is the question's topic.
+// look returns a step that calls a tool once. In begin, %s is the question's
+// topic.
 func look(begin, tool string, arguments func(*request) object) step {
 	return func(r *request) reply {
 		return r.lookUp(strings.ReplaceAll(begin, "%s", r.Topic()), call(tool, arguments(r)))
@@ -29,7 +30,8 @@ func saidNumber(name string) func(*request) object {
 	return func(r *request) object { return object{name: number(r.said[1])} }
 }
 
-// theOne names the thing that the question means or that the page shows.
+// theOne returns arguments with the id of the thing that the question means or
+// the page shows.
 func theOne(thing string) func(*request) object {
 	return func(r *request) object {
 		if id := r.id(thing); id > 0 {
@@ -47,7 +49,7 @@ func order(r *request) object {
 	return object{"report_id": max(r.id("report"), 1), "copies": max(number(r.said[1]), 1)}
 }
 
-// needTopic asks back when the question has no topic.
+// needTopic returns a step that asks for a topic if the question has none.
 func needTopic(ask string, chips ...string) step {
 	return func(r *request) reply {
 		if r.Topic() != "" {
@@ -57,8 +59,9 @@ func needTopic(ask string, chips ...string) step {
 	}
 }
 
-// show fills in a template of an answer; it has nothing to say when the template
-// gives nothing. In chips, {report} is the id of the report that is meant.
+// show returns a step that fills in a template of an answer; it gives the zero
+// reply if the template's text is empty. In chips, {report} is the id of the
+// report that the question means.
 func show(name string, chips ...string) step {
 	return func(r *request) reply {
 		out := reply{text: render(name, r)}
@@ -69,13 +72,13 @@ func show(name string, chips ...string) step {
 	}
 }
 
-// quote quotes what the story's tool said, such as an error.
+// quote quotes the text of the story's tool, such as an error.
 var quote = show("told", starters...)
 
 // sumUp is the answer when no more tools may be called.
 var sumUp = show("summed up", starters...)
 
-// searchArticles searches, and a second time and wider when that found nothing.
+// searchArticles searches, and searches again more widely if it finds nothing.
 var searchArticles = []step{
 	needTopic("I did not find a topic in that. Try `Find articles about BCL11A`; `help` says what else I know.", starters...),
 	func(r *request) reply {
@@ -108,7 +111,7 @@ func showArticles(r *request) reply {
 // had fewer words.
 func (r *request) Widened() bool { return r.Rounds > 1 && r.Searched() != r.Topic() }
 
-// Searched is what was searched last.
+// Searched returns the words of the last search.
 func (r *request) Searched() string {
 	if r.Rounds > 1 {
 		return telling(r.Topic())
@@ -130,10 +133,11 @@ func lookAtBoth(r *request) reply {
 		call("get_stream", object{"stream_id": number(r.said[1])}), call("get_stream", object{"stream_id": number(r.said[2])}))
 }
 
-// maxParts is into how many sub-questions research splits a topic.
+// maxParts is the number of sub-questions into which research splits a topic.
 const maxParts = 4
 
-// TopicWords are the words that research searches for besides the whole topic.
+// TopicWords returns the words that research searches for besides the whole
+// topic.
 func (r *request) TopicWords() []string {
 	words := strings.Fields(r.Topic())
 	if len(words) < 2 {
@@ -142,7 +146,7 @@ func (r *request) TopicWords() []string {
 	return words[:min(len(words), maxParts-1)]
 }
 
-// Asked are the questions of the turns to condense, each on one line.
+// Asked returns the questions of the turns to condense, each on one line.
 func (r *request) Asked() []string {
 	var asked []string
 	for _, m := range r.Facts.Older {

@@ -16,22 +16,22 @@ const maxChips = 4
 
 // story is one thing that the demo model can do.
 type story struct {
-	// when is an expression that the question matches, in upper or lower case.
+	// when is an expression that the question matches, ignoring case.
 	when string
-	// only is a tool: without it the page does not have the story.
+	// only is a tool; a page without it does not have the story.
 	only string
-	// needs is a tool or a payload type. On a page without it the answer is
-	// instead, or says where to try it.
+	// needs is a tool or a payload type. On a page without it the answer comes
+	// from instead, or says where to try the story.
 	needs, where string
-	// steps are asked in order for every reply of the answer. The first that has
-	// something to say gives the reply.
+	// steps are asked in order for every reply of the answer. The first that
+	// does not return the zero reply gives the reply.
 	steps, instead []step
 }
 
-// step gives a reply, or the zero reply when it has nothing to say.
+// step gives a reply, or the zero reply if it does not apply.
 type step func(r *request) reply
 
-// Where things can be tried.
+// Places where a story can be tried.
 const (
 	onReports  = "the Reports page"
 	onStreams  = "the Streams page"
@@ -136,7 +136,7 @@ var stories = []story{
 	{needs: "search_articles", where: onReports, steps: searchArticles},
 }
 
-// forService are the replies to the service itself, for its own steps.
+// forService are the replies to the service's own calls of the model.
 var forService = map[turn.Purpose]step{
 	turn.Summarize: show("condensed"), turn.PlanParts: show("parts"), turn.MergeParts: show("merged"), turn.NameChat: nameChat,
 }
@@ -152,13 +152,13 @@ var expressions = func() []*regexp.Regexp {
 // intro opens the first answer of a chat.
 const intro = "I am the built-in **demo model**: rules instead of a language model, but real tools, documents and approvals. Try `help`.\n\n"
 
-// starters are chips for somebody who does not know where to begin.
+// starters are chips for users who do not know where to begin.
 var starters = []string{
 	"Create a report with a chart about gold", "Research base editing and gold", "Order 2 printed copies of report 1",
 	"Summarize report 1", "List the research streams", "Find articles about BCL11A", "Compare stream 1 and stream 2",
 }
 
-// reply is the next reply, with its introduction and suggestions.
+// reply returns the next reply, with its introduction and suggestions.
 func (r *request) reply() reply {
 	out := r.tell()
 	if len(out.calls) > 0 && r.ToolsForbidden {
@@ -166,7 +166,7 @@ func (r *request) reply() reply {
 	}
 	switch {
 	case r.IntoDocument() && len(out.calls) > 0:
-		out.text = "" // what is looked up does not belong there
+		out.text = "" // remarks about lookups do not belong in a document
 	case r.first && r.Rounds == 0 && out.fail == nil && !out.bare && !r.IntoDocument():
 		out.text = intro + out.text
 	}
@@ -176,7 +176,7 @@ func (r *request) reply() reply {
 	return out
 }
 
-// tell is the next reply of the story that the request asks for.
+// tell returns the next reply of the story that the request asks for.
 func (r *request) tell() reply {
 	if answer, ok := forService[r.Facts.Purpose]; ok {
 		out := answer(r)
@@ -212,7 +212,8 @@ func (s story) tell(r *request) reply {
 	return reply{}
 }
 
-// suggestions writes chips and buttons, as far as the page has what they need.
+// suggestions writes the chips and buttons for which the page has what they
+// need.
 func (r *request) suggestions(out reply) string {
 	var values []schemas.SuggestedValue
 	for _, c := range unique(out.chips) {

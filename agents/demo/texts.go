@@ -16,7 +16,7 @@ import (
 const (
 	// maxShown is how many articles an answer names.
 	maxShown = 8
-	// maxQuoted is how much of a tool's text is quoted, in characters.
+	// maxQuoted is the length of a quotation from a tool's text, in characters.
 	maxQuoted = 600
 	// maxCondensed is how many questions a chat's summary names.
 	maxCondensed = 30
@@ -33,7 +33,7 @@ func read(name string) string {
 	return string(b)
 }
 
-// answers are the templates of answers that are made of what tools found.
+// answers are the templates of answers that are made from tools' results.
 var answers = template.Must(template.New("").Funcs(template.FuncMap{
 	"cell":    func(s string) string { return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "|", `\|`) },
 	"capital": capital,
@@ -65,7 +65,8 @@ func firstLine(s string) string {
 	return strings.TrimSpace(line)
 }
 
-// quoted is the beginning of a tool's text, for a quotation of several lines.
+// quoted returns the beginning of a tool's text, as a quotation of several
+// lines.
 func quoted(s string) string {
 	s = strings.TrimSpace(s)
 	if cut := text.Offset(s, maxQuoted); cut < len(s) {
@@ -74,7 +75,7 @@ func quoted(s string) string {
 	return strings.ReplaceAll(s, "\n", "\n> ")
 }
 
-// cite names an article in a line.
+// cite names an article in one line.
 func cite(a schemas.Article) string {
 	name := strings.TrimSuffix(a.Title, ".")
 	if a.Year > 0 {
@@ -88,8 +89,8 @@ func cite(a schemas.Article) string {
 
 var fencedCSV = regexp.MustCompile("(?s)```csv\\s+(.+?)\\s*```")
 
-// csvIn returns the first CSV table in text, "" for none. A table that was put on
-// one line gets its lines back.
+// csvIn returns the first CSV table in text, "" for none. A table that was
+// joined to one line is split into lines again.
 func csvIn(text string) string {
 	m := fencedCSV.FindStringSubmatch(text)
 	if m == nil {

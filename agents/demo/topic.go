@@ -18,17 +18,18 @@ const (
 )
 
 var (
-	// stopWords say what to do, not what about; in a few languages.
+	// stopWords are words of requests that do not name a topic, in a few
+	// languages.
 	stopWords = strings.Fields(read("stopwords.txt"))
-	// fillers are words that a title does without.
+	// fillers are words that titles leave out.
 	fillers = strings.Fields("a an the me my please can could would you i to of for and about on in with what is are how do does this that")
-	// subject is what follows the word that announces it.
+	// subject matches the text after a word that announces the topic.
 	subject = regexp.MustCompile(`(?is)\b(?:about|regarding|concerning|(?:articles?|document|overview|papers?|reports?|research) on)\b(.+)`)
 )
 
-// Topic returns what the question is about: the words after "about", else all its
-// words, without those that say what to do. They are letters, digits and hyphens,
-// so quoting them is safe.
+// Topic returns what the question is about: the words after "about", else all
+// its words, without stop words. They are letters, digits and hyphens, so
+// quoting them is safe.
 func (r *request) Topic() string {
 	if after := subject.FindStringSubmatch(r.question); after != nil {
 		if topic := topicOf(after[1]); topic != "" {
@@ -47,7 +48,8 @@ func topicOf(question string) string {
 	})
 }
 
-// pick joins the first words that are not dropped; drop is asked in lower case.
+// pick joins the first words that are not dropped; drop gets words in lower
+// case.
 func pick(words []string, limit int, drop func(word string) bool) string {
 	var kept []string
 	for _, w := range words {
@@ -59,8 +61,8 @@ func pick(words []string, limit int, drop func(word string) bool) string {
 	return strings.Join(kept, " ")
 }
 
-// nameChat gives a title to a chat: the words of its first question that say what
-// it is about.
+// nameChat gives a chat a title: the words of its first question that name its
+// topic.
 func nameChat(r *request) reply {
 	title := ""
 	if at := slices.IndexFunc(r.Facts.Older, func(m turn.Message) bool { return m.Role == turn.User }); at >= 0 {
@@ -72,8 +74,8 @@ func nameChat(r *request) reply {
 	return reply{text: capital(title)}
 }
 
-// telling returns the topic's word that says most: one with a digit or a capital
-// inside, as names of genes and drugs have, else the longest.
+// telling returns the topic's most specific word: one with a digit or an inner
+// capital, as in names of genes and drugs, else the longest.
 func telling(topic string) string {
 	weight := func(w string) int {
 		if strings.ContainsFunc(w[1:], func(c rune) bool { return unicode.IsUpper(c) || unicode.IsDigit(c) }) {
@@ -90,7 +92,7 @@ func mentions(text, topic string) bool {
 	return slices.ContainsFunc(strings.Fields(strings.ToLower(topic)), func(w string) bool { return strings.Contains(text, w) })
 }
 
-// capital is text with a capital letter in front.
+// capital returns the text with its first letter in upper case.
 func capital(s string) string {
 	first := text.Offset(s, 1)
 	return strings.ToUpper(s[:first]) + s[first:]

@@ -16,10 +16,11 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Contract tests what agents.Model promises, of any model. Of the two requests
-// text is answered with text, in more than one delta, and calls with a call of
-// one of its tools; where tools are forbidden the same request must be answered
-// without. newModel is called for each test, inside a testing/synctest bubble.
+// Contract tests that a model keeps the contract of agents.Model. The model
+// must answer the request text with text, in more than one delta, and the
+// request calls with a call of one of its tools; with tools forbidden it must
+// answer the same request without calls. newModel is called for each test,
+// inside a testing/synctest bubble.
 func Contract(t *testing.T, newModel func(t *testing.T) agents.Model, text, calls agents.ModelRequest) {
 	errUser := errors.New("the user cancelled")
 	bubble := func(name string, f func(t *testing.T, m agents.Model)) {
@@ -51,7 +52,7 @@ func Contract(t *testing.T, newModel func(t *testing.T) agents.Model, text, call
 				t.Errorf("call of %q, which is not offered", c.Name)
 			}
 			if c.Arguments != "" && !json.Valid([]byte(c.Arguments)) {
-				t.Errorf("arguments %q are no JSON", c.Arguments)
+				t.Errorf("arguments %q, want valid JSON", c.Arguments)
 			}
 		}
 	})
@@ -96,7 +97,7 @@ func Contract(t *testing.T, newModel func(t *testing.T) agents.Model, text, call
 	})
 	bubble("reader breaks off", func(t *testing.T, m agents.Model) {
 		for range m.Stream(t.Context(), text) {
-			break // the bubble sees what is left running
+			break // the bubble detects a goroutine that is still running
 		}
 	})
 	bubble("at the same time", func(t *testing.T, m agents.Model) {

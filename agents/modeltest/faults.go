@@ -177,7 +177,7 @@ func (p protocol) retries(t *testing.T) {
 			Result{Thinking: "hm", Code: schemas.CodeUpstreamUnavailable},
 			1, 0, 0,
 		},
-		{"no stream_options", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unrecognized request argument: stream_options"}}`)}, hello, 2, 0, 0},
+		{"without stream_options", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Unrecognized request argument: stream_options"}}`)}, hello, 2, 0, 0},
 		{"max_completion_tokens", []upstream.Reply{upstream.Status(http.StatusBadRequest, `{"error":{"message":"Use 'max_completion_tokens' instead.","param":"max_tokens"}}`)}, hello, 2, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// Dial is what an adapter under test is made with. Zero fields are the
-// adapter's defaults.
+// Dial are the options of an adapter under test. Zero fields are the adapter's
+// defaults.
 type Dial struct {
 	BaseURL, APIKey           string
 	Transport                 http.RoundTripper
@@ -32,9 +32,9 @@ const key = "sk-secret-0123456789"
 // maxSplits bounds how many ways a body is split in two.
 const maxSplits = 120
 
-// Protocol tests an adapter of the OpenAI streaming protocol: what it makes of
+// Protocol tests an adapter of the OpenAI streaming protocol: how it reads
 // every kind of stream and fault that such servers send, however the bytes are
-// split; when it tries again, and what it does when nothing comes, or nobody
+// split; when it retries; and what it does when the server is silent or nobody
 // reads.
 func Protocol(t *testing.T, dial func(t *testing.T, d Dial) agents.Model) {
 	p := protocol{dial}
@@ -61,7 +61,7 @@ func (p protocol) model(t *testing.T, up *upstream.Server) agents.Model {
 	return p.dial(t, Dial{BaseURL: up.URL(), APIKey: key, Transport: up.Transport()})
 }
 
-// read gives one reply to a fresh adapter.
+// read reads one reply with a fresh adapter.
 func (p protocol) read(t *testing.T, reply upstream.Reply) (got Result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func (p protocol) read(t *testing.T, reply upstream.Reply) (got Result) {
 	return got
 }
 
-// row is a body and what it is read as.
+// row is a body and the expected result.
 type row struct {
 	name string
 	body string
@@ -119,7 +119,7 @@ func check(t *testing.T, how string, got, want Result) {
 	noLeak(t, got.Err)
 }
 
-// noLeak checks that what a client may see of err shows nothing of the upstream.
+// noLeak checks that the visible part of err shows nothing of the upstream.
 func noLeak(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
@@ -196,7 +196,7 @@ func (p protocol) streams(t *testing.T) {
 		{"[DONE] without finish_reason", hel + lo + "data: [DONE]\n\n", truncated},
 		{"last line cut off", hel + lo + stop[:len(stop)/2], truncated},
 		{"last line cut off after a brace", hel + lo + stop[:strings.Index(stop, "}")+1], truncated},
-		{"chunk that is no JSON", hel + lo + "data: {nonsense}\n\n", Result{Text: "Hello", Code: schemas.CodeUpstreamError}},
+		{"chunk that is not JSON", hel + lo + "data: {nonsense}\n\n", Result{Text: "Hello", Code: schemas.CodeUpstreamError}},
 		{"text for a chunk", hel + lo + "data: upstream says no\n\n", Result{Text: "Hello", Code: schemas.CodeUpstreamError}},
 	})
 }

@@ -16,14 +16,14 @@ type Result struct {
 	Stop           schemas.StopReason
 	Usage          schemas.Usage
 	Full           bool
-	// Code is the visible error's, empty for none.
+	// Code is the visible error's code, empty for none.
 	Code schemas.Code
 	// Err is the error itself.
 	Err error
 	// Deltas counts the deltas.
 	Deltas int
-	// Broken says how the sequence broke the contract of agents.Model, if it
-	// did.
+	// Broken is how the sequence broke the contract of agents.Model, empty if
+	// it did not.
 	Broken string
 }
 

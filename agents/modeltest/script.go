@@ -16,7 +16,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// ErrScriptEnd is what a Script answers when its replies are used up.
+// ErrScriptEnd is a Script's error when its replies are used up.
 var ErrScriptEnd = errors.New("modeltest: the script has no more replies")
 
 // Reply writes one scripted reply. yield returns false when the reader has stopped.
@@ -96,7 +96,7 @@ func Deltas(texts ...string) Reply {
 	return Raw(deltas...)
 }
 
-// Raw writes deltas as they are.
+// Raw writes deltas unchanged.
 func Raw(deltas ...agents.Delta) Reply {
 	return func(_ context.Context, _ agents.ModelRequest, yield func(agents.Delta) bool) error {
 		for _, d := range deltas {
@@ -133,7 +133,7 @@ func Wait(ch <-chan struct{}) Reply {
 	}
 }
 
-// Then writes parts one after the other as one reply.
+// Then joins parts to one reply.
 func Then(parts ...Reply) Reply {
 	return func(ctx context.Context, req agents.ModelRequest, yield func(agents.Delta) bool) error {
 		reading := true

@@ -13,7 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// stuck never gets a connection.
+// stuck is a transport that never gets a connection.
 type stuck struct{}
 
 func (stuck) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -38,8 +38,8 @@ func (p protocol) timers(t *testing.T) {
 	}{
 		{"no answer", upstream.Reply{upstream.Hang()}, Result{Code: schemas.CodeUpstreamTimeout}, 20 * s},
 		{"no token", upstream.Open(upstream.Hang()), Result{Code: schemas.CodeUpstreamTimeout}, 20 * s},
-		{"comments are no token", upstream.Open(comments...), Result{Code: schemas.CodeUpstreamTimeout}, 20 * s},
-		{"an empty chunk is no token", upstream.Open(role, upstream.Hang()), Result{Code: schemas.CodeUpstreamTimeout}, 20 * s},
+		{"comments are not tokens", upstream.Open(comments...), Result{Code: schemas.CodeUpstreamTimeout}, 20 * s},
+		{"an empty chunk is not a token", upstream.Open(role, upstream.Hang()), Result{Code: schemas.CodeUpstreamTimeout}, 20 * s},
 		{"late token", upstream.Open(upstream.Delay(19*s), so, upstream.Finish("stop")), Result{Text: "So", Stop: schemas.EndTurn}, 19 * s},
 		{"silence", upstream.Open(upstream.Delay(2*s), so, upstream.Hang()), Result{Text: "So", Code: schemas.CodeUpstreamTimeout}, 7 * s},
 		{"comments are life", upstream.Open(so).Then(comments...).Then(upstream.Finish("stop")), Result{Text: "So", Stop: schemas.EndTurn}, 80 * s},
@@ -61,7 +61,7 @@ func (p protocol) timers(t *testing.T) {
 			})
 		})
 	}
-	t.Run("a slow reader is no silence", func(t *testing.T) {
+	t.Run("a slow reader does not count as silence", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			up := upstream.NewMemory()
 			up.Push(upstream.Text("Hel", "lo"))
@@ -109,7 +109,7 @@ func (p protocol) cancel(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		reply upstream.Reply
-		left  int // clients that a reply in progress saw leaving
+		left  int // clients that left during a reply
 	}{
 		{"before the answer", upstream.Reply{upstream.Hang()}, 1},
 		{"before a token", upstream.Open(upstream.Hang()), 1},

@@ -25,9 +25,11 @@ var (
 		Type:     goopenai.ToolTypeFunction,
 		Function: &goopenai.FunctionDefinition{Name: "tools", Parameters: json.RawMessage("{}")},
 	}}
-	// These cannot occur inside a JSON string: their quotes would be escaped.
+	// The placeholders cannot occur inside a JSON string, where their quotes
+	// would be escaped.
 	messagesPlace, toolsPlace = member("messages", standInMessages), member("tools", standInTools)
-	// go-openai leaves out a temperature of 0; it is asked to send the least one.
+	// go-openai leaves out a temperature of 0, so it gets the smallest one
+	// instead.
 	leastTemperature, zeroTemperature = member("temperature", float32(math.SmallestNonzeroFloat32)), member("temperature", 0)
 )
 
@@ -48,7 +50,7 @@ const memberFrame = 128
 
 // putRequest returns req with the placeholders replaced by the messages, the tools and the temperature of request.
 func putRequest(req *http.Request, request *agents.ModelRequest) (*http.Request, error) {
-	defer req.Body.Close() // it is in memory
+	defer req.Body.Close() // the body is in memory
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return nil, err
@@ -131,7 +133,7 @@ func appendCalls(dst []byte, calls []turn.ToolCall) []byte {
 		}
 		arguments := c.Arguments
 		if !json.Valid([]byte(arguments)) {
-			arguments = "{}" // the model wrote none, or no JSON, which servers refuse to read back
+			arguments = "{}" // the model wrote no arguments or invalid JSON, which servers refuse in a later request
 		}
 		dst = schemas.AppendString(append(dst, `{"id":`...), c.ID)
 		dst = schemas.AppendString(append(dst, `,"type":"function","function":{"name":`...), c.Name)

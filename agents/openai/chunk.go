@@ -7,8 +7,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// chunk has the fields of a chunk, or of a whole completion, that are used.
-// Fields whose type differs between servers are raw.
+// chunk has the used fields of a chunk or of a whole completion. Fields whose
+// type differs between servers are raw.
 type chunk struct {
 	Choices []choice `json:"choices"`
 	Usage   *usage   `json:"usage"`
@@ -60,8 +60,8 @@ func completion(body []byte) bool {
 	return json.Unmarshal(body, &c) == nil && len(c.Choices) > 0 && c.Choices[0].Message != nil
 }
 
-// written returns the text and the reasoning of a content, which is a string or
-// a list of parts.
+// written returns the text and the reasoning of a content value, which is a
+// string or a list of parts.
 func written(content json.RawMessage) (words, thought string) {
 	if len(content) == 0 || content[0] != '[' {
 		return plainText(content), ""
@@ -114,7 +114,7 @@ func (f *function) arguments() string {
 	return string(f.Arguments)
 }
 
-// storable returns s without NUL, which no database takes as text.
+// storable returns s without NUL, which databases refuse in text.
 func storable(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
 
 // stopReason maps a finish_reason. False means that it is unknown.

@@ -13,13 +13,14 @@ import (
 )
 
 // cleaning is the round tripper beneath go-openai. It puts messages and tools
-// into the request and turns a response other than a success into a *fault. The
-// body of a success it keeps from go-openai, which takes some broken streams
-// for complete ones and is slow: the call reads the body itself, with a reader.
+// into the request and turns a response other than a success into a *fault. It
+// hides the body of a success from go-openai, which is slow and takes some
+// broken streams for complete ones: the call reads the body itself, with a
+// reader.
 type cleaning struct {
 	next   http.RoundTripper
 	limits Limits
-	query  string // of the base URL
+	query  string // query of the base URL
 	key    string
 	azure  bool
 }
@@ -55,13 +56,13 @@ func (t *cleaning) RoundTrip(req *http.Request) (*http.Response, error) {
 	if sent != nil {
 		sent.drop()
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // no type is no HTML
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an invalid type is not HTML
 	if resp.StatusCode/100 == 2 && kind != "text/html" {
 		x.reader = &reader{body: resp.Body, watch: x.watch, limits: t.limits, key: t.key}
 		resp.Body = http.NoBody
 		return resp, nil
 	}
-	defer resp.Body.Close() // it has been read
+	defer resp.Body.Close() // the body has been read
 	f := responseFault(resp)
 	if resp.StatusCode/100 == 2 {
 		f = protocol("HTML instead of an event stream: %.200q", f.message)
@@ -120,7 +121,7 @@ func (f *fault) without(key string) *fault {
 type exchange struct {
 	request *agents.ModelRequest
 	watch   *watch
-	reader  *reader // of the reply; set by the round tripper
+	reader  *reader // reader of the reply; set by the round tripper
 }
 
 type exchangeKey struct{}

@@ -29,19 +29,19 @@ func (f *fault) Error() string {
 	return fmt.Sprintf("upstream: status %d, type %q, code %q: %s", f.status, f.kind, f.code, f.message)
 }
 
-// Limits of what is read and kept of an upstream's error.
+// Limits of an upstream's error, as read and as kept.
 const (
 	maxErrorBody = 64 << 10
 	maxErrorText = 2 << 10
 )
 
-// How a call fails without an error of the upstream. The first four are causes
-// of our own timers.
+// The ways in which a call fails without an upstream error. The first four are
+// causes set by our own timers.
 var (
 	errConnect    = errors.New("openai: no connection in time")
 	errFirstToken = errors.New("openai: no token in time")
 	errIdle       = errors.New("openai: the stream fell silent")
-	errTail       = errors.New("openai: the reply is whole, its stream did not end")
+	errTail       = errors.New("openai: the reply is complete, but its stream did not end")
 	errTruncated  = errors.New("openai: the stream ended without a finish_reason")
 	errTooLarge   = errors.New("openai: the reply is larger than allowed")
 
@@ -54,7 +54,7 @@ func protocol(format string, args ...any) *fault {
 
 // responseFault makes a fault of a response other than a success.
 func responseFault(resp *http.Response) *fault {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // the part that came is enough
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // a part of the body is enough
 	f, ok := errorBody(body)
 	if !ok {
 		f = &fault{message: strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "\uFFFD")}
@@ -119,7 +119,7 @@ func (e errorFields) fault(message string) *fault {
 	return &fault{kind: short(text(e.Type)), code: short(text(e.Code)), param: short(text(e.Param)), message: short(message)}
 }
 
-// text returns a JSON string's value, and anything else as it is written.
+// text returns a JSON string's value, and any other JSON unchanged.
 func text(raw json.RawMessage) string {
 	var s string
 	if !isSet(raw) || json.Unmarshal(raw, &s) == nil {
@@ -136,7 +136,7 @@ func isSet(raw json.RawMessage) bool {
 	return true
 }
 
-// category returns the code of a fault.
+// category returns the error code of a fault.
 func (f *fault) category() schemas.Code {
 	message := strings.ToLower(f.kind + " " + f.code + " " + f.message)
 	has := func(words ...string) bool {

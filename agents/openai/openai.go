@@ -25,8 +25,7 @@ import (
 	"github.com/chattray/chattray/agents"
 )
 
-// Config says where the models are and how long to wait for them. Zero fields
-// are their defaults.
+// Config configures a Model. Zero fields are their defaults.
 type Config struct {
 	// BaseURL is used as given, up to /chat/completions: as in
 	// https://host/v1, with a query if the server needs one. Required. A host
@@ -76,7 +75,8 @@ type Model struct {
 
 var _ agents.Model = (*Model)(nil)
 
-// New returns a Model, or an error when the base URL is invalid. It does not connect.
+// New returns a Model, or an error if the base URL is invalid. It does not
+// connect.
 func New(cfg Config) (*Model, error) {
 	base, err := url.Parse(cfg.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
@@ -130,11 +130,11 @@ const (
 	idleConnection = 90 * time.Second
 	// writeBuffer holds a request's head; a longer body is written directly.
 	writeBuffer = 1 << 10
-	// readBuffer holds what a stream of tokens brings at once.
+	// readBuffer holds as much as a stream of tokens delivers at once.
 	readBuffer = 2 << 10
 )
 
-// Stream makes one call, as agents.Model says.
+// Stream makes one call, as agents.Model describes.
 func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {
 	return func(yield func(agents.Delta, error) bool) {
 		q := m.known(req.Model)
@@ -170,19 +170,19 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 	}
 }
 
-// learn remembers what a model's server does not take.
+// learn remembers an option that a model's server does not accept.
 //
 //go:noinline
 func (m *Model) learn(ctx context.Context, model string, q quirks, err error) {
 	m.quirks.Store(model, q)
-	m.cfg.Logger.InfoContext(ctx, "the model's server refused an option of the request; it is sent again without", "model", model, "error", err)
+	m.cfg.Logger.InfoContext(ctx, "the model's server refused an option of the request; retrying without it", "model", model, "error", err)
 }
 
 // sleep waits before the next attempt; false means that ctx ended first.
 //
 //go:noinline
 func (m *Model) sleep(ctx context.Context, model string, attempt int, wait time.Duration, err error) bool {
-	m.cfg.Logger.WarnContext(ctx, "model call failed; trying again", "model", model, "attempt", attempt, "wait", wait, "error", err)
+	m.cfg.Logger.WarnContext(ctx, "model call failed; retrying", "model", model, "attempt", attempt, "wait", wait, "error", err)
 	return sleep(ctx, wait)
 }
 

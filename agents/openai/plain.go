@@ -79,11 +79,11 @@ func (m *memo) learn(chunk []byte) ([]byte, bool) {
 
 // skimmer walks over a chunk. A chunk that it accepts is plain, provided that
 // it is valid JSON. It knows the keys of a plain chunk and where they are; it
-// leaves a chunk with others to the decoder.
+// leaves a chunk with other keys to the decoder.
 type skimmer struct {
 	b          []byte
 	i          int
-	start, end int // of the text
+	start, end int // start and end of the text
 }
 
 func (s *skimmer) chunk(key []byte) bool {
@@ -114,7 +114,7 @@ func (s *skimmer) delta(key []byte) bool {
 	switch string(key) {
 	case "content":
 		if s.end != 0 || !s.str() {
-			return false // a second one, or no string
+			return false // a second text, or not a string
 		}
 		return true
 	case "role":
@@ -170,7 +170,7 @@ func (s *skimmer) skip(c byte) bool {
 	return true
 }
 
-// quoted goes over a string and returns where its inside is.
+// quoted goes over a string and returns the positions of its content.
 func (s *skimmer) quoted() (start, end int, ok bool) {
 	if !s.skip('"') {
 		return 0, 0, false

@@ -11,8 +11,8 @@ import (
 
 // reader returns the chunks of an event stream, without comments, other fields
 // and blank lines. An error of any shape, a line that is too long, or a body
-// that is no event stream end it with a *fault; [DONE] and the end of the body
-// end it with io.EOF. A body that is one JSON completion is one chunk.
+// that is not an event stream ends it with a *fault; [DONE] and the end of the
+// body end it with io.EOF. A body that is one JSON completion is one chunk.
 //
 // The chunks do not depend on how the body's bytes are split over reads.
 type reader struct {
@@ -81,7 +81,7 @@ func (r *reader) Close() error {
 	return r.body.Close()
 }
 
-// line takes the next line out of the buffer. The last one may end without a
+// line takes the next line from the buffer. The last one may end without a
 // newline.
 func (r *reader) line() ([]byte, bool) {
 	if i := bytes.IndexByte(r.buf[r.scan:r.to], '\n'); i >= 0 {
@@ -166,7 +166,7 @@ func (r *reader) data(payload []byte) (object, text []byte) {
 		}
 	}
 	switch f, failed := errorBody(payload); {
-	case r.cut && !r.errorEvent && !json.Valid(payload): // the body broke off here
+	case r.cut && !r.errorEvent && !json.Valid(payload): // the body was cut off here
 	case failed:
 		r.err = f.without(r.key)
 	case r.errorEvent || payload[0] != '{':
@@ -186,7 +186,7 @@ func (r *reader) fail(line []byte) {
 	r.err = f.without(r.key)
 }
 
-// collect takes a line of a body in JSON. A body on one line is whole at once.
+// collect takes a line of a JSON body. A body on one line is complete at once.
 func (r *reader) collect(line []byte) (object []byte) {
 	if len(r.whole)+len(line) > r.limits.Reply {
 		r.err = fmt.Errorf("%w: a body of more than %d bytes", errTooLarge, r.limits.Reply)
@@ -207,7 +207,7 @@ func (r *reader) completion() (object []byte) {
 	case failed:
 		r.err = f.without(r.key)
 	case r.some || !completion(r.whole):
-		r.err = protocol("JSON that is no completion: %.200q", r.whole).without(r.key)
+		r.err = protocol("JSON that is not a completion: %.200q", r.whole).without(r.key)
 	default:
 		r.done, r.err = true, io.EOF
 		return r.whole

@@ -13,14 +13,15 @@ import (
 // quirks are options that a model's server does not accept. They are learned
 // from its refusals (and go-openai's) and kept for each model.
 type quirks struct {
-	noStreamOptions  bool // no stream_options
+	noStreamOptions  bool // without stream_options
 	completionTokens bool // max_completion_tokens instead of max_tokens
-	fixedTemperature bool // no temperature
+	fixedTemperature bool // without temperature
 	reasoningOff     bool // tools only without reasoning
-	noToolChoice     bool // no tool_choice
+	noToolChoice     bool // without tool_choice
 }
 
-// after returns the quirks with the one that err shows, and whether it is new.
+// after returns the quirks with the one that err reveals, and whether it is
+// new.
 func (q quirks) after(err error) (quirks, bool) {
 	old := q
 	switch {
@@ -47,9 +48,9 @@ func (q quirks) after(err error) (quirks, bool) {
 	return q, q != old
 }
 
-// request maps a request to the wire. Messages, tools and a temperature of 0, for
-// which the least number above it is a placeholder, are put in by the round
-// tripper.
+// request maps a request to the wire. The round tripper puts in the messages,
+// the tools and a temperature of 0, whose placeholder is the smallest number
+// above 0.
 func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatCompletionRequest {
 	out := goopenai.ChatCompletionRequest{
 		Model:    req.Model,

@@ -17,7 +17,7 @@ type modelCall struct {
 	*Model
 	yield func(agents.Delta, error) bool
 	shown bool // a token has been yielded
-	gone  bool // the consumer broke off
+	gone  bool // the consumer stopped reading
 
 	watch   *watch
 	tools   assembly
@@ -28,7 +28,7 @@ type modelCall struct {
 }
 
 // run makes the request and yields its reply. A nil error means that the whole
-// reply was yielded or that the consumer broke off.
+// reply was yielded or that the consumer stopped reading.
 func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks) error {
 	ctx, c.watch = watched(ctx, &c.cfg)
 	defer c.watch.stop()
@@ -41,7 +41,7 @@ func (c *modelCall) run(ctx context.Context, req *agents.ModelRequest, q quirks)
 	for !c.gone {
 		object, text, err := r.next()
 		if err == nil {
-			err = ctx.Err() // buffered text is not shown after a cancel
+			err = ctx.Err() // text in the buffer is not shown after a cancel
 		}
 		if err != nil {
 			return c.end(reason(ctx, err))
@@ -74,7 +74,8 @@ func (c *modelCall) open(ctx context.Context, req *agents.ModelRequest, q quirks
 	return x.reader, err
 }
 
-// reason returns why a call failed: the cause of our own timer, if one ended it.
+// reason returns why a call failed: the cause set by our own timer, if one
+// ended it.
 func reason(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && isOurs(cause) {
 		return cause
@@ -105,13 +106,13 @@ func (c *modelCall) chunk(line []byte) error {
 		return fmt.Errorf("a chunk of the stream: %w", err)
 	}
 	if ch.Usage != nil {
-		if used := ch.Usage.tokens(); used != (schemas.Usage{}) { // some servers end with one of zeros
+		if used := ch.Usage.tokens(); used != (schemas.Usage{}) { // some servers end with a usage of zeros
 			c.usage = used
 		}
 	}
 	for i := range ch.Choices {
 		if ch.Choices[i].Index != 0 {
-			continue // only one was requested
+			continue // only one choice was requested
 		}
 		if err := c.choice(&ch.Choices[i]); err != nil {
 			return err

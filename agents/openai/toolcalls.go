@@ -22,7 +22,7 @@ type toolCall struct {
 	given     bool // a fragment with the name has been given
 }
 
-// add adds a fragment; first says that it is the first of its chunk. It returns
+// add adds a fragment; first is true for the first one of its chunk. It returns
 // the fragment to yield, or nil while the call has no name.
 func (a *assembly) add(f *fragment, first bool) (*agents.CallFragment, error) {
 	n := a.find(f, first)
@@ -48,7 +48,7 @@ func (a *assembly) add(f *fragment, first bool) (*agents.CallFragment, error) {
 	case c.given:
 		return &agents.CallFragment{Index: n, Arguments: more}, nil
 	case c.name == "" || (n > 0 && !a.calls[n-1].given):
-		return nil, nil // it waits for its name, or for the calls before it
+		return nil, nil // the call waits for its name or for earlier calls
 	}
 	c.given = true
 	return &agents.CallFragment{Index: n, ID: c.id, Name: c.name, Arguments: string(c.arguments)}, nil
@@ -73,7 +73,7 @@ func (a *assembly) find(f *fragment, first bool) int {
 	case f.Index != nil || last < 0:
 		return len(a.calls)
 	case f.ID != "":
-		if f.Function.Name == "" && first { // its id changed on the way
+		if f.Function.Name == "" && first { // the call's id changed in between
 			return last
 		}
 		return len(a.calls)

@@ -27,14 +27,14 @@ type watch struct {
 	connect *time.Timer
 	begun   time.Time
 	// waits is when the current read of the upstream began, in nanoseconds
-	// after begun, plus 1; 0 while none is under way. Time that the consumer
+	// after begun, plus 1; 0 while nothing is read. Time that the consumer
 	// takes does not count as silence.
 	waits atomic.Int64
 
 	mu    sync.Mutex
 	timer *time.Timer
 	idle  time.Duration
-	cause error // of the phase
+	cause error // cause of the current phase
 }
 
 // watched returns ctx with a watch over its call. The caller stops the watch.
@@ -71,7 +71,7 @@ func (w *watch) fired() {
 func (w *watch) wait() { w.waits.Store(int64(time.Since(w.begun)) + 1) }
 func (w *watch) got()  { w.waits.Store(0) }
 
-// token says that the first token has come: from now on silences are limited.
+// token records the first token: from now on silences are limited.
 func (w *watch) token() { w.phase(errIdle, w.idle) }
 
 // phase ends the call with cause after d.

@@ -1,5 +1,5 @@
 // Package sample has the bundled research data: streams, reports and articles
-// as JSON lines, so that the pages work with nothing configured.
+// as JSON lines, so that the pages work without configuration.
 //
 // Each line is one object: `kind` is stream, report or article, the other
 // fields are the fields of schemas.Stream, schemas.Report or schemas.Article. A

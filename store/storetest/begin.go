@@ -129,7 +129,8 @@ func testBeginDuplicate(f *fixture) {
 	equal(f, "number of chats", len(list.Items), 2)
 }
 
-// An outcome that got lost: the same Begin comes again, alone and with its end.
+// testBeginRepeated loses an outcome: the same Begin is committed again, alone
+// and with its end.
 func testBeginRepeated(f *fixture) {
 	w := f.begin("one", key("k"), func(g *record.Begin) { g.Run.IdempotencyKey = "i" })
 	f.mustCommit(w)

@@ -122,8 +122,8 @@ func testRenameDelete(f *fixture) {
 	}
 }
 
-// Deleting a chat under way takes everything along; what the run still writes
-// is fenced.
+// testDeleteAll deletes a chat with a running run: everything is deleted, and
+// later writes of the run are fenced.
 func testDeleteAll(f *fixture) {
 	done := f.turn("q", "a", func(g *record.Begin) {
 		g.UserMessage.Files = []schemas.Attachment{{Name: "n", MIME: "text/plain", Content: "c"}}

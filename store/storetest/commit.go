@@ -42,7 +42,8 @@ func testWholeRun(f *fixture) {
 	equal(f, "chat", []any{chat.UpdatedAt, chat.ActiveRunID}, []any{end.Finish.EndedAt, ""})
 }
 
-// A server action begins and ends at once.
+// testWholeRunOneWrite begins and ends a run in one write, as a server action
+// does.
 func testWholeRunOneWrite(f *fixture) {
 	w := f.begin("click")
 	w.Attempt, w.RunID = 0, ""
@@ -130,7 +131,8 @@ func testFences(f *fixture) {
 	equal(f, "messages", f.messages(w.Begin.Run.ConversationID, false), []string{"q", "answer"})
 }
 
-// The result was lost: the same end is committed again, with the writes before it.
+// testFinishRepeated loses a result: the same end is committed again, with the
+// writes before it.
 func testFinishRepeated(f *fixture) {
 	w := f.begin("q")
 	call := &record.Write{RunID: w.RunID, Attempt: 1, ToolCall: &record.ToolCall{Name: "t", State: record.ToolFinished}}
@@ -144,7 +146,8 @@ func testFinishRepeated(f *fixture) {
 	fails(f, "the same end of another attempt", stranger.Err, record.ErrFenced)
 }
 
-// The database refuses one write; the others are applied.
+// testOneBadWrite has a write that the database refuses; the others are
+// applied.
 func testOneBadWrite(f *fixture) {
 	taken := f.turn("q", "a")
 	var writes []*record.Write
@@ -191,7 +194,8 @@ func testCommitNothing(f *fixture) {
 	f.mustCommit(w, &record.Write{RunID: w.RunID, Attempt: 1})
 }
 
-// Writers commit at the same time, each batch with all kinds of writes.
+// testConcurrent commits from several writers at the same time, each batch with
+// all kinds of writes.
 func testConcurrent(f *fixture) {
 	const writers, turns = 8, 5
 	var wg sync.WaitGroup
@@ -225,7 +229,8 @@ func testConcurrent(f *fixture) {
 	wg.Wait()
 }
 
-// Only one of many runs begins in a chat that is made at the same time.
+// testConcurrentOneChat begins many runs in a new chat at the same time; only
+// one begins.
 func testConcurrentOneChat(f *fixture) {
 	const writers = 8
 	writes := make([]*record.Write, writers)

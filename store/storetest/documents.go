@@ -38,7 +38,8 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 	})
 }
 
-// doc makes a document with clean blocks under these ids; each says its id.
+// doc makes a document with clean blocks of these ids; the content of each is
+// its id.
 func (f *fixture) doc(ids ...string) string {
 	f.Helper()
 	d := record.NewDocument{ID: newID(), Title: "Title", CreatedAt: f.now()}
@@ -66,7 +67,8 @@ func (f *fixture) document(id string) schemas.Document {
 	return d
 }
 
-// shape writes a document in a line: its blocks in order with what they have.
+// shape describes a document on one line: its blocks in order, with state and
+// content.
 func shape(d schemas.Document) string {
 	var parts []string
 	for _, b := range d.Blocks {
@@ -173,11 +175,12 @@ var blockOperations = map[string]blockOperation{
 	},
 }
 
-// unmatched are the operations that ask for no revision.
+// unmatched are the operations that do not check a revision.
 var unmatched = map[string]bool{"propose move": true, "propose delete": true, "append": true}
 
-// blockTable is what becomes of a block: by state, by operation. The second time
-// changes nothing, except for what ends in "!" (not found) and pieces.
+// blockTable is the result for a block, by state and by operation. Repeating an
+// operation changes nothing, except for those that end in "!" (not found) and
+// pieces.
 var blockTable = map[string]map[string]string{
 	"clean": {
 		"accept": "a, x, z", "revert": "a, x, z", "accept all": "a, x, z", "revert all": "a, x, z",
@@ -270,8 +273,8 @@ func testBlockRefusals(f *fixture) {
 	}
 }
 
-// testSettleAtOnce lets several decide about the same: each finds it settled by
-// another one, or settles it.
+// testSettleAtOnce decides several times about the same changes at once: each
+// caller settles them or finds them settled.
 func testSettleAtOnce(f *fixture) {
 	for _, name := range []string{"accept", "revert", "accept all"} {
 		for _, state := range []string{"pending_new", "pending_edit", "pending_delete", "pending_move"} {
@@ -300,7 +303,7 @@ func testSettleAtOnce(f *fixture) {
 			equal(f, fmt.Sprintf("revision after %s of %s", name, state), d.Revision, before+1)
 		}
 	}
-	// At one revision only one of them decides.
+	// With the same revision only one caller succeeds.
 	s := f.scene("pending_edit")
 	b, err := f.store.Block(f.ctx, f.owner, s.x)
 	must(f, err)

@@ -58,7 +58,8 @@ func testBlockOrder(f *fixture) {
 	add("e", renamed("d"))
 	equal(f, "added", order(f.document(id)), "abcde")
 
-	// Moves of the user and of the model, at random, like those of a slice.
+	// Random moves of the user and the model have the same result as moves in a
+	// slice.
 	model := strings.Split("abcde", "")
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 60 {

@@ -65,7 +65,7 @@ func testDocumentIDs(f *fixture) {
 	_, err = f.store.WriteBlock(f.ctx, f.owner, unknown, record.BlockWrite{NewBlock: record.NewBlock{ID: newID()}})
 	fails(f, "no document", err, schemas.ErrNotFound)
 
-	// The same ids of somebody else are other things.
+	// The same ids of another user are different documents and blocks.
 	bob := f.somebody()
 	_, err = bob.store.Document(f.ctx, bob.owner, id)
 	fails(f, "somebody else's document", err, schemas.ErrNotFound)
@@ -144,8 +144,8 @@ func testPlanReverted(f *fixture) {
 	}
 }
 
-// testPlanUndone plans over changes that wait for the user, twice: each revert
-// takes one plan back and the last one drops the changes.
+// testPlanUndone plans twice over pending changes: each revert undoes one plan,
+// and the last revert drops the changes.
 func testPlanUndone(f *fixture) {
 	one, two, three, four := "1"+newID(), "2"+newID(), "3"+newID(), "4"+newID()
 	id := f.doc(one, two, three)
@@ -187,7 +187,8 @@ func testPlanUndone(f *fixture) {
 	revert("the drafts are dropped", clean)
 	revert("nothing is left", clean)
 
-	// A hidden block is decided about by itself too; a plan of which nothing is left is passed over.
+	// A single hidden block can be decided about too; a plan of which nothing
+	// is left is skipped.
 	f.write(id, one, "edit")
 	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("", "7"+newID()))
 	must(f, err)
@@ -224,7 +225,8 @@ func testPlanAccepted(f *fixture) {
 	must(f, err)
 	equal(f, "accepted again", again, accepted)
 
-	// A plan may make its document, and take in one block at a time.
+	// A plan may create its document, and each of its blocks can be accepted by
+	// itself.
 	fresh := newID()
 	p := plan("Fresh", "5"+newID(), "6"+newID())
 	p.Create = &record.NewDocument{ID: fresh, Title: "Untitled", CreatedAt: start}

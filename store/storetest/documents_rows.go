@@ -43,7 +43,7 @@ func fill(t testing.TB, s *store.Store, owner string, n int) string {
 }
 
 // countRows makes the database count the rows that are written to documents and
-// blocks, and returns what has been counted since the last time.
+// blocks, and returns a function that returns the count since its last call.
 func countRows(t *testing.T, url string) func() int {
 	t.Helper()
 	driver, name := "pgx", url
@@ -132,7 +132,7 @@ func testRowsWritten(t *testing.T, url string) {
 			_, err := s.PatchBlock(t.Context(), owner, middle, schemas.BlockPatch{Content: &text}, nil)
 			return err
 		}},
-		{"piece", 2, func() error { // and the block's new before it
+		{"piece", 2, func() error { // and the block's earlier new content
 			_, err := s.WriteBlock(t.Context(), owner, id, record.BlockWrite{NewBlock: record.NewBlock{ID: middle}})
 			must(t, err)
 			return s.AppendBlock(t.Context(), owner, id, middle, "p")

@@ -29,8 +29,8 @@ func (f *fixture) acceptAll(id string) {
 	must(f, err)
 }
 
-// testDocumentVersions stores what was accepted before each change of all, and once
-// for the user's own changes that follow one another.
+// testDocumentVersions checks that the accepted state is stored before each
+// change of the whole document, and once for consecutive changes of the user.
 func testDocumentVersions(f *fixture) {
 	doc := f.doc("a1", "b1")
 	_, none := f.versions(doc)
@@ -79,7 +79,7 @@ func testDocumentVersions(f *fixture) {
 	equal(f, "another document under the id", lines, []string{})
 }
 
-// testDocumentRestored goes back to a version and from there to what was before.
+// testDocumentRestored restores a version, and from there the state before.
 func testDocumentRestored(f *fixture) {
 	doc := f.doc("a2", "b2", "c2")
 	f.write(doc, "a2", "second")
@@ -136,8 +136,8 @@ func testDocumentVersionsKept(f *fixture) {
 	equal(f, "the newest", *newest.Blocks[0].Current, "53")
 }
 
-// testQuotaVersions gives versions room beside the quota, at most as much again;
-// no change is refused because of them.
+// testQuotaVersions checks that versions take room in addition to the quota, at
+// most as much again, and that no change is refused because of them.
 func testQuotaVersions(t *testing.T, url string) {
 	f := newQuota(t, url, quota)
 	docs := []string{f.doc("a"), f.doc("b")}

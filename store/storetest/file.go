@@ -15,9 +15,9 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// RunFile holds SQLite against what can happen to its file. fresh returns the
-// url of a database that is empty; lock locks the file as another process does:
-// for its readers too, or only for those who write.
+// RunFile tests SQLite against everything that can happen to its file. fresh
+// returns the url of a database that is empty; lock locks the file as another
+// process does: for its readers too, or only for those who write.
 func RunFile(t *testing.T, fresh func(t testing.TB) string, lock func(t *testing.T, path string, readers bool) (release func())) {
 	t.Run("files", func(t *testing.T) { testFiles(t, fresh) })
 	t.Run("locked", func(t *testing.T) {
@@ -32,8 +32,8 @@ func RunFile(t *testing.T, fresh func(t testing.TB) string, lock func(t *testing
 
 func pathOf(url string) string { return strings.TrimPrefix(url, "sqlite:") }
 
-// testFiles deletes, replaces and protects the files of a database in use; each
-// time readiness was asked for before, and says which it is; nothing is accepted.
+// testFiles deletes, replaces and protects the files of an open database:
+// readiness names the fault, and no write is accepted.
 func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 	replace := func(path string) error {
 		content, err := os.ReadFile(path)
@@ -98,7 +98,7 @@ func openWithATurn(t *testing.T, url string) (*store.Store, *fixture, *record.Be
 	return s, f, f.turn("q", "a")
 }
 
-// testLocked asks of a file on which another process has every lock.
+// testLocked makes calls on a file on which another process holds every lock.
 func testLocked(t *testing.T, url string, lock func(path string) func()) {
 	s, f, g := openWithATurn(t, url)
 	release := lock(pathOf(url))
@@ -108,8 +108,8 @@ func testLocked(t *testing.T, url string, lock func(path string) func()) {
 	eventuallyWorks(t, s, f.owner, g)
 }
 
-// testLockedForWriting asks of a file in which another process writes: reads go
-// on, changes end within their time.
+// testLockedForWriting makes calls on a file to which another process writes:
+// reads work, changes end within their time.
 func testLockedForWriting(t *testing.T, url string, lock func(path string) func()) {
 	s, f, g := openWithATurn(t, url)
 	release := lock(pathOf(url))
@@ -125,8 +125,8 @@ func testLockedForWriting(t *testing.T, url string, lock func(path string) func(
 	eventuallyWorks(t, s, f.owner, g)
 }
 
-// RunFullDisk holds SQLite against a disk without room. fill takes the room of
-// the disk except for so many bytes.
+// RunFullDisk tests SQLite on a full disk. fill uses up the disk except for
+// left bytes.
 func RunFullDisk(t *testing.T, url string, fill func(left int64) error) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, url)
@@ -149,7 +149,7 @@ func RunFullDisk(t *testing.T, url string, fill func(left int64) error) {
 		<-time.After(5 * time.Second)
 		unready(t, s, "the disk of the database is full")
 
-		// It is forgotten with a write that finds room, or after a time.
+		// The fault is reported until a write finds room, or for roomTime.
 		f.turn("q", "a")
 		<-time.After(5 * time.Second)
 		must(t, s.Ping(t.Context()))
@@ -159,6 +159,6 @@ func RunFullDisk(t *testing.T, url string, fill func(left int64) error) {
 // noise is text that cannot be packed.
 func noise(n int) string {
 	random := make([]byte, n/2)
-	_, _ = rand.Read(random) // it does not fail
+	_, _ = rand.Read(random) // Read never fails
 	return hex.EncodeToString(random)
 }

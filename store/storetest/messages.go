@@ -207,7 +207,7 @@ func testPayloadCollision(f *fixture) {
 	id := first.Begin.Run.ConversationID
 	write := &record.Write{RunID: first.RunID, Attempt: 1, Payloads: []record.Payload{p}}
 	f.mustCommit(write)
-	f.mustCommit(write) // once more, as after an outcome that got lost
+	f.mustCommit(write) // once more, as after a lost outcome
 	f.mustCommit(f.finish(first, "a"))
 
 	f.mustCommit(second)

@@ -43,7 +43,7 @@ func testMigrations(t *testing.T, url string) {
 
 func testMigratedAtOnce(t *testing.T, url string) {
 	if strings.HasPrefix(url, "sqlite:") {
-		must(t, open(t, url).Ping(t.Context())) // a file has one process; it makes the tables alone
+		must(t, open(t, url).Ping(t.Context())) // only one process opens a file, so it makes the tables alone
 	}
 	var wg sync.WaitGroup
 	for range 4 {
@@ -61,7 +61,7 @@ func testMigratedAtOnce(t *testing.T, url string) {
 	wg.Wait()
 }
 
-// testClosed asks everything of a store that is closed.
+// testClosed makes all calls on a closed store.
 func testClosed(t *testing.T, url string) {
 	s, err := store.Open(t.Context(), url, store.Options{})
 	must(t, err)

@@ -20,8 +20,8 @@ import (
 )
 
 // StartPooler starts PgBouncer in transaction mode before the server of a url,
-// with so many connections to each database, and returns the url through it. It
-// ends with the test.
+// with conns connections to each database, and returns the url through it. It
+// is stopped at the end of the test.
 func StartPooler(t testing.TB, server string, conns int) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -48,7 +48,7 @@ max_client_conn = 500
 `, config.Host, config.Port, config.User, strings.ReplaceAll(config.Password, "'", "''"), port, conns), 0o600))
 	args := []string{file}
 	if os.Geteuid() == 0 {
-		args = append([]string{"-u", "nobody"}, args...) // it refuses to be root
+		args = append([]string{"-u", "nobody"}, args...) // it refuses to run as root
 	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	var said strings.Builder
@@ -79,8 +79,8 @@ max_client_conn = 500
 	}
 }
 
-// FreshDatabase makes an empty database on a server, which goes with the test,
-// and returns its url there.
+// FreshDatabase makes an empty database on a server and returns its url. It is
+// dropped at the end of the test.
 func FreshDatabase(t testing.TB, server string) string {
 	t.Helper()
 	name := "test_" + newID()
@@ -97,7 +97,7 @@ func FreshDatabase(t testing.TB, server string) string {
 	return Elsewhere(t, server, name)
 }
 
-// Elsewhere is the url of another database under the address of a url.
+// Elsewhere returns the url of a database at another address.
 func Elsewhere(t testing.TB, address, database string) string {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -127,7 +127,7 @@ func RunPooled(t *testing.T, server string) {
 	t.Run("comes later", func(t *testing.T) { testPoolerComesLater(t, server, pooled) })
 }
 
-// Through is the url of a database through a pooler.
+// Through returns the url of a database through a pooler.
 func Through(t testing.TB, pooled, database string) string {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -147,8 +147,8 @@ func noLocks(t testing.TB, url string) {
 	equal(t, "advisory locks that are left", n, 0)
 }
 
-// testOneConnection migrates through a pooler that has too few connections: it
-// is refused with the cure, and leaves nothing.
+// testOneConnection migrates through a pooler that has too few connections: the
+// error says what to do, and no lock is left.
 func testOneConnection(t *testing.T, url string) {
 	_, err := store.Open(t.Context(), url, store.Options{})
 	if err == nil || !strings.Contains(err.Error(), "default_pool_size") {
@@ -156,7 +156,8 @@ func testOneConnection(t *testing.T, url string) {
 	}
 }
 
-// testPoolerComesLater puts a pooler before a server that a store already uses.
+// testPoolerComesLater puts a pooler in front of a server that a store already
+// uses.
 func testPoolerComesLater(t *testing.T, server, pooled string) {
 	database := FreshDatabase(t, server)
 	way := newWire(t, database)

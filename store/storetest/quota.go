@@ -41,7 +41,7 @@ func newQuota(t *testing.T, url string, bytes int64) *fixture {
 
 func kib(n int) string { return strings.Repeat("x", n<<10) }
 
-// full says that err is the answer to a user without room.
+// full checks that err is the error for a used up quota.
 func (f *fixture) full(what string, err error) {
 	f.Helper()
 	if code := schemas.Visible(err).Code; err == nil || code != schemas.CodeQuota {
@@ -49,8 +49,8 @@ func (f *fixture) full(what string, err error) {
 	}
 }
 
-// testQuotaDocuments goes to the limit by every way that writes a document, and
-// makes room by every way that deletes.
+// testQuotaDocuments reaches the limit by each call that writes a document, and
+// makes room by each call that deletes.
 func testQuotaDocuments(t *testing.T, url string) {
 	f := newQuota(t, url, quota)
 	doc := f.doc()
@@ -101,8 +101,8 @@ func testQuotaDocuments(t *testing.T, url string) {
 	bob.doc("of bob, who has room of his own")
 }
 
-// testQuotaAttachments shows that attachments share the room with documents, and
-// leave it with their chat.
+// testQuotaAttachments shows that attachments count for the same quota as
+// documents, and stop counting when their chat is deleted.
 func testQuotaAttachments(t *testing.T, url string) {
 	f := newQuota(t, url, quota)
 	with := func(sizes ...int) *record.Write {

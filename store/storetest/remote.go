@@ -19,7 +19,7 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// RunRemote holds Postgres against what can happen on the way to a server.
+// RunRemote tests Postgres against faults between the service and the server.
 func RunRemote(t *testing.T, fresh func(t testing.TB) string) {
 	for name, test := range map[string]func(t *testing.T, url string){
 		"server out of reach":      testOutOfReach,
@@ -56,8 +56,8 @@ func testOutOfReach(t *testing.T, url string) {
 }
 
 // testConnectionsEnded ends all connections on the server, as an operator does:
-// what comes next goes over another one, also where the pool is full of ended
-// ones and each was used just now.
+// the next call uses another one, even if the pool is full of ended ones that
+// were all used just now.
 func testConnectionsEnded(t *testing.T, url string) {
 	way := newWire(t, url)
 	f := newFixture(t, open(t, way.url))
@@ -141,12 +141,12 @@ func testServerHangs(t *testing.T, url string) {
 	holdsNothing(t, s, f.owner, g)
 	release()
 	eventuallyWorks(t, s, f.owner, g)
-	f.mustCommit(w) // whatever has become of it
+	f.mustCommit(w) // whatever became of the first try
 	equal(t, "messages", f.messages(g.Run.ConversationID, false), []string{"q", "a", "q2"})
 }
 
-// testServerFull is a server whose disk has no room for a write: readiness says
-// so, although a small write would find some.
+// testServerFull uses a server whose disk has no room for a write: readiness
+// reports it, although a small write would succeed.
 func testServerFull(t *testing.T, url string) {
 	way := newWire(t, url)
 	f := newFixture(t, open(t, way.url))
@@ -164,8 +164,8 @@ func testServerFull(t *testing.T, url string) {
 	unready(t, f.store, "the disk of the database is full")
 }
 
-// testLostCommit loses the server's word that a transaction was committed: the
-// same writes, committed again, are applied once.
+// testLostCommit loses the server's confirmation of a commit: the same writes,
+// committed again, are applied once.
 func testLostCommit(t *testing.T, url string) {
 	way := newWire(t, url)
 	f := newFixture(t, open(t, way.url))
@@ -191,7 +191,7 @@ func testLostCommit(t *testing.T, url string) {
 	equal(t, "state", w.Begin.State, schemas.RunRunning)
 }
 
-// testReadOnly asks a server that answers and takes no writes.
+// testReadOnly uses a server that answers but accepts no writes.
 func testReadOnly(t *testing.T, url string) {
 	g := newFixture(t, open(t, url)).turn("q", "a")
 	s, err := store.Open(t.Context(), url+"&default_transaction_read_only=on", store.Options{NoMigrate: true})
@@ -202,7 +202,7 @@ func testReadOnly(t *testing.T, url string) {
 	must(t, err)
 }
 
-// wire is a way to a server that can be cut.
+// wire is a connection to a server that can be cut.
 type wire struct {
 	url, name string
 	// network and address are the server's, listen is ours.
@@ -212,7 +212,7 @@ type wire struct {
 	listener net.Listener
 	conns    map[net.Conn]bool
 	losing   bool
-	hung     chan struct{} // closed when answers are carried again; nil is now
+	hung     chan struct{} // closed when answers pass again; nil means that they pass now
 	done     sync.WaitGroup
 	t        testing.TB
 }
@@ -237,7 +237,7 @@ func newWire(t testing.TB, to string) *wire {
 // cut ends all connections and accepts no further ones.
 func (w *wire) cut() {
 	w.mu.Lock()
-	_ = w.listener.Close() // a second cut is no matter
+	_ = w.listener.Close() // a second cut does no harm
 	for c := range w.conns {
 		_ = c.Close()
 	}
@@ -335,7 +335,7 @@ func (w *wire) carry(client net.Conn) {
 	w.mu.Unlock()
 }
 
-// pass copies until either end is gone or the bytes are to be lost.
+// pass copies until either end has closed or the bytes are to be lost.
 func pass(from, to net.Conn, loses func([]byte) bool) {
 	buf := make([]byte, 64<<10)
 	for {

@@ -38,7 +38,7 @@ func testImport(t *testing.T, url string) {
 	empty, err := s.Empty(t.Context())
 	must(t, err)
 	equal(t, "empty at first", empty, true)
-	for range 2 { // the second time replaces what is there
+	for range 2 { // the second import replaces the first
 		_, err = s.Import(t.Context(), strings.NewReader(sample))
 		must(t, err)
 	}
@@ -168,7 +168,7 @@ func testSearch(t *testing.T, url string) {
 		{"sickle cell editing patients", 0, 0, 10, []int64{100, 101, 102}}, // all words, then some
 		{"sickle cell editing patients", 0, 0, 2, []int64{100, 101}},
 		{"sickle cell editing patients", 0, 0, 1, []int64{100}},
-		{"edited", 0, 0, 10, []int64{100, 101}}, // by its stem
+		{"edited", 0, 0, 10, []int64{100, 101}}, // found by its stem
 		{"frangoul", 0, 0, 10, []int64{100}},    // an author
 		{"CD34-positive", 0, 0, 10, []int64{101}},
 		{"2.5", 0, 0, 10, []int64{101}},
@@ -186,7 +186,7 @@ func testSearch(t *testing.T, url string) {
 		for _, a := range found {
 			got = append(got, a.ArticleID)
 		}
-		if tt.query == "sickle" || tt.query == "edited" || tt.query == "patients nowhere" { // their order is a matter of taste
+		if tt.query == "sickle" || tt.query == "edited" || tt.query == "patients nowhere" { // their order may differ between databases
 			equal(t, fmt.Sprintf("number found for %q", tt.query), len(got), len(tt.want))
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// answered makes the client's id the answer's id.
+// answered gives the answer the client's id.
 func answered(id string) func(*record.Begin) {
 	return func(g *record.Begin) { g.Run.MessageID, g.Reserve = id, true }
 }
@@ -86,7 +86,7 @@ func testNamedMessage(f *fixture) {
 	}
 }
 
-// testReserveAliases has an answer with other names beside its message's id.
+// testReserveAliases has an answer with aliases besides its message's id.
 func testReserveAliases(f *fixture) {
 	id, second, third := newID(), newID(), newID()
 	named := func(ids ...string) func(*record.Begin) {
@@ -129,7 +129,8 @@ func testReserveAliases(f *fixture) {
 	f.mustCommit(f.begin("three", named(third, second, id)))
 }
 
-// testReserveAgain has the answer under an id generated again, with others after it.
+// testReserveAgain generates the answer with an id again, while later messages
+// exist.
 func testReserveAgain(f *fixture) {
 	id := newID()
 	first := f.begin("one", key("k"), answered(id))
@@ -164,7 +165,7 @@ func testReserveAgain(f *fixture) {
 
 	must(f, f.store.SelectVersion(f.ctx, f.owner, chat, first.Begin.Run.UserMessageID))
 	equal(f, "messages with the first version", f.messages(chat, false), []string{"between", "answer", "one", "answer 1"})
-	third := f.begin("three", in(chat), answered(id)) // the id is that of a version which is not shown
+	third := f.begin("three", in(chat), answered(id)) // the id belongs to a version that is not shown
 	f.mustCommit(third)
 	f.mustCommit(f.finish(third, "answer 3"))
 	equal(f, "messages with a third one", f.messages(chat, false), []string{"between", "answer", "one", "answer 1", "three", "answer 3"})

@@ -13,14 +13,14 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// log is what Finish takes.
+// log returns segments in the form that Finish takes.
 func log(segments ...record.Segment) iter.Seq[record.Segment] { return slices.Values(segments) }
 
 func segment(first, last int64, data string) record.Segment {
 	return record.Segment{First: first, Last: last, Data: []byte(data)}
 }
 
-// whole is the data of segments; neighbours may be one.
+// whole returns the data of segments; adjacent ones may be joined.
 func whole(list []record.Segment) string {
 	var b strings.Builder
 	for _, s := range list {
@@ -66,7 +66,7 @@ func testSegments(t *testing.T, url string) {
 	read("as written", 4, two, apart)
 	read("as written", 9)
 
-	// A claim joins what the attempt before has written.
+	// A claim joins what the attempt before it has written.
 	joined := segment(1, 5, string(one.Data)+string(two.Data))
 	must(f, f.store.Claim(f.ctx, id, 2))
 	f.mustCommit(&record.Write{RunID: id, Attempt: 2, Segment: &second})
@@ -92,8 +92,9 @@ func testSegments(t *testing.T, url string) {
 	equal(f, "last event", run.LastSeq, 1_000_009)
 }
 
-// What runs under way write outlasts the store, and is tidied by the next one's
-// first commit, by the commit that lets it grow too far, and by nothing twice.
+// testJournal checks that the data of running runs survives the store, and is
+// tidied once: by the next store's first commit, or by the commit that makes it
+// too large.
 func testJournal(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	under, over := f.begin("goes on"), f.begin("ends")
@@ -301,7 +302,7 @@ func testQueueAndClaim(f *fixture) {
 	must(f, err)
 	equal(f, "still waiting", waiting, []string{third.RunID})
 
-	// A queued run may end without having begun.
+	// A queued run may end without having started.
 	next, err = f.store.NextQueued(f.ctx, chat)
 	must(f, err)
 	equal(f, "next", next.ID, third.RunID)

@@ -19,8 +19,8 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// Run holds the suite against a kind of database. fresh returns the url of a
-// database that is empty and goes with the test.
+// Run runs the suite on a kind of database. fresh returns the url of an empty
+// database that is dropped at the end of the test.
 func Run(t *testing.T, fresh func(t testing.TB) string) {
 	shared := open(t, fresh(t))
 	for name, test := range sharedTests {
@@ -37,7 +37,7 @@ func Run(t *testing.T, fresh func(t testing.TB) string) {
 	}
 }
 
-// sharedTests share a database; each is an owner of its own.
+// sharedTests share a database; each has an owner of its own.
 var sharedTests = map[string]func(f *fixture){
 	"begin makes a chat":                        testBeginMakesChat,
 	"begin finds the chat":                      testBeginFindsChat,
@@ -145,10 +145,10 @@ func open(t testing.TB, url string) *store.Store {
 	return s
 }
 
-// start is when the tests take place; the databases keep microseconds.
+// start is the time of the tests; the databases keep microseconds.
 var start = time.Date(2026, 11, 21, 10, 30, 0, 123456000, time.UTC)
 
-// fixture is one owner at work.
+// fixture is a store with one owner.
 type fixture struct {
 	testing.TB
 	ctx   context.Context //nolint:containedctx // of the test
@@ -170,13 +170,13 @@ func (f *fixture) somebody() *fixture {
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// now is a second later each time.
+// now returns a time that is a second later each time.
 func (f *fixture) now() time.Time {
 	f.clock = f.clock.Add(time.Second)
 	return f.clock
 }
 
-// begin makes the write of a run about a text; with changes it.
+// begin makes the write that begins a run for a message; with changes it.
 func (f *fixture) begin(text string, with ...func(g *record.Begin)) *record.Write {
 	at := f.now()
 	g := &record.Begin{
@@ -195,7 +195,7 @@ func (f *fixture) begin(text string, with ...func(g *record.Begin)) *record.Writ
 	return &record.Write{RunID: g.Run.ID, Attempt: 1, Begin: g}
 }
 
-// in puts a Begin into a chat.
+// in returns a change that puts a Begin into a chat.
 func in(chat int64) func(*record.Begin) { return func(g *record.Begin) { g.ConversationID = chat } }
 
 func key(k string) func(*record.Begin) { return func(g *record.Begin) { g.ChatKey = k } }

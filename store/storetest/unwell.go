@@ -19,11 +19,12 @@ const (
 	hangs = time.Minute
 )
 
-// patient are the calls that have all the time that they need.
+// patient are the calls without a time limit.
 var patient = map[string]bool{"migrate": true, "migration status": true, "import": true}
 
-// holdsNothing makes all calls of a store whose database does not answer, many at
-// once: each ends by itself, and says that the database is away.
+// holdsNothing makes all calls on a store whose database does not answer, many
+// at once: each ends by itself, with the error that the database is not
+// available.
 func holdsNothing(t *testing.T, s *store.Store, owner string, g *record.Begin) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -43,7 +44,7 @@ func holdsNothing(t *testing.T, s *store.Store, owner string, g *record.Begin) {
 	}
 }
 
-// eventuallyWorks asks again until the database has noticed that it works.
+// eventuallyWorks retries until the store has noticed that the database works.
 func eventuallyWorks(t *testing.T, s *store.Store, owner string, g *record.Begin) {
 	t.Helper()
 	tick := time.NewTicker(shortRead)
@@ -65,7 +66,7 @@ func eventuallyWorks(t *testing.T, s *store.Store, owner string, g *record.Begin
 	}
 }
 
-// unready checks what Ping says to an operator.
+// unready checks the message of Ping for an operator.
 func unready(t testing.TB, s *store.Store, message string) {
 	t.Helper()
 	err := s.Ping(t.Context())
@@ -75,7 +76,7 @@ func unready(t testing.TB, s *store.Store, message string) {
 	}
 }
 
-// testPing asks by many at once, again and again; nothing is left of it.
+// testPing calls Ping from many goroutines, again and again; no rows are left.
 func testPing(t *testing.T, url string) {
 	s := open(t, url)
 	g := newFixture(t, s).turn("q", "a")

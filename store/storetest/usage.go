@@ -8,7 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// spent is what a run used of a model.
+// spent returns what a run used of a model.
 func spent(model string, runs, input, output int, cost schemas.USD) record.ModelUsage {
 	return record.ModelUsage{Model: model, Runs: runs, Usage: schemas.Usage{
 		InputTokens: input, OutputTokens: output, TotalTokens: input + output, CostUSD: cost,
@@ -38,10 +38,10 @@ func testUsage(f *fixture) {
 	one := f.spend(day, spent("large", 0, 100, 10, 7), spent("small\x00", 1, 5, 1, 0))
 	one.Finish.Usage = schemas.Usage{InputTokens: 105, OutputTokens: 11, TotalTokens: 116, CostUSD: 7}
 	two := f.spend(day, spent("large", 1, 20, 2, 3*schemas.Dollar))
-	f.mustCommit(one, two) // one row in one commit
+	f.mustCommit(one, two) // both in one row and one commit
 	f.mustCommit(f.spend(day, spent("large", 1, 1, 1, 1)))
 	f.mustCommit(f.spend(elsewhere, spent("large", 1, 2, 2, 2)))
-	f.mustCommit(f.spend(day)) // of which no model was asked
+	f.mustCommit(f.spend(day)) // a run that called no model
 	other := f.somebody()
 	other.mustCommit(other.spend(day, spent("large", 1, 1_000, 1_000, 1_000)))
 
@@ -62,7 +62,8 @@ func testUsage(f *fixture) {
 	equal(f, "after the chat is deleted", f.usage("2026-11-01", "2026-11-21"), first)
 }
 
-// A finish that is committed again, or that is fenced, counts once or not.
+// testUsageOnce checks that a finish that is committed again counts once, and a
+// fenced one does not count.
 func testUsageOnce(f *fixture) {
 	end := f.spend(start, spent("m", 1, 3, 4, 5))
 	f.mustCommit(end)
@@ -77,7 +78,8 @@ func testUsageOnce(f *fixture) {
 	})
 }
 
-// Runs of one user that end at the same time are all counted.
+// testUsageAtOnce checks that runs of one user that end at the same time are
+// all counted.
 func testUsageAtOnce(f *fixture) {
 	const runs = 16
 	var ends []*record.Write

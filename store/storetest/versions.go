@@ -30,7 +30,8 @@ func (f *fixture) current(chat int64) string {
 	return strings.Join(f.messages(chat, false), " ")
 }
 
-// version returns the version of a message, the zero value where it is the only one.
+// version returns the version of a message, the zero value if it is the only
+// one.
 func (f *fixture) version(chat int64, message string) schemas.Version {
 	f.Helper()
 	m, err := f.store.Message(f.ctx, f.owner, chat, message)
@@ -110,7 +111,8 @@ func testAnswerVersions(f *fixture) {
 	equal(f, "the second", f.current(chat), "q a2")
 	equal(f, "all", len(f.messages(chat, true)), 6)
 
-	// An answer that was stopped before it began leaves the question alone.
+	// An answer that was stopped before it began leaves the question without an
+	// answer.
 	w := f.begin("", in(chat), supersede(second.Run.MessageID), answering(first))
 	f.mustCommit(w)
 	end := f.finish(w, "")
@@ -150,8 +152,8 @@ func testVersionsBusy(f *fixture) {
 	equal(f, "after it", f.current(chat), "q a1")
 }
 
-// testVersionsQueued: a question that waits for its turn is stored before the
-// answer that it follows.
+// testVersionsQueued has a question that waits for its turn: it is stored
+// before the answer that it follows.
 func testVersionsQueued(f *fixture) {
 	first := f.begin("q1")
 	f.mustCommit(first)

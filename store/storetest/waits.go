@@ -7,7 +7,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// wait is a write that lets a call of the run wait.
+// wait returns a write that makes a call of the run wait.
 func (f *fixture) wait(run *record.Write, index int, kind schemas.WaitKind) *record.Write {
 	at := f.now()
 	reason := schemas.ReasonUnseenURL

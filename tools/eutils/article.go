@@ -102,7 +102,7 @@ func parseArticles(body []byte) ([]Article, error) {
 				return nil, failure("PubMed could not look up the articles", reason(r.Error))
 			}
 		default:
-			if inside { // an element that came laterr
+			if inside { // an element after it
 				err = d.Skip()
 			} else {
 				return nil, failure("PubMed answered with something other than a list of articles", nil)

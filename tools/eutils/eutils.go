@@ -1,7 +1,7 @@
 // Package eutils is a client for PubMed in NCBI's E-utilities: esearch and
 // esummary in JSON, efetch in XML, as the Entrez Programming Utilities Help
-// documents them. It keeps to NCBI's rate and recognizes errors inside
-// successful answers. How articles are shown is left to the caller.
+// documents them. It keeps NCBI's rate limit and recognizes errors inside
+// successful answers. The caller decides how articles are shown.
 package eutils
 
 import (
@@ -49,16 +49,17 @@ const service = "PubMed"
 
 // Config is a client's configuration.
 type Config struct {
-	// BaseURL is the folder of the utilities; empty is NCBI's.
+	// BaseURL is the folder of the utilities; empty means NCBI's.
 	BaseURL string
 	// APIKey raises the rate; Email and Tool tell NCBI who asks.
 	APIKey, Email, Tool string
-	// HTTP sends the requests; nil is a guarded client that may reach BaseURL.
+	// HTTP sends the requests; nil means a guarded client that may reach
+	// BaseURL.
 	HTTP *http.Client
 }
 
 // Client calls NCBI no faster than it allows. It is safe for concurrent use.
-// Only one Client in the process keeps the rate.
+// The rate limit holds only if the process has a single Client.
 type Client struct {
 	base    *url.URL
 	common  url.Values
@@ -70,7 +71,7 @@ type Client struct {
 func New(c Config) (*Client, error) {
 	base, err := url.Parse(cmp.Or(c.BaseURL, baseURL))
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, errors.New("the base URL of PubMed is no http or https URL")
+		return nil, errors.New("the base URL of PubMed is not an http or https URL")
 	}
 	common := url.Values{"db": {"pubmed"}, "tool": {cmp.Or(c.Tool, "chattray")}}
 	every := interval
@@ -88,11 +89,12 @@ func New(c Config) (*Client, error) {
 	return &Client{base, common, client, rate.NewLimiter(rate.Every(every), 1)}, nil
 }
 
-// Hold runs a wait that must not count as work, such as turn.Call.Waiting; nil just waits.
+// Hold runs a wait that must not count as work, such as turn.Call.Waiting; nil
+// only waits.
 type Hold func(wait func() error) error
 
-// get returns the answer of a utility. It waits for its turn, and tries again
-// when NCBI is too busy.
+// get returns the answer of a utility. It waits for its turn, and retries when
+// NCBI is too busy.
 func (c *Client) get(ctx context.Context, hold Hold, utility string, query url.Values) ([]byte, error) {
 	if hold == nil {
 		hold = func(wait func() error) error { return wait() }
@@ -135,11 +137,11 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// final is the pause after an error that another try would not change.
+// final is the pause after an error that a retry would not change.
 const final = -1
 
 // once sends one request. With an error it returns how long to wait before the
-// next try; 0 is the usual time.
+// next try; 0 means the usual time.
 func (c *Client) once(ctx context.Context, utility string, query url.Values) ([]byte, time.Duration, error) {
 	u := c.base.JoinPath(utility)
 	values := u.Query()

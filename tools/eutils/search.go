@@ -18,7 +18,7 @@ type Query struct {
 	Term string
 	// Max is how many ids to return, at most maxIDs.
 	Max int
-	// Newest sorts by date of publication, else by relevance.
+	// Newest sorts by date of publication instead of by relevance.
 	Newest bool
 	// YearFrom and YearTo limit the year of publication; 0 is no limit.
 	YearFrom, YearTo int

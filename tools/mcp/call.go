@@ -47,7 +47,7 @@ func (c *client) call(ctx context.Context, d definition, call *tools.Call) (tool
 	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && (refusal.Code < firstOwnCode || refusal.Code > lastOwnCode) {
 		return tools.Result{IsError: true, Text: "the server " + c.Name + " refused the call: " + plainText(refusal.Message, maxFault)}, nil
 	}
-	c.ring() // the connection may be gone
+	c.ring() // the connection may be lost
 	return tools.Result{}, schemas.NewError(schemas.CodeUpstreamUnavailable,
 		"the server "+c.Name+" disconnected during the call; whether it had an effect is unknown").Because(errors.New(reason(err)))
 }
@@ -58,9 +58,9 @@ func (c *client) linkFor(d definition) (*link, error) {
 	defer c.mu.Unlock()
 	switch {
 	case c.offered[d.name].hash != d.hash:
-		return nil, schemas.NewError(schemas.CodeForbidden, "this tool has changed or is gone, and cannot be called now")
+		return nil, schemas.NewError(schemas.CodeForbidden, "this tool has changed or no longer exists, and cannot be called now")
 	case c.link == nil:
-		return nil, schemas.NewError(schemas.CodeUpstreamUnavailable, "the server "+c.Name+" cannot be reached now; a new connection is being tried")
+		return nil, schemas.NewError(schemas.CodeUpstreamUnavailable, "the server "+c.Name+" cannot be reached now; reconnecting")
 	}
 	return c.link, nil
 }

@@ -24,9 +24,9 @@ type client struct {
 	opts Options
 	base *url.URL
 	log  *slog.Logger
-	// bell rings when the list may have changed or the server may be gone.
+	// bell rings when the list may have changed or the connection may be lost.
 	bell chan struct{}
-	// tried is closed when the first attempt is over.
+	// tried is closed after the first attempt.
 	tried chan struct{}
 	once  sync.Once
 	// legacy connects with the old handshake: some servers do not answer
@@ -37,7 +37,7 @@ type client struct {
 	reported map[string]string
 
 	mu   sync.Mutex
-	link *link // nil while the server is away
+	link *link // nil while the server is not connected
 	// offered are the definitions that may be called, by the server's name of
 	// the tool. Only run writes it.
 	offered map[string]definition
@@ -67,7 +67,8 @@ func (c *client) run(ctx context.Context) {
 
 func (c *client) wasTried() { c.once.Do(func() { close(c.tried) }) }
 
-// backoff doubles from first up to last, less a random part of up to a half.
+// backoff returns a wait that doubles from first up to last, less a random part
+// of up to a half.
 func backoff(first, last time.Duration, failures int) time.Duration {
 	d := first
 	for range failures {
@@ -83,7 +84,7 @@ func backoff(first, last time.Duration, failures int) time.Duration {
 var errEnded = errors.New("the server has ended the connection")
 
 // follow connects and keeps the list of the server's tools up to date until the
-// connection or ctx ends. It reports whether the server could be used.
+// connection or ctx ends. It reports whether the connection worked.
 func (c *client) follow(ctx context.Context) (connected bool, _ error) {
 	l, err := c.connect(ctx)
 	if err != nil {
@@ -121,7 +122,7 @@ func (c *client) use(l *link) {
 	c.link = l
 }
 
-// ring asks for a refresh.
+// ring requests a refresh.
 func (c *client) ring() {
 	select {
 	case c.bell <- struct{}{}:

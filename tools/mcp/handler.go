@@ -23,7 +23,7 @@ import (
 // The defaults and limits of a Handler.
 const (
 	defaultCallTimeout = time.Minute
-	// maxExchange bounds one request, whatever is asked.
+	// maxExchange bounds every request.
 	maxExchange = 15 * time.Minute
 )
 
@@ -183,9 +183,9 @@ func steps(ctx context.Context, r *sdk.CallToolRequest) func(turn.Progress) {
 		if sent++; sent > maxSteps || ctx.Err() != nil {
 			return
 		}
-		last = max(p.Fraction, math.Nextafter(last, 2)) // the protocol wants it to grow each time
+		last = max(p.Fraction, math.Nextafter(last, 2)) // the protocol requires that it grows each time
 		_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 			ProgressToken: token, Message: p.Message, Progress: last, Total: 1,
-		}) // a caller that has gone gets nothing
+		}) // a caller that has disconnected gets nothing
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // hints are the annotations of a tool that differ from the protocol's
-// defaults. The zero value is a tool that may destroy something, may not be
-// repeated and reaches the outside.
+// defaults. The zero value describes a tool that may destroy something, must
+// not be repeated and reaches the outside.
 type hints struct {
 	// ReadOnly is readOnlyHint, Additive destructiveHint: false, Idempotent
 	// idempotentHint, ClosedWorld openWorldHint: false.
@@ -33,7 +33,7 @@ func hintsOf(a *sdk.ToolAnnotations) hints {
 	}
 }
 
-// counting returns the hints that the service follows: none of a server that
+// counting returns the hints that the service follows: none from a server that
 // the operator does not trust.
 func (s Server) counting(h hints) hints {
 	if !s.TrustHints {

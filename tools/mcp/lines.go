@@ -23,14 +23,14 @@ const (
 // errLongMessage ends the connection to a server that sends a message over MaxMessage.
 var errLongMessage = errors.New("mcp: a message is too large")
 
-// messageLines is the output of a local server without the lines that are no
-// JSON-RPC messages: many programs also print banners and logs. Those go to the
-// log, at debug. Only one goroutine may read.
+// messageLines is the output of a local server without the lines that are not
+// JSON-RPC messages: many programs also print banners and logs. Those lines are
+// logged at debug. Only one goroutine may read.
 type messageLines struct {
 	io.Closer
 	from  *bufio.Reader
 	other *lineLog
-	take  func(*sdk.ProgressNotificationParams) // gets the progress
+	take  func(*sdk.ProgressNotificationParams) // is called with progress
 	line  []byte                                // the line that is being read
 	rest  []byte                                // the part of line that Read has not returned
 	err   error

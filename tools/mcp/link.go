@@ -31,7 +31,7 @@ type link struct {
 	calls  map[string]*activeCall // by progress token
 }
 
-// activeCall is a call under way.
+// activeCall is a running call.
 type activeCall struct {
 	call   *tools.Call
 	cancel context.CancelCauseFunc
@@ -39,7 +39,7 @@ type activeCall struct {
 }
 
 // errGone is the cause of calls that end because their connection ended.
-var errGone = errors.New("mcp: the server went away during the call")
+var errGone = errors.New("mcp: the server disconnected during the call")
 
 // watch closes ended when the session or the process does; end joins it.
 func (l *link) watch() {
@@ -63,7 +63,7 @@ func (l *link) watch() {
 	}()
 }
 
-// end cancels the calls and closes the connection; it returns when the process,
+// end cancels the calls and closes the connection. It returns when the process,
 // if there is one, has ended too.
 func (l *link) end() {
 	l.mu.Lock()

@@ -19,14 +19,14 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// maxListed is how many tools of a list are read, maxToolName the longest
-// accepted name in bytes.
+// maxListed bounds the tools that are read from a list, maxToolName the length
+// of a name in bytes.
 const (
 	maxListed   = 1_000
 	maxToolName = 128
 )
 
-// definition is what a server says of a tool.
+// definition is a server's description of a tool.
 type definition struct {
 	name        string
 	description string // bounded
@@ -35,7 +35,8 @@ type definition struct {
 	hints
 }
 
-// Definition is a definition as it is stored and shown to the operator.
+// Definition is a definition in the form that is stored and shown to the
+// operator.
 type Definition struct {
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
@@ -62,7 +63,7 @@ func (c *client) refresh(ctx context.Context, l *link) error {
 	c.offered = trusted // before any turn can use the tools
 	c.mu.Unlock()
 	if err := c.opts.Registry.Replace(c.Name, c.make(trusted)); err != nil {
-		c.log.ErrorContext(ctx, "the tools of an MCP server are not taken", "error", err)
+		c.log.ErrorContext(ctx, "the tools of an MCP server are refused", "error", err)
 	}
 	return nil
 }
@@ -95,11 +96,11 @@ func (c *client) list(ctx context.Context, session *sdk.ClientSession) (map[stri
 	return found, nil
 }
 
-// define makes a definition from what a server says of a tool. The hash covers
-// all of it: also text that is cut off, and hints that differ from the
-// protocol's defaults.
+// define makes a definition from a server's description of a tool. The hash
+// covers all of it, including text that is cut off and hints that differ from
+// the protocol's defaults.
 func define(t *sdk.Tool) (definition, error) {
-	schema, err := json.Marshal(t.InputSchema) // keys sorted, as it is a map
+	schema, err := json.Marshal(t.InputSchema) // keys are sorted, because it is a map
 	if err != nil {
 		return definition{}, err
 	}
@@ -120,13 +121,13 @@ func define(t *sdk.Tool) (definition, error) {
 	case t.Name == "" || len(t.Name) > maxToolName || plainText(t.Name, maxToolName) != t.Name || strings.ContainsAny(t.Name, "\n\t"):
 		return d, errors.New("its name is empty, too long or not plain text")
 	case len(schema) > MaxSchema:
-		return d, fmt.Errorf("its input schema has %d bytes, at most %d are taken", len(schema), MaxSchema)
+		return d, fmt.Errorf("its input schema has %d bytes, at most %d are allowed", len(schema), MaxSchema)
 	}
 	return d, nil
 }
 
-// trusted returns the definitions that may be used: those that were seen first,
-// or that the operator accepted.
+// trusted returns the definitions that may be used: the first ones seen, or
+// those that the operator accepted.
 func (c *client) trusted(ctx context.Context, listed map[string]definition) (map[string]definition, error) {
 	seen := make([]record.MCPTool, 0, len(listed))
 	for _, name := range slices.Sorted(maps.Keys(listed)) {
@@ -157,7 +158,7 @@ func (c *client) trusted(ctx context.Context, listed map[string]definition) (map
 }
 
 // make makes tools from definitions, in the order of the server's names. It
-// leaves out those that cannot be made.
+// leaves out tools that cannot be made.
 func (c *client) make(trusted map[string]definition) []turn.Tool {
 	for _, name := range c.Confirm {
 		if _, known := trusted[name]; !known && name != tools.GroupAll {
@@ -173,7 +174,7 @@ func (c *client) make(trusted map[string]definition) []turn.Tool {
 		case t.Run == nil:
 			c.report(context.Background(), name, d.hash, "a tool of an MCP server is left out", "reason", t.Check(nil))
 		case taken[t.Name]:
-			c.report(context.Background(), name, d.hash, "a tool of an MCP server is left out", "reason", "another one has the name "+t.Name)
+			c.report(context.Background(), name, d.hash, "a tool of an MCP server is left out", "reason", "another tool has the name "+t.Name)
 		case len(made) >= MaxTools:
 			c.report(context.Background(), "", "made", "an MCP server has too many tools; the rest is left out", "limit", MaxTools)
 		default:
@@ -207,7 +208,7 @@ func (c *client) report(ctx context.Context, tool, hash, message string, args ..
 		return
 	}
 	if len(c.reported) > 2*maxListed {
-		clear(c.reported) // a server that changes its names all the time
+		clear(c.reported) // the server keeps changing its names
 	}
 	c.reported[tool] = hash
 	c.log.WarnContext(ctx, message, append([]any{"tool", plainText(tool, maxToolName)}, args...)...)

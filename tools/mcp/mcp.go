@@ -25,7 +25,7 @@ import (
 
 // Limits for each server.
 const (
-	// MaxTools is how many of its tools are used, in the order of their names.
+	// MaxTools bounds the tools that are used, in the order of their names.
 	MaxTools = 100
 	// MaxDescription is the longest description that a model gets, in
 	// characters, MaxSchema the largest input schema, in bytes.
@@ -48,7 +48,7 @@ const (
 
 // Server is a server to connect to: a Command to run or a URL to call.
 type Server struct {
-	// Name begins the names of its tools; see tools.CheckGroup.
+	// Name is the prefix of the names of its tools; see tools.CheckGroup.
 	Name string
 	// Command is run with Args. Env is its whole environment, as NAME=value.
 	Command   string
@@ -64,9 +64,9 @@ type Server struct {
 	// means all except those that a trusted hint calls read-only or not
 	// destructive.
 	Confirm []string
-	// TrustHints makes the service believe the hints of the server's tools:
-	// that they only read, destroy nothing, may be repeated after a crash, or
-	// reach nothing outside.
+	// TrustHints makes the service trust the hints of the server's tools: that
+	// they only read, destroy nothing, may be repeated after a crash, or reach
+	// nothing outside.
 	TrustHints bool
 	// Timeout bounds one call; 0 is the loop's default.
 	Timeout time.Duration
@@ -77,7 +77,7 @@ type Options struct {
 	Servers  []Server
 	Registry registry
 	Pins     pins
-	// Version is this program's version, which servers are told.
+	// Version is this program's version, which is sent to servers.
 	Version string
 	// Refresh is how often the list of tools is requested, which also shows
 	// that the server works. Connect bounds the start of a connection, and each
@@ -88,7 +88,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// registry takes the tools of a group. tools.Registry implements it.
+// registry stores the tools of a group. tools.Registry implements it.
 type registry interface {
 	Replace(group string, tools []turn.Tool) error
 }

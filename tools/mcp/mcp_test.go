@@ -201,7 +201,7 @@ func TestHugeResults(t *testing.T) {
 		t.Errorf("a result over the limit: %d bytes, ending %q", len(text), text[len(text)-80:])
 	}
 	_, err := w.call("srv__huge", `{"size":"`+strconv.Itoa(mcp.MaxMessage+2)+`"}`)
-	if !strings.Contains(visible(err), "went away during the call") {
+	if !strings.Contains(visible(err), "disconnected during the call") {
 		t.Errorf("a message over the limit: got %v", err)
 	}
 	w.await("MCP server is connected")
@@ -222,7 +222,7 @@ func TestListChanges(t *testing.T) {
 		}
 		w.text("srv__remove", `{"tool":"later"}`)
 		w.until("the tool has gone", func() bool { return !strings.Contains(w.names(), "srv__later") })
-		if _, err := later.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or is gone") {
+		if _, err := later.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or no longer exists") {
 			t.Errorf("a tool that is gone: got %v", err)
 		}
 	})
@@ -242,7 +242,7 @@ func TestChangedToolIsOffUntilAccepted(t *testing.T) {
 			if line := w.await("has changed and is off"); !strings.Contains(line, "chattray mcp accept srv "+tt.tool) {
 				t.Errorf("the log says %q", line)
 			}
-			if _, err := old.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or is gone") {
+			if _, err := old.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or no longer exists") {
 				t.Errorf("a turn that has the old definition: got %v", err)
 			}
 			w.memory.accept()

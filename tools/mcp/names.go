@@ -37,9 +37,8 @@ func modelName(server, tool string) string {
 	return prefix + clean[:min(len(clean), room)] + "_" + hex.EncodeToString(sum[:])[:hashSize]
 }
 
-// plainText returns text from outside as it may be shown: at most limit
-// characters, without control and formatting characters, which can hide what it
-// says.
+// plainText makes text from outside safe to show: at most limit characters,
+// without control and formatting characters, which can hide what it says.
 func plainText(s string, limit int) string {
 	var b strings.Builder
 	n := 0

@@ -15,17 +15,17 @@ import (
 
 // The limits of a local server's process.
 const (
-	// stopWait is how long it may take to end after its input is closed, and
-	// again after it was told to terminate.
+	// stopWait is how long the process may take to end after its input is
+	// closed, and again after the signal to terminate.
 	stopWait = time.Second
-	// maxLogLine is the longest line of its error output in the log, in bytes.
-	// logBurst lines are logged at once, then logRate a second.
+	// maxLogLine is the longest logged line of its error output, in bytes.
+	// logBurst lines are logged at once, then logRate per second.
 	maxLogLine = 1_000
 	logBurst   = 100
 	logRate    = 5
 )
 
-// process is a local server. It ends with the service, and on Unix so does
+// process is a local server. It ends with the service. On Unix, so does
 // everything that it starts in its process group.
 type process struct {
 	cmd    *exec.Cmd
@@ -47,7 +47,7 @@ func startProcess(command string, args, env []string, log *slog.Logger) (*proces
 		return nil, err
 	}
 	p := &process{cmd: exec.Command(command, args...), in: in, out: out, exited: make(chan struct{})} //nolint:gosec,noctx // the operator names the command; stop ends it
-	p.cmd.Env = append([]string{}, env...)                                                            // never nil, which would mean our environment
+	p.cmd.Env = append([]string{}, env...)                                                            // never nil, which would mean our own environment
 	p.cmd.Stdin, p.cmd.Stdout = theirIn, theirOut
 	p.cmd.Stderr = &lineLog{log: log, says: "MCP server says", limit: rate.NewLimiter(logRate, logBurst)}
 	p.cmd.WaitDelay = stopWait
@@ -55,7 +55,7 @@ func startProcess(command string, args, env []string, log *slog.Logger) (*proces
 	started := make(chan error)
 	go p.watch(started)
 	err = <-started
-	_, _ = theirIn.Close(), theirOut.Close() // the process has its own
+	_, _ = theirIn.Close(), theirOut.Close() // the process has its own copies
 	if err != nil {
 		_, _ = in.Close(), out.Close()
 		return nil, fmt.Errorf("%s: %w", command, err)
@@ -74,7 +74,7 @@ func (p *process) watch(started chan<- error) {
 		return
 	}
 	_ = p.cmd.Wait()  // its exit status does not matter
-	killGroup(p.cmd)  // processes that it started
+	killGroup(p.cmd)  // also the processes that it started
 	_ = p.out.Close() // even if another process still holds the other end
 	close(p.exited)
 }

@@ -10,15 +10,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxNotice is the largest progress notification that is looked at, in bytes.
+// maxNotice is the largest progress notification that is read, in bytes.
 const maxNotice = 64 << 10
 
 // progressMethod is the method of a progress notification.
 const progressMethod = "notifications/progress"
 
-// The library puts notifications into a queue and hands an answer over at once, so
-// that an answer would overtake the progress before it. Here notifications are
-// taken where the connection is read: before the library has the answer.
+// The library queues notifications but delivers an answer at once, so an answer
+// would overtake earlier progress. Here notifications are taken where the
+// connection is read, before the library gets the answer.
 
 // notice passes the progress notification of a message to take. Other messages and
 // those that are too large are left to the library, which ignores progress.
@@ -49,7 +49,7 @@ func notice(message []byte, take func(*sdk.ProgressNotificationParams)) {
 }
 
 // noticed returns the body of a response, with the progress in it passed to take
-// as it is read. Only event streams have any beside an answer.
+// as it is read. Only event streams have progress besides an answer.
 func noticed(resp *http.Response, take func(*sdk.ProgressNotificationParams)) io.ReadCloser {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind != "text/event-stream" {

@@ -11,8 +11,8 @@ import (
 	"github.com/chattray/chattray/tools/outbound"
 )
 
-// How long to wait for the beginning of a remote server's answer. A call may
-// answer only when it is done, and has its own time limit; an open stream
+// How long to wait for the first byte of a remote server's answer. A call may
+// answer only when it is done, and has its own time limit; an opened stream
 // answers at once.
 const (
 	streamWait = 20 * time.Second

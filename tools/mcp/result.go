@@ -28,7 +28,7 @@ const (
 	maxResources     = 50
 	maxResourceText  = 64 << 10
 	maxResourceTexts = 256 << 10
-	maxURI           = 2_000 // characters, also the next one
+	maxURI           = 2_000 // characters; so is the next one
 	maxResourceName  = 200
 	maxResourceAbout = 1_000
 	maxMIME          = 100
@@ -61,10 +61,10 @@ type resource struct {
 // mapping builds a result.
 type mapping struct {
 	payload
-	parts      []string // of the text for the model
-	size       int      // of parts
+	parts      []string // parts of the text for the model
+	size       int      // bytes of parts
 	imageSize  int
-	textSize   int // of the resources
+	textSize   int // bytes of the resources
 	overflowed bool
 }
 
@@ -82,12 +82,12 @@ func (c *client) result(tool string, answer *sdk.CallToolResult) tools.Result {
 	m.structure(answer.StructuredContent)
 	out := tools.Result{Text: strings.Join(m.parts, "\n\n"), IsError: answer.IsError}
 	if out.Text == "" {
-		out.Text = "The tool gave no content."
+		out.Text = "The tool returned no content."
 	}
 	if answer.IsError || m.Structured == nil && m.Images == nil && m.Resources == nil {
 		return out
 	}
-	if data, err := json.Marshal(m.payload); err == nil { // it is made of plain values
+	if data, err := json.Marshal(m.payload); err == nil { // it has only plain values
 		out.Payload = &turn.Payload{Type: TypeResult, Data: data}
 	}
 	return out
@@ -165,7 +165,7 @@ func (m *mapping) resource(r resource, kind string) {
 }
 
 // embedded adds a resource with its content: text goes to model and page, an
-// image is shown as one, of other data only the address is listed.
+// image is shown as an image; of other data only the address is listed.
 func (m *mapping) embedded(v *sdk.ResourceContents) {
 	r := resource{URI: v.URI, MIME: v.MIMEType, Size: int64(max(len(v.Text), len(v.Blob)))}
 	if v.Text != "" {
@@ -179,15 +179,15 @@ func (m *mapping) embedded(v *sdk.ResourceContents) {
 	m.text(v.Text)
 }
 
-// structure adds the structured content. The model gets it only where there is
-// no text, which servers should send as well.
+// structure adds the structured content. The model gets it only if there is no
+// text, which servers should also send.
 func (m *mapping) structure(v any) {
 	if v == nil {
 		return
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return // it came as JSON
+		return // it was decoded from JSON
 	}
 	if len(m.parts) == 0 {
 		m.text(string(raw))

@@ -16,9 +16,10 @@ const (
 	codeUnknownMethod  = -32601
 )
 
-// rpcError is a refusal as a JSON-RPC error. ID is the request's, null if it has none.
+// rpcError is a refusal as a JSON-RPC error. ID is the request's id, null if it
+// has none.
 type rpcError struct {
-	status  int             // of HTTP
+	status  int             // HTTP status
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Error   struct {
@@ -40,22 +41,22 @@ func newRPCError(id json.RawMessage, code int, message string) *rpcError {
 func (e *rpcError) send(w http.ResponseWriter) {
 	raw, err := json.Marshal(e)
 	if err != nil {
-		raw = nil // an id that was JSON is
+		raw = nil // an id that was decoded is valid JSON
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.status)
-	_, _ = w.Write(append(raw, '\n')) // a caller that has gone gets nothing
+	_, _ = w.Write(append(raw, '\n')) // a caller that has disconnected gets nothing
 }
 
 // readMessage reads the one message of a request and puts it back to be read
 // again. It returns the message's id, or a refusal.
 func readMessage(r *http.Request, limit int64) (id json.RawMessage, refused *rpcError) {
 	if r.Method != http.MethodPost {
-		return nil, nil // the answer is 405
+		return nil, nil // the SDK answers 405
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return nil, newRPCError(nil, codeInvalidRequest, "the message was not read to its end")
+		return nil, newRPCError(nil, codeInvalidRequest, "the message could not be read to its end")
 	}
 	if int64(len(body)) > limit {
 		refused = newRPCError(nil, codeInvalidRequest, "the message is too large")

@@ -12,9 +12,9 @@ import (
 )
 
 // Explain turns an error of a client, or of reading its answer, into one that a
-// model and a user may see. Service begins the sentence ("PubMed", "the page").
-// The URL, which may hold a key, is in neither the sentence nor the cause. If
-// ctx is done, its error is returned.
+// model and a user may see. The sentence begins with service ("PubMed", "the
+// page"). The URL, which may hold a key, is in neither the sentence nor the
+// cause. If ctx is done, its error is returned.
 func Explain(ctx context.Context, service string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -29,7 +29,7 @@ func Explain(ctx context.Context, service string, err error) error {
 	case errors.Is(err, ErrRefused):
 		code, what = schemas.CodeForbidden, "may not be reached: only public http and https addresses on ports 80 and 443 are allowed"
 	case errors.Is(err, ErrTooLarge):
-		code, what = schemas.CodeTooLarge, "answered with more than may be read"
+		code, what = schemas.CodeTooLarge, "answered with more data than allowed"
 	case errors.Is(err, ErrRedirects):
 		code, what = schemas.CodeUpstreamError, "redirects too often"
 	case isNet && timeout.Timeout():
@@ -40,12 +40,12 @@ func Explain(ctx context.Context, service string, err error) error {
 	return schemas.NewError(code, service+" "+what).Because(err)
 }
 
-// Status returns the error for an answer whose status is no success.
+// Status returns the error for an answer with an unsuccessful status.
 func Status(service string, status int) error {
 	code, what := schemas.CodeUpstreamError, "answered with an error"
 	switch {
 	case status == http.StatusTooManyRequests:
-		code, what = schemas.CodeRateLimited, "has had too many requests"
+		code, what = schemas.CodeRateLimited, "has received too many requests"
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		code, what = schemas.CodeUpstreamAuth, "refuses access"
 	case status == http.StatusNotFound, status == http.StatusGone:

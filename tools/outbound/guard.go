@@ -9,9 +9,9 @@ import (
 
 // Networks that the library's lists leave out.
 var (
-	// 168.63.129.16 looks public and is the host agent of a cloud.
+	// 168.63.129.16 looks public, but it is the host agent of a cloud provider.
 	moreDeniedV4 = []netip.Prefix{netip.MustParsePrefix("168.63.129.16/32")}
-	// 3ffe::/16 was given back and is not routed publicly.
+	// 3ffe::/16 was returned to IANA and is not routed publicly.
 	moreDeniedV6 = []netip.Prefix{netip.MustParsePrefix("3ffe::/16")}
 )
 
@@ -29,7 +29,7 @@ func newGuard(allow []netip.Prefix) *guard {
 }
 
 // control is a net.Dialer's Control: it checks each address before the
-// connection is made, whatever name it came from.
+// connection is made, whatever name it was resolved from.
 func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return refuse("the network is not TCP")

@@ -1,10 +1,10 @@
 // Package outbound makes the HTTP client with which the service calls other
 // servers for a user or a model.
 //
-// It owns what such a client may reach and how much it may take: public
+// It owns what such a client may reach and how much it may read: public
 // addresses on ports 80 and 443, checked when the connection is made, so that
-// neither a spelling, a name nor a redirect gets around it. Requests and the
-// use of answers are left to the caller.
+// no spelling, name or redirect can bypass the check. Callers make the requests
+// and use the answers.
 package outbound
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// The limits of a client. Config has fields for those named default.
+// The limits of a client. Config has fields for the limits named default.
 const (
 	defaultBody       = 8 << 20
 	MaxRedirects      = 5
@@ -48,23 +48,25 @@ var (
 	ErrRedirects = errors.New("too many redirects")
 )
 
-// Config says what a client may do. The zero value is the guard without
+// Config configures what a client may do. The zero value is the guard without
 // exceptions.
 type Config struct {
 	// Allow lists networks that the rules for addresses and ports do not apply
 	// to (fetch.allow).
 	Allow []netip.Prefix
 	// Base is a URL that the operator configured: this client may reach its
-	// host and port, as they are written there, whatever address they resolve
-	// to. Other hosts, also those that Base redirects to, stay guarded.
+	// host and port, exactly as written there, whatever address they resolve
+	// to. Other hosts stay guarded, including those that Base redirects to.
 	Base *url.URL
 	// Resolver replaces the default one.
 	Resolver *net.Resolver
-	// MaxBody is the most bytes of a body, after decompression; 0 is defaultBody.
+	// MaxBody bounds the bytes of a body, after decompression; 0 means
+	// defaultBody.
 	MaxBody int64
 	// Timeout bounds a whole exchange with its redirects; 0 is defaultTimeout.
 	Timeout time.Duration
-	// HeaderWait bounds the wait for an answer to begin; 0 is defaultHeaderWait.
+	// HeaderWait bounds the wait for the first byte of an answer; 0 means
+	// defaultHeaderWait.
 	HeaderWait time.Duration
 }
 
@@ -105,7 +107,7 @@ func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > MaxRedirects {
 		return ErrRedirects
 	}
-	r.Header.Del("Referer") // it would carry a key in a query to the next host
+	r.Header.Del("Referer") // it would leak a key in the query to the next host
 	return nil
 }
 
@@ -135,8 +137,8 @@ func (t *checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// check refuses what the URL alone shows to be wrong. The message is clear and
-// no name is looked up; the dialer decides about the rest.
+// check refuses a URL that is wrong by itself, with a clear message and without
+// looking up a name; the dialer checks the rest.
 func (t *checked) check(u *url.URL) error {
 	own := t.base != "" && strings.EqualFold(hostPort(u), t.base)
 	switch {
@@ -184,7 +186,7 @@ func hostPort(u *url.URL) string {
 
 func refuse(why string) error { return fmt.Errorf("%w: %s", ErrRefused, why) }
 
-// bounded is a body that ends with ErrTooLarge past its limit.
+// bounded is a body that fails with ErrTooLarge past its limit.
 type bounded struct {
 	io.ReadCloser
 	left int64

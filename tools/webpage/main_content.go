@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// mainContent is the default Extractor. It drops elements without text
-// (scripts, styles, controls, hidden parts) and those around the content
+// mainContent is the default Extractor. It removes elements without text
+// (scripts, styles, controls, hidden parts) and elements around the content
 // (navigation, banners, footers). It returns the element that holds most of the
 // prose: the page's main or article element if that has enough text, else the
 // container with the most text in paragraphs, else the body.
@@ -20,7 +20,7 @@ const (
 	minMain = 200
 	// minText is the length of a paragraph that counts as prose.
 	minText = 25
-	// maxSpan is the most rows or columns that a table's cell may span.
+	// maxSpan bounds the rows or columns that a table's cell may span.
 	maxSpan = 20
 )
 
@@ -105,14 +105,14 @@ func boundSpans(n *html.Node) {
 	}
 }
 
-// size is how much text an element holds, and how much of it is in links.
+// size is the length of an element's text, and of the part of it in links.
 type size struct{ text, linked int }
 
 // measure holds the sizes of all elements, taken in one pass.
 type measure map[*html.Node]size
 
-// take measures n and what is below it; white space at the ends of texts does
-// not count.
+// take measures n and everything below it; white space at the ends of texts
+// does not count.
 func (m measure) take(n *html.Node) size {
 	var s size
 	if n.Type == html.TextNode {
@@ -177,7 +177,8 @@ func (m measure) biggest(n *html.Node, is func(*html.Node) bool) *html.Node {
 	return best
 }
 
-// nested reports whether an element of the same kind contains n; then that one counts.
+// nested reports whether an element of the same kind contains n; then the outer
+// one counts.
 func nested(n *html.Node, is func(*html.Node) bool) bool {
 	for p := n.Parent; p != nil; p = p.Parent {
 		if p.Type == html.ElementNode && is(p) {

@@ -30,7 +30,7 @@ import (
 
 // The limits of a page.
 const (
-	maxBody    = 2 << 20 // bytes as they come, decompressed
+	maxBody    = 2 << 20 // bytes of a decompressed body
 	MaxContent = 200_000 // bytes of Markdown
 	MaxURL     = 2048
 	maxTitle   = 300
@@ -40,11 +40,11 @@ const service = "the page"
 
 // Page is a page that was read.
 type Page struct {
-	// URL is where the redirects ended.
+	// URL is the address after all redirects.
 	URL     string
 	Title   string
 	Content string
-	// Truncated says that the page is longer.
+	// Truncated is true if the page is longer.
 	Truncated bool
 }
 
@@ -54,15 +54,16 @@ type Extractor interface {
 	Extract(doc *html.Node) (title string, content *html.Node)
 }
 
-// Reader reads pages. Client is required; a nil Extractor is one that finds
+// Reader reads pages. Client is required; a nil Extractor means one that finds
 // most of the prose.
 type Reader struct {
 	Client    *http.Client
 	Extractor Extractor
 }
 
-// Read fetches rawURL: HTML becomes Markdown, plain text and JSON stay as they
-// are, anything else is an error that says so. A URL without scheme is https.
+// Read fetches rawURL: HTML becomes Markdown, plain text and JSON are returned
+// unchanged, anything else is an error that names the type. A URL without
+// scheme is https.
 func (r Reader) Read(ctx context.Context, rawURL string) (Page, error) {
 	u, err := parse(rawURL)
 	if err != nil {
@@ -113,7 +114,7 @@ func parse(rawURL string) (*url.URL, error) {
 		return nil, schemas.NewError(schemas.CodeInvalid, "this is not the URL of a page; it must look like https://example.com/path")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	u.Host = strings.ToLower(u.Host) // the same address is sent in one form
+	u.Host = strings.ToLower(u.Host) // different spellings of an address give the same request
 	return u, nil
 }
 
@@ -183,8 +184,8 @@ func (r Reader) fromHTML(ctx context.Context, page *Page, source string) error {
 	return nil
 }
 
-// absolute resolves the links and images of the page, and removes those that
-// lead to no page: code, embedded data.
+// absolute resolves the links and images of the page, and removes those that do
+// not lead to a page: code, embedded data.
 func absolute(doc *html.Node, pageURL string) {
 	from, err := url.Parse(pageURL)
 	if err != nil {

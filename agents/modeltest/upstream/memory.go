@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Transport returns a round tripper that is served by s in memory, each write
-// of the script one read of the client. It follows the contract of net/http's
-// own: cancelling a request's context ends its body with the cause.
+// Transport returns a round tripper that s serves in memory; each write of the
+// script is one read of the client. It follows the contract of net/http's
+// transport: cancelling a request's context ends its body with the cause.
 func (s *Server) Transport() http.RoundTripper { return memory{s} }
 
 type memory struct{ *Server }
@@ -62,7 +62,7 @@ func (m memory) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// reader is a response's body; closing it is the client going away.
+// reader is a response's body; closing it means that the client disconnects.
 type reader struct {
 	*io.PipeReader
 	cancel context.CancelCauseFunc

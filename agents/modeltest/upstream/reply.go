@@ -33,12 +33,12 @@ func Open(parts ...Part) Reply {
 	return append(Reply{Head(http.StatusOK, "Content-Type", "text/event-stream; charset=utf-8")}, parts...)
 }
 
-// Body is a reply of status 200 with a content type and these bytes.
+// Body is a reply with status 200, a content type and these bytes.
 func Body(contentType, body string) Reply {
 	return Reply{Head(http.StatusOK, "Content-Type", contentType), Bytes(body)}
 }
 
-// Status is a reply of another status with a JSON body and header fields (name,
+// Status is a reply with another status, a JSON body and header fields (name,
 // value, name, value …).
 func Status(status int, body string, header ...string) Reply {
 	return Reply{Head(status, append([]string{"Content-Type", "application/json"}, header...)...), Bytes(body)}
@@ -146,7 +146,7 @@ func Usage(input, output int) Part {
 // Done writes [DONE].
 func Done() Part { return Bytes("data: [DONE]\n\n") }
 
-// Wait waits for ch to be closed or to give a value; the client may go away
+// Wait waits for ch to be closed or to have a value; the client may disconnect
 // meanwhile.
 func Wait(ch <-chan struct{}) Part {
 	return func(_ http.ResponseWriter, r *http.Request) bool {
@@ -159,7 +159,7 @@ func Wait(ch <-chan struct{}) Part {
 	}
 }
 
-// Signal closes ch when the script comes to it.
+// Signal closes ch when the script reaches it.
 func Signal(ch chan<- struct{}) Part {
 	return func(http.ResponseWriter, *http.Request) bool {
 		close(ch)
@@ -181,7 +181,7 @@ func Delay(d time.Duration) Part {
 	}
 }
 
-// Hang waits until the client goes away.
+// Hang waits until the client disconnects.
 func Hang() Part { return Wait(nil) }
 
 // Abort cuts the connection without ending the body.

@@ -1,12 +1,12 @@
 // Package upstream is a scripted server of OpenAI's chat completions protocol
-// for tests. Every byte of an answer is the script's; requests are kept, and a
-// client that goes away in the middle is noticed.
+// for tests. The script controls every byte of an answer; requests are kept,
+// and clients that disconnect in the middle are counted.
 //
 //	up := upstream.New()
 //	defer up.Close()
 //	up.Push(upstream.Stream(upstream.Call(0, "call_1", "search", `{"q":"x"}`), upstream.Finish("tool_calls")))
 //	up.On(upstream.LastUser("hello"), upstream.Text("Hi", " there"))
-//	// give up.URL() to what is tested
+//	// give up.URL() to the code under test
 package upstream
 
 import (
@@ -22,8 +22,8 @@ import (
 // maxBody bounds a request's body.
 const maxBody = 32 << 20
 
-// Request is a request as it came. Body is what was sent; the other fields are
-// parts of it, zero where they could not be read.
+// Request is a received request. Body is what was sent; the other fields are
+// parsed from it, zero if they could not be read.
 type Request struct {
 	Path   string
 	Query  string
@@ -54,7 +54,7 @@ type Message struct {
 // Text returns the content when it is a string.
 func (m Message) Text() string {
 	var s string
-	_ = json.Unmarshal(m.Content, &s) // parts are no text
+	_ = json.Unmarshal(m.Content, &s) // content in parts is not a string
 	return s
 }
 
@@ -92,7 +92,7 @@ func (r Request) Results() int {
 	return n
 }
 
-// A Match says whether a rule is for a request.
+// A Match reports whether a rule applies to a request.
 type Match func(Request) bool
 
 // Any matches every request.
@@ -114,7 +114,7 @@ type rule struct {
 }
 
 // Server answers POST …/chat/completions from its script: first the queue of
-// Push, then the rules of On, oldest first. A request that nothing is for gets
+// Push, then the rules of On, oldest first. A request without a reply gets
 // status 501. It is safe for concurrent use.
 type Server struct {
 	http *httptest.Server // nil in memory
@@ -124,8 +124,8 @@ type Server struct {
 	queue    []Reply
 	rules    []*rule
 	requests []Request
-	missing  []Request // that nothing was for
-	left     int       // clients that went away in the middle
+	missing  []Request // requests without a reply
+	left     int       // clients that disconnected in the middle
 	running  int
 }
 
@@ -148,8 +148,8 @@ func (s *Server) URL() string {
 	return s.http.URL + "/v1"
 }
 
-// Close ends the server: connections are cut first, so that no script that
-// hangs holds it up.
+// Close ends the server: it cuts the connections first, so that a hanging
+// script cannot block it.
 func (s *Server) Close() {
 	if s.http != nil {
 		s.http.CloseClientConnections()
@@ -165,7 +165,7 @@ func (s *Server) Push(replies ...Reply) {
 }
 
 // On adds a rule: the first matching request gets the first reply, and so on;
-// the last reply is given from then on.
+// the last reply is repeated.
 func (s *Server) On(match Match, replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,22 +186,22 @@ func (s *Server) Calls() int {
 	return len(s.requests)
 }
 
-// Unscripted returns the requests that nothing was for.
+// Unscripted returns the requests without a reply.
 func (s *Server) Unscripted() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.missing)
 }
 
-// Disconnects counts the clients that went away before the end of their reply,
-// as far as a reply that waited noticed it.
+// Disconnects counts the clients that disconnected before the end of their
+// reply, if a waiting reply noticed it.
 func (s *Server) Disconnects() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.left
 }
 
-// Gone has a value after a client went away; it does not count them.
+// Gone has a value after a client disconnected; it does not count them.
 func (s *Server) Gone() <-chan struct{} { return s.gone }
 
 // Running counts the replies that are being written.
@@ -215,10 +215,10 @@ func (s *Server) Running() int {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {
-		return // the client is gone already
+		return // the client has already disconnected
 	}
 	req := Request{Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body}
-	_ = json.Unmarshal(body, &req) // what is no JSON has no parts
+	_ = json.Unmarshal(body, &req) // a body that is not JSON has no parts
 	reply := s.take(req)
 	defer func() {
 		s.mu.Lock()
