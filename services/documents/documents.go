@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/text"
 )
@@ -104,7 +105,9 @@ type Documents struct {
 	now       func() time.Time
 	claims    *claims
 	writing   drafts
-	locks     locks
+	// locks allow one change of an owner's documents at a time, so that a decision
+	// applies to exactly the content that it finds.
+	locks concurrent.Locks
 }
 
 // New returns the documents of a store, given in its four parts. Only this
@@ -112,7 +115,7 @@ type Documents struct {
 func New(records Records, versions Versions, blocks Blocks, proposals Proposals) *Documents {
 	return &Documents{
 		records: records, versions: versions, blocks: blocks, proposals: proposals, now: time.Now,
-		claims: newClaims(), writing: drafts{all: make(map[place]*Draft)}, locks: locks{all: make(map[string]*ownerLock)},
+		claims: newClaims(), writing: drafts{all: make(map[place]*Draft)},
 	}
 }
 
@@ -153,7 +156,7 @@ func (d *Documents) Rename(ctx context.Context, user schemas.User, id, title str
 // Delete deletes a document with its blocks; text that is being written into
 // them is withdrawn.
 func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, match record.Match) error {
-	unlock, err := d.locks.lock(ctx, user.ID)
+	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return err
 	}
@@ -170,7 +173,7 @@ func (d *Documents) Delete(ctx context.Context, user schemas.User, id string, ma
 // written, accepting is an error of code being_written, and reverting withdraws
 // the text.
 func (d *Documents) SettleAll(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (schemas.Document, error) {
-	unlock, err := d.locks.lock(ctx, user.ID)
+	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return schemas.Document{}, err
 	}
@@ -255,7 +258,7 @@ func (d *Documents) Patch(ctx context.Context, user schemas.User, id string, p s
 // DeleteBlock deletes a block of a document; text that is being written into it
 // is withdrawn.
 func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id string, match record.Match) error {
-	unlock, err := d.locks.lock(ctx, user.ID)
+	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return err
 	}
@@ -271,7 +274,7 @@ func (d *Documents) DeleteBlock(ctx context.Context, user schemas.User, id strin
 // is being written, accepting is an error of code being_written, and reverting
 // withdraws the text.
 func (d *Documents) Settle(ctx context.Context, user schemas.User, id string, decision record.Settle, match record.Match) (record.Settled, error) {
-	unlock, err := d.locks.lock(ctx, user.ID)
+	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return record.Settled{}, err
 	}
@@ -307,7 +310,7 @@ func (d *Documents) Apply(ctx context.Context, user schemas.User, id string, a s
 		sum := sha256.Sum256([]byte(id + "/" + a.DocumentID))
 		w.ID = hex.EncodeToString(sum[:12])
 	}
-	unlock, err := d.locks.lock(ctx, user.ID)
+	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return schemas.Block{}, err
 	}

@@ -48,7 +48,7 @@ var errBeingWritten = schemas.NewError(schemas.CodeBeingWritten, "this is being 
 // document, the draft is withdrawn: withdrawn is called once, from another
 // goroutine, before anything more is written.
 func (d *Documents) Draft(ctx context.Context, user schemas.User, document string, w record.BlockWrite, run string, withdrawn func()) (*Draft, schemas.Block, error) {
-	unlock, err := d.locks.lock(ctx, user.ID)
+	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return nil, schemas.Block{}, err
 	}
@@ -216,41 +216,4 @@ func withdrawing[T any](list []*Draft, change func() (T, error)) (T, error) {
 		}
 	}
 	return v, err
-}
-
-// locks allow one change of an owner's documents at a time, so that a decision
-// applies to exactly the content that it finds. It is safe for concurrent use.
-type locks struct {
-	mu  sync.Mutex
-	all map[string]*ownerLock
-}
-
-type ownerLock struct {
-	token chan struct{}
-	users int
-}
-
-func (l *locks) lock(ctx context.Context, owner string) (unlock func(), err error) {
-	l.mu.Lock()
-	o := l.all[owner]
-	if o == nil {
-		o = &ownerLock{token: make(chan struct{}, 1)}
-		l.all[owner] = o
-	}
-	o.users++
-	l.mu.Unlock()
-	leave := func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if o.users--; o.users == 0 {
-			delete(l.all, owner)
-		}
-	}
-	select {
-	case o.token <- struct{}{}:
-		return func() { <-o.token; leave() }, nil
-	case <-ctx.Done():
-		leave()
-		return nil, context.Cause(ctx)
-	}
 }

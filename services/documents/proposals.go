@@ -23,7 +23,7 @@ func (d *Documents) Plan(ctx context.Context, user schemas.User, id, title strin
 			return schemas.Document{}, err
 		}
 	}
-	unlock, err := d.locks.lock(ctx, user.ID)
+	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return schemas.Document{}, err
 	}
@@ -41,7 +41,7 @@ func (d *Documents) made(id, words string) *record.NewDocument {
 // content, or adds a pending block; with w.Only it does not add one. The
 // document is created if it does not exist and a block may be added.
 func (d *Documents) Write(ctx context.Context, user schemas.User, document string, w record.BlockWrite) (schemas.Block, error) {
-	unlock, err := d.locks.lock(ctx, user.ID)
+	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return schemas.Block{}, err
 	}
@@ -79,7 +79,7 @@ func (d *Documents) Move(ctx context.Context, user schemas.User, document, id st
 
 // Remove proposes to remove a block of a document.
 func (d *Documents) Remove(ctx context.Context, user schemas.User, document, id string) (record.Settled, error) {
-	unlock, err := d.locks.lock(ctx, user.ID)
+	unlock, err := d.locks.Lock(ctx, user.ID)
 	if err != nil {
 		return record.Settled{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
@@ -157,7 +158,7 @@ type Runs struct {
 	cancelledBeforeStart map[string]bool               // runs cancelled before they were known here
 	parked               map[string][]*eventlog.Commit // runs that wait for the database, with the writes that it did not store
 	unpolledChats        map[int64]bool                // chats whose queue could not be read
-	starting             map[string]chan struct{}      // Idempotency-Keys of requests that are being started
+	starting             concurrent.Locks              // Idempotency-Keys of requests that are being started
 	absent               timers.Graces[*run]           // runs whose reader may come back
 	recovery             *recovery                     // nil after the second scan
 	work                 sync.WaitGroup
@@ -198,7 +199,6 @@ func New(o Options) *Runs {
 	r := &Runs{
 		Options: o, live: make(map[string]*run), perUser: make(map[string]int),
 		cancelledBeforeStart: make(map[string]bool), parked: make(map[string][]*eventlog.Commit), unpolledChats: make(map[int64]bool),
-		starting: make(map[string]chan struct{}),
 	}
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, OffersModel: r.OffersModel, Now: r.now,

@@ -19,7 +19,9 @@ var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the s
 // user's message is durable when it returns. The run continues after ctx ends.
 func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
 	if o.IdempotencyKey != "" {
-		done, err := r.alone(ctx, user.ID+"\x00"+o.IdempotencyKey)
+		// Requests that come together find the run of the first one and do not count
+		// as runs.
+		done, err := r.starting.Lock(ctx, user.ID+"\x00"+o.IdempotencyKey)
 		if err != nil {
 			return schemas.Run{}, err
 		}
@@ -127,33 +129,6 @@ func (r *Runs) answering(user schemas.User, body []byte, b *record.Begin) *run {
 		}
 	}
 	return nil
-}
-
-// alone waits until no other request with the key is being started here; done
-// lets the next one in. Simultaneous requests thus find the run of the first
-// one and do not count as runs.
-func (r *Runs) alone(ctx context.Context, key string) (done func(), err error) {
-	for {
-		r.mu.Lock()
-		other := r.starting[key]
-		if other == nil {
-			mine := make(chan struct{})
-			r.starting[key] = mine
-			r.mu.Unlock()
-			return func() {
-				r.mu.Lock()
-				delete(r.starting, key)
-				r.mu.Unlock()
-				close(mine)
-			}, nil
-		}
-		r.mu.Unlock()
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }
 
 // errQueueFull refuses a message when too many others of its chat wait.
