@@ -93,6 +93,19 @@ describe('asking about a document over the socket', () => {
     expect(screen.queryByRole('button', { name: 'Stop' })).toBeNull()
   })
 
+  it('has a button for each of the two ways to end an answer', async () => {
+    const line = await shown()
+    expect(screen.queryByRole('button', { name: 'Pause' })).toBeNull()
+    give(line, begin)
+    await userEvent.click(await screen.findByRole('button', { name: 'Pause' }))
+    expect(named(line, 'pause')).toMatchObject([{ chat_id: 'd' }])
+    expect(named(line, 'stop')).toEqual([])
+    await userEvent.click(screen.getByRole('button', { name: 'Stop' }))
+    expect(named(line, 'stop')).toMatchObject([{ chat_id: 'd' }])
+    give(line, { type: 'run_end', run_id: 'r1', status: 'cancelled', seq: 5 })
+    await waitFor(() => expect(screen.queryByRole('button', { name: 'Pause' })).toBeNull())
+  })
+
   it('takes away at once what is withdrawn, and says so until another answer begins', async () => {
     const line = await shown()
     give(line, begin, { type: 'reset', block_ids: 'b1', document_id: 'd', seq: 2 }, { type: 'md', block_ids: 'b1,b2', document_id: 'd', content: 'Half a word', seq: 4 })

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useId, useState } from 'react'
 import type { SuggestedAction } from '../api/types'
 import { Approval } from '../components/Approval'
-import { SendIcon, StopIcon, WarnIcon } from '../components/icons'
+import { PauseIcon, SendIcon, StopIcon, WarnIcon } from '../components/icons'
 import { ToolCallCard } from '../components/ToolCallCard'
 import { Trail } from '../components/Trail'
 import { problemWords, statusWords } from '../labels/tray'
@@ -91,6 +91,7 @@ export function DocumentAsk({ state, socket, view, payloadHandlers, onClientActi
           <option value={NEW}>{labels.docAskNew}</option>
           {state.blocks.map((b, i) => <option key={b.id} value={b.id} label={labels.docAskBlock(i + 1, firstWords(b.new ?? b.current ?? ''))} />)}
         </select>
+        {busy && <button type="button" className="ct-button ct-small" title={labels.docPauseTitle} onClick={() => void tried(socket.pause(documentId))}><PauseIcon />{labels.docPause}</button>}
         {busy && <button type="button" className="ct-button ct-small" title={labels.stop} onClick={() => void tried(socket.stop(documentId))}><StopIcon />{labels.stop}</button>}
         <button type="submit" className="ct-button ct-small" data-style="primary" disabled={text.trim() === '' || !documentId}><SendIcon />{labels.docAskSend}</button>
       </form>

@@ -61,6 +61,8 @@ export const asideLabels = {
   docInvite: 'Ask the assistant to write it, or add a block.',
   docAsk: 'Ask about this document',
   docAskSend: 'Ask',
+  docPause: 'Pause',
+  docPauseTitle: 'Ends this answer; what waits goes on after it',
   docAskWhere: 'Where the answer goes',
   docAskAnywhere: 'Where it fits',
   docAskNew: 'A new block at the end',

@@ -42,7 +42,7 @@ export const zh: Labels = {
   traceLimitsOf: (tokens, iterations, temperature) => `${n(tokens)} 个词元，${iterations} 次迭代，温度 ${n(temperature)}`, traceIterations: (count) => `迭代 (${count})`, traceNoReply: '没有回复', traceStop: (reason) => reason,
   traceError: '错误', tracePrompt: '系统提示词', traceMessages: (count) => `消息 (${count})`, traceRole: (role) => role, traceContext: '上下文', traceRaw: '原始回复', tableFirst: (rows) => `前 ${n(rows)} 行。`,
   imageNone: '这不是图片。', chart: '图表', chartLoading: '正在加载图表…', chartWriting: '数据完整后绘制…', chartFailed: '无法绘制图表。', chartEmpty: '图表没有数据。',
-  chartData: '数据', docEmpty: '文档是空的', docInvite: '请助手来写，或添加一个块。', docAsk: '就此文档提问', docAskSend: '提问', docAskWhere: '答案写到哪里', docAskAnywhere: '合适的位置', docAskNew: '末尾的新块', docAskBlock: (number, words) => `第 ${number} 块：${words}`, docPending: (count) => `${n(count)} 处更改等待您`,
+  chartData: '数据', docEmpty: '文档是空的', docInvite: '请助手来写，或添加一个块。', docAsk: '就此文档提问', docAskSend: '提问', docPause: '暂停', docPauseTitle: '结束此回答；等待的消息继续处理', docAskWhere: '答案写到哪里', docAskAnywhere: '合适的位置', docAskNew: '末尾的新块', docAskBlock: (number, words) => `第 ${number} 块：${words}`, docPending: (count) => `${n(count)} 处更改等待您`,
   docFailed: '无法读取文档。', docStale: '文档已有变化；现在显示的是最新内容。', docVersions: '历史版本', docVersionsNone: '还没有更早的版本。每次更改之前都会保留一个版本。', docRestore: '恢复此版本',
   docVersionBefore: (reason) => (reason === 'accepted' ? '接受建议之前' : reason === 'restored' ? '恢复版本之前' : '编辑之前'), docRestoreWaits: '请先处理待定的更改，然后才能恢复版本。',
   docBeingWritten: '此内容正在写入。请等写完后再决定，或现在放弃。', docWithdrawn: '正在写入的内容已撤回。', docTitle: '标题', docRename: '重命名文档', revert: '放弃', revertAll: '全部放弃', acceptAll: '全部接受',
