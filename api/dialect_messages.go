@@ -33,7 +33,9 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 	case *runlog.Marker:
 		return dst
 	case *runlog.Status:
-		return appendFrame(dst, e, "loading", schemas.Encode(schemas.StatusLine{Message: b.Message, Code: b.Code, Values: statusValues(b)}))
+		return appendLine(dst, e, b)
+	case *runlog.ThreadStatus:
+		return appendLine(dst, e, &b.Status)
 	case *runlog.LevelStart:
 		return appendFrame(dst, e, "event", levelProps(e, b.Depth, "_start", map[string]string{
 			"type": b.Type, "label": b.Label, "ref": b.Ref, "tool": b.Tool, "tool_use_id": b.ToolUseID,
@@ -66,8 +68,12 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 	return dst
 }
 
-// merged ends props that are merged into the earlier ones.
-const merged = `},"delta":true,"delta_action":"merge"`
+// merged ends props that are merged into the earlier ones; replaced ends props that
+// take the place of the earlier ones.
+const (
+	merged   = `},"delta":true,"delta_action":"merge"`
+	replaced = `},"delta":true,"delta_action":"replace"`
+)
 
 // appendDelta appends a frame whose content is text between two pieces of JSON;
 // it is on the path of every token.
@@ -84,8 +90,21 @@ func appendFrame(dst []byte, e *runlog.Event, kind string, props json.RawMessage
 
 // appendChange appends a frame whose props change earlier ones.
 func appendChange(dst []byte, e *runlog.Event, kind string, change propFields) []byte {
-	raw := props(change)
-	return appendTail(append(append(appendType(dst, e, kind), raw[:len(raw)-1]...), merged...), e)
+	return appendEnded(dst, e, kind, props(change), merged)
+}
+
+// appendEnded appends a frame whose props, an object, end with end.
+func appendEnded(dst []byte, e *runlog.Event, kind string, props json.RawMessage, end string) []byte {
+	return appendTail(append(append(appendType(dst, e, kind), props[:len(props)-1]...), end...), e)
+}
+
+// appendLine appends a status line. That the model is asked says the start of its
+// block.
+func appendLine(dst []byte, e *runlog.Event, s *runlog.Status) []byte {
+	if s.Code == schemas.StatusThinking {
+		return dst
+	}
+	return appendEnded(dst, e, "loading", schemas.Encode(schemas.StatusLine{Message: s.Message, Code: s.Code, Values: statusValues(s)}), replaced)
 }
 
 // appendType begins a frame, up to its props.
@@ -179,15 +198,15 @@ func levelProps(e *runlog.Event, depth runlog.Depth, what string, values map[str
 }
 
 // appendTool appends a frame of a running call's message: its start whole, then
-// what changes, merged.
+// what changes, merged; or of the message of its result.
 func appendTool(dst []byte, e *runlog.Event) []byte {
 	switch b := e.Body.(type) {
 	case *runlog.ToolStart:
-		return appendToolStart(dst, e, b, "running")
+		return appendToolStart(dst, e, b, false)
 	case *runlog.ToolRefused:
-		return appendToolStart(dst, e, &b.ToolStart, "denied")
+		return appendToolStart(dst, e, &b.ToolStart, true)
 	case *runlog.ThreadToolStart:
-		return appendToolStart(dst, e, &b.ToolStart, "running")
+		return appendToolStart(dst, e, &b.ToolStart, false)
 	case *runlog.ToolProgress:
 		return appendToolProgress(dst, e, b)
 	case *runlog.ThreadToolProgress:
@@ -201,34 +220,45 @@ func appendTool(dst []byte, e *runlog.Event) []byte {
 	}
 }
 
-func appendToolStart(dst []byte, e *runlog.Event, b *runlog.ToolStart, status string) []byte {
+func appendToolStart(dst []byte, e *runlog.Event, b *runlog.ToolStart, denied bool) []byte {
 	start := propFields{
-		"name": schemas.CutText(b.Tool), "id": schemas.CutText(b.ToolUseID), "index": b.Index, "input": schemas.CutStrings(b.Input),
-		"status": status, "progress": 0,
+		"name": schemas.CutText(b.Tool), "id": schemas.CutText(b.ToolUseID), "index": b.Index, "arguments": string(schemas.CutStrings(b.Input)), "progress": 0,
 	}
 	if b.Title != "" {
 		start["title"] = schemas.CutText(b.Title)
 	}
-	return appendFrame(dst, e, "tool_result", props(start))
+	if denied {
+		start["denied"] = true
+	}
+	return appendFrame(dst, e, "tool_call", props(start))
 }
 
+// appendToolProgress appends a step of a call: its data takes the place of the data
+// before where it is the new structure of a document.
 func appendToolProgress(dst []byte, e *runlog.Event, b *runlog.ToolProgress) []byte {
+	if b.Document != nil && b.Document.NewDoc {
+		return appendEnded(dst, e, "tool_call", props(propFields{"data": b.Data}), `},"delta":true,"delta_path":"data","delta_action":"set"`)
+	}
 	change := propFields{"progress": b.Progress, "stage": b.Stage, "status_message": b.Message}
 	if len(b.Data) > 0 && string(b.Data) != "null" {
 		change["data"] = b.Data
 	}
-	return appendChange(dst, e, "tool_result", change)
+	return appendChange(dst, e, "tool_call", change)
 }
 
+// appendToolComplete appends the result of a call as a message of its own; in logs of
+// older versions it is in the message of the call.
 func appendToolComplete(dst []byte, e *runlog.Event, b *runlog.ToolComplete) []byte {
-	change := propFields{"output": b.Output, "is_error": b.IsError, "status": "completed", "progress": 1}
-	if b.IsError {
-		change["status"] = "error"
-	}
+	result := propFields{"is_error": b.IsError}
 	if b.Done != "" {
-		change["done"] = b.Done
+		result["done"] = b.Done
 	}
-	return appendChange(dst, e, "tool_result", change)
+	if !b.Apart {
+		result["output"] = b.Output
+		return appendChange(dst, e, "tool_call", result)
+	}
+	result["content"], result["tool_use_id"] = b.Output, b.ToolUseID
+	return appendFrame(dst, e, "text", props(result))
 }
 
 // appendWait appends a frame of the message of a call that waits, which takes the

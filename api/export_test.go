@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
 )
 
 // Row is a row of the route table.
@@ -91,3 +92,8 @@ func ReadBodies(perUser, all int64) (read func(user string, r io.Reader, length,
 
 // ErrOverLimit says that a body is longer than it may be.
 var ErrOverLimit = errOverLimit
+
+// AppendMessagesFrame appends the frame of an event in the dialect messages.
+func AppendMessagesFrame(dst []byte, e *runlog.Event) []byte {
+	return appendMessages(dst, e, new(reader))
+}

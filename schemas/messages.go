@@ -6,8 +6,8 @@ import "encoding/json"
 // or an event of the stream's levels. Frames of one MessageID fold into one
 // message by the delta rules.
 type MessageFrame struct {
-	// Type is text, thinking, loading, tool_call, tool_result, image, audio,
-	// video, action, error, event or, for a payload, the payload's type.
+	// Type is text, thinking, loading, tool_call, image, audio, video, action,
+	// error, event or, for a payload, the payload's type.
 	Type  string          `json:"type"`
 	Props json.RawMessage `json:"props,omitempty"`
 	// ChunkID is C and the sequence number; it is unique.

@@ -36,7 +36,8 @@ func WithoutMarkers(text string) string {
 }
 
 // FoldedText is the text of the main stream: its messages of type text, folded
-// by the delta rules, in order. What an attempt made void does not count.
+// by the delta rules, in order. Results of calls are no part of it, and what an attempt
+// made void does not count.
 func FoldedText(t testing.TB, frames []schemas.MessageFrame) string {
 	t.Helper()
 	state := new(delta.State)
@@ -50,7 +51,8 @@ func FoldedText(t testing.TB, frames []schemas.MessageFrame) string {
 	}
 	var texts []string
 	for _, m := range state.Messages {
-		if text, ok := m.Props["content"].(string); ok && m.Type == "text" && m.Thread == "" {
+		_, result := m.Props["tool_use_id"]
+		if text, ok := m.Props["content"].(string); ok && m.Type == "text" && m.Thread == "" && !result {
 			texts = append(texts, text)
 		}
 	}
@@ -81,8 +83,8 @@ func EventOf(f schemas.MessageFrame) (e LevelEvent) {
 var levelOf = regexp.MustCompile(`^(stream|thread|block|message)_(start|end)$`)
 
 // CheckNesting checks that every start names what it opens and has exactly
-// one end, properly nested within its thread, that ids are never used twice, and that every frame lies
-// inside the levels that it names.
+// one end, properly nested within its thread, that ids are never used twice, that every frame names its
+// block unless it is one of the whole stream, and that it lies inside the levels that it names.
 func CheckNesting(t testing.TB, frames []schemas.MessageFrame) {
 	t.Helper()
 	n := nesting{open: map[string][]string{}, seen: map[string]bool{}}
@@ -119,6 +121,8 @@ func (n *nesting) take(f schemas.MessageFrame) error {
 		return errors.New("it comes after the end of the stream")
 	case m == nil && e.Event == "attempt":
 		return nil
+	case f.BlockID == "" && (m == nil || m[1] != "stream"):
+		return errors.New("it names no block, want one")
 	case m == nil:
 		return n.inside(f)
 	}

@@ -58,6 +58,8 @@ type (
 		ApprovalID string
 		Reason     schemas.ApprovalReason
 	}
+	// ThreadStatus is a Status in a thread that a tool has opened.
+	ThreadStatus struct{ Status }
 	// Completed ends a run that has its answer. The payload has no diagnostics.
 	Completed struct{ Payload schemas.ChatResponsePayload }
 	// Failed ends a run with an error. MessageID names the part of the answer that
@@ -99,6 +101,11 @@ type (
 
 // NoIndex is the index of a call in logs that were stored before it was written down.
 const NoIndex = -1
+
+// Running is the status line of a call that runs.
+func Running(tool string) Status {
+	return Status{Message: "Running " + tool + "...", Code: schemas.StatusRunningTool, Tool: tool}
+}
 
 // Depth is how deep a level is.
 type Depth uint8
@@ -167,12 +174,15 @@ type (
 		BlockTypes                    string
 	}
 	// ToolComplete says that a tool ended. Done says for people what it has done.
+	// Apart says that the result has a message of its own; in logs of older versions
+	// it is in that of the call.
 	ToolComplete struct {
 		Tool, ToolUseID string
 		Index           int
 		IsError         bool
 		Done            string
 		Output          string
+		Apart           bool
 	}
 	// ThreadToolStart is a ToolStart in a thread.
 	ThreadToolStart struct{ ToolStart }

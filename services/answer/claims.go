@@ -37,7 +37,7 @@ func (wr *Writer) claim(e turn.ToolStart) {
 	}
 	holder := wr.deps.Drafts.Claim(c)
 	if holder != "" {
-		wr.status(runlog.Status{Message: "Waiting for another answer that writes here...", Code: schemas.StatusWaitingForAnswer})
+		wr.line(e.Index, e.ID, e.Name, runlog.Status{Message: "Waiting for another answer that writes here...", Code: schemas.StatusWaitingForAnswer})
 		holder = wr.deps.Drafts.Await(wr.ctx, c, documents.ClaimWait)
 	}
 	if holder != "" {

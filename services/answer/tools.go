@@ -89,16 +89,21 @@ func (wr *Writer) repeatable(index int) bool {
 func (wr *Writer) begin(e turn.ToolStart) {
 	start := runlog.ToolStart{Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title}
 	if wr.decided[e.Index] && !wr.ofPage(e.Name) {
-		wr.emit(wr.levels.OpenTool(e, wr.parallel(e.Index)), &runlog.ToolRefused{ToolStart: start})
+		wr.emit(wr.levels.OpenTool(e), &runlog.ToolRefused{ToolStart: start})
 	} else {
-		wr.status(runlog.Status{Message: "Running " + e.Name + "...", Code: schemas.StatusRunningTool, Tool: e.Name})
-		wr.emit(wr.levels.OpenTool(e, wr.parallel(e.Index)), &start)
+		wr.line(e.Index, e.ID, e.Name, runlog.Running(e.Name))
+		wr.emit(wr.levels.OpenTool(e), &start)
 	}
 	if wr.decided[e.Index] || wr.at(e.Index).State == record.ToolFinished { // it does not run
 		return
 	}
 	wr.claim(e)
 	wr.showLater(e.Index)
+}
+
+// line shows a status line of a call.
+func (wr *Writer) line(index int, id, name string, s runlog.Status) {
+	wr.emit(wr.levels.Line(index, id, name), &s)
 }
 
 // fail keeps the first error that ends the attempt. While the run is being
@@ -141,16 +146,6 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 // unknown.
 const interruptedText = "The service was interrupted while this call ran. It is not known whether it took effect, and it was not repeated. " +
 	"Find out what state things are in before you call it again, and tell the user."
-
-// parallel reports whether the reply of the call asks for other calls too.
-func (wr *Writer) parallel(index int) bool {
-	for _, v := range slices.Backward(wr.steps) {
-		if s := v; index >= s.Reply.FirstIndex {
-			return len(s.Reply.ToolCalls) > 1
-		}
-	}
-	return false
-}
 
 func (wr *Writer) toolProgress(e turn.ToolProgress) {
 	wr.emit(wr.levels.Tool(e.Index), &runlog.ToolProgress{
@@ -230,8 +225,9 @@ func (wr *Writer) result(index int, result turn.Result) {
 
 // completed shows a finished call, its payload and the markers that are due.
 func (wr *Writer) completed(c *call) {
-	wr.emit(wr.levels.Tool(c.Index), &runlog.ToolComplete{
+	wr.emit(wr.levels.Result(c.Index, c.IsError), &runlog.ToolComplete{
 		Tool: c.Name, ToolUseID: c.ToolUseID, Index: c.Index, IsError: c.IsError, Done: wr.tool(c.Name).Done, Output: schemas.CutText(c.Output),
+		Apart: true,
 	})
 	wr.levels.CloseTool(c.Index, c.IsError, c.payload)
 	c.done = true

@@ -110,20 +110,22 @@ func (wr *Writer) tool(name string) turn.Tool {
 func (wr *Writer) showWait(e turn.ToolWaiting, w record.Wait) {
 	if w.Kind == schemas.WaitClientTool {
 		if w.Answer == "" {
-			wr.status(runlog.Status{Message: "Waiting for " + e.Name + " on the page...", Code: schemas.StatusWaitingForPage, Tool: e.Name})
+			wr.line(e.Index, e.ID, e.Name, runlog.Status{
+				Message: "Waiting for " + e.Name + " on the page...", Code: schemas.StatusWaitingForPage, Tool: e.Name,
+			})
 		}
-		wr.emit(wr.levels.OpenWait(e, "client_tool_call", wr.parallel(e.Index)), &runlog.ClientToolCall{
+		wr.emit(wr.levels.OpenWait(e, "client_tool_call"), &runlog.ClientToolCall{
 			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, ExpiresAt: w.ExpiresAt,
 		})
 		return
 	}
 	if w.Answer == "" {
-		wr.status(runlog.Status{
+		wr.line(e.Index, e.ID, e.Name, runlog.Status{
 			Message: "Waiting for your approval of " + e.Name + "...", Code: schemas.StatusWaitingForUser, Tool: e.Name,
 			ApprovalID: w.ID, Reason: w.Reason,
 		})
 	}
-	wr.emit(wr.levels.OpenWait(e, "approval", wr.parallel(e.Index)), &runlog.ApprovalRequest{
+	wr.emit(wr.levels.OpenWait(e, "approval"), &runlog.ApprovalRequest{
 		ApprovalID: w.ID, Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input,
 		Message: "The assistant wants to run " + e.Name + ". Approve it?", ExpiresAt: w.ExpiresAt,
 		Title: wr.tool(e.Name).Title, Description: schemas.CutText(wr.tool(e.Name).Description),

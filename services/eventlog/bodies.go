@@ -52,12 +52,7 @@ var forms = []form{
 		f.target(&b.Target)
 		f.text((*string)(&b.Code))
 	}),
-	formOf(2, func(f *fields, b *runlog.Status) {
-		f.text(&b.Message)
-		f.text(&b.ApprovalID)
-		f.text((*string)(&b.Reason))
-		f.texts((*string)(&b.Code), &b.Tool)
-	}),
+	formOf(2, func(f *fields, b *runlog.Status) { f.status(b) }),
 	formOf(3, func(f *fields, b *runlog.Attempt) {
 		f.run(&b.Run)
 		f.text(&b.Message)
@@ -130,6 +125,7 @@ var forms = []form{
 	}),
 	formOf(32, func(f *fields, b *runlog.BlockDone) { f.place(&b.Place) }),
 	formOf(33, func(f *fields, b *runlog.ToolRefused) { f.toolStart(&b.ToolStart) }),
+	formOf(34, func(f *fields, b *runlog.ThreadStatus) { f.status(&b.Status) }),
 }
 
 var formByTag, formByType = func() (byTag [version2]*form, byType map[reflect.Type]*form) {

@@ -141,6 +141,13 @@ func (f *fields) target(v *runlog.Target) {
 	f.bool(&v.Awaited)
 }
 
+func (f *fields) status(b *runlog.Status) {
+	f.text(&b.Message)
+	f.text(&b.ApprovalID)
+	f.text((*string)(&b.Reason))
+	f.texts((*string)(&b.Code), &b.Tool)
+}
+
 func (f *fields) toolStart(b *runlog.ToolStart) {
 	f.texts(&b.Tool, &b.ToolUseID)
 	f.int(&b.Index)
@@ -171,6 +178,7 @@ func (f *fields) toolComplete(b *runlog.ToolComplete) {
 	f.int(&b.Index)
 	f.bool(&b.IsError)
 	f.texts(&b.Done, &b.Output)
+	f.bool(&b.Apart)
 }
 
 // uvarint reads a number, 0 at the end.

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ChatProvider, ChatTray, CLIENT_TOOL_LIMITS, useClientTool, type ClientTool } from '../src'
 import { ClientTools } from '../src/state/clientTools'
-import { answerFrames, event, fakeApi, frame, json, sse, type Call } from './fakes'
+import { answerFrames, event, fakeApi, frame, gave, json, runs, sse, type Call } from './fakes'
 
 const spec = { name: 'pick', description: 'Picks.', input_schema: { type: 'object' } }
 const asked = { id: 't1', name: 'pick', input: { n: 2 } }
@@ -146,7 +146,7 @@ function show(tool: ClientTool | null, provided: ClientTool[] = []) {
   const { api, calls } = fakeApi(({ path, method }) => {
     if (path === '/api/chat/runs/r') return run('waiting')
     if (path.endsWith('/tool_results')) {
-      end([frame('tool_result', { id: 't1', name: 'pick', index: 0, input: { n: 2 }, status: 'completed', output: 'two' }, { message_id: 'M2', block_id: 'B1' }), ...answerFrames('Done.').slice(2)])
+      end([runs('t1', 'pick', { n: 2 }), ...gave('t1', 'two'), ...answerFrames('Done.').slice(2)])
       return run('running')
     }
     if (method !== 'POST') return undefined

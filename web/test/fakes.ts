@@ -37,6 +37,14 @@ export const frame = (type: string, props: object, more: object = {}): MessageFr
 }
 export const event = (name: string, data: object, more: object = {}): MessageFrame => frame('event', { event: name, data }, more)
 
+/** A call that runs, and its end: that of its message and its result. */
+export const runs = (id: string, name: string, input: object, more: object = {}, ids: object = {}): MessageFrame =>
+  frame('tool_call', { id, name, arguments: JSON.stringify(input), index: 0, progress: 0, ...more }, { message_id: `run:${id}`, ...ids })
+export const gave = (id: string, content: string, more: object = {}, ids: object = {}): MessageFrame[] => [
+  event('message_end', { message_id: `run:${id}`, status: 'is_error' in more ? 'error' : 'completed' }, ids),
+  frame('text', { content, tool_use_id: id, is_error: false, ...more }, { message_id: `gave:${id}`, ...ids }),
+]
+
 let answered = 0
 
 /** The frames of a plain answer. */

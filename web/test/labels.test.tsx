@@ -8,7 +8,7 @@ import { DocumentPane, useDocument, type Block } from '../src/documents'
 import { registerBundledPayloads } from '../src/research'
 import { en as defaultLabels } from '../src/labels/en'
 import { statusWords } from '../src/labels/tray'
-import { answerFrames, event, fakeApi, frame, json, sse, type Call } from './fakes'
+import { answerFrames, event, fakeApi, frame, json, runs, sse, type Call } from './fakes'
 
 /** Every label is its own number, so that any Latin letter that is left over is a word of the package's own. */
 const numbers = new Map(Object.keys(defaultLabels).map((key, i) => [key, i]))
@@ -97,10 +97,10 @@ describe('with every label replaced', () => {
       event('thread_start', { thread_id: 'T1', label: 'λ' }, { block_id: 'B1', thread_id: 'T1' }),
       frame('text', { content: 'σ' }, { message_id: 'M1', block_id: 'B1', thread_id: 'T1', delta: true }),
       frame('approval', { approval_id: 'a1', name: 'τ', id: 't1', input: {}, message: 'η', expires_at: '2027-01-01T00:00:00Z' }, { message_id: 'M9', block_id: 'B1' }),
-      frame('tool_result', { id: 't2', name: 'τ', index: 0, input: {}, status: 'running', progress: 0.5 }, { message_id: 'M3', block_id: 'B1' }),
+      runs('t2', 'τ', {}, { progress: 0.5 }, { block_id: 'B1' }),
       frame('image', { url: 'https://1.2/3' }, { message_id: 'M5', block_id: 'B1' }),
       frame('error', { message: 'The service’s words', code: 'upstream_error' }, { message_id: 'M4', block_id: 'B1' }),
-      frame('loading', { message: 'Running τ...', code: 'running_tool', values: { tool: 'τ' } }),
+      frame('loading', { message: 'Running τ...', code: 'running_tool', values: { tool: 'τ' } }, { message_id: 'M6', block_id: 'B1', delta: true, delta_action: 'replace' }),
     ]
     const { container, user } = show(({ method }) => (method === 'POST'
       ? new Response(new ReadableStream({ start: (c) => frames.forEach((f) => c.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(f)}\n\n`))) }), { headers: { 'X-Run-Id': 'run-1' } })

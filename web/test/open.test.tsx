@@ -2,7 +2,7 @@ import { act, render, screen, waitFor, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { describe, expect, it, vi } from 'vitest'
 import { ChatProvider, ChatTray, Composer, Empty, Header, payloadHandler, registerPayloadHandler, Suggestions, useChatState, useComposer, useStickToEnd, useThreads, type StandardSchema, type TrayComponents } from '../src'
-import { answerFrames, event, fakeApi, frame, json, sse } from './fakes'
+import { answerFrames, event, fakeApi, frame, gave, json, runs, sse } from './fakes'
 import { input, live, message, posts, settled, show, slow } from './shown'
 
 const answering = (text: string, payload: object = {}) => ({ method }: { method: string }) => (method === 'POST' ? sse(answerFrames(text, payload)) : undefined)
@@ -17,7 +17,7 @@ describe('components', () => {
     const names = ['Message', 'Answer', 'UserMessage', 'Composer', 'Header', 'Empty', 'ToolCall', 'Suggestions', 'Actions'] as const
     const components = Object.fromEntries(names.map((name) => [name, wrap(name)])) as TrayComponents
     const { user } = show(({ method }) => (method === 'POST' ? sse([
-      event('stream_start', { run_id: 'r', conversation_id: 7 }), frame('tool_result', { id: 't', name: 'look', index: 0, input: {}, status: 'completed', output: 'o' }, { message_id: 'T1' }),
+      event('stream_start', { run_id: 'r', conversation_id: 7 }), runs('t', 'look', {}), ...gave('t', 'o'),
       ...answerFrames('An answer.', { suggested_values: [{ label: 'More', value: 'more' }] }).slice(1),
     ]) : undefined), { components })
     expect(within(screen.getByTestId('Empty')).getByText('How can I help?')).toBeTruthy()
@@ -64,10 +64,10 @@ describe('toolRenderers', () => {
     const { response, send } = live('r')
     const { user } = show(({ method }) => (method === 'POST' ? response : undefined), { toolRenderers: { find_orders: ({ tool, children }) => <div><b>{tool.status}: {tool.output}</b>{children}</div> } })
     await user.type(input(), 'x{Enter}')
-    act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), frame('tool_result', { id: 't', name: 'find_orders', index: 0, input: {}, status: 'running' }, { message_id: 'T1' })]))
+    act(() => send([event('stream_start', { run_id: 'r', conversation_id: 7 }), runs('t', 'find_orders', {})]))
     await screen.findByText('running:')
     expect(screen.getByRole('button', { name: /^Find orders/ })).toBeTruthy()
-    act(() => send([frame('tool_result', { status: 'completed', output: '3' }, { message_id: 'T1', delta: true, delta_action: 'merge' }), ...answerFrames('Three.').slice(1)], true))
+    act(() => send([...gave('t', '3'), ...answerFrames('Three.').slice(1)], true))
     await screen.findByText('completed: 3')
   })
 })

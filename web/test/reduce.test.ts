@@ -56,7 +56,7 @@ describe.each(recordings)('recording $name', (r) => {
 describe('a run', () => {
   it('shows tools while they run and when they are done', () => {
     const frames = recording('tools').messages
-    const at = frames.findIndex((f) => f.type === 'tool_result')
+    const at = frames.findIndex((f) => f.type === 'tool_call' && f.props?.index === 0)
     const running = replay(frames.slice(0, at + 1))
     expect(running.status).toEqual({ message: 'Running search_articles...', code: 'running_tool', tool: 'search_articles' })
     expect(running.active?.toolName).toBe('search_articles')
@@ -138,4 +138,50 @@ it('lays markers out once each, and drops those without a call', () => {
   const history: ChatResponsePayload['tool_history'] = [{ tool_name: 't', input: {}, output: 'o', is_error: false, duration_ms: 1 }]
   const parts = partsOfContent('a [[tool:0]] b [[tool:0]] c [[tool:9]] d', history)
   expect(parts.map((p) => (p.kind === 'text' ? p.text.trim() : p.kind))).toEqual(['a', 'tool', 'b', 'c', 'd'])
+})
+
+describe('a block of tools', () => {
+  const framesOf = (name: string): MessageFrame[] =>
+    readFileSync(`../app/transcripts/testdata/transcripts/${name}.txtar`, 'utf8').split('\n').filter((l) => l.startsWith('data: ')).map((l) => JSON.parse(l.slice(6)) as MessageFrame)
+
+  it('holds the status line, the call and the result between two blocks of the model', () => {
+    const run = replay(framesOf('messages_4_sequence'))
+    expect(run.refused).toBe(0)
+    expect(run.blocks.map((b) => b.type)).toEqual(['llm', 'mcp', 'llm'])
+    expect(run.fold.messages.map((m) => `${m.block} ${m.type} ${m.status}`)).toEqual([
+      'B1 text completed', 'B1 tool_call completed', 'B2 loading completed', 'B2 tool_call completed', 'B2 text completed', 'B3 text completed',
+    ])
+    const parts = sectionsOf(run).flatMap((s) => s.parts)
+    expect(parts.map((p) => (p.kind === 'text' ? p.text : p.kind === 'tool' ? `${p.tool.status}: ${p.tool.output}` : p.kind))).toEqual(['I ask the weather server.', 'completed: Sunny.', 'Sunny it is.'])
+    expect(textOf(run)).toBe('I ask the weather server.\n\nSunny it is.')
+  })
+
+  it('says what goes on while it goes on', () => {
+    const lines: string[] = []
+    framesOf('messages_4_sequence').reduce((run, frame) => {
+      const next = reduceRun(run, frame)
+      if (next.status?.message !== run.status?.message) lines.push(next.status?.message ?? '')
+      return next
+    }, emptyRun)
+    expect(lines).toEqual(['Thinking...', '', 'Running weather__today...', '', 'Thinking...', ''])
+  })
+
+  it('has a block for a call of a server beside other calls', () => {
+    const run = replay(framesOf('messages_4_mixed'))
+    expect(run.refused).toBe(0)
+    expect(run.blocks.map((b) => `${b.thread} ${b.type}`.trim())).toEqual(['llm', 'tool', 'T1 mcp', 'T3 mcp', 'llm', 'mcp', 'llm'])
+    expect(sectionsOf(run).flatMap((s) => s.parts).map((p) => (p.kind === 'tool' ? `${p.tool.name} ${p.tool.output}` : p.kind))).toEqual([
+      'weather__today Sunny.', 'count Counted to 1.', 'weather__today Sunny.', 'weather__today Sunny.', 'weather__today Sunny.', 'text',
+    ])
+  })
+
+  it('of a specification’s sample is folded as it is written there', () => {
+    const chunk = (n: number, message: string, block: string, type: string, props: object) => ({ chunk_id: `C${n}`, message_id: message, block_id: block, type, props }) as unknown as MessageFrame
+    const run = replay([
+      chunk(1, 'M1', 'B1', 'text', { content: 'I ask' }), chunk(2, 'M1', 'B1', 'text', { content: ' it.' }),
+      chunk(3, 'M2', 'B2', 'loading', { message: 'Calling' }), chunk(4, 'M3', 'B2', 'text', { content: 'Sunny' }),
+      chunk(5, 'M4', 'B3', 'text', { content: 'It is' }), chunk(6, 'M4', 'B3', 'text', { content: ' sunny.' }),
+    ])
+    expect(sectionsOf(run).map((s) => [s.key, s.parts.map((p) => p.kind === 'text' && p.text)])).toEqual([['B1', ['I ask it.']], ['B2', ['Sunny']], ['B3', ['It is sunny.']]])
+  })
 })

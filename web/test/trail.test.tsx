@@ -1,7 +1,7 @@
 import { act, screen, waitFor } from '@testing-library/react'
 import { describe, expect, it } from 'vitest'
 import { defaultLabels, doneWords, nameWords, piecesOf, titleOf, trailWords, type Part, type ToolView } from '../src'
-import { answerFrames, event, frame, sse } from './fakes'
+import { answerFrames, event, frame, gave, runs, sse } from './fakes'
 import { chat, input, live, message, settled, show } from './shown'
 
 const call = (name: string, more: Partial<ToolView> = {}): ToolView => ({ key: name, index: 0, name, title: '', done: '', input: {}, output: '', isError: false, status: 'completed', progress: 1, stage: '', message: '', ...more })
@@ -44,8 +44,8 @@ describe('runs of calls', () => {
     expect(shape([tool('a'), tool('own'), tool('b')], (name) => name === 'own')).toEqual(['a', 'tool', 'b'])
   })
 
-  const calls = () => ['t1', 't2', 't3'].map((id, i) => frame('tool_result', { id, name: 'get_report', title: report.title, index: i, input: { report_id: i }, status: 'running' }, { message_id: `TM${i}`, block_id: 'B1' }))
-  const ends = () => ['t1', 't2', 't3'].map((_, i) => frame('tool_result', { status: 'completed', done: report.done, output: `report ${i}` }, { message_id: `TM${i}`, block_id: 'B1', delta: true, delta_action: 'merge' }))
+  const calls = () => ['t1', 't2', 't3'].map((id, i) => runs(id, 'get_report', { report_id: i }, { title: report.title, index: i }, { block_id: 'B1' }))
+  const ends = () => ['t1', 't2', 't3'].flatMap((id, i) => gave(id, `report ${i}`, { done: report.done }, { block_id: 'B1' }))
   const history = [0, 1, 2].map((i) => ({ tool_name: 'get_report', input: { report_id: i }, output: `report ${i}`, is_error: false, tool_use_id: `t${i + 1}`, duration_ms: 1000, ...report }))
 
   it('are one line that says what goes on, then what was done and how long it took, and opens to the calls', async () => {
@@ -76,7 +76,7 @@ describe('runs of calls', () => {
     const { user, container } = show(({ method }) => (method === 'POST' ? sse([
       event('stream_start', { run_id: 'run-1', conversation_id: 7 }), event('block_start', { block_id: 'B1', type: 'tool' }), frame('approval', asked, { message_id: 'MA', block_id: 'B1' }),
       frame('approval', { approved: false }, { message_id: 'MA', block_id: 'B1', delta: true, delta_action: 'merge' }),
-      frame('tool_result', { id: 't1', name: 'drop', index: 0, input: {}, status: 'running' }, { message_id: 'MT', block_id: 'B1' }), frame('tool_result', { status: 'error', is_error: true, output: 'denied' }, { message_id: 'MT', delta: true, delta_action: 'merge' }),
+      runs('t1', 'drop', {}, { denied: true }, { block_id: 'B1' }), ...gave('t1', 'denied', { is_error: true }, { block_id: 'B1' }),
       ...answerFrames('Well.', { tool_history: [{ tool_name: 'drop', input: {}, output: 'denied', is_error: true, tool_use_id: 't1', duration_ms: 1 }] }).slice(1),
     ]) : undefined))
     await user.type(input(), 'x{Enter}')

@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { expect, it } from 'vitest'
 import { ChatProvider, ChatTray } from '../src'
 import { DocumentPane, useDocument } from '../src/documents'
-import { event, fakeApi, frame, json } from './fakes'
+import { event, fakeApi, frame, gave, json, runs } from './fakes'
 import { gateway, input, live } from './shown'
 
 function Pane() {
@@ -27,7 +27,7 @@ async function writing() {
       const read = () => (reads++, json({ id: 'd', title: 'Gold', revision: 1, blocks }))
       return gate ? gate.then(read) : read()
     }
-    return path.endsWith('/revert') ? new Response(null, { status: 204 }) : undefined
+    return /\/(revert|accept)$/.test(path) ? new Response(null, { status: 204 }) : undefined
   })
   render(<ChatProvider api={api} storageKey=""><ChatTray layout="sidebar" /><Pane /></ChatProvider>)
   const user = userEvent.setup()
@@ -85,4 +85,30 @@ it('reverts what is being written without a revision, and has nothing to undo', 
   const call = calls.find((c) => c.path === '/api/blocks/b2/revert')!
   expect(new Headers(call.headers).get('If-Match')).toBeNull()
   expect(screen.queryByRole('button', { name: 'Undo reverting' })).toBeNull()
+})
+
+it('shows a block as decided at once, while the run goes on', async () => {
+  const { send, user, keep, block, calls, reads } = await writing()
+  const proposed = { ...block, state: 'pending_edit', new: 'Not wanted', revision: 2 }
+  keep([proposed])
+  const before = reads()
+  act(() => send([
+    event('message_end', { message_id: 'M2', status: 'completed' }), event('block_end', { block_id: 'B2', status: 'completed' }),
+    event('message_end', { message_id: 'M9', status: 'completed' }), runs('t1', 'edit_block', { block_id: 'b1' }), ...gave('t1', 'Written.'),
+  ]))
+  await waitFor(() => expect(reads()).toBeGreaterThan(before))
+  await waitFor(() => expect(shownBlocks()[0]).toBe('b1 pending_edit'))
+  keep([{ ...block, current: 'Not wanted', revision: 3 }])
+  await user.click(screen.getAllByRole('button', { name: 'Accept' })[0]!)
+  expect(calls.some((c) => c.path === '/api/blocks/b1/accept')).toBe(true)
+  await waitFor(() => expect(shownBlocks()[0]).toBe('b1 clean'))
+})
+
+it('shows a block as decided when the call that wrote it has not ended', async () => {
+  const { send, user, keep, block } = await writing()
+  act(() => send([event('message_end', { message_id: 'M2', status: 'completed' }), event('block_end', { block_id: 'B2', status: 'completed' })]))
+  await waitFor(() => expect(shownBlocks()[0]).toBe('b1 pending_edit'))
+  keep([block])
+  await user.click(screen.getAllByRole('button', { name: 'Revert' })[0]!)
+  await waitFor(() => expect(shownBlocks()[0]).toBe('b1 clean'))
 })

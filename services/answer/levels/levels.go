@@ -15,8 +15,14 @@ import (
 // The types of groups.
 const (
 	reply    = "llm"      // a call of the model
+	tool     = "tool"     // a phase of tools
+	mcp      = "mcp"      // one of tools of MCP servers alone, and a call of such a tool
 	document = "document" // a block that the model writes into a document
 )
+
+// call is the type of the message of a call: of one that the model writes, and of one
+// that runs.
+const call = "tool_call"
 
 // completed is the status of a level that ended normally.
 const completed = "completed"
@@ -78,12 +84,12 @@ func (l *Levels) EndReply() {
 func (l *Levels) Text() runlog.Level { return l.open("text") }
 
 // Payload shows a payload of the model's text as a message of its own.
-func (l *Levels) Payload(p schemas.CustomPayload) { l.payload(0, p) }
+func (l *Levels) Payload(p schemas.CustomPayload) { l.payload(l.at(0), p) }
 
 // OpenWait opens the message of a call that waits, where its result will be.
-func (l *Levels) OpenWait(e turn.ToolWaiting, kind string, parallel bool) runlog.Level {
-	c := l.openCall(e.Index, e.ID, e.Name, parallel)
-	c.message = l.startMessage(c.thread, runlog.LevelStart{Type: kind, Tool: e.Name, ToolUseID: e.ID})
+func (l *Levels) OpenWait(e turn.ToolWaiting, kind string) runlog.Level {
+	c := l.callOf(e.Index, e.ID, e.Name)
+	c.message = l.startMessage(l.groupOf(c), runlog.LevelStart{Type: kind, Tool: e.Name, ToolUseID: e.ID})
 	return l.levelOf(c)
 }
 
@@ -91,7 +97,7 @@ func (l *Levels) OpenWait(e turn.ToolWaiting, kind string, parallel bool) runlog
 // itself follows.
 func (l *Levels) CloseWait(index int) {
 	if c := l.calls[index]; c != nil {
-		l.endMessage(c.thread, c.message, completed)
+		l.endMessage(l.levelOf(c), completed)
 		c.message = 0
 	}
 }

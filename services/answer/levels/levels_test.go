@@ -58,11 +58,13 @@ func begin(l *levels.Levels) {
 	l.Text()
 	l.Payload(schemas.CustomPayload{Type: "chart", PayloadID: "p1"})
 	l.Arguments(turn.ToolArguments{Index: 0, ID: "c0", Name: "look", Fragment: "{"})
-	reply := turn.Reply{ToolCalls: []turn.ToolCall{{ID: "c0", Name: "look"}, {ID: "c1", Name: "ask"}}}
+	reply := turn.Reply{ToolCalls: []turn.ToolCall{{ID: "c0", Name: "look"}, {ID: "c1", Name: "server__ask"}}}
 	l.Whole(&reply)
 	l.EndReply()
-	l.OpenTool(turn.ToolStart{Index: 0, ID: "c0", Name: "look"}, true)
-	l.OpenWait(turn.ToolWaiting{Index: 1, ID: "c1", Name: "ask"}, "approval", true)
+	l.Line(0, "c0", "look")
+	l.OpenTool(turn.ToolStart{Index: 0, ID: "c0", Name: "look"})
+	l.Line(1, "c1", "server__ask")
+	l.OpenWait(turn.ToolWaiting{Index: 1, ID: "c1", Name: "server__ask"}, "approval")
 	for _, e := range []turn.Event{
 		turn.ThreadStart{Label: "Research"},
 		turn.CallStart{},
@@ -81,8 +83,11 @@ func TestEachLevelIsClosedOnce(t *testing.T) {
 			l.Inner(turn.ThreadEvent{Index: 0, Thread: 1, Event: turn.ToolComplete{ID: "i0", Name: "inner"}})
 			l.Inner(turn.ThreadEvent{Index: 0, Thread: 1, Event: turn.ThreadEnd{Err: errors.New("gone")}})
 			l.CloseWait(1)
-			l.OpenTool(turn.ToolStart{Index: 1, ID: "c1", Name: "ask"}, true)
+			l.Line(1, "c1", "server__ask")
+			l.OpenTool(turn.ToolStart{Index: 1, ID: "c1", Name: "server__ask"})
+			l.Result(1, false)
 			l.CloseTool(1, false, &schemas.CustomPayload{Type: "chart", PayloadID: "p2"})
+			l.Result(0, true)
 			l.CloseTool(0, true, nil)
 			l.Close("completed")
 		},

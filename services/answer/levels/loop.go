@@ -11,12 +11,15 @@ import (
 )
 
 // groupLabels are the labels that users see of the built-in loop's groups.
-var groupLabels = map[string]string{reply: "Answer", "tool": "Tools", "mcp": "MCP tools"}
+var groupLabels = map[string]string{reply: "Answer", tool: "Tools", mcp: "MCP tools"}
 
 // loop has the levels of one loop of model and tools:
 //   - a group for each call of the model and for each phase of tools,
-//   - in it a message for each stretch of text or reasoning, each call and each payload,
-//   - a thread for each of several calls that run side by side.
+//   - in that of a call of the model a message for each stretch of text or reasoning,
+//     each call that it writes and each payload,
+//   - in that of tools the messages of each call that runs, see openCall; a thread for
+//     each of several calls that run side by side; a group for a call of an MCP server
+//     that runs beside calls of other tools.
 type loop struct {
 	all *Levels
 	own uint32 // its thread; 0 is the main thread
@@ -29,6 +32,8 @@ type loop struct {
 	what    string // its type
 
 	written []writtenCall
+	phase   string // the type of the group of the last reply's calls
+	several bool   // the last reply asks for several calls
 	calls   map[int]*openCall
 }
 
@@ -38,12 +43,14 @@ type writtenCall struct {
 	message uint32
 }
 
-// openCall is the message of a call that runs or waits.
+// openCall has the messages of a call that runs or waits: its status line, and within
+// that in turn what it waits for, the call itself and its result.
 type openCall struct {
-	index           int
-	thread, message uint32
-	name, id        string
-	threads         map[int]*thread // threads that the running call has opened
+	index         int
+	thread, group uint32
+	line, message uint32 // 0 for none
+	name, id      string
+	threads       map[int]*thread // threads that the running call has opened
 }
 
 // at is the level of a message in the open group; 0 is the group itself.
@@ -68,7 +75,7 @@ func (lp *loop) Close(status string) {
 	}
 	lp.endText(status)
 	for _, c := range slices.Backward(lp.written) {
-		lp.endMessage(lp.own, c.message, status)
+		lp.endMessage(lp.at(c.message), status)
 	}
 	lp.written = nil
 	lp.all.Emit(lp.at(0), &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: lp.kind, Status: status})
@@ -83,14 +90,14 @@ func (lp *loop) open(what string) runlog.Level {
 			lp.openGroup(reply)
 		}
 		lp.endText(completed)
-		lp.message, lp.what = lp.startMessage(lp.own, runlog.LevelStart{Type: what}), what
+		lp.message, lp.what = lp.startMessage(lp.at(0), runlog.LevelStart{Type: what}), what
 	}
 	return lp.at(lp.message)
 }
 
 func (lp *loop) endText(status string) {
 	if lp.message != 0 {
-		lp.endMessage(lp.own, lp.message, status)
+		lp.endMessage(lp.at(lp.message), status)
 		lp.message, lp.what = 0, ""
 	}
 }
@@ -100,15 +107,16 @@ func (lp *loop) Think(text string) {
 	lp.all.Emit(lp.open("thinking"), lp.all.thinking.New(runlog.Thinking{Text: text}))
 }
 
-func (lp *loop) startMessage(thread uint32, start runlog.LevelStart) uint32 {
-	m := lp.all.next(&lp.all.messages)
+// startMessage opens a message in a group.
+func (lp *loop) startMessage(group runlog.Level, start runlog.LevelStart) uint32 {
+	group.Message = lp.all.next(&lp.all.messages)
 	start.Depth, start.Ref = runlog.MessageLevel, cmp.Or(start.Ref, start.ToolUseID, lp.ref)
-	lp.all.Emit(runlog.Level{Thread: thread, Group: lp.group, Message: m}, &start)
-	return m
+	lp.all.Emit(group, &start)
+	return group.Message
 }
 
-func (lp *loop) endMessage(thread, message uint32, status string) {
-	lp.all.Emit(runlog.Level{Thread: thread, Group: lp.group, Message: message}, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
+func (lp *loop) endMessage(at runlog.Level, status string) {
+	lp.all.Emit(at, &runlog.LevelEnd{Depth: runlog.MessageLevel, Status: status})
 }
 
 // messageOf returns the message of a call that the model writes, 0 for none.
@@ -129,7 +137,7 @@ func (lp *loop) Arguments(e turn.ToolArguments) {
 			lp.openGroup(reply)
 		}
 		lp.endText(completed)
-		m = lp.startMessage(lp.own, runlog.LevelStart{Type: "tool_call", Tool: e.Name, ToolUseID: e.ID})
+		m = lp.startMessage(lp.at(0), runlog.LevelStart{Type: call, Tool: e.Name, ToolUseID: e.ID})
 		lp.written = append(lp.written, writtenCall{index: e.Index, message: m})
 		lp.all.Emit(lp.at(m), &runlog.Call{ID: e.ID, Name: e.Name, Index: e.Index})
 	}
@@ -140,48 +148,66 @@ func (lp *loop) Arguments(e turn.ToolArguments) {
 
 // Whole shows the calls of a reply whose arguments did not arrive in pieces.
 func (lp *loop) Whole(e *turn.Reply) {
+	lp.several, lp.phase = len(e.ToolCalls) > 1, mcp
 	for i, c := range e.ToolCalls {
+		if !ofServer(c.Name) {
+			lp.phase = tool
+		}
 		if index := e.FirstIndex + i; lp.messageOf(index) == 0 {
 			lp.Arguments(turn.ToolArguments{Index: index, ID: c.ID, Name: c.Name, Fragment: c.Arguments})
 		}
 	}
 }
 
-// payload shows a payload as a message of its own.
-func (lp *loop) payload(thread uint32, p schemas.CustomPayload) {
-	if thread == lp.own {
+// ofServer says whether a tool is one of an MCP server.
+func ofServer(name string) bool { return strings.Contains(name, "__") }
+
+// payload shows a payload as a message of its own in a group.
+func (lp *loop) payload(at runlog.Level, p schemas.CustomPayload) {
+	if at == lp.at(0) {
 		lp.endText(completed)
 	}
-	m := lp.startMessage(thread, runlog.LevelStart{Type: p.Type, Ref: p.PayloadID})
-	lp.all.Emit(runlog.Level{Thread: thread, Group: lp.group, Message: m}, &runlog.Payload{CustomPayload: p})
-	lp.endMessage(thread, m, completed)
+	at.Message = lp.startMessage(at, runlog.LevelStart{Type: p.Type, Ref: p.PayloadID})
+	lp.all.Emit(at, &runlog.Payload{CustomPayload: p})
+	lp.endMessage(at, completed)
 }
 
-// OpenTool opens the message of a call that begins to run, in a thread of its own
-// if calls run side by side.
-func (lp *loop) OpenTool(e turn.ToolStart, parallel bool) runlog.Level {
-	c := lp.calls[e.Index] // a call that has waited already has a place
-	if c == nil {
-		c = lp.openCall(e.Index, e.ID, e.Name, parallel)
+// Line returns the place of a call's status line. Each line takes the place of the
+// one before it.
+func (lp *loop) Line(index int, id, name string) runlog.Level {
+	c := lp.callOf(index, id, name)
+	if c.line == 0 {
+		c.line = lp.startMessage(lp.groupOf(c), runlog.LevelStart{Type: "loading", Tool: name, ToolUseID: id})
 	}
-	c.message = lp.startMessage(c.thread, runlog.LevelStart{Type: "tool_result", Tool: e.Name, ToolUseID: e.ID})
+	at := lp.groupOf(c)
+	at.Message = c.line
+	return at
+}
+
+// OpenTool opens the message of a call that begins to run.
+func (lp *loop) OpenTool(e turn.ToolStart) runlog.Level {
+	c := lp.callOf(e.Index, e.ID, e.Name)
+	c.message = lp.startMessage(lp.groupOf(c), runlog.LevelStart{Type: call, Tool: e.Name, ToolUseID: e.ID})
 	return lp.levelOf(c)
 }
 
-// openCall opens the place of a call, in a thread of its own if other calls run
-// at the same time.
-func (lp *loop) openCall(index int, id, name string, parallel bool) *openCall {
-	if lp.group == 0 {
-		kind := "tool"
-		if strings.Contains(name, "__") {
-			kind = "mcp"
-		}
-		lp.openGroup(kind)
+// callOf returns a call, and opens its place if it has none. A call that has waited
+// already has a place.
+func (lp *loop) callOf(index int, id, name string) *openCall {
+	if c := lp.calls[index]; c != nil {
+		return c
 	}
-	c := &openCall{index: index, thread: lp.own, name: name, id: id}
-	if parallel {
+	if lp.group == 0 {
+		lp.openGroup(cmp.Or(lp.phase, tool))
+	}
+	c := &openCall{index: index, thread: lp.own, group: lp.group, name: name, id: id}
+	if lp.several {
 		c.thread = lp.all.next(&lp.all.threads)
-		lp.all.Emit(runlog.Level{Thread: c.thread, Group: lp.group}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: name, Ref: id})
+		lp.all.Emit(lp.groupOf(c), &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: name, Ref: id})
+	}
+	if lp.several && lp.kind != mcp && ofServer(name) {
+		c.group = lp.all.next(&lp.all.groups)
+		lp.all.Emit(lp.groupOf(c), &runlog.LevelStart{Depth: runlog.GroupLevel, Type: mcp, Label: groupLabels[mcp], Ref: id})
 	}
 	if lp.calls == nil {
 		lp.calls = make(map[int]*openCall)
@@ -198,48 +224,78 @@ func (lp *loop) Tool(index int) runlog.Level {
 	return lp.at(0)
 }
 
-// levelOf returns the level of a call's message.
-func (lp *loop) levelOf(c *openCall) runlog.Level {
-	return runlog.Level{Thread: c.thread, Group: lp.group, Message: c.message}
+// groupOf returns the level of a call's group.
+func (lp *loop) groupOf(c *openCall) runlog.Level {
+	return runlog.Level{Thread: c.thread, Group: c.group}
 }
 
-// CloseTool closes a call with its threads, and shows its payload after its
-// message; p is nil for none.
+// levelOf returns the level of a call's message.
+func (lp *loop) levelOf(c *openCall) runlog.Level {
+	return runlog.Level{Thread: c.thread, Group: c.group, Message: c.message}
+}
+
+// Result closes the message of a call with the threads that it left open, and opens
+// that of its result.
+func (lp *loop) Result(index int, failed bool) runlog.Level {
+	c := lp.calls[index]
+	if c == nil {
+		return lp.at(0)
+	}
+	lp.endMessageOf(c, statusOf(failed))
+	c.message = lp.startMessage(lp.groupOf(c), runlog.LevelStart{Type: "text", Tool: c.name, ToolUseID: c.id})
+	return lp.levelOf(c)
+}
+
+// CloseTool closes a call that has its result, and shows its payload; p is nil for
+// none.
 func (lp *loop) CloseTool(index int, failed bool, p *schemas.CustomPayload) {
 	c := lp.calls[index]
 	if c == nil {
 		return
 	}
-	status := completed
-	if failed {
-		status = "error"
-	}
-	lp.endMessageOf(c, status)
+	lp.endMessageOf(c, completed)
 	if p != nil {
-		lp.payload(c.thread, *p)
+		lp.payload(lp.groupOf(c), *p)
 	}
-	lp.endThread(c, status)
+	lp.endPlace(c, statusOf(failed))
+}
+
+// statusOf is the status of a call that has ended.
+func statusOf(failed bool) string {
+	if failed {
+		return "error"
+	}
+	return completed
 }
 
 // endCall ends a call that has no outcome.
 func (lp *loop) endCall(c *openCall, status string) {
 	lp.endMessageOf(c, status)
-	lp.endThread(c, status)
+	lp.endPlace(c, status)
 }
 
-// endMessageOf ends a call's message, after the threads that it left open.
+// endMessageOf ends a call's open message, after the threads that it left open.
 func (lp *loop) endMessageOf(c *openCall, status string) {
 	for _, n := range sorted(c.threads) {
 		lp.closeThread(c, n, status)
 	}
 	if c.message != 0 { // otherwise it has waited but not begun
-		lp.endMessage(c.thread, c.message, status)
+		lp.endMessage(lp.levelOf(c), status)
+		c.message = 0
 	}
 }
 
-// endThread ends the thread that a call has of its own, if any.
-func (lp *loop) endThread(c *openCall, status string) {
+// endPlace ends a call's status line, and the group and the thread that it has of its
+// own.
+func (lp *loop) endPlace(c *openCall, status string) {
 	delete(lp.calls, c.index)
+	at := lp.groupOf(c)
+	if c.line != 0 {
+		lp.endMessage(runlog.Level{Thread: at.Thread, Group: at.Group, Message: c.line}, status)
+	}
+	if c.group != lp.group {
+		lp.all.Emit(at, &runlog.LevelEnd{Depth: runlog.GroupLevel, Type: mcp, Status: status})
+	}
 	if c.thread != lp.own {
 		lp.all.Emit(runlog.Level{Thread: c.thread, Group: lp.group}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
 	}

@@ -11,10 +11,7 @@ import (
 // thread is a thread that a running call has opened, with a loop and groups of
 // its own. Nothing in it is part of the run's answer or its history; the call's
 // result carries its outcome.
-type thread struct {
-	loop
-	several bool // the last reply asks for several calls
-}
+type thread struct{ loop }
 
 // openThread opens a thread of the call inside the group that the call is in.
 func (lp *loop) openThread(c *openCall, n int, label string) {
@@ -23,7 +20,7 @@ func (lp *loop) openThread(c *openCall, n int, label string) {
 		c.threads = make(map[int]*thread)
 	}
 	c.threads[n] = t
-	lp.all.Emit(runlog.Level{Thread: t.own, Group: lp.group}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: label, Ref: c.id, Tool: c.name, ToolUseID: c.id})
+	lp.all.Emit(runlog.Level{Thread: t.own, Group: c.group}, &runlog.LevelStart{Depth: runlog.ThreadLevel, Label: label, Ref: c.id, Tool: c.name, ToolUseID: c.id})
 }
 
 // closeThread ends a thread of the call with what is open in it.
@@ -34,7 +31,7 @@ func (lp *loop) closeThread(c *openCall, n int, status string) {
 	}
 	delete(c.threads, n)
 	t.Close(status)
-	lp.all.Emit(runlog.Level{Thread: t.own, Group: lp.group}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
+	lp.all.Emit(runlog.Level{Thread: t.own, Group: c.group}, &runlog.LevelEnd{Depth: runlog.ThreadLevel, Status: status})
 }
 
 // handle shows an event of the loop in the thread.
@@ -53,10 +50,10 @@ func (t *thread) handle(event turn.Event) {
 		t.Arguments(e)
 	case turn.Reply:
 		t.Whole(&e)
-		t.several = len(e.ToolCalls) > 1
 		t.Close(completed)
 	case turn.ToolStart:
-		l.Emit(t.OpenTool(e, t.several), &runlog.ThreadToolStart{ToolStart: runlog.ToolStart{
+		l.Emit(t.Line(e.Index, e.ID, e.Name), &runlog.ThreadStatus{Status: runlog.Running(e.Name)})
+		l.Emit(t.OpenTool(e), &runlog.ThreadToolStart{ToolStart: runlog.ToolStart{
 			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: l.Lookup(e.Name).Title,
 		}})
 	case turn.ToolProgress:
@@ -64,8 +61,9 @@ func (t *thread) handle(event turn.Event) {
 			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Stage: e.Stage, Message: e.Message, Progress: e.Fraction, Data: e.Data,
 		}})
 	case turn.ToolComplete:
-		l.Emit(t.Tool(e.Index), &runlog.ThreadToolComplete{ToolComplete: runlog.ToolComplete{
+		l.Emit(t.Result(e.Index, e.Result.IsError), &runlog.ThreadToolComplete{ToolComplete: runlog.ToolComplete{
 			Tool: e.Name, ToolUseID: e.ID, Index: e.Index, IsError: e.Result.IsError, Done: l.Lookup(e.Name).Done, Output: schemas.CutText(e.Result.Text),
+			Apart: true,
 		}})
 		t.CloseTool(e.Index, e.Result.IsError, nil)
 	default: // the tool handles a thread's payloads; the others show nothing

@@ -32,7 +32,7 @@ export function DocumentPage({ api, route, setTray, theme }: { api: ChatApi; rou
   const { reload } = state
   // A run that begins without a document makes one.
   const { run } = useChatState()
-  const done = run?.fold.messages.filter((m) => m.type === 'tool_result' && m.closed).length ?? 0
+  const done = run?.fold.messages.filter((m) => m.type === 'tool_call' && typeof m.props.index === 'number' && m.closed).length ?? 0
   const { reload: reloadList } = list
   useEffect(() => {
     if (!id && done > 0) reloadList()

@@ -1289,16 +1289,24 @@ export interface components {
         ChatEvent: components["schemas"]["StatusEvent"] | components["schemas"]["TextDeltaEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolProgressEvent"] | components["schemas"]["ToolCompleteEvent"] | components["schemas"]["ApprovalRequestEvent"] | components["schemas"]["ApprovalResolvedEvent"] | components["schemas"]["ClientToolCallEvent"] | components["schemas"]["CompleteEvent"] | components["schemas"]["ErrorEvent"] | components["schemas"]["CancelledEvent"];
         /**
          * @description A frame of a run, in the dialect `messages`: a fragment of a message, or an event of the levels (stream, thread,
-         *     block, message). Frames of one `message_id` fold into one message: each `delta` changes its `props`.
+         *     block, message). Frames of one `message_id` fold into one message: each `delta` changes its `props`. Every frame
+         *     names its block, except those of the stream as a whole.
+         *
+         *     A block of type `llm` is a call of the model; a block of type `tool` or `mcp` is what its tools do, `mcp` where all of
+         *     them are of MCP servers. In it each call has a `loading`, its status line, and while that is open a `tool_call` (before it
+         *     an `approval` or a `client_tool_call`, if it had to wait) and a `text`, its result. Calls that run side by side have a
+         *     thread each; beside calls of other tools, a call of an MCP server has in its thread a block of its own.
          */
         MessageFrame: {
             /**
-             * @description `text`, `thinking`, `loading`, `tool_call`, `tool_result`, `approval`, `client_tool_call`, `image`, `audio`, `video`, `action`, `error`,
+             * @description `text`, `thinking`, `loading`, `tool_call`, `approval`, `client_tool_call`, `image`, `audio`, `video`, `action`, `error`,
              *     `event`, or the type of a payload
              */
             type: string;
             /**
-             * @description As the type says; of `loading` a StatusLine, of an `event` its name and `data`, of `stream_end` a StreamEnd. A block that
+             * @description As the type says; of `loading` a StatusLine, of an `event` its name and `data`, of `stream_end` a StreamEnd. A `tool_call`
+             *     has `id`, `name` and `arguments`; one that runs also `index`, `progress`, `stage`, `status_message`, `data`, `title`, and
+             *     `denied` where the user did not allow it. The `text` of a result has `tool_use_id` and `is_error`. A block that
              *     a tool writes has `meta` and `content`; with `withdrawn` true the user has withdrawn it: it is as it was before, or gone
              */
             props?: Record<string, unknown>;

@@ -4,6 +4,7 @@ import { createDocumentApi, type Block, type DocumentRecord } from '../api/docum
 import { problemWords, type Labels } from '../labels/tray'
 import { useAllLabels } from '../state/asideWords'
 import { useChatState, useChatStore } from '../state/context'
+import type { Folded } from '../state/delta'
 import { text, type RunView } from '../state/run'
 import { writesDocument } from '../state/view'
 import type { SocketFold } from '../socket/chunks'
@@ -116,7 +117,14 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
       setProblem(whyNot(latest.current, error))
     }
     const kept = wanted.current
-    if (kept) await api.get(kept).then((read) => wanted.current === kept && setDocument(read), () => undefined)
+    const upToFrames = frames.current
+    if (kept) {
+      await api.get(kept).then((found) => {
+        if (wanted.current !== kept) return
+        setDocument(found)
+        setReadFrames(upToFrames)
+      }, () => undefined)
+    }
     return done
   }, [api])
 
@@ -192,11 +200,14 @@ function whyNot(labels: Labels, error: unknown): string {
 
 /** Changes whenever a run has done something that the document has to be read again for. */
 function stepsOf(run: RunView): string {
-  const done = run.fold.messages.filter((m) => m.type === 'tool_result' && m.props.status !== 'running' && documentTools.has(text(m.props.name))).length
+  const done = run.fold.messages.filter((m) => hasRun(m) && documentTools.has(text(m.props.name))).length
   const opened = run.blocks.filter((b) => b.type === 'document').length
   const withdrawn = run.fold.messages.filter((m) => m.props.withdrawn === true).length
   return done + opened === 0 ? '' : `${run.runId}:${done}:${opened}:${withdrawn}`
 }
+
+/** Whether a message is a call that has run. */
+const hasRun = (m: Folded) => m.type === 'tool_call' && typeof m.props.index === 'number' && m.closed
 
 /** A text that the run writes into a block. */
 interface Written {
@@ -204,6 +215,8 @@ interface Written {
   type: string
   content: string
   writing: boolean
+  /** The number of the frame that ended it; 0 while it comes. */
+  end: number
   /** The number of the frame that withdrew it; 0 while it holds. */
   withdrawn: number
 }
@@ -220,22 +233,23 @@ export function writtenBy(run: RunView): Written[] {
     const messages = run.fold.messages.filter((m) => m.block === level.id && writesDocument(run, m))
     if (messages.length === 0) continue
     const withdrawn = messages.findLast((m) => m.props.withdrawn === true)?.last ?? 0
-    written.set(level.ref, { id: level.ref, type: messages[0]!.type, content: messages.map((m) => text(m.props.content)).join(''), writing: level.status === '' && withdrawn === 0, withdrawn })
+    written.set(level.ref, { id: level.ref, type: messages[0]!.type, content: messages.map((m) => text(m.props.content)).join(''), writing: level.status === '' && withdrawn === 0, end: level.end, withdrawn })
   }
-  const done = new Set(run.fold.messages.filter((m) => m.type === 'tool_result' && m.props.status !== 'running').map((m) => m.props.id))
+  const done = new Set(run.fold.messages.filter(hasRun).map((m) => m.props.id))
   for (const m of run.fold.messages) {
     if (m.type !== 'tool_call' || done.has(m.props.id) || !['write_block', 'edit_block'].includes(text(m.props.name))) continue
     const { block_id: id, type = '', content } = partialTexts(text(m.props.arguments))
-    if (id && content !== undefined && !written.has(id)) written.set(id, { id, type, content, writing: !m.closed, withdrawn: 0 })
+    if (id && content !== undefined && !written.has(id)) written.set(id, { id, type, content, writing: !m.closed, end: 0, withdrawn: 0 })
   }
   return [...written.values()]
 }
 
-/** Lays what the run writes over what is stored. */
+/** Lays what the run writes over what is stored. What had ended when that was read is in it, and may have been decided about. */
 function withLive(document: DocumentRecord | null, run: RunView | null, read: Read): LiveBlock[] {
   const blocks: LiveBlock[] = (document?.blocks ?? []).map((b) => ({ ...b, writing: false }))
   if (!run || !document) return blocks
-  for (const { id, type, content, writing, withdrawn } of writtenBy(run)) {
+  for (const { id, type, content, writing, end, withdrawn } of writtenBy(run)) {
+    if (end > 0 && withdrawn === 0 && read.run === run.runId && end <= read.last) continue
     const at = blocks.findIndex((b) => b.id === id)
     const old = blocks[at]
     if (withdrawn > 0) {

@@ -1,5 +1,5 @@
 import type { ChatResponsePayload, CustomPayload, MessageFrame, Props, ToolProgressEvent } from '../api/types'
-import { emptyFold, fold, isObject, Refused, sequenceOf, type Fold } from './delta'
+import { emptyFold, fold, isObject, Refused, sequenceOf, type Fold, type Folded } from './delta'
 
 /** A level that frames opened: a block, or a thread. */
 export interface Level {
@@ -12,6 +12,8 @@ export interface Level {
   /** The block that a thread was opened in. */
   block: string
   status: string
+  /** The number of the frame that closed it; 0 while it is open. */
+  end: number
 }
 
 export interface ActiveTool {
@@ -67,8 +69,7 @@ export function reduceRun(run: RunView, frame: MessageFrame): RunView {
   const seq = sequenceOf(frame)
   if (run.outcome || (seq > 0 && seq <= run.fold.last)) return run
   try {
-    if (frame.type === 'event') return { ...reduceEvent(run, frame), fold: fold(run.fold, frame), ...voided(run, frame, seq) }
-    if (frame.type === 'loading') return { ...run, status: lineOf(frame.props ?? {}), fold: { ...run.fold, last: Math.max(seq, run.fold.last) } }
+    if (frame.type === 'event') return reduceEvent({ ...run, fold: fold(run.fold, frame), ...voided(run, frame, seq) }, frame)
     if (run.recovering && frame.type === 'text' && !frame.delta) return stand(run, frame, seq)
     return { ...run, fold: fold(run.fold, frame), ...activity(run, frame) }
   } catch (error) {
@@ -85,16 +86,20 @@ function reduceEvent(run: RunView, frame: MessageFrame): RunView {
         ...run, runId: text(data.run_id), chatId: text(data.chat_id) || undefined, userMessageId: text(data.user_message_id) || undefined,
         conversationId: typeof data.conversation_id === 'number' ? data.conversation_id : undefined,
       }
-    case 'block_start':
-      return { ...run, blocks: [...run.blocks, level(text(data.block_id), data, frame)] }
+    case 'block_start': {
+      const block = level(text(data.block_id), data, frame)
+      return { ...run, blocks: [...run.blocks, block], ...(block.type === 'llm' && block.thread === '' && { status: statusLine('thinking', 'Thinking...') }) }
+    }
     case 'block_end':
-      return { ...run, blocks: ended(run.blocks, text(data.block_id), data) }
+      return { ...run, blocks: ended(run.blocks, text(data.block_id), data, frame) }
     case 'thread_start':
       return { ...run, threads: [...run.threads, level(text(data.thread_id), data, frame)] }
     case 'thread_end':
-      return { ...run, threads: ended(run.threads, text(data.thread_id), data) }
+      return { ...run, threads: ended(run.threads, text(data.thread_id), data, frame) }
     case 'message_start':
-      return text(data.type) === 'tool_result' ? run : { ...run, status: null }
+      return run.blocks.find((b) => b.id === frame.block_id)?.type === 'llm' ? { ...run, status: null } : run
+    case 'message_end':
+      return run.fold.messages.find((m) => m.id === data.message_id)?.type === 'loading' ? { ...run, status: openLine(run) } : run
     case 'stream_end':
       return { ...run, status: null, active: null, outcome: outcomeOf(data), endedAt: timeOf(frame) }
     default:
@@ -102,21 +107,30 @@ function reduceEvent(run: RunView, frame: MessageFrame): RunView {
   }
 }
 
-/** The status line of a frame of type loading. */
+/** The status line of a message of type loading. */
 function lineOf(props: Props): StatusLine {
   return { message: text(props.message), code: text(props.code), tool: isObject(props.values) ? text(props.values.tool) : '' }
 }
+
+/** The newest status line of a call that still runs or waits, if any. */
+function openLine(run: RunView): StatusLine | null {
+  const line = run.fold.messages.findLast((m) => m.type === 'loading' && !m.closed)
+  return line ? lineOf(line.props) : null
+}
+
+/** Whether a message is what a call gave, and no part of the answer. */
+export const isResult = (m: Folded) => m.type === 'text' && typeof m.props.tool_use_id === 'string'
 
 function timeOf({ metadata }: MessageFrame): string | undefined {
   return metadata && metadata.timestamp > 0 ? new Date(metadata.timestamp).toISOString() : undefined
 }
 
 function level(id: string, data: Props, frame: MessageFrame): Level {
-  return { id, type: text(data.type), label: text(data.label), ref: text(data.ref), thread: frame.thread_id ?? '', block: frame.block_id ?? '', status: '' }
+  return { id, type: text(data.type), label: text(data.label), ref: text(data.ref), thread: frame.thread_id ?? '', block: frame.block_id ?? '', status: '', end: 0 }
 }
 
-function ended(levels: readonly Level[], id: string, data: Props): readonly Level[] {
-  return levels.map((l) => (l.id === id ? { ...l, status: text(data.status) || 'completed' } : l))
+function ended(levels: readonly Level[], id: string, data: Props, frame: MessageFrame): readonly Level[] {
+  return levels.map((l) => (l.id === id ? { ...l, status: text(data.status) || 'completed', end: sequenceOf(frame) } : l))
 }
 
 function outcomeOf(data: Props): Outcome {
@@ -141,20 +155,21 @@ function voided(run: RunView, frame: MessageFrame, seq: number): Partial<RunView
 /** Applies the valid text after a recovery: if it equals the shown text, that stays in its places. */
 function stand(run: RunView, frame: MessageFrame, seq: number): RunView {
   const plain = (s: string) => s.replace(/\s+/g, ' ').trim()
-  const here = run.fold.messages.filter((m) => m.type === 'text')
+  const here = run.fold.messages.filter((m) => m.type === 'text' && !isResult(m))
   const next = { ...run, recovering: false, status: null }
   if (plain(here.map((m) => text(m.props.content)).join('\n\n')) === plain(text(frame.props?.content))) {
     return { ...next, fold: { ...run.fold, last: Math.max(seq, run.fold.last) } }
   }
-  return { ...next, fold: fold({ ...run.fold, messages: run.fold.messages.filter((m) => m.type !== 'text') }, frame) }
+  return { ...next, fold: fold({ ...run.fold, messages: run.fold.messages.filter((m) => !here.includes(m)) }, frame) }
 }
 
 /** The changes of a frame to the status line and the running tool. */
 function activity(run: RunView, frame: MessageFrame): Partial<RunView> {
-  if (frame.type !== 'tool_result') return frame.type === 'text' ? { status: null, recovering: false } : {}
   const props = frame.props ?? {}
-  if (props.status === 'running') return { active: { toolName: text(props.name), updates: [] } }
-  if (props.status === 'completed' || props.status === 'error') return { active: null }
+  if (frame.type === 'loading') return { status: lineOf(props) }
+  if (frame.type === 'text') return typeof props.tool_use_id === 'string' ? { active: null } : { status: null, recovering: false }
+  if (frame.type !== 'tool_call') return {}
+  if (typeof props.index === 'number') return { active: props.denied === true ? null : { toolName: text(props.name), updates: [] } }
   if (!run.active || props.stage === undefined) return {}
   const update: ToolProgressEvent = {
     type: 'tool_progress', tool: run.active.toolName, stage: text(props.stage), message: text(props.status_message),
@@ -168,7 +183,7 @@ const MAX_UPDATES = 99
 
 /** The text written so far, without markers. */
 export function textOf(run: RunView): string {
-  return run.fold.messages.filter((m) => m.type === 'text' && m.thread === '').map((m) => text(m.props.content)).join('\n\n')
+  return run.fold.messages.filter((m) => m.type === 'text' && m.thread === '' && !isResult(m)).map((m) => text(m.props.content)).join('\n\n')
 }
 
 /** The payloads that came so far. */

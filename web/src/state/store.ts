@@ -208,7 +208,7 @@ export class ChatStore extends WaitingChat {
     if (!run) this.clientTools.leave()
     else if (frame.type === 'approval' && frame.props && run.conversationId !== undefined) this.approvals.serve(run.runId, run.conversationId, frame.props)
     else if (frame.type === 'client_tool_call' && frame.props) this.clientTools.take(run.runId, frame.props)
-    else if (frame.type === 'tool_result' && typeof frame.props?.id === 'string') this.clientTools.drop(run.runId, frame.props.id)
+    else if (frame.type === 'tool_call' && typeof frame.props?.index === 'number' && typeof frame.props.id === 'string') this.clientTools.drop(run.runId, frame.props.id)
   }
 
   /** The run ended, but its end was not received: load the stored chat. */

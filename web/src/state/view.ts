@@ -1,6 +1,6 @@
 import type { CustomPayload, Props, ToolCall } from '../api/types'
 import { MAX_DEPTH, type Folded } from './delta'
-import { text, type RunView } from './run'
+import { isResult, text, type RunView } from './run'
 
 /** A tool call as a card shows it. */
 export interface ToolView {
@@ -108,7 +108,7 @@ function outermost(run: RunView, m: Folded): string {
 
 /** Threads with more than a call and its payload. */
 function complexThreads(run: RunView): Set<string> {
-  return new Set(run.fold.messages.filter((m) => m.thread !== '' && (m.type === 'text' || m.type === 'thinking')).map((m) => m.thread))
+  return new Set(run.fold.messages.filter((m) => m.thread !== '' && ((m.type === 'text' && !isResult(m)) || m.type === 'thinking')).map((m) => m.thread))
 }
 
 /** Whether a run has more to show than its stored text and calls. */
@@ -137,11 +137,10 @@ function partOf(m: Folded, tools: Map<string, ToolView>, shown: Set<string>, ove
   const open = !m.closed && !over
   switch (m.type) {
     case 'text':
-      return text(m.props.content).trim() === '' ? null : { kind: 'text', key, text: text(m.props.content), open }
+      return isResult(m) || text(m.props.content).trim() === '' ? null : { kind: 'text', key, text: text(m.props.content), open }
     case 'thinking':
       return text(m.props.content).trim() === '' ? null : { kind: 'thinking', key, text: text(m.props.content), open }
     case 'tool_call':
-    case 'tool_result':
     case 'approval': {
       const id = text(m.props.id) || key
       const tool = tools.get(id)
@@ -185,27 +184,40 @@ function collectTools(run: RunView): Map<string, ToolView> {
     const id = text(m.props.id) || m.id
     const before = tools.get(id) ?? { ...noTool, key: id, name: text(m.props.name) }
     const title = text(m.props.title) || before.title
-    if (m.type === 'tool_call') {
+    if (m.type === 'tool_call' && typeof m.props.index !== 'number') {
       tools.set(id, { ...before, name: text(m.props.name), input: parsed(text(m.props.arguments)), status: over ? 'cancelled' : 'preparing' })
+    } else if (m.type === 'tool_call') {
+      tools.set(id, called(m, { ...before, title }, over))
+    } else if (isResult(m)) {
+      const call = tools.get(text(m.props.tool_use_id))
+      if (call) tools.set(call.key, withResult(call, m.props, text(m.props.content)))
     } else if (m.type === 'client_tool_call') {
       tools.set(id, { ...before, title, input: m.props.input, status: over ? 'cancelled' : 'running' })
     } else if (m.type === 'approval') {
       const approved = typeof m.props.approved === 'boolean' ? m.props.approved : undefined
       tools.set(id, { ...before, title, input: m.props.input, approved, status: approved === false ? 'denied' : over ? 'cancelled' : approved ? 'running' : 'waiting' })
-    } else if (m.type === 'tool_result') {
-      const done = m.props.status === 'completed' || m.props.status === 'error'
-      tools.set(id, {
-        ...before, index: typeof m.props.index === 'number' ? m.props.index : -1, name: text(m.props.name), title, done: text(m.props.done), input: m.props.input,
-        output: text(m.props.output), isError: m.props.is_error === true,
-        status: before.approved === false ? 'denied' : done ? (m.props.is_error === true ? 'error' : 'completed') : over || m.closed ? 'cancelled' : 'running',
-        progress: typeof m.props.progress === 'number' ? m.props.progress : 0, stage: text(m.props.stage), message: text(m.props.status_message),
-      })
     }
   }
   return finished(run, tools)
 }
 
 const noTool: ToolView = { key: '', index: -1, name: '', title: '', done: '', input: undefined, output: '', isError: false, status: 'preparing', progress: 0, stage: '', message: '' }
+
+/** A call that runs, or has run; in logs of older versions the result is in its message. */
+function called(m: Folded, before: ToolView, over: boolean): ToolView {
+  const open = over || (m.closed && m.status !== 'completed' && m.status !== 'error') ? 'cancelled' : 'running'
+  const call: ToolView = {
+    ...before, index: typeof m.props.index === 'number' ? m.props.index : -1, name: text(m.props.name), title: before.title, input: parsed(text(m.props.arguments)),
+    status: m.props.denied === true || before.approved === false ? 'denied' : open,
+    progress: typeof m.props.progress === 'number' ? m.props.progress : 0, stage: text(m.props.stage), message: text(m.props.status_message),
+  }
+  return m.props.output === undefined ? call : withResult(call, m.props, text(m.props.output))
+}
+
+function withResult(call: ToolView, props: Props, output: string): ToolView {
+  const isError = props.is_error === true
+  return { ...call, output, isError, done: text(props.done), status: call.status === 'denied' ? 'denied' : isError ? 'error' : 'completed', progress: 1 }
+}
 
 /** The payload of a completed run has the durations of the calls, and what no frame said. */
 function finished(run: RunView, tools: Map<string, ToolView>): Map<string, ToolView> {
