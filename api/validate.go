@@ -91,7 +91,7 @@ func requestRules(sl validator.StructLevel, maxMessage int) {
 	}
 }
 
-// attachmentRules allow text, and images in base64.
+// attachmentRules allow text, and images and PDF files in base64.
 func attachmentRules(sl validator.StructLevel) {
 	a := sl.Current().Interface().(schemas.Attachment)
 	if a.MIME == "" || a.Content == "" {
@@ -101,7 +101,7 @@ func attachmentRules(sl validator.StructLevel) {
 	switch {
 	case err != nil:
 		sl.ReportError(a.MIME, "mime", "MIME", "mediatype", "")
-	case strings.HasPrefix(kind, "image/"):
+	case strings.HasPrefix(kind, "image/"), kind == schemas.MediaPDF:
 		if _, err := base64.StdEncoding.DecodeString(a.Content); err != nil {
 			sl.ReportError(a.Content, "content", "Content", "base64", "")
 		}
@@ -166,7 +166,7 @@ func detailOf(f validator.FieldError) string {
 	case "base64":
 		return "must be base64"
 	case "mediatype":
-		return "must be a text type or image/*"
+		return "must be a text type, image/* or " + schemas.MediaPDF
 	case "max":
 		if f.Kind() == reflect.Slice {
 			return "must have at most " + f.Param() + " items"

@@ -24,6 +24,7 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/pdftext"
 	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/services/questions"
@@ -175,6 +176,7 @@ func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActi
 		RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
 		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), RunsPerUser: c.Limits.RunsPerUser,
 		Text:           c.TextLimits(),
+		PDF:            pdftext.New(pdftext.Limits{Pages: c.Limits.PDFPages, Time: c.Limits.PDFTime, Memory: c.Limits.PDFMemory, Processes: c.Limits.PDFProcesses}),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
 		Logger: log, Carry: telemetry.CarryTrace,
 	}

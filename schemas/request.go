@@ -63,12 +63,16 @@ type HistoryMessage struct {
 	Content string `json:"content"`
 }
 
-// Attachment is a file of the user. Text types hold text, image types base64.
+// Attachment is a file of the user. Text types hold text; image types and PDF files
+// base64. A stored PDF file holds its text.
 type Attachment struct {
 	Name    string `json:"name" validate:"required,max=255"`
 	MIME    string `json:"mime" validate:"required,max=100"`
 	Content string `json:"content" validate:"required"`
 }
+
+// MediaPDF is the media type of PDF files.
+const MediaPDF = "application/pdf"
 
 // textMedia are the media types other than text/* that are text.
 var textMedia = []string{

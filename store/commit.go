@@ -337,7 +337,7 @@ func (b *batch) finish(run *runState, f *record.Finish) error {
 // message adds a message's block, with its files. Branch is set for another
 // version of a question.
 func (b *batch) message(owner string, chat int64, m *schemas.Message, run, branch string, files []schemas.Attachment) error {
-	data, err := messageData(m, files)
+	data, err := messageData(m)
 	if err != nil {
 		return fmt.Errorf("message: %w", err)
 	}

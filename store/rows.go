@@ -2,10 +2,8 @@ package store
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -206,18 +204,18 @@ type blockData struct {
 const typeToolHistory = "tool_history"
 
 // messageData returns the column data of a message: JSON, or nil if there is only text.
-func messageData(m *schemas.Message, files []schemas.Attachment) (any, error) {
+func messageData(m *schemas.Message) (any, error) {
 	d := blockData{
 		SuggestedValues: m.SuggestedValues, SuggestedActions: m.SuggestedActions, StopReason: m.StopReason, Usage: m.Usage,
-		Warnings: m.Warnings, Error: m.Error, Action: m.Action, Attachments: m.Attachments, Interaction: m.InteractionType,
+		Warnings: m.Warnings, Error: m.Error, Action: m.Action, Interaction: m.InteractionType,
+	}
+	for _, a := range m.Attachments {
+		d.Attachments = append(d.Attachments, schemas.AttachmentInfo{Name: clean(a.Name), MIME: clean(a.MIME), Size: a.Size})
 	}
 	if len(m.Payloads) > 1 {
 		for _, p := range m.Payloads {
 			d.Payloads = append(d.Payloads, p.PayloadID)
 		}
-	}
-	if len(files) > 0 {
-		d.Attachments = describe(files)
 	}
 	if p := m.CustomPayload; p != nil {
 		stripped := *p
@@ -236,20 +234,6 @@ func messageData(m *schemas.Message, files []schemas.Attachment) (any, error) {
 func (d *blockData) empty() bool {
 	return len(d.SuggestedValues) == 0 && len(d.SuggestedActions) == 0 && d.CustomPayload == nil && d.StopReason == "" && d.Usage == nil &&
 		len(d.Warnings) == 0 && d.Error == nil && d.Action == nil && len(d.Attachments) == 0 && len(d.Payloads) == 0 && d.Interaction == ""
-}
-
-// describe returns the files without their content; the size of an image is
-// its size without base64.
-func describe(files []schemas.Attachment) []schemas.AttachmentInfo {
-	infos := make([]schemas.AttachmentInfo, len(files))
-	for i, f := range files {
-		size := len(f.Content)
-		if strings.HasPrefix(f.MIME, "image/") {
-			size = base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(f.Content, "=")))
-		}
-		infos[i] = schemas.AttachmentInfo{Name: clean(f.Name), MIME: clean(f.MIME), Size: size}
-	}
-	return infos
 }
 
 // message returns the message without the parts that are stored elsewhere.

@@ -133,6 +133,12 @@ type Limits struct {
 	RequestsPerMinute int
 	// OthersPerMinute counts all other requests, and websocket events.
 	OthersPerMinute int
+	// PDFPages is the most pages of an attached PDF file, 0 for none; PDFTime is how
+	// long those of a message may be read, PDFMemory the bytes that reading one may
+	// take, and PDFProcesses how many are read at once.
+	PDFPages, PDFProcesses int
+	PDFTime                time.Duration
+	PDFMemory              int64
 	// StoragePerUser is the bytes of a user's documents and attachments; 0 is
 	// no limit.
 	StoragePerUser int64

@@ -1,102 +1,134 @@
 package prompt
 
 import (
+	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"mime"
+	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/pdftext"
 )
 
 // Limits of attachments.
 const (
-	maxAttachments     = 10
-	maxAttachmentText  = 256 << 10 // bytes of one text file
-	maxAttachmentTexts = 512 << 10 // bytes of all text files of a message
-	maxAttachmentImage = 5 << 20   // bytes of one image
+	maxAttachments      = 10
+	maxAttachmentText   = 256 << 10 // bytes of one text file
+	maxAttachmentTexts  = 512 << 10 // bytes of all text files and of the text of all PDF files of a message
+	maxAttachmentBinary = 5 << 20   // bytes of one image or PDF file
 )
 
-// Attach adds the files to the message: texts as named data after its content,
-// images as parts of their own. The errors are those of CheckAttachments; on an
-// error msg is unchanged.
+// Attach adds stored files to the message: texts as named data after its content,
+// images beside it. If it fails, msg is unchanged.
 func Attach(msg *turn.Message, files []schemas.Attachment) error {
+	var data strings.Builder
+	var images []turn.Image
+	for i := range files {
+		f := &files[i]
+		kind, err := mediaOf(files, i)
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(kind, "image/") {
+			images = append(images, turn.Image{MIME: kind, Base64: f.Content})
+			continue
+		}
+		fmt.Fprintf(&data, "\n\nAttached file (%s):\n", kind)
+		writeData(&data, f.Name, f.Content)
+	}
 	if len(files) == 0 {
 		return nil
 	}
-	var text strings.Builder
-	var images []turn.Image
-	err := eachAttachment(files, func(kind string, f *schemas.Attachment, image []byte) {
-		if image != nil {
-			images = append(images, turn.Image{MIME: kind, Base64: base64.StdEncoding.EncodeToString(image)})
-			return
-		}
-		fmt.Fprintf(&text, "\n\nAttached file (%s):\n", kind)
-		writeData(&text, f.Name, f.Content)
-	})
-	if err != nil {
-		return err
-	}
-	msg.Content = strings.TrimLeft(msg.Content+strings.TrimSuffix(text.String(), "\n"), "\n")
+	msg.Content = strings.TrimLeft(msg.Content+strings.TrimSuffix(data.String(), "\n"), "\n")
 	msg.Images = append(msg.Images, images...)
 	return nil
 }
 
-// CheckAttachments refuses files that are neither text nor an image, are too large
-// or cannot be read, with an error of code invalid.
-func CheckAttachments(files []schemas.Attachment) error {
-	return eachAttachment(files, func(string, *schemas.Attachment, []byte) {})
-}
-
-// eachAttachment checks the files in order and calls do for each, with its media
-// type and the bytes of an image; for a text the bytes are nil.
-func eachAttachment(files []schemas.Attachment, do func(kind string, f *schemas.Attachment, image []byte)) error {
+// ReadAttachments returns the files of a request as they are stored, a PDF file as its
+// text, and what the message says of them: the sizes are those of the files. The
+// error, of code invalid, is for files that are neither text nor an image nor a PDF
+// file, that are too large or that cannot be read. A nil pdf takes no PDF files.
+func ReadAttachments(ctx context.Context, files []schemas.Attachment, pdf *pdftext.Reader) ([]schemas.Attachment, []schemas.AttachmentInfo, error) {
 	if len(files) > maxAttachments {
-		return wrongAttachment("/attachments", fmt.Sprintf("at most %d files are allowed", maxAttachments))
+		return nil, nil, schemas.Invalid("/attachments", fmt.Sprintf("at most %d files are allowed", maxAttachments))
 	}
-	texts := 0
+	texts, infos := 0, make([]schemas.AttachmentInfo, len(files))
+	var raws [][]byte
+	var at []int
 	for i := range files {
-		f, at := &files[i], fmt.Sprintf("/attachments/%d", i)
-		kind, _, err := mime.ParseMediaType(f.MIME)
+		f := &files[i]
+		kind, err := mediaOf(files, i)
 		if err != nil {
-			return wrongAttachment(at+"/mime", "is not a media type")
+			return nil, nil, err
 		}
-		switch {
-		case schemas.TextMedia(kind):
+		infos[i] = schemas.AttachmentInfo{Name: f.Name, MIME: f.MIME, Size: len(f.Content)}
+		if schemas.TextMedia(kind) {
 			if texts += len(f.Content); len(f.Content) > maxAttachmentText || texts > maxAttachmentTexts {
-				return wrongAttachment(at+"/content", fmt.Sprintf("text files may have at most %d bytes each and %d together", maxAttachmentText, maxAttachmentTexts))
+				return nil, nil, wrongFile(files, i, "content", fmt.Sprintf("text files may have at most %d bytes each and %d together", maxAttachmentText, maxAttachmentTexts))
 			}
-			do(kind, f, nil)
-		case strings.HasPrefix(kind, "image/"):
-			image, err := decodeImage(at, f.Content)
-			if err != nil {
-				return err
-			}
-			do(kind, f, image)
-		default:
-			return wrongAttachment(at+"/mime", "must be a text type or image/*")
+			continue
+		}
+		raw, err := decodeBinary(files, i)
+		if err != nil {
+			return nil, nil, err
+		}
+		infos[i].Size = len(raw)
+		if kind == schemas.MediaPDF {
+			raws, at = append(raws, raw), append(at, i)
 		}
 	}
-	return nil
+	if len(raws) == 0 {
+		return files, infos, nil
+	}
+	read, failed, err := pdf.Texts(ctx, raws, maxAttachmentTexts-texts)
+	if why, ok := errors.AsType[pdftext.Unreadable](err); ok {
+		return nil, nil, wrongFile(files, at[failed], "content", string(why))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	files = slices.Clone(files)
+	for n, i := range at {
+		files[i].Content = read[n]
+	}
+	return files, infos, nil
 }
 
-func decodeImage(at, content string) ([]byte, error) {
-	if base64.StdEncoding.DecodedLen(len(content)) > maxAttachmentImage+3 {
-		return nil, wrongAttachment(at+"/content", fmt.Sprintf("an image may have at most %d bytes", maxAttachmentImage))
+// mediaOf returns the media type of the i-th file, which is one that is taken.
+func mediaOf(files []schemas.Attachment, i int) (string, error) {
+	kind, _, err := mime.ParseMediaType(files[i].MIME)
+	if err != nil {
+		return "", wrongFile(files, i, "mime", "is not a media type")
+	}
+	if !schemas.TextMedia(kind) && !strings.HasPrefix(kind, "image/") && kind != schemas.MediaPDF {
+		return "", wrongFile(files, i, "mime", "must be a text type, image/* or "+schemas.MediaPDF)
+	}
+	return kind, nil
+}
+
+func decodeBinary(files []schemas.Attachment, i int) ([]byte, error) {
+	content, tooLarge := files[i].Content, fmt.Sprintf("an image or a PDF file may have at most %d bytes", maxAttachmentBinary)
+	if base64.StdEncoding.DecodedLen(len(content)) > maxAttachmentBinary+3 {
+		return nil, wrongFile(files, i, "content", tooLarge)
 	}
 	raw, err := base64.StdEncoding.DecodeString(content)
 	if err != nil || len(raw) == 0 {
-		return nil, wrongAttachment(at+"/content", "must be base64")
+		return nil, wrongFile(files, i, "content", "must be base64")
 	}
-	if len(raw) > maxAttachmentImage {
-		return nil, wrongAttachment(at+"/content", fmt.Sprintf("an image may have at most %d bytes", maxAttachmentImage))
+	if len(raw) > maxAttachmentBinary {
+		return nil, wrongFile(files, i, "content", tooLarge)
 	}
 	return raw, nil
 }
 
-func wrongAttachment(pointer, detail string) error {
-	e := schemas.NewError(schemas.CodeInvalid, "an attachment cannot be used")
-	e.Fields = []schemas.FieldError{{Pointer: pointer, Detail: detail}}
+// wrongFile returns the error for a member of the i-th file.
+func wrongFile(files []schemas.Attachment, i int, member, detail string) error {
+	e := schemas.NewError(schemas.CodeInvalid, fmt.Sprintf("the file %q cannot be used", text.Line(files[i].Name, maxPromptName)))
+	e.Fields = []schemas.FieldError{{Pointer: fmt.Sprintf("/attachments/%d/%s", i, member), Detail: detail}}
 	return e
 }

@@ -263,7 +263,10 @@ func TestAttach(t *testing.T) {
 			},
 		},
 		{name: "json", files: []schemas.Attachment{{Name: "a", MIME: "application/vnd.api+json", Content: "{}"}}, want: turn.Message{Content: "Look\n\nAttached file (application/vnd.api+json):\n<data name=\"a\">\n  {}\n</data>"}},
-		{name: "binary", files: []schemas.Attachment{{Name: "a", MIME: "application/pdf", Content: "x"}}, pointer: "/attachments/0/mime"},
+		{name: "binary", files: []schemas.Attachment{{Name: "a", MIME: "application/zip", Content: "x"}}, pointer: "/attachments/0/mime"},
+		{name: "PDF without a reader", files: []schemas.Attachment{{Name: "a", MIME: "application/pdf", Content: "eA=="}}, pointer: "/attachments/0/content"},
+		{name: "PDF without base64", files: []schemas.Attachment{{Name: "a", MIME: "application/pdf", Content: "%"}}, pointer: "/attachments/0/content"},
+		{name: "large PDF", files: []schemas.Attachment{{Name: "a", MIME: "application/pdf", Content: strings.Repeat("AAAA", 5<<20/3+2)}}, pointer: "/attachments/0/content"},
 		{name: "no type", files: []schemas.Attachment{{Name: "a", MIME: "///", Content: "x"}}, pointer: "/attachments/0/mime"},
 		{name: "no base64", files: []schemas.Attachment{{Name: "a", MIME: "text/plain", Content: "x"}, {Name: "b", MIME: "image/png", Content: "%"}}, pointer: "/attachments/1/content"},
 		{name: "large text", files: []schemas.Attachment{{Name: "a", MIME: "text/plain", Content: strings.Repeat("x", 256<<10+1)}}, pointer: "/attachments/0/content"},
@@ -275,18 +278,22 @@ func TestAttach(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := turn.Message{Content: "Look"}
-			err := prompt.Attach(&got, tc.files)
+			files, infos, err := prompt.ReadAttachments(t.Context(), tc.files, nil)
 			if tc.pointer != "" {
 				checkInvalid(t, err, tc.pointer)
-				tc.want = turn.Message{Content: "Look"}
-			} else if err != nil {
+				return
+			}
+			if len(infos) != len(tc.files) {
+				t.Errorf("%d files are described, want %d", len(infos), len(tc.files))
+			}
+			if err == nil {
+				err = prompt.Attach(&got, files)
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("message (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(err, prompt.CheckAttachments(tc.files)); diff != "" {
-				t.Errorf("CheckAttachments says another thing than Attach (-Attach +CheckAttachments):\n%s", diff)
 			}
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/pages"
+	"github.com/chattray/chattray/services/pdftext"
 	"github.com/chattray/chattray/services/prompt"
 )
 
@@ -39,13 +40,15 @@ type Store interface {
 	Run(ctx context.Context, id string) (record.Run, error)
 }
 
-// Options is what Questions works with. All fields but Documents must be set.
+// Options is what Questions works with. All fields but Documents and PDF must be set.
 type Options struct {
 	Store   Store
 	Pages   *pages.Pages
 	Actions *actions.Actions
 	// Documents finds the blocks that an answer goes to; nil has none.
 	Documents *documents.Documents
+	// PDF reads attached PDF files; nil takes none.
+	PDF *pdftext.Reader
 	// OffersModel reports whether a request may name the model.
 	OffersModel func(name string) bool
 	Now         func() time.Time
@@ -96,7 +99,12 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		return nil, err
 	}
 	if req.RegenerateMessageID == "" {
+		files, infos, err := prompt.ReadAttachments(ctx, req.Attachments, q.PDF)
+		if err != nil {
+			return nil, err
+		}
 		ask(req, b)
+		b.UserMessage.Files, b.UserMessage.Attachments = files, infos
 	}
 	document, blocks := turn.Answer(req.Context)
 	if err := q.reserve(ctx, document, blocks, b); err != nil {
@@ -132,16 +140,12 @@ func (q *Questions) place(ctx context.Context, user schemas.User, req *schemas.C
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// check refuses a model, an action, tools or attachments that the service does
-// not accept.
+// check refuses a model, an action or tools that the service does not accept.
 func (q *Questions) check(ctx context.Context, user schemas.User, req *schemas.ChatRequest) error {
 	if req.Model != "" && !q.OffersModel(req.Model) {
 		return schemas.Invalid("/model", "this model is not offered")
 	}
-	if err := q.checkOffered(ctx, user, req); err != nil {
-		return err
-	}
-	return prompt.CheckAttachments(req.Attachments)
+	return q.checkOffered(ctx, user, req)
 }
 
 // checkOffered refuses a click and client tools that do not fit what the request's
@@ -203,13 +207,10 @@ func ask(req *schemas.ChatRequest, b *record.Begin) {
 			m.Content = req.ActionMetadata.ActionIdentifier
 		}
 	}
-	for _, a := range req.Attachments {
-		m.Attachments = append(m.Attachments, schemas.AttachmentInfo{Name: a.Name, MIME: a.MIME, Size: len(a.Content)})
-	}
 	if req.MessageID != "" {
 		m.ID, b.Named = req.MessageID, true
 	}
-	b.UserMessage = &record.UserMessage{Message: m, Files: req.Attachments}
+	b.UserMessage = &record.UserMessage{Message: m}
 	b.Run.UserMessageID = m.ID
 }
 

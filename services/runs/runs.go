@@ -24,6 +24,7 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/modeltext"
+	"github.com/chattray/chattray/services/pdftext"
 	"github.com/chattray/chattray/services/prepare"
 	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/timers"
@@ -125,6 +126,8 @@ type Options struct {
 	// Text bounds what models write; a limit of 0 follows from MaxTokens and
 	// MaxIterations.
 	Text modeltext.Limits
+	// PDF reads attached PDF files; nil takes none.
+	PDF *pdftext.Reader
 	// ReplaysPerUser and Replays bound the stored logs that are read at once; 0
 	// is no limit. ReplayCache bounds the bytes of them that are kept in
 	// memory.
@@ -201,7 +204,7 @@ func New(o Options) *Runs {
 		cancelledBeforeStart: make(map[string]bool), parked: make(map[string][]*eventlog.Commit), unpolledChats: make(map[int64]bool),
 	}
 	r.questions = questions.New(questions.Options{
-		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, OffersModel: r.OffersModel, Now: r.now,
+		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
 	})
 	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages, r.now)
 	o.Prompt.Now = o.Now

@@ -151,17 +151,21 @@ func testBeginAttachments(f *fixture) {
 	files := []schemas.Attachment{
 		{Name: "notes.md", MIME: "text/markdown", Content: "# Notes\x00 \xff" + long("abc ", 5000)},
 		{Name: "dot.png", MIME: "image/png", Content: "aGVsbG8="},
+		{Name: "report.pdf", MIME: schemas.MediaPDF, Content: "[page 1 of 1]\nGold"},
 	}
-	g := f.turn("see", "seen", func(g *record.Begin) { g.UserMessage.Files = files })
+	infos := []schemas.AttachmentInfo{
+		{Name: "notes.md", MIME: "text/markdown", Size: len(files[0].Content)},
+		{Name: "dot.png", MIME: "image/png", Size: 5},
+		{Name: "report.pdf", MIME: schemas.MediaPDF, Size: 22_734},
+	}
+	g := f.turn("see", "seen", func(g *record.Begin) { g.UserMessage.Files, g.UserMessage.Attachments = files, infos })
 	chat := g.Run.ConversationID
 	got, err := f.store.Files(f.ctx, f.owner, chat, g.Run.UserMessageID)
 	must(f, err)
 	equal(f, "files", got, files)
 	m, err := f.store.Message(f.ctx, f.owner, chat, g.Run.UserMessageID)
 	must(f, err)
-	equal(f, "attachments", m.Attachments, []schemas.AttachmentInfo{
-		{Name: "notes.md", MIME: "text/markdown", Size: len(files[0].Content)}, {Name: "dot.png", MIME: "image/png", Size: 5},
-	})
+	equal(f, "attachments", m.Attachments, infos)
 	none, err := f.store.Files(f.ctx, f.owner, chat, g.Run.MessageID)
 	must(f, err)
 	equal(f, "files of the answer", len(none), 0)

@@ -1,0 +1,121 @@
+package pdftext
+
+import (
+	"strings"
+
+	"github.com/ledongthuc/pdf"
+)
+
+// usualWidth is the width of a letter of which the font does not say it, in parts of
+// the font's size.
+const usualWidth = 0.5
+
+// maxWidths is how many widths of a font are read.
+const maxWidths = 1 << 16
+
+// font says what the codes in a string mean, and how wide they are.
+type font struct {
+	pdf.Font
+	wide   bool // codes have two bytes
+	widths map[int]float64
+	other  float64           // the width of codes without one, in thousandths
+	texts  map[string]string // of codes that have been read
+}
+
+// fontNamed returns the font that the page, or the form, calls so. Fonts are shared by
+// the pages of a file, as reading one may take long.
+func (w *walker) fontNamed(name string) *font {
+	v := w.resources.Key("Font").Key(name)
+	if v.IsNull() {
+		return nil
+	}
+	key := v.String() // names the objects that the font consists of
+	if known := w.fonts[key]; known != nil {
+		return known
+	}
+	f := &font{Font: pdf.Font{V: v}, widths: make(map[int]float64), texts: make(map[string]string), other: usualWidth * 1000}
+	if v.Key("Subtype").Name() == "Type0" {
+		f.wide = true
+		f.readWide(v.Key("DescendantFonts").Index(0))
+	} else if first := f.FirstChar(); first >= 0 {
+		for i, width := range f.Widths() {
+			f.widths[first+i] = width
+		}
+	}
+	if m := v.Key("FontMatrix"); m.Len() == 6 { // the letters have another measure
+		for code := range f.widths {
+			f.widths[code] *= m.Index(0).Float64() * 1000
+		}
+	}
+	w.fonts[key] = f
+	return f
+}
+
+// readWide reads the widths of a font whose codes have two bytes: a list of a code with
+// the widths from there on, or of a range of codes with their width.
+func (f *font) readWide(descendant pdf.Value) {
+	f.other = 1000
+	if d := descendant.Key("DW"); !d.IsNull() {
+		f.other = d.Float64()
+	}
+	list := descendant.Key("W")
+	for i := 0; i+1 < list.Len() && len(f.widths) < maxWidths; {
+		first := int(list.Index(i).Int64())
+		if each := list.Index(i + 1); each.Kind() == pdf.Array {
+			for n := range min(each.Len(), maxWidths) {
+				f.widths[first+n] = each.Index(n).Float64()
+			}
+			i += 2
+			continue
+		}
+		last, width := int(list.Index(i+1).Int64()), list.Index(i+2).Float64()
+		for code := first; code <= last && code < maxWidths; code++ {
+			f.widths[code] = width
+		}
+		i += 3
+	}
+}
+
+// text returns the text of a string. The library looks for each code in lists, so what
+// it finds is kept.
+func (f *font) text(raw string) string {
+	size := 1
+	if f.wide {
+		size = 2
+	}
+	var b strings.Builder
+	for ; len(raw) >= size; raw = raw[size:] {
+		text, known := f.texts[raw[:size]]
+		if !known {
+			text = f.Encoder().Decode(raw[:size])
+			f.texts[raw[:size]] = text
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+// codes returns how many codes a string has.
+func (f *font) codes(raw string) int {
+	if f.wide {
+		return len(raw) / 2
+	}
+	return len(raw)
+}
+
+// width returns the width of a string in parts of the font's size.
+func (f *font) width(raw string) float64 {
+	sum := 0.0
+	for i := range f.codes(raw) {
+		code := int(raw[i])
+		if f.wide {
+			code = int(raw[2*i])<<8 | int(raw[2*i+1])
+		}
+		width, ok := f.widths[code]
+		if !ok {
+			width = f.other
+		}
+		sum += width
+	}
+	return sum / 1000
+}

@@ -1,0 +1,146 @@
+// Package pdftext reads the text of PDF files. A file is somebody else's, and its
+// reader may loop, fill the memory or overflow the stack on it: so each file is read
+// by a process of its own, which is this program again without its environment, and
+// which ends when it exceeds its limits.
+package pdftext
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// Limits bound what a PDF file may cost. Fields that are 0 have defaults, except Pages.
+type Limits struct {
+	// Pages is the most pages of a file; 0 takes no PDF files.
+	Pages int
+	// Time is how long the files of one message may be read, the wait for their turn
+	// included.
+	Time time.Duration
+	// Memory is the bytes that reading a file may take.
+	Memory int64
+	// Processes is how many files may be read at once.
+	Processes int
+}
+
+// The limits where none are set.
+const (
+	DefaultTime      = 10 * time.Second
+	DefaultMemory    = 256 << 20
+	DefaultProcesses = 2
+)
+
+// Unreadable says why a file has no text for the model, in words that follow the
+// file's name.
+type Unreadable string
+
+func (u Unreadable) Error() string { return "the PDF file " + string(u) }
+
+// The reasons that do not depend on limits.
+const (
+	Encrypted Unreadable = "is encrypted; remove its password"
+	Broken    Unreadable = "cannot be read; it is broken, or not a PDF file"
+	Textless  Unreadable = "has no text; send pictures of scanned pages"
+	Costly    Unreadable = "takes too much time or memory to read; send a smaller one"
+	Refused   Unreadable = "is not taken here; send its text"
+)
+
+var errCrowded = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too many PDF files are being read; try again in a moment", RetryAfter: 5}
+
+// Reader reads PDF files. It is safe for concurrent use.
+type Reader struct {
+	limits Limits
+	slots  chan struct{}
+}
+
+// New returns a Reader with these limits.
+func New(l Limits) *Reader {
+	l.Time, l.Memory, l.Processes = cmp.Or(l.Time, DefaultTime), cmp.Or(l.Memory, DefaultMemory), cmp.Or(l.Processes, DefaultProcesses)
+	return &Reader{limits: l, slots: make(chan struct{}, l.Processes)}
+}
+
+// Texts returns the text of each file, with a line before each page. The files share
+// the time that there is, and maxText, in bytes. The error is an Unreadable with the index of its file, or says
+// that too many files are being read, or that no process can be started.
+func (r *Reader) Texts(ctx context.Context, files [][]byte, maxText int) ([]string, int, error) {
+	if r == nil || r.limits.Pages == 0 {
+		return nil, 0, Refused
+	}
+	limited, cancel := context.WithTimeout(ctx, r.limits.Time)
+	defer cancel()
+	texts := make([]string, len(files))
+	for i, file := range files {
+		text, err := r.text(limited, file, maxText)
+		if ctx.Err() != nil {
+			return nil, i, context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, i, err
+		}
+		texts[i] = text
+		maxText -= len(text)
+	}
+	return texts, 0, nil
+}
+
+// text reads one file when it is its turn.
+func (r *Reader) text(ctx context.Context, file []byte, maxText int) (string, error) {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return "", errCrowded
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("read a PDF file: %w", err)
+	}
+	out := &bounded{left: 2*maxText + 1024}    // JSON escapes line ends
+	child := exec.CommandContext(ctx, program) //nolint:gosec // G204: this program itself
+	child.Args = []string{childName, strconv.Itoa(r.limits.Pages), strconv.Itoa(maxText), strconv.FormatInt(r.limits.Memory, 10), r.limits.Time.String()}
+	child.Env = []string{} // not ours: it has keys
+	child.Stdin, child.Stdout, child.WaitDelay = bytes.NewReader(file), out, time.Second
+	err = child.Run()
+	if ctx.Err() != nil {
+		return "", Costly
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		if exit.ExitCode() == exitMemory {
+			return "", Costly
+		}
+		return "", Broken
+	}
+	if err != nil {
+		return "", fmt.Errorf("read a PDF file: %w", err)
+	}
+	var read result
+	if err := json.Unmarshal(out.Bytes(), &read); err != nil {
+		return "", Broken
+	}
+	if read.Unreadable != "" {
+		return "", read.Unreadable
+	}
+	return read.Text, nil
+}
+
+// bounded is a buffer that takes so many bytes and no more.
+type bounded struct {
+	bytes.Buffer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errors.New("too much output")
+	}
+	return b.Buffer.Write(p)
+}

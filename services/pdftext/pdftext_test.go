@@ -1,0 +1,200 @@
+package pdftext_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/services/pdftext"
+)
+
+// file returns a PDF file of these objects, the first of which is the catalog. More goes
+// into its trailer.
+func file(more string, objects ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.7\n")
+	places := make([]int, len(objects))
+	for i, o := range objects {
+		places[i] = b.Len()
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	start := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for _, at := range places {
+		fmt.Fprintf(&b, "%010d 00000 n \n", at)
+	}
+	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R %s>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, more, start)
+	return b.Bytes()
+}
+
+func stream(dict, content string) string {
+	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(content), content)
+}
+
+const (
+	catalog = "<< /Type /Catalog /Pages 2 0 R >>"
+	font    = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+)
+
+// pages returns a file whose pages have these contents.
+func pages(contents ...string) []byte {
+	objects := []string{catalog, "", font}
+	var kids []string
+	for _, c := range contents {
+		n := len(objects)
+		kids = append(kids, fmt.Sprintf("%d 0 R", n+1))
+		objects = append(objects, fmt.Sprintf("<< /Type /Page /Parent 2 0 R /Contents %d 0 R /Resources << /Font << /F 3 0 R >> >> >>", n+2), stream("", c))
+	}
+	objects[1] = fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s] >>", len(contents), strings.Join(kids, " "))
+	return file("", objects...)
+}
+
+func read(t *testing.T, l pdftext.Limits, f []byte) (string, error) {
+	t.Helper()
+	if l.Pages == 0 {
+		l.Pages = 20
+	}
+	texts, _, err := pdftext.New(l).Texts(t.Context(), [][]byte{f}, 10_000)
+	if err != nil {
+		return "", err
+	}
+	return texts[0], nil
+}
+
+func TestText(t *testing.T) {
+	sample, err := os.ReadFile("testdata/report.pdf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font,
+		"<< /Type /Page /Parent 2 0 R /Contents [5 0 R 6 0 R] /Resources << /XObject << /X 7 0 R >> >> >>",
+		stream("", "/X Do"), stream("", "BT ET"), stream("/Subtype /Form /Resources << /Font << /F 3 0 R >> /XObject << /X 7 0 R >> >>", "BT /F 12 Tf (in a form) Tj ET /X Do"))
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	fmt.Fprint(z, "BT /F 12 Tf (packed) Tj ET")
+	z.Close()
+	for name, tc := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"a page that a browser printed": {sample, "[page 1 of 2]\nBase editing of gold\n"},
+		"the second page of it":         {sample, "[page 2 of 2]\nSecond page: Zürich and Ελληνικά."},
+		"a table of it":                 {sample, "Year Patients"},
+		"lines":                         {pages("BT /F 12 Tf 72 700 Td (One) Tj 0 -14 Td (Two) Tj 0 -40 Td (Three) Tj ET"), "One\nTwo\n\nThree"},
+		"words without spaces":          {pages("BT /F 12 Tf [(Base)-300(editing)-10(s)] TJ ET"), "Base editings"},
+		"the shorter operators":         {pages("BT /F 12 Tf 14 TL (a) Tj T* (b) Tj (c) ' 0 0 (d) \" ET"), "a\nb\nc\nd"},
+		"a form in a form":              {form, "in a form"},
+		"pages":                         {pages("BT /F 9 Tf (a) Tj ET", "BT /F 9 Tf (b) Tj ET"), "[page 1 of 2]\na\n\n[page 2 of 2]\nb"},
+		"what comes before an error":    {pages("BT /F 9 Tf (before) Tj ET >> ] (after", "BT /F 9 Tf (next) Tj ET"), "before\n\n[page 2 of 2]\nnext"},
+		"version 2":                     {bytes.Replace(pages("BT /F 9 Tf (new) Tj ET"), []byte("1.7"), []byte("2.0"), 1), "new"},
+		"something before and after":    {append(pages("BT /F 9 Tf (mid) Tj ET"), strings.Repeat("\x00", 200)...), "mid"},
+		"control characters":            {pages(`BT /F 9 Tf (a\001\033b) Tj ET`), "ab"},
+		"compressed":                    {file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font, "<< /Type /Page /Contents 5 0 R /Resources << /Font << /F 3 0 R >> >> >>", stream("/Filter /FlateDecode", packed.String())), "packed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := read(t, pdftext.Limits{}, tc.file)
+			if err != nil || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, %v, want %q in it", got, err, tc.want)
+			}
+		})
+	}
+}
+
+// Whatever a file does to its reader, the service says what is wrong with it, in
+// bounded time.
+func TestUnreadable(t *testing.T) {
+	bomb := func(size int) []byte {
+		var b bytes.Buffer
+		z := zlib.NewWriter(&b)
+		unit := []byte(strings.Repeat("BT /F 9 Tf (x) Tj ET ", 1000))
+		for n := 0; n < size; n += len(unit) {
+			_, _ = z.Write(unit)
+		}
+		z.Close()
+		return file("", catalog, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font, "<< /Type /Page /Contents 5 0 R /Resources << /Font << /F 3 0 R >> >> >>", stream("/Filter /FlateDecode", b.String()))
+	}
+	good := pages("BT /F 9 Tf (a) Tj ET", "BT /F 9 Tf (b) Tj ET")
+	for name, tc := range map[string]struct {
+		file   []byte
+		limits pdftext.Limits
+		want   string
+	}{
+		"no PDF":            {[]byte("PK\x03\x04"), pdftext.Limits{}, string(pdftext.Broken)},
+		"cut off":           {good[:len(good)/2], pdftext.Limits{}, string(pdftext.Broken)},
+		"no pages":          {pages(), pdftext.Limits{}, string(pdftext.Broken)},
+		"encrypted":         {file("/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -4 /O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") >> /ID [(0123456789abcdef) (0123456789abcdef)] ", catalog, "<< /Type /Pages /Count 0 /Kids [] >>"), pdftext.Limits{}, string(pdftext.Encrypted)},
+		"newer encryption":  {file("/Encrypt << /Filter /Standard /V 5 /R 6 >> ", catalog), pdftext.Limits{}, string(pdftext.Encrypted)},
+		"a scan":            {pages("q Q", "BT /F 9 Tf ( ) Tj ET"), pdftext.Limits{}, string(pdftext.Textless)},
+		"too many pages":    {good, pdftext.Limits{Pages: 1}, "has 2 pages; it may have 1"},
+		"false count":       {file("", catalog, "<< /Type /Pages /Count 999999999 /Kids [] >>"), pdftext.Limits{}, "has 999999999 pages; it may have 20"},
+		"too much text":     {pages("BT /F 9 Tf " + strings.Repeat("(0123456789) Tj ", 1_100) + "ET"), pdftext.Limits{}, "has too much text: more than 10000 bytes"},
+		"too much nesting":  {file("", strings.Repeat("[", 3<<20)), pdftext.Limits{}, string(pdftext.Broken)},
+		"a table of places": {file("", "<< /Type /Catalog >>", stream("/Type /XRef /Size 1 /W [1 2 99999999999] /Index [0 1]", "x")), pdftext.Limits{}, string(pdftext.Broken)},
+		"pages in a ring":   {file("", catalog, "<< /Type /Pages /Count 2 /Kids [2 0 R] >>"), pdftext.Limits{Time: 300 * time.Millisecond}, string(pdftext.Costly)},
+		"a bomb":            {bomb(128 << 20), pdftext.Limits{Time: 100 * time.Millisecond}, string(pdftext.Costly)},
+		"memory":            {pages("(" + strings.Repeat("x", 40<<20) + ")"), pdftext.Limits{Memory: 64 << 20}, string(pdftext.Costly)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := read(t, tc.limits, tc.file)
+			why, ok := errors.AsType[pdftext.Unreadable](err)
+			if !ok || string(why) != tc.want {
+				t.Errorf("got %q, %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+	if _, _, err := pdftext.New(pdftext.Limits{}).Texts(t.Context(), [][]byte{good}, 100); !errors.Is(err, pdftext.Refused) {
+		t.Errorf("a service that takes no PDF files says %v", err)
+	}
+}
+
+// A reader takes as many files at once as it may; one that waits too long is refused
+// and may come again.
+func TestTurns(t *testing.T) {
+	r := pdftext.New(pdftext.Limits{Pages: 5, Processes: 1, Time: 400 * time.Millisecond})
+	ring := file("", catalog, "<< /Type /Pages /Count 2 /Kids [2 0 R] >>")
+	errs := make(chan error, 3)
+	for range 3 {
+		go func() {
+			_, _, err := r.Texts(t.Context(), [][]byte{ring}, 100)
+			errs <- err
+		}()
+	}
+	costly, refused := 0, 0
+	for range 3 {
+		switch e, ok := errors.AsType[*schemas.Error](<-errs); {
+		case ok && e.Code == schemas.CodeTooManyRequests && e.RetryAfter > 0:
+			refused++
+		default:
+			costly++
+		}
+	}
+	if costly < 1 || refused < 1 {
+		t.Errorf("%d were read and %d refused, want one at a time", costly, refused)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := r.Texts(gone, [][]byte{ring}, 100); !errors.Is(err, context.Canceled) {
+		t.Errorf("a client that is gone gets %v, want context.Canceled", err)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	f.Add(pages("BT /F 12 Tf [(a)-300(b)] TJ ET"))
+	f.Add(pages("/X Do q Q Q cm Tm Td"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, err := read(t, pdftext.Limits{Time: 2 * time.Second}, data)
+		if _, ok := errors.AsType[pdftext.Unreadable](err); err != nil && !ok {
+			t.Errorf("%q: %v", data, err)
+		}
+		if len(text) > 10_000 {
+			t.Errorf("%d bytes of text", len(text))
+		}
+	})
+}
