@@ -103,6 +103,31 @@ test('commands and mentions are chosen by keyboard', async () => {
   await page.getByRole('region', { name: 'Chats' }).waitFor()
 })
 
+test('a PDF file is read, stays with its question, and one that cannot be read says why and comes back', async () => {
+  const picker = page.locator('input[type=file]')
+  const report = readFileSync(new URL('../../services/pdftext/testdata/report.pdf', import.meta.url))
+  await picker.setInputFiles({ name: 'trial.pdf', mimeType: 'application/pdf', buffer: report })
+  const chip = page.locator('.ct-composer .ct-attachment', { hasText: 'trial.pdf' })
+  assert.match(await chip.innerText(), /23 kB/)
+  await page.ask('What is in this file?')
+  await page.settled()
+  const { items } = await call(server.url, 'GET', '/api/chats')
+  const chat = await call(server.url, 'GET', `/api/chats/${Math.max(...items.map((c) => c.conversation_id))}`)
+  assert.deepEqual(chat.messages[0].attachments, [{ name: 'trial.pdf', mime: 'application/pdf', size: report.length }])
+  const trace = await call(server.url, 'GET', `/api/chat/runs/${chat.messages[1].run_id}/diagnostics`)
+  assert.match(JSON.stringify(trace), /enrolled 24 patients/)
+  await page.reload()
+  await until('the chip is there after a reload', () => page.locator('.ct-message .ct-attachment', { hasText: 'trial.pdf' }).innerText().then((t) => /23 kB/.test(t), () => false))
+  const locked = '%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj\nxref\n0 2\n0000000000 65535 f \n0000000009 00000 n \ntrailer\n<< /Size 2 /Root 1 0 R /Encrypt << /Filter /Standard /V 5 /R 6 >> >>\nstartxref\n45\n%%EOF\n'
+  await picker.setInputFiles({ name: 'locked.pdf', mimeType: '', buffer: Buffer.from(locked) })
+  await page.ask('And in this one?')
+  await page.getByText('the file "locked.pdf" cannot be used: is encrypted; remove its password').waitFor()
+  await page.locator('.ct-composer .ct-attachment', { hasText: 'locked.pdf' }).waitFor()
+  assert.equal(await page.input.inputValue(), 'And in this one?')
+  await page.button('Remove: locked.pdf').click()
+  await page.input.fill('')
+})
+
 test('files are dropped anywhere on the tray; a long name can be taken back; a drop never leaves the page', async () => {
   const drop = (selector, name, type, text) => page.evaluate(([selector, name, type, text]) => {
     const data = new DataTransfer()

@@ -27,7 +27,8 @@ export class ApiError extends Error {
 export async function problemOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => null)) as Problem | null
   const wait = Number(response.headers.get('Retry-After'))
-  const details = (body?.errors ?? []).map((e) => `${e.pointer || '/'} ${e.detail}`).join('; ')
+  // The detail of a file's error has its name already.
+  const details = (body?.errors ?? []).map((e) => (/^\/attachments\/\d/.test(e.pointer) ? e.detail : `${e.pointer || '/'} ${e.detail}`)).join('; ')
   const message = [body?.detail || response.statusText || `HTTP ${response.status}`, details].filter(Boolean).join(': ')
   return new ApiError(message, response.status, body?.code ?? 'http', body ?? undefined, Number.isFinite(wait) && wait > 0 ? wait : undefined)
 }

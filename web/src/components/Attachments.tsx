@@ -1,17 +1,18 @@
 import type { Attachment } from '../api/types'
+import { sizeOf } from '../state/files'
 import { previewOf } from '../state/request'
 import { useLabels } from '../state/tray'
 import { CloseIcon, FileIcon } from './icons'
 
 export interface AttachmentListProps {
   /** Files of a message, or those that are about to be sent. */
-  files: readonly { name: string; mime: string; content?: string }[]
+  files: readonly { name: string; mime: string; size?: number; content?: string }[]
   /** Images of a message that was sent in this visit. */
   previews?: readonly (string | undefined)[]
   onRemove?: (index: number) => void
 }
 
-/** Files with thumbnails; a name that is too long is cut, never its button. */
+/** Files with thumbnails and sizes; a name that is too long is cut, never its button. */
 export default function Attachments({ files, previews, onRemove }: AttachmentListProps) {
   const labels = useLabels()
   return (
@@ -22,10 +23,19 @@ export default function Attachments({ files, previews, onRemove }: AttachmentLis
           <li className="ct-attachment" key={i} title={file.name}>
             {image ? <img src={image} alt="" /> : <FileIcon />}
             <span><bdi>{file.name}</bdi></span>
+            <small>{inUnits(file.size ?? sizeOf(file as Attachment))}</small>
             {onRemove && <button type="button" aria-label={`${labels.detach}: ${file.name}`} onClick={() => onRemove(i)}><CloseIcon /></button>}
           </li>
         )
       })}
     </ul>
   )
+}
+
+const units = ['byte', 'kilobyte', 'megabyte'] as const
+
+/** A size with its unit, as the user's language writes it. */
+function inUnits(bytes: number): string {
+  const step = bytes < 1000 ? 0 : bytes < 1_000_000 ? 1 : 2
+  return new Intl.NumberFormat(undefined, { style: 'unit', unit: units[step], unitDisplay: step === 0 ? 'long' : 'short', maximumFractionDigits: step === 2 ? 1 : 0 }).format(bytes / 1000 ** step)
 }

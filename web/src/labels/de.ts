@@ -11,7 +11,7 @@ export const de: Labels = {
   welcomeText: 'Fragen Sie zu dem, was diese Seite zeigt. Antworten nennen die Quellen und Werkzeuge, die sie verwendet haben.', placeholder: 'Fragen Sie etwas …', composer: 'Nachricht', send: 'Senden',
   media: (type) => type, queueAdd: 'Nach dieser Antwort senden', queueFull: 'Zu viele Nachrichten warten.', stop: 'Anhalten', stopTitle: 'Anhalten (Esc)', placeholderBusy: 'Als Nächstes fragen …',
   saveMarkdown: 'Als Markdown speichern', saveJson: 'Als JSON speichern', dropHere: 'Dateien hier ablegen, um sie anzuhängen', attached: 'Angehängte Dateien', attach: 'Dateien anhängen', detach: 'Entfernen',
-  attachTooLarge: 'ist zu groß.', attachUnsupported: 'ist weder Text noch Bild.', attachTooMany: 'Höchstens 10 Dateien.', log: 'Unterhaltung', you: 'Sie', assistant: 'Assistent',
+  attachTooLarge: 'ist zu groß.', attachUnsupported: 'ist weder Text noch Bild noch PDF.', attachTooMany: 'Höchstens 10 Dateien.', log: 'Unterhaltung', you: 'Sie', assistant: 'Assistent',
   thinking: 'Denkt nach …', resuming: 'Macht weiter …', stopping: 'Hält an …', waitingForUser: (tool) => `Wartet auf Ihre Zustimmung: ${tool} …`, waitingForPage: (tool) => `Wartet auf ${tool} auf der Seite …`, waitingForAnswer: 'Wartet auf eine andere Antwort, die hier schreibt …',
   runningTool: (tool) => `${tool} läuft …`, reasoning: 'Überlegung', reasoningLive: 'Überlegt …', copy: 'Kopieren', copied: 'Kopiert', copyCode: 'Code kopieren', code: (language) => (language ? `Code in ${language}` : 'Code'),
   formula: 'Formel', wrapCode: 'Lange Zeilen umbrechen', diagram: 'Diagramm', diagramSource: 'Quelltext', diagramFailed: 'Dieses Diagramm lässt sich nicht zeichnen.', copyTable: 'Tabelle kopieren', saveCsv: 'Als CSV speichern',

@@ -11,7 +11,7 @@ export const es: Labels = {
   welcomeText: 'Pregunte sobre lo que muestra esta página. Las respuestas dicen qué fuentes y herramientas usaron.', placeholder: 'Pregunte algo…', composer: 'Mensaje', send: 'Enviar',
   media: (type) => type, queueAdd: 'Enviar después de esta respuesta', queueFull: 'Esperan demasiados mensajes.', stop: 'Detener', stopTitle: 'Detener (Esc)', placeholderBusy: 'Siguiente pregunta…',
   saveMarkdown: 'Guardar como Markdown', saveJson: 'Guardar como JSON', dropHere: 'Suelte archivos para adjuntarlos', attached: 'Archivos adjuntos', attach: 'Adjuntar archivos', detach: 'Quitar',
-  attachTooLarge: 'es demasiado grande.', attachUnsupported: 'no es ni texto ni imagen.', attachTooMany: 'Como máximo 10 archivos.', log: 'Conversación', you: 'Usted', assistant: 'Asistente',
+  attachTooLarge: 'es demasiado grande.', attachUnsupported: 'no es texto, ni imagen, ni PDF.', attachTooMany: 'Como máximo 10 archivos.', log: 'Conversación', you: 'Usted', assistant: 'Asistente',
   thinking: 'Pensando…', resuming: 'Reanudando…', stopping: 'Deteniendo…', waitingForUser: (tool) => `Espera su permiso: ${tool}…`, waitingForPage: (tool) => `Espera ${tool} en la página…`, waitingForAnswer: 'Espera otra respuesta que escribe aquí…',
   runningTool: (tool) => `Ejecutando ${tool}…`, reasoning: 'Razonamiento', reasoningLive: 'Razonando…', copy: 'Copiar', copied: 'Copiado', copyCode: 'Copiar el código', code: (language) => (language ? `Código en ${language}` : 'Código'),
   formula: 'Fórmula', wrapCode: 'Ajustar las líneas largas', diagram: 'Diagrama', diagramSource: 'Fuente', diagramFailed: 'Este diagrama no se puede dibujar.', copyTable: 'Copiar la tabla', saveCsv: 'Guardar como CSV',

@@ -11,7 +11,7 @@ export const fr: Labels = {
   welcomeText: 'Posez une question sur ce que montre cette page. Les réponses citent les sources et les outils utilisés.', placeholder: 'Posez une question…', composer: 'Message', send: 'Envoyer',
   media: (type) => type, queueAdd: 'Envoyer après cette réponse', queueFull: 'Trop de messages attendent.', stop: 'Arrêter', stopTitle: 'Arrêter (Échap)', placeholderBusy: 'Question suivante…',
   saveMarkdown: 'Enregistrer en Markdown', saveJson: 'Enregistrer en JSON', dropHere: 'Déposez des fichiers pour les joindre', attached: 'Fichiers joints', attach: 'Joindre des fichiers', detach: 'Retirer',
-  attachTooLarge: 'est trop volumineux.', attachUnsupported: 'n’est ni un texte ni une image.', attachTooMany: '10 fichiers au plus.', log: 'Conversation', you: 'Vous', assistant: 'Assistant',
+  attachTooLarge: 'est trop volumineux.', attachUnsupported: 'n’est ni un texte, ni une image, ni un PDF.', attachTooMany: '10 fichiers au plus.', log: 'Conversation', you: 'Vous', assistant: 'Assistant',
   thinking: 'Réflexion…', resuming: 'Reprise…', stopping: 'Arrêt…', waitingForUser: (tool) => `Attend votre accord : ${tool}…`, waitingForPage: (tool) => `Attend ${tool} sur la page…`, waitingForAnswer: 'Attend une autre réponse qui écrit ici…',
   runningTool: (tool) => `${tool} en cours…`, reasoning: 'Raisonnement', reasoningLive: 'Raisonne…', copy: 'Copier', copied: 'Copié', copyCode: 'Copier le code', code: (language) => (language ? `Code en ${language}` : 'Code'),
   formula: 'Formule', wrapCode: 'Couper les longues lignes', diagram: 'Diagramme', diagramSource: 'Source', diagramFailed: 'Ce diagramme ne peut pas être dessiné.', copyTable: 'Copier le tableau', saveCsv: 'Enregistrer en CSV',

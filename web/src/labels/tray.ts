@@ -47,7 +47,7 @@ export const defaultLabels = {
   attach: 'Attach files',
   detach: 'Remove',
   attachTooLarge: 'is too large.',
-  attachUnsupported: 'is neither text nor an image.',
+  attachUnsupported: 'is no text, no image and no PDF.',
   attachTooMany: 'At most 10 files.',
   log: 'Conversation',
   you: 'You',

@@ -3,11 +3,13 @@ import type { Attachment } from '../api/types'
 /** Limits of attachments: of each file, and of all together as they are sent. The service checks them again. */
 export const ATTACHMENT_LIMITS = { files: 10, bytes: 5 * 1024 * 1024, characters: 7.5 * 1024 * 1024 }
 
-/** Reads a file as the service wants it: text as it is, images in base64. It rejects with "large" or "kind". */
+/** Reads a file as the service wants it: text as it is, images and PDF files in base64. It rejects with "large" or "kind". */
 export async function readFile(file: File): Promise<Attachment> {
   if (file.size > ATTACHMENT_LIMITS.bytes) return Promise.reject('large')
   const bytes = new Uint8Array(await file.arrayBuffer())
   if (file.type.startsWith('image/') && file.type !== 'image/svg+xml') return { name: file.name, mime: file.type, content: base64(bytes) }
+  // By its first bytes: browsers do not know every file's type.
+  if (String.fromCharCode(...bytes.subarray(0, 5)) === '%PDF-') return { name: file.name, mime: 'application/pdf', content: base64(bytes) }
   try {
     const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (content === '' || content.includes('\0')) return Promise.reject('kind')
@@ -15,6 +17,11 @@ export async function readFile(file: File): Promise<Attachment> {
   } catch {
     return Promise.reject('kind')
   }
+}
+
+/** The size of a file that is attached, in bytes. */
+export function sizeOf({ mime, content }: Attachment): number {
+  return mime === 'application/pdf' || mime.startsWith('image/') ? Math.floor((content.replace(/=+$/, '').length * 3) / 4) : new Blob([content]).size
 }
 
 function textType(file: File): string {

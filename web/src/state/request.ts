@@ -1,5 +1,6 @@
 import { newKey } from '../api/client'
 import type { ActionMetadata, Attachment, ChatRequest, ClientToolSpec, PageContext, SuggestedAction } from '../api/types'
+import { sizeOf } from './files'
 import { LOCAL_ID, type GeneralChatMessage } from './state'
 
 export interface SendOptions {
@@ -40,7 +41,7 @@ export function questionOf(message: string, options: SendOptions): GeneralChatMe
   return {
     id: LOCAL_ID + newKey(), role: 'user', type: 'md', content: message, status: 'complete', created_at: new Date().toISOString(),
     ...(options.action && { action: clickOf(options.action) }),
-    ...(options.attachments?.length && { attachments: options.attachments.map((a) => ({ name: a.name, mime: a.mime, size: a.content.length })), previews: options.attachments.map(previewOf) }),
+    ...(options.attachments?.length && { attachments: options.attachments.map((a) => ({ name: a.name, mime: a.mime, size: sizeOf(a) })), previews: options.attachments.map(previewOf) }),
   }
 }
 
