@@ -1434,10 +1434,14 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A file of the user; text types hold text, images base64 */
+        /**
+         * @description A file of the user; text types hold text, images and PDF files base64. The model gets the text of a PDF file, which its
+         *     message keeps with the name and the size; one that is encrypted or broken, has no text, or exceeds `limits.pdf_pages`,
+         *     `limits.pdf_time` or `limits.pdf_memory` is 422. An image or a PDF file may have 5 MiB
+         */
         Attachment: {
             name: string;
-            /** @description A text type, or `image/*` */
+            /** @description A text type, `image/*` or `application/pdf` */
             mime: string;
             content: string;
         };
@@ -1943,7 +1947,7 @@ export interface components {
         AttachmentInfo: {
             name: string;
             mime: string;
-            /** @description Bytes */
+            /** @description Bytes of the file */
             size: number;
         };
         /** @description Why an assistant message of status `error` has no answer */
