@@ -13,6 +13,7 @@ import (
 	"github.com/chattray/chattray/agents/openai"
 	"github.com/chattray/chattray/app/settings"
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/usage"
 )
 
@@ -40,7 +41,7 @@ func newModel(c settings.Config, transport http.RoundTripper, log *slog.Logger) 
 		}
 		server, err := openai.New(openai.Config{
 			BaseURL: base, APIKey: key, Transport: transport, Connect: c.Timeouts.ModelConnect, FirstToken: c.Timeouts.ModelFirstToken,
-			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run's own timeout comes first
+			Idle: c.Timeouts.ModelIdle, Attempts: attempts, Before: leases.Hold, Logger: log, Limits: openai.Limits{Reply: 2 * int(c.TextLimits().Reply)}, // the run's own timeout comes first
 		})
 		if err != nil {
 			return nil, err

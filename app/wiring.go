@@ -91,7 +91,7 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 			err = errors.Join(err, s.store.Close())
 		}
 	}()
-	if s.store, err = store.Open(ctx, c.DatabaseURL, store.Options{Logger: log, ReadTimeout: c.Timeouts.Database, Quota: c.Limits.StoragePerUser}); err != nil {
+	if s.store, err = store.Open(ctx, c.DatabaseURL, storeOptions(c, log)); err != nil {
 		return nil, err
 	}
 	if err := addSample(ctx, s.store, log); err != nil {
@@ -178,7 +178,7 @@ func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActi
 		Text:           c.TextLimits(),
 		PDF:            pdftext.New(pdftext.Limits{Pages: c.Limits.PDFPages, Time: c.Limits.PDFTime, Memory: c.Limits.PDFMemory, Processes: c.Limits.PDFProcesses}),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
-		Logger: log, Carry: telemetry.CarryTrace,
+		Logger: log, Carry: telemetry.CarryTrace, Leases: leaseOptions(c, s.store, log),
 	}
 }
 
@@ -210,6 +210,9 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 func (s *Service) ready(ctx context.Context) error {
 	if s.runs.Draining() {
 		return schemas.NewError(schemas.CodeShuttingDown, "the service is stopping")
+	}
+	if s.runs.Replaced() {
+		return schemas.NewError(schemas.CodeShuttingDown, "another process answers now")
 	}
 	return s.store.Ping(ctx)
 }

@@ -49,7 +49,7 @@ func (b *batch) reserve(g *record.Begin, ids []string) error {
 }
 
 func validIdentifiers(g *record.Begin) bool {
-	ids := []string{g.Run.ID, g.Run.Owner.ID, g.Run.IdempotencyKey, g.Run.UserMessageID, g.Run.MessageID, g.ChatKey, g.Supersede}
+	ids := []string{g.Run.ID, g.Run.Replica, g.Run.Owner.ID, g.Run.IdempotencyKey, g.Run.UserMessageID, g.Run.MessageID, g.ChatKey, g.Supersede}
 	ids = append(ids, g.Aliases...)
 	if g.UserMessage != nil {
 		ids = append(ids, g.UserMessage.ID)
@@ -112,7 +112,7 @@ func (b *batch) begin(i int, w *record.Write) error {
 		return err
 	}
 	id := runID(w)
-	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt}
+	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica}
 	o.chat.open = append(o.chat.open, openRun{id, o.state})
 	return nil
 }
@@ -183,7 +183,7 @@ func (b *batch) beginRows(o *writeResult, g *record.Begin) error {
 		key = r.IdempotencyKey
 	}
 	b.add(insertRun, r.ID, o.chat.id, r.Owner.ID, clean(r.Owner.Name), clean(string(roles)), string(o.state), int64(o.attempt), pack(r.Request),
-		r.UserMessageID, r.MessageID, at, key, clean(r.BodyHash), r.CancelRequested)
+		r.UserMessageID, r.MessageID, at, key, clean(r.BodyHash), r.CancelRequested, r.Replica)
 	if o.newChat {
 		for i := range g.History {
 			m := g.History[i]

@@ -81,7 +81,7 @@ func withActiveRuns(tx *gorm.DB, rows []chatRow) ([]schemas.Chat, error) {
 		ID     string
 		State  schemas.RunState
 	}
-	err := tx.Raw("SELECT chat_id, id, state FROM runs WHERE chat_id IN ? AND "+openStates+" ORDER BY created_at, id", ids).Scan(&found).Error
+	err := tx.Raw("SELECT chat_id, id, state FROM runs WHERE chat_id IN ? AND "+openStates+" ORDER BY place", ids).Scan(&found).Error
 	open := make(map[int64][]openRun)
 	for _, r := range found {
 		open[r.ChatID] = append(open[r.ChatID], openRun{r.ID, r.State})
@@ -194,7 +194,7 @@ func (s *Store) DeleteChat(ctx context.Context, owner string, id int64) error {
 		}
 		return found(tx.Exec("DELETE FROM chats WHERE owner = ? AND id = ?", owner, id))
 	})
-	s.journal.rows.Store(journalRows) // the next commit removes the chat's entries
+	s.journal.ripen() // the next commit removes the chat's entries
 	return s.fault("delete chat", err)
 }
 

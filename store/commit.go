@@ -33,9 +33,9 @@ func (s *Store) Commit(ctx context.Context, writes []*record.Write) error {
 
 // commit is Commit within the time of its context.
 func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
-	if s.journal.grown() {
-		if err := s.tidy(ctx); err != nil { // the writes of this commit do not depend on it
-			s.logs.Warn("tidy the journal", "error", translate(err))
+	if grown := s.journal.grown(); len(grown) > 0 {
+		if err := s.Tidy(ctx, grown); err != nil { // the writes of this commit do not depend on it
+			s.logs.Warn("tidy the journal", "error", err)
 		}
 	}
 	var b *batch
@@ -46,8 +46,7 @@ func (s *Store) commit(ctx context.Context, writes []*record.Write) error {
 	switch {
 	case err == nil:
 		s.room.found()
-		s.journal.rows.Add(1)
-		s.journal.bytes.Add(int64(b.noted))
+		s.journal.grow(b.noted)
 		b.report()
 		return nil
 	case s.closed.Load() || away(err) || ctx.Err() != nil:
@@ -76,8 +75,9 @@ type batch struct {
 	chats    map[int64]*chatState
 	used     map[usageKey]record.ModelUsage
 	rows     [statementCount][][]any
-	journal  []byte // the row under construction
-	noted    int    // size of all new journal rows, in bytes
+	journal  []byte         // the row under construction
+	replica  string         // whose runs it is of
+	noted    map[string]int // bytes of all new journal rows, by replica
 }
 
 // writeResult is the result of a write, which is reported once the transaction is committed.
@@ -98,12 +98,12 @@ type writeResult struct {
 
 // runState is the state of a run that a fence needs.
 type runState struct {
-	id, owner string
-	chat      int64
-	state     schemas.RunState
-	attempt   int
-	endedAt   int64
-	over      bool // it had ended before this batch
+	id, owner, replica string
+	chat               int64
+	state              schemas.RunState
+	attempt            int
+	endedAt            int64
+	over               bool // had ended before this batch
 }
 
 // chatState is a chat of the batch with its unfinished runs.
@@ -120,7 +120,7 @@ type openRun struct {
 
 func newBatch(ctx context.Context, tx session, writes []*record.Write, quota int64) *batch {
 	return &batch{
-		ctx: ctx, tx: tx, writes: writes, quota: quota, outcomes: make([]writeResult, len(writes)),
+		ctx: ctx, tx: tx, writes: writes, quota: quota, outcomes: make([]writeResult, len(writes)), noted: make(map[string]int),
 		runs: make(map[string]*runState, len(writes)), chats: make(map[int64]*chatState),
 	}
 }
@@ -207,7 +207,7 @@ func lockRuns(ctx context.Context, tx session, ids []string, found func(*runStat
 	}
 	return tx.query(ctx, statement, [][]any{{among}}, func(row scanner) error {
 		r := new(runState)
-		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.endedAt); err != nil {
+		if err := row.Scan(&r.id, &r.owner, &r.chat, &r.state, &r.attempt, &r.endedAt, &r.replica); err != nil {
 			return err
 		}
 		r.over = r.state.Terminal()

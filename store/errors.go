@@ -141,11 +141,16 @@ func notText(err error) bool {
 }
 
 // again reports whether the database aborted the transaction in favour of
-// another one, so that a retry may succeed.
+// another one, so that a retry may succeed. So does one that finds the run that
+// another process has begun under the same Idempotency-Key.
 func again(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && (pg.Code == "40001" || pg.Code == "40P01") || errors.Is(err, errRace)
+	return ok && (pg.Code == "40001" || pg.Code == "40P01" || pg.Code == "23505" && slices.Contains(racing, pg.ConstraintName)) || errors.Is(err, errRace)
 }
+
+// racing are the constraints that refuse a run when another process has begun one under
+// the same Idempotency-Key, or with the same message, at the same time.
+var racing = []string{"runs_idempotency", "blocks_pkey"}
 
 // errRace means that another process made the same change first.
 var errRace = errors.New("another process made this change first")

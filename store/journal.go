@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
+	"sync"
 
 	"github.com/chattray/chattray/schemas/record"
 )
@@ -28,15 +28,60 @@ var errJournal = errors.New("a row of the journal cannot be read")
 // end: their events and checkpoints. All runs of a commit share a row, so that
 // a commit is one write at the end of one table. When the journal has grown, it
 // is tidied: data that is not in the log of an ended run moves to segments and
-// checkpoints, the rest is deleted. It is also tidied before a claim, so that
-// the data of earlier attempts is in its final place.
+// checkpoints, the rest is deleted. A row has only what runs of one replica wrote, so
+// that each replica tidies its own. Who takes runs of others tidies theirs before it
+// reads the runs: then what earlier attempts wrote is in its final place.
 
-// journalSize is how much was written since the journal was last tidied. A
-// newly opened store assumes that the journal is full.
-type journalSize struct{ rows, bytes atomic.Int64 }
+// journalSize is how much this store has written, by replica, since it last tidied.
+// It is safe for concurrent use.
+type journalSize struct {
+	mu          sync.Mutex
+	rows, bytes int
+	replicas    []string
+}
 
-func (j *journalSize) grown() bool {
-	return j.rows.Load() >= journalRows || j.bytes.Load() >= journalBytes
+// grow counts the rows of a commit, by replica.
+func (j *journalSize) grow(noted map[string]int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for replica, bytes := range noted {
+		j.rows++
+		j.bytes += bytes
+		if !slices.Contains(j.replicas, replica) {
+			j.replicas = append(j.replicas, replica)
+		}
+	}
+}
+
+// ripen makes the next commit tidy.
+func (j *journalSize) ripen() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.rows = journalRows
+}
+
+// grown returns the replicas whose rows are to be tidied now, and counts from 0 again.
+func (j *journalSize) grown() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.rows < journalRows && j.bytes < journalBytes {
+		return nil
+	}
+	replicas := j.replicas
+	j.rows, j.bytes, j.replicas = 0, 0, nil
+	return replicas
+}
+
+// restore takes back what grown has returned.
+func (j *journalSize) restore(replicas []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.rows = journalRows
+	for _, replica := range replicas {
+		if !slices.Contains(j.replicas, replica) {
+			j.replicas = append(j.replicas, replica)
+		}
+	}
 }
 
 // journalEntry is what one write of a run adds to the journal.
@@ -136,6 +181,10 @@ func (b *batch) note(run *runState, w *record.Write) {
 	if w.Segment == nil && w.Checkpoint == nil {
 		return
 	}
+	if b.replica != run.replica {
+		b.endRow()
+		b.replica = run.replica
+	}
 	b.journal = appendEntry(b.journal, journalEntry{run.id, run.attempt, w.Segment, w.Checkpoint})
 	if len(b.journal) >= journalRow {
 		b.endRow()
@@ -146,8 +195,8 @@ func (b *batch) endRow() {
 	if len(b.journal) == 0 {
 		return
 	}
-	b.add(insertJournal, b.journal)
-	b.noted += len(b.journal)
+	b.add(insertJournal, b.replica, b.journal)
+	b.noted[b.replica] += len(b.journal)
 	b.journal = nil
 }
 
@@ -212,10 +261,12 @@ func mergeSegments(old, newer []record.Segment) []record.Segment {
 }
 
 // readJournal returns what the journal holds for the run; nothing if the run has ended.
+// Only rows of the run's replica are read: who takes a run tidies the rows of the one
+// before, and only then writes.
 func (s *Store) readJournal(ctx context.Context, id string) (runEntries, error) {
 	var rows []struct{ Data []byte }
 	var found runEntries
-	err := s.read(ctx).Raw("SELECT data FROM journal WHERE EXISTS (SELECT 1 FROM runs WHERE id = ? AND "+openStates+") ORDER BY n", id).
+	err := s.read(ctx).Raw("SELECT data FROM journal WHERE replica = (SELECT replica FROM runs WHERE id = ? AND "+openStates+") ORDER BY n", id).
 		Scan(&rows).Error
 	for _, row := range rows {
 		entries, broken := decodeEntries(row.Data)
@@ -235,34 +286,42 @@ type attemptKey struct {
 	attempt int
 }
 
-// tidy empties the journal, in a transaction of its own: it waits for the locks
-// of runs while it holds rows of the journal, and no other code takes them in
-// the other order. A row that cannot be read is logged and deleted, because it
-// would block all writes.
-func (s *Store) tidy(ctx context.Context) error {
-	s.journal.rows.Store(0)
-	s.journal.bytes.Store(0)
+// Tidy moves what the journal holds of these replicas' runs to its final place; nil is
+// of all.
+//
+// It does so in a transaction of its own: it waits for the locks of runs while it holds
+// rows of the journal, and no other code takes them in the other order. A row that
+// cannot be read is logged and deleted, because it would block all writes.
+func (s *Store) Tidy(ctx context.Context, replicas []string) error {
 	err := s.batch(ctx, func(ctx context.Context, tx session) error {
-		found, err := s.takeJournal(ctx, tx)
+		found, err := s.takeJournal(ctx, tx, replicas)
 		if err != nil || len(found) == 0 {
 			return err
 		}
 		return move(ctx, tx, found)
 	})
 	if err != nil {
-		s.journal.rows.Store(journalRows)
+		s.journal.restore(replicas)
 	}
-	return err
+	return s.fault("tidy the journal", err)
 }
 
 // takeJournal deletes the rows of the journal and returns what was in them.
-func (s *Store) takeJournal(ctx context.Context, tx session) (map[attemptKey]*runEntries, error) {
+func (s *Store) takeJournal(ctx context.Context, tx session, replicas []string) (map[attemptKey]*runEntries, error) {
 	type journalRow struct {
 		n    int64
 		data []byte
 	}
+	statement, args := takeAllJournal, []any(nil)
+	if replicas != nil {
+		among, err := json.Marshal(replicas)
+		if err != nil {
+			return nil, err
+		}
+		statement, args = takeJournal, []any{string(among)}
+	}
 	var rows []journalRow
-	err := tx.query(ctx, takeJournal, [][]any{nil}, func(row scanner) error {
+	err := tx.query(ctx, statement, [][]any{args}, func(row scanner) error {
 		var r journalRow
 		if err := row.Scan(&r.n, &r.data); err != nil {
 			return err

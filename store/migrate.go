@@ -84,7 +84,7 @@ const (
 // to a transaction: it ends with the transaction, even with a pooler that gives
 // each transaction another server connection. Migrations have no time limit.
 func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error) {
-	pool := openPool(newPostgresConnector(d.config, 0, 0, logs), migrationConns)
+	pool := openPool(newPostgresConnector(d.config, serverLimits{}, logs), migrationConns)
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	lock, err := lockMigrations(ctx, pool, logs)
 	if err != nil {

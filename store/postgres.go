@@ -33,14 +33,17 @@ type postgresDB struct {
 	config    *pgx.ConnConfig
 	connector *postgresConnector
 	conns     int
-	pool      *sql.DB
+	// own is for the renewal of the process's lease alone.
+	pool, own *sql.DB
+	// bounded is the statement that sets the limits of a transaction behind a pooler.
+	bounded string
 	// reads and writes are handles on the pool.
 	reads, writes *gorm.DB
 	// texts caches the statements in Postgres' SQL.
 	texts sync.Map
 }
 
-func openPostgres(ctx context.Context, url string, conns int, logs *slog.Logger) (*postgresDB, error) {
+func openPostgres(ctx context.Context, url string, conns int, lease time.Duration, logs *slog.Logger) (*postgresDB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("the url of the database cannot be read") // pgx's error would repeat the url
@@ -48,8 +51,11 @@ func openPostgres(ctx context.Context, url string, conns int, logs *slog.Logger)
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = postgresConnect
 	}
-	d := &postgresDB{config: config, conns: conns, connector: newPostgresConnector(config, postgresStatement, postgresIdleTx, logs)}
-	d.pool = openPool(d.connector, conns)
+	limits := limitsOf(lease)
+	d := &postgresDB{
+		config: config, conns: conns, connector: newPostgresConnector(config, limits, logs), bounded: bounds(limits.statement, limits.idleTx),
+	}
+	d.pool, d.own = openPool(d.connector, conns), openPool(d.connector, 1)
 	if err := d.pool.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, d.pool.Close())
 	}
@@ -71,10 +77,10 @@ func (d *postgresDB) contains(column string) string { return column + ` ILIKE ? 
 // check does nothing: problems show up when the server is used.
 func (d *postgresDB) check() error { return nil }
 
-func (d *postgresDB) close() error { return d.pool.Close() }
+func (d *postgresDB) close() error { return errors.Join(d.pool.Close(), d.own.Close()) }
 
 func (d *postgresDB) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	return d.transaction(ctx, bounded, fn)
+	return d.transaction(ctx, d.bounded, fn)
 }
 
 func (d *postgresDB) load(ctx context.Context, fn func(tx *gorm.DB) error) error {
@@ -85,7 +91,7 @@ func (d *postgresDB) load(ctx context.Context, fn func(tx *gorm.DB) error) error
 func (d *postgresDB) transaction(ctx context.Context, limits string, fn func(tx *gorm.DB) error) error {
 	return d.repeat(ctx, func() (committing bool, err error) {
 		err = d.writes.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			if limits != bounded || d.connector.pooled.Load() {
+			if limits != d.bounded || d.connector.pooled.Load() {
 				if err := tx.Exec(limits).Error; err != nil {
 					return err
 				}
@@ -104,7 +110,7 @@ func (d *postgresDB) batch(ctx context.Context, fn func(tx session) error) error
 	return d.repeat(ctx, func() (committing bool, err error) {
 		tx := &postgresTx{texts: &d.texts}
 		if d.connector.pooled.Load() {
-			tx.limits = bounded
+			tx.limits = d.bounded
 		}
 		err = d.try(ctx, tx, fn)
 		return tx.committing, err
@@ -231,7 +237,8 @@ func (t *postgresTx) query(ctx context.Context, statement string, rows [][]any, 
 // postgresWords replaces the marks of session by Postgres' SQL.
 var postgresWords = strings.NewReplacer(
 	"{among}", "= ANY (ARRAY(SELECT json_array_elements_text(CAST(? AS json))))", "{lock}", "FOR NO KEY UPDATE",
-	"{next_seq}", "nextval('blocks_seq')",
+	"{skip}", "FOR NO KEY UPDATE SKIP LOCKED", "{next_seq}", "nextval('blocks_seq')", "{next_place}", "nextval('runs_place')",
+	"{now}", "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
 )
 
 // text returns the statement in Postgres' SQL: numbered parameters and row locks.

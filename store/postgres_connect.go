@@ -31,10 +31,43 @@ func bounds(statement, idleTx time.Duration) string {
 		statement.Milliseconds(), idleTx.Milliseconds())
 }
 
-var (
-	bounded   = bounds(postgresStatement, postgresIdleTx)
-	unbounded = bounds(0, 0)
-)
+var unbounded = bounds(0, 0)
+
+// checkClient is how often the server looks whether the client of a statement is there,
+// in milliseconds.
+const checkClient = "1000"
+
+// serverLimits are limits that the server enforces on a connection.
+type serverLimits struct {
+	statement, idleTx time.Duration
+	// user is how long what was sent may remain unacknowledged; 0 is the system's.
+	// With it the server also looks whether the client of a statement is there.
+	user time.Duration
+}
+
+// limitsOf returns the limits of the connections of a process. One of several holds no
+// lock for longer than the others wait before they take its runs: lease is that time,
+// 0 for a process that is alone.
+func limitsOf(lease time.Duration) serverLimits {
+	l := serverLimits{statement: postgresStatement, idleTx: postgresIdleTx}
+	if lease > 0 {
+		l.idleTx, l.user = lease/2, lease
+	}
+	return l
+}
+
+// settings are the limits as settings of a connection.
+func (l serverLimits) settings() map[string]string {
+	set := map[string]time.Duration{"statement_timeout": l.statement, "idle_in_transaction_session_timeout": l.idleTx}
+	if l.user > 0 {
+		set["tcp_user_timeout"] = l.user
+	}
+	all := make(map[string]string, len(set))
+	for name, limit := range set {
+		all[name] = strconv.FormatInt(limit.Milliseconds(), 10)
+	}
+	return all
+}
 
 // postgresConnector connects to a server, or to a pooler such as PgBouncer in
 // front of one. A pooler may give each transaction another server connection,
@@ -51,19 +84,28 @@ type postgresConnector struct {
 // handshake.
 var errPooler = errors.New("there is a pooler in front of the server")
 
-func newPostgresConnector(config *pgx.ConnConfig, statement, idleTx time.Duration, logs *slog.Logger) *postgresConnector {
+func newPostgresConnector(config *pgx.ConnConfig, limits serverLimits, logs *slog.Logger) *postgresConnector {
 	direct, pooled := *config, *config
 	direct.RuntimeParams = maps.Clone(config.RuntimeParams)
-	for name, limit := range map[string]time.Duration{"statement_timeout": statement, "idle_in_transaction_session_timeout": idleTx} {
+	for name, limit := range limits.settings() {
 		if _, set := direct.RuntimeParams[name]; !set {
-			direct.RuntimeParams[name] = strconv.FormatInt(limit.Milliseconds(), 10)
+			direct.RuntimeParams[name] = limit
+		}
+	}
+	start := answersItself
+	if limits.user > 0 {
+		start = func(ctx context.Context, conn *pgx.Conn) error {
+			if err := answersItself(ctx, conn); err != nil {
+				return err
+			}
+			return checksClient(ctx, conn)
 		}
 	}
 	if pooled.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		pooled.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	return &postgresConnector{
-		direct:       stdlib.GetConnector(direct, stdlib.OptionAfterConnect(answersItself)),
+		direct:       stdlib.GetConnector(direct, stdlib.OptionAfterConnect(start)),
 		behindPooler: stdlib.GetConnector(pooled), logs: logs,
 	}
 }
@@ -78,6 +120,16 @@ func answersItself(ctx context.Context, conn *pgx.Conn) error {
 	}
 	if err != nil {
 		err = errors.Join(err, conn.Close(ctx))
+	}
+	return err
+}
+
+// checksClient makes the server look whether its client is there, if it can: that came
+// with version 14, and not on every system.
+func checksClient(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, "SELECT set_config(name, $1, false) FROM pg_settings WHERE name = 'client_connection_check_interval'", checkClient)
+	if _, refused := errors.AsType[*pgconn.PgError](err); refused {
+		return nil
 	}
 	return err
 }

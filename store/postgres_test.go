@@ -67,6 +67,11 @@ func TestPostgresRemote(t *testing.T) {
 	storetest.RunRemote(t, freshPostgres)
 }
 
+func TestPostgresReplicas(t *testing.T) {
+	postgresURL(t)
+	storetest.RunReplicas(t, freshPostgres)
+}
+
 func BenchmarkCommitPostgres(b *testing.B) {
 	postgresURL(b)
 	storetest.BenchmarkCommit(b, freshPostgres)

@@ -168,6 +168,10 @@ func (*postgresDB) rowLock() []clause.Expression {
 	return []clause.Expression{clause.Locking{Strength: clause.LockingStrengthUpdate}}
 }
 
+func (*sqliteDB) sharedLock() string { return "" }
+
+func (*postgresDB) sharedLock() string { return " FOR SHARE" }
+
 const reportColumns = "reports.*, (SELECT COUNT(*) FROM articles WHERE articles.report_id = reports.id) AS article_count"
 
 // Reports returns the reports of a stream, newest first; streamID 0 means all streams.

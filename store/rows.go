@@ -45,6 +45,7 @@ type runRow struct {
 	Owner           string
 	OwnerName       string
 	OwnerRoles      string
+	Replica         string
 	State           schemas.RunState
 	Attempt         int
 	Spared          int
@@ -72,7 +73,7 @@ func (r *runRow) run() (record.Run, error) {
 		return record.Run{}, fmt.Errorf("run %s: %w", r.ID, err)
 	}
 	run := record.Run{
-		ID: r.ID, ConversationID: r.ChatID, ChatKey: r.ChatKey, Owner: schemas.User{ID: r.Owner, Name: r.OwnerName}, State: r.State,
+		ID: r.ID, ConversationID: r.ChatID, ChatKey: r.ChatKey, Owner: schemas.User{ID: r.Owner, Name: r.OwnerName}, Replica: r.Replica, State: r.State,
 		Attempt: r.Attempt, Spared: r.Spared, Request: request, UserMessageID: r.UserMessageID, MessageID: r.MessageID, LastSeq: r.LastSeq,
 		CreatedAt: moment(r.CreatedAt), EndedAt: moment(r.EndedAt), StopReason: r.StopReason,
 		Usage:    schemas.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, TotalTokens: r.TotalTokens, CostUSD: r.CostNano},

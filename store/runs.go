@@ -43,13 +43,13 @@ func (s *Store) RunByMessage(ctx context.Context, owner, messageID string) (reco
 // NextQueued returns the oldest queued run of the chat.
 func (s *Store) NextQueued(ctx context.Context, conversationID int64) (record.Run, error) {
 	return s.oneRun(runs(s.read(ctx)).Where("runs.chat_id = ? AND runs.state = 'queued' AND runs."+openStates, conversationID).
-		Order("runs.created_at, runs.id"), "next queued run")
+		Order("runs.place"), "next queued run")
 }
 
 // Waiting returns the ids of the chat's queued runs, oldest first.
 func (s *Store) Waiting(ctx context.Context, conversationID int64) ([]string, error) {
 	var ids []string
-	err := s.read(ctx).Raw("SELECT id FROM runs WHERE chat_id = ? AND state = 'queued' AND "+openStates+" ORDER BY created_at, id", conversationID).Scan(&ids).Error
+	err := s.read(ctx).Raw("SELECT id FROM runs WHERE chat_id = ? AND state = 'queued' AND "+openStates+" ORDER BY place", conversationID).Scan(&ids).Error
 	return ids, s.fault("waiting runs", err)
 }
 
@@ -61,7 +61,7 @@ func (s *Store) RunsAfter(ctx context.Context, id string, limit int) ([]string, 
 	}
 	var ids []string
 	err := s.read(ctx).Raw(`SELECT r.id FROM runs first JOIN runs r ON r.chat_id = first.chat_id
-		WHERE first.id = ? AND (r.created_at, r.id) > (first.created_at, first.id) ORDER BY r.created_at, r.id LIMIT ?`, id, limit).Scan(&ids).Error
+		WHERE first.id = ? AND r.place > first.place ORDER BY r.place LIMIT ?`, id, limit).Scan(&ids).Error
 	return ids, s.fault("runs after a run", err)
 }
 
@@ -72,83 +72,6 @@ func (s *Store) oneRun(query *gorm.DB, operation string) (record.Run, error) {
 	}
 	run, err := row.run()
 	return run, s.fault(operation, err)
-}
-
-// Unfinished returns the runs that have not ended, oldest first.
-func (s *Store) Unfinished(ctx context.Context) ([]record.Run, error) {
-	var rows []runRow
-	if err := runs(s.read(ctx)).Where("runs." + openStates).Order("runs.created_at, runs.id").Find(&rows).Error; err != nil {
-		return nil, s.fault("unfinished runs", err)
-	}
-	found := make([]record.Run, len(rows))
-	for i := range rows {
-		var err error
-		if found[i], err = rows[i].run(); err != nil {
-			return nil, s.fault("unfinished runs", err)
-		}
-	}
-	return found, nil
-}
-
-// Claim makes attempt the run's current one and the state running, or waiting
-// while a call waits; the previous attempt is counted as spared if it was
-// waiting. If the run has ended or is not at attempt-1, the error is
-// record.ErrFenced. A queued run can be claimed only while no other run of its
-// chat is running or waiting, otherwise the error is record.ErrBusy; its user
-// message then moves after the messages that were answered in the meantime.
-func (s *Store) Claim(ctx context.Context, id string, attempt int) error {
-	if attempt > 1 {
-		if err := s.tidy(ctx); err != nil {
-			return s.fault("tidy the journal", err)
-		}
-	}
-	return s.fault("claim", s.batch(ctx, func(ctx context.Context, tx session) error { return claim(ctx, tx, id, attempt) }))
-}
-
-func claim(ctx context.Context, tx session, id string, attempt int) error {
-	if !plainText(id) {
-		return schemas.ErrNotFound
-	}
-	run, err := lockRun(ctx, tx, id)
-	switch {
-	case err != nil:
-		return err
-	case run == nil:
-		return schemas.ErrNotFound
-	case run.over || run.attempt != attempt-1:
-		return record.ErrFenced
-	}
-	if run.state == schemas.RunQueued {
-		if err := free(ctx, tx, run.chat); err != nil {
-			return err
-		}
-		if err := tx.each(ctx, moveUserMessage, [][]any{{run.id, run.owner}}); err != nil {
-			return err
-		}
-	}
-	return tx.each(ctx, claimRun, [][]any{{attempt, id}})
-}
-
-// free returns record.ErrBusy if a run of the chat is running or waiting. It
-// locks the chat, so that no run begins meanwhile.
-func free(ctx context.Context, tx session, chat int64) error {
-	err := tx.query(ctx, selectChat, [][]any{{chat}}, func(scanner) error { return nil })
-	if err != nil {
-		return err
-	}
-	busy := false
-	err = tx.query(ctx, selectOpenRuns, [][]any{{chat}}, func(row scanner) error {
-		var run openRun
-		if err := row.Scan(&chat, &run.id, &run.state); err != nil {
-			return err
-		}
-		busy = busy || run.state != schemas.RunQueued
-		return nil
-	})
-	if err == nil && busy {
-		return record.ErrBusy
-	}
-	return err
 }
 
 // RequestCancel stores the request to cancel a run. It does nothing for a run that has ended.

@@ -29,7 +29,11 @@ const upsertSegment = `INSERT INTO segments (run_id, first_seq, last_seq, attemp
 const upsertCheckpoint = `INSERT INTO checkpoints (run_id, n, data) VALUES (?, ?, ?)
 	ON CONFLICT (run_id, n) DO UPDATE SET data = excluded.data`
 
-const takeJournal = `DELETE FROM journal RETURNING n, data`
+// The statements that empty the journal: rows of some replicas, or all.
+const (
+	takeJournal    = `DELETE FROM journal WHERE replica {among} RETURNING n, data`
+	takeAllJournal = `DELETE FROM journal RETURNING n, data`
+)
 
 // stateUnderWay is the state of a run that is neither queued nor ended.
 const stateUnderWay = `CASE WHEN EXISTS (SELECT 1 FROM waits WHERE run_id = runs.id AND answer = '') THEN 'waiting' ELSE 'running' END`
@@ -42,7 +46,7 @@ const waitState = `UPDATE runs SET state = ` + stateUnderWay + ` WHERE id = ? AN
 
 var statements = [statementCount]string{
 	insertRun: `INSERT INTO runs (id, chat_id, owner, owner_name, owner_roles, state, attempt, request, user_message_id, message_id,
-		created_at, idempotency_key, body_hash, cancel_requested) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		created_at, idempotency_key, body_hash, cancel_requested, replica, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {next_place})`,
 	releaseBlock:  `DELETE FROM blocks WHERE owner = ? AND id = (SELECT message_id FROM runs WHERE runs.id = ?) AND ` + reserved,
 	releaseBlocks: `DELETE FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved,
 	// If a question was replaced during its run, its answer is replaced too.
@@ -53,7 +57,7 @@ var statements = [statementCount]string{
 		FROM (SELECT CAST(? AS TEXT) AS status, CAST(? AS TEXT) AS run, CAST(? AS TEXT) AS branch) this LEFT JOIN runs ON runs.id = this.run
 		LEFT JOIN blocks asked ON asked.owner = runs.owner AND asked.id = runs.user_message_id`,
 	insertAttachment: `INSERT INTO attachments (owner, block_id, n, name, mime, content) VALUES (?, ?, ?, ?, ?, ?)`,
-	insertJournal:    `INSERT INTO journal (data) VALUES (?)`,
+	insertJournal:    `INSERT INTO journal (replica, data) VALUES (?, ?)`,
 	upsertToolCall: `INSERT INTO tool_calls (run_id, idx, tool_use_id, name, state, attempt, input, output, model_output, is_error, payload,
 		started_at, duration_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (run_id, idx) DO UPDATE SET tool_use_id = excluded.tool_use_id, name = excluded.name, state = excluded.state,
@@ -83,7 +87,7 @@ var statements = [statementCount]string{
 
 // The queries of Commit.
 const (
-	runStates       = `SELECT id, owner, chat_id, state, attempt, ended_at FROM runs WHERE id `
+	runStates       = `SELECT id, owner, chat_id, state, attempt, ended_at, replica FROM runs WHERE id `
 	selectRuns      = runStates + `{among} ORDER BY id {lock}`
 	selectRun       = runStates + `= ? {lock}`
 	selectRunByKey  = `SELECT owner, idempotency_key FROM runs WHERE owner = ? AND idempotency_key = ?`
@@ -98,7 +102,7 @@ const (
 		AND m.id = CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL THEN r.message_id ELSE b.id END WHERE b.owner = ? AND b.id = ?`
 	reserveBlock = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
 		ON CONFLICT (owner, id) DO NOTHING RETURNING id`
-	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY id`
+	selectOpenRuns = `SELECT chat_id, id, state FROM runs WHERE chat_id = ? AND state IN ('queued', 'running', 'waiting') ORDER BY place`
 	selectMessage  = `SELECT seq, role, COALESCE(branch, '') FROM blocks WHERE chat_id = ? AND owner = ? AND id = ?`
 )
 
@@ -122,6 +126,19 @@ const (
 	supersedeOne   = `UPDATE blocks SET status = 'superseded', kept = status, tail = ? WHERE chat_id = ? AND id = ? AND status <> 'superseded'`
 )
 
+// The statements of Take. They name the replicas that the runs are taken from: with a
+// join, a run that somebody else has just taken would be taken again, because the
+// joined rows are not read again when the run's row is.
+const (
+	takeRuns = `WITH loose AS (SELECT id FROM runs WHERE replica {among}` + takeLoose
+	// takeAllRuns takes them from everybody else.
+	takeAllRuns = `WITH loose AS (SELECT id FROM runs WHERE replica <> ?` + takeLoose
+	takeLoose   = ` AND format <= ? AND ` + openStates + ` ORDER BY place LIMIT ? {skip})
+		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR replica = '' AND state <> 'queued' THEN 1 ELSE 0 END, replica = ?,
+		attempt = attempt + CASE WHEN state = 'queued' THEN 0 ELSE 1 END FROM loose WHERE runs.id = loose.id
+		RETURNING runs.id, runs.state, runs.attempt, runs.place`
+)
+
 // The statements of Claim.
 const (
 	claimRun        = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
@@ -132,5 +149,6 @@ const (
 // The statements for the answers to waiting calls. The first answer counts.
 const (
 	selectWait = `SELECT idx FROM waits WHERE run_id = ? AND idx = ?`
-	answerWait = `UPDATE waits SET answer = ?, answered_at = ?, edited = ?, output = ?, is_error = ? WHERE run_id = ? AND idx = ? AND answer = ''`
+	answerWait = `UPDATE waits SET answer = ?, answered_at = ?, edited = ?, output = ?, is_error = ? WHERE run_id = ? AND idx = ? AND answer = ''
+		AND (? = 'expired' AND expires_at <= {now} OR ? <> 'expired')`
 )

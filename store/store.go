@@ -25,6 +25,8 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
+
+	"github.com/chattray/chattray/schemas/record"
 )
 
 // The default numbers of connections: for reading on SQLite, for everything on
@@ -44,6 +46,9 @@ type Options struct {
 	// Conns bounds the connections; 0 means defaultSQLiteConns or
 	// DefaultPostgresConns. SQLite has one more, for writing.
 	Conns int
+	// Lease is that of a process that is one of several, 0 of one that is alone. On
+	// Postgres no lock of its connections outlives it.
+	Lease time.Duration
 	// ReadTimeout bounds a read, from the wait for a connection to its last
 	// row; 0 means defaultReadTimeout. A change may take changeTimes as long.
 	ReadTimeout time.Duration
@@ -96,6 +101,8 @@ type database interface {
 	imported(tx *gorm.DB) error
 	// rowLock locks the rows of a SELECT until the end of the transaction.
 	rowLock() []clause.Expression
+	// sharedLock, at the end of a SELECT, keeps its rows as they are until then.
+	sharedLock() string
 	// contains returns the condition that a column's text matches a lower-case
 	// LIKE pattern, ignoring the text's case; \ escapes.
 	contains(column string) string
@@ -105,8 +112,10 @@ type database interface {
 // session runs statements in one transaction. Their parameters are question
 // marks. Each database replaces these marks: {among} tests membership in a JSON
 // array of texts, its parameter; {lock} at the end of a SELECT locks its rows
-// until the end; {next_seq} is a number for blocks.seq greater than all
-// existing ones.
+// until the end, and {skip} those of them that nobody else has locked;
+// {next_seq} and {next_place} are numbers for blocks.seq and runs.place greater
+// than all existing ones; {now} is the server's time in microseconds, or later
+// than all times where the only clock is the process's own.
 type session interface {
 	// each runs the statement once for each row of arguments, now or together
 	// with the next statements, always in order.
@@ -130,7 +139,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	case "sqlite":
 		db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns))
 	case "postgres", "postgresql":
-		db, err = openPostgres(ctx, url, cmp.Or(opts.Conns, DefaultPostgresConns), logs)
+		db, err = openPostgres(ctx, url, cmp.Or(opts.Conns, DefaultPostgresConns), opts.Lease, logs)
 	default:
 		return nil, errors.New("store: a database url begins with sqlite: or postgres://")
 	}
@@ -138,7 +147,6 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("store: open: %w", translate(err))
 	}
 	s := &Store{db: db, quota: opts.Quota, logs: logs, readTime: cmp.Or(opts.ReadTimeout, defaultReadTimeout)}
-	s.journal.rows.Store(journalRows)
 	if opts.NoMigrate {
 		return s, nil
 	}
@@ -170,11 +178,31 @@ func (s *Store) read(ctx context.Context) *gorm.DB {
 }
 
 // write runs fn in a transaction that ends within the timeout of a change; fn
-// may run again from its start.
+// may run again from its start. It holds the fence of the context.
 func (s *Store) write(ctx context.Context, fn func(tx *gorm.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimes*s.readTime)
 	defer cancel()
-	return s.db.write(ctx, fn)
+	return s.db.write(ctx, func(tx *gorm.DB) error {
+		if err := s.hold(tx, record.FenceOf(ctx)); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// hold keeps the run at its attempt until the end of the transaction, or returns
+// record.ErrFenced. It comes before all other locks, so that everybody who locks a run
+// and a document does so in this order.
+func (s *Store) hold(tx *gorm.DB, f record.Fence) error {
+	if f == (record.Fence{}) {
+		return nil
+	}
+	held := 0
+	err := tx.Raw("SELECT 1 FROM runs WHERE id = ? AND attempt = ? AND state IN ('running', 'waiting')"+s.db.sharedLock(), f.RunID, f.Attempt).Scan(&held).Error
+	if err == nil && held == 0 {
+		err = record.ErrFenced
+	}
+	return err
 }
 
 // batch is like write, but on the fast path.

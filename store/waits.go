@@ -66,10 +66,16 @@ func (s *Store) Waits(ctx context.Context, runID string) ([]record.Wait, error) 
 
 // AnswerWait stores the answer to a call that waits (RunID, Index and the
 // fields from Answer on) and returns the wait, with the earlier answer if there
-// was one. The error is schemas.ErrNotFound for a call that never waited, and
-// record.ErrEnded for an unanswered one whose run has ended.
+// was one. The error is schemas.ErrNotFound for a call that never waited,
+// record.ErrEnded for an unanswered one whose run has ended, record.ErrFenced for a
+// context whose attempt is no longer the run's, and record.ErrEarly for one that is to
+// expire and whose time is not up by the clock of the database's server.
 func (s *Store) AnswerWait(ctx context.Context, answer record.Wait) (record.Wait, error) {
-	err := s.batch(ctx, func(ctx context.Context, tx session) error { return giveAnswer(ctx, tx, &answer) })
+	over := false
+	err := s.batch(ctx, func(ctx context.Context, tx session) (err error) {
+		over, err = giveAnswer(ctx, tx, &answer)
+		return err
+	})
 	if err != nil {
 		return record.Wait{}, s.fault("answer a wait", err)
 	}
@@ -79,19 +85,26 @@ func (s *Store) AnswerWait(ctx context.Context, answer record.Wait) (record.Wait
 	}
 	w, err := row.wait()
 	if err == nil && w.Answer == "" {
-		err = record.ErrEnded
+		err = record.ErrEarly
+		if over {
+			err = record.ErrEnded
+		}
 	}
 	return w, s.fault("answer a wait", err)
 }
 
-func giveAnswer(ctx context.Context, tx session, answer *record.Wait) error {
+// giveAnswer stores the answer, and reports whether the run has ended.
+func giveAnswer(ctx context.Context, tx session, answer *record.Wait) (over bool, err error) {
 	if !plainText(answer.RunID) {
-		return schemas.ErrNotFound
+		return false, schemas.ErrNotFound
 	}
 	// The run is locked, so that it neither ends nor adds a wait meanwhile.
 	run, err := lockRun(ctx, tx, answer.RunID)
 	if err != nil {
-		return err
+		return false, err
+	}
+	if f := record.FenceOf(ctx); f.RunID == answer.RunID && run != nil && run.attempt != f.Attempt {
+		return false, record.ErrFenced
 	}
 	known := false
 	err = tx.query(ctx, selectWait, [][]any{{answer.RunID, int64(answer.Index)}}, func(row scanner) error {
@@ -101,11 +114,11 @@ func giveAnswer(ctx context.Context, tx session, answer *record.Wait) error {
 	})
 	switch {
 	case err != nil:
-		return err
+		return false, err
 	case !known:
-		return schemas.ErrNotFound
+		return false, schemas.ErrNotFound
 	case run == nil || run.over:
-		return nil // the earlier answer, or none
+		return true, nil // the earlier answer, or none
 	}
 	var edited, output any
 	if answer.Edited != nil {
@@ -116,9 +129,10 @@ func giveAnswer(ctx context.Context, tx session, answer *record.Wait) error {
 	}
 	err = tx.each(ctx, answerWait, [][]any{{
 		string(answer.Answer), micros(answer.AnsweredAt), edited, output, answer.IsError, answer.RunID, int64(answer.Index),
+		string(answer.Answer), string(answer.Answer),
 	}})
 	if err != nil {
-		return err
+		return false, err
 	}
-	return tx.each(ctx, waitState, [][]any{{answer.RunID}})
+	return false, tx.each(ctx, waitState, [][]any{{answer.RunID}})
 }

@@ -39,6 +39,9 @@ type Config struct {
 	Connect, FirstToken, Idle time.Duration
 	// Attempts is how often a call is tried before its first token.
 	Attempts int
+	// Before is called directly before each attempt; its error ends the call, and the
+	// time that it takes counts towards none of the limits. Nil does nothing.
+	Before func(ctx context.Context) error
 	// Limits bound what an upstream may send.
 	Limits Limits
 	// Logger records retries. Nil drops them.
@@ -139,6 +142,10 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 	return func(yield func(agents.Delta, error) bool) {
 		q := m.known(req.Model)
 		for attempt := 1; ; attempt++ {
+			if err := m.before(ctx); err != nil {
+				yield(agents.Delta{}, fmt.Errorf("openai: the call was not made: %w", visible(err)))
+				return
+			}
 			c := &modelCall{Model: m, yield: yield}
 			err := c.run(ctx, &req, q)
 			switch {
@@ -168,6 +175,14 @@ func (m *Model) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[a
 			}
 		}
 	}
+}
+
+// before calls what is to be called before an attempt.
+func (m *Model) before(ctx context.Context) error {
+	if m.cfg.Before == nil {
+		return nil
+	}
+	return m.cfg.Before(ctx)
 }
 
 // learn remembers an option that a model's server does not accept.

@@ -4,11 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"net"
-	"net/url"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -36,8 +31,8 @@ func breakable(t *testing.T, d apptest.Database) (url string, o outage) {
 	if d.Name == "sqlite" {
 		return d.Fresh(t), &switchedStore{}
 	}
-	p := newProxy(t, d.Fresh(t))
-	return p.url, p
+	way := apptest.NewWay(t, d.Fresh(t))
+	return way.URL, cutOff{way}
 }
 
 // switchedStore is a store that can be switched off.
@@ -91,11 +86,32 @@ func (s *switchedStore) NextQueued(ctx context.Context, conversationID int64) (r
 	return s.Store.NextQueued(ctx, conversationID)
 }
 
-func (s *switchedStore) Claim(ctx context.Context, id string, attempt int) error {
+func (s *switchedStore) Claim(ctx context.Context, id string, attempt int, replica string) error {
 	if err := s.gone(); err != nil {
 		return err
 	}
-	return s.Store.Claim(ctx, id, attempt)
+	return s.Store.Claim(ctx, id, attempt, replica)
+}
+
+func (s *switchedStore) Take(ctx context.Context, from []string, to string) ([]record.Taken, error) {
+	if err := s.gone(); err != nil {
+		return nil, err
+	}
+	return s.Store.Take(ctx, from, to)
+}
+
+func (s *switchedStore) Held(ctx context.Context, replica string) ([]record.Taken, error) {
+	if err := s.gone(); err != nil {
+		return nil, err
+	}
+	return s.Store.Held(ctx, replica)
+}
+
+func (s *switchedStore) Tidy(ctx context.Context, replicas []string) error {
+	if err := s.gone(); err != nil {
+		return err
+	}
+	return s.Store.Tidy(ctx, replicas)
 }
 
 func (s *switchedStore) RequestCancel(ctx context.Context, id string) error {
@@ -147,113 +163,13 @@ func (s *switchedStore) Trace(ctx context.Context, id string) (json.RawMessage, 
 	return s.Store.Trace(ctx, id)
 }
 
-// proxy forwards connections to a server and can cut all of them.
-type proxy struct {
-	t      testing.TB
-	url    string
-	server string
-	tries  atomic.Int64
+// cutOff is a database behind a way that can be cut.
+type cutOff struct{ *apptest.Way }
 
-	mu    sync.Mutex
-	cut   bool
-	conns map[net.Conn]bool
-}
+func (c cutOff) begin() { c.Cut() }
 
-func newProxy(t testing.TB, database string) *proxy {
-	t.Helper()
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{t: t, server: u.Host, conns: map[net.Conn]bool{}}
-	q := u.Query()
-	if host := q.Get("host"); host != "" {
-		p.server = net.JoinHostPort(host, q.Get("port"))
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	q.Del("host")
-	q.Del("port")
-	u.Host, u.RawQuery = listener.Addr().String(), q.Encode()
-	p.url = u.String()
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go p.serve(conn)
-		}
-	}()
-	t.Cleanup(func() {
-		_ = listener.Close()
-		p.begin()
-	})
-	return p
-}
+func (c cutOff) end() { c.Restore() }
 
-// dial connects to the server, or to its socket if the host is a folder.
-func (p *proxy) dial() (net.Conn, error) {
-	if host, port, err := net.SplitHostPort(p.server); err == nil && strings.HasPrefix(host, "/") {
-		return net.Dial("unix", host+"/.s.PGSQL."+port)
-	}
-	return net.Dial("tcp", p.server)
-}
+func (c cutOff) refused() int64 { return c.Refused() }
 
-func (p *proxy) serve(near net.Conn) {
-	defer near.Close()
-	far, err := p.dial()
-	if err != nil {
-		p.t.Error(err)
-		return
-	}
-	defer far.Close()
-	if !p.keep(near, far) {
-		return
-	}
-	done := make(chan struct{}, 2)
-	pipe := func(to, from net.Conn) {
-		_, _ = io.Copy(to, from) // ends when either side does
-		done <- struct{}{}
-	}
-	go pipe(near, far)
-	go pipe(far, near)
-	<-done
-}
-
-// keep takes connections into the proxy, unless it is cut.
-func (p *proxy) keep(conns ...net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cut {
-		p.tries.Add(1)
-		return false
-	}
-	for _, c := range conns {
-		p.conns[c] = true
-	}
-	return true
-}
-
-func (p *proxy) begin() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = true
-	for c := range p.conns {
-		_ = c.Close()
-	}
-	clear(p.conns)
-}
-
-func (p *proxy) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = false
-	p.tries.Store(0)
-}
-
-func (p *proxy) refused() int64 { return p.tries.Load() }
-
-func (p *proxy) options(*runs.Options) {}
+func (c cutOff) options(*runs.Options) {}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/chattray/chattray/services/modeltext"
@@ -17,7 +18,12 @@ type Config struct {
 	Addr string
 	// DatabaseURL is sqlite:PATH or postgres://….
 	DatabaseURL string
-	OpenAI      OpenAI
+	// DatabaseConns is how many connections to Postgres are used.
+	DatabaseConns int
+	// Replicas is one, or many for a process that shares its database with others.
+	Replicas string
+	Replica  Replica
+	OpenAI   OpenAI
 	// Model is the model of requests that name none; it is one of Models.
 	Model string
 	// Models is the allow-list. It is never empty.
@@ -110,6 +116,21 @@ type Timeouts struct {
 	Approval        time.Duration
 	Database        time.Duration
 }
+
+// Replica is what the process is among several. An empty name is the host's.
+type Replica struct {
+	Name  string
+	Lease time.Duration
+}
+
+// Limits of leases.
+const (
+	shortestLease = 500 * time.Millisecond
+	longestLease  = time.Minute
+)
+
+// Many reports whether the process is one of several that serve the database.
+func (c Config) Many() bool { return c.Replicas == "many" }
 
 // Limits limit sizes and rates. A per-user limit of 0 is no limit.
 type Limits struct {
@@ -214,6 +235,9 @@ func (c Config) Warnings() []string {
 	if c.weakSecret() {
 		found = append(found, "auth.jwt_secret is short or repeats itself; take 32 random bytes or more")
 	}
+	if c.Many() {
+		found = append(found, "replicas is many: not all works across processes yet, see docs/operating.md")
+	}
 	if (c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != "") && c.Auth.Audience == "" {
 		found = append(found, "auth.audience is not set: every token that the issuer signs for any application is accepted here")
 	}
@@ -236,6 +260,12 @@ func (c Config) problems() []string {
 	}
 	if c.Auth.Audience != "" && !c.Authenticated() {
 		found = append(found, "auth.audience: has no effect without auth.jwt_secret, auth.oidc_issuer or auth.jwks_url")
+	}
+	if c.Many() && strings.HasPrefix(c.DatabaseURL, "sqlite:") {
+		found = append(found, "replicas: many needs Postgres; a file is served by one process")
+	}
+	if c.Replica.Lease < shortestLease || c.Replica.Lease > longestLease {
+		found = append(found, "replica.lease: must be from 500ms to 60s")
 	}
 	if c.Limits.LargeBody < c.Limits.Body {
 		found = append(found, "limits.large_body: is smaller than limits.body")

@@ -48,7 +48,7 @@ func tempFile(t *testing.T, name, content string) string {
 
 func defaults() Config {
 	return Config{
-		Addr: "127.0.0.1:8080", DatabaseURL: "sqlite:data/chattray.db",
+		Addr: "127.0.0.1:8080", DatabaseURL: "sqlite:data/chattray.db", DatabaseConns: 16, Replicas: "one", Replica: Replica{Lease: 3 * time.Second},
 		Model: "gpt-4.1-mini", Models: []Model{{Name: "gpt-4.1-mini"}},
 		MaxTokens: 4096, MaxIterations: 5, Titles: "first_words", Diagnostics: "admin",
 		PubMed:    PubMed{BaseURL: "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"},
@@ -248,6 +248,10 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"audience alone", []string{"CHATTRAY_AUDIENCE=a"}, "has no effect"},
 		{"large body smaller than body", []string{"CHATTRAY_MAX_BODY=9MiB"}, "smaller than limits.body"},
 		{"model not in the list", []string{"CHATTRAY_MODEL=c", "CHATTRAY_MODELS=a,b"}, `"c" is not in models`},
+		{"several processes on a file", []string{"CHATTRAY_REPLICAS=many"}, "many needs Postgres"},
+		{"several processes on Postgres", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db"}, ""},
+		{"a lease that is too short", []string{"CHATTRAY_REPLICA_LEASE=400ms"}, "must be from 500ms to 60s"},
+		{"a lease that is too long", []string{"CHATTRAY_REPLICA_LEASE=61s"}, "must be from 500ms to 60s"},
 		{"a model twice", []string{"CHATTRAY_MODELS=a,a"}, "a is there twice"},
 	}
 	for _, tt := range tests {
@@ -272,6 +276,7 @@ func TestWarnings(t *testing.T) {
 		{"nothing set", nil, ""},
 		{"a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, "auth.jwt_secret is short or repeats itself"},
 		{"a good secret", []string{"CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, ""},
+		{"several processes", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db"}, "not all works across processes yet"},
 		{"keys for every application", []string{"CHATTRAY_JWKS_URL=https://id.example/keys"}, "auth.audience is not set"},
 		{"an issuer for every application", []string{"CHATTRAY_OIDC_ISSUER=https://id.example"}, "auth.audience is not set"},
 		{"an issuer for this one", []string{"CHATTRAY_OIDC_ISSUER=https://id.example", "CHATTRAY_AUDIENCE=tray"}, ""},

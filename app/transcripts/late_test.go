@@ -21,11 +21,11 @@ type lateStore struct {
 	looks atomic.Int64
 }
 
-func (s *lateStore) Unfinished(ctx context.Context) ([]record.Run, error) {
+func (s *lateStore) Take(ctx context.Context, from []string, to string) ([]record.Taken, error) {
 	if s.looks.Add(1) == 1 {
 		return nil, nil
 	}
-	return s.Store.Unfinished(ctx)
+	return s.Store.Take(ctx, from, to)
 }
 
 // A run that is stored only after its successor has looked for unfinished runs
@@ -54,8 +54,8 @@ func TestRunsStoredLate(t *testing.T) {
 			!strings.Contains(got, `"Whole."`) || !strings.Contains(got, `"Second."`) {
 			t.Errorf("the chat of the late runs is %s, want 4 complete messages, with both answers", got)
 		}
-		if n, looks := s.up.Calls(), late.looks.Load(); n != 4 || looks != 2 {
-			t.Errorf("the model was asked %d times, want 4; %d looks, want 2", n, looks)
+		if n, looks := s.up.Calls(), late.looks.Load(); n != 4 || looks != 3 {
+			t.Errorf("the model was asked %d times, want 4; %d looks, want 3: one that finds nothing, one that takes and one that ends", n, looks)
 		}
 		s.closeClients()
 	})

@@ -32,8 +32,10 @@ type Run struct {
 	ConversationID int64
 	ChatKey        string
 	Owner          schemas.User // the user, with the roles at that time
-	State          schemas.RunState
-	Attempt        int // 0 while queued and never started
+	// Replica is the process that the run belongs to; "" is none.
+	Replica string
+	State   schemas.RunState
+	Attempt int // 0 while queued and never started
 	// Spared is how many attempts ended while the run was waiting.
 	Spared         int
 	Request        json.RawMessage
@@ -49,6 +51,14 @@ type Run struct {
 	BodyHash       string
 	// CancelRequested is stored: a recovered run that has it ends at once.
 	CancelRequested bool
+}
+
+// Taken is a run that a process has taken from others: State as it was, and the
+// attempt that it is at now. It still has to be read.
+type Taken struct {
+	ID      string
+	State   schemas.RunState
+	Attempt int
 }
 
 // Write is what one run writes at one time. All parts of a write are applied

@@ -11,6 +11,9 @@ import (
 // ErrEnded is for an answer to a call of a run that has ended.
 var ErrEnded = errors.New("record: the run has ended")
 
+// ErrEarly is for the end of a wait before its time by the database's clock.
+var ErrEarly = errors.New("record: the wait is not over")
+
 // Wait is a call that waits for its answer. A run with an unanswered wait is
 // waiting, else it is running: the store keeps that state in the transactions
 // that add waits and answers.

@@ -245,7 +245,9 @@ func (c *blockCall) content(text string) {
 func (c *blockCall) show(piece string) {
 	ctx, done := c.wr.storing()
 	defer done()
-	if err := c.draft.Write(ctx, piece, func() { c.content(piece) }); err != nil && !errors.Is(err, record.ErrUnavailable) {
+	err := c.draft.Write(ctx, piece, func() { c.content(piece) })
+	c.wr.stopFenced(err)
+	if err != nil && !errors.Is(err, record.ErrUnavailable) {
 		c.end("partial")
 	}
 }
@@ -276,9 +278,12 @@ func (wr *Writer) endDraft(d *documents.Draft, at runlog.Level, p runlog.Place, 
 	ctx, done := wr.storing()
 	defer done()
 	err := d.End(ctx)
+	wr.stopFenced(err)
 	switch {
 	case err == nil:
 		return !d.Withdrawn()
+	case errors.Is(err, record.ErrFenced): // the block is the later attempt's
+		return false
 	case errors.Is(err, record.ErrUnavailable): // the run stops too
 		wr.deps.Logger.Warn("store a piece of a block", "run_id", wr.run.ID, "error", err)
 		return true

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/leases"
 )
 
 // at returns the call of that index; it adds the call if there is none.
@@ -138,8 +140,20 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 		return turn.Result{Text: withdrawnText, IsError: true}, nil
 	}
 	wr.threads(c)
+	if err := c.Waiting(func() error { return leases.Hold(ctx) }); err != nil {
+		wr.deps.Stop(err)
+		return turn.Result{}, err
+	}
 	result, err := t.Run(ctx, c)
+	wr.stopFenced(err)
 	return wr.noted(c, result), err
+}
+
+// stopFenced ends the attempt if an error says that a later one has begun elsewhere.
+func (wr *Writer) stopFenced(err error) {
+	if errors.Is(err, record.ErrFenced) {
+		wr.deps.Stop(record.ErrFenced)
+	}
 }
 
 // interruptedText is what the model reads about a call whose outcome is

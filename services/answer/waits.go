@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,6 +15,10 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/eventlog"
 )
+
+// clockWait is how long a wait goes on each time that it is over by the clock of this
+// process and not by the database's.
+const clockWait = time.Second
 
 // DefaultApprovalTimeout is how long a call waits for the user or for the page.
 const DefaultApprovalTimeout = 15 * time.Minute
@@ -221,7 +226,10 @@ func (wr *Writer) answerTo(ctx context.Context, index int) (record.Wait, error) 
 		}
 		left := w.ExpiresAt.Sub(wr.deps.Now())
 		if left <= 0 {
-			return wr.expire(ctx, w)
+			if w, err = wr.expire(ctx, w); !errors.Is(err, record.ErrEarly) {
+				return w, err
+			}
+			left = clockWait
 		}
 		timer := time.NewTimer(left)
 		select {

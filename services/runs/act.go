@@ -6,6 +6,7 @@ import (
 
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/leases"
 )
 
 const (
@@ -34,7 +35,11 @@ func (r *Runs) act(run *run, wr *answer.Writer) error {
 			return err
 		}
 	}
-	done, err := r.Actions.Run(run.ctx, call)
+	err = leases.Hold(run.ctx)
+	var done actions.Outcome
+	if err == nil {
+		done, err = r.Actions.Run(run.ctx, call)
+	}
 	if err != nil {
 		if payload != "" && actions.Undone(err) {
 			r.release(run, payload)

@@ -12,11 +12,18 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// park hands a run to revive, with the writes that could not be stored.
-func (r *Runs) park(id string, lost []*eventlog.Commit) {
+// parked is a run that waits for the database.
+type parked struct {
+	lost []*eventlog.Commit // writes that could not be stored
+	// taken says that the run is at an attempt that has not begun.
+	taken bool
+}
+
+// park leaves a run to revive.
+func (r *Runs) park(id string, p parked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.parked[id] = lost
+	r.parked[id] = p
 }
 
 // noteUnpolled remembers a chat whose queue could not be read.
@@ -41,7 +48,11 @@ func (r *Runs) enter() bool {
 // revive continues, once the database is back, the runs and queues that waited for
 // it.
 func (r *Runs) revive(ctx context.Context) {
-	tick := time.NewTicker(reviveEvery)
+	every := reviveEvery
+	if r.leases.Many {
+		every = sharedEvery
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
@@ -62,10 +73,10 @@ func (r *Runs) reviveAll(ctx context.Context) {
 	defer cancel()
 	defer context.AfterFunc(r.base, cancel)()
 	r.mu.Lock()
-	parked, unpolledChats := maps.Clone(r.parked), slices.Collect(maps.Keys(r.unpolledChats))
+	waiting, unpolledChats := maps.Clone(r.parked), slices.Collect(maps.Keys(r.unpolledChats))
 	r.mu.Unlock()
-	for id, lost := range parked {
-		err := r.reviveOne(ctx, id, lost)
+	for id, p := range waiting {
+		err := r.reviveOne(ctx, id, p)
 		switch {
 		case err == nil, errors.Is(err, record.ErrFenced), errors.Is(err, schemas.ErrNotFound):
 			r.mu.Lock()
@@ -87,9 +98,9 @@ func (r *Runs) reviveAll(ctx context.Context) {
 }
 
 // reviveOne stores what the run's last attempt could not store, so that no finished
-// reply and no finished tool call is lost. Then it recovers the run.
-func (r *Runs) reviveOne(ctx context.Context, id string, lost []*eventlog.Commit) error {
-	for _, e := range lost {
+// reply and no finished tool call is lost. Then it takes the run up.
+func (r *Runs) reviveOne(ctx context.Context, id string, p parked) error {
+	for _, e := range p.lost {
 		err := r.committer.Submit(e.Write, e.Log, false).Wait(ctx)
 		if errors.Is(err, record.ErrUnavailable) || ctx.Err() != nil {
 			return err
@@ -106,12 +117,16 @@ func (r *Runs) reviveOne(ctx context.Context, id string, lost []*eventlog.Commit
 		r.next(stored.ConversationID)
 		return nil
 	case stored.State == schemas.RunQueued:
+		lease := r.leases.Current()
+		if stored.Replica != lease.ID {
+			return record.ErrFenced
+		}
 		if r.find(id) == nil {
-			r.requeue(stored)
+			r.requeue(found{stored: stored, lease: lease})
 		}
 		r.next(stored.ConversationID)
 		return nil
 	default:
-		return r.takeUp(ctx, stored)
+		return r.takeUp(ctx, stored, p.taken)
 	}
 }

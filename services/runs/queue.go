@@ -66,7 +66,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		}
 		return
 	}
-	err := r.Store.Queue.Claim(ctx, run.id, 1)
+	err := r.Store.Queue.Claim(ctx, run.id, 1, run.lease.ID)
 	r.mu.Lock()
 	switch {
 	case err == nil:
@@ -94,7 +94,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	default: // the claim may have succeeded; its outcome is unknown
 		r.Logger.Error("start a queued run", "run_id", run.id, "error", err)
 		r.abandon(run)
-		r.park(run.id, nil)
+		r.park(run.id, parked{})
 	}
 }
 
@@ -135,7 +135,9 @@ func (r *Runs) next(conversationID int64) {
 		r.Logger.Error("find a queued run", "conversation_id", conversationID, "error", err)
 		r.noteUnpolled(conversationID)
 	default:
-		if run := r.find(stored.ID); run != nil && r.markStarting(run) {
+		if run := r.find(stored.ID); run == nil && r.leases.Many { // another replica has it
+			r.noteUnpolled(conversationID)
+		} else if run != nil && r.markStarting(run) {
 			r.startQueued(ctx, run)
 		}
 	}

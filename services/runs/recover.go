@@ -7,43 +7,48 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
+	"github.com/chattray/chattray/services/leases"
 )
 
 // lateLook is the time between the beginning of Recover and the second scan.
 const lateLook = 10 * time.Second
 
-// recovery is the state between the two scans of Recover.
-type recovery struct {
-	began time.Time
-	seen  map[string]bool
-}
-
-// Recover recovers every run that an earlier process left unfinished: running
-// ones continue from their last checkpoint as a new attempt, queued ones wait
-// for their turn. It returns when all have been recovered. A second scan runs a
-// little later, because the database may still commit statements of a killed
-// process.
+// Recover makes the process one of those that serve the database. One that is alone
+// takes up every run that an earlier process left: runs under way continue from their
+// last checkpoint as a new attempt, queued ones wait for their turn. It returns when all
+// have been taken up. A second scan runs a little later, because the database may still
+// commit statements of a killed process. One of several takes up what others leave for as
+// long as it runs, and Recover returns at once.
 func (r *Runs) Recover(ctx context.Context) error {
-	first := &recovery{began: r.now(), seen: make(map[string]bool)}
-	list, err := r.Store.Queue.Unfinished(ctx)
-	if err != nil {
+	if err := r.leases.Join(ctx); err != nil {
+		return err
+	}
+	r.loops.Go(func() { r.leases.Renew(r.looping, r.lost) })
+	if r.leases.Many {
+		r.loops.Go(func() {
+			r.leases.Look(r.looping, func(ctx context.Context, from []string) {
+				if err := r.takeFrom(ctx, from); err != nil && ctx.Err() == nil {
+					r.Logger.Warn("recover runs of replicas that are gone", "error", err)
+				}
+			})
+		})
+		return nil
+	}
+	began := r.now()
+	if err := r.takeFrom(ctx, nil); err != nil {
 		return fmt.Errorf("find unfinished runs: %w", err)
 	}
-	for _, stored := range list {
-		first.seen[stored.ID] = true
-	}
-	r.takeUpAll(ctx, list)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.recovery = first
+	r.recovered = began
 	return nil
 }
 
@@ -51,59 +56,117 @@ func (r *Runs) Recover(ctx context.Context) error {
 // that were not yet stored during the first.
 func (r *Runs) lookAgain(ctx context.Context) {
 	r.mu.Lock()
-	first := r.recovery
+	first, unsure := r.recovered, r.unsure
 	r.mu.Unlock()
-	if first == nil || r.now().Sub(first.began) < lateLook {
+	if unsure {
+		r.adopt(ctx)
+	}
+	if first.IsZero() || r.now().Sub(first) < lateLook {
 		return
 	}
-	list, err := r.Store.Queue.Unfinished(ctx)
-	if err != nil {
+	if err := r.takeFrom(ctx, nil); err != nil {
 		r.Logger.Warn("look for unfinished runs again", "error", err)
 		return // the next tick tries again
 	}
-	late := slices.DeleteFunc(list, func(stored record.Run) bool { return first.seen[stored.ID] || !stored.CreatedAt.Before(first.began) })
-	r.takeUpAll(ctx, late)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.recovery = nil
+	r.recovered = time.Time{}
 }
 
-// takeUpAll recovers unfinished runs. Held runs start after it has returned.
-func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
-	chats := make(map[int64]bool)
-	var left []record.Run
-	for _, stored := range list {
-		if stored.State == schemas.RunQueued {
-			r.requeue(stored)
-			chats[stored.ConversationID] = true
-			continue
+// takeFrom takes the unfinished runs of replicas, nil for all others, and takes them up.
+// What they have written is read only when they are taken: after that, nothing is added.
+// An error leaves to adopt what may have been taken.
+func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
+	lease := r.leases.Current()
+	var all []record.Taken
+	for {
+		if err := r.leases.Spread(ctx); err != nil {
+			break
 		}
-		left = append(left, stored)
+		var some []record.Taken
+		if some, err = r.Store.Queue.Take(ctx, from, lease.ID); err != nil || len(some) == 0 {
+			break
+		}
+		all = append(all, some...)
 	}
-	looked := make([]found, len(left))
-	r.each(len(left), func(i int) {
-		e, err := r.look(ctx, left[i])
+	if err == nil {
+		err = r.Store.Queue.Tidy(ctx, from)
+	}
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.unsure = true
+		return err
+	}
+	if len(all) > 0 && from != nil {
+		r.Logger.Info("runs are taken up", "runs", len(all), "of", from, "replica", lease.ID)
+	}
+	r.takeUpAll(ctx, lease, all)
+	return nil
+}
+
+// adopt takes up the runs that are this process's by the database, and that it does not
+// know: it was not told what it had taken.
+func (r *Runs) adopt(ctx context.Context) {
+	lease := r.leases.Current()
+	err := r.Store.Queue.Tidy(ctx, nil) // it is not known whose they were
+	var list []record.Taken
+	if err == nil {
+		list, err = r.Store.Queue.Held(ctx, lease.ID)
+	}
+	if err != nil {
+		r.Logger.Warn("look for runs that may have been taken", "error", err)
+		return // the next tick tries again
+	}
+	r.mu.Lock()
+	r.unsure = false
+	list = slices.DeleteFunc(list, func(t record.Taken) bool {
+		_, parked := r.parked[t.ID]
+		return parked || r.live[t.ID] != nil || r.beginning[t.ID]
+	})
+	r.mu.Unlock()
+	r.takeUpAll(ctx, lease, list)
+}
+
+// takeUpAll takes up runs that this process has taken. Held runs start after it has
+// returned.
+func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []record.Taken) {
+	looked := make([]found, len(taken))
+	concurrent.Each(len(taken), recoverAtOnce, func(i int) {
+		f, err := r.lookAt(ctx, lease, taken[i])
 		if err != nil {
-			r.postpone(left[i], err)
+			r.postpone(taken[i].ID, err)
 			return
 		}
-		looked[i] = found{left[i], e}
+		looked[i] = f
 	})
-	now, later, limit := r.judge(slices.DeleteFunc(looked, func(f found) bool { return f.earlier == nil }))
-	r.each(len(now), func(i int) {
-		run, err := r.claimAgain(ctx, now[i])
+	chats := make(map[int64]bool)
+	var left []found
+	for _, f := range looked {
+		switch {
+		case f.stored.ID == "":
+		case f.earlier == nil:
+			r.requeue(f)
+			chats[f.stored.ConversationID] = true
+		default:
+			left = append(left, f)
+		}
+	}
+	now, later, limit := r.judge(left)
+	concurrent.Each(len(now), recoverAtOnce, func(i int) {
+		run, err := r.beginAttempt(ctx, now[i])
 		if err != nil {
-			r.postpone(now[i].stored, err)
+			r.postpone(now[i].stored.ID, err)
 		} else if run != nil {
 			r.goWork(run)
 			r.work.Done()
 		}
 	})
 	held := make([]*run, len(later))
-	r.each(len(later), func(i int) {
-		run, err := r.claimAgain(ctx, later[i])
+	concurrent.Each(len(later), recoverAtOnce, func(i int) {
+		run, err := r.beginAttempt(ctx, later[i])
 		if err != nil {
-			r.postpone(later[i].stored, err)
+			r.postpone(later[i].stored.ID, err)
 		} else if run != nil {
 			r.hold(run)
 			if context.Cause(run.ctx) != nil { // cancelled meanwhile
@@ -123,36 +186,37 @@ func (r *Runs) takeUpAll(ctx context.Context, list []record.Run) {
 	}
 }
 
-// each calls do for the numbers below n, a bounded number at a time, and waits for
-// all calls.
-func (r *Runs) each(n int, do func(i int)) {
-	var group sync.WaitGroup
-	places := make(chan struct{}, recoverAtOnce)
-	for i := range n {
-		places <- struct{}{}
-		group.Go(func() {
-			defer func() { <-places }()
-			do(i)
-		})
+// lookAt reads a run that was taken. What it returns is empty if the run has ended or
+// was lost again, and has no earlier attempts if it is queued.
+func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, taken record.Taken) (found, error) {
+	stored, err := r.Store.Runs.Run(ctx, taken.ID)
+	if err != nil || stored.State.Terminal() || stored.Replica != lease.ID || stored.Attempt != taken.Attempt {
+		return found{}, err
 	}
-	group.Wait()
+	f := found{stored: stored, lease: lease}
+	if stored.State == schemas.RunQueued {
+		return f, nil
+	}
+	f.earlier, err = r.look(ctx, stored)
+	return f, err
 }
 
-// postpone hands a run that could not be recovered to revive.
-func (r *Runs) postpone(stored record.Run, err error) {
-	if !errors.Is(err, record.ErrFenced) {
-		r.Logger.Error("recover a run", "run_id", stored.ID, "error", err)
-		r.park(stored.ID, nil)
+// postpone leaves a run that was taken, and could not be taken up, to revive: it stays
+// at its attempt.
+func (r *Runs) postpone(id string, err error) {
+	if !errors.Is(err, record.ErrFenced) && !errors.Is(err, schemas.ErrNotFound) {
+		r.Logger.Error("recover a run", "run_id", id, "error", err)
+		r.park(id, parked{taken: true})
 	}
 }
 
-// known makes a run from a stored one. If its request cannot be read, the run
-// is returned with an error: it is recovered only to end.
-func (r *Runs) known(stored record.Run) (*run, error) {
+// known makes the run of a stored one. If its request cannot be read, the run is
+// returned with an error: it is taken up so that it ends.
+func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
 	r.mu.Lock()
 	r.perUser[stored.Owner.ID]++
 	r.mu.Unlock()
-	run := newRun(&stored, func() { r.dismiss(stored.Owner.ID) })
+	run := newRun(&stored, lease, func() { r.dismiss(stored.Owner.ID) })
 	req := new(schemas.ChatRequest)
 	err := json.Unmarshal(stored.Request, req)
 	if err != nil {
@@ -163,26 +227,43 @@ func (r *Runs) known(stored record.Run) (*run, error) {
 }
 
 // requeue adds a stored run to the queue of its chat.
-func (r *Runs) requeue(stored record.Run) {
-	run, err := r.known(stored)
+func (r *Runs) requeue(f found) {
+	run, err := r.known(f.stored, f.lease)
 	if err != nil {
 		run.earlier = broken(err)
 	}
-	r.enlist(r.base, run, 1)
-	if stored.CancelRequested {
+	r.enlist(f.lease.Context(), run, 1)
+	if f.stored.CancelRequested {
 		run.stop(answer.ErrCancelled)
 		r.endQueued(run)
 	}
 }
 
-// takeUp starts the next attempt of a run whose last attempt was in this
-// process.
-func (r *Runs) takeUp(ctx context.Context, stored record.Run) error {
+// takeUp starts the next attempt of a run that this process has given up, or the
+// present one of a run that it has taken and not begun.
+func (r *Runs) takeUp(ctx context.Context, stored record.Run, taken bool) error {
+	lease := r.leases.Current()
+	if stored.Replica != lease.ID {
+		return record.ErrFenced
+	}
+	if !taken {
+		if err := r.Store.Queue.Claim(ctx, stored.ID, stored.Attempt+1, lease.ID); err != nil {
+			return err
+		}
+		stored.Attempt++
+		if stored.State == schemas.RunWaiting {
+			stored.Spared++
+		}
+		r.park(stored.ID, parked{taken: true}) // if it cannot be read now
+	}
+	if err := r.Store.Queue.Tidy(ctx, []string{lease.ID}); err != nil {
+		return err
+	}
 	e, err := r.look(ctx, stored)
 	if err != nil {
 		return err
 	}
-	run, err := r.claimAgain(ctx, found{stored, e})
+	run, err := r.beginAttempt(ctx, found{stored: stored, lease: lease, earlier: e})
 	if err != nil || run == nil {
 		return err
 	}
@@ -191,9 +272,8 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run) error {
 	return nil
 }
 
-// look reads what earlier attempts of a run have stored. An error means that
-// the database could not be read. If the stored data is broken, look returns it
-// with broken set.
+// look reads what earlier attempts of a run have stored, which is at its next attempt.
+// An error means that the database could not be read; what it holds may also be broken.
 func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 	left, err := attempts.Read(ctx, r.Store.Attempts, stored.ID)
 	e := &earlier{Earlier: left}
@@ -205,37 +285,55 @@ func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 	}
 	e.cancel, e.waited = stored.CancelRequested, stored.Spared
 	if e.Mark != nil {
-		e.waited = max(e.waited, e.Mark.Spared)
-	}
-	if stored.State == schemas.RunWaiting {
-		e.waited++
+		spared := e.Mark.Spared
+		if stored.State == schemas.RunWaiting {
+			spared++ // the attempt before this one
+		}
+		e.waited = max(e.waited, spared)
 	}
 	return e, nil
 }
 
-// claimAgain makes the next attempt of a run, which the caller starts. It counts as
+// beginAttempt makes the attempt at which a run is, which the caller starts. It counts as
 // work that Shutdown waits for. While the service stops, the run is nil.
-func (r *Runs) claimAgain(ctx context.Context, f found) (*run, error) {
+func (r *Runs) beginAttempt(ctx context.Context, f found) (*run, error) {
 	if !r.enter() {
 		return nil, nil //nolint:nilnil // said above
 	}
-	stored, e := f.stored, f.earlier
-	attempt := stored.Attempt + 1
-	if err := r.Store.Queue.Claim(ctx, stored.ID, attempt); err != nil {
-		r.work.Done()
-		return nil, err
-	}
-	run, err := r.known(stored)
+	run, err := r.known(f.stored, f.lease)
 	if err != nil {
-		e.broken = err
+		f.earlier.broken = err
 	}
-	run.attempt, run.earlier = attempt, e
+	run.attempt, run.earlier = f.stored.Attempt, f.earlier
 	if err := r.note(ctx, run, attempts.Mark{}); err != nil {
 		run.release()
 		r.work.Done()
 		return nil, err
 	}
-	r.enlist(r.base, run, attempt)
-	run.spent.Restore(e.Spent)
+	r.enlist(f.lease.Context(), run, run.attempt)
+	run.spent.Restore(f.earlier.Spent)
 	return run, nil
 }
+
+// lost forgets the runs of a lost lease that have not begun here. Those under way end
+// by themselves.
+func (r *Runs) lost(lease *leases.Lease) {
+	r.mu.Lock()
+	var list []*run
+	for _, run := range r.live {
+		if run.lease == lease {
+			list = append(list, run)
+		}
+	}
+	r.mu.Unlock()
+	for _, run := range list {
+		if r.markStarting(run) || r.unhold(run) {
+			r.abandon(run)
+			r.work.Done()
+		}
+	}
+}
+
+// Replaced reports whether another process serves the database now, or has taken this one
+// for dead: runs that begin here now are not this process's.
+func (r *Runs) Replaced() bool { return r.leases.Current().Lost() }

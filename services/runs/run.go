@@ -16,6 +16,7 @@ import (
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/documents"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/timers"
@@ -28,6 +29,7 @@ type run struct {
 	attempt        int
 	conversationID int64
 	chatKey        string
+	lease          *leases.Lease // under which it is this process's
 	newChat        bool
 	replaces       bool // it replaces an earlier answer with the same id
 	owner          schemas.User
@@ -61,9 +63,9 @@ type run struct {
 }
 
 // newRun makes a run from a stored one, without its request.
-func newRun(stored *record.Run, release func()) *run {
+func newRun(stored *record.Run, lease *leases.Lease, release func()) *run {
 	return &run{
-		id: stored.ID, conversationID: stored.ConversationID, chatKey: stored.ChatKey, owner: stored.Owner,
+		id: stored.ID, lease: lease, conversationID: stored.ConversationID, chatKey: stored.ChatKey, owner: stored.Owner,
 		messageID: stored.MessageID, userMessageID: stored.UserMessageID, createdAt: stored.CreatedAt, release: release,
 	}
 }
@@ -75,8 +77,8 @@ func (run *run) take(req *schemas.ChatRequest, claim documents.Claim) {
 
 // launch makes the run for a committed Begin and starts it, unless it is
 // queued.
-func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, release func()) *run {
-	run := newRun(&q.Run, release)
+func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.ChatRequest, lease *leases.Lease, release func()) *run {
+	run := newRun(&q.Run, lease, release)
 	run.newChat, run.replaces, run.userMessage = q.NewChat, q.Replaces, q.UserMessage
 	run.take(req, q.Claim)
 	if q.State == schemas.RunRunning {
@@ -85,7 +87,7 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.C
 	if q.NewChat {
 		run.first = &record.FirstAnswer{Owner: run.owner.ID, ConversationID: run.conversationID, Title: q.Title, Question: q.FirstMessage}
 	}
-	r.enlist(r.Carry(ctx, r.base), run, 1)
+	r.enlist(r.Carry(ctx, lease.Context()), run, 1)
 	if q.State == schemas.RunRunning {
 		r.goWork(run)
 	} else {
@@ -96,16 +98,18 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.C
 }
 
 // enlist registers the run by its id, with the log of the attempt. Base is
-// r.base, with the values that Carry adds from a request.
+// the context of its lease, with the values that Carry adds from a request.
 func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	run.text = r.text.Count()
 	run.log = eventlog.New(attempt, r.Frame, r.nowMilli)
 	run.spent = usage.NewLedger(r.Prices)
+	base = record.WithFence(base, record.Fence{RunID: run.id, Attempt: attempt})
 	run.ctx, run.stop = context.WithCancelCause(turn.WithMeter(base, run.spent.Add))
 	run.done, run.calm = make(chan struct{}), make(chan struct{}, 1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live[run.id] = run
+	delete(r.beginning, run.id)
 	if r.cancelledBeforeStart[run.id] {
 		delete(r.cancelledBeforeStart, run.id)
 		run.stop(answer.ErrCancelled)
@@ -299,7 +303,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 	default:
 		r.Logger.Warn("a run is left to a later attempt", "run_id", run.id, "attempt", run.attempt, "error", err)
 		run.log.Close()
-		r.park(run.id, wr.Unsaved())
+		r.park(run.id, parked{lost: wr.Unsaved()})
 	}
 	return "given up"
 }

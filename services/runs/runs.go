@@ -23,6 +23,7 @@ import (
 	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
+	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/pdftext"
 	"github.com/chattray/chattray/services/prepare"
@@ -78,8 +79,11 @@ const (
 	// are interrupted.
 	DefaultStopWait = 5 * time.Second
 
-	recoverAtOnce   = 64
+	recoverAtOnce = 16
+	// reviveEvery is how often what waits for the database, or for a run of another
+	// replica, is looked at; sharedEvery is that of one of several.
 	reviveEvery     = 2 * time.Second
+	sharedEvery     = time.Second
 	maxQueuedOfChat = 16
 )
 
@@ -102,6 +106,9 @@ type Options struct {
 	// Prices says by model what it costs; a model that is not in it costs nothing.
 	Prices map[string]usage.Price
 	Budget usage.Budget
+
+	// Leases say how the process shares the database with others.
+	Leases leases.Options
 
 	// Answered is called with the first answer of each new chat, once it is
 	// stored. It must return at once; it may be nil.
@@ -149,6 +156,7 @@ type Runs struct {
 	budgets   *usage.Budgets
 	text      *modeltext.Total
 	replays   *eventlog.Replays
+	leases    *leases.Leases
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
 	base context.Context
@@ -158,12 +166,14 @@ type Runs struct {
 	live                 map[string]*run
 	perUser              map[string]int
 	draining             bool
-	cancelledBeforeStart map[string]bool               // runs cancelled before they were known here
-	parked               map[string][]*eventlog.Commit // runs that wait for the database, with the writes that it did not store
-	unpolledChats        map[int64]bool                // chats whose queue could not be read
-	starting             concurrent.Locks              // Idempotency-Keys of requests that are being started
-	absent               timers.Graces[*run]           // runs whose reader may come back
-	recovery             *recovery                     // nil after the second scan
+	cancelledBeforeStart map[string]bool     // runs cancelled before they were known here
+	beginning            map[string]bool     // runs whose first write is under way
+	parked               map[string]parked   // runs that wait for the database
+	unpolledChats        map[int64]bool      // chats whose queue could not be read
+	starting             concurrent.Locks    // Idempotency-Keys of requests that are being started
+	absent               timers.Graces[*run] // runs whose reader may come back
+	recovered            time.Time           // when Recover began; zero after the second scan
+	unsure               bool                // see adopt
 	work                 sync.WaitGroup
 	endLoops             context.CancelFunc
 	loops                sync.WaitGroup
@@ -201,7 +211,7 @@ func New(o Options) *Runs {
 	}
 	r := &Runs{
 		Options: o, live: make(map[string]*run), perUser: make(map[string]int),
-		cancelledBeforeStart: make(map[string]bool), parked: make(map[string][]*eventlog.Commit), unpolledChats: make(map[int64]bool),
+		cancelledBeforeStart: make(map[string]bool), beginning: make(map[string]bool), parked: make(map[string]parked), unpolledChats: make(map[int64]bool),
 	}
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
@@ -216,6 +226,7 @@ func New(o Options) *Runs {
 	}
 	r.replays = eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache, PerUser: o.ReplaysPerUser, All: o.Replays})
 	r.base, r.stop = context.WithCancelCause(context.Background())
+	r.leases = leases.New(r.base, o.Leases)
 	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
 		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Logger: o.Logger, Batch: o.Metrics.StoreBatch,
 	})
@@ -323,7 +334,7 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 		if err := r.Store.Queue.RequestCancel(durable, id); err != nil {
 			return schemas.Run{}, err
 		}
-		r.cancel(ctx, id, answer.ErrCancelled)
+		r.cancel(ctx, stored, answer.ErrCancelled)
 		if stored, err = r.Owned(durable, user, id); err != nil {
 			return schemas.Run{}, err
 		}
@@ -337,12 +348,12 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 }
 
 // cancel ends a live run and waits for its end, for a limited time. A run that
-// is about to start finds that it is cancelled.
-func (r *Runs) cancel(ctx context.Context, id string, cause error) {
+// is about to start here finds that it is cancelled.
+func (r *Runs) cancel(ctx context.Context, stored record.Run, cause error) {
 	r.mu.Lock()
-	run := r.live[id]
-	if run == nil {
-		r.cancelledBeforeStart[id] = true
+	run := r.live[stored.ID]
+	if run == nil && stored.Replica == r.leases.Current().ID {
+		r.cancelledBeforeStart[stored.ID] = true
 	}
 	r.mu.Unlock()
 	if run == nil {

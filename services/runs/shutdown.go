@@ -34,6 +34,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 	}
 	r.endLoops()
 	within(late, after(r.loops.Wait))
+	r.leases.Leave()
 }
 
 // after returns a channel that is closed when wait has returned.

@@ -12,6 +12,9 @@ import (
 	"github.com/chattray/chattray/services/questions"
 )
 
+// errReplaced refuses a run where it would not be this process's.
+var errReplaced = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "another process answers now; try again in a moment", RetryAfter: 1}
+
 // errDraining refuses a run while the service stops.
 var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the service is stopping; try again in a moment", RetryAfter: 2}
 
@@ -57,20 +60,27 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 	defer func() {
 		if !started {
 			release()
+			r.setBeginning(q.Run.ID, false)
 			if r.Drafts != nil {
 				r.Drafts.Release(q.Run.ID)
 			}
 		}
 	}()
+	lease := r.leases.Current()
+	if lease.Lost() {
+		return schemas.Run{}, errReplaced
+	}
+	q.Run.Replica = lease.ID
 	for {
 		if err := r.claimFirst(ctx, q); err != nil {
 			return schemas.Run{}, err
 		}
+		r.setBeginning(q.Run.ID, true)
 		// The message is answered even if its client disconnects.
 		err := r.committer.Submit(&record.Write{RunID: q.Run.ID, Attempt: 1, Begin: q.Begin}, nil, false).Wait(context.WithoutCancel(ctx))
 		switch {
 		case err == nil:
-			run := r.launch(ctx, q, req, release)
+			run := r.launch(ctx, q, req, lease, release)
 			started = true
 			return r.startedView(run, q.Begin), nil
 		case errors.Is(err, record.ErrBusy):
@@ -82,11 +92,22 @@ func (r *Runs) begin(ctx context.Context, q *questions.Question, req *schemas.Ch
 		case errors.Is(err, schemas.ErrTaken):
 			return r.resent(ctx, user, req, q.Begin)
 		case errors.Is(err, record.ErrUnavailable):
-			r.park(q.Run.ID, nil) // the run may have been stored
+			r.park(q.Run.ID, parked{}) // the run may have been stored
 			return schemas.Run{}, schemas.Unavailable(err)
 		default:
 			return schemas.Run{}, err
 		}
+	}
+}
+
+// setBeginning notes whether the first write of a run is under way.
+func (r *Runs) setBeginning(id string, is bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if is {
+		r.beginning[id] = true
+	} else {
+		delete(r.beginning, id)
 	}
 }
 

@@ -46,16 +46,22 @@ type RunStore interface {
 
 // QueueStore knows which runs have work left, and which attempt does it.
 type QueueStore interface {
-	// Unfinished returns the runs that are not in a terminal state, oldest
-	// first.
-	Unfinished(ctx context.Context) ([]record.Run, error)
+	// Take gives some of the unfinished runs of these replicas, nil for all others, to
+	// the replica to. Those that had begun are at their next attempt then. It ends with
+	// none.
+	Take(ctx context.Context, from []string, to string) ([]record.Taken, error)
+	// Held returns the unfinished runs of a replica.
+	Held(ctx context.Context, replica string) ([]record.Taken, error)
+	// Tidy moves what these replicas' runs have written, nil for all, to its final
+	// place. It is called between Take and the first read of a run.
+	Tidy(ctx context.Context, replicas []string) error
 	// NextQueued returns the oldest queued run of a chat.
 	NextQueued(ctx context.Context, conversationID int64) (record.Run, error)
-	// Claim makes attempt the current one, and the run running or waiting. An
-	// earlier attempt that was waiting does not count. A run that has ended or
-	// is not at attempt-1 is record.ErrFenced. A queued run is record.ErrBusy
-	// while another run of its chat is running or waiting.
-	Claim(ctx context.Context, id string, attempt int) error
+	// Claim makes attempt the current one, and the run running or waiting. An attempt
+	// before it that was waiting does not count. A run that has ended, is not at
+	// attempt-1 or is not the replica's is record.ErrFenced. A queued run is
+	// record.ErrBusy while another run of its chat is running or waiting.
+	Claim(ctx context.Context, id string, attempt int, replica string) error
 	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
 	// ended.
 	RequestCancel(ctx context.Context, id string) error

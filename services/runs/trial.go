@@ -10,6 +10,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/attempts"
 	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/leases"
 )
 
 // A killed process leaves its runs to the next start, and one of the runs may
@@ -33,19 +34,30 @@ const (
 var errContained = schemas.NewError(schemas.CodeInterrupted,
 	"the service crashed each time it worked on this answer, the last time on this answer alone; the answer was given up")
 
-// found is a run that an earlier process left unfinished.
+// found is a run that an earlier process left and that this one has taken: it is at its
+// next attempt. Earlier is nil of one that is queued.
 type found struct {
 	stored  record.Run
+	lease   *leases.Lease
 	earlier *earlier
 }
 
+// last is the attempt that the earlier process left.
+func (f found) last() int { return f.stored.Attempt - 1 }
+
 // judge sorts the runs of an earlier process into those that start now and those
 // that are held, in the order of their trials. Limit is how long a trial takes.
+//
+// One of several replicas holds none: what a run that ends its process costs the others
+// is an attempt each, and they go on elsewhere.
 func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
+	if r.leases.Many {
+		return list, nil, 0
+	}
 	var alone []found
 	for _, f := range list {
 		switch {
-		case !f.earlier.Mark.Crashed(f.stored.Attempt):
+		case !f.earlier.Mark.Crashed(f.last()):
 			now = append(now, f)
 		case f.earlier.cancel: // it only has to end
 			f.earlier.bare = true
@@ -73,12 +85,12 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 		}
 		now, later = append(append(now, later...), guilty), nil
 		r.Logger.Error("a run is ended: the process ended while it worked on this run alone",
-			"run_id", guilty.stored.ID, "attempts", guilty.stored.Attempt, "conversation_id", guilty.stored.ConversationID)
+			"run_id", guilty.stored.ID, "attempts", guilty.last(), "conversation_id", guilty.stored.ConversationID)
 		r.Metrics.RunContained()
 	}
 	for _, f := range slices.Concat(now, later) {
-		if len(alone) > 0 || f.earlier.Mark.Crashed(f.stored.Attempt) {
-			f.earlier.waited = f.stored.Attempt // attempts that other runs ended do not count
+		if len(alone) > 0 || f.earlier.Mark.Crashed(f.last()) {
+			f.earlier.waited = f.last() // attempts that others ended do not count
 		}
 	}
 	return now, later, limit
@@ -143,7 +155,7 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		if err != nil {
 			r.Logger.Error("start a run that was held", "run_id", run.id, "error", err)
 			r.abandon(run)
-			r.park(run.id, nil)
+			r.park(run.id, parked{taken: true})
 			r.work.Done()
 			continue
 		}

@@ -103,7 +103,7 @@ func testActiveRun(f *fixture) {
 	equal(f, "running", active(), first.RunID)
 	f.mustCommit(f.finish(first, "a"))
 	equal(f, "queued", active(), second.RunID)
-	must(f, f.store.Claim(f.ctx, second.RunID, 1))
+	must(f, f.store.Claim(f.ctx, second.RunID, 1, ""))
 	f.mustCommit(f.finish(second, "a"))
 	equal(f, "idle", active(), "")
 }

@@ -31,7 +31,6 @@ func whole(list []record.Segment) string {
 
 func testSegments(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
-	f.mustCommit(f.begin("what a new store does first"))
 	w := f.begin("q")
 	f.mustCommit(w)
 	id := w.RunID
@@ -66,9 +65,10 @@ func testSegments(t *testing.T, url string) {
 	read("as written", 4, two, apart)
 	read("as written", 9)
 
-	// A claim joins what the attempt before it has written.
+	// Tidying joins what the attempt before has written.
 	joined := segment(1, 5, string(one.Data)+string(two.Data))
-	must(f, f.store.Claim(f.ctx, id, 2))
+	must(f, f.store.Claim(f.ctx, id, 2, ""))
+	must(f, f.store.Tidy(f.ctx, []string{""}))
 	f.mustCommit(&record.Write{RunID: id, Attempt: 2, Segment: &second})
 	for _, after := range []int64{0, 3, 4} {
 		read("claimed", after, joined, apart, second)
@@ -92,9 +92,8 @@ func testSegments(t *testing.T, url string) {
 	equal(f, "last event", run.LastSeq, 1_000_009)
 }
 
-// testJournal checks that the data of running runs survives the store, and is
-// tidied once: by the next store's first commit, or by the commit that makes it
-// too large.
+// What runs under way write outlasts the store, and is tidied by the next process,
+// by the commit that lets it grow too far, and by nothing twice.
 func testJournal(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	under, over := f.begin("goes on"), f.begin("ends")
@@ -138,15 +137,17 @@ func testJournal(t *testing.T, url string) {
 	check("written")
 	f.store = open(t, url) // as after a kill
 	check("found by the next store")
+	must(t, f.store.Tidy(t.Context(), nil))
+	check("tidied by it")
 	write(30)
-	check("tidied by its first commit")
+	check("written by it")
 	for range 40 {
 		write(300_000)
 	}
 	check("grown")
 	f.mustCommit(f.finish(under, "a"), f.finish(over, "a"))
 	f.store = open(t, url)
-	f.mustCommit(f.begin("tidies"))
+	must(t, f.store.Tidy(t.Context(), nil))
 	for _, w := range []*record.Write{under, over} {
 		segments, err := f.store.Segments(f.ctx, w.RunID, 0)
 		must(f, err)
@@ -254,24 +255,6 @@ func testRunByKey(f *fixture) {
 	fails(f, "no key", err, schemas.ErrNotFound)
 }
 
-func testUnfinished(f *fixture) {
-	one, two, done := f.begin("one"), f.begin("two"), f.begin("done")
-	waits := f.begin("waits", queued, func(g *record.Begin) { g.ChatKey = "k" })
-	first := f.begin("first", key("k"))
-	first.Begin.Run.CreatedAt = start.Add(-time.Hour)
-	f.mustCommit(done, two, one, first, waits)
-	f.mustCommit(f.finish(done, "a"))
-	all, err := f.store.Unfinished(f.ctx)
-	must(f, err)
-	var got []string
-	for _, r := range all {
-		if r.Owner.ID == f.owner {
-			got = append(got, r.ID)
-		}
-	}
-	equal(f, "runs under way, oldest first", got, []string{first.RunID, one.RunID, two.RunID, waits.RunID})
-}
-
 func testQueueAndClaim(f *fixture) {
 	first := f.begin("q1")
 	f.mustCommit(first)
@@ -284,17 +267,17 @@ func testQueueAndClaim(f *fixture) {
 	waiting, err := f.store.Waiting(f.ctx, chat)
 	must(f, err)
 	equal(f, "waiting", waiting, []string{second.RunID, third.RunID})
-	fails(f, "claim while another runs", f.store.Claim(f.ctx, second.RunID, 1), record.ErrBusy)
+	fails(f, "claim while another runs", f.store.Claim(f.ctx, second.RunID, 1, ""), record.ErrBusy)
 	early := &record.Write{RunID: second.RunID, Attempt: 1, Segment: &record.Segment{First: 1, Last: 1}}
 	f.commit(early)
 	fails(f, "write before the claim", early.Err, record.ErrFenced)
 
 	f.mustCommit(f.finish(first, "a1"))
 	equal(f, "before the claim", f.messages(chat, false), []string{"q1", "q2", "q3", "a1"})
-	fails(f, "claim of the wrong attempt", f.store.Claim(f.ctx, second.RunID, 2), record.ErrFenced)
-	must(f, f.store.Claim(f.ctx, second.RunID, 1))
-	fails(f, "claim again", f.store.Claim(f.ctx, second.RunID, 1), record.ErrFenced)
-	fails(f, "claim of the third", f.store.Claim(f.ctx, third.RunID, 1), record.ErrBusy)
+	fails(f, "claim of the wrong attempt", f.store.Claim(f.ctx, second.RunID, 2, ""), record.ErrFenced)
+	must(f, f.store.Claim(f.ctx, second.RunID, 1, ""))
+	fails(f, "claim again", f.store.Claim(f.ctx, second.RunID, 1, ""), record.ErrFenced)
+	fails(f, "claim of the third", f.store.Claim(f.ctx, third.RunID, 1, ""), record.ErrBusy)
 	equal(f, "after the claim", f.messages(chat, false), []string{"q1", "q3", "a1", "q2"})
 	f.mustCommit(f.finish(second, "a2"))
 
@@ -309,7 +292,7 @@ func testQueueAndClaim(f *fixture) {
 	f.mustCommit(&record.Write{RunID: third.RunID, Attempt: 0, Finish: &record.Finish{State: schemas.RunCancelled, EndedAt: f.now()}})
 	_, err = f.store.NextQueued(f.ctx, chat)
 	fails(f, "next in an empty queue", err, schemas.ErrNotFound)
-	fails(f, "claim of a run that has ended", f.store.Claim(f.ctx, third.RunID, 1), record.ErrFenced)
+	fails(f, "claim of a run that has ended", f.store.Claim(f.ctx, third.RunID, 1, ""), record.ErrFenced)
 	ended, err := f.store.Run(f.ctx, third.RunID)
 	must(f, err)
 	equal(f, "message of a run that kept none", ended.MessageID, "")
@@ -335,13 +318,13 @@ func testQueueAndClaim(f *fixture) {
 func testClaimRecovered(f *fixture) {
 	w := f.begin("q")
 	f.mustCommit(w)
-	fails(f, "claim of the attempt that is", f.store.Claim(f.ctx, w.RunID, 1), record.ErrFenced)
-	must(f, f.store.Claim(f.ctx, w.RunID, 2))
+	fails(f, "claim of the attempt that is", f.store.Claim(f.ctx, w.RunID, 1, ""), record.ErrFenced)
+	must(f, f.store.Claim(f.ctx, w.RunID, 2, ""))
 	run, err := f.store.Run(f.ctx, w.RunID)
 	must(f, err)
 	equal(f, "run", []any{run.Attempt, run.State}, []any{2, schemas.RunRunning})
 	equal(f, "messages", f.messages(run.ConversationID, false), []string{"q"})
-	fails(f, "claim of no run", f.store.Claim(f.ctx, newID(), 1), schemas.ErrNotFound)
+	fails(f, "claim of no run", f.store.Claim(f.ctx, newID(), 1, ""), schemas.ErrNotFound)
 }
 
 func testRequestCancel(f *fixture) {
@@ -368,7 +351,7 @@ func testUnknownRun(f *fixture) {
 		"tool calls":     func() error { _, err := f.store.ToolCalls(f.ctx, id); return err },
 		"trace":          func() error { _, err := f.store.Trace(f.ctx, id); return err },
 		"request cancel": func() error { return f.store.RequestCancel(f.ctx, id) },
-		"claim":          func() error { return f.store.Claim(f.ctx, id, 1) },
+		"claim":          func() error { return f.store.Claim(f.ctx, id, 1, "") },
 		"next queued":    func() error { _, err := f.store.NextQueued(f.ctx, 1<<40); return err },
 	}
 	for name, call := range calls {

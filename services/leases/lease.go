@@ -1,0 +1,108 @@
+package leases
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Lease is one membership of the process, under an id of its own. Runs belong to one.
+type Lease struct {
+	ID string
+
+	//nolint:containedctx // the parent of the contexts of its runs
+	ctx  context.Context
+	lose context.CancelCauseFunc
+	// good is how long it counts after a renewal was sent; guarded says that nothing is
+	// done after that.
+	good    time.Duration
+	guarded bool
+
+	mu      sync.Mutex
+	sent    time.Time     // when the last good renewal was sent
+	calm    time.Time     // since when all renewals have been in time
+	renewed chan struct{} // closed at the next renewal
+}
+
+type leaseKey struct{}
+
+// Context is the parent of the contexts of the lease's runs. It ends with
+// record.ErrFenced when the lease is lost.
+func (l *Lease) Context() context.Context { return l.ctx }
+
+// Lost reports whether the replica was taken for dead: the runs are not its own any
+// more.
+func (l *Lease) Lost() bool { return errors.Is(context.Cause(l.ctx), record.ErrFenced) }
+
+// Hold returns nil when what the context is for may be done now, or the reason why it
+// may not: the context has ended, or the run that it is of is no longer this process's.
+// It is to be called directly before a tool, an action or a model is called. While it is
+// not known whether the lease is still good it waits for the next renewal to say so.
+func Hold(ctx context.Context) error {
+	l, of := ctx.Value(leaseKey{}).(*Lease)
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !of {
+			return nil
+		}
+		if l.Lost() {
+			return record.ErrFenced
+		}
+		held, renewed := l.held()
+		if held {
+			return nil
+		}
+		select {
+		case <-renewed:
+		case <-l.ctx.Done():
+		case <-ctx.Done():
+		}
+	}
+}
+
+// held reports whether the lease is good, and returns what tells of the next renewal.
+func (l *Lease) held() (bool, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.guarded || l.fresh(time.Now()), l.renewed
+}
+
+// fresh reports whether the last good renewal was sent lately, by both clocks: that
+// which measures time stands still while a machine is suspended, the other one may be
+// set. The caller has l.mu.
+func (l *Lease) fresh(now time.Time) bool {
+	wall := now.Round(0).Sub(l.sent.Round(0))
+	return !l.sent.IsZero() && now.Sub(l.sent) < l.good && wall < l.good && wall > -l.good
+}
+
+// renew notes a good renewal that was sent at that time.
+func (l *Lease) renew(sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.fresh(time.Now()) || l.calm.IsZero() {
+		l.calm = time.Now()
+	}
+	l.sent = sent
+	close(l.renewed)
+	l.renewed = make(chan struct{})
+}
+
+// fail notes a renewal that failed.
+func (l *Lease) fail() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calm = time.Time{}
+}
+
+// quiet reports whether all renewals have been in time for that long.
+func (l *Lease) quiet(while time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	return l.fresh(now) && !l.calm.IsZero() && now.Sub(l.calm) >= while && !l.Lost()
+}

@@ -1,0 +1,297 @@
+// Package leases says which runs this process may work on. Several processes, the
+// replicas, may serve one database. Each has a lease there, which it renews; its runs
+// are its own until its lease has run out and another replica has taken them. A replica
+// that was taken for dead while it lives, because it was suspended or cut off from the
+// database, finds that out here: it stops its runs and joins again under a new id.
+package leases
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+const (
+	// DefaultTime is how long a lease is good.
+	DefaultTime = 3 * time.Second
+	// renewals and looks are how often a lease is renewed, and others' leases are
+	// looked at, in the time of one.
+	renewals, looks = 3, 12
+	// margin is the part of a lease in which it no longer counts for its owner, so that
+	// it has stopped before others begin.
+	margin = 6
+	// leaveTime bounds the last word of a replica.
+	leaveTime = 2 * time.Second
+)
+
+// Table is the table of the replicas. Its times are the database's.
+type Table interface {
+	// Join adds a replica, or returns those that are in its way.
+	Join(ctx context.Context, me record.Replica, lease time.Duration) (inTheWay []record.Replica, err error)
+	// Renew returns false if the replica has been taken for dead.
+	Renew(ctx context.Context, id string, lease time.Duration) (bool, error)
+	Leave(ctx context.Context, id string) error
+	// Late returns those whose time is up. Bury marks those of them as gone whose time
+	// still is, and returns them.
+	Late(ctx context.Context) ([]string, error)
+	Bury(ctx context.Context, late []string) ([]string, error)
+	// Loose returns those that are gone and have left something; "" stands for runs of
+	// nobody.
+	Loose(ctx context.Context) ([]string, error)
+}
+
+// Options say how a process is a replica. The zero value is a process that is alone
+// with its database.
+type Options struct {
+	// Table is nil for a database that one process serves.
+	Table Table
+	// Many says that the process is one of several. Else it takes over from an earlier
+	// process, and goes on while the database is away.
+	Many bool
+	// Name is for logs. Time is how long a lease is good, 0 is DefaultTime.
+	Name   string
+	Time   time.Duration
+	Logger *slog.Logger
+}
+
+// Leases is the process's membership. It is safe for concurrent use.
+type Leases struct {
+	Options
+	//nolint:containedctx // the parent of all leases, which live as long as the process
+	base context.Context
+
+	mu      sync.Mutex
+	current *Lease
+	joined  bool
+}
+
+// New returns the membership of a process that has not joined yet. Leases end with
+// base.
+func New(base context.Context, o Options) *Leases {
+	o.Time = cmp.Or(o.Time, DefaultTime)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &Leases{Options: o, base: base}
+	l.current = l.lease()
+	return l
+}
+
+// lease makes a lease under a new id.
+func (l *Leases) lease() *Lease {
+	id, err := uuid.NewV7()
+	if err != nil {
+		panic(err) // the system has no random numbers
+	}
+	made := &Lease{ID: id.String(), good: l.Time - l.Time/margin, guarded: l.Many, renewed: make(chan struct{})}
+	ctx, lose := context.WithCancelCause(l.base)
+	made.ctx, made.lose = context.WithValue(ctx, leaseKey{}, made), lose
+	return made
+}
+
+// Current is the lease under which runs begin now. It may be lost already.
+func (l *Leases) Current() *Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.current
+}
+
+// Join makes the process a replica. Others that are in its way are given the time to
+// go: the error names those that have renewed their leases meanwhile.
+func (l *Leases) Join(ctx context.Context) error {
+	if l.Table == nil {
+		return nil
+	}
+	lease := l.Current()
+	var first map[string]time.Time
+	for {
+		sent := time.Now()
+		others, err := l.Table.Join(ctx, record.Replica{ID: lease.ID, Name: l.Name, Alone: !l.Many}, l.Time)
+		if err != nil {
+			return fmt.Errorf("join the replicas: %w", err)
+		}
+		if len(others) == 0 {
+			lease.renew(sent)
+			l.mu.Lock()
+			l.joined = true
+			l.mu.Unlock()
+			l.Logger.Info("joined the replicas", "replica", lease.ID, "name", l.Name, "alone", !l.Many)
+			return nil
+		}
+		if first == nil {
+			first = make(map[string]time.Time, len(others))
+			for _, other := range others {
+				first[other.ID] = other.Until
+			}
+			l.Logger.Warn("other processes serve the database; waiting for their end", "replicas", names(others))
+		}
+		others = slices.DeleteFunc(others, func(other record.Replica) bool { return other.Until.Equal(first[other.ID]) })
+		if len(others) > 0 && l.Many {
+			return fmt.Errorf("%s serves the database alone (setting replicas: one); stop it first", names(others))
+		} else if len(others) > 0 {
+			return fmt.Errorf("%s serve the database together (setting replicas: many); stop them first, or set replicas to many here too", names(others))
+		}
+		if err := pause(ctx, l.Time/looks); err != nil {
+			return err
+		}
+	}
+}
+
+func names(list []record.Replica) string {
+	all := make([]string, len(list))
+	for i, r := range list {
+		all[i] = r.Name + " (" + r.ID + ")"
+	}
+	return strings.Join(all, ", ")
+}
+
+// pause waits, or returns why ctx has ended.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Renew renews the lease until ctx ends. When it finds that the replica was taken for
+// dead, the lease is lost, with the contexts of all its runs, and then lost is told of
+// it. One of several joins again.
+func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
+	if l.Table == nil {
+		return
+	}
+	for failing := false; pause(ctx, l.Time/renewals) == nil; {
+		lease, sent := l.Current(), time.Now()
+		if lease.Lost() {
+			l.joinAgain(ctx)
+			continue
+		}
+		held, err := within(ctx, l.Time/renewals, func(ctx context.Context) (bool, error) { return l.Table.Renew(ctx, lease.ID, l.Time) })
+		switch {
+		case err != nil && ctx.Err() == nil:
+			if lease.fail(); !failing {
+				l.Logger.Warn("the lease could not be renewed", "replica", lease.ID, "error", err)
+			}
+		case err != nil:
+		case held:
+			lease.renew(sent)
+		default:
+			l.Logger.Error("this replica was taken for dead; its runs go on elsewhere", "replica", lease.ID)
+			lease.lose(record.ErrFenced)
+			lost(lease)
+			l.joinAgain(ctx)
+		}
+		failing = err != nil
+	}
+}
+
+// joinAgain gets one of several a new lease.
+func (l *Leases) joinAgain(ctx context.Context) {
+	if !l.Many || ctx.Err() != nil {
+		return
+	}
+	lease, sent := l.lease(), time.Now()
+	others, err := within(ctx, l.Time/renewals, func(ctx context.Context) ([]record.Replica, error) {
+		return l.Table.Join(ctx, record.Replica{ID: lease.ID, Name: l.Name}, l.Time)
+	})
+	if err != nil || len(others) > 0 {
+		lease.lose(record.ErrFenced)
+		if ctx.Err() == nil {
+			l.Logger.Warn("this replica cannot join again", "in_the_way", names(others), "error", err)
+		}
+		return
+	}
+	lease.renew(sent)
+	l.mu.Lock()
+	l.current = lease
+	l.mu.Unlock()
+	l.Logger.Info("joined the replicas", "replica", lease.ID, "name", l.Name, "alone", false)
+}
+
+// within calls do with a context that ends after the time.
+func within[T any](ctx context.Context, d time.Duration, do func(ctx context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	return do(ctx)
+}
+
+// Look looks until ctx ends for replicas whose time is up, and calls take with those
+// that are gone and have left something. Only one of several does so.
+func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from []string)) {
+	if !l.Many {
+		return
+	}
+	for failing := false; pause(ctx, l.Time/looks) == nil; {
+		loose, err := l.look(ctx)
+		if err != nil && ctx.Err() == nil && !failing {
+			l.Logger.Warn("look for replicas that are gone", "error", err)
+		}
+		failing = err != nil
+		if len(loose) > 0 && !l.Current().Lost() {
+			take(ctx, loose)
+		}
+	}
+}
+
+// look marks replicas as gone whose time is up, and returns what is loose. Only a
+// replica that has renewed its own lease in time for the whole time of one may do so:
+// after an outage of the database all may renew first.
+func (l *Leases) look(ctx context.Context) ([]string, error) {
+	late, err := l.Table.Late(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if me := l.Current(); len(late) > 0 && me.quiet(l.Time) {
+		gone, err := l.Table.Bury(ctx, late)
+		if err != nil {
+			return nil, err
+		}
+		if len(gone) > 0 {
+			l.Logger.Warn("replicas are gone: their leases have run out", "replicas", gone, "found_by", me.ID)
+		}
+	}
+	return l.Table.Loose(ctx)
+}
+
+// Spread waits a short time at random, so that replicas which take at the same time
+// share what there is.
+func (l *Leases) Spread(ctx context.Context) error {
+	if !l.Many {
+		return nil
+	}
+	return pause(ctx, rand.N(spread)) //nolint:gosec // it guards nothing
+}
+
+// spread is the longest wait of Spread.
+const spread = 50 * time.Millisecond
+
+// Leave says that the process works on nothing any more: others need not wait for its
+// lease to run out.
+func (l *Leases) Leave() {
+	l.mu.Lock()
+	joined, lease := l.joined, l.current
+	l.mu.Unlock()
+	if !joined || lease.Lost() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	if err := l.Table.Leave(ctx, lease.ID); err != nil && !errors.Is(err, context.Canceled) {
+		l.Logger.Warn("leave the replicas; the others wait for the end of the lease", "error", err)
+	}
+}

@@ -1,0 +1,328 @@
+package leases_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/leases"
+)
+
+const lease = 3 * time.Second
+
+// table is a table in memory; the time of the bubble is the database's.
+type table struct {
+	mu     sync.Mutex
+	rows   map[string]*row
+	loose  []string
+	away   bool
+	buried []string // who was buried, in order
+}
+
+type row struct {
+	record.Replica
+	gone bool
+}
+
+func newTable() *table { return &table{rows: map[string]*row{}} }
+
+var errAway = fmt.Errorf("away: %w", record.ErrUnavailable)
+
+func (t *table) setAway(away bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.away = away
+}
+
+// bury takes a replica for dead that is not.
+func (t *table) bury(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rows[id].gone = true
+}
+
+func (t *table) wasBuried() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.buried)
+}
+
+func (t *table) live(other *row) bool { return !other.gone && time.Now().Before(other.Until) }
+
+func (t *table) Join(_ context.Context, me record.Replica, d time.Duration) (inTheWay []record.Replica, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.away {
+		return nil, errAway
+	}
+	for _, other := range t.rows {
+		if t.live(other) && other.Alone != me.Alone {
+			inTheWay = append(inTheWay, other.Replica)
+		}
+	}
+	if len(inTheWay) > 0 {
+		return inTheWay, nil
+	}
+	for _, other := range t.rows {
+		other.gone = other.gone || me.Alone
+	}
+	me.Until = time.Now().Add(d)
+	t.rows[me.ID] = &row{Replica: me}
+	return nil, nil
+}
+
+func (t *table) Renew(_ context.Context, id string, d time.Duration) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.away {
+		return false, errAway
+	}
+	if t.rows[id].gone {
+		return false, nil
+	}
+	t.rows[id].Until = time.Now().Add(d)
+	return true, nil
+}
+
+func (t *table) Leave(_ context.Context, id string) error {
+	t.bury(id)
+	return nil
+}
+
+func (t *table) Late(context.Context) (late []string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.away {
+		return nil, errAway
+	}
+	for id, other := range t.rows {
+		if !other.gone && !t.live(other) {
+			late = append(late, id)
+		}
+	}
+	return late, nil
+}
+
+func (t *table) Bury(_ context.Context, late []string) (gone []string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range late {
+		if other := t.rows[id]; !other.gone && !t.live(other) {
+			other.gone = true
+			gone = append(gone, id)
+		}
+	}
+	t.loose, t.buried = append(t.loose, gone...), append(t.buried, gone...)
+	return gone, nil
+}
+
+func (t *table) Loose(context.Context) ([]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	loose := t.loose
+	t.loose = nil
+	return loose, nil
+}
+
+// replica is a member with its loops.
+type replica struct {
+	*leases.Leases
+	lost  []*leases.Lease
+	taken []string
+	end   func()
+}
+
+// start joins and runs the loops until the end of the test.
+func start(t *testing.T, rows *table, many bool) *replica {
+	t.Helper()
+	r := &replica{Leases: leases.New(context.Background(), leases.Options{Table: rows, Many: many, Name: "host", Time: lease})}
+	if err := r.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var loops sync.WaitGroup
+	loops.Go(func() { r.Renew(ctx, func(l *leases.Lease) { r.lost = append(r.lost, l) }) })
+	loops.Go(func() { r.Look(ctx, func(_ context.Context, from []string) { r.taken = append(r.taken, from...) }) })
+	r.end = sync.OnceFunc(func() { cancel(); loops.Wait() })
+	t.Cleanup(r.end)
+	return r
+}
+
+// passes lets time pass in a bubble.
+func passes(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // the time of the bubble: it passes at once
+	synctest.Wait()
+}
+
+// held asks for a deed and returns where the answer will be.
+func held(ctx context.Context) <-chan error {
+	answer := make(chan error, 1)
+	go func() { answer <- leases.Hold(ctx) }()
+	synctest.Wait()
+	return answer
+}
+
+func answers(t *testing.T, what string, answer <-chan error, want error) {
+	t.Helper()
+	select {
+	case err := <-answer:
+		if !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", what, err, want)
+		}
+	default:
+		t.Errorf("%s: no answer, want %v", what, want)
+	}
+}
+
+func waits(t *testing.T, what string, answer <-chan error) {
+	t.Helper()
+	select {
+	case err := <-answer:
+		t.Errorf("%s: got %v, want it to wait", what, err)
+	default:
+	}
+}
+
+// While it is not known whether a lease is good nothing is done, and the next renewal
+// says which.
+func TestHoldWaitsForTheRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		r := start(t, rows, true)
+		ctx, cancel := context.WithCancel(r.Current().Context())
+		passes(time.Minute)
+		answers(t, "a good lease", held(ctx), nil)
+		rows.setAway(true)
+		passes(lease / 3)
+		answers(t, "one renewal late", held(ctx), nil)
+		passes(lease)
+		again, cancelled := held(ctx), held(ctx)
+		waits(t, "no renewal for a lease", again)
+		rows.setAway(false)
+		passes(lease / 3)
+		answers(t, "renewed", again, nil)
+		answers(t, "renewed", cancelled, nil)
+		rows.setAway(true)
+		passes(lease)
+		cancelled = held(ctx)
+		cancel()
+		synctest.Wait()
+		answers(t, "a run that is cancelled while it waits", cancelled, context.Canceled)
+		answers(t, "what is of no run", held(t.Context()), nil)
+	})
+}
+
+// A replica that was taken for dead stops its runs, and joins under another id.
+func TestBuried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		r := start(t, rows, true)
+		before := r.Current()
+		rows.setAway(true)
+		passes(lease)
+		waiting := held(before.Context())
+		rows.bury(before.ID)
+		rows.setAway(false)
+		passes(lease / 3)
+		answers(t, "a deed of the lost lease", waiting, record.ErrFenced)
+		if cause := context.Cause(before.Context()); !errors.Is(cause, record.ErrFenced) || !before.Lost() {
+			t.Errorf("the lost lease ended with %v, want record.ErrFenced", cause)
+		}
+		after := r.Current()
+		if len(r.lost) != 1 || r.lost[0] != before || after == before || after.ID == before.ID {
+			t.Errorf("lost %v, now %s, want the lease %s to be lost and another one", r.lost, after.ID, before.ID)
+		}
+		answers(t, "a deed of the new lease", held(after.Context()), nil)
+		answers(t, "a deed of the lost one", held(before.Context()), record.ErrFenced)
+	})
+}
+
+// A process that is alone goes on while the database is away, and gives way to the next
+// one.
+func TestAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		first := start(t, rows, false)
+		rows.setAway(true)
+		passes(time.Minute)
+		answers(t, "while the database is away", held(first.Current().Context()), nil)
+		rows.setAway(false)
+		second := start(t, rows, false)
+		passes(lease)
+		if !first.Current().Lost() || second.Current().Lost() {
+			t.Errorf("lost: the first %v, the second %v; want the first one's alone", first.Current().Lost(), second.Current().Lost())
+		}
+		answers(t, "the first one", held(first.Current().Context()), record.ErrFenced)
+		passes(time.Minute)
+		if !first.Current().Lost() || second.Current().Lost() {
+			t.Error("the first one has joined again, want it to give way")
+		}
+	})
+}
+
+// Nobody is buried by a replica whose own renewals have not been in time for a lease:
+// after an outage all may renew first.
+func TestBurialNeedsQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		a, b := start(t, rows, true), start(t, rows, true)
+		passes(time.Minute)
+		rows.setAway(true)
+		passes(time.Minute)
+		rows.setAway(false)
+		passes(time.Minute)
+		if gone := rows.wasBuried(); len(gone) > 0 {
+			t.Errorf("%v were buried after an outage, want nobody", gone)
+		}
+		dead := b.Current().ID
+		b.end()
+		died := time.Now()
+		for len(a.taken) == 0 {
+			passes(lease / 100)
+		}
+		if took := time.Since(died); took > lease+lease/6 {
+			t.Errorf("found after %v, want at most the lease and a look", took)
+		}
+		if !slices.Equal(a.taken, []string{dead}) {
+			t.Errorf("taken from %v, want %s", a.taken, dead)
+		}
+	})
+}
+
+func TestJoinWaitsForThoseInTheWay(t *testing.T) {
+	for _, many := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			rows := newTable()
+			other := start(t, rows, !many)
+			passes(lease / 3)
+			err := leases.New(context.Background(), leases.Options{Table: rows, Many: many, Time: lease}).Join(t.Context())
+			if err == nil || !strings.Contains(err.Error(), other.Current().ID) {
+				t.Errorf("many %v: error %v, want one that names %s", many, err, other.Current().ID)
+			}
+			other.end() // as a kill does: its lease runs out
+			started := time.Now()
+			start(t, rows, many)
+			if took := time.Since(started); took > lease+lease/6 {
+				t.Errorf("many %v: waited for %v, want at most a lease", many, took)
+			}
+		})
+	}
+}
+
+func TestLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		r := start(t, rows, true)
+		r.end()
+		r.Leave()
+		start(t, rows, false) // at once
+		leases.New(context.Background(), leases.Options{}).Leave()
+	})
+}

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+const (
+	// takeBatch is how many runs one Take takes at most.
+	takeBatch = 64
+	// runFormat is the newest format of checkpoints and logs that this release reads.
+	runFormat = 1
+)
+
+// Take gives runs that have not ended to the replica to, in the order of their
+// starts, at most 64 at a time: those of the replicas from ("" is runs of nobody), or
+// of everybody else if from is nil. A run that had begun is at its next attempt from
+// then on, so that its former owner can write nothing more, and only then is it to be
+// read; one that was waiting, or that was let go, does not count its last attempt. Of
+// several that take at once, one gets the run. Of runs that somebody is writing now,
+// none is returned, so that the caller asks again later. It ends with an empty list.
+func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Taken, error) {
+	type row struct {
+		record.Taken
+		place int64
+	}
+	statement, args := takeAllRuns, []any{to, int64(runFormat), int64(takeBatch), to}
+	if from != nil {
+		among, err := json.Marshal(from)
+		if err != nil {
+			return nil, err
+		}
+		statement, args[0] = takeRuns, string(among)
+	}
+	var rows []row
+	err := s.batch(ctx, func(ctx context.Context, tx session) error {
+		rows = nil
+		return tx.query(ctx, statement, [][]any{args}, func(found scanner) error {
+			var r row
+			err := found.Scan(&r.ID, &r.State, &r.Attempt, &r.place)
+			rows = append(rows, r)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, s.fault("take runs", err)
+	}
+	slices.SortFunc(rows, func(a, b row) int { return int(a.place - b.place) })
+	taken := make([]record.Taken, len(rows))
+	for i, r := range rows {
+		taken[i] = r.Taken
+	}
+	return taken, nil
+}
+
+// Held returns the runs of the replica that have not ended, in the order of their
+// starts.
+func (s *Store) Held(ctx context.Context, replica string) ([]record.Taken, error) {
+	var list []record.Taken
+	err := s.read(ctx).Raw("SELECT id, state, attempt FROM runs WHERE replica = ? AND "+openStates+" ORDER BY place", replica).Scan(&list).Error
+	return list, s.fault("runs of a replica", err)
+}
+
+// Claim makes attempt the current one of a run of the replica, and the state running,
+// or waiting while a call waits; the previous attempt is counted as spared if it was
+// waiting. If the run is another replica's, has ended or is not at attempt-1, the error
+// is record.ErrFenced. A queued run can be claimed only while no other run of its chat
+// is running or waiting, else the error is record.ErrBusy; its user message then moves
+// after the messages that were answered in the meantime.
+func (s *Store) Claim(ctx context.Context, id string, attempt int, replica string) error {
+	return s.fault("claim", s.batch(ctx, func(ctx context.Context, tx session) error { return claim(ctx, tx, id, attempt, replica) }))
+}
+
+func claim(ctx context.Context, tx session, id string, attempt int, replica string) error {
+	if !plainText(id) {
+		return schemas.ErrNotFound
+	}
+	run, err := lockRun(ctx, tx, id)
+	switch {
+	case err != nil:
+		return err
+	case run == nil:
+		return schemas.ErrNotFound
+	case run.over || run.attempt != attempt-1 || run.replica != replica:
+		return record.ErrFenced
+	}
+	if run.state == schemas.RunQueued {
+		if err := free(ctx, tx, run.chat); err != nil {
+			return err
+		}
+		if err := tx.each(ctx, moveUserMessage, [][]any{{run.id, run.owner}}); err != nil {
+			return err
+		}
+	}
+	return tx.each(ctx, claimRun, [][]any{{attempt, id}})
+}
+
+// free returns record.ErrBusy if a run of the chat is running or waiting. It
+// locks the chat, so that none begins meanwhile.
+func free(ctx context.Context, tx session, chat int64) error {
+	err := tx.query(ctx, selectChat, [][]any{{chat}}, func(scanner) error { return nil })
+	if err != nil {
+		return err
+	}
+	busy := false
+	err = tx.query(ctx, selectOpenRuns, [][]any{{chat}}, func(row scanner) error {
+		var run openRun
+		if err := row.Scan(&chat, &run.id, &run.state); err != nil {
+			return err
+		}
+		busy = busy || run.state != schemas.RunQueued
+		return nil
+	})
+	if err == nil && busy {
+		return record.ErrBusy
+	}
+	return err
+}

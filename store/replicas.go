@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// joinLock sets the lock of those that join apart from those of other programs.
+const joinLock = 0x6374726a
+
+// goneFor is for how long the row of a replica is kept that is gone and has nothing left.
+const goneFor = "1 day"
+
+// Replicas is the table of the processes that serve the database. All its times are
+// the database's. It is safe for concurrent use.
+type Replicas struct {
+	store *Store
+	all   *sql.DB
+	// own is the connection of Renew, which waits for nothing else.
+	own *sql.DB
+}
+
+// Replicas returns the table; nil on SQLite, whose file one process serves.
+func (s *Store) Replicas() *Replicas {
+	d, ok := s.db.(*postgresDB)
+	if !ok {
+		return nil
+	}
+	return &Replicas{store: s, all: d.pool, own: d.own}
+}
+
+// Join adds a replica whose row is good for that long. One that is alone ends what
+// another one has that is alone, and all whose time is up. It returns those that are
+// in the way, and then has added nothing: live ones where it is to be alone, and a live
+// one that is alone.
+func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Duration) (inTheWay []record.Replica, err error) {
+	tx, err := r.all.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, r.store.fault("join", err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1, hashtext(coalesce(current_schema(), '')))", joinLock); err != nil {
+		return nil, r.store.fault("join", err)
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT id, name, alone, expires_at FROM replicas
+		WHERE gone_at IS NULL AND expires_at > clock_timestamp() AND NOT (alone AND $1) ORDER BY id`, me.Alone)
+	if err != nil {
+		return nil, r.store.fault("join", err)
+	}
+	defer func() { _ = rows.Close() }() // Err says what went wrong
+	for rows.Next() {
+		var other record.Replica
+		if err := rows.Scan(&other.ID, &other.Name, &other.Alone, &other.Until); err != nil {
+			return nil, r.store.fault("join", err)
+		}
+		if other.Alone || me.Alone {
+			inTheWay = append(inTheWay, other)
+		}
+	}
+	if err := rows.Err(); err != nil || len(inTheWay) > 0 {
+		return inTheWay, r.store.fault("join", err)
+	}
+	for _, step := range []struct {
+		statement string
+		args      []any
+	}{
+		{`UPDATE replicas SET gone_at = clock_timestamp() WHERE gone_at IS NULL AND $1`, []any{me.Alone}},
+		{`DELETE FROM replicas WHERE gone_at < clock_timestamp() - CAST($1 AS INTERVAL) AND NOT ` + hasLeft, []any{goneFor}},
+		{
+			`INSERT INTO replicas (id, name, alone, format, expires_at) VALUES ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 microsecond')`,
+			[]any{me.ID, clean(me.Name), me.Alone, runFormat, lease.Microseconds()},
+		},
+	} {
+		if _, err := tx.ExecContext(ctx, step.statement, step.args...); err != nil {
+			return nil, r.store.fault("join", err)
+		}
+	}
+	return nil, r.store.fault("join", tx.Commit())
+}
+
+// hasLeft is true for a replica that has runs which have not ended, or rows of the
+// journal.
+const hasLeft = `(EXISTS (SELECT 1 FROM runs WHERE runs.replica = replicas.id AND ` + openStates + `)
+	OR EXISTS (SELECT 1 FROM journal WHERE journal.replica = replicas.id))`
+
+// Renew makes the row good for that long from now. It returns false if the replica has
+// been taken for dead: its runs are lost to it.
+func (r *Replicas) Renew(ctx context.Context, id string, lease time.Duration) (bool, error) {
+	done, err := r.own.ExecContext(ctx, `UPDATE replicas SET expires_at = clock_timestamp() + $1 * interval '1 microsecond' WHERE id = $2 AND gone_at IS NULL`,
+		lease.Microseconds(), id)
+	if err != nil {
+		return false, r.store.fault("renew", err)
+	}
+	n, err := done.RowsAffected()
+	return n > 0, r.store.fault("renew", err)
+}
+
+// Leave says that the replica is gone.
+func (r *Replicas) Leave(ctx context.Context, id string) error {
+	_, err := r.own.ExecContext(ctx, `UPDATE replicas SET gone_at = clock_timestamp() WHERE id = $1 AND gone_at IS NULL`, id)
+	return r.store.fault("leave", err)
+}
+
+// Late returns the replicas whose time is up.
+func (r *Replicas) Late(ctx context.Context) ([]string, error) {
+	return r.ids(ctx, `SELECT id FROM replicas WHERE gone_at IS NULL AND expires_at < clock_timestamp()`)
+}
+
+// Bury marks those of the replicas as gone whose time is still up, and returns them.
+func (r *Replicas) Bury(ctx context.Context, late []string) ([]string, error) {
+	return r.ids(ctx, `UPDATE replicas SET gone_at = clock_timestamp() WHERE id = ANY($1) AND gone_at IS NULL AND expires_at < clock_timestamp() RETURNING id`, late)
+}
+
+// Loose returns the replicas that are gone and have left something: what Take and Tidy
+// are to be asked for. "" stands for runs of nobody.
+func (r *Replicas) Loose(ctx context.Context) ([]string, error) {
+	return r.ids(ctx, `SELECT id FROM replicas WHERE gone_at IS NOT NULL AND `+hasLeft+`
+		UNION ALL SELECT '' WHERE EXISTS (SELECT 1 FROM runs WHERE replica = '' AND `+openStates+`)`)
+}
+
+func (r *Replicas) ids(ctx context.Context, statement string, args ...any) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, changeTimes*r.store.readTime)
+	defer cancel()
+	rows, err := r.all.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, r.store.fault("replicas", err)
+	}
+	defer func() { _ = rows.Close() }() // Err says what went wrong
+	var found []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, r.store.fault("replicas", err)
+		}
+		found = append(found, id)
+	}
+	return found, r.store.fault("replicas", rows.Err())
+}

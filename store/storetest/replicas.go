@@ -1,0 +1,451 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+)
+
+// of makes a Begin one of a replica.
+func of(replica string) func(*record.Begin) {
+	return func(g *record.Begin) { g.Run.Replica = replica }
+}
+
+// take takes everything from those replicas, in batches.
+func (f *fixture) take(to string, from ...string) (all []record.Taken) {
+	f.Helper()
+	for {
+		batch, err := f.store.Take(f.ctx, from, to)
+		must(f, err)
+		if len(batch) == 0 {
+			return all
+		}
+		all = append(all, batch...)
+	}
+}
+
+// A run that is taken is at its next attempt: what its former owner has written is
+// read, and nothing that it writes from then on.
+func testTake(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	running, waiting, done := f.begin("runs", of("a")), f.begin("waits", of("a")), f.begin("done", of("a"))
+	other, nobodys := f.begin("another's", of("b")), f.begin("nobody's")
+	f.mustCommit(running)
+	queue := f.begin("queued", of("a"), queued, in(running.Begin.Run.ConversationID))
+	f.mustCommit(waiting, done, other, nobodys, queue)
+	f.mustCommit(f.finish(done, "a"))
+	f.mustCommit(
+		&record.Write{RunID: waiting.RunID, Attempt: 1, Wait: &record.Wait{Kind: schemas.WaitApproval, ID: "w", Tool: "t", Input: json.RawMessage(`{}`), ExpiresAt: f.now()}},
+		&record.Write{RunID: running.RunID, Attempt: 1, Segment: &record.Segment{First: 1, Last: 1, Data: []byte("x")}},
+	)
+	equal(t, "taken", f.take("c", "a", "gone"), []record.Taken{
+		{ID: running.RunID, State: schemas.RunRunning, Attempt: 2},
+		{ID: waiting.RunID, State: schemas.RunWaiting, Attempt: 2},
+		{ID: queue.RunID, State: schemas.RunQueued, Attempt: 0},
+	})
+	equal(t, "taken again", f.take("d", "a"), nil)
+
+	late := &record.Write{RunID: running.RunID, Attempt: 1, Segment: &record.Segment{First: 2, Last: 2, Data: []byte("late")}}
+	f.commit(late)
+	fails(t, "a write of the former owner", late.Err, record.ErrFenced)
+	fails(t, "its claim", f.store.Claim(f.ctx, running.RunID, 3, "a"), record.ErrFenced)
+	must(t, f.store.Tidy(f.ctx, []string{"a"}))
+	for _, tt := range []struct {
+		w       *record.Write
+		attempt int
+		spared  int
+		replica string
+	}{{running, 2, 0, "c"}, {waiting, 2, 1, "c"}, {queue, 0, 0, "c"}, {other, 1, 0, "b"}, {nobodys, 1, 0, ""}} {
+		run, err := f.store.Run(f.ctx, tt.w.RunID)
+		must(t, err)
+		equal(t, "run", []any{run.Attempt, run.Spared, run.Replica}, []any{tt.attempt, tt.spared, tt.replica})
+	}
+	f.mustCommit(&record.Write{RunID: running.RunID, Attempt: 2, Segment: &record.Segment{First: 1_000_001, Last: 1_000_001, Data: []byte("y")}})
+	segments, err := f.store.Segments(f.ctx, running.RunID, 0)
+	must(t, err)
+	equal(t, "log", whole(segments), "xy")
+	equal(t, "runs of nobody", f.take("c", ""), []record.Taken{{ID: nobodys.RunID, State: schemas.RunRunning, Attempt: 2}})
+	run, err := f.store.Run(f.ctx, nobodys.RunID)
+	must(t, err)
+	equal(t, "spared of a run that was let go", run.Spared, 1)
+}
+
+// testTakeEverything is the start of a process that is alone.
+func testTakeEverything(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	var want []string
+	for n := range 100 {
+		w := f.begin("q", of(fmt.Sprint("r", n%3)))
+		w.Begin.Run.CreatedAt = start.Add(-time.Duration(n) * time.Hour) // clocks say nothing about the order
+		f.mustCommit(w)
+		want = append(want, w.RunID)
+	}
+	var got []string
+	for {
+		batch, err := f.store.Take(f.ctx, nil, "me")
+		must(t, err)
+		if len(batch) == 0 {
+			break
+		}
+		for _, taken := range batch {
+			got = append(got, taken.ID)
+		}
+	}
+	equal(t, "taken, in the order of their starts", got, want)
+}
+
+// Of many that take at once, each run goes to one.
+func testTakeAtOnce(t *testing.T, url string) {
+	const runs, takers = 300, 6
+	f := newFixture(t, open(t, url))
+	for range runs / 50 {
+		var writes []*record.Write
+		for range 50 {
+			writes = append(writes, f.begin("q", of("gone")))
+		}
+		f.mustCommit(writes...)
+	}
+	var mu sync.Mutex
+	owners := map[string]string{}
+	var group sync.WaitGroup
+	for n := range takers {
+		me := fmt.Sprint("taker-", n)
+		group.Go(func() {
+			for {
+				batch, err := f.store.Take(context.Background(), []string{"gone", ""}, me)
+				if err != nil {
+					t.Error(err)
+				}
+				if len(batch) == 0 {
+					return
+				}
+				mu.Lock()
+				for _, taken := range batch {
+					if owners[taken.ID] != "" || taken.Attempt != 2 {
+						t.Errorf("%s got run %s at attempt %d, which %s has, want each once at attempt 2", me, taken.ID, taken.Attempt, owners[taken.ID])
+					}
+					owners[taken.ID] = me
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	equal(t, "runs taken", len(owners), runs)
+	for id, owner := range owners {
+		run, err := f.store.Run(f.ctx, id)
+		must(t, err)
+		equal(t, "owner and attempt", []any{run.Replica, run.Attempt}, []any{owner, 2})
+	}
+}
+
+func testForeignClaim(f *fixture) {
+	w := f.begin("q", of("a"))
+	f.mustCommit(w)
+	fails(f, "claim of another's run", f.store.Claim(f.ctx, w.RunID, 2, "b"), record.ErrFenced)
+	must(f, f.store.Claim(f.ctx, w.RunID, 2, "a"))
+}
+
+// Runs are in the order in which they were stored, whatever the clocks say that made
+// their times and ids.
+func testPlace(f *fixture) {
+	first := f.begin("q1")
+	f.mustCommit(first)
+	chat := first.Begin.Run.ConversationID
+	var ids []string
+	for n := range 3 {
+		w := f.begin("q", in(chat), queued)
+		w.Begin.Run.CreatedAt = start.Add(-time.Duration(n) * time.Hour)
+		w.RunID = fmt.Sprintf("%d-%s", 9-n, newID())
+		w.Begin.Run.ID = w.RunID
+		f.mustCommit(w)
+		ids = append(ids, w.RunID)
+	}
+	waiting, err := f.store.Waiting(f.ctx, chat)
+	must(f, err)
+	equal(f, "waiting", waiting, ids)
+	later, err := f.store.RunsAfter(f.ctx, first.RunID, 9)
+	must(f, err)
+	equal(f, "later", later, ids)
+	next, err := f.store.NextQueued(f.ctx, chat)
+	must(f, err)
+	equal(f, "next", next.ID, ids[0])
+	busy := f.begin("q", in(chat))
+	f.commit(busy)
+	equal(f, "the run that the chat works on", busy.Begin.BusyRun, first.RunID)
+	f.mustCommit(f.finish(first, "a"))
+	busy = f.begin("q", in(chat))
+	f.commit(busy)
+	equal(f, "the first that waits", busy.Begin.BusyRun, ids[0])
+}
+
+// What a run changes outside of its own rows changes nothing once the run has a newer
+// attempt, or has ended. The user's own changes have no fence.
+func testContextFence(f *fixture) {
+	w := f.begin("q", of("a"))
+	f.mustCommit(w)
+	p := payload("00000077", "p", `1`)
+	f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, Payloads: []record.Payload{{CustomPayload: p, MessageID: w.Begin.Run.MessageID}}})
+	chat := w.Begin.Run.ConversationID
+	doc := newID()
+	_, err := f.store.CreateDocument(f.ctx, f.owner, record.NewDocument{ID: doc, Title: "t"})
+	must(f, err)
+	write := func(ctx context.Context, id string) error {
+		_, err := f.store.WriteBlock(ctx, f.owner, doc, record.BlockWrite{NewBlock: record.NewBlock{ID: id, Type: "md", Content: "x"}})
+		return err
+	}
+	first := record.WithFence(f.ctx, record.Fence{RunID: w.RunID, Attempt: 1})
+	block := newID()
+	must(f, write(first, block))
+	must(f, f.store.AppendBlock(first, f.owner, doc, block, "y"))
+
+	f.take("b", "a")
+	for name, change := range map[string]func(ctx context.Context) error{
+		"write a block": func(ctx context.Context) error { return write(ctx, newID()) },
+		"append":        func(ctx context.Context) error { return f.store.AppendBlock(ctx, f.owner, doc, block, "z") },
+		"propose a move": func(ctx context.Context) error {
+			_, err := f.store.ProposeMove(ctx, f.owner, doc, block, nil)
+			return err
+		},
+		"propose a deletion": func(ctx context.Context) error {
+			_, err := f.store.ProposeDelete(ctx, f.owner, doc, block)
+			return err
+		},
+		"plan": func(ctx context.Context) error {
+			_, err := f.store.PlanDocument(ctx, f.owner, doc, record.Plan{Title: "new"})
+			return err
+		},
+		"plan a new document": func(ctx context.Context) error {
+			id := newID()
+			_, err := f.store.PlanDocument(ctx, f.owner, id, record.Plan{Title: "new", Create: &record.NewDocument{ID: id}})
+			return err
+		},
+		"update a stream": func(ctx context.Context) error {
+			_, err := f.store.UpdateStream(ctx, 1<<40, func(*schemas.Stream) error { return nil })
+			return err
+		},
+		"decide a payload": func(ctx context.Context) error {
+			return f.store.ClaimPayload(ctx, f.owner, chat, p.PayloadID, "accepted")
+		},
+		"a summary": func(ctx context.Context) error {
+			return f.store.SetSummary(ctx, f.owner, chat, record.Summary{Text: "t"})
+		},
+		"an answer to a wait": func(ctx context.Context) error {
+			_, err := f.store.AnswerWait(ctx, record.Wait{RunID: w.RunID, Answer: schemas.WaitExpired})
+			return err
+		},
+	} {
+		fails(f, name, change(first), record.ErrFenced)
+	}
+	second := record.WithFence(f.ctx, record.Fence{RunID: w.RunID, Attempt: 2})
+	must(f, f.store.AppendBlock(second, f.owner, doc, block, "!"))
+	end := f.finish(w, "a")
+	end.Attempt = 2
+	f.mustCommit(end)
+	fails(f, "append after the end", f.store.AppendBlock(second, f.owner, doc, block, "?"), record.ErrFenced)
+	must(f, f.store.AppendBlock(f.ctx, f.owner, doc, block, "."))
+	b, err := f.store.Block(f.ctx, f.owner, block)
+	must(f, err)
+	equal(f, "block", *b.New, "xy!.")
+}
+
+// RunReplicas holds the table of the processes, which only Postgres has.
+func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
+	for name, test := range map[string]func(t *testing.T, url string){
+		"join, renew and bury":                   testMembers,
+		"one that is alone":                      testAlone,
+		"the same key sent to two":               testKeyAtOnce,
+		"a lock does not outlive its owner":      testLockEnds,
+		"a wait that is over by one's own clock": testExpiry,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, fresh(t))
+		})
+	}
+}
+
+func testMembers(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	r := f.store.Replicas()
+	join := func(id string, lease time.Duration) {
+		t.Helper()
+		others, err := r.Join(f.ctx, record.Replica{ID: id, Name: "host"}, lease)
+		must(t, err)
+		equal(t, "in the way", others, nil)
+	}
+	renew := func(id string, want bool) {
+		t.Helper()
+		held, err := r.Renew(f.ctx, id, time.Hour)
+		must(t, err)
+		equal(t, "renewed", held, want)
+	}
+	join("a", time.Hour)
+	join("b", -time.Second)
+	join("c", -time.Second)
+	late, err := r.Late(f.ctx)
+	must(t, err)
+	equal(t, "late", late, []string{"b", "c"})
+	renew("b", true) // after it was found late
+	gone, err := r.Bury(f.ctx, late)
+	must(t, err)
+	equal(t, "buried", gone, []string{"c"})
+	renew("c", false)
+	renew("b", true)
+	gone, err = r.Bury(f.ctx, late)
+	must(t, err)
+	equal(t, "buried again", gone, nil)
+
+	loose := func(want ...string) {
+		t.Helper()
+		got, err := r.Loose(f.ctx)
+		must(t, err)
+		equal(t, "loose", got, want)
+	}
+	loose()
+	w, dead, nobodys := f.begin("q", of("a")), f.begin("q", of("c")), f.begin("q")
+	f.mustCommit(w, dead, nobodys)
+	loose("c", "")
+	f.take("a", "")
+	loose("c")
+	f.mustCommit(&record.Write{RunID: dead.RunID, Attempt: 1, Segment: &record.Segment{First: 1, Last: 1}})
+	f.take("a", "c")
+	loose("c") // the journal has something of it
+	must(t, f.store.Tidy(f.ctx, []string{"c"}))
+	loose()
+	must(t, r.Leave(f.ctx, "a"))
+	renew("a", false)
+	loose("a")
+}
+
+func testAlone(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	r := f.store.Replicas()
+	join := func(id string, alone bool, lease time.Duration, want ...string) {
+		t.Helper()
+		others, err := r.Join(f.ctx, record.Replica{ID: id, Name: "host", Alone: alone}, lease)
+		must(t, err)
+		var got []string
+		for _, other := range others {
+			if !other.Until.After(time.Now()) {
+				t.Errorf("%s is in the way until %v, want a time to come", other.ID, other.Until)
+			}
+			got = append(got, other.ID)
+		}
+		equal(t, "in the way of "+id, got, want)
+	}
+	held := func(id string, want bool) {
+		t.Helper()
+		got, err := r.Renew(f.ctx, id, time.Hour)
+		must(t, err)
+		equal(t, id+" is there", got, want)
+	}
+	join("one", true, time.Hour)
+	join("two", true, time.Hour) // the next start takes over
+	held("one", false)
+	join("many", false, time.Hour, "two")
+	held("many", false)
+	must(t, r.Leave(f.ctx, "two"))
+	join("many", false, time.Hour)
+	join("more", false, -time.Second)
+	join("three", true, time.Hour, "many")
+	must(t, r.Leave(f.ctx, "many"))
+	join("three", true, time.Hour) // more is late
+	held("more", false)
+}
+
+// Two processes that are sent the same request at once begin one run.
+func testKeyAtOnce(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	stores := []*store.Store{f.store, open(t, url), open(t, url)}
+	for range 20 {
+		keyName := newID()
+		var group sync.WaitGroup
+		writes := make([]*record.Write, len(stores))
+		for n, s := range stores {
+			writes[n] = f.begin("q", func(g *record.Begin) { g.Run.IdempotencyKey = keyName })
+			group.Go(func() {
+				if err := s.Commit(context.Background(), writes[n:n+1]); err != nil {
+					t.Errorf("commit: %v", err)
+				}
+			})
+		}
+		group.Wait()
+		began := 0
+		for _, w := range writes {
+			if w.Err == nil {
+				began++
+			} else {
+				fails(t, "the others", w.Err, record.ErrDuplicate)
+			}
+		}
+		equal(t, "runs under one key", began, 1)
+	}
+}
+
+// A process that stops in the middle of a transaction does not keep its runs from the
+// others.
+func testLockEnds(t *testing.T, url string) {
+	s, err := store.Open(t.Context(), url, store.Options{Lease: time.Second})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	f := newFixture(t, s)
+	w := f.begin("q", of("a"))
+	f.mustCommit(w)
+	locked, taken := make(chan struct{}), make(chan struct{})
+	stopped := make(chan error, 1)
+	fenced := record.WithFence(f.ctx, record.Fence{RunID: w.RunID, Attempt: 1})
+	_, err = f.store.Import(f.ctx, strings.NewReader(`{"kind":"stream","stream_id":1,"name":"n"}`))
+	must(t, err)
+	first := true
+	go func() {
+		_, err := s.UpdateStream(fenced, 1, func(*schemas.Stream) error {
+			if first {
+				first = false
+				close(locked)
+				<-taken
+			}
+			return nil
+		})
+		stopped <- err
+	}()
+	<-locked
+	other := newFixture(t, open(t, url))
+	deadline := time.Now().Add(patience)
+	for len(other.take("b", "a")) == 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("the run cannot be taken, want the lock to end")
+		}
+	}
+	close(taken)
+	fails(t, "the change of the one that had stopped", <-stopped, record.ErrFenced)
+}
+
+// A wait ends when the database's clock says so, whatever the clock of the process says.
+func testExpiry(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	w := f.begin("q")
+	f.mustCommit(w)
+	for index, expires := range []time.Duration{time.Hour, -time.Hour} {
+		f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, Wait: &record.Wait{
+			Index: index, Kind: schemas.WaitApproval, ID: newID(), Tool: "t", Input: json.RawMessage(`{}`), ExpiresAt: time.Now().Add(expires),
+		}})
+	}
+	_, err := f.store.AnswerWait(f.ctx, record.Wait{RunID: w.RunID, Index: 0, Answer: schemas.WaitExpired})
+	fails(t, "the end of a wait before its time", err, record.ErrEarly)
+	late, err := f.store.AnswerWait(f.ctx, record.Wait{RunID: w.RunID, Index: 1, Answer: schemas.WaitExpired})
+	must(t, err)
+	equal(t, "the end of a wait after its time", late.Answer, schemas.WaitExpired)
+	given, err := f.store.AnswerWait(f.ctx, record.Wait{RunID: w.RunID, Index: 0, Answer: schemas.WaitApproved})
+	must(t, err)
+	equal(t, "the user's answer", given.Answer, schemas.WaitApproved)
+	f.mustCommit(f.finish(w, "a"))
+}
