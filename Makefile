@@ -42,11 +42,12 @@ test-go:
 # and the tests of the service that depend on their database.
 test-postgres:
 	.ci/with-postgres go test $(RACE) $(TOGETHER) -shuffle=on -count=1 -timeout 20m -run Postgres ./store/...
-	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/crash ./app/outage ./app/resume ./app/sockets ./app/transcripts
+	TEST_DATABASES=postgres .ci/with-postgres go test $(TOGETHER) -count=1 -timeout 20m ./app/crash ./app/outage ./app/replicas ./app/resume ./app/sockets ./app/transcripts
 
-# Kills the program a thousand times, on both databases.
+# Kills the program a thousand times, on both databases, and one of several processes 300 times.
 crash-test:
 	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/crash -args -kills 500
+	.ci/with-postgres go test -count=1 -timeout 60m -run 'TestKilled$$' ./app/replicas -args -kills 300
 
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything: tools/mcp/everything/node_modules

@@ -80,6 +80,7 @@ type System struct {
 	mu             sync.Mutex
 	random         *rand.Rand
 	process        *Process      // nil while it is down
+	replicas       []*Process    // several processes, see StartReplica
 	processChanged chan struct{} // closed when process changes
 	startedAt      []int         // when it was started
 	marks          int           // order of what is recorded
@@ -150,6 +151,9 @@ func (s *System) Current(ctx context.Context) (*Process, error) {
 	for {
 		s.mu.Lock()
 		p, changed := s.process, s.processChanged
+		if n := len(s.replicas); n > 0 {
+			p = s.replicas[s.random.IntN(n)]
+		}
 		s.mu.Unlock()
 		if p != nil {
 			return p, nil
@@ -277,7 +281,7 @@ func (s *System) Call(ctx context.Context, method, path string, into any) (int, 
 func (s *System) hasEnded(p *Process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.process != p
+	return s.process != p && !slices.Contains(s.replicas, p)
 }
 
 // startedBetween reports whether the program was started between two marks.

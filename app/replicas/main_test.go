@@ -1,0 +1,51 @@
+// Package replicas runs several processes of the real program over one Postgres, and
+// kills them, suspends them and cuts them off from it: what was promised holds whatever
+// becomes of them.
+package replicas
+
+import (
+	"testing"
+
+	"github.com/chattray/chattray/app/apptest"
+)
+
+func TestMain(m *testing.M) { apptest.Main(m) }
+
+// onPostgres runs a test in parallel over a fresh database.
+func onPostgres(t *testing.T, test func(t *testing.T, system *apptest.System)) {
+	t.Helper()
+	for _, d := range apptest.Databases() {
+		if d.Name == "postgres" {
+			t.Parallel()
+			test(t, apptest.NewSystem(t, d.Fresh(t)))
+			return
+		}
+	}
+	t.Skip("no Postgres")
+}
+
+// one asks a question whose answer the model does not end before the gate is open.
+func one(system *apptest.System, gate <-chan struct{}, tools ...[]string) *apptest.Conversation {
+	c := system.Gated("chat", "queue", gate)
+	c.Plan(tools)
+	return c
+}
+
+// ends waits for the end of conversations, and holds everything against what is
+// promised.
+func ends(t *testing.T, system *apptest.System, all map[*apptest.Conversation]<-chan error) {
+	t.Helper()
+	for c, done := range all {
+		if err := <-done; err != nil {
+			t.Fatalf("%s, run %s: %v", c.Question, c.RunID, err)
+		}
+		apptest.CheckAll(t, c)
+	}
+	apptest.CheckInvariants(t, system)
+	system.CheckScripted()
+}
+
+// attempt is the attempt of a run.
+func attempt(system *apptest.System, c *apptest.Conversation) int {
+	return system.Number("SELECT attempt FROM runs WHERE id = $1", c.RunID)
+}

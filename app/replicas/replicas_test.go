@@ -1,0 +1,348 @@
+package replicas
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+)
+
+// kills is how often TestKilled kills a process. Make crash-test does it longer.
+var kills = flag.Int("kills", 6, "how often to kill a process")
+
+// Of three processes one is killed again and again while clients ask all of them and
+// come back to any of them. Another one goes on with what it did.
+func TestKilled(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		for range 3 {
+			system.StartReplica(nil)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var clients sync.WaitGroup
+		var enough atomic.Bool
+		var ended, later atomic.Int64
+		for n := range 6 {
+			clients.Go(func() {
+				for chat := 0; !enough.Load() && !t.Failed(); chat++ {
+					c := system.NewConversation("chat-"+strconv.Itoa(n)+"-"+strconv.Itoa(chat), "queue")
+					c.Patient = true
+					limited, done := context.WithTimeout(ctx, apptest.Limit)
+					if err := c.Run(limited); err != nil {
+						t.Errorf("%s, run %s: %v", c.Question, c.RunID, err)
+					} else {
+						for _, err := range c.Check(limited) {
+							t.Errorf("%s, run %s: %v", c.Question, c.RunID, err)
+						}
+						ended.Add(1)
+						if c.Frames[len(c.Frames)-1].ID > 1_000_000 {
+							later.Add(1)
+						}
+					}
+					done()
+				}
+			})
+		}
+		for n := 0; n < *kills && !t.Failed(); n++ {
+			before := ended.Load()
+			apptest.Eventually(t, "some runs have ended", func() bool { return t.Failed() || ended.Load() >= before+4 })
+			all := system.Replicas()
+			victim := all[rand.IntN(len(all))]
+			system.OnlyUse(slices.DeleteFunc(all, func(p *apptest.Process) bool { return p == victim })...)
+			victim.Kill()
+			system.StartReplica(nil)
+		}
+		enough.Store(true)
+		clients.Wait()
+		apptest.CheckInvariants(t, system)
+		system.CheckScripted()
+		if later.Load() == 0 {
+			t.Error("0 runs were ended by a later attempt, want some")
+		}
+		t.Logf("%d runs ended, %d of them in a later attempt", ended.Load(), later.Load())
+	})
+}
+
+// What a killed process did goes on within a lease and a look, also a question that
+// waited for its turn; a tool that had begun does not run again.
+func TestOwnerKilled(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		owner := system.StartReplica(nil)
+		gate := make(chan struct{})
+		first := one(system, gate, []string{"book"}, []string{"look"})
+		firstDone := first.Start(t)
+		system.AwaitModel(t, first)
+		second := one(system, nil)
+		secondDone := second.Start(t)
+		apptest.Eventually(t, "the second question waits", func() bool {
+			return system.Number("SELECT COUNT(*) FROM runs WHERE state = 'queued'") == 1
+		})
+		other := system.StartReplica(nil)
+		called := make(chan struct{})
+		system.OnPhase("a tool is called", func() {
+			system.OnlyUse(other)
+			owner.Kill()
+			close(called)
+		})
+		close(gate)
+		<-called
+		killed := time.Now()
+		apptest.Eventually(t, "the run is taken", func() bool { return attempt(system, first) == 2 })
+		t.Logf("taken %v after the kill", time.Since(killed))
+		ends(t, system, map[*apptest.Conversation]<-chan error{first: firstDone, second: secondDone})
+		if n := len(system.ToolCalls(first.Keys()[0])); n != 1 {
+			t.Errorf("book was called %d times, want once", n)
+		}
+	})
+}
+
+// A process that is suspended for longer than its lease loses its runs. When it goes on
+// it calls neither a tool nor a model for them, and then it works on others.
+func TestOwnerSuspended(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		owner := system.StartReplica(nil)
+		gate := make(chan struct{})
+		c := one(system, gate, []string{"book"}, []string{"look"})
+		done := c.Start(t)
+		system.AwaitModel(t, c)
+		other := system.StartReplica(nil)
+		owner.Signal(syscall.SIGSTOP)
+		system.OnlyUse(other)
+		apptest.Eventually(t, "the model is asked by the other one", func() bool { return len(system.ModelCalls(c.Question)) == 2 })
+		owner.Signal(syscall.SIGCONT)
+		close(gate)
+		apptest.Eventually(t, "it has joined again", func() bool {
+			return system.Number("SELECT COUNT(*) FROM replicas WHERE gone_at IS NULL AND expires_at > clock_timestamp()") == 2
+		})
+		ends(t, system, map[*apptest.Conversation]<-chan error{c: done})
+		if n := attempt(system, c); n != 2 {
+			t.Errorf("the run is at attempt %d, want 2", n)
+		}
+		for _, key := range c.Keys() {
+			if n := len(system.ToolCalls(key)); n != 1 {
+				t.Errorf("%s was called %d times, want once", key, n)
+			}
+		}
+		if n := len(system.ModelCalls(c.Question)); n != 4 { // the first turn twice, the others once
+			t.Errorf("the model was asked %d times, want 4", n)
+		}
+		other.Kill()
+		system.OnlyUse(owner)
+		again := one(system, nil, []string{"book"})
+		ends(t, system, map[*apptest.Conversation]<-chan error{again: again.Start(t)})
+	})
+}
+
+// A process that cannot reach the database does nothing more for its runs once its
+// lease is over, although nothing else tells it to stop.
+func TestOwnerCutOff(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		way := apptest.NewWay(t, system.Database())
+		owner := system.StartReplica(way)
+		gate := make(chan struct{})
+		c := one(system, gate, []string{"look", "book"}, []string{"look"})
+		done := c.Start(t)
+		system.AwaitModel(t, c)
+		other := system.StartReplica(nil)
+		way.Cut()
+		system.OnlyUse(other)
+		apptest.Eventually(t, "the model is asked by the other one", func() bool { return len(system.ModelCalls(c.Question)) == 2 })
+		close(gate)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		way.Restore()
+		apptest.Eventually(t, "it has joined again", func() bool {
+			return system.Number("SELECT COUNT(*) FROM replicas WHERE gone_at IS NULL AND expires_at > clock_timestamp()") == 2
+		})
+		apptest.CheckAll(t, c)
+		apptest.CheckInvariants(t, system)
+		for _, key := range c.Keys() {
+			if n := len(system.ToolCalls(key)); n != 1 {
+				t.Errorf("%s was called %d times, want once", key, n)
+			}
+		}
+		if n := len(system.ModelCalls(c.Question)); n != 4 {
+			t.Errorf("the model was asked %d times, want 4", n)
+		}
+		system.OnlyUse(owner)
+		again := one(system, nil, []string{"book"})
+		ends(t, system, map[*apptest.Conversation]<-chan error{again: again.Start(t)})
+	})
+}
+
+// After an outage of the database all renew their leases first: nobody is taken for
+// dead, and every run goes on in its attempt.
+func TestDatabaseAway(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		ways := []*apptest.Way{apptest.NewWay(t, system.Database()), apptest.NewWay(t, system.Database())}
+		for _, way := range ways {
+			system.StartReplica(way)
+		}
+		gate := make(chan struct{})
+		all := map[*apptest.Conversation]<-chan error{}
+		for n := range 4 {
+			c := system.Gated("chat-"+strconv.Itoa(n), "queue", gate)
+			c.Plan([][]string{{"look"}, {"book"}})
+			all[c] = c.Start(t)
+			system.AwaitModel(t, c)
+		}
+		for _, way := range ways {
+			way.Cut()
+		}
+		apptest.Eventually(t, "all leases have been over for a while", func() bool {
+			return system.Number("SELECT COUNT(*) FROM replicas WHERE expires_at > clock_timestamp() - interval '2 seconds'") == 0
+		})
+		close(gate)
+		for _, way := range ways {
+			way.Restore()
+		}
+		ends(t, system, all)
+		if n := system.Number("SELECT MAX(attempt) FROM runs"); n != 1 {
+			t.Errorf("a run is at attempt %d, want all at 1", n)
+		}
+		if n := system.Number("SELECT COUNT(*) FROM replicas WHERE gone_at IS NOT NULL"); n != 0 {
+			t.Errorf("%d replicas were taken for dead, want none", n)
+		}
+	})
+}
+
+// The same Idempotency-Key sent to two processes at once begins one run.
+func TestKeySentToBoth(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		for range 2 {
+			system.StartReplica(nil)
+		}
+		for n := range 20 {
+			c := system.NewConversation("chat-"+strconv.Itoa(n), "queue")
+			c.Plan(nil)
+			system.Script(c.Question, c.Turns, nil)
+			ids := make([]string, 2)
+			var both sync.WaitGroup
+			for i, p := range system.Replicas() {
+				both.Go(func() {
+					req, err := apptest.NewRequest(t.Context(), http.MethodPost, p.URL+"/api/chat/stream", c.Body, "Idempotency-Key", c.Key)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					resp, err := system.Client.Do(req)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer resp.Body.Close()
+					if resp.StatusCode != http.StatusOK {
+						t.Errorf("status %d, want 200: %s", resp.StatusCode, apptest.JSON(apptest.ReadProblem(t, resp)))
+					}
+					ids[i] = resp.Header.Get("X-Run-Id")
+				})
+			}
+			both.Wait()
+			if ids[0] != ids[1] || ids[0] == "" {
+				t.Errorf("the runs are %q, want one", ids)
+			}
+		}
+		apptest.Eventually(t, "all have ended", func() bool {
+			return system.Number("SELECT COUNT(*) FROM runs WHERE state <> 'completed'") == 0
+		})
+		apptest.CheckInvariants(t, system)
+	})
+}
+
+// A question that waits at one process begins when the answer before it has ended at
+// another one.
+func TestQueueOverTwo(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		a := system.StartReplica(nil)
+		gate := make(chan struct{})
+		first := one(system, gate)
+		firstDone := first.Start(t)
+		system.AwaitModel(t, first)
+		b := system.StartReplica(nil)
+		system.OnlyUse(b)
+		second := one(system, nil)
+		secondDone := second.Start(t)
+		apptest.Eventually(t, "the second question waits", func() bool {
+			return system.Number("SELECT COUNT(DISTINCT replica) FROM runs") == 2
+		})
+		system.OnlyUse(a, b)
+		third := one(system, nil)
+		thirdDone := third.Start(t)
+		apptest.Eventually(t, "the third question waits", func() bool {
+			return system.Number("SELECT COUNT(*) FROM runs WHERE state = 'queued'") == 2
+		})
+		close(gate)
+		ends(t, system, map[*apptest.Conversation]<-chan error{first: firstDone, second: secondDone, third: thirdDone})
+	})
+}
+
+// A process that is alone and several do not serve one database, and the next one that
+// is alone takes over from an earlier one at once.
+func TestAlone(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		system.Start()
+		old := system.Process()
+		gate := make(chan struct{})
+		c := one(system, gate, []string{"book"})
+		done := c.Start(t)
+		system.AwaitModel(t, c)
+		refused(t, system, "alone", "REPLICAS=many")
+
+		system.Start() // as a rolling restart does, before the old one is stopped
+		apptest.Eventually(t, "the model is asked by the next one", func() bool { return len(system.ModelCalls(c.Question)) == 2 })
+		close(gate)
+		apptest.Eventually(t, "the old one is not ready", func() bool {
+			resp, err := http.Get(old.URL + "/readyz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			return resp.StatusCode == http.StatusServiceUnavailable
+		})
+		req, err := apptest.NewRequest(t.Context(), http.MethodPost, old.URL+"/api/chat/stream", c.Body, "Idempotency-Key", uuid.NewString())
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := system.Client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := apptest.ReadProblem(t, resp); resp.StatusCode != http.StatusServiceUnavailable || p.Code != schemas.CodeShuttingDown {
+			t.Errorf("the old one answers with status %d, %s; want 503, shutting_down", resp.StatusCode, p.Code)
+		}
+		ends(t, system, map[*apptest.Conversation]<-chan error{c: done})
+
+		system.Stop()
+		old.Signal(syscall.SIGTERM)
+		old.Wait()
+		system.StartReplica(nil)
+		refused(t, system, "together", "REPLICAS=one")
+	})
+}
+
+// refused starts the program in vain.
+func refused(t *testing.T, system *apptest.System, why, setting string) {
+	t.Helper()
+	environ := []string{"CHATTRAY_ADDR=127.0.0.1:0", "CHATTRAY_LOG_FORMAT=json"}
+	for _, s := range append(slices.Clip(system.Settings), setting, "REPLICA_LEASE="+apptest.ShortLease) {
+		environ = append(environ, "CHATTRAY_"+s)
+	}
+	_, err := apptest.Command(t, environ, "serve")
+	if err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("the start with %s gives %v, want an error with %q", setting, err, why)
+	}
+}
