@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -245,16 +243,14 @@ func (k *socket) sendOf(ctx context.Context, run string, since map[string]int64,
 
 // send writes one chunk. A client that does not read ends its socket.
 func (k *socket) send(ctx context.Context, c *schemas.Chunk) bool {
-	var frame bytes.Buffer
-	enc := json.NewEncoder(&frame)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(c); err != nil {
+	frame, err := text.Encode(c)
+	if err != nil {
 		k.server.Log.ErrorContext(ctx, "websocket", "user", k.user.ID, "error", err)
 		return true // a later run writes these blocks
 	}
 	wait, done := context.WithTimeout(ctx, k.server.WriteWait)
 	defer done()
-	if err := k.conn.Write(wait, websocket.MessageText, bytes.TrimSuffix(frame.Bytes(), []byte("\n"))); err != nil {
+	if err := k.conn.Write(wait, websocket.MessageText, frame); err != nil {
 		k.cancel()
 		return false
 	}

@@ -119,7 +119,7 @@ func TestStar(t *testing.T) {
 // imports it, and what one run writes down knows nothing of the runs.
 var rooms = map[string][]string{
 	"actions":          {"research"},
-	"answer":           {"answer/argstream", "answer/levels", "answer/payloads", "answer/visible", "attempts", "documents", "eventlog", "guard", "modeltext", "prompt", "trace", "usage"},
+	"answer":           {"answer/argstream", "answer/levels", "answer/payloads", "answer/visible", "attempts", "documents", "eventlog", "guard", "modeltext", "trace", "usage"},
 	"answer/argstream": {},
 	"answer/levels":    {},
 	"answer/payloads":  {},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // errIdentifier is for an identifier that a database cannot store.
@@ -174,7 +175,7 @@ func (b *batch) supersede(o *writeResult, g *record.Begin, first string) error {
 
 func (b *batch) beginRows(o *writeResult, g *record.Begin) error {
 	r, at := &g.Run, micros(g.Run.CreatedAt)
-	roles, err := encodeJSON(r.Owner.Roles)
+	roles, err := text.Encode(r.Owner.Roles)
 	if err != nil {
 		return err
 	}

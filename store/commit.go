@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Commit applies every write in one transaction and sets its Err: nil, or
@@ -280,7 +281,7 @@ func (b *batch) add(statement int, args ...any) {
 func (b *batch) toolCall(run *runState, c *record.ToolCall) error {
 	var payload, modelOutput any
 	if c.Payload != nil {
-		data, err := encodeJSON(c.Payload)
+		data, err := text.Encode(c.Payload)
 		if err != nil {
 			return fmt.Errorf("the payload of a tool: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // errHidden is for a change of a block whose pending content a plan hides: it would
@@ -40,7 +41,7 @@ func (d *change) setPlans(title string, plans []string) error {
 		waiting = title
 	}
 	if len(plans) > 0 {
-		raw, err := encodeJSON(plans)
+		raw, err := text.Encode(plans)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Limits of the versions of documents. In addition, an owner's versions of all
@@ -81,7 +82,7 @@ func (d *change) keep(reason schemas.VersionReason) error {
 	if err != nil || len(blocks) == 0 {
 		return err
 	}
-	content, err := encodeJSON(blocks)
+	content, err := text.Encode(blocks)
 	if err != nil || len(content) > maxVersionSize {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Limits of an import.
@@ -187,7 +188,7 @@ func importArticle(tx *gorm.DB, line []byte) error {
 	for i := range authors {
 		authors[i] = clean(authors[i])
 	}
-	list, err := encodeJSON(authors)
+	list, err := text.Encode(authors)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Messages returns a page of the chat's messages in order of time, from the
@@ -161,7 +162,7 @@ func joinCustomPayload(m *schemas.Message) error {
 		if calls == nil {
 			calls = []schemas.ToolCall{}
 		}
-		data, err := encodeJSON(calls)
+		data, err := text.Encode(calls)
 		p.Data = data
 		return err
 	}
@@ -207,7 +208,7 @@ func (s *Store) Files(ctx context.Context, owner string, id int64, messageID str
 // SetFeedback stores the user's rating of an answer and replaces an earlier
 // one.
 func (s *Store) SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
-	data, err := encodeJSON(schemas.Feedback{Rating: clean(f.Rating), Comment: clean(f.Comment)})
+	data, err := text.Encode(schemas.Feedback{Rating: clean(f.Rating), Comment: clean(f.Comment)})
 	if err == nil {
 		err = s.change(ctx, "UPDATE blocks SET feedback = ? WHERE owner = ? AND id = ? AND chat_id = ? AND role = 'assistant'", string(data), owner, messageID, id)
 	}

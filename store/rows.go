@@ -1,13 +1,13 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // blockMarkdown is the type of a message that has no type of its own.
@@ -228,7 +228,7 @@ func messageData(m *schemas.Message) (any, error) {
 	if d.empty() {
 		return nil, nil
 	}
-	data, err := encodeJSON(d)
+	data, err := text.Encode(d)
 	return clean(string(data)), err
 }
 
@@ -262,15 +262,4 @@ func (r *blockRow) message() (schemas.Message, error) {
 		}
 	}
 	return m, nil
-}
-
-// encodeJSON encodes v on one line; raw parts are only compacted.
-func encodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -107,9 +106,7 @@ func closedSchema(schema json.RawMessage) (json.RawMessage, error) {
 		return json.RawMessage(`{"type":"object","additionalProperties":false}`), nil
 	}
 	var s map[string]any
-	d := json.NewDecoder(bytes.NewReader(schema))
-	d.UseNumber()
-	if err := d.Decode(&s); err != nil || s == nil {
+	if err := text.DecodeExact(schema, &s); err != nil || s == nil {
 		return nil, errors.New("must be an object")
 	}
 	if _, said := s["additionalProperties"]; !said {
@@ -276,18 +273,16 @@ func (h *httpTool) sendsJSON() bool {
 }
 
 // result returns the answer for the model, and the part that the pointer names for the page.
-func (h *httpTool) result(text string, resp *http.Response) (Result, error) {
-	if strings.TrimSpace(text) == "" {
+func (h *httpTool) result(content string, resp *http.Response) (Result, error) {
+	if strings.TrimSpace(content) == "" {
 		return Text("The service answered with status " + strconv.Itoa(resp.StatusCode) + " and no content."), nil
 	}
 	var doc any
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	isJSON := json.Valid([]byte(text)) && d.Decode(&doc) == nil
+	isJSON := json.Valid([]byte(content)) && text.DecodeExact([]byte(content), &doc) == nil
 	if !isJSON && !isText(resp) {
 		return Result{}, schemas.NewError(schemas.CodeUnsupportedMedia, "the service at "+h.def.Name+" answered with something other than text")
 	}
-	out := Text(text)
+	out := Text(content)
 	if !isJSON || h.def.Payload == "" {
 		return out, nil
 	}
@@ -295,13 +290,11 @@ func (h *httpTool) result(text string, resp *http.Response) (Result, error) {
 	if !ok {
 		return out, nil
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(part); err != nil {
+	data, err := text.Encode(part)
+	if err != nil {
 		return Result{}, err
 	}
-	out.Payload = &turn.Payload{Type: h.def.PayloadType, Data: bytes.TrimSpace(b.Bytes())}
+	out.Payload = &turn.Payload{Type: h.def.PayloadType, Data: data}
 	return out, nil
 }
 

@@ -1,18 +1,48 @@
 package text
 
 import (
+	"bytes"
 	"encoding/json"
-	"strings"
 )
 
-// JSON returns v as JSON on one line, with < > & unescaped; "null" if v cannot be
-// encoded.
-func JSON(v any) string {
-	var b strings.Builder
+// Encode returns v as JSON on one line, with < > & unescaped.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// JSON returns v as Encode does; "null" if v cannot be encoded.
+func JSON(v any) string {
+	raw, err := Encode(v)
+	if err != nil {
 		return "null"
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(raw)
+}
+
+// DecodeExact decodes the first JSON value of data. A number in an any becomes a
+// json.Number, with its digits as they are written.
+func DecodeExact(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+// Canonical returns JSON on one line with sorted keys and numbers as they are
+// written. Text that is not JSON is returned unchanged.
+func Canonical(raw []byte) []byte {
+	var v any
+	if DecodeExact(raw, &v) != nil {
+		return raw
+	}
+	out, err := Encode(v)
+	if err != nil {
+		return raw
+	}
+	return out
 }

@@ -11,6 +11,12 @@ const ToolMarker = "[[tool:"
 // markerLines are tool markers with the line breaks around them.
 var markerLines = regexp.MustCompile(`(?:(?:[ \t]*\n)*\[\[tool:\d+\]\](?:[ \t]*\n)*)+`)
 
+// marker is one tool marker.
+var marker = regexp.MustCompile(`\[\[tool:\d+\]\]`)
+
+// StripMarkers removes the tool markers from a text and nothing else.
+func StripMarkers(s string) string { return marker.ReplaceAllString(s, "") }
+
 // WithoutMarkers returns a message's text as the model meant it.
 func WithoutMarkers(s string) string {
 	s = strings.Trim(markerLines.ReplaceAllString(s, "\n\n"), "\n")

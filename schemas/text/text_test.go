@@ -27,6 +27,10 @@ func TestShorten(t *testing.T) {
 		{"bytes", text.Bytes("aé", 2), "a"},
 		{"bytes of what fits", text.Bytes("aé", 3), "aé"},
 		{"bytes of none", text.Bytes("é", 1), ""},
+		{"canonical", string(text.Canonical([]byte(`{"b": 1.0, "a": [12345678901234567890, "<&>"]}`))), `{"a":[12345678901234567890,"<&>"],"b":1.0}`},
+		{"canonical of what is no JSON", string(text.Canonical([]byte(`{"b"`))), `{"b"`},
+		{"JSON of what has none", text.JSON(func() {}), "null"},
+		{"markers", text.StripMarkers("a\n\n[[tool:0]]\n\n[\\[tool:1]]"), "a\n\n\n\n[\\[tool:1]]"},
 		{"one", text.Plural(1, "article"), "1 article"},
 		{"several", text.Plural(0, "article"), "0 articles"},
 	} {

@@ -1,7 +1,6 @@
 package actions
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,7 +140,7 @@ func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, er
 	}
 	root := map[string]any{}
 	if len(s.Schema) > 0 && string(s.Schema) != "null" {
-		if err := decodeExact(s.Schema, &root); err != nil {
+		if err := text.DecodeExact(s.Schema, &root); err != nil {
 			return nil, invalid(dataPointer, "the stream's schema is not an object; write the whole schema first")
 		}
 	}
@@ -153,7 +152,7 @@ func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, er
 			return nil, wrongChange(path, "the schema has no part of this name; it has: "+text.Line(strings.Join(parts, ", "), maxQuoted))
 		}
 		var value any
-		if err := decodeExact(c.Changes[path], &value); err != nil {
+		if err := text.DecodeExact(c.Changes[path], &value); err != nil {
 			return nil, wrongChange(path, "is not a JSON value")
 		}
 		if err := checkValue(value, 0); err != nil {
@@ -175,13 +174,6 @@ func (c *schemaChange) apply(user schemas.User, s *schemas.Stream) ([]string, er
 		s.Schema = raw
 	}
 	return lines, nil
-}
-
-// decodeExact is json.Unmarshal that keeps numbers as written.
-func decodeExact(raw []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	return d.Decode(v)
 }
 
 // checkValue refuses forbidden keys and deep nesting inside a value.

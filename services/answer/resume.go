@@ -6,10 +6,10 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/answer/payloads"
 	"github.com/chattray/chattray/services/attempts"
-	"github.com/chattray/chattray/services/prompt"
 )
 
 // announce ends the silent phase: it logs that a later attempt begins and which
@@ -19,22 +19,22 @@ func (wr *Writer) announce(e *attempts.Earlier) {
 		return
 	}
 	wr.silent = false
-	text := wr.visible.Kept()
+	kept := wr.visible.Kept()
 	wr.emit(runlog.Level{}, &runlog.Attempt{
-		Run: wr.run.names(), Message: "Resuming...", Code: schemas.StatusResuming, Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: text,
+		Run: wr.run.names(), Message: "Resuming...", Code: schemas.StatusResuming, Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: kept,
 	})
 	wr.levels.CloseEarlier(e.Log)
-	wr.showKept(text)
+	wr.showKept(kept)
 }
 
 // showKept shows the kept text as one whole message, for dialects that have
 // messages.
-func (wr *Writer) showKept(text string) {
-	text = strings.TrimSpace(prompt.WithoutMarkers(text))
-	if text == "" {
+func (wr *Writer) showKept(shown string) {
+	visible := strings.TrimSpace(text.StripMarkers(shown))
+	if visible == "" {
 		return
 	}
-	wr.emit(wr.levels.Text(), &runlog.KeptText{Text: text})
+	wr.emit(wr.levels.Text(), &runlog.KeptText{Text: visible})
 	wr.levels.Close("completed")
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/pages"
 )
@@ -131,7 +132,7 @@ func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID str
 	answer := w
 	answer.Answer, answer.IsError = schemas.WaitResult, result.IsError
 	if json.Unmarshal(result.Output, &answer.Output) != nil {
-		answer.Output = string(canonical(result.Output))
+		answer.Output = string(text.Canonical(result.Output))
 	}
 	return a.settle(ctx, user, w, answer)
 }
@@ -183,11 +184,11 @@ func (a *Approvals) settle(ctx context.Context, user schemas.User, w, answer rec
 // editedInput checks an input against the tool's schema and returns it on one
 // line; nil means that the input is unchanged.
 func (a *Approvals) editedInput(run record.Run, w record.Wait, input json.RawMessage) (json.RawMessage, error) {
-	edited := canonical(input)
+	edited := text.Canonical(input)
 	if !bytes.HasPrefix(edited, []byte("{")) {
 		return nil, schemas.Invalid("/input", "must be an object")
 	}
-	if bytes.Equal(edited, canonical(w.Input)) {
+	if bytes.Equal(edited, text.Canonical(w.Input)) {
 		return nil, nil
 	}
 	if w.Answer != "" || run.State.Terminal() {
@@ -210,26 +211,8 @@ func (a *Approvals) editedInput(run record.Run, w record.Wait, input json.RawMes
 			return nil, schemas.Invalid("/input", err.Error())
 		}
 	}
-	if edited = canonical(offer.Tools[i].Fill(edited)); bytes.Equal(edited, canonical(w.Input)) {
+	if edited = text.Canonical(offer.Tools[i].Fill(edited)); bytes.Equal(edited, text.Canonical(w.Input)) {
 		return nil, nil
 	}
 	return edited, nil
-}
-
-// canonical returns JSON on one line with sorted keys. Text that is not JSON is
-// returned unchanged.
-func canonical(raw json.RawMessage) json.RawMessage {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return raw
-	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return raw
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }

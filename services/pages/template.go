@@ -1,9 +1,7 @@
 package pages
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,10 +36,7 @@ func (o *Offer) ContextText(page schemas.Object) (string, error) {
 		if NamesUser(key) {
 			continue
 		}
-		var v any
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		if d.Decode(&v) == nil {
+		if v, err := text.Decode(raw); err == nil {
 			data.Context[key] = v
 		}
 	}

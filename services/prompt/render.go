@@ -125,18 +125,12 @@ func fileNotes(files []schemas.AttachmentInfo) []string {
 	return notes
 }
 
-var (
-	toolMarker = regexp.MustCompile(`\[\[tool:\d+\]\]`)
-	blankLines = regexp.MustCompile(`\n[ \t]*\n\s*\n`)
-)
-
-// WithoutMarkers removes the [[tool:N]] markers from an answer.
-func WithoutMarkers(answer string) string { return toolMarker.ReplaceAllString(answer, "") }
+var blankLines = regexp.MustCompile(`\n[ \t]*\n\s*\n`)
 
 // assistantText returns an answer without markers, and with notes about its
 // other parts: tool calls, payloads, how it ended.
 func assistantText(m *schemas.Message) string {
-	answer := strings.TrimSpace(blankLines.ReplaceAllString(WithoutMarkers(m.Content), "\n\n"))
+	answer := strings.TrimSpace(blankLines.ReplaceAllString(text.StripMarkers(m.Content), "\n\n"))
 	var notes []string
 	for i, c := range m.ToolHistory {
 		if i == maxNoteTools {

@@ -96,10 +96,10 @@ func (q *Questions) suggestedFor(ctx context.Context, owner string, chat int64, 
 	if err != nil {
 		return "", err
 	}
-	data, found := canonical(click.ActionData), ""
+	data, found := comparable(click.ActionData), ""
 	for i := range messages {
 		for _, a := range messages[i].SuggestedActions {
-			if a.PayloadID != "" && a.Action == click.ActionIdentifier && bytes.Equal(canonical(a.Data), data) {
+			if a.PayloadID != "" && a.Action == click.ActionIdentifier && bytes.Equal(comparable(a.Data), data) {
 				found = a.PayloadID
 			}
 		}
@@ -107,9 +107,9 @@ func (q *Questions) suggestedFor(ctx context.Context, owner string, chat int64, 
 	return found, nil
 }
 
-// canonical returns JSON on one line with sorted keys. Text that is not JSON is
-// returned unchanged.
-func canonical(raw json.RawMessage) []byte {
+// comparable returns JSON on one line with sorted keys and one form for each number: a
+// page may have decoded it. Text that is not JSON is returned unchanged.
+func comparable(raw json.RawMessage) []byte {
 	v, err := text.Decode(raw)
 	if err != nil {
 		return raw

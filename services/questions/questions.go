@@ -5,18 +5,19 @@
 package questions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/actions"
 	"github.com/chattray/chattray/services/documents"
@@ -347,11 +348,5 @@ const titleLength = 60 // characters
 // title returns the first words of a chat's first message.
 func title(message string) string {
 	line := strings.Join(strings.Fields(message), " ")
-	if line == "" {
-		return "New chat"
-	}
-	if utf8.RuneCountInString(line) <= titleLength {
-		return line
-	}
-	return string([]rune(line)[:titleLength])
+	return cmp.Or(line[:text.Offset(line, titleLength)], "New chat")
 }
