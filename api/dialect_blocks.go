@@ -25,11 +25,7 @@ type blocksDialect struct {
 	begun []schemas.Chunk
 	// waits are the waiting calls for which the client has already been asked.
 	waits []schemas.Chunk
-	// writes are the tools whose calls are shown as blocks while the model writes
-	// them; calling is the call that it writes.
-	writes  map[string]bool
-	calling string
-	list    []schemas.Chunk // reused by chunks for its result
+	list  []schemas.Chunk // reused by chunks for its result
 	// since are the revisions at which the run began to write blocks.
 	since map[string]int64
 }
@@ -90,8 +86,6 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 		return d.again(b)
 	case *runlog.Status:
 		return d.line(b)
-	case *runlog.Call:
-		d.calling = b.Name
 	case *runlog.BlockReset:
 		if b.New {
 			return nil
@@ -116,9 +110,7 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 		over = b.Depth == runlog.GroupLevel && e.At.Thread == 0 && d.held != ""
 	default:
 		if c, ok := callChunk(e.Body); ok {
-			if d.called = true; c.Event == schemas.ToolStarts && d.writes[c.Tool] {
-				c.Input = withoutContent(c.Input)
-			}
+			d.called = true
 			return d.one(c)
 		}
 	}
@@ -230,11 +222,8 @@ func (d *blocksDialect) again(b *runlog.Attempt) []schemas.Chunk {
 // line returns a status line, with the approval that it asks for. A running
 // call that is already shown as a block gets no line.
 func (d *blocksDialect) line(s *runlog.Status) []schemas.Chunk {
-	for name := range d.writes {
-		old := s.Code == "" && s.Message == "Running "+name+"..." // a log that was written before status lines had codes
-		if old || s.Code == schemas.StatusRunningTool && s.Tool == name {
-			return nil
-		}
+	if s.Shown {
+		return nil
 	}
 	list := d.status(s.Message, s.Code)
 	if len(list) > 0 {
@@ -256,10 +245,6 @@ func (d *blocksDialect) block(p runlog.Place, text string) schemas.Chunk {
 	if !slices.ContainsFunc(d.begun, func(b schemas.Chunk) bool { return b.BlockIDs == p.BlockIDs }) {
 		d.begun = append(d.begun, schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: new(""), End: true})
 	}
-	if d.writes == nil {
-		d.writes = map[string]bool{}
-	}
-	d.writes[d.calling] = true
 	return schemas.Chunk{Type: p.Type, BlockIDs: p.BlockIDs, DocumentID: p.DocumentID, Content: &text}
 }
 

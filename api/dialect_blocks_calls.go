@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/chattray/chattray/schemas"
@@ -37,17 +36,6 @@ func callChunk(body runlog.Body) (c schemas.Chunk, ok bool) {
 		return c, false
 	}
 	return c, true
-}
-
-// withoutContent returns the input of a call without the content that has
-// already been shown as a block.
-func withoutContent(input json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(input, &fields) != nil || fields["content"] == nil {
-		return input
-	}
-	delete(fields, "content")
-	return schemas.Encode(fields)
 }
 
 func toolChunk(event, tool, id string, index int) schemas.Chunk {
@@ -107,5 +95,8 @@ func (d *blocksDialect) noteWaits(e *runlog.Event, list []schemas.Chunk) {
 func startChunk(b *runlog.ToolStart) schemas.Chunk {
 	c := toolChunk(schemas.ToolStarts, schemas.CutText(b.Tool), schemas.CutText(b.ToolUseID), b.Index)
 	c.Input, c.Title = schemas.CutStrings(b.Input), schemas.CutText(b.Title)
+	if b.Streamed != "" { // it has been shown as a block's content, or will be
+		c.Input = schemas.CutStrings(b.Beside)
+	}
 	return c
 }

@@ -72,6 +72,14 @@ func chatEvent(body runlog.Body) any {
 			Type: schemas.TypeToolProgress, Tool: b.Tool, Stage: b.Stage, Message: b.Message, Progress: b.Progress, Data: b.Data,
 			ToolUseID: b.ToolUseID, Index: b.Index,
 		}
+	case *runlog.BlockReset:
+		return blockEvent(b.By, &b.Place, schemas.BlockPiece{Reset: true, End: b.End})
+	case *runlog.BlockHeader:
+		return blockEvent(b.By, &b.Place, schemas.BlockPiece{Meta: json.RawMessage(b.Header)})
+	case *runlog.BlockContent:
+		return blockEvent(b.By, &b.Place, schemas.BlockPiece{Content: b.Text})
+	case *runlog.BlockDone:
+		return blockEvent(b.By, &b.Place, schemas.BlockPiece{End: true})
 	case *runlog.ToolComplete:
 		return schemas.ToolCompleteEvent{
 			Type: schemas.TypeToolComplete, Tool: b.Tool, Index: b.Index, ToolUseID: b.ToolUseID, IsError: b.IsError, Done: b.Done,
@@ -93,6 +101,19 @@ func chatEvent(body runlog.Body) any {
 		return schemas.CancelledEvent{Type: schemas.TypeCancelled, MessageID: b.MessageID}
 	default:
 		return nil
+	}
+}
+
+// blockEvent returns the progress of a call whose text goes into a block while the
+// model writes it; nil for what an answer itself writes into a block, whose text is
+// shown as the answer.
+func blockEvent(by *runlog.Caller, place *runlog.Place, piece schemas.BlockPiece) any {
+	if by == nil {
+		return nil
+	}
+	piece.BlockID, piece.DocumentID, piece.Type = place.BlockIDs, place.DocumentID, place.Type
+	return schemas.ToolProgressEvent{
+		Type: schemas.TypeToolProgress, Tool: by.Tool, Stage: schemas.StageWriting, Data: schemas.Encode(piece), ToolUseID: by.ToolUseID, Index: by.Index,
 	}
 }
 

@@ -25,6 +25,8 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 		return appendDelta(dst, e, `{"type":"thinking","props":{"content":`, b.Text, "}")
 	case *runlog.Arguments:
 		return appendDelta(dst, e, `{"type":"tool_call","props":{"arguments":`, b.Text, "}")
+	case *runlog.Streamed:
+		return appendDelta(dst, e, `{"type":"tool_call","props":{"streamed":`, b.Argument, "}")
 	case *runlog.Call:
 		return appendDelta(dst, e, `{"type":"tool_call","props":{"arguments":`, "", callNames(b)+"}")
 	case *runlog.KeptText:
@@ -223,6 +225,9 @@ func appendTool(dst []byte, e *runlog.Event) []byte {
 func appendToolStart(dst []byte, e *runlog.Event, b *runlog.ToolStart, denied bool) []byte {
 	start := propFields{
 		"name": schemas.CutText(b.Tool), "id": schemas.CutText(b.ToolUseID), "index": b.Index, "arguments": string(schemas.CutStrings(b.Input)), "progress": 0,
+	}
+	if b.Streamed != "" {
+		start["arguments"], start["streamed"] = string(schemas.CutStrings(b.Beside)), b.Streamed
 	}
 	if b.Title != "" {
 		start["title"] = schemas.CutText(b.Title)

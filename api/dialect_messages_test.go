@@ -39,6 +39,13 @@ func TestFramesOfCallsInMessages(t *testing.T) {
 			`{"type":"loading","props":{"message":"Running look...","code":"running_tool","values":{"tool":"look"}},"delta":true,"delta_action":"replace"`,
 		},
 		"a call": {&start, called},
+		"an argument that goes into a block": {
+			&runlog.Streamed{Argument: "text"}, `{"type":"tool_call","props":{"streamed":"text"},"delta":true`,
+		},
+		"a call whose argument has gone into a block": {
+			&runlog.ToolStart{Tool: "write", ToolUseID: "c1", Input: json.RawMessage(`{"text":"long","to":"b"}`), Streamed: "text", Beside: json.RawMessage(`{"to":"b"}`)},
+			`{"type":"tool_call","props":{"arguments":"{\"to\":\"b\"}","id":"c1","index":0,"name":"write","progress":0,"streamed":"text"}`,
+		},
 		"a call that is denied": {
 			&runlog.ToolRefused{ToolStart: start}, strings.Replace(called, `"id"`, `"denied":true,"id"`, 1),
 		},

@@ -90,6 +90,25 @@ type ToolProgressEvent struct {
 	Index     int             `json:"index"`
 }
 
+// StageWriting is the stage of a ToolProgressEvent whose data is a BlockPiece. It
+// comes while the model writes the call, before the call's ToolStartEvent; of a call
+// that had to wait for another one after it.
+const StageWriting = "writing"
+
+// BlockPiece is a piece of what a call writes into a block of a document.
+type BlockPiece struct {
+	BlockID    string `json:"block_id"`
+	DocumentID string `json:"document_id"`
+	Type       string `json:"type"`
+	// Reset says that the block's earlier content does not count; with End what was
+	// written into it is withdrawn, and the block is as it was before, or gone.
+	Reset bool `json:"reset,omitempty"`
+	// Meta is the block's metadata, one JSON object, before its content.
+	Meta    json.RawMessage `json:"meta,omitempty"`
+	Content string          `json:"content,omitempty"`
+	End     bool            `json:"end,omitempty"`
+}
+
 // ToolCompleteEvent says that a tool ended; Index is the N of its [[tool:N]].
 type ToolCompleteEvent struct {
 	Type      string `json:"type"`

@@ -50,13 +50,15 @@ type (
 	}
 	// Status is a line that says what goes on; Code and Tool say the same to clients
 	// with words of their own. ApprovalID is the approval that the line asks for,
-	// empty for none, and Reason why the user is asked.
+	// empty for none, and Reason why the user is asked. Shown is of a call that runs:
+	// what it writes has been shown as a block.
 	Status struct {
 		Message    string
 		Code       schemas.StatusCode
 		Tool       string
 		ApprovalID string
 		Reason     schemas.ApprovalReason
+		Shown      bool
 	}
 	// ThreadStatus is a Status in a thread that a tool has opened.
 	ThreadStatus struct{ Status }
@@ -133,6 +135,9 @@ type (
 	}
 	// Arguments is a piece of a call's arguments.
 	Arguments struct{ Text string }
+	// Streamed says that an argument of the call that the model is writing goes into
+	// a block: the pieces of its arguments do not have its text.
+	Streamed struct{ Argument string }
 	// KeptText is the visible text that still counts after a recovery, without
 	// markers.
 	KeptText struct{ Text string }
@@ -146,11 +151,15 @@ type (
 // Bodies of tools that run, and of those in a thread that another tool has opened.
 type (
 	// ToolStart says that a tool begins. Title says for people what the call does.
+	// Streamed is the argument whose text the log has as the content of a block, empty
+	// for none; Beside is then the input without it.
 	ToolStart struct {
 		Tool, ToolUseID string
 		Index           int
 		Input           json.RawMessage
 		Title           string
+		Streamed        string
+		Beside          json.RawMessage
 	}
 	// ToolRefused takes the place of ToolStart for a call that does not run, as the user
 	// did not approve it.
@@ -222,8 +231,14 @@ type (
 
 // Bodies of what is written into blocks of documents while the model writes it.
 // Revision is the document's when that began: of two that write a block the one with
-// the greater revision is the later one.
+// the greater revision is the later one. By is the call that writes it, nil of what an
+// answer writes and in logs of older versions.
 type (
+	// Caller names a call.
+	Caller struct {
+		Tool, ToolUseID string
+		Index           int
+	}
 	// BlockReset empties a block that the page shows. End withdraws what was written
 	// into it: the block is as it was before, or gone, and nothing more comes. A New
 	// block has nothing to empty, and readers are shown nothing: the revision counts,
@@ -233,21 +248,27 @@ type (
 		End      bool
 		Revision int64
 		New      bool
+		By       *Caller
 	}
 	// BlockHeader is the block's metadata, one JSON object.
 	BlockHeader struct {
 		Place    Place
 		Header   string
 		Revision int64
+		By       *Caller
 	}
 	// BlockContent is a piece of the block's content.
 	BlockContent struct {
 		Place    Place
 		Text     string
 		Revision int64
+		By       *Caller
 	}
 	// BlockDone ends what is written into the block.
-	BlockDone struct{ Place Place }
+	BlockDone struct {
+		Place Place
+		By    *Caller
+	}
 )
 
 func (*Started) body()          {}
@@ -263,6 +284,7 @@ func (*Marker) body()           {}
 func (*Thinking) body()         {}
 func (*Call) body()             {}
 func (*Arguments) body()        {}
+func (*Streamed) body()         {}
 func (*KeptText) body()         {}
 func (*Payload) body()          {}
 func (*ThreadText) body()       {}
@@ -294,10 +316,11 @@ func (b *Marker) size() int           { return len(b.Text) }
 func (b *Thinking) size() int         { return len(b.Text) }
 func (b *Call) size() int             { return len(b.ID) + len(b.Name) }
 func (b *Arguments) size() int        { return len(b.Text) }
+func (b *Streamed) size() int         { return len(b.Argument) }
 func (b *KeptText) size() int         { return len(b.Text) }
 func (b *Payload) size() int          { return bodySize + len(b.Data) + len(b.Summary) }
 func (b *ThreadText) size() int       { return len(b.Text) }
-func (b *ToolStart) size() int        { return bodySize + len(b.Input) }
+func (b *ToolStart) size() int        { return bodySize + len(b.Input) + len(b.Beside) }
 func (b *ToolProgress) size() int     { return bodySize + len(b.Message) + len(b.Data) }
 func (b *ToolComplete) size() int     { return bodySize + len(b.Output) }
 func (b *ApprovalRequest) size() int  { return bodySize + len(b.Input) + len(b.Description) }

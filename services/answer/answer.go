@@ -194,8 +194,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 	case turn.FullText:
 		wr.modelText(e.Text)
 	case turn.ToolArguments:
-		wr.levels.Arguments(e)
-		wr.blockArguments(e.Index, e.Name, e.Fragment)
+		wr.arguments(e)
 	case turn.Reply:
 		wr.reply(e)
 	case turn.ToolWaiting:
@@ -266,8 +265,8 @@ func (wr *Writer) reply(e turn.Reply) {
 	rest, found := wr.filter.End(e.StopReason == schemas.MaxTokens)
 	wr.show(rest)
 	wr.found(found)
-	wr.levels.Whole(&e)
 	wr.wholeBlocks(&e)
+	wr.levels.Whole(&e)
 	wr.levels.Close("completed")
 	wr.steps = append(wr.steps, turn.Step{Reply: e, Results: make([]*turn.Result, len(e.ToolCalls))})
 	wr.writing.Reset()

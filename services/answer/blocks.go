@@ -27,6 +27,7 @@ type blockCall struct {
 	wr     *Writer
 	index  int
 	name   string
+	callID string
 	tool   turn.Tool // empty before the name is known, or when it is not offered
 	unread string    // arguments that arrived before the name
 	args   argstream.Reader
@@ -41,32 +42,20 @@ type blockCall struct {
 	closed bool             // nothing more is shown
 	later  bool             // it is shown when it runs, see showLater
 	open   bool             // its levels are open; read and written in Show of the draft
+	again  bool             // it is shown a second time, its arguments are not
+
+	// withheld are the arguments from the content on that are not shown yet, beside
+	// those of them that come after the content; see settle.
+	withheld, beside string
+	streamed         bool // the arguments are shown without the content
 
 	at runlog.Level
+	by *runlog.Caller
 }
 
-// blockArguments takes a piece of the arguments of a call. The block ends with its content.
-func (wr *Writer) blockArguments(index int, name, fragment string) {
-	if wr.silent || wr.deps.Drafts == nil {
-		return
-	}
-	c := wr.blocks[index]
-	if c == nil {
-		if wr.blocks == nil {
-			wr.blocks = make(map[int]*blockCall)
-		}
-		c = &blockCall{wr: wr, index: index, later: wr.planning(index)}
-		wr.blocks[index] = c
-	}
-	if c.unread += fragment; c.name == "" && name != "" {
-		c.name, c.tool = name, wr.tool(name)
-	}
-	if !c.streams() {
-		return
-	}
-	c.args.Argument = c.tool.Streams.Argument
-	c.held += c.args.Feed(c.unread)
-	c.unread = ""
+// step shows what there is of the content, as far as it can be shown now. The block
+// ends with its content.
+func (c *blockCall) step() {
 	if c.later || c.closed || c.tool.Streams.MustExist && c.args.Head[c.tool.Streams.Block] == nil {
 		return
 	}
@@ -99,7 +88,9 @@ func (wr *Writer) planning(index int) bool {
 func (wr *Writer) showLater(index int) {
 	if c := wr.blocks[index]; c != nil && c.later {
 		c.later = false
-		wr.blockArguments(index, c.name, "")
+		if c.streams() {
+			c.step()
+		}
 		c.end("completed")
 	}
 }
@@ -107,13 +98,7 @@ func (wr *Writer) showLater(index int) {
 // streams reports whether an argument of the call is shown while the model
 // writes it. It is not if the call may still be refused.
 func (c *blockCall) streams() bool {
-	if c.tool.Streams == nil || c.tool.Confirm || c.wr.deps.Approve == guard.All {
-		if c.name != "" {
-			c.unread = ""
-		}
-		return false
-	}
-	return true
+	return c.tool.Streams != nil && !c.tool.Confirm && c.wr.deps.Approve != guard.All
 }
 
 // first reports whether there is enough content for the first piece: for CSV the
@@ -212,7 +197,7 @@ func (c *blockCall) start() {
 // the draft, which keeps the run from showing more.
 func (c *blockCall) withdrawn() {
 	if c.open {
-		_ = c.wr.deps.Log.Append(c.at, &runlog.BlockReset{Place: c.place, End: true, Revision: c.since}) // a full log ends the run
+		_ = c.wr.deps.Log.Append(c.at, c.reset(true)) // a full log ends the run
 	}
 }
 
@@ -220,10 +205,10 @@ func (c *blockCall) withdrawn() {
 func (c *blockCall) begin(header string) {
 	c.at = c.wr.levels.OpenDocument(c.name, c.place.BlockIDs, c.place.Type)
 	if c.shown {
-		c.wr.emit(c.at, &runlog.BlockReset{Place: c.place, Revision: c.since})
+		c.wr.emit(c.at, c.reset(false))
 	}
 	if header != "" {
-		c.wr.emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header, Revision: c.since})
+		c.wr.emit(c.at, &runlog.BlockHeader{Place: c.place, Header: header, Revision: c.since, By: c.caller()})
 	}
 }
 
@@ -235,7 +220,7 @@ func (c *blockCall) content(text string) {
 		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		c.wr.emit(c.at, &runlog.BlockContent{Place: c.place, Text: text[:n], Revision: c.since})
+		c.wr.emit(c.at, &runlog.BlockContent{Place: c.place, Text: text[:n], Revision: c.since, By: c.caller()})
 		text = text[n:]
 	}
 }
@@ -256,15 +241,16 @@ func (c *blockCall) show(piece string) {
 func (c *blockCall) end(status string) {
 	if c.closed || c.draft == nil {
 		c.closed = true
+		c.settle(true)
 		return
 	}
 	c.closed = true
-	whole := c.wr.endDraft(c.draft, c.at, c.place, c.since)
+	whole := c.wr.endDraft(c.draft, c.at, c.reset(true))
 	if !c.open {
 		return
 	}
 	if whole {
-		c.wr.emit(c.at, &runlog.BlockDone{Place: c.place})
+		c.wr.emit(c.at, &runlog.BlockDone{Place: c.place, By: c.caller()})
 	} else if status == "completed" {
 		status = "partial"
 	}
@@ -273,8 +259,8 @@ func (c *blockCall) end(status string) {
 
 // endDraft ends a draft and reports whether all of it is stored. A block that
 // could not be stored completely is removed from the document, and readers are
-// told, so that they see what is stored.
-func (wr *Writer) endDraft(d *documents.Draft, at runlog.Level, p runlog.Place, since int64) bool {
+// told with reset, so that they see what is stored.
+func (wr *Writer) endDraft(d *documents.Draft, at runlog.Level, reset *runlog.BlockReset) bool {
 	ctx, done := wr.storing()
 	defer done()
 	err := d.End(ctx)
@@ -291,7 +277,7 @@ func (wr *Writer) endDraft(d *documents.Draft, at runlog.Level, p runlog.Place, 
 	if _, err := wr.deps.Drafts.Settle(ctx, wr.run.Owner, d.Block(), record.Revert, nil); err != nil {
 		wr.deps.Logger.Warn("remove an incomplete block", "run_id", wr.run.ID, "error", err)
 	}
-	wr.emit(at, &runlog.BlockReset{Place: p, End: true, Revision: since})
+	wr.emit(at, reset)
 	return false
 }
 
@@ -306,24 +292,28 @@ func (wr *Writer) storing() (context.Context, context.CancelFunc) {
 // block, such as its id or its place, the block is shown again; a block that
 // was added without them is removed.
 func (wr *Writer) wholeBlocks(e *turn.Reply) {
-	if wr.silent {
+	if wr.silent || wr.deps.Drafts == nil {
 		return
 	}
 	for i, call := range e.ToolCalls {
 		index := e.FirstIndex + i
+		whole := turn.ToolArguments{Index: index, ID: call.ID, Name: call.Name}
 		if wr.blocks[index] == nil {
-			wr.blockArguments(index, call.Name, call.Arguments)
+			whole.Fragment = call.Arguments
 		}
+		wr.arguments(whole)
 		c := wr.blocks[index]
 		if c == nil || c.later {
 			continue
 		}
 		c.end("completed")
 		if c.draft != nil && len(c.args.Head) > c.early && c.takeBack() {
-			delete(wr.blocks, index)
 			first := strings.TrimSuffix(string(schemas.Encode(c.args.Head)), "}")
-			wr.blockArguments(index, call.Name, first+`,`+strings.TrimPrefix(strings.TrimSpace(call.Arguments), "{"))
-			wr.blocks[index].end("completed")
+			whole.Fragment = first + `,` + strings.TrimPrefix(strings.TrimSpace(call.Arguments), "{")
+			c = &blockCall{wr: wr, index: index, again: true}
+			wr.blocks[index] = c
+			c.take(whole)
+			c.end("completed")
 		}
 	}
 }
@@ -342,7 +332,7 @@ func (c *blockCall) takeBack() bool {
 	} else if err != nil {
 		wr.deps.Logger.Warn("remove a block that was added too early", "run_id", wr.run.ID, "error", err)
 	}
-	wr.emit(runlog.Level{}, &runlog.BlockReset{Place: c.place, End: true, Revision: c.since})
+	wr.emit(runlog.Level{}, c.reset(true))
 	return true
 }
 

@@ -56,14 +56,17 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 	events, _ := log.Since(0)
 	for i := range events {
 		switch events[i].Body.(type) {
-		case *runlog.BlockContent, *runlog.BlockDone:
+		case *runlog.BlockContent, *runlog.BlockDone, *runlog.Arguments, *runlog.Streamed:
 			shown = append(shown, events[i].Body)
 		default:
 		}
 	}
 	place := runlog.Place{BlockIDs: turn.BlockID("run", 1, "note_down", 0), DocumentID: "doc1", Type: "md"}
+	by := &runlog.Caller{Tool: "note_down", ToolUseID: "c1", Index: 1}
 	want := []runlog.Body{
-		&runlog.BlockContent{Place: place, Text: "One.\nTw", Revision: 2}, &runlog.BlockContent{Place: place, Text: "o.", Revision: 2}, &runlog.BlockDone{Place: place},
+		&runlog.Arguments{Text: `{"note":"not shown"}`}, &runlog.Arguments{Text: `{"no`}, &runlog.Arguments{Text: `te":"`},
+		&runlog.BlockContent{Place: place, Text: "One.\nTw", Revision: 2, By: by}, &runlog.Streamed{Argument: "note"},
+		&runlog.BlockContent{Place: place, Text: "o.", Revision: 2, By: by}, &runlog.BlockDone{Place: place, By: by}, &runlog.Arguments{Text: `"}`},
 	}
 	if diff := cmp.Diff(want, shown); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -90,10 +90,15 @@ func (wr *Writer) repeatable(index int) bool {
 // begin shows that a call begins.
 func (wr *Writer) begin(e turn.ToolStart) {
 	start := runlog.ToolStart{Tool: e.Name, ToolUseID: e.ID, Index: e.Index, Input: e.Input, Title: wr.tool(e.Name).Title}
+	if start.Streamed = wr.streamed(e.Index); start.Streamed != "" {
+		start.Beside = without(e.Input, start.Streamed)
+	}
 	if wr.decided[e.Index] && !wr.ofPage(e.Name) {
 		wr.emit(wr.levels.OpenTool(e), &runlog.ToolRefused{ToolStart: start})
 	} else {
-		wr.line(e.Index, e.ID, e.Name, runlog.Running(e.Name))
+		running := runlog.Running(e.Name)
+		running.Shown = wr.blocks[e.Index] != nil && wr.blocks[e.Index].draft != nil
+		wr.line(e.Index, e.ID, e.Name, running)
 		wr.emit(wr.levels.OpenTool(e), &start)
 	}
 	if wr.decided[e.Index] || wr.at(e.Index).State == record.ToolFinished { // it does not run

@@ -112,19 +112,23 @@ var forms = []form{
 		f.bool(&b.End)
 		f.int64(&b.Revision)
 		f.bool(&b.New)
+		f.caller(&b.By)
 	}),
 	formOf(30, func(f *fields, b *runlog.BlockHeader) {
 		f.place(&b.Place)
 		f.text(&b.Header)
 		f.int64(&b.Revision)
+		f.caller(&b.By)
 	}),
 	formOf(31, func(f *fields, b *runlog.BlockContent) {
 		f.place(&b.Place)
 		f.text(&b.Text)
 		f.int64(&b.Revision)
+		f.caller(&b.By)
 	}),
-	formOf(32, func(f *fields, b *runlog.BlockDone) { f.place(&b.Place) }),
+	formOf(32, func(f *fields, b *runlog.BlockDone) { f.place(&b.Place); f.caller(&b.By) }),
 	formOf(33, func(f *fields, b *runlog.ToolRefused) { f.toolStart(&b.ToolStart) }),
+	formOf(35, func(f *fields, b *runlog.Streamed) { f.text(&b.Argument) }),
 	formOf(34, func(f *fields, b *runlog.ThreadStatus) { f.status(&b.Status) }),
 }
 

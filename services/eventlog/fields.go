@@ -146,13 +146,27 @@ func (f *fields) status(b *runlog.Status) {
 	f.text(&b.ApprovalID)
 	f.text((*string)(&b.Reason))
 	f.texts((*string)(&b.Code), &b.Tool)
+	f.bool(&b.Shown)
+}
+
+func (f *fields) caller(v **runlog.Caller) {
+	var c runlog.Caller
+	if *v != nil {
+		c = **v
+	}
+	f.texts(&c.Tool, &c.ToolUseID)
+	f.int(&c.Index)
+	if *v == nil && c.Tool != "" {
+		*v = &c
+	}
 }
 
 func (f *fields) toolStart(b *runlog.ToolStart) {
 	f.texts(&b.Tool, &b.ToolUseID)
 	f.int(&b.Index)
 	f.raw(&b.Input)
-	f.text(&b.Title)
+	f.texts(&b.Title, &b.Streamed)
+	f.raw(&b.Beside)
 }
 
 func (f *fields) toolProgress(b *runlog.ToolProgress) {

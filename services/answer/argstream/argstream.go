@@ -22,7 +22,8 @@ type Reader struct {
 	Head map[string]json.RawMessage
 	// Ended is true once the content is whole.
 	Ended bool
-	began bool
+	// Began says that the content has begun, or that it is no string.
+	Began bool
 
 	state   argState
 	key     string
@@ -49,13 +50,28 @@ const (
 	argBroken
 )
 
-// Feed takes a piece and returns what it adds to the content.
-func (a *Reader) Feed(piece string) string {
+// Feed takes a piece and returns what it adds to the content, and where in the
+// piece the content is: piece[from:to]. What is before from comes before the
+// content, what is after to comes after it.
+func (a *Reader) Feed(piece string) (content string, from, to int) {
+	switch {
+	case a.state == argContent:
+		to = len(piece)
+	case !a.Began:
+		from, to = len(piece), len(piece)
+	}
 	var out strings.Builder
 	for i := 0; i < len(piece); i++ {
+		before := a.state
 		a.next(piece[i], &out)
+		switch {
+		case before != argContent && a.state == argContent:
+			from = i + 1
+		case before == argContent && a.state != argContent:
+			to = i
+		}
 	}
-	return out.String()
+	return out.String(), from, to
 }
 
 func (a *Reader) next(c byte, out *strings.Builder) {
@@ -78,10 +94,10 @@ func (a *Reader) next(c byte, out *strings.Builder) {
 	case a.state == argColon && c == ':':
 		a.state = argValue
 	case a.state == argValue && a.key == a.Argument:
-		if a.state = argContent; c != '"' || a.began {
+		if a.state = argContent; c != '"' || a.Began {
 			a.state = argBroken
 		}
-		a.began = true
+		a.Began = true
 	case a.state == argValue:
 		a.begin(argInValue, c)
 	case a.state == argComma && c == ',':

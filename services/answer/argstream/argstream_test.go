@@ -16,7 +16,8 @@ const manyEscapes = `{"block_id":"b\u0031","meta":{"a":["x,}\"]",{"b":1}]},"n":-
 func read(pieces ...string) (content string, head map[string]json.RawMessage, ended bool) {
 	a := argstream.Reader{Argument: "content"}
 	for _, piece := range pieces {
-		content += a.Feed(piece)
+		part, _, _ := a.Feed(piece)
+		content += part
 	}
 	return content, a.Head, a.Ended
 }
@@ -93,4 +94,28 @@ func FuzzArguments(f *testing.F) {
 			t.Fatalf("%q gives %q, want %q", text, whole, want)
 		}
 	})
+}
+
+// What is before and after the content is the rest of the object, wherever it is cut.
+func TestArgumentsWithoutTheirContent(t *testing.T) {
+	const text = `{"block_id":"b","content":"a \"b\" ü","after":{"content":"c"}}`
+	const want = `{"block_id":"b","content":"","after":{"content":"c"}}`
+	for i := range len(text) + 1 {
+		a := argstream.Reader{Argument: "content"}
+		content, rest := "", ""
+		for _, piece := range []string{text[:i], text[i:]} {
+			part, from, to := a.Feed(piece)
+			content += part
+			rest += piece[:from] + piece[to:]
+		}
+		if rest != want || content != `a "b" ü` {
+			t.Errorf("cut at %d: the content is %q and the rest %s, want %s", i, content, rest, want)
+		}
+	}
+	for _, text := range []string{`{"content":7}`, `{"title":"x"}`, `no JSON`} {
+		a := argstream.Reader{Argument: "content"}
+		if content, from, to := a.Feed(text); content != "" || text[:from]+text[to:] != text {
+			t.Errorf("%s: the content is %q, at %d to %d", text, content, from, to)
+		}
+	}
 }

@@ -146,6 +146,11 @@ func (lp *loop) Arguments(e turn.ToolArguments) {
 	}
 }
 
+// Streamed shows that an argument of a call that the model writes goes into a block.
+func (lp *loop) Streamed(index int, argument string) {
+	lp.all.Emit(lp.at(lp.messageOf(index)), &runlog.Streamed{Argument: argument})
+}
+
 // Whole shows the calls of a reply whose arguments did not arrive in pieces.
 func (lp *loop) Whole(e *turn.Reply) {
 	lp.several, lp.phase = len(e.ToolCalls) > 1, mcp

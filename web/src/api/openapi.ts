@@ -1306,7 +1306,8 @@ export interface components {
             /**
              * @description As the type says; of `loading` a StatusLine, of an `event` its name and `data`, of `stream_end` a StreamEnd. A `tool_call`
              *     has `id`, `name` and `arguments`; one that runs also `index`, `progress`, `stage`, `status_message`, `data`, `title`, and
-             *     `denied` where the user did not allow it. The `text` of a result has `tool_use_id` and `is_error`. A block that
+             *     `denied` where the user did not allow it; `streamed` names the argument whose text is the content of a block, and which
+             *     `arguments` do not have. The `text` of a result has `tool_use_id` and `is_error`. A block that
              *     a tool writes has `meta` and `content`; with `withdrawn` true the user has withdrawn it: it is as it was before, or gone
              */
             props?: Record<string, unknown>;
@@ -1523,6 +1524,10 @@ export interface components {
              */
             type: "tool_progress";
             tool: string;
+            /**
+             * @description The tool's own word. `writing` comes before `tool_start` (after it where the call had to wait for another one): the model
+             *     writes the call, and its text goes into a block of a document; `data` is a BlockPiece
+             */
             stage: string;
             message: string;
             /** @description Never falls */
@@ -1532,6 +1537,21 @@ export interface components {
             tool_use_id?: string;
             /** @description Counts tools over the run */
             index: number;
+        };
+        /** @description A piece of what a call writes into a block of a document, as the `data` of a ToolProgressEvent */
+        BlockPiece: {
+            block_id: string;
+            document_id: string;
+            /** @description The block's */
+            type: string;
+            /** @description The block's earlier content does not count; with `end` what was written into it is withdrawn, it is as it was before, or gone */
+            reset?: boolean;
+            /** @description The block's metadata, before its content */
+            meta?: components["schemas"]["Object"];
+            /** @description A piece of the content */
+            content?: string;
+            /** @description Nothing more comes */
+            end?: boolean;
         };
         /** @description A tool ended; the marker `[[tool:N]]` with its `index` follows as a `text_delta` */
         ToolCompleteEvent: {

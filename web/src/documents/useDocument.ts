@@ -226,7 +226,7 @@ function withdrawnBy(run: RunView): boolean {
   return writtenBy(run).some((w) => w.withdrawn > 0)
 }
 
-/** What a run writes: messages in blocks that name a block of the document, and calls whose arguments still come. */
+/** What a run writes: messages in blocks that name a block of the document, and calls whose arguments still come and are not shown as such messages. */
 export function writtenBy(run: RunView): Written[] {
   const written = new Map<string, Written>()
   for (const level of run.blocks) {
@@ -237,7 +237,7 @@ export function writtenBy(run: RunView): Written[] {
   }
   const done = new Set(run.fold.messages.filter(hasRun).map((m) => m.props.id))
   for (const m of run.fold.messages) {
-    if (m.type !== 'tool_call' || done.has(m.props.id) || !['write_block', 'edit_block'].includes(text(m.props.name))) continue
+    if (m.type !== 'tool_call' || m.props.streamed !== undefined || done.has(m.props.id) || !['write_block', 'edit_block'].includes(text(m.props.name))) continue
     const { block_id: id, type = '', content } = partialTexts(text(m.props.arguments))
     if (id && content !== undefined && !written.has(id)) written.set(id, { id, type, content, writing: !m.closed, end: 0, withdrawn: 0 })
   }
