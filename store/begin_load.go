@@ -113,7 +113,7 @@ func (b *batch) loadTaken() error {
 	err := b.tx.query(b.ctx, selectTaken, rows, func(row scanner) error {
 		var k ownedKey
 		var a earlierAnswer
-		err := row.Scan(&k.owner, &k.key, &a.chat, &a.message, &a.question)
+		err := row.Scan(&k.owner, &k.key, &a.chat, &a.message, &a.question, &a.run)
 		a.id = k.key
 		taken[k] = a
 		return err

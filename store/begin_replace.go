@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -9,16 +10,17 @@ import (
 )
 
 // earlierAnswer is an answer that loses one of its ids to the next answer.
-// Message is its own id; question is empty if it has none. Renamed is true if
-// it loses its own id.
+// Message is its own id; question and run are empty if it has none. Gone is true
+// if it loses its last id.
 type earlierAnswer struct {
-	id, message, question string
-	chat                  int64
-	renamed               bool
+	id, message, question, run string
+	chat                       int64
+	gone                       bool
 }
 
-// free frees the ids that the run reserves: an earlier answer gets a new own id
-// or loses an alias. It returns g.Supersede, or its new id.
+// free frees the ids that the run reserves. An earlier answer that loses its own
+// id takes its next alias, or a new id if it has none left. free returns
+// g.Supersede, or its new id.
 func (b *batch) free(o *writeResult, g *record.Begin) (supersede string, err error) {
 	supersede = g.Supersede
 	for i := range o.replaces {
@@ -29,11 +31,16 @@ func (b *batch) free(o *writeResult, g *record.Begin) (supersede string, err err
 			}
 			continue
 		}
-		made, err := uuid.NewV7()
-		if err != nil {
+		if a.message, err = b.nextAlias(o, g, a); err != nil {
 			return "", err
 		}
-		a.message, a.renamed = made.String(), true
+		if a.gone = a.message == ""; a.gone {
+			made, err := uuid.NewV7()
+			if err != nil {
+				return "", err
+			}
+			a.message = made.String()
+		}
 		if supersede == a.id {
 			supersede = a.message
 		}
@@ -49,7 +56,24 @@ func (b *batch) free(o *writeResult, g *record.Begin) (supersede string, err err
 	return supersede, nil
 }
 
-// replace marks the answers whose own ids have been freed as superseded, each
+// nextAlias frees the first alias of the answer that the run does not reserve,
+// and returns it; "" if there is none.
+func (b *batch) nextAlias(o *writeResult, g *record.Begin, a *earlierAnswer) (alias string, err error) {
+	err = b.tx.query(b.ctx, selectAliases, [][]any{{o.chat.owner, a.run}}, func(row scanner) error {
+		var id string
+		err := row.Scan(&id)
+		if alias == "" && !slices.Contains(reserves(g), id) {
+			alias = id
+		}
+		return err
+	})
+	if err == nil && alias != "" {
+		err = b.tx.each(b.ctx, dropName, [][]any{{o.chat.owner, alias}})
+	}
+	return alias, err
+}
+
+// replace marks the answers that have lost their last id as superseded, each
 // with its question, of which the new question is another version. Later
 // messages are kept.
 func (b *batch) replace(o *writeResult) error {
@@ -58,7 +82,7 @@ func (b *batch) replace(o *writeResult) error {
 		if err != nil {
 			return err
 		}
-		if answer == 0 || !a.renamed { // the question is already a version, or the answer keeps its own id
+		if answer == 0 || !a.gone { // the question is already a version, or the answer keeps an id
 			continue
 		}
 		first, seq := a.message, answer

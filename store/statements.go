@@ -97,7 +97,7 @@ const (
 		ON CONFLICT (owner, key) DO NOTHING RETURNING id, owner, key`
 	// The chat is 0 unless the id belongs to a finished answer, as its own id
 	// or as an alias.
-	selectTaken = `SELECT b.owner, b.id, COALESCE(m.chat_id, 0), COALESCE(m.id, ''), COALESCE(r.user_message_id, '') FROM blocks b
+	selectTaken = `SELECT b.owner, b.id, COALESCE(m.chat_id, 0), COALESCE(m.id, ''), COALESCE(r.user_message_id, ''), COALESCE(r.id, '') FROM blocks b
 		LEFT JOIN runs r ON r.id = b.run_id LEFT JOIN blocks m ON m.owner = b.owner AND m.role = 'assistant' AND m.chat_id IS NOT NULL
 		AND m.id = CASE WHEN b.chat_id IS NULL AND b.document_id IS NULL THEN r.message_id ELSE b.id END WHERE b.owner = ? AND b.id = ?`
 	reserveBlock = `INSERT INTO blocks (owner, id, role, type, status, run_id, created_at) VALUES (?, ?, 'assistant', 'md', 'reserved', ?, ?)
@@ -117,6 +117,7 @@ const (
 
 // The statements that free the ids of an answer for the next version of it.
 const (
+	selectAliases  = `SELECT id FROM blocks WHERE owner = ? AND run_id = ? AND ` + reserved + ` ORDER BY created_at, id`
 	dropName       = `DELETE FROM blocks WHERE owner = ? AND id = ? AND ` + reserved
 	renameMessage  = `UPDATE blocks SET id = ? WHERE owner = ? AND id = ?`
 	renamePayloads = `UPDATE payloads SET message_id = ? WHERE chat_id = ? AND message_id = ?`

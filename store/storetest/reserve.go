@@ -176,6 +176,61 @@ func testReserveAgain(f *fixture) {
 	}
 }
 
+// testReserveOfSeveral has an answer with several ids generated again under its own:
+// it keeps the others, the first of which is its own now, and stays in the chat. It is
+// superseded once it has none.
+func testReserveOfSeveral(f *fixture) {
+	one, two, three, four := newID(), newID(), newID(), newID()
+	named := func(ids ...string) func(*record.Begin) {
+		return func(g *record.Begin) { g.Run.MessageID, g.Reserve, g.Aliases = ids[0], true, ids[1:] }
+	}
+	shows := func(when string, want map[string]string) {
+		f.Helper()
+		for id, text := range want {
+			b, err := f.store.Block(f.ctx, f.owner, id)
+			must(f, err)
+			if b.ID != id || b.Current == nil || *b.Current != text || b.ChatID != "k" {
+				f.Errorf("%s: under the id is %+v, want %s", when, b, text)
+			}
+		}
+	}
+	first := f.begin("q 1", key("k"), named(one, two, three, four))
+	f.mustCommit(first)
+	chat := first.Begin.Run.ConversationID
+	whole := f.finish(first, "answer 1")
+	whole.Payloads = []record.Payload{{CustomPayload: schemas.CustomPayload{PayloadID: newID(), Type: "t", Data: []byte(`{}`)}, ConversationID: chat, RunID: whole.RunID, MessageID: one}}
+	f.mustCommit(whole)
+
+	second := f.begin("q 2", in(chat), named(one, three))
+	f.mustCommit(second)
+	f.mustCommit(second) // its outcome got lost
+	shows("while it is generated again", map[string]string{two: "answer 1", four: "answer 1"})
+	f.mustCommit(f.finish(second, "answer 2"))
+	shows("then", map[string]string{one: "answer 2", two: "answer 1", three: "answer 2", four: "answer 1"})
+	equal(f, "messages", f.messages(chat, true), []string{"q 1", "answer 1", "q 2", "answer 2"})
+	run, err := f.store.Run(f.ctx, first.RunID)
+	must(f, err)
+	m, err := f.store.Message(f.ctx, f.owner, chat, two)
+	must(f, err)
+	if run.MessageID != two || m.BlockIDs != two+","+four || len(m.Payloads) != 1 {
+		f.Errorf("the first answer is %+v, and %q in its run; want it under its other ids, with its payload", m, run.MessageID)
+	}
+
+	third := f.begin("q 3", in(chat), named(four, two))
+	f.mustCommit(third)
+	f.mustCommit(f.finish(third, "answer 3"))
+	shows("in the end", map[string]string{one: "answer 2", two: "answer 3", three: "answer 2", four: "answer 3"})
+	equal(f, "messages in the end", f.messages(chat, true), []string{"-q 1", "-answer 1", "q 2", "answer 2", "q 3", "answer 3"})
+
+	again := f.begin("q 4", in(chat), named(four), func(g *record.Begin) { g.Supersede = four })
+	f.mustCommit(again)
+	f.mustCommit(f.finish(again, "answer 4"))
+	shows("after an explicit one", map[string]string{four: "answer 4"})
+	_, err = f.store.Block(f.ctx, f.owner, two)
+	fails(f, "a name of an answer that the user asked for again", err, schemas.ErrNotFound)
+	equal(f, "messages after an explicit one", f.messages(chat, true), []string{"-q 1", "-answer 1", "q 2", "answer 2", "q 3", "-answer 3", "q 4", "answer 4"})
+}
+
 func testReserveFreed(f *fixture) {
 	id := newID()
 	first := f.begin("one", answered(id))

@@ -55,6 +55,7 @@ var sharedTests = map[string]func(f *fixture){
 	"an id that no answer got is free again":    testReserveFreed,
 	"an answer is generated again under its id": testReserveAgain,
 	"an answer with several ids":                testReserveAliases,
+	"one of an answer's ids is generated again": testReserveOfSeveral,
 	"edit and regenerate supersede":             testSupersede,
 	"supersede of what is not there":            testSupersedeUnknown,
 	"versions of a question":                    testVersions,
