@@ -209,18 +209,17 @@ func (d *Documents) Block(ctx context.Context, user schemas.User, id string) (sc
 	return d.blocks.Block(ctx, user.ID, id)
 }
 
-// DocumentOf returns the document that the block is in, "" if it is in a chat
-// or does not exist, and whether the block exists. A nil Documents has no
-// blocks.
-func (d *Documents) DocumentOf(ctx context.Context, user schemas.User, id string) (document string, used bool, err error) {
+// Find returns a block of a document or a chat, and whether it exists. A nil
+// Documents has no blocks.
+func (d *Documents) Find(ctx context.Context, user schemas.User, id string) (b schemas.Block, found bool, err error) {
 	if d == nil {
-		return "", false, nil
+		return b, false, nil
 	}
-	b, err := d.Block(ctx, user, id)
+	b, err = d.Block(ctx, user, id)
 	if errors.Is(err, schemas.ErrNotFound) {
-		return "", false, nil
+		return schemas.Block{}, false, nil
 	}
-	return b.DocumentID, err == nil, err
+	return b, err == nil, err
 }
 
 // Add adds a block of the user. The match is for the document's revision.

@@ -114,29 +114,35 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
 }
 
-// place sets the document in the context of a request whose blocks are in one,
-// so that the answer goes into them; it reports whether it did.
+// place finds where the blocks of a request are, if it does not say: it sets the
+// document in the context, so that the answer goes into them, or else the chat in
+// which they are generated again. It reports whether it did.
 func (q *Questions) place(ctx context.Context, user schemas.User, req *schemas.ChatRequest) (bool, error) {
 	_, blocks := turn.Answer(req.Context)
 	if len(blocks) == 0 || req.Context.String(turn.ContextDocument) != "" {
 		return false, nil
 	}
+	chat := ""
 	for _, id := range blocks {
-		document, _, err := q.Documents.DocumentOf(ctx, user, id)
+		b, _, err := q.Documents.Find(ctx, user, id)
 		if err != nil {
 			return false, err
 		}
-		if document == "" {
+		if chat = cmp.Or(chat, b.ChatID); b.DocumentID == "" {
 			continue
 		}
 		req.Context = maps.Clone(req.Context)
-		req.Context[turn.ContextDocument] = schemas.Encode(document)
+		req.Context[turn.ContextDocument] = schemas.Encode(b.DocumentID)
 		if req.Context.String(turn.ContextMode) == "" {
 			req.Context[turn.ContextMode] = json.RawMessage(`"chat"`)
 		}
 		return true, nil
 	}
-	return false, nil
+	if chat == "" || req.ConversationID != 0 || req.ChatID != "" {
+		return false, nil
+	}
+	req.ChatID = chat
+	return true, nil
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -319,13 +325,13 @@ func (q *Questions) reserve(ctx context.Context, document string, blocks []strin
 		}
 	}
 	for _, id := range blocks {
-		in, used, err := q.Documents.DocumentOf(ctx, b.Run.Owner, id)
+		found, used, err := q.Documents.Find(ctx, b.Run.Owner, id)
 		switch {
 		case err != nil:
 			return err
-		case document != "" && used && in != document:
+		case document != "" && used && found.DocumentID != document:
 			return schemas.ErrTaken
-		case document != "" || in != "":
+		case document != "" || found.DocumentID != "":
 		case b.Reserve:
 			b.Aliases = append(b.Aliases, id)
 		default:
