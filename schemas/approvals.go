@@ -57,7 +57,7 @@ func (r ApprovalReason) Text() string {
 	case ReasonAfterUntrusted:
 		return "The assistant has read text from outside, which may have told it to do this."
 	case ReasonUnseenURL:
-		return "The assistant has read text from outside and put this address together itself; it may carry data out."
+		return "The assistant has read text from outside and composed this address itself; the address may leak data."
 	default:
 		return ""
 	}

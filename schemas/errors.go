@@ -93,7 +93,7 @@ var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")
 var ErrStale = NewError(CodePrecondition, "it has been changed since; read it again")
 
 // ErrTaken is for a new id that its owner uses already.
-var ErrTaken = NewError(CodeConflict, "there is something else under this id")
+var ErrTaken = NewError(CodeConflict, "this id is already in use")
 
 // caused is an Error with the cause that a client must not see.
 type caused struct {

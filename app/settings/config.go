@@ -296,7 +296,7 @@ func (c Config) orderProblems(key, model string, order []string) []string {
 	for i, name := range order {
 		switch {
 		case name == model:
-			found = append(found, key+": a model cannot stand in for itself")
+			found = append(found, key+": a model cannot replace itself")
 		case slices.Contains(order[:i], name):
 			found = append(found, key+": "+name+" is there twice")
 		case !slices.ContainsFunc(c.Models, func(m Model) bool { return m.Name == name }):

@@ -94,9 +94,9 @@ func mcpServer(raw any, secrets map[string]string) (MCPServer, error) {
 	case (s.Command == "") == (s.URL == ""):
 		wrong = append(wrong, errors.New("it needs either command or url"))
 	case s.Command == "" && len(s.Args)+len(s.Env) > 0:
-		wrong = append(wrong, errors.New("args and env go with command"))
+		wrong = append(wrong, errors.New("args and env are allowed only with command"))
 	case s.URL == "" && len(s.Headers) > 0:
-		wrong = append(wrong, errors.New("headers go with url"))
+		wrong = append(wrong, errors.New("headers are allowed only with url"))
 	case s.Global && len(s.Pages) > 0:
 		wrong = append(wrong, errors.New("pages have no effect together with global"))
 	}

@@ -71,7 +71,7 @@ mcp_servers:
 `}.load(t)
 	reportsAll(t, err,
 		"entry 1: name: must be 1 to 24", "entry 2: it needs either command or url", "entry 3: it needs either command or url",
-		"entry 4: colour: is not known; headers go with url", "entry 5: args and env go with command", "entry 6: url: must be a URL",
+		"entry 4: colour: is not known; headers are allowed only with url", "entry 5: args and env are allowed only with command", "entry 6: url: must be a URL",
 		`entry 7: headers: Authorization: the settings have no secret "NO"`, "entry 8: headers: Mcp-Session-Id: is not a name that may be set",
 		"entry 9: env: A B: is not a name", "entry 10: timeout: must be a time", "pages have no effect together with global", "entry 11: args: must be a list",
 		"entry 12: must be an object", "entry 13: confirm: must be true, false or a list of tools", "entry 14: trust_hints: must be",

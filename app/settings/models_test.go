@@ -25,7 +25,7 @@ func TestModelsThatDoNotGoTogether(t *testing.T) {
 		{"an unknown stand-in", "models: [a]\nfallback: [b]", "fallback: b is not in models"},
 		{"a stand-in twice", "models: [a, b]\nfallback: [a, b, a]", "fallback: a is there twice"},
 		{"an unknown stand-in of a model", "models: [{name: a, fallback: [b]}]", "models: a: fallback: b is not in models"},
-		{"a model for itself", "models: [{name: a, fallback: [a]}]", "models: a: fallback: a model cannot stand in for itself"},
+		{"a model for itself", "models: [{name: a, fallback: [a]}]", "models: a: fallback: a model cannot replace itself"},
 		{"a window without room", "models: [{name: a, context_window: 4096}]", "models: a: context_window: leaves no room for more than max_tokens"},
 		{"a budget without prices", "limits: {budget_usd: 1}", "limits.budget_usd: has no effect"},
 		{"a list that is none", "models: [{name: a, fallback: {b: c}}]", "models: entry 1: fallback: must be a list"},

@@ -112,7 +112,7 @@ var table = []setting{
 	{"drain", vars("DRAIN"), "30s", "time that running runs get after SIGTERM", plain, duration(func(c *Config) *span { return &c.Drain })},
 	{"log_level", vars("LOG_LEVEL"), "info", "`debug`, `info`, `warn` or `error`", plain, logLevel},
 	{"log_format", vars("LOG_FORMAT"), "auto", "`json`, `text`, or `auto`: text on a terminal, else json", plain, oneOf(func(c *Config) *string { return &c.LogFormat }, "auto", "json", "text")},
-	{"approve_after_untrusted", vars("APPROVE_AFTER_UNTRUSTED"), "effects", "calls that wait for the user's approval once the model has read text from outside: `off`, `effects` (tools with effects, and URLs that the model put together itself), or `all`", plain, oneOf(func(c *Config) *string { return &c.ApproveAfterUntrusted }, "off", "effects", "all")},
+	{"approve_after_untrusted", vars("APPROVE_AFTER_UNTRUSTED"), "effects", "calls that wait for the user's approval once the model has read text from outside: `off`, `effects` (tools with effects, and URLs that the model composed itself), or `all`", plain, oneOf(func(c *Config) *string { return &c.ApproveAfterUntrusted }, "off", "effects", "all")},
 	{"secrets", vars("SECRETS"), "", "values for headers of page files' HTTP tools and of MCP servers: a map of names, in the environment as JSON", vault, secrets},
 	{"mcp_servers", vars("MCP_SERVERS"), "", "MCP servers: a list of objects `{name, command, args, env, url, headers, pages, global, confirm, trust_hints, timeout, disabled}`", listed, mcpServers},
 }

@@ -83,7 +83,7 @@ func Measure(raw []byte) *Fault {
 				continue
 			}
 			if to, ok := token.(string); ok && top.object && refers(top.name) && !strings.HasPrefix(to, "#") {
-				return &Fault{pointer(stack), "refers to something outside of the schema"}
+				return &Fault{pointer(stack), "refers to something outside the schema"}
 			}
 			top.items++
 			top.wants = top.object
