@@ -33,8 +33,9 @@ func Main(p Program) int {
 	return 0
 }
 
-// untilSignal returns a context that ends with the first signal to stop. From then
-// on signals have their usual effect again: a second one ends the process at once.
+// untilSignal returns a context that ends with the first signal to stop. After
+// that, signals have their default effect: a second one ends the process at
+// once.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1)

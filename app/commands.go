@@ -101,9 +101,9 @@ func (p *program) with(do action) func(*cobra.Command, []string) error {
 }
 
 func (p *program) migrateCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database up to date, or show where it is"}
+	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database up to date, or show its state"}
 	cmd.AddCommand(
-		&cobra.Command{Use: "up", Short: "Apply what is missing (serve does it too)", Args: cobra.NoArgs, RunE: p.with(migrateUp)},
+		&cobra.Command{Use: "up", Short: "Apply the missing migrations (serve does it too)", Args: cobra.NoArgs, RunE: p.with(migrateUp)},
 		&cobra.Command{Use: "status", Short: "List the migrations", Args: cobra.NoArgs, RunE: p.with(migrateStatus)},
 	)
 	return cmd
@@ -117,14 +117,14 @@ func (p *program) configCommand() *cobra.Command {
 	}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "print", Short: "Print every setting with where it comes from, secrets masked", Args: cobra.NoArgs,
+			Use: "print", Short: "Print every setting and its source, with secrets masked", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				origins, wrong := load(cmd)
 				return errors.Join(settings.Print(p.Stdout, origins), wrong)
 			},
 		},
 		&cobra.Command{
-			Use: "check", Short: "Say everything that is wrong with the settings", Args: cobra.NoArgs,
+			Use: "check", Short: "Report everything that is wrong with the settings", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				if _, err := load(cmd); err != nil {
 					return err
@@ -161,7 +161,7 @@ func (p *program) tokenCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&user, "user", "", "name of the user")
 	cmd.Flags().StringSliceVar(&roles, "role", nil, "role of the user, such as admin; may be repeated")
-	cmd.Flags().DurationVar(&ttl, "ttl", defaultTokenTTL, "how long the token is good")
+	cmd.Flags().DurationVar(&ttl, "ttl", defaultTokenTTL, "how long the token is valid")
 	if err := cmd.MarkFlagRequired("user"); err != nil {
 		panic(err) // the flag is declared above
 	}

@@ -2,12 +2,12 @@ package app
 
 import "fmt"
 
-// How many of the process's descriptors are for clients. The rest is for the
+// How many of the process's descriptors are for clients. The others are for the
 // database, model servers, tools and MCP servers.
 const (
 	mostDescriptors  = 1 << 20
-	knownDescriptors = 16 << 10 // if the system does not say
-	spareDescriptors = 64       // at least this many are kept from clients
+	knownDescriptors = 16 << 10 // used if the system's limit is unknown
+	spareDescriptors = 64       // at least this many are not for clients
 )
 
 // connectionLimit returns how many connections of clients may be open: the
@@ -20,7 +20,7 @@ func connectionLimit(configured, descriptors int) (int, error) {
 		return 0, fmt.Errorf("the process may open only %d files and connections; raise the limit (ulimit -n)", descriptors)
 	case configured > most:
 		return 0, fmt.Errorf("limits.connections: %d do not fit into the %d files and connections that the process may open; "+
-			"raise that limit (ulimit -n) or take at most %d", configured, descriptors, most)
+			"raise that limit (ulimit -n) or set at most %d", configured, descriptors, most)
 	case configured > 0:
 		return configured, nil
 	default:

@@ -23,7 +23,7 @@ import (
 )
 
 // mcpStart is how long the start of the service waits for the MCP servers.
-// Tools of later ones are offered once they are connected.
+// Tools of servers that take longer are offered once they are connected.
 const mcpStart = 5 * time.Second
 
 // mcpParts are the parts that speak MCP: the clients of the configured servers,
@@ -35,8 +35,8 @@ type mcpParts struct {
 	done    chan struct{}
 }
 
-// newMCP makes the parts and starts nothing. From then on pages may name tools
-// of the servers.
+// newMCP makes the parts without starting anything. From then on pages may name
+// tools of the servers.
 func newMCP(c settings.Config, registry *tools.Registry, data *store.Store, log *slog.Logger) (*mcpParts, error) {
 	var servers []mcp.Server
 	for _, s := range enabledMCP(c) {
@@ -67,10 +67,10 @@ func mcpServer(s settings.MCPServer, env []string) mcp.Server {
 	}
 }
 
-// start connects to the servers, until stop. It waits up to mcpStart for them;
-// a server that fails is no error.
+// start connects to the servers until stop is called. It waits up to mcpStart
+// for them; a server that fails is not an error.
 func (m *mcpParts) start(ctx context.Context) {
-	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // runs continue for a while after ctx ends
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // runs may continue after ctx ends
 	m.cancel, m.done = cancel, make(chan struct{})
 	go func() {
 		defer close(m.done)
@@ -112,10 +112,10 @@ func mcpPageTools(c settings.Config) map[string][]string {
 }
 
 func (p *program) mcpCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "mcp", Short: "Look after the tools of MCP servers"}
+	cmd := &cobra.Command{Use: "mcp", Short: "Manage the tools of MCP servers"}
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "list", Short: "List their tools as they were first seen, which of them ask the user and why, and those that have changed since",
+			Use: "list", Short: "List their tools as first seen, which of them ask the user and why, and which have changed since",
 			Args: cobra.NoArgs, RunE: p.with(listMCPTools),
 		},
 		&cobra.Command{
@@ -151,7 +151,7 @@ func listMCPTools(ctx context.Context, c settings.Config, _ []string, stdout io.
 	})
 }
 
-// asking says in words whether a tool waits for the user's approval, and why.
+// asking describes whether a tool waits for the user's approval, and why.
 func asking(c settings.Config, t record.MCPTool) string {
 	i := slices.IndexFunc(c.MCPServers, func(s settings.MCPServer) bool { return s.Name == t.Server })
 	var d mcp.Definition

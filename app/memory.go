@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// How much garbage is allowed: a small heap is collected rarely and a large one
-// often, so that many streams do not need double their memory.
+// How much garbage is allowed: a small heap is collected rarely and a large
+// heap often, so that many streams do not need twice their memory.
 const (
 	garbageRoom  = 64 << 20 // bytes that may always be garbage
-	leastPercent = 15       // of a large live heap
+	leastPercent = 15       // percentage for a large live heap
 	mostPercent  = 400
 	tuneEvery    = time.Second
 )
@@ -27,7 +27,7 @@ func tuneMemory(ctx context.Context) {
 	defer debug.SetGCPercent(set)
 	tick := time.NewTicker(tuneEvery)
 	defer tick.Stop()
-	// The memory to which the collector's percentage applies.
+	// The memory that the collector's percentage refers to.
 	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	for now := mostPercent; ; {
 		select {

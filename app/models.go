@@ -23,7 +23,7 @@ const openAIBase = "https://api.openai.com/v1"
 // fallbacks. All calls are metered. A nil transport uses the network.
 func newModel(c settings.Config, transport http.RoundTripper, log *slog.Logger) (agents.Model, error) {
 	if c.Demo() {
-		log.Warn("no model is configured: the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
+		log.Warn("no model is configured, so the built-in demo model answers; set OPENAI_API_KEY or CHATTRAY_OPENAI_BASE_URL")
 		return agents.Metered(demo.New(demo.DefaultDelay)), nil
 	}
 	if transport == nil {
@@ -105,7 +105,7 @@ func prices(c settings.Config) map[string]usage.Price {
 	return known
 }
 
-// modelOffers returns the models that a request may name, the default one first.
+// modelOffers returns the models that a request may name, the default first.
 func modelOffers(c settings.Config) []schemas.ModelOffer {
 	offers := []schemas.ModelOffer{{Name: defaultModel(c), Default: true}}
 	if c.Demo() {

@@ -50,9 +50,9 @@ func (s *Service) listen(ctx context.Context, c settings.Config, log *slog.Logge
 }
 
 // Answer recovers the runs of an earlier process, and answers requests on the
-// listener until ctx ends. Then readiness fails and new runs are refused. Runs
-// under way have the drain time to finish; the next start recovers the others.
-// The listener is closed when Answer returns.
+// listener until ctx ends. Then readiness fails and new runs are refused.
+// Running runs have the drain time to finish; the next start recovers the
+// others. The listener is closed when Answer returns.
 func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Listener, log *slog.Logger) error {
 	limit, err := connectionLimit(c.Limits.Connections, descriptors())
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 	return err
 }
 
-// Close releases what Build opened. No request may be under way.
+// Close releases everything that Build opened. All requests must have ended.
 func (s *Service) Close() error {
 	if s.titles != nil {
 		s.titles.Close()

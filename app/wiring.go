@@ -40,16 +40,16 @@ import (
 // Service has all parts of the service, built from the settings.
 type Service struct {
 	store     *store.Store
-	documents *documents.Documents // one for all, as it knows what runs write
+	documents *documents.Documents // a single value, because it knows the claims of runs
 	runs      *runs.Runs
-	titles    *chats.Titles // nil if titles are first words
+	titles    *chats.Titles // nil if titles are the first words of chats
 	mcp       *mcpParts
 	sockets   *api.Sockets
 	handler   http.Handler
 }
 
-// Options are what the service is built from besides its settings. All but the
-// contract are for tests, which add or replace parts.
+// Options are what the service is built from besides its settings. All except
+// the contract are for tests, which add or replace parts.
 type Options struct {
 	// Contract is the content of openapi.yaml, which is served.
 	Contract []byte
@@ -77,7 +77,7 @@ type RunsStore interface {
 	usage.Store
 }
 
-// StoresOf returns one store as all that runs ask for.
+// StoresOf returns a store as all the parts that runs need.
 func StoresOf(s RunsStore) runs.Stores {
 	return runs.Stores{Runs: s, Queue: s, Logs: s, Questions: s, Attempts: s, Chats: s, Prepare: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
 }
@@ -141,8 +141,8 @@ func Build(ctx context.Context, c settings.Config, with Options, watch *telemetr
 	return s, nil
 }
 
-// loadPages reads the page files, whose tools, payload types and actions are made
-// with these parts.
+// loadPages reads the page files. Their tools, payload types and actions are
+// made with these parts.
 func loadPages(c settings.Config, registry *tools.Registry, types *payloads.Registry, serverActions *actions.Actions) (*pages.Pages, error) {
 	return pages.Load(pages.Sources{Dir: c.Pages}, pages.Parts{
 		Tools: registry, Payloads: types, ServerActions: serverActions.Names(), ContextBuilders: prompt.ContextBuilders(),
@@ -159,7 +159,7 @@ func loadPages(c settings.Config, registry *tools.Registry, types *payloads.Regi
 	})
 }
 
-// runsOptions are the options of runs, without what watches them.
+// runsOptions returns the options of runs, without metrics and traces.
 func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActions *actions.Actions, log *slog.Logger) runs.Options {
 	return runs.Options{
 		Options: prepare.Options{

@@ -14,7 +14,7 @@ const (
 
 // ApprovalRequestEvent says that a call waits until the user approves or denies
 // it: POST /api/chat/runs/{run_id}/approvals/{approval_id}. At ExpiresAt it is
-// denied. After a recovery the same approval is shown again, under the same id.
+// denied. After a recovery the same approval is shown again, with the same id.
 type ApprovalRequestEvent struct {
 	Type       string `json:"type"`
 	ApprovalID string `json:"approval_id"`
@@ -26,10 +26,10 @@ type ApprovalRequestEvent struct {
 	Input     json.RawMessage `json:"input"`
 	Message   string          `json:"message"`
 	ExpiresAt time.Time       `json:"expires_at"`
-	// Title says for people what the call does, Description what the tool is.
+	// Title tells the user what the call does, Description what the tool is.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Reason is why the user is asked, ReasonText says the same in a sentence.
+	// Reason is why the user is asked, ReasonText is the same as a sentence.
 	Reason     ApprovalReason `json:"reason,omitempty"`
 	ReasonText string         `json:"reason_text,omitempty"`
 }
@@ -44,8 +44,8 @@ const (
 	// ReasonAfterUntrusted is for a call that the model made after it had read
 	// text from outside.
 	ReasonAfterUntrusted ApprovalReason = "after_untrusted"
-	// ReasonUnseenURL is for such a call with a URL that the model put together
-	// itself: it may send data out.
+	// ReasonUnseenURL is for such a call with a URL that the model composed
+	// itself: it may leak data.
 	ReasonUnseenURL ApprovalReason = "unseen_url"
 )
 
@@ -64,7 +64,7 @@ func (r ApprovalReason) Text() string {
 }
 
 // ApprovalResolvedEvent ends an ApprovalRequestEvent; an approval that expired
-// was not approved. The call's ToolStartEvent follows, also if the call is not
+// was not approved. The call's ToolStartEvent follows, even if the call is not
 // run.
 type ApprovalResolvedEvent struct {
 	Type       string `json:"type"`
@@ -74,7 +74,7 @@ type ApprovalResolvedEvent struct {
 
 // ClientToolCallEvent asks the page to run a tool of its request, and to answer
 // with POST /api/chat/runs/{run_id}/tool_results. At ExpiresAt the call fails.
-// After a recovery it is shown again, under the same ToolUseID.
+// After a recovery it is shown again, with the same ToolUseID.
 type ClientToolCallEvent struct {
 	Type      string          `json:"type"`
 	Tool      string          `json:"tool"`
@@ -84,16 +84,16 @@ type ClientToolCallEvent struct {
 	ExpiresAt time.Time       `json:"expires_at"`
 }
 
-// WaitKind says whom a call waits for.
+// WaitKind is who a call waits for.
 type WaitKind string
 
 // The kinds of waits.
 const (
-	WaitApproval   WaitKind = "approval"    // the user's yes or no
-	WaitClientTool WaitKind = "client_tool" // the page's outcome
+	WaitApproval   WaitKind = "approval"    // the user's decision
+	WaitClientTool WaitKind = "client_tool" // the page's result
 )
 
-// WaitAnswer says how a wait ended.
+// WaitAnswer is how a wait ended.
 type WaitAnswer string
 
 // The answers; "" means none yet.
@@ -131,7 +131,7 @@ type ApprovalAnswer struct {
 }
 
 // ClientToolResult is the outcome of a ClientToolCallEvent. Output may be any
-// JSON: the model reads a string as it is and anything else as JSON.
+// JSON: the model reads the text of a string, and anything else as JSON.
 type ClientToolResult struct {
 	ToolUseID string          `json:"tool_use_id" validate:"required,max=200"`
 	Output    json.RawMessage `json:"output"`

@@ -18,8 +18,8 @@ const (
 	MessageError      MessageStatus = "error"
 )
 
-// Message is one turn's text by user or assistant; it is stored as a block and
-// its ID is the block's.
+// Message is one turn's text by user or assistant; it is stored as a block with
+// the same ID.
 type Message struct {
 	ID             string        `json:"id"`
 	ConversationID int64         `json:"conversation_id"`
@@ -30,7 +30,7 @@ type Message struct {
 	CreatedAt      time.Time     `json:"created_at"`
 	RunID          string        `json:"run_id,omitempty"`
 	// BlockIDs are all ids that the client has chosen for an answer, comma separated,
-	// ID first; it is empty where there is no other than ID.
+	// ID first; it is empty if there is only ID.
 	BlockIDs         string            `json:"block_ids,omitempty"`
 	SuggestedValues  []SuggestedValue  `json:"suggested_values,omitempty"`
 	SuggestedActions []SuggestedAction `json:"suggested_actions,omitempty"`
@@ -48,7 +48,7 @@ type Message struct {
 	Action *ActionMetadata `json:"action,omitempty"`
 	// Attachments are the files of a user message, without their content.
 	Attachments []AttachmentInfo `json:"attachments,omitempty"`
-	// Version is set where there are other versions of the message.
+	// Version is set if the message has other versions.
 	Version *Version `json:"version,omitempty"`
 }
 
@@ -61,7 +61,7 @@ type Version struct {
 	NextID     string `json:"next_id,omitempty"`
 }
 
-// VersionItem is one version, with the beginning of its text.
+// VersionItem is a version with the beginning of its text.
 type VersionItem struct {
 	MessageID string        `json:"message_id"`
 	Number    int           `json:"number"`
@@ -71,7 +71,7 @@ type VersionItem struct {
 	CreatedAt time.Time     `json:"created_at"`
 }
 
-// VersionList is the versions of a message, the oldest first.
+// VersionList has the versions of a message, the oldest first.
 type VersionList struct {
 	Items []VersionItem `json:"items"`
 }
@@ -89,7 +89,7 @@ type MessageFailure struct {
 	Message string `json:"message"`
 }
 
-// Feedback is the user's judgement of an answer.
+// Feedback is the user's rating of an answer.
 type Feedback struct {
 	Rating  string `json:"rating" validate:"required,oneof=up down"`
 	Comment string `json:"comment,omitempty" validate:"max=4000"`
@@ -130,9 +130,9 @@ type ChatPatch struct {
 // ModelOffer is a model that a request may name.
 type ModelOffer struct {
 	Name string `json:"name"`
-	// Default is the model of requests that name none.
+	// Default is true for the model of requests that name none.
 	Default bool `json:"default"`
-	// ContextWindow is in tokens; absent where it is not known.
+	// ContextWindow is in tokens; it is absent if unknown.
 	ContextWindow int         `json:"context_window,omitempty"`
 	Price         *ModelPrice `json:"price,omitempty"`
 }
@@ -182,7 +182,7 @@ type Run struct {
 	UserMessageID  string    `json:"user_message_id,omitempty"`
 	MessageID      string    `json:"message_id,omitempty"`
 	CreatedAt      time.Time `json:"created_at"`
-	// EndedAt is absent while the run is under way.
+	// EndedAt is absent until the run has ended.
 	EndedAt    *time.Time      `json:"ended_at,omitempty"`
 	StopReason StopReason      `json:"stop_reason,omitempty"`
 	Usage      Usage           `json:"usage"`
@@ -209,13 +209,13 @@ type Me struct {
 	May   May      `json:"may"`
 }
 
-// May says what a user may see and do beyond what is the user's own.
+// May has the rights of a user beyond the user's own data.
 type May struct {
-	// Diagnostics is the trace of runs, with the system prompt.
+	// Diagnostics allows reading the trace of runs, with the system prompt.
 	Diagnostics bool `json:"diagnostics"`
-	// AllUsage is what all users have spent.
+	// AllUsage allows reading the usage of all users.
 	AllUsage bool `json:"all_usage"`
-	// AllStreams is to change streams that belong to others, or to everybody.
+	// AllStreams allows changing streams of other users, or without an owner.
 	AllStreams bool `json:"all_streams"`
 }
 
@@ -224,7 +224,7 @@ func (u User) Admin() bool {
 	return slices.Contains(u.Roles, "admin")
 }
 
-// Tool is a tool as a page offers it.
+// Tool is a tool that a page offers.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -284,7 +284,8 @@ type Action struct {
 	Handler     string `json:"handler"`
 	// PayloadType is the type of the payloads that the action accepts.
 	PayloadType string `json:"payload_type,omitempty"`
-	// Schema is the JSON schema of the data, of an action that a page file handles.
+	// Schema is the JSON schema of the data; it is set for an action that a
+	// page file handles.
 	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
@@ -300,7 +301,8 @@ type Stream struct {
 	UpdatedAt    time.Time       `json:"updated_at"`
 }
 
-// StreamUpdate is what PUT /api/streams/{id} sets; absent parts stay.
+// StreamUpdate is the body of PUT /api/streams/{id}; absent parts are not
+// changed.
 type StreamUpdate struct {
 	Name         *string         `json:"name,omitempty" validate:"omitempty,min=1,max=200"`
 	Purpose      *string         `json:"purpose,omitempty" validate:"omitempty,max=4000"`

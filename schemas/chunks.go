@@ -11,14 +11,16 @@ import (
 type SocketEvent struct {
 	Name string `json:"name" validate:"required,oneof=message chat_message stop pause resume approve tool_result"`
 	// ID is the client's name for the event. One chunk, ack or error, answers an
-	// event that has an id. A message with the id of an earlier one of the user's
-	// attaches to the run that the earlier one started; it may be sent again.
+	// event that has an id. A message with the id of one of the user's earlier
+	// messages attaches to the run that the earlier one started, so it may be
+	// sent again.
 	ID      string         `json:"id,omitempty" validate:"omitempty,clientid"`
 	Message *SocketMessage `json:"message,omitempty"`
 	Model   string         `json:"model,omitempty" validate:"max=200"`
 	// Mode is chat (default) or agent.
 	Mode string `json:"mode,omitempty" validate:"omitempty,oneof=chat agent"`
-	// BlockID and BlockIDs, comma separated, are where the answer goes.
+	// BlockID and BlockIDs, comma separated, are the blocks that the answer
+	// goes to.
 	BlockID    string `json:"block_id,omitempty" validate:"max=1040"`
 	BlockIDs   string `json:"block_ids,omitempty" validate:"max=1040"`
 	DocumentID string `json:"document_id,omitempty" validate:"omitempty,clientid"`
@@ -26,14 +28,14 @@ type SocketEvent struct {
 	// UserID, if given, must be the authenticated user.
 	UserID  string `json:"user_id,omitempty" validate:"max=500"`
 	Context Object `json:"context,omitempty"`
-	// InteractionType, ActionMetadata, Attachments and ClientTools are for message
-	// and as in a ChatRequest.
+	// InteractionType, ActionMetadata, Attachments and ClientTools are for
+	// message, as in a ChatRequest.
 	InteractionType InteractionType `json:"interaction_type,omitempty" validate:"omitempty,oneof=text_input value_selected action_executed"`
 	ActionMetadata  *ActionMetadata `json:"action_metadata,omitempty"`
 	Attachments     []Attachment    `json:"attachments,omitempty" validate:"max=10,dive"`
 	ClientTools     []ClientTool    `json:"client_tools,omitempty" validate:"max=16,dive"`
-	// RunID and After are for resume: it sends the chunks after that number. RunID
-	// is also for approve and tool_result.
+	// RunID and After are for resume, which sends the chunks after that number.
+	// RunID is also for approve and tool_result.
 	RunID string `json:"run_id,omitempty" validate:"omitempty,clientid"`
 	After int64  `json:"after,omitempty" validate:"gte=0"`
 	// ApprovalID, Approved and Input are for approve, as in an ApprovalAnswer.
@@ -52,7 +54,7 @@ type SocketMessage struct {
 	Role    string `json:"role,omitempty" validate:"omitempty,oneof=user"`
 }
 
-// The types of chunks that are no content; all others are a block's type.
+// The types of chunks without content; any other type is the type of a block.
 const (
 	ChunkStatus           = "status"
 	ChunkReset            = "reset"
@@ -76,10 +78,10 @@ const (
 )
 
 // Chunk is what the server sends over the websocket. End ends a block, NewDoc
-// begins a new structure of a document. Content is absent where a chunk has
-// none. The first chunk of a run carries the ids of run and chat. A chunk with
-// a Seq and without a RunID is of the same run as the last one before it that
-// had both.
+// begins a new structure of a document. Content is absent if a chunk has none.
+// The first chunk of a run carries the ids of run and chat. A chunk with a Seq
+// but without a RunID belongs to the run of the last earlier chunk that had
+// both.
 type Chunk struct {
 	Type       string  `json:"type"`
 	BlockIDs   string  `json:"block_ids,omitempty"`
@@ -97,22 +99,23 @@ type Chunk struct {
 	// MessageID is the message of the chat that keeps the answer.
 	MessageID string   `json:"message_id,omitempty"`
 	Status    RunState `json:"status,omitempty"`
-	// StatusCode and Values are those of a status, as Code and Values of StatusEvent.
+	// StatusCode and Values are set for a status, like Code and Values of
+	// StatusEvent.
 	StatusCode StatusCode    `json:"status_code,omitempty"`
 	Values     *StatusValues `json:"values,omitempty"`
-	// ApprovalID is the call that waits for the user's approval.
+	// ApprovalID is the id of the approval that a call waits for.
 	ApprovalID string `json:"approval_id,omitempty"`
-	// Reason says why the user is asked.
+	// Reason is why the user is asked.
 	Reason ApprovalReason `json:"reason,omitempty"`
-	// Event is start, progress or complete, of a chunk of type tool. Tool, ToolUseID
-	// and Index name the call, which runs on the server or, of a client_tool_call, in
-	// the page.
+	// Event is start, progress or complete, for a chunk of type tool. Tool,
+	// ToolUseID and Index name the call, which runs on the server or, for a
+	// client_tool_call, in the page.
 	Event     string          `json:"event,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	ToolUseID string          `json:"tool_use_id,omitempty"`
 	Index     *int            `json:"index,omitempty"`
 	Input     json.RawMessage `json:"input,omitempty"`
-	// Title, Description, Done and ReasonText are for people, as in
+	// Title, Description, Done and ReasonText are texts for users, as in
 	// ApprovalRequestEvent and ToolCompleteEvent.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
@@ -122,7 +125,7 @@ type Chunk struct {
 	Stage    string          `json:"stage,omitempty"`
 	Progress *float64        `json:"progress,omitempty"`
 	Data     json.RawMessage `json:"data,omitempty"`
-	// Output is a call's outcome, cut as in ToolCall.
+	// Output is a call's output, cut as in ToolCall.
 	Output  string `json:"output,omitempty"`
 	IsError bool   `json:"is_error,omitempty"`
 	Done    string `json:"done,omitempty"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// StopReason says why the model's last reply ended.
+// StopReason is why the model's last reply ended.
 type StopReason string
 
 // The stop reasons of a complete run.
@@ -24,8 +24,8 @@ type ChatResponsePayload struct {
 	Message          string            `json:"message"`
 	SuggestedValues  []SuggestedValue  `json:"suggested_values,omitempty"`
 	SuggestedActions []SuggestedAction `json:"suggested_actions,omitempty"`
-	// CustomPayload is the last tool payload, else the last of the model's
-	// text, else, when tools ran, the tool history.
+	// CustomPayload is the last payload of a tool, else the last one of the
+	// model's text, else, if tools ran, the tool history.
 	CustomPayload  *CustomPayload  `json:"custom_payload,omitempty"`
 	Payloads       []CustomPayload `json:"payloads,omitempty"`
 	ToolHistory    []ToolCall      `json:"tool_history,omitempty"`
@@ -46,8 +46,8 @@ type SuggestedValue struct {
 }
 
 // SuggestedAction is a button that the page (client) or the service (server)
-// handles. One with a PayloadID accepts that payload: it cannot be done once the
-// payload is decided.
+// handles. An action with a PayloadID accepts that payload: it cannot be done
+// once the payload is decided.
 type SuggestedAction struct {
 	Label   string          `json:"label"`
 	Action  string          `json:"action"`
@@ -59,7 +59,7 @@ type SuggestedAction struct {
 }
 
 // CustomPayload is structured data for the page to render. PayloadID is 8 hex
-// digits, unique in its chat; it is absent on type tool_history.
+// digits, unique in its chat; it is absent for type tool_history.
 type CustomPayload struct {
 	PayloadID string          `json:"payload_id,omitempty"`
 	Type      string          `json:"type"`
@@ -86,8 +86,8 @@ type ToolCall struct {
 
 // Diagnostics is the trace of a run, for those who may see system prompts.
 type Diagnostics struct {
-	// Model is the one that wrote the last reply, or before the first reply the
-	// requested one.
+	// Model is the model that wrote the last reply; before the first reply, the
+	// requested model.
 	Model         string            `json:"model"`
 	MaxTokens     int               `json:"max_tokens"`
 	MaxIterations int               `json:"max_iterations"`
@@ -101,7 +101,7 @@ type Diagnostics struct {
 	Dropped       []json.RawMessage `json:"dropped_payloads,omitempty"`
 }
 
-// TraceMessage is a message as it was sent to the model.
+// TraceMessage is a message that was sent to the model.
 type TraceMessage struct {
 	Role       string          `json:"role"`
 	Content    string          `json:"content"`
@@ -112,7 +112,7 @@ type TraceMessage struct {
 // TraceIteration is one call of the model, with the messages sent and the
 // tools it asked for.
 type TraceIteration struct {
-	// Model is the one that replied, if it is not the requested one.
+	// Model is the model that replied, if it is not the requested one.
 	Model      string          `json:"model,omitempty"`
 	Messages   []TraceMessage  `json:"messages"`
 	Reply      string          `json:"reply"`
@@ -123,9 +123,9 @@ type TraceIteration struct {
 	ToolCalls  []TraceToolCall `json:"tool_calls,omitempty"`
 }
 
-// TraceToolCall is a tool call with the tool's output and the model's part of
-// it. ModelOutput is absent if it equals the output; the run's payloads have
-// the whole payload.
+// TraceToolCall is a tool call with the tool's output and the part of it that
+// the model got. ModelOutput is absent if it equals the output; the run's
+// payloads have the whole payload.
 type TraceToolCall struct {
 	ToolName    string          `json:"tool_name"`
 	ToolUseID   string          `json:"tool_use_id"`

@@ -9,12 +9,12 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// MaxToolText is how many characters of a tool's output, and of each string of
-// its input, events and histories hold; the whole is at
-// GET /api/chat/runs/{run_id}/tools/{index}.
+// MaxToolText bounds a tool's output, and each string of its input, in events
+// and histories, in characters; the complete call is at GET
+// /api/chat/runs/{run_id}/tools/{index}.
 const MaxToolText = 16_000
 
-// CutText returns at most MaxToolText characters of the text, and a note where
+// CutText returns at most MaxToolText characters of the text, with a note if
 // something was cut off.
 func CutText(s string) string {
 	if len(s) <= MaxToolText {
@@ -27,8 +27,8 @@ func CutText(s string) string {
 	return s[:text.Offset(s, MaxToolText)] + fmt.Sprintf("\n[the first %d of %d characters]", MaxToolText, n)
 }
 
-// CutStrings returns the JSON with each string cut as CutText does. The rest
-// stays as it is; short JSON is returned unchanged.
+// CutStrings returns the JSON with each string cut as CutText does. Everything
+// else is unchanged, and so is short JSON.
 func CutStrings(raw json.RawMessage) json.RawMessage {
 	if len(raw) <= MaxToolText {
 		return raw

@@ -18,7 +18,7 @@ const (
 	BlockChart    = "interactive_chart"
 )
 
-// BlockState says which change of a block waits for the user.
+// BlockState is the kind of change of a block that waits for the user.
 type BlockState string
 
 // The block states. A clean block has current only, a pending_new one new only,
@@ -33,10 +33,10 @@ const (
 )
 
 // Document is an ordered collection of blocks. NewTitle is a title that waits
-// for the user. Revision grows with every change of the document or a block of
-// it, and UpdatedAt is the time of the last one. Blocks are set when one document
-// is read, in order of their positions; Pending are the ids of those that wait
-// for the user.
+// for the user. Revision grows with every change of the document or one of its
+// blocks, and UpdatedAt is the time of the last change. Blocks are set when one
+// document is read, in order of their positions; Pending are the ids of blocks
+// that wait for the user.
 type Document struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title"`
@@ -58,17 +58,18 @@ type DocumentList struct {
 // VersionReason is why a document was stored as a version.
 type VersionReason string
 
-// The reasons: what was proposed was accepted, the user changed blocks or the
-// title, or another version was restored.
+// The reasons: proposals were accepted, the user changed blocks or the title,
+// or another version was restored.
 const (
 	VersionAccepted VersionReason = "accepted"
 	VersionEdited   VersionReason = "edited"
 	VersionRestored VersionReason = "restored"
 )
 
-// DocumentVersion is what was accepted of a document before a change. Revision is
-// the document's then, which names the version; CreatedAt is the time of the
-// change and Reason what it was. Blocks is how many there were.
+// DocumentVersion is the accepted state of a document before a change. Revision
+// is the document's revision at that time, which names the version; CreatedAt
+// is the time and Reason the kind of the change. Blocks is the number of
+// blocks.
 type DocumentVersion struct {
 	Revision  int64         `json:"revision"`
 	Title     string        `json:"title"`
@@ -77,12 +78,12 @@ type DocumentVersion struct {
 	CreatedAt time.Time     `json:"created_at"`
 }
 
-// DocumentVersionList is the versions of a document, the newest first.
+// DocumentVersionList has the versions of a document, the newest first.
 type DocumentVersionList struct {
 	Items []DocumentVersion `json:"items"`
 }
 
-// DocumentCreate makes a document, under the client's own id if it is given.
+// DocumentCreate makes a document, with the client's own id if it is given.
 type DocumentCreate struct {
 	ID    string `json:"id,omitempty" validate:"omitempty,clientid"`
 	Title string `json:"title" validate:"required,max=200"`
@@ -94,9 +95,9 @@ type DocumentPatch struct {
 }
 
 // Block is an element of content with data about how to render it. It belongs
-// to a document or to a chat; a chat's message is one whose current is its
-// text. New, NewMeta and NewPosition wait for the user. Blocks of a document
-// are ordered by Position, compared byte by byte. Revision is the document's at
+// to a document or to a chat; the Current of a chat's message is its text. New,
+// NewMeta and NewPosition wait for the user. Blocks of a document are ordered
+// by Position, compared byte by byte. Revision is the document's revision at
 // the block's last change.
 type Block struct {
 	ID         string  `json:"id"`
@@ -115,8 +116,8 @@ type Block struct {
 	Revision    int64           `json:"revision"`
 }
 
-// BlockCreate adds a block as the user wrote it. Without AfterBlockID it goes to
-// the end, with an empty one to the front.
+// BlockCreate adds a block that the user wrote. Without AfterBlockID it goes to
+// the end, with an empty AfterBlockID to the front.
 type BlockCreate struct {
 	ID           string          `json:"id,omitempty" validate:"omitempty,clientid"`
 	Type         string          `json:"type" validate:"required,max=64,blocktype"`
@@ -125,16 +126,16 @@ type BlockCreate struct {
 	AfterBlockID *string         `json:"after_block_id,omitempty" validate:"omitempty,blockref"`
 }
 
-// BlockPatch is the user's own edit: it changes current. Absent fields change
-// nothing; an empty AfterBlockID is the front.
+// BlockPatch is the user's own edit: it changes Current. Absent fields change
+// nothing; an empty AfterBlockID means the front.
 type BlockPatch struct {
 	Content      *string         `json:"content,omitempty"`
 	Meta         json.RawMessage `json:"meta,omitempty"`
 	AfterBlockID *string         `json:"after_block_id,omitempty" validate:"omitempty,blockref"`
 }
 
-// BlockApply puts a chat's block into a document: as the new content of a block
-// of it, or as a block of its own, by default at the end.
+// BlockApply puts a chat's block into a document: as the new content of one of
+// its blocks, or as a block of its own, by default at the end.
 type BlockApply struct {
 	DocumentID    string  `json:"document_id" validate:"required,clientid"`
 	TargetBlockID string  `json:"target_block_id,omitempty" validate:"omitempty,clientid"`
@@ -146,7 +147,7 @@ const maxHeaderRow = 32 << 10
 
 // HeaderRow returns the length of the first row of CSV with its line break, and
 // whether the row is whole: a line break in a quoted field does not end it. A
-// longer text than maxHeaderRow counts as a whole row.
+// text longer than maxHeaderRow counts as a whole row.
 func HeaderRow(csv string) (n int, whole bool) {
 	quoted := false
 	for i := range len(csv) {
@@ -154,7 +155,7 @@ func HeaderRow(csv string) (n int, whole bool) {
 		case i == maxHeaderRow:
 			return len(csv), true
 		case quoted:
-			quoted = c != '"' // the second one of two opens the field again
+			quoted = c != '"' // the second of two quotes opens the field again
 		case c == '"':
 			quoted = i == 0 || csv[i-1] == ',' || csv[i-1] == '"'
 		case c == '\n':
@@ -164,10 +165,11 @@ func HeaderRow(csv string) (n int, whole bool) {
 	return 0, false
 }
 
-// ChartHeader finds the header that a chart's text begins with: one JSON object on
-// lines of its own. N is the length of its lines, 0 where the text begins with
-// something else; header is empty where CheckChart refuses it. Whole is false while
-// more text could belong to it; ended says that none comes.
+// ChartHeader finds the header at the beginning of a chart's text: one JSON
+// object on lines of its own. N is the length of its lines, 0 if the text
+// begins with something else; header is empty if CheckChart refuses it. Whole
+// is false while more text could belong to it; ended tells that no more text
+// follows.
 func ChartHeader(chart string, ended bool) (header string, n int, whole bool) {
 	const space = " \t\r\n"
 	start := strings.TrimLeft(chart, space)
@@ -186,7 +188,7 @@ func ChartHeader(chart string, ended bool) (header string, n int, whole bool) {
 	case rest == "" && !ended:
 		return "", 0, false
 	case rest != "" && rest[0] != '\n':
-		return "", 0, true // it is no line of its own
+		return "", 0, true // the object is not on lines of its own
 	}
 	n = len(chart) - len(strings.TrimPrefix(rest, "\n"))
 	if CheckChart(object) != nil {
@@ -195,8 +197,8 @@ func ChartHeader(chart string, ended bool) (header string, n int, whole bool) {
 	return string(object), n, true
 }
 
-// CheckChart says what is wrong with the header of a chart: it is an object, a
-// Vega-Lite specification whose views have no data of their own.
+// CheckChart returns what is wrong with the header of a chart: it must be an
+// object, a Vega-Lite specification whose views have no data of their own.
 func CheckChart(header json.RawMessage) error {
 	var view map[string]json.RawMessage
 	if json.Unmarshal(header, &view) != nil || view == nil {
@@ -225,8 +227,9 @@ func CheckChart(header json.RawMessage) error {
 	return nil
 }
 
-// CheckImage says what is wrong with the content of an image block: it is base64 of
-// a file of that type. An image without content is one that is yet to come.
+// CheckImage returns what is wrong with the content of an image block: it must
+// be base64 of a file of that type. An image without content has not been
+// written yet.
 func CheckImage(kind, content string) error {
 	content = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' {

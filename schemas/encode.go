@@ -60,7 +60,7 @@ func (p *ChatResponsePayload) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// Encode is JSON of a value of ours, which cannot fail.
+// Encode returns a value of this service as JSON, which cannot fail.
 func Encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

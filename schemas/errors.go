@@ -50,7 +50,8 @@ const (
 	CodeKeyRequired Code = "key_required"
 	// CodeQuota is for a request that would exceed the user's quota.
 	CodeQuota Code = "quota"
-	// CodeMisdirected is for a request under a host name that is not the service's.
+	// CodeMisdirected is for a request with a host name that is not the
+	// service's.
 	CodeMisdirected Code = "misdirected"
 )
 
@@ -59,22 +60,22 @@ const (
 type Error struct {
 	Code    Code
 	Message string
-	// Fields says which parts of a request are wrong.
+	// Fields are the parts of a request that are wrong.
 	Fields []FieldError
 	// RunID is the run a busy chat works on, or the failed run.
 	RunID string
-	// RetryAfter is a hint in seconds; 0 is none.
+	// RetryAfter is a hint in seconds; 0 means none.
 	RetryAfter int
 }
 
 // Error returns code and message.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
-// NewError returns an Error of that code and message.
+// NewError returns an Error with that code and message.
 func NewError(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
-// Invalid returns an Error of code invalid for the part of a request that the
-// JSON pointer names.
+// Invalid returns an Error with the code invalid for the part of a request that
+// the JSON pointer names.
 func Invalid(pointer, detail string) *Error {
 	return &Error{Code: CodeInvalid, Message: "the request is not valid", Fields: []FieldError{{Pointer: pointer, Detail: detail}}}
 }
@@ -92,7 +93,7 @@ var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")
 // ErrStale is for a change of something that has changed since it was read.
 var ErrStale = NewError(CodePrecondition, "it has been changed since; read it again")
 
-// ErrTaken is for a new id that its owner uses already.
+// ErrTaken is for a new id that its owner already uses.
 var ErrTaken = NewError(CodeConflict, "this id is already in use")
 
 // caused is an Error with the cause that a client must not see.

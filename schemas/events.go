@@ -15,8 +15,8 @@ const (
 	TypeCancelled    = "cancelled"
 )
 
-// StatusCode says what a status line says, for clients with words of their own.
-// Lines of tools have none, nor have those of runs from before there were codes.
+// StatusCode is the meaning of a status line, for clients with texts of their
+// own. Lines of tools have no code, and neither have old runs.
 type StatusCode string
 
 // The status codes.
@@ -26,7 +26,8 @@ const (
 	StatusRunningTool    StatusCode = "running_tool"
 	StatusWaitingForUser StatusCode = "waiting_for_user"
 	StatusWaitingForPage StatusCode = "waiting_for_page"
-	// StatusWaitingForAnswer: another answer writes into the same block.
+	// StatusWaitingForAnswer means that another answer writes into the same
+	// block.
 	StatusWaitingForAnswer StatusCode = "waiting_for_answer"
 )
 
@@ -36,9 +37,10 @@ type StatusValues struct {
 	Tool string `json:"tool,omitempty"`
 }
 
-// StatusEvent is a line for the status display: Message in English, and Code and
-// Values for clients that say it in other words. The first one of a run carries
-// the ids; the first one after a recovery carries Attempt, KeptThrough and Text.
+// StatusEvent is a line for the status display: Message is in English; Code and
+// Values are for clients with texts of their own. The first line of a run
+// carries the ids; the first one after a recovery carries Attempt, KeptThrough
+// and Text.
 type StatusEvent struct {
 	Type           string        `json:"type"`
 	Message        string        `json:"message"`
@@ -64,16 +66,17 @@ type TextDeltaEvent struct {
 	Text string `json:"text"`
 }
 
-// ToolStartEvent says that a tool begins. Index counts tools over the run.
+// ToolStartEvent says that a tool begins. Index counts the run's calls.
 type ToolStartEvent struct {
 	Type      string          `json:"type"`
 	Tool      string          `json:"tool"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
 	Index     int             `json:"index"`
-	// Title says for people what the call does.
+	// Title tells the user what the call does.
 	Title string `json:"title,omitempty"`
-	// Denied says that the call does not run, as the user did not approve it.
+	// Denied is true if the call does not run because the user did not approve
+	// it.
 	Denied bool `json:"denied,omitempty"`
 }
 
@@ -116,8 +119,8 @@ type ToolCompleteEvent struct {
 	Index     int    `json:"index"`
 	ToolUseID string `json:"tool_use_id,omitempty"`
 	IsError   bool   `json:"is_error,omitempty"`
-	// Done says for people what the call has done, in one form or, with a bar
-	// between them, in one for one call and one for {n} calls.
+	// Done tells the user what the call has done, in one form or, separated by
+	// a bar, in one form for one call and one for {n} calls.
 	Done string `json:"done,omitempty"`
 }
 

@@ -3,14 +3,14 @@ package schemas
 import "encoding/json"
 
 // MessageFrame is one frame of the dialect messages: a fragment of a message,
-// or an event of the stream's levels. Frames of one MessageID fold into one
-// message by the delta rules.
+// or an event of the stream's levels. Frames with the same MessageID fold into
+// one message by the delta rules.
 type MessageFrame struct {
 	// Type is text, thinking, loading, tool_call, image, audio, video, action,
 	// error, event or, for a payload, the payload's type.
 	Type  string          `json:"type"`
 	Props json.RawMessage `json:"props,omitempty"`
-	// ChunkID is C and the sequence number; it is unique.
+	// ChunkID is C followed by the sequence number; it is unique.
 	ChunkID   string `json:"chunk_id"`
 	MessageID string `json:"message_id,omitempty"`
 	BlockID   string `json:"block_id,omitempty"`
@@ -30,7 +30,7 @@ type MessageMetadata struct {
 	Sequence  int64 `json:"sequence"`
 }
 
-// StatusLine is the props of a frame of type loading, see StatusEvent.
+// StatusLine has the props of a frame of type loading, see StatusEvent.
 type StatusLine struct {
 	Message string        `json:"message"`
 	Code    StatusCode    `json:"code,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// InteractionType says how the user made a message.
+// InteractionType is how the user made a message.
 type InteractionType string
 
 // The interaction types.
@@ -24,8 +24,8 @@ type ChatRequest struct {
 	Context         Object          `json:"context,omitempty"`
 	InteractionType InteractionType `json:"interaction_type,omitempty" validate:"omitempty,oneof=text_input value_selected action_executed"`
 	ActionMetadata  *ActionMetadata `json:"action_metadata,omitempty"`
-	// ConversationID and ChatID name the chat; an unknown ConversationID is
-	// not found, an unknown ChatID makes a chat under that key.
+	// ConversationID and ChatID name the chat; an unknown ConversationID is not
+	// found, an unknown ChatID makes a chat with that key.
 	ConversationID int64  `json:"conversation_id,omitempty" validate:"gte=0"`
 	ChatID         string `json:"chat_id,omitempty" validate:"omitempty,max=64,clientid"`
 	// ConversationHistory is used only for a new chat: without the two, or with a
@@ -56,8 +56,8 @@ type ActionMetadata struct {
 	PayloadID string `json:"payload_id,omitempty" validate:"max=64"`
 }
 
-// HistoryMessage is an earlier message that the client sends. A client may send its
-// own message objects: other members than these have no effect.
+// HistoryMessage is an earlier message that the client sends. A client may send
+// its own message objects: other members have no effect.
 type HistoryMessage struct {
 	Role    string `json:"role" validate:"required,oneof=user assistant"`
 	Content string `json:"content"`

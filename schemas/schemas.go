@@ -3,18 +3,18 @@
 // components.schemas of openapi.yaml; a test compares the two, both ways.
 //
 // It owns names, shapes and validation tags. It does no I/O, reads no clock and
-// starts no goroutine. What the folders say to each other and never put on a
-// wire is in its sub-packages: turn (one conversation between a model and
-// tools) and record (what is remembered of runs).
+// starts no goroutine. Types that the folders exchange and never put on a wire
+// are in its sub-packages, such as turn (one conversation between a model and
+// tools) and record (the stored data of runs).
 package schemas
 
 import "encoding/json"
 
 // Object is an open JSON object whose keys the service does not know, such as
-// the page context of a request. Values stay as they came.
+// the page context of a request. Values are kept unchanged.
 type Object map[string]json.RawMessage
 
-// String returns the string under key, or "" when it is absent or no string.
+// String returns the string under key, or "" if it is absent or not a string.
 func (o Object) String(key string) string {
 	var s string
 	if raw, ok := o[key]; ok && json.Unmarshal(raw, &s) == nil {
@@ -23,7 +23,7 @@ func (o Object) String(key string) string {
 	return ""
 }
 
-// Int returns the integer under key, or 0 when it is absent or no integer.
+// Int returns the integer under key, or 0 if it is absent or not an integer.
 func (o Object) Int(key string) int64 {
 	var n int64
 	if raw, ok := o[key]; ok && json.Unmarshal(raw, &n) == nil {

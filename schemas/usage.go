@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Usage counts tokens, and what they cost.
+// Usage counts tokens and their cost.
 type Usage struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
 	TotalTokens  int `json:"total_tokens"`
-	// CostUSD is the cost of the tokens of models with a price; absent when there were none.
+	// CostUSD is the cost of the tokens of models with a price; absent if there
+	// were none.
 	CostUSD USD `json:"cost_usd,omitzero"`
 }
 
@@ -85,8 +86,8 @@ type UsageTotal struct {
 	CostUSD      USD `json:"cost_usd,omitzero"`
 }
 
-// UsageReport is a user's usage from one day to another, both included, in
-// order of days and models.
+// UsageReport is a user's usage between two days, both included, in order of
+// days and models.
 type UsageReport struct {
 	From  string      `json:"from"`
 	To    string      `json:"to"`

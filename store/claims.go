@@ -69,8 +69,8 @@ func (s *Store) Held(ctx context.Context, replica string) ([]record.Taken, error
 // or waiting while a call waits; the previous attempt is counted as spared if it was
 // waiting. If the run is another replica's, has ended or is not at attempt-1, the error
 // is record.ErrFenced. A queued run can be claimed only while no other run of its chat
-// is running or waiting, else the error is record.ErrBusy; its user message then moves
-// after the messages that were answered in the meantime.
+// is running or waiting, otherwise the error is record.ErrBusy; its user
+// message then moves after the messages that were answered in the meantime.
 func (s *Store) Claim(ctx context.Context, id string, attempt int, replica string) error {
 	return s.fault("claim", s.batch(ctx, func(ctx context.Context, tx session) error { return claim(ctx, tx, id, attempt, replica) }))
 }
@@ -100,7 +100,7 @@ func claim(ctx context.Context, tx session, id string, attempt int, replica stri
 }
 
 // free returns record.ErrBusy if a run of the chat is running or waiting. It
-// locks the chat, so that none begins meanwhile.
+// locks the chat, so that no run begins meanwhile.
 func free(ctx context.Context, tx session, chat int64) error {
 	err := tx.query(ctx, selectChat, [][]any{{chat}}, func(scanner) error { return nil })
 	if err != nil {

@@ -78,7 +78,7 @@ type batch struct {
 	rows     [statementCount][][]any
 	journal  []byte         // the row under construction
 	replica  string         // whose runs it is of
-	noted    map[string]int // bytes of all new journal rows, by replica
+	noted    map[string]int // size of all new journal rows, in bytes, by replica
 }
 
 // writeResult is the result of a write, which is reported once the transaction is committed.
@@ -104,7 +104,7 @@ type runState struct {
 	state              schemas.RunState
 	attempt            int
 	endedAt            int64
-	over               bool // had ended before this batch
+	over               bool // it had ended before this batch
 }
 
 // chatState is a chat of the batch with its unfinished runs.

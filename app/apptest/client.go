@@ -22,7 +22,7 @@ type Reply struct {
 	Body   string
 }
 
-// Ask sends a request; match is its If-Match, "" for none.
+// Ask sends a request of the user; match is its If-Match, "" for none.
 func (c *Client) Ask(user, method, path, match string, body any) Reply {
 	c.Helper()
 	var raw io.Reader = http.NoBody

@@ -23,7 +23,7 @@ func Command(t *testing.T, environ []string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// contract is openapi.yaml, of the repository in which the test runs.
+// contract returns openapi.yaml of the repository in which the test runs.
 func contract(t *testing.T) []byte {
 	t.Helper()
 	for dir := "."; ; dir = filepath.Join(dir, "..") {
@@ -38,8 +38,8 @@ func contract(t *testing.T) []byte {
 	}
 }
 
-// Listening reads the log until the service says where it listens, and throws
-// the rest away in the background until the log ends.
+// Listening reads the log until the service logs its address, and returns that.
+// It discards the rest in the background until the log ends.
 func Listening(t *testing.T, log io.Reader) string {
 	t.Helper()
 	lines := bufio.NewScanner(log)
@@ -57,7 +57,8 @@ func Listening(t *testing.T, log io.Reader) string {
 	return ""
 }
 
-// Get reads what is at a URL. The answer has to come within Limit, with status 200.
+// Get returns the body at a URL. The answer has to arrive within Limit, with
+// status 200.
 func Get(t *testing.T, url string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Limit)

@@ -18,7 +18,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Gated is a question that the model answers once the gate is closed.
+// Gated returns a question that the model answers once the gate is closed.
 func (s *System) Gated(chat, ifBusy string, gate <-chan struct{}) *Conversation {
 	c := s.NewConversation(chat, ifBusy)
 	c.Plan(nil)
@@ -27,7 +27,8 @@ func (s *System) Gated(chat, ifBusy string, gate <-chan struct{}) *Conversation 
 	return c
 }
 
-// Start runs the conversation to its end, within Limit; its error comes over the channel.
+// Start runs the conversation to its end, within Limit; the channel receives
+// its error.
 func (c *Conversation) Start(t *testing.T) <-chan error {
 	done := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), Limit)
@@ -51,25 +52,27 @@ type Conversation struct {
 	Body     map[string]any
 	Turns    []Turn
 	Want     string // the answer's text
-	CancelAt int    // cancel after so many frames, 0 never
+	CancelAt int    // cancel after this many frames; 0 means never
 
 	RunID  string
 	Frames []ChatFrame
 	seen   map[string]int // when a tool's event was seen: "tool_complete 0"
-	// cancelled is the state that the cancel was answered with, and when.
+	// cancelled is the state in the answer to the cancel; cancelledAt is its
+	// time.
 	cancelled   schemas.RunState
 	CancelledAt int
 	retries     int
 	scripted    sync.Once
-	// Patient makes the client wait while the service cannot answer. Hints counts
-	// the streams that ended early with a hint when to come back.
+	// Patient makes the client wait while the service cannot answer. Hints
+	// counts the streams that ended early with a hint when to reconnect.
 	Patient  bool
 	Hints    atomic.Int64
 	Accepted atomic.Bool
-	Gate     <-chan struct{} // the model waits until it is closed; nil for none
+	Gate     <-chan struct{} // the model waits until the gate is closed; nil for no gate
 }
 
-// NewConversation makes up a question; the chat is made by its first message.
+// NewConversation returns a conversation with a new question; the chat is made
+// by its first message.
 func (s *System) NewConversation(chat, ifBusy string) *Conversation {
 	name := strconv.Itoa(s.Mark())
 	c := &Conversation{System: s, Key: uuid.NewString(), Question: "question " + name, seen: map[string]int{}}
@@ -79,7 +82,7 @@ func (s *System) NewConversation(chat, ifBusy string) *Conversation {
 	return c
 }
 
-// Plan settles which tools the model asks for, turn by turn, before it answers.
+// Plan sets which tools the model asks for, turn by turn, before it answers.
 func (c *Conversation) Plan(tools [][]string) {
 	c.Turns = nil
 	name := strings.TrimPrefix(c.Question, "question ")
@@ -144,7 +147,7 @@ func (c *Conversation) Run(ctx context.Context) error {
 	}
 }
 
-// connect asks, or comes back, and reads until the stream ends.
+// connect asks or reconnects, and reads until the stream ends.
 func (c *Conversation) connect(ctx context.Context) (over bool, err error) {
 	p, err := c.System.Current(ctx)
 	if err != nil {
@@ -162,7 +165,7 @@ func (c *Conversation) connect(ctx context.Context) (over bool, err error) {
 		return false, nil
 	}
 	if resp.StatusCode != http.StatusOK {
-		body, _ := io.ReadAll(resp.Body) // a process that was killed says less
+		body, _ := io.ReadAll(resp.Body) // a killed process may have sent only part of the body
 		if c.System.hasEnded(p) {
 			return false, nil
 		}
@@ -192,7 +195,7 @@ func (c *Conversation) connect(ctx context.Context) (over bool, err error) {
 	}
 }
 
-// pause waits a little.
+// pause waits briefly.
 func (c *Conversation) pause(ctx context.Context) {
 	select {
 	case <-time.After(20 * time.Millisecond):
@@ -231,8 +234,8 @@ func (c *Conversation) cursor() int64 {
 	return c.Frames[len(c.Frames)-1].ID
 }
 
-// broken returns an error unless the process was killed: only then may a
-// connection end like this.
+// broken returns an error unless the process was killed: a connection may break
+// only then.
 func (c *Conversation) broken(p *Process, err error) error {
 	if c.System.hasEnded(p) && !errors.Is(err, errFrame) {
 		return nil
@@ -240,7 +243,7 @@ func (c *Conversation) broken(p *Process, err error) error {
 	return fmt.Errorf("the stream of a running process ended after %d frames: %w, want it to go on", len(c.Frames), err)
 }
 
-// take checks a frame and records what it promises.
+// take checks a frame and records its ids and times.
 func (c *Conversation) take(ctx context.Context, f ChatFrame) error {
 	if f.ID <= c.cursor() {
 		return fmt.Errorf("event %d came after event %d, want a greater id", f.ID, c.cursor())
@@ -297,8 +300,8 @@ func (c *Conversation) Log(ctx context.Context) ([]ChatFrame, error) {
 	return list, err
 }
 
-// Read reads the stream of a run that has ended, to the end; it asks again when
-// the program was killed.
+// Read reads the whole stream of a run that has ended; it retries if the
+// program was killed.
 func (c *Conversation) Read(ctx context.Context, query string) ([]ChatFrame, error) {
 	for {
 		p, err := c.System.Current(ctx)

@@ -23,7 +23,7 @@ func CheckAll(t *testing.T, conversations ...*Conversation) {
 	}
 }
 
-// Check holds the run, which is over, against what is promised.
+// Check checks the promises of the service on a run that has ended.
 func (c *Conversation) Check(ctx context.Context) []error {
 	var wrong []error
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
@@ -58,7 +58,7 @@ func (c *Conversation) Check(ctx context.Context) []error {
 	return wrong
 }
 
-// CheckMessages holds the log in the dialect messages against the same run in
+// CheckMessages compares the run's log in the dialect messages with the one in
 // chat: levels pair and nest over all attempts, and the text is the same.
 func (c *Conversation) CheckMessages(ctx context.Context, t *testing.T) {
 	t.Helper()
@@ -79,8 +79,8 @@ func (c *Conversation) CheckMessages(ctx context.Context, t *testing.T) {
 	}
 }
 
-// checkUnion compares what was read over all connections with the final log:
-// nothing is missing, and what is not in it was made void.
+// checkUnion compares the events of all connections with the final log: none is
+// missing, and those that are not in the log were made void.
 func (c *Conversation) checkUnion(log []ChatFrame, fail func(string, ...any)) {
 	for i, f := range log {
 		if f.Event.Terminal() != (i == len(log)-1) {
@@ -97,7 +97,7 @@ func (c *Conversation) checkUnion(log []ChatFrame, fail func(string, ...any)) {
 	}
 }
 
-// ListFrames shows frames, a line each.
+// ListFrames lists frames, one per line.
 func ListFrames(list []ChatFrame) string {
 	var b strings.Builder
 	for _, f := range list {
@@ -106,11 +106,12 @@ func ListFrames(list []ChatFrame) string {
 	return b.String()
 }
 
-// SameFrame compares frames; complete has diagnostics, which are not the log's.
+// SameFrame compares frames, except for the data of complete, which may have
+// diagnostics.
 func SameFrame(a, b ChatFrame) bool { return a.ID == b.ID && a.Data == b.Data }
 
-// checkRecoveries checks the status events of later attempts: their text is
-// the text so far, and the answer goes on from there.
+// checkRecoveries checks the status events of later attempts: their text is the
+// text so far, and the answer continues from there.
 func (c *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any)) {
 	attempt := 1
 	for i, f := range log {
@@ -131,13 +132,15 @@ func (c *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any
 	}
 }
 
-// repeatable says whether the reply and its calls may be had again after a crash.
+// repeatable reports whether the reply and its calls may be repeated after a
+// crash.
 func (t Turn) repeatable() bool {
 	return !slices.ContainsFunc(t.Calls, func(c ToolCall) bool { return c.Tool != "look" })
 }
 
-// storedBy is from when a repeatable turn is stored for sure: when a tool of a later
-// turn has begun that may not be called again. 0 is not known.
+// storedBy returns the mark from which a repeatable turn is certainly stored:
+// when a tool of a later turn has begun that must not be called again; 0 if
+// unknown.
 func (c *Conversation) storedBy(n int) int {
 	index := 0
 	for i, one := range c.Turns {
@@ -149,8 +152,9 @@ func (c *Conversation) storedBy(n int) int {
 	return 0
 }
 
-// checkTools counts calls: book at most once, and none after its result was
-// shown, or where all calls of the turn are repeatable, was stored.
+// checkTools counts calls: book is called at most once, and no tool is called
+// after its result was shown or, if all calls of the turn are repeatable,
+// stored.
 func (c *Conversation) checkTools(fail func(string, ...any)) {
 	index := 0
 	for n, one := range c.Turns {
@@ -171,15 +175,15 @@ func (c *Conversation) checkTools(fail func(string, ...any)) {
 	}
 }
 
-// shownAt is when the result of a call was shown, 0 if it was not, or only as
-// interrupted.
+// shownAt returns when the result of a call was shown, 0 if it was not or only
+// as interrupted.
 func (c *Conversation) shownAt(index int) int {
 	return c.seen[fmt.Sprintf("%s %d", schemas.TypeToolComplete, index)]
 }
 
 // checkModel checks the calls of the model: none for a reply whose tools had
-// begun (or, of a repeatable one, was stored), none after a cancel, and each knows
-// what became of the tools.
+// begun (or, if it is repeatable, that was stored), none after a cancel, and
+// each has the tools' results.
 func (c *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
 	asks := c.System.ModelCalls(c.Question)
 	index := 0
@@ -204,7 +208,7 @@ func (c *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
 	}
 }
 
-// began is when a tool of the turn was first seen to run.
+// began returns when a tool of the turn was first seen to run.
 func (c *Conversation) began(one Turn, index int) int {
 	known := 0
 	for i, call := range one.Calls {
@@ -218,7 +222,7 @@ func (c *Conversation) began(one Turn, index int) int {
 	return known
 }
 
-// checkTold checks what the model was told of the tools.
+// checkTold checks what the model was told about the tools.
 func (c *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
 	index := 0
 	for _, one := range c.Turns {
@@ -230,7 +234,7 @@ func (c *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
 			done := strings.Contains(told, call.Tool+" of "+call.Key)
 			interrupted := call.Tool == "book" && strings.Contains(told, "interrupted")
 			if done == interrupted {
-				fail("the model was told of %s: %q, want either its result or that it was interrupted", call.Key, told)
+				fail("the model was told about %s: %q, want its result or that it was interrupted", call.Key, told)
 			}
 			if shown := c.shownAt(index); interrupted && shown > 0 && shown < a.At {
 				fail("the model was told that %s was interrupted, want the result that was shown before", call.Key)
@@ -243,7 +247,7 @@ func (c *Conversation) checkTold(a ModelCall, fail func(string, ...any)) {
 	}
 }
 
-// checkChat checks what the chat shows of the question and of the answer.
+// checkChat checks the question and the answer in the chat.
 func (c *Conversation) checkChat(ctx context.Context, log []ChatFrame, last ChatEvent, fail func(string, ...any)) error {
 	var chat schemas.Chat
 	status, err := c.System.Call(ctx, http.MethodGet, fmt.Sprintf("/api/chats/%d", log[0].Event.ConversationID), &chat)
@@ -264,7 +268,7 @@ func (c *Conversation) checkChat(ctx context.Context, log []ChatFrame, last Chat
 	}
 	if last.Type != schemas.TypeComplete {
 		if (last.MessageID != "") != (len(answer) == 1) {
-			fail("the chat has %d answers, want one exactly if the message id %q of %s is not empty", len(answer), last.MessageID, last.Type)
+			fail("the chat has %d answers, want 1 if the message id %q of %s is not empty, else 0", len(answer), last.MessageID, last.Type)
 		}
 		if len(answer) == 1 && answer[0].Content != strings.TrimSpace(TextOf(WithoutVoided(log))) {
 			fail("the answer in the chat is %q, want %q as in the events", answer[0].Content, TextOf(WithoutVoided(log)))
@@ -279,8 +283,8 @@ func (c *Conversation) checkChat(ctx context.Context, log []ChatFrame, last Chat
 	return nil
 }
 
-// checkAnswer compares the stored answer with the one of complete and both with
-// what the model was made to say.
+// checkAnswer compares the stored answer with the answer in complete, and both
+// with the model's script.
 func (c *Conversation) checkAnswer(m schemas.Message, p *schemas.ChatResponsePayload, fail func(string, ...any)) {
 	if p.Message != c.Want {
 		fail("the answer is %q, want %q", p.Message, c.Want)

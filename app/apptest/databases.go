@@ -1,8 +1,8 @@
-// Package apptest is what the tests of the whole service share. System is the
-// program with a scripted model server and tools around it, in a process that can
-// be killed or in the test's own; Conversation is a client of it that checks what
-// is promised; Client and Socket ask as users do. There are databases of every
-// kind, and checks that hold for every stream.
+// Package apptest has the helpers that the tests of the whole service share.
+// System is the program with a scripted model server and tools, in a process
+// that can be killed or in the test's own; Conversation is a client that checks
+// the promises of the service; Client and Socket send requests as users do.
+// There are databases of every kind, and checks for every stream.
 package apptest
 
 import (
@@ -23,20 +23,21 @@ import (
 // Database is a kind of database that tests run on.
 type Database struct {
 	Name string
-	// Fresh returns the url of an empty database that goes with the test.
+	// Fresh returns the url of an empty database that is deleted at the end of
+	// the test.
 	Fresh func(t testing.TB) string
 }
 
-// SQLite keeps its database in a file of the test's. A test that runs on it alone
-// is skipped where TEST_DATABASES names another kind.
+// SQLite keeps its database in a file of the test. A test that runs only on
+// SQLite is skipped if TEST_DATABASES names another kind.
 var SQLite = Database{"sqlite", func(t testing.TB) string {
 	if only := os.Getenv("TEST_DATABASES"); only != "" && only != "sqlite" {
-		t.Skip("this test runs on SQLite alone")
+		t.Skip("this test runs only on SQLite")
 	}
 	return "sqlite:" + filepath.Join(t.TempDir(), "chat.db")
 }}
 
-// Databases are SQLite, and Postgres where the environment names a server:
+// Databases returns SQLite, and Postgres if the environment names a server:
 // TEST_DATABASE_URL, else PGHOST. TEST_DATABASES names the only kind to test.
 func Databases() []Database {
 	list := []Database{SQLite}
@@ -61,7 +62,7 @@ func OnDatabases(t *testing.T, test func(t *testing.T, system *System)) {
 	}
 }
 
-// PostgresURL is the server that the environment names, empty for none.
+// PostgresURL returns the url of the server in the environment, empty for none.
 func PostgresURL() string {
 	if u := os.Getenv("TEST_DATABASE_URL"); u != "" {
 		return u
@@ -76,7 +77,7 @@ func PostgresURL() string {
 	return u.String()
 }
 
-// FreshPostgres makes a database on the server, a copy of another one that
+// FreshPostgres makes a database on the server, as a copy of a template that
 // nobody uses.
 func FreshPostgres(t testing.TB, server, template string) string {
 	t.Helper()

@@ -39,7 +39,7 @@ func counting(frames []apitest.Frame) []anyEvent {
 	var ids []int64
 	for _, f := range frames {
 		var e anyEvent
-		_ = json.Unmarshal(f.Data, &e) // checked against the contract before
+		_ = json.Unmarshal(f.Data, &e) // the contract check has decoded it before
 		if e.Attempt > 1 {
 			n := 0
 			for n < len(ids) && ids[n] <= e.Kept {
@@ -52,13 +52,13 @@ func counting(frames []apitest.Frame) []anyEvent {
 	return events
 }
 
-// JoinedText is the text of a run: the text of its text_delta events, after the text
-// that a recovery has kept.
+// JoinedText returns the text of a run: the text that a recovery has kept, and
+// the text of its text_delta events.
 func JoinedText(frames []apitest.Frame) string {
 	var b strings.Builder
 	for _, f := range frames {
 		var e anyEvent
-		_ = json.Unmarshal(f.Data, &e) // checked against the contract before
+		_ = json.Unmarshal(f.Data, &e) // the contract check has decoded it before
 		switch {
 		case e.Attempt > 1:
 			b.Reset()
@@ -89,7 +89,7 @@ func CheckUnion(t testing.TB, log, live []apitest.Frame) {
 	}
 }
 
-// CheckFrames checks the whole log of a run: what apitest.CheckRun says, and
+// CheckFrames checks the whole log of a run: the rules of apitest.CheckRun, and
 // how tools are shown.
 func CheckFrames(t testing.TB, frames []apitest.Frame) {
 	t.Helper()
@@ -127,7 +127,7 @@ func CheckFrames(t testing.TB, frames []apitest.Frame) {
 	}
 }
 
-// shownTool is where a tool is in its life.
+// shownTool is the state of a tool call in the events.
 type shownTool struct {
 	name      string
 	progress  float64
@@ -139,7 +139,7 @@ func toolsShown(t testing.TB, events []anyEvent) map[int]*shownTool {
 	t.Helper()
 	tools := map[int]*shownTool{}
 	for i, e := range events {
-		if e.Attempt > 1 { // what was not done begins again
+		if e.Attempt > 1 { // calls that were not done begin again
 			maps.DeleteFunc(tools, func(_ int, t *shownTool) bool { return !t.completed })
 		}
 		tool := tools[e.Index]
@@ -159,7 +159,7 @@ func toolsShown(t testing.TB, events []anyEvent) map[int]*shownTool {
 				continue // the model still writes the call
 			}
 			if tool == nil || tool.completed || tool.name != e.Tool {
-				t.Errorf("%s of tool %d %s comes when the tool is %+v, want it started and not completed", e.Type, e.Index, e.Tool, tool)
+				t.Errorf("%s of tool %d %s comes in the state %+v, want it started and not completed", e.Type, e.Index, e.Tool, tool)
 				continue
 			}
 			if e.Type == schemas.TypeToolProgress && (e.Progress < tool.progress || e.Progress > 1) {
@@ -171,7 +171,7 @@ func toolsShown(t testing.TB, events []anyEvent) map[int]*shownTool {
 			if m == nil {
 				continue
 			}
-			n, _ := strconv.Atoi(m[1]) // digits
+			n, _ := strconv.Atoi(m[1]) // the expression allows only digits
 			if *e.Text != m[0] || tools[n] == nil || !tools[n].completed {
 				t.Errorf("marker %q comes when tool %d is %+v, want it completed", *e.Text, n, tools[n])
 			}
@@ -198,7 +198,7 @@ func checkComplete(t testing.TB, p schemas.ChatResponsePayload, tools map[int]*s
 	if len(tools) > 0 {
 		want = "tool_history"
 	}
-	for _, source := range []string{"llm", "tool"} { // the last one counts
+	for _, source := range []string{"llm", "tool"} { // tools take precedence
 		for _, made := range p.Payloads {
 			if made.Source == source {
 				want = made.Type + made.PayloadID

@@ -14,8 +14,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// MessageFrames decodes a stream of the dialect messages, held against the
-// contract.
+// MessageFrames decodes a stream of the dialect messages and checks it against
+// the contract.
 func MessageFrames(t testing.TB, contract apitest.Contract, body []byte) []schemas.MessageFrame {
 	t.Helper()
 	var frames []schemas.MessageFrame
@@ -29,8 +29,8 @@ func MessageFrames(t testing.TB, contract apitest.Contract, body []byte) []schem
 	return frames
 }
 
-// WithoutMarkers is a text of either dialect to compare: white space is left out,
-// for the lines around markers are the marker's.
+// WithoutMarkers returns a text of either dialect for comparison: without white
+// space, because the lines around markers belong to the markers.
 func WithoutMarkers(text string) string {
 	return strings.Join(strings.Fields(ToolMark.ReplaceAllString(text, " ")), "")
 }
@@ -59,7 +59,7 @@ func FoldedText(t testing.TB, frames []schemas.MessageFrame) string {
 	return WithoutMarkers(strings.Join(texts, ""))
 }
 
-// LevelEvent are the props of an event frame, as far as the checks need them.
+// LevelEvent has the props of an event frame that the checks need.
 type LevelEvent struct {
 	Event string `json:"event"`
 	Data  struct {
@@ -75,7 +75,7 @@ type LevelEvent struct {
 // EventOf decodes the event that a frame carries.
 func EventOf(f schemas.MessageFrame) (e LevelEvent) {
 	if f.Type == "event" {
-		_ = json.Unmarshal(f.Props, &e) // checked against the contract before
+		_ = json.Unmarshal(f.Props, &e) // the contract check has decoded it before
 	}
 	return e
 }
@@ -103,7 +103,7 @@ func CheckNesting(t testing.TB, frames []schemas.MessageFrame) {
 	}
 }
 
-// nesting is the levels that are open while frames are gone through.
+// nesting is the state of the open levels while frames are checked.
 type nesting struct {
 	open    map[string][]string // by thread, the outermost first
 	threads []string            // open, in order
@@ -112,7 +112,7 @@ type nesting struct {
 	ended   bool
 }
 
-// take takes a frame, or says why it may not come at its place.
+// take takes a frame, or returns why it is not allowed at its place.
 func (n *nesting) take(f schemas.MessageFrame) error {
 	e := EventOf(f)
 	m := levelOf.FindStringSubmatch(e.Event)
@@ -184,7 +184,7 @@ func (n *nesting) level(thread, id string, end bool, depth int) error {
 			return fmt.Errorf("%s starts a second time, want a new id", id)
 		}
 		if depth == 0 && len(open) > 0 {
-			return fmt.Errorf("block %s starts inside of %v, want it outside of blocks", id, open)
+			return fmt.Errorf("block %s starts inside %v, want it outside of blocks", id, open)
 		}
 		n.seen[id] = true
 		n.open[thread] = append(open, id)

@@ -22,8 +22,8 @@ func (s *System) OnPhase(phase string, do func()) {
 	s.hooks[phase] = do
 }
 
-// arm makes the trigger kill the program when some runs have ended and then the
-// phase has come up count times.
+// arm makes the trigger kill the program after some runs have ended and the
+// phase has then been reached count times.
 func (s *System) arm(phase string, count int) (fired <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +32,7 @@ func (s *System) arm(phase string, count int) (fired <-chan struct{}) {
 	return s.fired
 }
 
-// takeAnyPhase makes the trigger take the next phase, whatever it is.
+// takeAnyPhase makes the trigger fire in the next phase, whatever it is.
 func (s *System) takeAnyPhase() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *System) reached(phase string) {
 }
 
 // KillAndRestart kills the program in the phase and starts it again. A phase
-// that does not come up in time is replaced by the next one that does.
+// that is not reached in time is replaced by the next one.
 func (s *System) KillAndRestart(phase string, count int) {
 	s.T.Helper()
 	fired := s.arm(phase, count)
@@ -102,7 +102,7 @@ func (s *System) serveTool(rw http.ResponseWriter, r *http.Request) {
 	lethal := key == s.lethalKey
 	s.mu.Unlock()
 	if lethal {
-		if p, err := s.Current(r.Context()); err == nil { // it calls while it starts
+		if p, err := s.Current(r.Context()); err == nil { // the program calls while it starts
 			s.ExpectEnd()
 			p.Kill()
 			s.Died <- struct{}{}
@@ -115,7 +115,7 @@ func (s *System) serveTool(rw http.ResponseWriter, r *http.Request) {
 	}
 	s.reached("a tool answers")
 	rw.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(rw, `{"done":"%s of %s","found":{"key":%q}}`, strings.TrimPrefix(r.URL.Path, "/"), key, key) // the client may be dead
+	_, _ = fmt.Fprintf(rw, `{"done":"%s of %s","found":{"key":%q}}`, strings.TrimPrefix(r.URL.Path, "/"), key, key) // the client may have been killed
 }
 
 // KillOnCall makes a call of a tool with the key kill the program, each time.

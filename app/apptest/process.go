@@ -20,10 +20,10 @@ type Process struct {
 	t    testing.TB
 	cmd  *exec.Cmd
 	URL  string
-	gone chan struct{} // closed when it has ended
+	gone chan struct{} // closed when the process has ended
 
 	mu  sync.Mutex
-	log []string // its last lines
+	log []string // the last lines of its log
 }
 
 // StartProcess starts the program with these settings (NAME=VALUE, without
@@ -58,7 +58,7 @@ func StartProcess(t testing.TB, settings ...string) *Process {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			p.line(lines.Text(), listening)
 		}
-		_ = p.cmd.Wait() // how it ended is in ProcessState
+		_ = p.cmd.Wait() // ProcessState has the result
 	}()
 	t.Cleanup(func() {
 		p.Kill()
@@ -79,7 +79,7 @@ func StartProcess(t testing.TB, settings ...string) *Process {
 // line keeps a line of the log, and the address in it.
 func (p *Process) line(line string, listening chan<- string) {
 	var said struct{ Level, Msg, URL string }
-	_ = json.Unmarshal([]byte(line), &said) // a line that is no JSON is kept too
+	_ = json.Unmarshal([]byte(line), &said) // a line that is not JSON is kept too
 	if said.Msg == "listening" {
 		listening <- said.URL
 	}
@@ -103,9 +103,9 @@ func (p *Process) LastLines() string {
 	return strings.Join(p.log, "\n")
 }
 
-// Kill ends the process as kill -9 does, and waits for its end.
+// Kill ends the process like kill -9, and waits for its end.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // it may have ended already
+	_ = p.cmd.Process.Kill() // it may already have ended
 	<-p.gone
 }
 

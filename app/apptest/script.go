@@ -20,7 +20,8 @@ func gatedPart(gate <-chan struct{}) upstream.Part {
 // gateAfter is the number of words that the model writes before a gate.
 const gateAfter = 3
 
-// ModelCall is a call of the model: when, in which turn, and the results it was told.
+// ModelCall is a call of the model: its time, its turn, and the tools' results
+// in it.
 type ModelCall struct {
 	At, Results int
 	Told        []string
@@ -33,8 +34,8 @@ func (s *System) ModelCalls(question string) []ModelCall {
 	return slices.Clone(s.modelCalls[question])
 }
 
-// CheckScripted fails a test in which the model was asked for what no script
-// has: a question in a wrong history, or results that do not fit it.
+// CheckScripted fails a test in which a call of the model fitted no script: a
+// question with a wrong history, or wrong results.
 func (s *System) CheckScripted() {
 	s.T.Helper()
 	for _, r := range s.Model.Unscripted() {
@@ -52,8 +53,8 @@ type Turn struct {
 // ToolCall is a call that the model asks for.
 type ToolCall struct{ Tool, Key string }
 
-// Script makes the model's server give these turns for the question, each once
-// the gate is open (nil is no gate).
+// Script makes the model's server answer the question with these turns, each
+// once the gate is open (nil means no gate).
 func (s *System) Script(question string, turns []Turn, gate <-chan struct{}) {
 	results := 0
 	for _, one := range turns {
@@ -80,7 +81,7 @@ func (s *System) Script(question string, turns []Turn, gate <-chan struct{}) {
 	}
 }
 
-// reply is a turn on the wire, a word at a time.
+// reply returns a turn as the server sends it, a word at a time.
 func (s *System) reply(one Turn, results int, gate <-chan struct{}) upstream.Reply {
 	var parts []upstream.Part
 	add := func(phase string, part ...upstream.Part) {

@@ -72,7 +72,7 @@ func Serve(t *testing.T) *Client {
 	}}, nil)
 }
 
-// ServeScripted is Serve with a model server that says what it is told to.
+// ServeScripted is Serve with a scripted model server.
 func ServeScripted(t *testing.T) (*Client, *upstream.Server) {
 	t.Helper()
 	up := upstream.NewMemory()
@@ -81,8 +81,8 @@ func ServeScripted(t *testing.T) (*Client, *upstream.Server) {
 	)), up
 }
 
-// Scripted are the settings of a service whose model server is an upstream.Server in
-// memory, and more.
+// Scripted returns the settings of a service whose model server is an
+// upstream.Server in memory, and more settings.
 func Scripted(more ...string) []string {
 	return append(more, "CHATTRAY_REQUESTS_PER_MINUTE=0", "CHATTRAY_OPENAI_BASE_URL=http://upstream.test/v1", "CHATTRAY_OPENAI_API_KEY=key")
 }

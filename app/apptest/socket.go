@@ -19,7 +19,7 @@ type Socket struct {
 	Seen []schemas.Chunk
 }
 
-// Dial opens a websocket of the user's; it is closed with the test.
+// Dial opens a websocket for the user; it is closed at the end of the test.
 func (c *Client) Dial(user string) *Socket {
 	c.Helper()
 	conn, answer, err := websocket.Dial(c.Context(), c.URL+"/api/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + c.Tokens[user]}}})
@@ -82,7 +82,7 @@ func IsContent(c schemas.Chunk) bool {
 // IsError reports whether a chunk is an error.
 func IsError(c schemas.Chunk) bool { return c.Type == schemas.ChunkError }
 
-// JoinContent joins the content that chunks give to a block; "" is any block.
+// JoinContent joins the content of a block's chunks; "" means any block.
 func JoinContent(list []schemas.Chunk, block string) string {
 	var b strings.Builder
 	for _, c := range list {
@@ -93,7 +93,7 @@ func JoinContent(list []schemas.Chunk, block string) string {
 	return b.String()
 }
 
-// ListChunks writes chunks as JSON, one a line.
+// ListChunks writes chunks as JSON, one per line.
 func ListChunks(list []schemas.Chunk) string {
 	var b strings.Builder
 	for _, c := range list {

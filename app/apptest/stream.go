@@ -49,7 +49,7 @@ func (e ChatEvent) Terminal() bool {
 type StreamReader struct {
 	body  io.ReadCloser
 	lines *bufio.Reader
-	Retry string // the last hint
+	Retry string // the last retry hint
 	Last  int64  // the id that a browser would send as Last-Event-ID
 }
 
@@ -60,14 +60,14 @@ func NewStreamReader(body io.ReadCloser) *StreamReader {
 
 var errFrame = errors.New("a frame is malformed")
 
-// Next returns the next frame; io.EOF is the body's proper end.
+// Next returns the next frame; io.EOF means that the body ended properly.
 func (r *StreamReader) Next() (ChatFrame, error) {
 	var f ChatFrame
 	var data []string
 	for {
 		line, err := r.lines.ReadString('\n')
 		if err != nil {
-			return ChatFrame{}, err // lines without a blank line after them are no event
+			return ChatFrame{}, err // lines without a blank line after them are not an event
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
 		value = strings.TrimPrefix(value, " ")
@@ -136,7 +136,8 @@ func NewRequest(ctx context.Context, method, url string, body any, header ...str
 	return req, nil
 }
 
-// WithoutVoided returns the log without the events that a recovery has made void.
+// WithoutVoided returns the log without the events that recoveries have made
+// void.
 func WithoutVoided(log []ChatFrame) []ChatFrame {
 	var list []ChatFrame
 	for _, f := range log {
@@ -150,7 +151,7 @@ func WithoutVoided(log []ChatFrame) []ChatFrame {
 	return list
 }
 
-// TextOf is the text that a client shows after these events.
+// TextOf returns the text that a client shows after these events.
 func TextOf(log []ChatFrame) string {
 	var b strings.Builder
 	for _, f := range log {
@@ -165,7 +166,7 @@ func TextOf(log []ChatFrame) string {
 	return b.String()
 }
 
-// JSON is a value as JSON.
+// JSON returns a value as JSON.
 func JSON(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

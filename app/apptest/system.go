@@ -20,8 +20,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// testPage is a page with tools on an HTTP server of the test: book and order have
-// an effect and must not happen twice, look may; order needs approval.
+// testPage is a page with tools on an HTTP server of the test: book and order
+// have an effect and must not run twice, look may; order needs approval.
 const testPage = `
 http_tools:
   - name: book
@@ -57,11 +57,11 @@ payload_types:
     summary: "Note {{.text}}"
 `
 
-// Pauses of the scripted servers, so that a kill finds runs in every phase.
+// Pauses of the scripted servers, so that kills happen in every phase of runs.
 const (
 	modelPause = 3 * time.Millisecond
 	toolPause  = 10 * time.Millisecond
-	// phaseWait is how long a kill waits for its phase to come up.
+	// phaseWait is how long a kill waits until its phase is reached.
 	phaseWait = 15 * time.Second
 	// mostEnds is how many runs may end before a trigger counts.
 	mostEnds = 16
@@ -82,18 +82,18 @@ type System struct {
 	process        *Process      // nil while it is down
 	replicas       []*Process    // several processes, see StartReplica
 	processChanged chan struct{} // closed when process changes
-	startedAt      []int         // when it was started
-	marks          int           // order of what is recorded
+	startedAt      []int         // the times of its starts
+	marks          int           // counter for the order of records
 
 	killPhase  string // the trigger: "" is any phase
-	phasesLeft int    // 0 is off
-	endsLeft   int    // runs that end before it counts
+	phasesLeft int    // 0 means off
+	endsLeft   int    // runs that must end before it counts
 	fired      chan struct{}
 	kills      map[string]int    // by phase
 	hooks      map[string]func() // by phase
 
 	lethalKey string        // a call of a tool with this key kills the program
-	Died      chan struct{} // it has
+	Died      chan struct{} // it was killed by that
 
 	toolCalls  map[string][]int       // calls of tools by key, when
 	modelCalls map[string][]ModelCall // calls of the model by question
@@ -146,7 +146,7 @@ func (s *System) setProcess(p *Process) {
 	s.processChanged = make(chan struct{})
 }
 
-// Current returns the program's process once it is up.
+// Current returns the program's process once it is running.
 func (s *System) Current(ctx context.Context) (*Process, error) {
 	for {
 		s.mu.Lock()
@@ -166,7 +166,7 @@ func (s *System) Current(ctx context.Context) (*Process, error) {
 	}
 }
 
-// URL returns the program's address once it is up.
+// URL returns the program's address once it is running.
 func (s *System) URL(t testing.TB) string {
 	t.Helper()
 	p, err := s.Current(t.Context())
@@ -183,7 +183,8 @@ func (s *System) Process() *Process {
 	return s.process
 }
 
-// ExpectEnd makes clients wait for the next start: the program is about to end.
+// ExpectEnd makes clients wait for the next start, because the program is about
+// to end.
 func (s *System) ExpectEnd() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +198,7 @@ func (s *System) Between(low, high int) int {
 	return low + s.random.IntN(high-low+1)
 }
 
-// Mark returns the next number in the order of everything that is recorded.
+// Mark returns the next number for the order of records.
 func (s *System) Mark() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +206,7 @@ func (s *System) Mark() int {
 	return s.marks
 }
 
-// Request sends a request to the program, once it is up.
+// Request sends a request to the program, once it is running.
 func (s *System) Request(ctx context.Context, method, path string, body any, header ...string) (*http.Response, error) {
 	p, err := s.Current(ctx)
 	if err != nil {
@@ -218,7 +219,8 @@ func (s *System) Request(ctx context.Context, method, path string, body any, hea
 	return s.Client.Do(req)
 }
 
-// Send sends a request that must be answered. The body is closed with the test.
+// Send sends a request that must be answered. The body is closed at the end of
+// the test.
 func (s *System) Send(t testing.TB, method, path string, body any, header ...string) *http.Response {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Limit)
@@ -241,7 +243,7 @@ func ReadProblem(t testing.TB, resp *http.Response) (p schemas.Problem) {
 	return p
 }
 
-// Call reads JSON from the program; it asks again when the program was killed.
+// Call reads JSON from the program; it retries if the program was killed.
 func (s *System) Call(ctx context.Context, method, path string, into any) (int, error) {
 	for {
 		p, err := s.Current(ctx)
@@ -291,7 +293,7 @@ func (s *System) startedBetween(from, to int) bool {
 	return slices.ContainsFunc(s.startedAt, func(at int) bool { return from < at && at < to })
 }
 
-// Stop stops the program as SIGTERM does.
+// Stop stops the program with SIGTERM.
 func (s *System) Stop() {
 	s.T.Helper()
 	p := s.Process()
@@ -311,7 +313,7 @@ func (s *System) Restart() {
 	s.Start()
 }
 
-// AwaitStop waits until the program says that it takes no new requests.
+// AwaitStop waits until the program is no longer ready for requests.
 func (s *System) AwaitStop(t *testing.T) {
 	t.Helper()
 	Eventually(t, "readiness fails", func() bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/chattray/chattray/services/modeltext"
 )
 
-// Config has the values of all settings. The table in settings.go says where
+// Config has the values of all settings. The table in settings.go defines where
 // each field comes from.
 type Config struct {
 	// Addr is host:port; any address but a loopback one needs authentication.
@@ -37,9 +37,9 @@ type Config struct {
 	Auth          Auth
 	// PublicURL is the URL of the service for clients; empty means the URL of the request.
 	PublicURL string
-	// Titles says who names new chats: model or first_words.
+	// Titles is how new chats get a title: model or first_words.
 	Titles string
-	// Diagnostics says who may see the trace of a run: off, admin or all.
+	// Diagnostics is who may see the trace of a run: off, admin or all.
 	Diagnostics string
 	// Pages is a folder of page files that add to and override the bundled
 	// ones; empty for none.
@@ -67,7 +67,8 @@ type Config struct {
 	ApproveAfterUntrusted string
 	// Secrets are the values that page files name in headers of HTTP tools.
 	Secrets map[string]string
-	// MCPServers are the MCP servers whose tools are offered. Their names differ.
+	// MCPServers are the MCP servers whose tools are offered. Their names are
+	// unique.
 	MCPServers []MCPServer
 	// ChildEnv is the part of the environment that started processes get.
 	ChildEnv []string
@@ -77,24 +78,25 @@ type Config struct {
 // BaseURL is OpenAI's.
 type OpenAI struct{ BaseURL, APIKey string }
 
-// Model is a model that requests may name. Without a BaseURL it is served
-// by OpenAI's, with OpenAI's key unless it has its own; with a BaseURL
-// it has only its own key. A ContextWindow of 0 is unknown.
+// Model is a model that requests may name. Without a BaseURL it uses the server
+// in OpenAI, with that server's key unless it has its own; with a BaseURL it
+// has only its own key. A ContextWindow of 0 means unknown.
 type Model struct {
 	Name          string
 	BaseURL       string
 	APIKey        string
 	ContextWindow int
 	Price         Price
-	// Fallback, when not nil, replaces Config's; empty means none.
+	// Fallback, when not nil, replaces Config.Fallback; empty means none.
 	Fallback []string
 }
 
 // Price is in US dollars for a million tokens.
 type Price struct{ Input, Output float64 }
 
-// Auth says how users are authenticated. If all fields are empty, every request
-// is from the local user dev. JWTSecret excludes OIDCIssuer and JWKSURL.
+// Auth configures how users are authenticated. If all fields are empty, every
+// request comes from the local user dev. JWTSecret excludes OIDCIssuer and
+// JWKSURL.
 type Auth struct {
 	JWTSecret  string
 	OIDCIssuer string
@@ -132,7 +134,7 @@ const (
 // Many reports whether the process is one of several that serve the database.
 func (c Config) Many() bool { return c.Replicas == "many" }
 
-// Limits limit sizes and rates. A per-user limit of 0 is no limit.
+// Limits limit sizes and rates. A per-user limit of 0 means no limit.
 type Limits struct {
 	// Body is the largest body in bytes; LargeBody the largest of requests with
 	// attachments or blocks.
@@ -144,10 +146,11 @@ type Limits struct {
 	RunsPerUser         int
 	StreamsPerUser      int
 	// ReplyText, RunText and AllText are the bytes that models may write in one
-	// reply, in one run and in all runs at a time; 0 is derived from MaxTokens.
+	// reply, in one run and in all runs at a time; for 0 the limit is derived
+	// from MaxTokens.
 	ReplyText, RunText, AllText int64
-	// ReplaysPerUser and Replays are how many logs of ended runs are read at a
-	// time; 0 is no limit. ReplayCache is in bytes.
+	// ReplaysPerUser and Replays bound how many logs of ended runs are read at
+	// a time; 0 means no limit. ReplayCache is in bytes.
 	ReplaysPerUser, Replays int
 	ReplayCache             int64
 	// RequestsPerMinute counts requests that start runs.
@@ -160,19 +163,20 @@ type Limits struct {
 	PDFPages, PDFProcesses int
 	PDFTime                time.Duration
 	PDFMemory              int64
-	// StoragePerUser is the bytes of a user's documents and attachments; 0 is
-	// no limit.
+	// StoragePerUser bounds the bytes of a user's documents and attachments; 0
+	// means no limit.
 	StoragePerUser int64
-	// Connections is how many connections of clients may be open; 0 is derived
-	// from the process's descriptors.
+	// Connections bounds the open connections of clients; for 0 the limit is
+	// derived from the process's descriptors.
 	Connections int
-	// BudgetUSD and BudgetTokens are a user's budget for a day in UTC; 0 is no limit.
+	// BudgetUSD and BudgetTokens are a user's budget for a day in UTC; 0 means
+	// no limit.
 	BudgetUSD    float64
 	BudgetTokens int
 }
 
-// History says how much of a chat is in a prompt. Budget is in tokens; Compact
-// keeps a running summary of the turns that no longer fit.
+// History configures how much of a chat is in a prompt. Budget is in tokens;
+// Compact keeps a running summary of the turns that no longer fit.
 type History struct {
 	Budget  int
 	Compact bool
@@ -202,8 +206,8 @@ func (c Config) TextLimits() modeltext.Limits {
 }
 
 // FallbackOf returns the models that replace one that fails: its own order,
-// else those after it in the common order, or all of that if the model is not
-// in it.
+// else those after it in the common order, or the whole common order if the
+// model is not in it.
 func (c Config) FallbackOf(model string) []string {
 	for _, m := range c.Models {
 		if m.Name == model && m.Fallback != nil {
@@ -214,8 +218,7 @@ func (c Config) FallbackOf(model string) []string {
 }
 
 // An HS256 secret can be guessed from a token if it is shorter than this (RFC
-// 7518, section 3.2), or has fewer different characters, as a repeated word
-// has.
+// 7518, section 3.2), or has fewer different characters, like a repeated word.
 const (
 	leastSecret     = 32
 	leastCharacters = 8
@@ -229,11 +232,12 @@ func (c Config) weakSecret() bool {
 	return c.Auth.JWTSecret != "" && (len(c.Auth.JWTSecret) < leastSecret || len(different) < leastCharacters)
 }
 
-// Warnings returns problems with which the service still starts, a sentence each.
+// Warnings returns the problems with which the service still starts, one
+// sentence each.
 func (c Config) Warnings() []string {
 	var found []string
 	if c.weakSecret() {
-		found = append(found, "auth.jwt_secret is short or repeats itself; take 32 random bytes or more")
+		found = append(found, "auth.jwt_secret is short or repeats itself; use 32 random bytes or more")
 	}
 	if c.Many() {
 		found = append(found, "replicas is many: not all works across processes yet, see docs/operating.md")
@@ -253,7 +257,7 @@ func (c Config) problems() []string {
 	}
 	if c.weakSecret() && !loopback(c.Addr) {
 		found = append(found, "auth.jwt_secret: is shorter than 32 bytes or repeats itself, so that it can be guessed from a token, and "+c.Addr+
-			" can be reached from other machines; take 32 random bytes, for instance from openssl rand -base64 32")
+			" can be reached from other machines; use 32 random bytes, for instance from openssl rand -base64 32")
 	}
 	if c.Auth.JWTSecret != "" && (c.Auth.OIDCIssuer != "" || c.Auth.JWKSURL != "") {
 		found = append(found, "auth.jwt_secret: cannot be combined with auth.oidc_issuer or auth.jwks_url")
@@ -285,7 +289,7 @@ func (c Config) modelProblems() []string {
 		priced = priced || m.Price != Price{}
 	}
 	if c.Limits.BudgetUSD > 0 && !priced {
-		found = append(found, "limits.budget_usd: has no effect, for no model has a price")
+		found = append(found, "limits.budget_usd: has no effect, because no model has a price")
 	}
 	return found
 }
@@ -298,7 +302,7 @@ func (c Config) orderProblems(key, model string, order []string) []string {
 		case name == model:
 			found = append(found, key+": a model cannot replace itself")
 		case slices.Contains(order[:i], name):
-			found = append(found, key+": "+name+" is there twice")
+			found = append(found, key+": "+name+" is given twice")
 		case !slices.ContainsFunc(c.Models, func(m Model) bool { return m.Name == name }):
 			found = append(found, key+": "+name+" is not in models")
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Error lists everything that is wrong with the settings, a sentence each.
+// Error lists everything that is wrong with the settings, one sentence each.
 type Error []string
 
 // Error returns all sentences, one on each line.
@@ -42,10 +42,11 @@ type Origin struct {
 	from    string
 }
 
-// Load reads the settings from flags (as AddFlags declares them; nil is none), from the
-// environment and from the file at path (empty is none): flag before
-// environment before file before default. The error is an Error with everything
-// that is wrong; the origins are then those that could be found.
+// Load reads the settings from flags (declared by AddFlags; nil means none),
+// from the environment and from the file at path (empty means none). Flags take
+// precedence over the environment, then the file, then the defaults. The error
+// is an Error with everything that is wrong; the origins are then the ones that
+// could be found.
 func Load(flags *pflag.FlagSet, environ []string, path string) (Config, []Origin, error) {
 	var wrong Error
 	layers := make([]layer, 0, 3)
@@ -107,8 +108,8 @@ func find(s setting, layers []layer) (Origin, error) {
 	return Origin{s, s.def, "default"}, nil
 }
 
-// settleModel completes model and allow-list: without a list it is only the
-// model, and without a model it is the first of the list.
+// settleModel completes model and allow-list: without a list, the list is only
+// the model, and without a model, the model is the first of the list.
 func (c *Config) settleModel(origins []Origin) []string {
 	i := slices.IndexFunc(origins, func(o Origin) bool { return o.setting.key == "model" })
 	switch given := origins[i].from != "default"; {

@@ -12,8 +12,8 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// MCPServer is an MCP server whose tools are offered: one that is run
-// here (Command) or one that is called (URL).
+// MCPServer is an MCP server whose tools are offered: a process that the
+// service runs (Command) or a server that it calls (URL).
 type MCPServer struct {
 	Name    string
 	Command string
@@ -28,12 +28,12 @@ type MCPServer struct {
 	Pages  []string
 	Global bool
 	// Confirm lists the tools that need the user's approval. tools.GroupAll
-	// means all, an empty list none, and nil all but those that a trusted hint
-	// calls harmless.
+	// means all, an empty list none, and nil means all except those that a
+	// trusted hint calls harmless.
 	Confirm []string
-	// TrustHints makes the service believe the server's hints about its tools.
+	// TrustHints makes the service trust the server's hints about its tools.
 	TrustHints bool
-	// Timeout bounds a call; 0 is Timeouts.Tool.
+	// Timeout bounds a call; 0 means Timeouts.Tool.
 	Timeout  time.Duration
 	Disabled bool
 }
@@ -60,7 +60,7 @@ func mcpServers(c *Config, raw any) error {
 	for i, item := range items {
 		server, err := mcpServer(item, c.Secrets)
 		if err == nil && slices.ContainsFunc(list, func(o MCPServer) bool { return o.Name == server.Name }) {
-			err = fmt.Errorf("%s is there twice", server.Name)
+			err = fmt.Errorf("%s is given twice", server.Name)
 		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("entry %d: %s", i+1, strings.ReplaceAll(err.Error(), "\n", "; ")))
@@ -167,7 +167,7 @@ func confirmations(raw any) ([]string, error) {
 	}
 }
 
-// plainTexts returns a list of YAML with its items as they are, including empty ones.
+// plainTexts returns a list of YAML with unchanged items, including empty ones.
 func plainTexts(raw any) ([]string, error) {
 	items, ok := raw.([]any)
 	if !ok {
@@ -194,7 +194,7 @@ var (
 	secretRef  = regexp.MustCompile(`\$\{([^{}]*)\}`)
 )
 
-// ownHeaders are set by the library.
+// ownHeaders are the headers that the library sets.
 var ownHeaders = []string{"Host", "Content-Length", "Content-Type", "Accept", "Transfer-Encoding", "Connection", "Last-Event-Id"}
 
 // secretMap parses a map of names to values. ${NAME} in a value is replaced by

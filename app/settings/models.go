@@ -26,7 +26,7 @@ func models(c *Config, raw any) error {
 			return fmt.Errorf("entry %d: %w", i+1, err)
 		}
 		if slices.ContainsFunc(list, func(o Model) bool { return o.Name == m.Name }) {
-			return fmt.Errorf("entry %d: %s is there twice", i+1, m.Name)
+			return fmt.Errorf("entry %d: %s is given twice", i+1, m.Name)
 		}
 		list = append(list, m)
 	}

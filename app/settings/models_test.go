@@ -23,7 +23,7 @@ func TestFallbackOf(t *testing.T) {
 func TestModelsThatDoNotGoTogether(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
 		{"an unknown stand-in", "models: [a]\nfallback: [b]", "fallback: b is not in models"},
-		{"a stand-in twice", "models: [a, b]\nfallback: [a, b, a]", "fallback: a is there twice"},
+		{"a stand-in twice", "models: [a, b]\nfallback: [a, b, a]", "fallback: a is given twice"},
 		{"an unknown stand-in of a model", "models: [{name: a, fallback: [b]}]", "models: a: fallback: b is not in models"},
 		{"a model for itself", "models: [{name: a, fallback: [a]}]", "models: a: fallback: a model cannot replace itself"},
 		{"a window without room", "models: [{name: a, context_window: 4096}]", "models: a: context_window: leaves no room for more than max_tokens"},

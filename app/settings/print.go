@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// mask is printed in place of a secret.
+// mask is printed instead of a secret.
 const mask = "********"
 
 // AddFlags declares a flag for every setting, and one for its file if it may
-// come from one. The help shows only the few that a newcomer needs.
+// come from one. The help shows only the few flags that a newcomer needs.
 func AddFlags(flags *pflag.FlagSet) {
 	shown := map[string]bool{"addr": true, "database_url": true, "openai.base_url": true, "model": true, "log_level": true}
 	for _, s := range table {
@@ -56,7 +56,7 @@ func Print(w io.Writer, origins []Origin) error {
 	return table.Flush()
 }
 
-// shown returns the value as it may be shown.
+// shown returns the value in the form that may be shown.
 func (o Origin) shown() string {
 	if o.raw == nil || o.raw == "" {
 		return "-"
@@ -147,8 +147,8 @@ var secretName = regexp.MustCompile(`(?i)pass|secret|token|key|user`)
 // Help returns the table of settings for a terminal.
 func Help() string {
 	var b strings.Builder
-	b.WriteString("Flag before environment before file (--config) before default. Values marked * may come from a file:\n" +
-		"add _FILE to the variable, _file to the key, -file to the flag. Secrets have no flag but that one.\n\n")
+	b.WriteString("A flag takes precedence over the environment, then the file (--config), then the default. Values marked * may come from a file:\n" +
+		"add _FILE to the variable, _file to the key, -file to the flag. Secrets have no other flag.\n\n")
 	for _, s := range table {
 		star := ""
 		if s.kind != plain {

@@ -11,17 +11,18 @@ const maxSecretFile = 64 << 10
 // setting is a row of the one table of settings.
 type setting struct {
 	key string
-	// env are the variables that set it; the first one that is set has precedence.
+	// env are the variables that set it; the first one that is set takes
+	// precedence.
 	env  []string
 	def  string
 	help string
-	// kind says which part of a value may be shown.
+	// kind is which part of a value may be shown.
 	kind secrecy
 	// bind parses a raw value (a string, or what YAML gave) into the Config.
 	bind func(*Config, any) error
 }
 
-// secrecy says which part of a setting's value may be shown. All values but
+// secrecy is which part of a setting's value may be shown. All values except
 // plain ones may also come from a file of their own.
 type secrecy int
 
@@ -55,61 +56,61 @@ var table = []setting{
 	{"openai.api_key", vars("OPENAI_API_KEY", "OPENAI_API_KEY"), "", "key of that endpoint", hidden, text(func(c *Config) *string { return &c.OpenAI.APIKey })},
 	{"model", vars("MODEL"), "gpt-4.1-mini", "model used when a request names none; with `models` set, its first", plain, text(func(c *Config) *string { return &c.Model })},
 	{"models", vars("MODELS"), "", "allow-list: names, or objects `{name, base_url, api_key, api_key_file, context_window, price: {input, output}, fallback}`, prices in US dollars for a million tokens; only `model` when empty", listed, models},
-	{"fallback", vars("FALLBACK"), "", "names of `models` in the order in which they stand in for one that fails before its first token; a model's own `fallback` takes its place", plain, names(func(c *Config) *[]string { return &c.Fallback })},
+	{"fallback", vars("FALLBACK"), "", "names of `models` in the order in which they replace one that fails before its first token; a model's own `fallback` takes precedence", plain, names(func(c *Config) *[]string { return &c.Fallback })},
 	{"temperature", vars("TEMPERATURE"), "0", "sampling temperature, 0 to 2", plain, float(func(c *Config) *float64 { return &c.Temperature }, 0, 2)},
 	{"max_tokens", vars("MAX_TOKENS"), "4096", "tokens of one reply", plain, integer(func(c *Config) *int { return &c.MaxTokens }, 1, 1_000_000)},
 	{"max_iterations", vars("MAX_ITERATIONS"), "5", "model calls of one run, 1 to 20", plain, integer(func(c *Config) *int { return &c.MaxIterations }, 1, 20)},
 	{"auth.jwt_secret", vars("JWT_SECRET"), "", "secret of HS256 tokens", hidden, text(func(c *Config) *string { return &c.Auth.JWTSecret })},
 	{"auth.oidc_issuer", vars("OIDC_ISSUER"), "", "OpenID Connect issuer of the tokens", plain, httpURL(func(c *Config) *string { return &c.Auth.OIDCIssuer })},
-	{"auth.jwks_url", vars("JWKS_URL"), "", "keys of the tokens, where there is no discovery", dsn, httpURL(func(c *Config) *string { return &c.Auth.JWKSURL })},
+	{"auth.jwks_url", vars("JWKS_URL"), "", "URL of the tokens' keys, if there is no discovery", dsn, httpURL(func(c *Config) *string { return &c.Auth.JWKSURL })},
 	{"auth.audience", vars("AUDIENCE"), "", "audience that tokens must have", plain, text(func(c *Config) *string { return &c.Auth.Audience })},
-	{"public_url", vars("PUBLIC_URL"), "", "URL under which clients know the service, told to those that log in over OAuth; the host of the request when empty", plain, httpURL(func(c *Config) *string { return &c.PublicURL })},
+	{"public_url", vars("PUBLIC_URL"), "", "URL of the service for clients, given to those that log in over OAuth; the host of the request when empty", plain, httpURL(func(c *Config) *string { return &c.PublicURL })},
 	{"titles", vars("TITLES"), "first_words", "what names a new chat: `first_words` of its question, or the `model` after its first answer (at most 400 tokens of a reply, which count towards no budget)", plain, oneOf(func(c *Config) *string { return &c.Titles }, "model", "first_words")},
-	{"diagnostics", vars("DIAGNOSTICS"), "admin", "who sees prompts and traces: `off`, `admin` or `all`", plain, oneOf(func(c *Config) *string { return &c.Diagnostics }, "off", "admin", "all")},
+	{"diagnostics", vars("DIAGNOSTICS"), "admin", "who may see prompts and traces: `off` (nobody), `admin` or `all`", plain, oneOf(func(c *Config) *string { return &c.Diagnostics }, "off", "admin", "all")},
 	{"pages", vars("PAGES"), "", "folder of page files beside the bundled ones", plain, folder(func(c *Config) *string { return &c.Pages })},
 	{"pubmed.base_url", vars("PUBMED_BASE_URL"), "https://eutils.ncbi.nlm.nih.gov/entrez/eutils", "NCBI E-utilities", dsn, httpURL(func(c *Config) *string { return &c.PubMed.BaseURL })},
 	{"pubmed.api_key", vars("PUBMED_API_KEY"), "", "key for 10 instead of 3 requests a second", hidden, text(func(c *Config) *string { return &c.PubMed.APIKey })},
 	{"pubmed.email", vars("PUBMED_EMAIL"), "", "contact that NCBI asks for", plain, text(func(c *Config) *string { return &c.PubMed.Email })},
 	{"searxng_url", vars("SEARXNG_URL"), "", "SearXNG with JSON answers; without it `web_search` is not offered", dsn, httpURL(func(c *Config) *string { return &c.SearXNG })},
 	{"fetch.allow", vars("FETCH_ALLOW"), "", "CIDRs exempt from the public-address and port rules", plain, prefixes(func(c *Config) *prefixList { return &c.FetchAllow })},
-	{"cors_origins", vars("CORS_ORIGINS"), "", "origins that browsers may call from", plain, origins(func(c *Config) *[]string { return &c.CORSOrigins })},
+	{"cors_origins", vars("CORS_ORIGINS"), "", "origins whose pages may call the API", plain, origins(func(c *Config) *[]string { return &c.CORSOrigins })},
 	{"keepalive", vars("KEEPALIVE"), "15s", "silence on a stream before a comment is sent", plain, duration(func(c *Config) *span { return &c.KeepAlive })},
 	{"on_disconnect_grace", vars("ON_DISCONNECT_GRACE"), "5s", "how long a run with `on_disconnect: cancel` waits for a reader to come back", plain, duration(func(c *Config) *span { return &c.DisconnectGrace })},
-	{"session.idle", vars("SESSION_IDLE"), "15m", "without an event before a websocket ends; where it watches 32 chats, one in which nothing has happened for so long gives its place to another", plain, duration(func(c *Config) *span { return &c.SessionIdle })},
+	{"session.idle", vars("SESSION_IDLE"), "15m", "time without events before a websocket ends; if it watches 32 chats, one that has been idle for as long is dropped for a new one", plain, duration(func(c *Config) *span { return &c.SessionIdle })},
 	{"timeouts.model_connect", vars("MODEL_CONNECT_TIMEOUT"), "10s", "connecting to the model", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelConnect })},
 	{"timeouts.model_first_token", vars("MODEL_FIRST_TOKEN_TIMEOUT"), "60s", "until the model's first token", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelFirstToken })},
-	{"timeouts.model_idle", vars("MODEL_IDLE_TIMEOUT"), "60s", "silence of the model in a reply", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelIdle })},
+	{"timeouts.model_idle", vars("MODEL_IDLE_TIMEOUT"), "60s", "silence of the model within a reply", plain, duration(func(c *Config) *span { return &c.Timeouts.ModelIdle })},
 	{"timeouts.tool", vars("TOOL_TIMEOUT"), "60s", "one tool call", plain, duration(func(c *Config) *span { return &c.Timeouts.Tool })},
-	{"timeouts.run", vars("RUN_TIMEOUT"), "15m", "one run, waiting for the user aside", plain, duration(func(c *Config) *span { return &c.Timeouts.Run })},
+	{"timeouts.run", vars("RUN_TIMEOUT"), "15m", "one run, not counting the time it waits for the user", plain, duration(func(c *Config) *span { return &c.Timeouts.Run })},
 	{"timeouts.approval", vars("APPROVAL_TIMEOUT"), "15m", "a call that waits for the user's approval, or for a tool of the page", plain, duration(func(c *Config) *span { return &c.Timeouts.Approval })},
-	{"timeouts.database", vars("DATABASE_TIMEOUT"), "5s", "a read of the database, the wait for a connection included; a change has twice as long", plain, duration(func(c *Config) *span { return &c.Timeouts.Database })},
+	{"timeouts.database", vars("DATABASE_TIMEOUT"), "5s", "a read of the database, including the wait for a connection; a change may take twice as long", plain, duration(func(c *Config) *span { return &c.Timeouts.Database })},
 	{"limits.body", vars("MAX_BODY"), "1MiB", "request body", plain, size(func(c *Config) *int64 { return &c.Limits.Body })},
 	{"limits.large_body", vars("MAX_LARGE_BODY"), "8MiB", "request body with attachments or blocks, and websocket frame", plain, size(func(c *Config) *int64 { return &c.Limits.LargeBody })},
-	{"limits.bodies_per_user", vars("MAX_BODIES_PER_USER"), "16MiB", "bytes of request bodies and websocket frames of a user that are under way at once; one `limits.large_body` always has room", plain, size(func(c *Config) *int64 { return &c.Limits.BodiesPerUser })},
+	{"limits.bodies_per_user", vars("MAX_BODIES_PER_USER"), "16MiB", "bytes of a user's request bodies and websocket frames in flight; one `limits.large_body` always has room", plain, size(func(c *Config) *int64 { return &c.Limits.BodiesPerUser })},
 	{"limits.bodies", vars("MAX_BODIES"), "256MiB", "the same for all users together", plain, size(func(c *Config) *int64 { return &c.Limits.Bodies })},
 	{"limits.message", vars("MAX_MESSAGE"), "100000", "characters of a message", plain, integer(func(c *Config) *int { return &c.Limits.Message }, 1, 10_000_000)},
 	{"limits.tool_output", vars("MAX_TOOL_OUTPUT"), "16000", "characters of a tool's output that the model gets", plain, integer(func(c *Config) *int { return &c.Limits.ToolOutput }, 200, 10_000_000)},
-	{"limits.runs_per_user", vars("MAX_RUNS_PER_USER"), "8", "runs at once; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.RunsPerUser }, 0, 1_000_000)},
-	{"limits.streams_per_user", vars("MAX_STREAMS_PER_USER"), "32", "open streams; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.StreamsPerUser }, 0, 1_000_000)},
-	{"limits.reply_text", vars("MAX_REPLY_TEXT"), "0", "what a model may write in one reply; 0 is 64 bytes for each of `max_tokens`, at least 8 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.ReplyText })},
-	{"limits.run_text", vars("MAX_RUN_TEXT"), "0", "the same in one run; 0 is as much for each of `max_iterations` and the last reply, from 16 to 64 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.RunText })},
-	{"limits.all_text", vars("MAX_ALL_TEXT"), "0", "the same in all runs at once; 0 is enough for 8 runs, at least 256 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.AllText })},
-	{"limits.replays_per_user", vars("MAX_REPLAYS_PER_USER"), "16", "answers that have ended and are read at once; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.ReplaysPerUser }, 0, 1_000_000)},
-	{"limits.replays", vars("MAX_REPLAYS"), "1024", "the same of all users together; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.Replays }, 0, 1_000_000)},
-	{"limits.replay_cache", vars("MAX_REPLAY_CACHE"), "32MiB", "memory for the logs of ended answers that are read", plain, size(func(c *Config) *int64 { return &c.Limits.ReplayCache })},
-	{"limits.requests_per_minute", vars("REQUESTS_PER_MINUTE"), "120", "requests that start runs, for each user; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.RequestsPerMinute }, 0, 1_000_000)},
-	{"limits.other_requests_per_minute", vars("OTHER_REQUESTS_PER_MINUTE"), "3000", "all other requests, and websocket events, for each user; 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.OthersPerMinute }, 0, 1_000_000)},
+	{"limits.runs_per_user", vars("MAX_RUNS_PER_USER"), "8", "running runs of a user; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.RunsPerUser }, 0, 1_000_000)},
+	{"limits.streams_per_user", vars("MAX_STREAMS_PER_USER"), "32", "open streams of a user; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.StreamsPerUser }, 0, 1_000_000)},
+	{"limits.reply_text", vars("MAX_REPLY_TEXT"), "0", "what a model may write in one reply; 0 means 64 bytes for each of `max_tokens`, at least 8 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.ReplyText })},
+	{"limits.run_text", vars("MAX_RUN_TEXT"), "0", "the same in one run; 0 means the limit of a reply for each of `max_iterations` and the last reply, from 16 to 64 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.RunText })},
+	{"limits.all_text", vars("MAX_ALL_TEXT"), "0", "the same in all runs at once; 0 means enough for 8 runs, at least 256 MiB", plain, sizeOrZero(func(c *Config) *int64 { return &c.Limits.AllText })},
+	{"limits.replays_per_user", vars("MAX_REPLAYS_PER_USER"), "16", "ended answers that a user reads at once; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.ReplaysPerUser }, 0, 1_000_000)},
+	{"limits.replays", vars("MAX_REPLAYS"), "1024", "the same for all users together; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.Replays }, 0, 1_000_000)},
+	{"limits.replay_cache", vars("MAX_REPLAY_CACHE"), "32MiB", "memory for the logs of ended answers while they are read", plain, size(func(c *Config) *int64 { return &c.Limits.ReplayCache })},
+	{"limits.requests_per_minute", vars("REQUESTS_PER_MINUTE"), "120", "requests that start runs, per user; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.RequestsPerMinute }, 0, 1_000_000)},
+	{"limits.other_requests_per_minute", vars("OTHER_REQUESTS_PER_MINUTE"), "3000", "all other requests, and websocket events, per user; 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.OthersPerMinute }, 0, 1_000_000)},
 	{"limits.pdf_pages", vars("MAX_PDF_PAGES"), "200", "pages of an attached PDF file; 0 takes none", plain, integer(func(c *Config) *int { return &c.Limits.PDFPages }, 0, 10_000)},
 	{"limits.pdf_time", vars("MAX_PDF_TIME"), "10s", "reading the PDF files of a message, the wait for their turn included", plain, duration(func(c *Config) *span { return &c.Limits.PDFTime })},
 	{"limits.pdf_memory", vars("MAX_PDF_MEMORY"), "256MiB", "memory of a process that reads a PDF file", plain, size(func(c *Config) *int64 { return &c.Limits.PDFMemory })},
 	{"limits.pdf_processes", vars("MAX_PDF_PROCESSES"), "2", "PDF files that are read at once", plain, integer(func(c *Config) *int { return &c.Limits.PDFProcesses }, 1, 1_000)},
-	{"limits.storage_per_user", vars("MAX_STORAGE_PER_USER"), "1GiB", "bytes of documents and attachments of a user, each of them and each block counting 1 KiB on top; 0 is no limit", plain, storage(func(c *Config) *int64 { return &c.Limits.StoragePerUser })},
-	{"limits.connections", vars("MAX_CONNECTIONS"), "0", "open connections of clients; 0 is three quarters of the files and connections that the process may open (`ulimit -n`)", plain, integer(func(c *Config) *int { return &c.Limits.Connections }, 0, 1_000_000)},
-	{"limits.budget_usd", vars("BUDGET_USD"), "0", "US dollars that a user may spend on models on one day (UTC); 0 is no limit", plain, float(func(c *Config) *float64 { return &c.Limits.BudgetUSD }, 0, 1_000_000)},
-	{"limits.budget_tokens", vars("BUDGET_TOKENS"), "0", "tokens, of prompts and replies, that a user may use on one day (UTC); 0 is no limit", plain, integer(func(c *Config) *int { return &c.Limits.BudgetTokens }, 0, 1_000_000_000_000)},
+	{"limits.storage_per_user", vars("MAX_STORAGE_PER_USER"), "1GiB", "bytes of a user's documents and attachments; each of them and each block counts 1 KiB more; 0 means no limit", plain, storage(func(c *Config) *int64 { return &c.Limits.StoragePerUser })},
+	{"limits.connections", vars("MAX_CONNECTIONS"), "0", "open connections of clients; 0 means three quarters of the files and connections that the process may open (`ulimit -n`)", plain, integer(func(c *Config) *int { return &c.Limits.Connections }, 0, 1_000_000)},
+	{"limits.budget_usd", vars("BUDGET_USD"), "0", "US dollars that a user may spend on models on one day (UTC); 0 means no limit", plain, float(func(c *Config) *float64 { return &c.Limits.BudgetUSD }, 0, 1_000_000)},
+	{"limits.budget_tokens", vars("BUDGET_TOKENS"), "0", "tokens of prompts and replies that a user may use on one day (UTC); 0 means no limit", plain, integer(func(c *Config) *int { return &c.Limits.BudgetTokens }, 0, 1_000_000_000_000)},
 	{"history.budget", vars("HISTORY_BUDGET"), "24000", "tokens of earlier messages in a prompt", plain, integer(func(c *Config) *int { return &c.History.Budget }, 256, 10_000_000)},
-	{"history.compact", vars("HISTORY_COMPACT"), "true", "keep a running summary of what no longer fits", plain, boolean(func(c *Config) *bool { return &c.History.Compact })},
-	{"drain", vars("DRAIN"), "30s", "time that running runs get after SIGTERM", plain, duration(func(c *Config) *span { return &c.Drain })},
+	{"history.compact", vars("HISTORY_COMPACT"), "true", "keep a running summary of the messages that no longer fit", plain, boolean(func(c *Config) *bool { return &c.History.Compact })},
+	{"drain", vars("DRAIN"), "30s", "time that running runs have to finish after SIGTERM", plain, duration(func(c *Config) *span { return &c.Drain })},
 	{"log_level", vars("LOG_LEVEL"), "info", "`debug`, `info`, `warn` or `error`", plain, logLevel},
 	{"log_format", vars("LOG_FORMAT"), "auto", "`json`, `text`, or `auto`: text on a terminal, else json", plain, oneOf(func(c *Config) *string { return &c.LogFormat }, "auto", "json", "text")},
 	{"approve_after_untrusted", vars("APPROVE_AFTER_UNTRUSTED"), "effects", "calls that wait for the user's approval once the model has read text from outside: `off`, `effects` (tools with effects, and URLs that the model composed itself), or `all`", plain, oneOf(func(c *Config) *string { return &c.ApproveAfterUntrusted }, "off", "effects", "all")},

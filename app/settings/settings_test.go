@@ -235,9 +235,9 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"a name without authentication", []string{"CHATTRAY_ADDR=tray.internal:80"}, "no authentication is configured"},
 		{"IPv6 without authentication", []string{"CHATTRAY_ADDR=[::]:80"}, "no authentication is configured"},
 		{"all addresses with a secret", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=secret-of-32-bytes-for-this-test"}, ""},
-		{"all addresses with a secret that can be guessed", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=secret-of-31-bytes-for-thistest"}, "take 32 random bytes"},
-		{"all addresses with a repeated word", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=changemechangemechangemechangeme"}, "take 32 random bytes"},
-		{"a name with a secret that can be guessed", []string{"CHATTRAY_ADDR=tray.internal:80", "CHATTRAY_JWT_SECRET=s"}, "take 32 random bytes"},
+		{"all addresses with a secret that can be guessed", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=secret-of-31-bytes-for-thistest"}, "use 32 random bytes"},
+		{"all addresses with a repeated word", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWT_SECRET=changemechangemechangemechangeme"}, "use 32 random bytes"},
+		{"a name with a secret that can be guessed", []string{"CHATTRAY_ADDR=tray.internal:80", "CHATTRAY_JWT_SECRET=s"}, "use 32 random bytes"},
 		{"a loopback address with a secret that can be guessed", []string{"CHATTRAY_JWT_SECRET=s"}, ""},
 		{"all addresses with an issuer", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_OIDC_ISSUER=https://id.example"}, ""},
 		{"all addresses with keys", []string{"CHATTRAY_ADDR=:80", "CHATTRAY_JWKS_URL=https://id.example/keys"}, ""},
@@ -252,7 +252,7 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{"several processes on Postgres", []string{"CHATTRAY_REPLICAS=many", "CHATTRAY_DATABASE_URL=postgres://h/db"}, ""},
 		{"a lease that is too short", []string{"CHATTRAY_REPLICA_LEASE=400ms"}, "must be from 500ms to 60s"},
 		{"a lease that is too long", []string{"CHATTRAY_REPLICA_LEASE=61s"}, "must be from 500ms to 60s"},
-		{"a model twice", []string{"CHATTRAY_MODELS=a,a"}, "a is there twice"},
+		{"a model twice", []string{"CHATTRAY_MODELS=a,a"}, "a is given twice"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestSettingsTableIsSound(t *testing.T) {
 	for _, s := range table {
 		for _, name := range append([]string{s.key, s.flag()}, s.env...) {
 			if name != s.key && seen[name] {
-				t.Errorf("%s: %s is there twice", s.key, name)
+				t.Errorf("%s: %s is given twice", s.key, name)
 			}
 			seen[name] = true
 		}

@@ -314,8 +314,9 @@ func logLevel(c *Config, raw any) error {
 	})(c, raw)
 }
 
-// structured returns a raw value with lists and maps: one of the file, or
-// decoded from a string of JSON or YAML. Any other string stays a string.
+// structured returns a raw value with lists and maps: a value of the file, or
+// one decoded from a string of JSON or YAML. Any other string is returned
+// unchanged.
 func structured(raw any) any {
 	s, ok := raw.(string)
 	if !ok {

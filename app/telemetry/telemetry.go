@@ -84,12 +84,12 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	t := &Telemetry{
 		registry:      prometheus.NewRegistry(),
 		runs:          histogramVec("run_seconds", "Runs that ended, by outcome.", calls, "outcome"),
-		runsActive:    gauge("runs_active", "Runs under way."),
+		runsActive:    gauge("runs_active", "Running runs."),
 		streamsActive: gauge("streams_active", "Open event streams."),
 		firstToken:    histogram("first_token_seconds", "From a run's start to its first text.", prometheus.ExponentialBuckets(0.001, 2, 17)),
 		events:        prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "events_total", Help: "Events of all runs."}),
 		contained: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "runs_contained_total", Help: "Runs that were ended because the process ended while it worked on them.",
+			Namespace: namespace, Name: "runs_contained_total", Help: "Runs that were ended because they had ended the process.",
 		}),
 		modelCalls: histogramVec("model_call_seconds", "Calls of models, by model and outcome.", calls, "model", "outcome"),
 		modelTokens: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -160,13 +160,13 @@ func (t *Telemetry) OpenStreams(change int) { t.streamsActive.Add(float64(change
 // before the first run.
 func (t *Telemetry) ModelServers(hosts map[string]string) { t.servers = hosts }
 
-// StoreBatch counts a commit of so many writes.
+// StoreBatch counts a commit of this many writes.
 func (t *Telemetry) StoreBatch(writes int, took time.Duration) {
 	t.batchWrites.Observe(float64(writes))
 	t.batchSeconds.Observe(took.Seconds())
 }
 
-// ModelCall counts a call of a model that is over. Its outcome is ok or an error
+// ModelCall counts a finished call of a model. Its outcome is ok or an error
 // code.
 func (t *Telemetry) ModelCall(model, outcome string, used schemas.Usage, took time.Duration) {
 	t.modelCalls.WithLabelValues(model, outcome).Observe(took.Seconds())
@@ -174,7 +174,7 @@ func (t *Telemetry) ModelCall(model, outcome string, used schemas.Usage, took ti
 	t.modelTokens.WithLabelValues(model, "output").Add(float64(used.OutputTokens))
 }
 
-// ToolCall counts a call of a tool that is over. Its outcome is ok or error.
+// ToolCall counts a finished call of a tool. Its outcome is ok or error.
 func (t *Telemetry) ToolCall(tool, outcome string, took time.Duration) {
 	t.toolCalls.WithLabelValues(tool, outcome).Observe(took.Seconds())
 }
@@ -212,8 +212,8 @@ func (w watched) Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event
 	}
 }
 
-// events starts the loop. It keeps a copy of the request out of Run's frame,
-// which stays on the stack while the run waits for its model.
+// events starts the loop. It is a function of its own to keep a copy of the
+// request out of Run's stack frame, which lasts as long as the run.
 //
 //go:noinline
 func (w watched) events(ctx context.Context, req *turn.Request) iter.Seq2[turn.Event, error] {
@@ -241,7 +241,7 @@ type callTracer struct {
 	req *turn.Request
 	// asked is when the current model call began; zero if there is none.
 	asked time.Time
-	// threads are those that are open, by call and number.
+	// threads are the open threads, by call and number.
 	threads map[[2]int]*callTracer
 }
 
@@ -257,7 +257,7 @@ func (s *callTracer) see(ctx context.Context, event turn.Event, err error) {
 	case turn.Reply:
 		outcome := "ok"
 		if e.Synthetic {
-			outcome = "error" // it replaces a reply that did not come
+			outcome = "error" // it replaces a reply that failed
 		}
 		s.callEnded(ctx, outcome, e)
 	case turn.Cancelled:
@@ -269,7 +269,7 @@ func (s *callTracer) see(ctx context.Context, event turn.Event, err error) {
 	}
 }
 
-// thread counts an event of a thread as one of a separate run.
+// thread counts an event of a thread as an event of a separate run.
 func (s *callTracer) thread(ctx context.Context, e turn.ThreadEvent) {
 	id := [2]int{e.Index, e.Thread}
 	switch said := e.Event.(type) {

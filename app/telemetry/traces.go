@@ -59,7 +59,7 @@ func newExporter(ctx context.Context, protocol string) (sdktrace.SpanExporter, e
 	case "", "http/protobuf", "http/json":
 		return otlptracehttp.New(ctx)
 	default:
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is none of grpc and http/protobuf", protocol)
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is neither grpc nor http/protobuf", protocol)
 	}
 }
 
@@ -80,9 +80,9 @@ func (t *Telemetry) Traced(next http.Handler) http.Handler {
 	})
 }
 
-// startRequest starts the span of a request. It has a frame of its own, because a
-// stream lasts long and waits on top of Traced's frame: a stack of which a quarter
-// is used never shrinks from 16 KiB to 8.
+// startRequest starts the span of a request. It is a function of its own to
+// keep Traced's stack frame small, which lasts as long as a stream: a stack of
+// which a quarter is used never shrinks from 16 KiB to 8.
 //
 //go:noinline
 func (t *Telemetry) startRequest(r *http.Request) (*http.Request, trace.Span) {
@@ -99,7 +99,7 @@ func CarryTrace(from, to context.Context) context.Context {
 
 // ofRun are the attributes that every span of a run has.
 func ofRun(req *turn.Request) []attribute.KeyValue {
-	list := []attribute.KeyValue{attribute.String("gen_ai.provider.name", "openai")} // whose protocol is spoken
+	list := []attribute.KeyValue{attribute.String("gen_ai.provider.name", "openai")} // the provider whose protocol is used
 	if req.RunID != "" {
 		list = append(list, attribute.String("run_id", req.RunID))
 	}

@@ -186,7 +186,7 @@ func (s *fixture) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) 
 		MessageID string                      `json:"message_id"`
 		Payload   schemas.ChatResponsePayload `json:"payload"`
 	}
-	_ = json.Unmarshal(last.Data, &end) // checked against the contract before
+	_ = json.Unmarshal(last.Data, &end) // the contract check has decoded it before
 	id, want := end.MessageID, apptest.JoinedText(frames)
 	if last.Type == schemas.TypeComplete {
 		id = end.Payload.MessageID

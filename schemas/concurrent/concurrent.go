@@ -1,5 +1,5 @@
 // Package concurrent runs branches of one piece of work side by side: All, Any
-// and Race. It is here and not in agents because tools use it too.
+// and Race. It is not in agents, because tools use it too.
 //
 // Every function is bounded, and joins what it started: when it returns, its
 // branches have ended. The one exception is a branch that ignores its cancelled
@@ -18,7 +18,7 @@ import (
 const (
 	// defaultParallel is how many branches run at a time.
 	defaultParallel = 8
-	// DefaultGrace is how long a cancelled branch is waited for.
+	// DefaultGrace is how long a call waits for a cancelled branch.
 	DefaultGrace = 300 * time.Millisecond
 )
 
@@ -86,7 +86,7 @@ func Any[T any](ctx context.Context, o Options, branches ...Branch[T]) (T, error
 	return zero, cmp.Or(errors.Join(append(failed, context.Cause(ctx))...), ErrNone)
 }
 
-// Race returns the result of the branch that ends first, also if it failed, and
+// Race returns the result of the branch that ends first, even if it failed, and
 // cancels the others at once.
 func Race[T any](ctx context.Context, o Options, branches ...Branch[T]) (T, error) {
 	var first *Result[T]
@@ -113,7 +113,7 @@ func run[T any](ctx context.Context, o Options, branches []Branch[T], take func(
 	parallel := cmp.Or(max(o.Parallel, 0), defaultParallel)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ends := make(chan end[T], len(branches)) // room for all: an abandoned branch never blocks
+	ends := make(chan end[T], len(branches)) // with room for all, so that an abandoned branch never blocks
 	next, running, enough := 0, 0, false
 	stopped := ctx.Done()
 	var grace <-chan time.Time
@@ -121,7 +121,7 @@ func run[T any](ctx context.Context, o Options, branches []Branch[T], take func(
 		for ; ctx.Err() == nil && next < len(branches) && running < parallel; next++ {
 			running++
 			go func(e end[T]) {
-				defer func() { ends <- e }() // also when the branch ends its goroutine
+				defer func() { ends <- e }() // even if the branch ends its goroutine
 				e.result = try(ctx, branches[e.branch])
 			}(end[T]{next, Result[T]{Err: errGone}})
 		}

@@ -21,9 +21,9 @@ type PanicError struct {
 // Error returns the panic's value as text.
 func (e *PanicError) Error() string { return fmt.Sprintf("concurrent: a branch panicked: %v", e.Value) }
 
-// PanicPlace returns file and line of the code that panicked. Logs have it in
-// place of a stack, which could hold secrets. Only the deferred function that
-// recovers may call it.
+// PanicPlace returns file and line of the code that panicked. Logs have it
+// instead of a stack, which could contain secrets. Only the deferred function
+// that recovers may call it.
 func PanicPlace() string {
 	var pcs [panicFrames]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

@@ -3,8 +3,9 @@ package concurrent
 import "fmt"
 
 // OnFreshStack calls do on a new goroutine and waits for it, so that the caller
-// does not keep do's deep stack for as long as it streams: 2 KiB and not 8 after a
-// request was decoded (BenchmarkOnFreshStack). A panic is an error.
+// does not keep do's deep stack for as long as it streams: 2 KiB instead of 8
+// after a request was decoded (BenchmarkOnFreshStack). A panic is returned as
+// an error.
 func OnFreshStack(do func() error) (err error) {
 	done := make(chan struct{})
 	go func() {

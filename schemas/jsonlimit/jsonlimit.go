@@ -25,8 +25,8 @@ const (
 	MaxValues = 10_000
 )
 
-// Fault says what is wrong with a document, and where (a JSON pointer, RFC
-// 6901; "" is the whole).
+// Fault is what is wrong with a document, and where (a JSON pointer, RFC 6901;
+// "" is the whole document).
 type Fault struct {
 	Pointer, Detail string
 }
@@ -42,8 +42,8 @@ func (f *Fault) Error() string {
 type level struct {
 	object bool
 	names  map[string]bool
-	name   string // the member under way
-	items  int    // begun so far
+	name   string // the member that is being read
+	items  int    // number of items so far
 	wants  bool   // a name comes next
 }
 
@@ -77,7 +77,7 @@ func Measure(raw []byte) *Fault {
 				name, _ := token.(string)
 				top.name = name
 				if top.names[name] {
-					return &Fault{pointer(stack), "is there twice"}
+					return &Fault{pointer(stack), "is given twice"}
 				}
 				top.names[name], top.wants = true, false
 				continue

@@ -65,8 +65,8 @@ func TestMeasure(t *testing.T) {
 		{"too deep", nested(`{"a":`, "{}", "}", jsonlimit.MaxDepth), strings.Repeat("/a", jsonlimit.MaxDepth), "is nested more than 64 deep"},
 		{"a bomb", `{"a/b":` + nested("[", "", "]", 100_000) + "}", "/a~1b" + strings.Repeat("/0", jsonlimit.MaxDepth-1), "is nested more than 64 deep"},
 		{"too many", `{"enum":[` + many(jsonlimit.MaxValues, "1") + `]}`, "/enum/9998", "comes after more than 10000 values"},
-		{"a name twice", `{"type":"object","properties":{"a":{},"a":{}}}`, "/properties/a", "is there twice"},
-		{"a name twice, escaped", `{"x":[{},{"a":1,"\u0061":2}]}`, "/x/1/a", "is there twice"},
+		{"a name twice", `{"type":"object","properties":{"a":{},"a":{}}}`, "/properties/a", "is given twice"},
+		{"a name twice, escaped", `{"x":[{},{"a":1,"\u0061":2}]}`, "/x/1/a", "is given twice"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := jsonlimit.Measure([]byte(tt.doc))
@@ -108,7 +108,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"dynamic", `{"type":"object","$dynamicAnchor":"d","properties":{"a":{"$dynamicRef":"#d"}}}`, "/properties/a refers with $dynamicRef"},
 		{"recursive", `{"type":"object","$recursiveAnchor":true,"properties":{"a":{"$recursiveRef":"#"}}}`, "/properties/a refers with $dynamicRef or $recursiveRef"},
 		{"elsewhere", `{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:1/x"}}}`, "/properties/a/$ref refers to something outside"},
-		{"nowhere", `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}}}`, "/properties/a/$ref leads to no schema"},
+		{"nowhere", `{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}}}`, "/properties/a/$ref does not lead to a schema"},
 		{"an id inside", `{"type":"object","properties":{"a":{"$id":"http://x.example/a"}}}`, "/properties/a has an $id"},
 		{"doubling allOf", doubling(45, "allOf"), "multiply"},
 		{"doubling anyOf", doubling(45, "anyOf"), "multiply"},
@@ -120,7 +120,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"a long pattern", `{"type":"object","properties":{"a":{"pattern":"` + strings.Repeat("a", jsonlimit.MaxPattern+1) + `"}}}`, "/properties/a/pattern has 1001 bytes"},
 		{"a large pattern", `{"type":"object","properties":{"a":{"pattern":"((ab|bc|cd|[xyz]e){0,30}){0,30}"}}}`, "more than 5000 steps"},
 		{"a large pattern of names", `{"type":"object","patternProperties":{"(\\pL{1,900}x)+":{}}}`, "more than 5000 steps"},
-		{"a pattern that is none", `{"type":"object","properties":{"a":{"pattern":"(?=x)"}}}`, "/properties/a/pattern is no regular expression"},
+		{"a pattern that is none", `{"type":"object","properties":{"a":{"pattern":"(?=x)"}}}`, "/properties/a/pattern is not a regular expression"},
 		{"another draft", `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}`, "/$schema must be draft-07 or 2020-12"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

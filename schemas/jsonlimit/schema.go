@@ -14,19 +14,19 @@ import (
 
 // Limits of a schema that is checked here.
 const (
-	// MaxSubschemas is how many schemas it may consist of.
+	// MaxSubschemas bounds the number of its subschemas.
 	MaxSubschemas = 1_000
-	// maxPasses is how many of them may look at one and the same value, with
-	// references followed, and MaxChain how many in a row.
+	// maxPasses bounds how many of them may check the same value, including
+	// through references, and MaxChain how many in a row.
 	maxPasses = 2_000
 	MaxChain  = 64
-	// MaxPattern is how long a regular expression may be in bytes, maxProgram
-	// how many steps it may have once its repetitions are written out.
+	// MaxPattern bounds the length of a regular expression in bytes, maxProgram
+	// its steps once its repetitions are written out.
 	MaxPattern = 1_000
 	maxProgram = 5_000
 )
 
-// Bounds says what a check against a schema can cost. It is immutable and safe
+// Bounds knows what a check against a schema can cost. It is immutable and safe
 // for concurrent use.
 type Bounds struct {
 	root   *schema
@@ -80,7 +80,7 @@ type schema struct {
 	DependentSchemas map[string]*schema `json:"dependentSchemas"`
 	ContentSchema    *schema            `json:"contentSchema"`
 
-	// What items and dependencies hold.
+	// The schemas in items and dependencies.
 	each      *schema
 	places    []*schema
 	dependent map[string]*schema
@@ -135,26 +135,25 @@ func (s *schema) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// node holds what is known of one subschema.
+// node holds what is known about one subschema.
 type node struct {
-	ref *schema // what $ref leads to; nil is none
+	ref *schema // the target of $ref; nil for none
 	// in are the schemas for the same value, below those for its parts.
 	in      []*schema
-	program int // of pattern
+	program int // steps of pattern
 	// patterns are the programs of patternProperties, together.
 	patterns int
 	enum     int // bytes of enum and const
-	passes   int // with those in it; 0 is not known yet
+	passes   int // including those in it; 0 means not known yet
 	chain    int
 	visiting bool
 }
 
 // Read measures a schema that is used for checks. Its raw form must be the one
 // that the validator writes, so that keywords have the same names for both. The
-// schema has to keep to the limits of Measure and of this package. References
-// must stay inside the schema and must not return to their origin without
-// descending into the value. The error joins everything that is wrong, with the
-// places.
+// schema has to keep the limits of Measure and of this package. References must
+// stay inside the schema and must not return to their origin without descending
+// into the value. The error joins everything that is wrong, with the places.
 func Read(raw json.RawMessage) (*Bounds, error) {
 	if f := Measure(raw); f != nil {
 		return nil, f
@@ -200,7 +199,7 @@ type reference struct {
 	place string
 }
 
-// maxFaults is how many faults an error has.
+// maxFaults bounds the faults in an error.
 const maxFaults = 10
 
 func (c *compiler) fail(place, format string, args ...any) {
@@ -212,7 +211,7 @@ func (c *compiler) fail(place, format string, args ...any) {
 // collect finds the subschemas and their properties, except for the targets of references.
 func (c *compiler) collect(s *schema, place string) {
 	if s == nil {
-		c.fail(place, "is no schema")
+		c.fail(place, "is not a schema")
 		return
 	}
 	if len(c.nodes) >= MaxSubschemas {
@@ -232,7 +231,7 @@ func (c *compiler) collect(s *schema, place string) {
 	case s.ID != "" && s != c.root:
 		c.fail(place, "has an $id, which only the whole schema may have")
 	case s.DynamicRef != "" || s.RecursiveRef != nil:
-		c.fail(place, "refers with $dynamicRef or $recursiveRef, which are not taken; use $ref")
+		c.fail(place, "refers with $dynamicRef or $recursiveRef, which are not supported; use $ref")
 	case s.Ref != "":
 		c.refs = append(c.refs, reference{s, place})
 	}
@@ -255,12 +254,12 @@ func (c *compiler) pattern(place, text string) int {
 		return 0
 	}
 	if len(text) > MaxPattern {
-		c.fail(place, "has %d bytes, at most %d are taken", len(text), MaxPattern)
+		c.fail(place, "has %d bytes, at most %d are allowed", len(text), MaxPattern)
 		return 0
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		c.fail(place, "is no regular expression: %v", err)
+		c.fail(place, "is not a regular expression: %v", err)
 		return 0
 	}
 	size := written(parsed)
@@ -290,7 +289,7 @@ func (c *compiler) resolve() {
 			to = c.places[text]
 		}
 		if to == nil {
-			c.fail(r.place+"/$ref", "leads to no schema inside of this one")
+			c.fail(r.place+"/$ref", "does not lead to a schema inside this one")
 			continue
 		}
 		n := c.nodes[r.from]
@@ -312,7 +311,7 @@ func (c *compiler) passes(s *schema) *node {
 	case n.passes > 0 || len(c.wrong) > 0:
 		return n
 	case n.visiting:
-		c.fail(c.placeOf(s), "refers to itself without taking in a part of the value")
+		c.fail(c.placeOf(s), "refers to itself without descending into the value")
 		return n
 	}
 	n.visiting = true
@@ -323,7 +322,7 @@ func (c *compiler) passes(s *schema) *node {
 	}
 	n.visiting, n.passes, n.chain = false, passes, chain
 	if len(c.wrong) == 0 && (passes > maxPasses || chain > MaxChain) {
-		c.fail(c.placeOf(s), "has alternatives and references that multiply: at most %d schemas, %d in a row, may look at one value", maxPasses, MaxChain)
+		c.fail(c.placeOf(s), "has alternatives and references that multiply: at most %d schemas, %d in a row, may check one value", maxPasses, MaxChain)
 	}
 	return n
 }
@@ -338,7 +337,8 @@ func (c *compiler) placeOf(s *schema) string {
 	return found
 }
 
-// child is a schema inside another one. Same says that it checks the same value.
+// child is a schema inside another one. Same is true if it checks the same
+// value.
 type child struct {
 	step   string
 	schema *schema

@@ -9,9 +9,9 @@ import (
 const (
 	// maxValueDepth is how deep a value may be nested.
 	maxValueDepth = 200
-	// maxSteps is the most that a check may cost. A step is about a
-	// microsecond. A schema that accepts a value costs one step; one that may
-	// refuse it, so that others are tried, costs as much as writing the reason.
+	// maxSteps bounds the cost of a check. A step is about a microsecond. A
+	// schema that accepts a value costs one step; one that may refuse it, so
+	// that others are tried, costs as much as writing the reason.
 	maxSteps = 500_000
 )
 
@@ -19,8 +19,8 @@ const (
 var ErrTooMuch = errors.New("is too large or nested too deep to be checked against the schema")
 
 // Allow counts what a check of the value (as encoding/json decodes it, also
-// with int64) could cost. If that is too much it returns ErrTooMuch; the value
-// must then not be given to the validator, which cannot be interrupted.
+// with int64) could cost. If the cost is too high it returns ErrTooMuch; the
+// value must then not be given to the validator, which cannot be interrupted.
 func (b *Bounds) Allow(v any) error {
 	m := measure{}
 	if _, ok := m.take(v, 0); !ok {
@@ -76,7 +76,7 @@ func (m *measure) take(v any, depth int) (size int, ok bool) {
 	return size, true
 }
 
-// total is the cost of all parts of a schema together.
+// total is the combined cost of all parts of a schema.
 type total struct{ schemas, perValue, program, unique int }
 
 // add counts one part.
@@ -133,7 +133,8 @@ func weigh(v any) *value {
 	return w
 }
 
-// walk takes the path of a validator that accepts everything, and counts its steps.
+// walk follows the path of a validator that accepts everything, and counts its
+// steps.
 type walk struct {
 	nodes map[*schema]*node
 	left  int
@@ -141,15 +142,15 @@ type walk struct {
 
 // Costs in steps, measured on the validator.
 const (
-	refusal         = 10 // to write why a value is refused
-	exactNumber     = 2  // to compare a number with limits
-	bytesPerStep    = 64 // of what such a reason repeats
+	refusal         = 10 // writing why a value is refused
+	exactNumber     = 2  // comparing a number with limits
+	bytesPerStep    = 64 // bytes of the value that such a reason repeats
 	comparedPerStep = 16 // bytes of an enumeration
 	patternFactor   = 50 // pattern steps times bytes of a text in one step
 )
 
-// visit counts the steps of s for v. Unsure says that other schemas are tried
-// if s refuses v; otherwise the first refusal ends the check.
+// visit counts the steps of s for v. Unsure is true if other schemas are tried
+// after s refuses v; otherwise the first refusal ends the check.
 func (w *walk) visit(s *schema, v *value, unsure bool) {
 	n := w.nodes[s]
 	w.left -= 1 + n.enum/comparedPerStep

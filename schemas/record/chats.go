@@ -23,8 +23,8 @@ type MessageQuery struct {
 	Forward    bool
 }
 
-// FirstAnswer is the first question of a chat with its answer. Title is the chat's, made
-// of the question, Model the one that answered.
+// FirstAnswer is the first question of a chat with its answer. Title is the
+// chat's title, made from the question, Model the model that answered.
 type FirstAnswer struct {
 	Owner            string
 	ConversationID   int64

@@ -27,8 +27,8 @@ type NewDocument struct {
 	CreatedAt time.Time
 }
 
-// NewBlock is a block to be added to a document. After nil is the end, "" the
-// front.
+// NewBlock is a block to be added to a document. A nil After means the end, ""
+// the front.
 type NewBlock struct {
 	ID      string
 	Type    string
@@ -37,20 +37,21 @@ type NewBlock struct {
 	After   *string
 }
 
-// BlockWrite puts content into the new of a document's block, or adds a block
-// that has only that.
+// BlockWrite sets the new content of a document's block, or adds a block that
+// has only new content.
 type BlockWrite struct {
-	NewBlock // an empty Type keeps the block's; so does a nil Meta
+	NewBlock // an empty Type keeps the block's type, a nil Meta its meta
 	// Only forbids adding a block: an unknown one is schemas.ErrNotFound.
 	Only bool
-	// Moves says that a block that is there goes to the place of After, if that is
-	// given; else it stays where it is.
+	// Moves is true if an existing block moves to the place of After, if that
+	// is given; otherwise it keeps its place.
 	Moves bool
 	// Match is for the block, or for the document if a block is added.
 	Match Match
-	// Create, when not nil, is the document to create if there is none.
+	// Create, when not nil, is the document to create if it does not exist.
 	Create *NewDocument
-	// Title is what the title of such a document is made of, if it is not given.
+	// Title is the text from which such a document's title is made, if it has
+	// none.
 	Title string
 }
 
@@ -77,7 +78,7 @@ const (
 	Revert Settle = false
 )
 
-// Settled is a block after a decision; Gone says that it no longer exists.
+// Settled is a block after a decision; Gone is true if it no longer exists.
 type Settled struct {
 	Block schemas.Block
 	Gone  bool

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// MCPTool is what is stored of a tool of an MCP server: the trusted definition,
-// and a newer one that waits for the operator. The first definition of a tool
-// is trusted.
+// MCPTool is the stored state of a tool of an MCP server: the trusted
+// definition, and a newer one that waits for the operator. The first definition
+// of a tool is trusted.
 type MCPTool struct {
 	Server, Tool string
 	// Hash is the hash of Definition, whose shape tools/mcp defines.

@@ -1,6 +1,6 @@
 // Package record has the types that services and store exchange about runs:
-// everything that a run writes, in the shape of one write. Nothing here goes on
-// a wire.
+// everything that a run writes, in the shape of one write. Nothing here is sent
+// on a wire.
 package record
 
 import (
@@ -20,13 +20,14 @@ var ErrFenced = errors.New("record: the run has a newer attempt or has ended")
 // be reached now.
 var ErrUnavailable = errors.New("record: the database is not available")
 
-// ErrDuplicate is for a Begin under an Idempotency-Key that the owner has used before.
+// ErrDuplicate is for a Begin with an Idempotency-Key that the owner has used
+// before.
 var ErrDuplicate = errors.New("record: the owner has used this idempotency key before")
 
-// ErrBusy is for a Begin in a chat with a run under way.
-var ErrBusy = errors.New("record: the chat has a run under way")
+// ErrBusy is for a Begin in a chat that has an unfinished run.
+var ErrBusy = errors.New("record: the chat has an unfinished run")
 
-// Run is a run as it is stored.
+// Run is a stored run.
 type Run struct {
 	ID             string
 	ConversationID int64
@@ -35,21 +36,21 @@ type Run struct {
 	// Replica is the process that the run belongs to; "" is none.
 	Replica string
 	State   schemas.RunState
-	Attempt int // 0 while queued and never started
+	Attempt int // 0 until it is started
 	// Spared is how many attempts ended while the run was waiting.
 	Spared         int
 	Request        json.RawMessage
 	UserMessageID  string
-	MessageID      string // of the answer, chosen at the start
+	MessageID      string // the answer's id, chosen at the start
 	LastSeq        int64
 	CreatedAt      time.Time
-	EndedAt        time.Time // zero while under way
+	EndedAt        time.Time // zero until it has ended
 	StopReason     schemas.StopReason
 	Usage          schemas.Usage
 	Error          *schemas.MessageFailure
 	IdempotencyKey string
 	BodyHash       string
-	// CancelRequested is stored: a recovered run that has it ends at once.
+	// CancelRequested is stored: a recovered run with it ends at once.
 	CancelRequested bool
 }
 
@@ -61,10 +62,10 @@ type Taken struct {
 	Attempt int
 }
 
-// Write is what one run writes at one time. All parts of a write are applied
-// together or not at all; many writes share a transaction. Except for Begin, a
-// write is applied only while the run's attempt is Attempt and it has not
-// ended; else its Err is ErrFenced.
+// Write is everything that one run writes at a time. All parts of a write are
+// applied together or not at all; many writes share a transaction. Except for
+// Begin, a write is applied only while the run's attempt is Attempt and the run
+// has not ended; otherwise its Err is ErrFenced.
 type Write struct {
 	RunID   string
 	Attempt int
@@ -73,7 +74,8 @@ type Write struct {
 	Segment    *Segment
 	Checkpoint *Checkpoint
 	ToolCall   *ToolCall
-	// Wait is a call that begins to wait; one that waits already is unchanged.
+	// Wait is a call that begins to wait; a call that already waits is
+	// unchanged.
 	Wait     *Wait
 	Payloads []Payload
 	Finish   *Finish
@@ -85,7 +87,7 @@ type Write struct {
 // Begin makes the run: the chat (found or made), the messages, the run's row.
 type Begin struct {
 	Run Run
-	// ConversationID 0 finds or makes the chat under ChatKey of the owner.
+	// ConversationID 0 finds or makes the owner's chat with ChatKey.
 	ConversationID int64
 	ChatKey        string
 	// FirstMessage is the text that a new chat begins with, Title its title.
@@ -94,49 +96,50 @@ type Begin struct {
 	Unlisted bool
 	// History is stored in a new chat before the user's message.
 	History []schemas.Message
-	// UserMessage is nil when an answer is asked for again. Named says that its id is the
-	// client's: one that the owner uses already is schemas.ErrTaken.
+	// UserMessage is nil if an answer is generated again. Named says that its
+	// id is the client's: one that the owner uses already is schemas.ErrTaken.
 	UserMessage *UserMessage
 	Named       bool
-	// Supersede marks this message and all after it as superseded; "" none.
+	// Supersede marks this message and all after it as superseded; "" marks
+	// none.
 	Supersede string
 	// Reserve reserves Run.MessageID, which the client has chosen, for the
-	// answer; an id that the owner uses already is schemas.ErrTaken, unless it is
-	// of an answer in the same chat that has ended: that one gets another id and is
-	// superseded together with its question, of which this one is a new version. The
-	// id is free again if the run ends without a message.
+	// answer; an id that the owner already uses is schemas.ErrTaken, unless it
+	// belongs to a finished answer in the same chat: that answer gets another
+	// id and is superseded together with its question, of which this question
+	// is a new version. The id is free again if the run ends without a message.
 	Reserve bool
 	// Aliases are further ids that the client has chosen for the answer. They
-	// are reserved in the same way, and later name that message too. Another id of an
-	// earlier answer names this one then.
+	// are reserved in the same way, and later also name the answer's message.
+	// An alias of an earlier answer then names this answer.
 	Aliases []string
-	// Queue allows the run to wait after one under way; it is then stored as
-	// queued. Without it Err is ErrBusy and BusyRun is set.
+	// Queue allows the run to wait for an unfinished one; it is then stored as
+	// queued. Without Queue, Err is ErrBusy and BusyRun is set.
 	Queue bool
-	// Wait makes the run wait also where its chat has none under way: what it
-	// writes is being written by another one.
+	// Wait makes the run wait even if its chat has no unfinished run, because
+	// another run writes what it would write.
 	Wait bool
 
-	// Set by the store, beside Run.ConversationID and Run.ChatKey: the run
-	// under way, whether the run was stored as running (attempt 1) or queued
-	// (attempt 0), and whether the chat was made now.
+	// Set by the store, as are Run.ConversationID and Run.ChatKey: the
+	// unfinished run, whether the run was stored as running (attempt 1) or
+	// queued (attempt 0), and whether the chat was made now.
 	BusyRun string
 	State   schemas.RunState
 	NewChat bool
-	// Replaces says that a reserved id was an earlier answer's.
+	// Replaces is true if a reserved id belonged to an earlier answer.
 	Replaces bool
 }
 
 // UserMessage is the user's message with the data that is stored with it.
 type UserMessage struct {
 	schemas.Message
-	// Attachments with their content.
+	// Files are the attachments with their content.
 	Files []schemas.Attachment
 }
 
 // Segment is a piece of a run's event log: events First..Last of one attempt,
-// encoded by services. The data of two neighbours, joined, is the data of both
-// together. Store joins and compresses it.
+// encoded by services. Data of adjacent segments can be concatenated. Store
+// joins and compresses it.
 type Segment struct {
 	First, Last int64
 	Data        []byte
@@ -159,7 +162,7 @@ const (
 )
 
 // ToolCall is a tool call of a run; a later write of the same Index replaces
-// the earlier.
+// the earlier one.
 type ToolCall struct {
 	RunID       string
 	Index       int
@@ -192,36 +195,35 @@ type Finish struct {
 	State      schemas.RunState
 	StopReason schemas.StopReason
 	Usage      schemas.Usage
-	// Spent is Usage by model; it is added to what the owner used on the day
-	// of EndedAt.
+	// Spent is Usage by model; it is added to the owner's usage on the day of
+	// EndedAt.
 	Spent []ModelUsage
 	Error *schemas.MessageFailure
 	// Message is the answer, whole or partial; nil when there is nothing to
 	// keep. Its Payloads are stored by Write.Payloads, its tool history by
 	// Write.ToolCall; both are joined when it is read.
 	Message *schemas.Message
-	// Log is all events of this attempt as segments, in order, and LastSeq the
-	// number of the last one. The data of a segment is valid until the next one
-	// is asked for. It can be ranged over again.
+	// Log yields all events of this attempt as segments, in order; LastSeq is
+	// the number of the last event. The data of a segment is valid until the
+	// next one is yielded. Log can be ranged over again.
 	Log     iter.Seq[Segment]
 	LastSeq int64
 	Trace   json.RawMessage
 	EndedAt time.Time
 }
 
-// ModelUsage is what a run used of a model. Runs is 1 for the model that the run
-// counts for, 0 for others.
+// ModelUsage is what a run used of a model. Runs is 1 for the model for which
+// the run counts, 0 for others.
 type ModelUsage struct {
 	Model string        `json:"model"`
 	Runs  int           `json:"runs,omitempty"`
 	Usage schemas.Usage `json:"usage"`
 }
 
-// StartOptions is what comes beside the body of a request that starts a run.
-// BodyHash is the hash of the received body; it tells a repeated request from a
-// different one under the same Idempotency-Key.
-// Body is the request's JSON as it came, which is stored; without it the request
-// is encoded.
+// StartOptions are the parts of a request that starts a run besides its decoded
+// body. BodyHash is the hash of the received body; it tells a repeated request
+// from a different one with the same Idempotency-Key. Body is the received
+// JSON, which is stored; without it the request is encoded.
 type StartOptions struct {
 	IdempotencyKey string
 	BodyHash       string
@@ -229,7 +231,7 @@ type StartOptions struct {
 }
 
 // UsageQuery asks for the usage of a user. User "" is the caller. From and To
-// are the first and the last day; zero is the service's default.
+// are the first and the last day; zero means the service's default.
 type UsageQuery struct {
 	User     string
 	From, To time.Time

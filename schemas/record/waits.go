@@ -15,13 +15,13 @@ var ErrEnded = errors.New("record: the run has ended")
 var ErrEarly = errors.New("record: the wait is not over")
 
 // Wait is a call that waits for its answer. A run with an unanswered wait is
-// waiting, else it is running: the store keeps that state in the transactions
-// that add waits and answers.
+// waiting, otherwise it is running: the store keeps that state in the
+// transactions that add waits and answers.
 type Wait struct {
 	RunID string
-	Index int // of the call, over the run
+	Index int // of the call, counted over the run
 	Kind  schemas.WaitKind
-	// ID is an approval's; ToolUseID is the model's id of the call.
+	// ID is the id of an approval; ToolUseID is the model's id of the call.
 	ID        string
 	ToolUseID string
 	Tool      string

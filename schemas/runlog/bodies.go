@@ -7,14 +7,14 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Body says what an event is and holds its values. Each kind of body is a pointer
-// to a struct of this file; it does not change once it is in a log. Each gives at
-// most one frame per dialect.
+// Body is the kind of an event and its values. Each kind of body is a pointer
+// to a struct of this file; it does not change once it is in a log. Each gives
+// at most one frame per dialect.
 //
 //sumtype:decl
 type Body interface {
 	body()
-	// size is about how many bytes the body takes, as JSON.
+	// size estimates the bytes of the body as JSON.
 	size() int
 }
 
@@ -36,8 +36,8 @@ type (
 		Code    schemas.StatusCode
 		Target  Target
 	}
-	// Attempt is the first event of a later attempt: events after KeptThrough and
-	// before this one are void, and Text is the visible text up to here.
+	// Attempt is the first event of a later attempt: events after KeptThrough
+	// and before this one are void, and Text is the visible text so far.
 	Attempt struct {
 		Run
 
@@ -48,10 +48,10 @@ type (
 		KeptThrough int64
 		Text        string
 	}
-	// Status is a line that says what goes on; Code and Tool say the same to clients
-	// with words of their own. ApprovalID is the approval that the line asks for,
-	// empty for none, and Reason why the user is asked. Shown is of a call that runs:
-	// what it writes has been shown as a block.
+	// Status is a line about the current step; Code and Tool are for clients
+	// with texts of their own. ApprovalID is the approval that the line asks
+	// for, empty for none, and Reason why the user is asked. Shown is of a call
+	// that runs: what it writes has been shown as a block.
 	Status struct {
 		Message    string
 		Code       schemas.StatusCode
@@ -85,15 +85,15 @@ type (
 		// message.
 		Type  string
 		Label string
-		// Ref is the global id that starts carry: of the answer's message, a block of
-		// a document, a payload, a call.
+		// Ref is the global id in a start: the id of the answer's message, of a
+		// block of a document, a payload or a call.
 		Ref string
 		// Tool and ToolUseID name the call that a message of type tool_call shows.
 		Tool, ToolUseID string
 	}
 	// LevelEnd closes what a LevelStart with the same Depth and At opened. Status is
-	// completed, partial, error or cancelled; Type is the type that a group's start
-	// has.
+	// completed, partial, error or cancelled; Type is the type of the group's
+	// start.
 	LevelEnd struct {
 		Depth  Depth
 		Type   string
@@ -109,7 +109,7 @@ func Running(tool string) Status {
 	return Status{Message: "Running " + tool + "...", Code: schemas.StatusRunningTool, Tool: tool}
 }
 
-// Depth is how deep a level is.
+// Depth is the depth of a level.
 type Depth uint8
 
 // The levels, the outermost first.
@@ -125,10 +125,11 @@ type (
 	Text struct{ Text string }
 	// Marker is [[tool:N]] or the blank line around it.
 	Marker struct{ Text string }
-	// Thinking is reasoning, of the answer or in a thread.
+	// Thinking is reasoning, for the answer or in a thread.
 	Thinking struct{ Text string }
-	// Call begins a call that the model is writing, of the answer or in a thread. Index
-	// counts the calls of the run, or of the thread; NoIndex is not known.
+	// Call begins a call that the model is writing, for the answer or in a
+	// thread. Index counts the calls of the run, or of the thread; NoIndex is
+	// not known.
 	Call struct {
 		ID, Name string
 		Index    int
@@ -143,16 +144,16 @@ type (
 	KeptText struct{ Text string }
 	// Payload is structured data for the page.
 	Payload struct{ schemas.CustomPayload }
-	// ThreadText is what a model writes in a thread that a tool has opened: it is no
-	// part of the answer.
+	// ThreadText is text of a model in a thread that a tool has opened: it is
+	// not part of the answer.
 	ThreadText struct{ Text string }
 )
 
 // Bodies of tools that run, and of those in a thread that another tool has opened.
 type (
-	// ToolStart says that a tool begins. Title says for people what the call does.
-	// Streamed is the argument whose text the log has as the content of a block, empty
-	// for none; Beside is then the input without it.
+	// ToolStart says that a tool begins. Title tells the user what the call
+	// does. Streamed is the argument whose text the log has as the content of a
+	// block, empty for none; Beside is then the input without it.
 	ToolStart struct {
 		Tool, ToolUseID string
 		Index           int
@@ -161,11 +162,11 @@ type (
 		Streamed        string
 		Beside          json.RawMessage
 	}
-	// ToolRefused takes the place of ToolStart for a call that does not run, as the user
-	// did not approve it.
+	// ToolRefused replaces ToolStart for a call that does not run because the
+	// user did not approve it.
 	ToolRefused struct{ ToolStart }
-	// ToolProgress is one step of a running tool; Progress is in 0..1. Document is
-	// what a tool of documents has changed, nil of any other.
+	// ToolProgress is one step of a running tool; Progress is in 0..1. Document
+	// is what a document tool has changed, nil for any other tool.
 	ToolProgress struct {
 		Tool, ToolUseID string
 		Index           int
@@ -182,9 +183,9 @@ type (
 		NewDoc                        bool
 		BlockTypes                    string
 	}
-	// ToolComplete says that a tool ended. Done says for people what it has done.
-	// Apart says that the result has a message of its own; in logs of older versions
-	// it is in that of the call.
+	// ToolComplete says that a tool ended. Done tells the user what it has
+	// done. Apart says that the result has a message of its own; in logs of
+	// older versions it is in that of the call.
 	ToolComplete struct {
 		Tool, ToolUseID string
 		Index           int
@@ -215,7 +216,7 @@ type (
 		Reason             schemas.ApprovalReason
 		ReasonText         string
 	}
-	// ApprovalResolved says that the call waits no longer.
+	// ApprovalResolved says that the call no longer waits.
 	ApprovalResolved struct {
 		ApprovalID string
 		Approved   bool
@@ -229,20 +230,21 @@ type (
 	}
 )
 
-// Bodies of what is written into blocks of documents while the model writes it.
-// Revision is the document's when that began: of two that write a block the one with
-// the greater revision is the later one. By is the call that writes it, nil of what an
-// answer writes and in logs of older versions.
+// Bodies for content that is written into blocks of documents while the model
+// writes it. Revision is the document's revision when the writing began: of two
+// writers of a block, the one with the greater revision is the later. By is the
+// call that writes it, nil of what an answer writes and in logs of older
+// versions.
 type (
 	// Caller names a call.
 	Caller struct {
 		Tool, ToolUseID string
 		Index           int
 	}
-	// BlockReset empties a block that the page shows. End withdraws what was written
-	// into it: the block is as it was before, or gone, and nothing more comes. A New
-	// block has nothing to empty, and readers are shown nothing: the revision counts,
-	// where an earlier block under that id has been deleted.
+	// BlockReset empties a block that the page shows. With End it withdraws
+	// what was written: the block is as it was before, or removed, and nothing
+	// more follows. A New block has nothing to empty and readers see nothing;
+	// only its revision matters, if an earlier block with that id was deleted.
 	BlockReset struct {
 		Place    Place
 		End      bool
@@ -264,7 +266,7 @@ type (
 		Revision int64
 		By       *Caller
 	}
-	// BlockDone ends what is written into the block.
+	// BlockDone ends the writing into the block.
 	BlockDone struct {
 		Place Place
 		By    *Caller
@@ -299,7 +301,7 @@ func (*BlockHeader) body()      {}
 func (*BlockContent) body()     {}
 func (*BlockDone) body()        {}
 
-// bodySize is about what the names of fields and short values take.
+// bodySize estimates the bytes of field names and short values.
 const bodySize = 128
 
 func (b *Started) size() int   { return bodySize + len(b.Target.Header) }
@@ -346,9 +348,9 @@ func (b *Completed) size() int {
 	return n
 }
 
-// Slab makes values of one type from memory that is allocated for many at a time:
-// what a model writes has a body for each token. The zero value is ready; it is
-// not safe for concurrent use.
+// Slab makes values of one type from memory that is allocated for many at a
+// time, because there is a body for each token that a model writes. The zero
+// value is ready; it is not safe for concurrent use.
 type Slab[T any] struct {
 	free []T
 	next int
@@ -360,7 +362,7 @@ const (
 	lastSlab  = 64
 )
 
-// New returns a pointer to a value of its own.
+// New returns a pointer to a copy of v.
 func (s *Slab[T]) New(v T) *T {
 	if len(s.free) == 0 {
 		s.next = min(max(firstSlab, 2*s.next), lastSlab)

@@ -1,7 +1,7 @@
-// Package runlog is the log of a run as services writes it and api shows it: one
-// sequence of typed events, from which every dialect is made. Nothing here has a
-// form on a wire or in the store: services/eventlog encodes events to store them,
-// api's dialects to show them.
+// Package runlog has the log of a run, which services writes and api shows: one
+// sequence of typed events, from which every dialect is made. It defines no
+// encoding: services/eventlog encodes events for the store, api's dialects for
+// readers.
 package runlog
 
 import (
@@ -14,23 +14,22 @@ import (
 // attempts: attempt n numbers its events from (n-1)*AttemptSpan+1.
 const AttemptSpan = 1_000_000
 
-// ErrEnded is the outcome of following a run from its terminal event on: there
-// is nothing more and there never will be.
+// ErrEnded is returned for following a run from its terminal event on: there
+// will never be more events.
 var ErrEnded = errors.New("runlog: the cursor is at the end of the run")
 
-// maxAhead is how many events a cursor may be past the newest one of a run under
-// way and still be of that run: what readers saw before a crash, or on another
-// replica, and what is not there yet.
+// maxAhead is how far a cursor may be past the newest event of a running run:
+// readers may have seen later events before a crash or on another replica.
 const maxAhead = 1000
 
-// Future reports whether a cursor is so far past the newest event of a run under
-// way that no reader can have seen it, as after a restored database. Such a
-// reader starts again from the first event. One within maxAhead waits for what is
-// greater.
+// Future reports whether a cursor is so far past the newest event of a running
+// run that no reader can have seen it, for example after the database was
+// restored. Such a reader starts again from the first event. A reader within
+// maxAhead waits for later events.
 func Future(cursor, newest int64) bool { return cursor-newest > maxAhead }
 
-// ErrInterrupted ends the events of a run that has not ended: it goes on later,
-// and a reader comes back with its cursor.
+// ErrInterrupted ends the events of a run that has not ended: it continues
+// later, and a reader comes back with its cursor.
 var ErrInterrupted = errors.New("runlog: the run was interrupted")
 
 // Event is one entry of a run's log. Events are immutable once appended.
@@ -44,26 +43,26 @@ type Event struct {
 	// Frame is the event's frame in the dialect chat, encoded once when it was
 	// appended; nil if each reader encodes it.
 	Frame []byte
-	// Shared is where the readers of a large event share its frames; nil of any
-	// other.
+	// Shared has the frames that the readers of a large event share; nil for
+	// any other event.
 	Shared *Frames
 }
 
-// Level is where an event belongs: the numbers of its thread, its group and its
+// Level is the place of an event: the numbers of its thread, its group and its
 // message (T1, B1, M1 on the wire); 0 means none.
 type Level struct{ Thread, Group, Message uint32 }
 
-// LargeEvent is the size in bytes of a body from which on an event is large: its
+// LargeEvent is the size in bytes from which a body makes its event large: its
 // frames are encoded once and not copied.
 const LargeEvent = 16 << 10
 
-// Size is about how many bytes the event's body takes.
+// Size estimates the bytes of the event's body.
 func (e *Event) Size() int { return e.Body.size() }
 
 // Large reports whether e is a large event.
 func (e *Event) Large() bool { return e.Body.size() >= LargeEvent }
 
-// Visible is the part of the answer's text that the event shows.
+// Visible returns the part of the answer's text that the event shows.
 func (e *Event) Visible() string {
 	switch b := e.Body.(type) {
 	case *Text:
@@ -85,15 +84,15 @@ func (e *Event) Terminal() bool {
 	}
 }
 
-// Frames are the frames of one event, by what distinguishes them. The zero value
-// has none. It is safe for concurrent use.
+// Frames are the frames of one event, by name. The zero value has none. It is
+// safe for concurrent use.
 type Frames struct {
 	mu   sync.Mutex
 	made map[string][]byte
 }
 
-// Get returns the frame of that name. It is encoded when it is first asked for;
-// one that encode says is not final is encoded again the next time.
+// Get returns the frame of that name. It is encoded when it is first needed; a
+// frame that is not final, according to encode, is encoded again the next time.
 func (f *Frames) Get(name string, encode func() (frame []byte, final bool)) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,7 +115,7 @@ type Place struct {
 	// BlockIDs are comma separated.
 	BlockIDs   string
 	DocumentID string
-	// Type is the content's, md where it is empty.
+	// Type is the type of the content; empty means md.
 	Type string
 }
 
@@ -128,22 +127,22 @@ type Target struct {
 	MessageID string
 	// Header comes before an answer that goes into a chart or an image.
 	Header string
-	// Awaited says that the client has chosen the blocks of the answer: it waits
-	// for their end, also where nothing comes.
+	// Awaited is true if the client has chosen the blocks of the answer: it
+	// waits for their end, even if nothing is written.
 	Awaited bool
 }
 
-// Joiner joins the text of an answer without its tool markers: what a marker
-// parts is parted by a blank line. The zero value is the beginning.
+// Joiner joins the text of an answer without its tool markers, and puts a blank
+// line where a marker was. The zero value is ready.
 type Joiner struct {
 	begun, gap bool
-	newlines   int // at the end
+	newlines   int // line breaks at the end
 }
 
-// Marker says that a tool marker comes here.
+// Marker records a tool marker at this place.
 func (j *Joiner) Marker() { j.gap = true }
 
-// Text returns what visible text adds.
+// Text returns the text to append for a piece of visible text.
 func (j *Joiner) Text(text string) string {
 	if text == "" {
 		return ""

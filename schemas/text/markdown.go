@@ -17,7 +17,7 @@ var marker = regexp.MustCompile(`\[\[tool:\d+\]\]`)
 // StripMarkers removes the tool markers from a text and nothing else.
 func StripMarkers(s string) string { return marker.ReplaceAllString(s, "") }
 
-// WithoutMarkers returns a message's text as the model meant it.
+// WithoutMarkers returns a message's text without tool markers.
 func WithoutMarkers(s string) string {
 	s = strings.Trim(markerLines.ReplaceAllString(s, "\n\n"), "\n")
 	return strings.ReplaceAll(s, `[\[tool:`, ToolMarker)
@@ -25,5 +25,6 @@ func WithoutMarkers(s string) string {
 
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, "\n", " ", "\r", " ")
 
-// EscapeMarkdown returns s on one line, with nothing in it that Markdown reads as its own.
+// EscapeMarkdown returns s on one line, with the special characters of Markdown
+// escaped.
 func EscapeMarkdown(s string) string { return markdownEscapes.Replace(s) }

@@ -1,6 +1,6 @@
-// Package text has what several folders do to strings that come from outside:
-// shorten them, put them on one line, count things in words. It depends on the
-// standard library alone.
+// Package text has functions that several folders use for strings from outside:
+// shorten them, put them on one line, count things in words. It depends only on
+// the standard library.
 package text
 
 import (
@@ -35,7 +35,7 @@ func Line(s string, limit int) string {
 	if len(s) <= limit && isPlainLine(s) {
 		return s
 	}
-	if longest := 8 * limit; len(s) > longest { // the rest cannot reach the line
+	if longest := 8 * limit; len(s) > longest { // the rest would be cut off anyway
 		s = strings.ToValidUTF8(s[:longest], "")
 	}
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")

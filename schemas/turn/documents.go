@@ -28,10 +28,10 @@ const (
 // BlockArgument is the argument of a tool of documents that names the block.
 const BlockArgument = "block_id"
 
-// MaxTargets is the greatest number of blocks that one answer goes to.
+// MaxTargets bounds the blocks that one answer goes to.
 const MaxTargets = 16
 
-// Answer says where the text of an answer goes. Document is empty where it goes
+// Answer returns where the text of an answer goes. Document is empty if it goes
 // to the chat; Blocks are ids that the client has chosen, if any.
 func Answer(page schemas.Object) (document string, blocks []string) {
 	for id := range strings.SplitSeq(page.String(ContextBlocks), ",") {
@@ -45,9 +45,9 @@ func Answer(page schemas.Object) (document string, blocks []string) {
 	return document, blocks
 }
 
-// DocumentID returns the id of the document that a turn is about: the one that
-// the page's context names, else the chat's own. It is "" if the context names
-// an invalid id; null and an empty id count as none.
+// DocumentID returns the id of the document that a turn is about: the document
+// named in the page's context, else the chat's own. It is "" if the context
+// names an invalid id; null and an empty id count as none.
 func DocumentID(page schemas.Object, conversationID int64) string {
 	switch string(page[ContextDocument]) {
 	case "", "null", `""`:
@@ -66,8 +66,8 @@ func BlockID(runID string, index int, tool string, n int) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// AnswerBlock returns the id of the block that a run's answer adds to a document
-// where the client has chosen none.
+// AnswerBlock returns the id of the block that a run's answer adds to a
+// document if the client has chosen none.
 func AnswerBlock(runID string) string { return BlockID(runID, 0, "answer", 0) }
 
 // BlockID returns the id of the n-th block that the call adds to a document.
@@ -75,7 +75,7 @@ func (c *Call) BlockID(n int) string { return BlockID(c.RunID, c.Index, c.Name, 
 
 // BlockProgress is the data of a document tool's progress: what it changed.
 // BlockIDs and BlockTypes describe a plan, comma separated; with NewDoc they
-// are the document's new structure. Gone says that the block no longer exists.
+// are the document's new structure. Gone is true if the block no longer exists.
 type BlockProgress struct {
 	BlockID    string             `json:"block_id,omitempty"`
 	BlockIDs   string             `json:"block_ids,omitempty"`
@@ -91,8 +91,8 @@ type BlockProgress struct {
 // DocumentStage is the stage of a progress whose data is a BlockProgress.
 const DocumentStage = "document"
 
-// DocumentChange is what a progress of that stage and data tells of a document;
-// nil is nothing.
+// DocumentChange returns the change of a document that a progress with that
+// stage and data reports, nil for none.
 func DocumentChange(stage string, data json.RawMessage) *runlog.DocumentChange {
 	var p BlockProgress
 	if stage != DocumentStage || json.Unmarshal(data, &p) != nil || p.DocumentID == "" {

@@ -9,8 +9,8 @@ import (
 
 // Event is one event of the loop; the types in this file are all there are. A
 // loop ends with LoopComplete, with Cancelled, or with an error. The loop waits
-// for the consumer of each event, which can so commit what must be stored
-// before the loop continues.
+// until the consumer has taken each event, so the consumer can commit what must
+// be stored before the loop continues.
 type Event interface{ event() }
 
 // CallStart says that iteration N's model call begins (0-based). Final is the
@@ -30,7 +30,8 @@ type TextDelta struct{ Text string }
 type FullText struct{ Text string }
 
 // ToolArguments is a piece of a call's arguments while the model writes them.
-// Index counts calls over the run; ID and Name are set as soon as known.
+// Index counts calls over the run; ID and Name are set as soon as they are
+// known.
 type ToolArguments struct {
 	Index    int
 	ID, Name string
@@ -39,7 +40,7 @@ type ToolArguments struct {
 
 // Reply is a whole reply: the assistant's message with its calls.
 type Reply struct {
-	// Model is the one that wrote it, if it is not the requested one.
+	// Model is the model that wrote it, if it is not the requested one.
 	Model      string             `json:"model,omitempty"`
 	Text       string             `json:"text,omitempty"`
 	Reasoning  string             `json:"reasoning,omitempty"`
@@ -50,9 +51,9 @@ type Reply struct {
 	Duration   time.Duration      `json:"duration,omitempty"`
 	// FirstIndex is the run-wide index of ToolCalls[0].
 	FirstIndex int `json:"first_index,omitempty"`
-	// Final says that tools were forbidden in this call.
+	// Final is true if tools were forbidden in this call.
 	Final bool `json:"final,omitempty"`
-	// Synthetic says that no model wrote it: it is the plain summary that
+	// Synthetic is true if no model wrote it: it is the plain summary that
 	// replaces a failed last call.
 	Synthetic bool `json:"synthetic,omitempty"`
 }
@@ -68,7 +69,7 @@ type ToolWaiting struct {
 	Reason schemas.ApprovalReason
 }
 
-// ToolAnswered says that a call no longer waits. Its ToolStart follows, also if
+// ToolAnswered says that a call no longer waits. Its ToolStart follows, even if
 // the answer is already the call's result.
 type ToolAnswered struct {
 	Index int
@@ -78,7 +79,7 @@ type ToolAnswered struct {
 }
 
 // ToolStart says that a call is about to run; it runs after the yield returns.
-// Input is valid JSON ({} when the arguments were none).
+// Input is valid JSON ({} if there were no arguments).
 type ToolStart struct {
 	Index int
 	ID    string
@@ -113,7 +114,7 @@ type PayloadMade struct {
 // ThreadStart, then the events of the loop in it, then ThreadEnd. Index is the
 // call's, Thread counts its threads from 1. Events of one thread come in order,
 // events of several threads in any order, and all before the call's
-// ToolComplete. If a call is cut short, its last events may be missing.
+// ToolComplete. If a call is interrupted, its last events may be missing.
 type ThreadEvent struct {
 	Index  int
 	Thread int
@@ -123,8 +124,8 @@ type ThreadEvent struct {
 // ThreadStart opens a thread, for a loop with that model.
 type ThreadStart struct{ Label, Model string }
 
-// ThreadEnd closes a thread. Err says why its loop has no answer; nil when it
-// has one.
+// ThreadEnd closes a thread. Err is why its loop has no answer; nil if it has
+// one.
 type ThreadEnd struct{ Err error }
 
 // LoopComplete ends a loop that has its answer.
@@ -133,7 +134,7 @@ type LoopComplete struct {
 	Usage      schemas.Usage
 }
 
-// Cancelled ends a loop whose context was cancelled; Cause says why. The
+// Cancelled ends a loop whose context was cancelled; Cause is the reason. The
 // unfinished reply has been yielded as deltas.
 type Cancelled struct{ Cause error }
 

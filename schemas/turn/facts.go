@@ -6,8 +6,9 @@ import "github.com/chattray/chattray/schemas"
 type Purpose string
 
 // The purposes. The zero value is an answer to the user; the others are steps
-// whose text the service works on: a summary of older turns, and the steps of
-// research, of which AnswerPart is one question out of several, and the title of a chat.
+// whose text the service itself uses: a summary of older turns, the steps of
+// research (AnswerPart is one question out of several), and the title of a
+// chat.
 const (
 	Summarize  Purpose = "summarize"
 	PlanParts  Purpose = "plan_parts"
@@ -23,13 +24,13 @@ type Facts struct {
 	Purpose Purpose
 	// Context is the page's context object.
 	Context schemas.Object
-	// Payloads and Actions are those that the page offers. A model may write the
-	// payloads that have a marker.
+	// Payloads and Actions are the ones that the page offers. A model may write
+	// the payloads that have a marker.
 	Payloads []PayloadType
 	Actions  []schemas.Action
-	// Older are the turns that Summarize or NameChat is about.
+	// Older are the turns for Summarize or NameChat.
 	Older []Message
-	// Findings are what MergeParts is about.
+	// Findings are the input of MergeParts.
 	Findings []Finding
 }
 

@@ -7,12 +7,12 @@ import (
 )
 
 // PayloadType is a kind of payload: from a tool, or written by the model after
-// a marker. It is made by payloads and safe for concurrent use.
+// a marker. Package payloads makes it. It is safe for concurrent use.
 type PayloadType struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
-	// Array says that Schema asks for an array, not for an object.
+	// Array is true if Schema requires an array instead of an object.
 	Array bool
 	// Source is tool or llm.
 	Source string
@@ -23,14 +23,14 @@ type PayloadType struct {
 	Marker string
 	// Instructions tell the model when and how to write it.
 	Instructions string
-	// Check decodes data, or says why it does not fit Schema.
+	// Check decodes data, or returns why it does not fit Schema.
 	Check func(data json.RawMessage) (any, error)
 	// Summarize returns one line about what Check decoded.
 	Summarize func(decoded any) string
 }
 
-// PayloadDef is a payload type as a page file declares it. Summary is a Go
-// text/template over the decoded data.
+// PayloadDef is the declaration of a payload type in a page file. Summary is a
+// Go text/template over the decoded data.
 type PayloadDef struct {
 	Name         string
 	Description  string
@@ -41,11 +41,11 @@ type PayloadDef struct {
 	Summary      string
 }
 
-// HTTPTool is a tool as a page file declares it. URL and Body are Go
-// text/templates over the checked arguments (URL values are escaped, body
-// values are JSON), Headers are values already taken from the settings.
-// Payload is the JSON pointer of the answer's part that becomes the payload of
-// type PayloadType; empty for none.
+// HTTPTool is the declaration of an HTTP tool in a page file. URL and Body are
+// Go text/templates over the checked arguments (URL values are escaped, body
+// values are JSON), Headers are values already taken from the settings. Payload
+// is the JSON pointer of the answer's part that becomes the payload of type
+// PayloadType; empty for none.
 type HTTPTool struct {
 	Name        string
 	Description string
@@ -58,20 +58,20 @@ type HTTPTool struct {
 	Payload     string
 	PayloadType string
 	Idempotent  bool
-	// Confirm makes each call wait for the user's approval; in a page file that
-	// is the default of methods other than GET and HEAD.
+	// Confirm makes each call wait for the user's approval; in a page file this
+	// is the default for methods other than GET and HEAD.
 	Confirm bool
 }
 
-// Found is what the model wrote for the page in one reply. It is not part of
-// the visible text.
+// Found is what the model wrote for the page in one reply, outside the visible
+// text.
 type Found struct {
 	// Payloads are in the order of the text and fit their schema.
 	Payloads []Payload
 	Values   []schemas.SuggestedValue
 	Actions  []schemas.SuggestedAction
-	// Warnings are sentences for the user; Dropped holds the text that was
-	// hidden and not used, for the diagnostics.
+	// Warnings are sentences for the user; Dropped has the text that was hidden
+	// but not used, for the diagnostics.
 	Warnings []string
 	Dropped  []string
 	// Cut is a value that the reply's end cut off; nil when there is none.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// TextOf runs a loop to its end and returns the text that the model has written. The
-// error is the loop's, or the cause of its cancellation.
+// TextOf runs a loop to its end and returns the text that the model has
+// written. The error is the loop's error, or the cause of its cancellation.
 func TextOf(events iter.Seq2[Event, error]) (string, error) {
 	var text strings.Builder
 	for event, err := range events {
@@ -20,7 +20,7 @@ func TextOf(events iter.Seq2[Event, error]) (string, error) {
 			text.WriteString(e.Text)
 		case Cancelled:
 			return "", e.Cause
-		default: // the rest has no text of the answer
+		default: // other events have no text of the answer
 		}
 	}
 	return text.String(), nil

@@ -9,7 +9,7 @@ import (
 
 // Conclusion is the result of a conversation in a thread.
 type Conclusion struct {
-	// Text is the last reply's.
+	// Text is the text of the last reply.
 	Text       string
 	StopReason schemas.StopReason
 	// Payloads came from the tools that ran, in the order in which the tools

@@ -1,6 +1,6 @@
 // Package turn has the types that services, agents, tools and payloads exchange
 // about one turn: the conversation for a model, the tools that it may call, and
-// the events of the loop. Nothing here goes on a wire.
+// the events of the loop. Nothing here is sent on a wire.
 package turn
 
 import (
@@ -32,7 +32,7 @@ type Message struct {
 	// that a message of role tool answers.
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	// Data is the JSON that a tool returned with its text; nil for none.
+	// Data is the JSON that a tool returned along with its text; nil for none.
 	// Adapters of real models do not send it.
 	Data json.RawMessage `json:"-"`
 }
@@ -44,7 +44,7 @@ type Image struct {
 }
 
 // ToolCall is a call that the model asked for. Arguments is the text the model
-// wrote; it may be empty or no JSON.
+// wrote; it may be empty or invalid JSON.
 type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -60,18 +60,18 @@ type Request struct {
 	Messages                 []Message
 	// Facts are the data from which System was written; nil for none.
 	Facts *Facts
-	// Tools have different names.
+	// Tools must have different names.
 	Tools []Tool
 	// RunTool, when set, replaces a tool's own Run. Await, when set, blocks
 	// until a call may begin: it is called for Client tools and for calls for
-	// which Asks returns a reason, outside of their timeout and of the limit of
-	// parallel calls. Asks is called once for each call, when it is the next to
-	// begin; nil asks for tools with Confirm.
+	// which Asks returns a reason. The wait counts neither for their timeout
+	// nor for the limit of parallel calls. Asks is called once for each call,
+	// when it is the next to begin; nil asks for tools with Confirm.
 	RunTool func(ctx context.Context, t *Tool, call *Call) (Result, error)
 	Await   func(ctx context.Context, call *Call) (Verdict, error)
 	Asks    func(ctx context.Context, t *Tool, call *Call) (schemas.ApprovalReason, error)
-	// Writing, when set, receives the text of the reply under way, so that the
-	// text is in memory once. It is reset for each reply.
+	// Writing, when set, receives the text of the current reply, so that the
+	// text is in memory only once. It is reset for each reply.
 	Writing *strings.Builder
 	// Steps are those that earlier attempts finished; the loop continues after them.
 	Steps []Step
@@ -90,22 +90,22 @@ type Step struct {
 	Results []*Result
 }
 
-// Tool is a function that a model may call. It is made by tools, offered by
-// services, run by agents. It is safe for concurrent use.
+// Tool is a function that a model may call. Package tools makes it, services
+// offers it, and agents runs it. It is safe for concurrent use.
 type Tool struct {
 	Name        string
 	Description string
-	// Words are what people read of a call in the place of the name.
+	// Words are the texts that users read about a call instead of the name.
 	Words
 	InputSchema json.RawMessage
-	// Check says why arguments do not fit InputSchema; nil checks nothing.
+	// Check returns why arguments do not fit InputSchema; nil checks nothing.
 	Check func(input json.RawMessage) error
 	// Preset are arguments that the page sets: each call has them, and InputSchema
 	// does not name them. Use Fill.
 	Preset schemas.Object
 	// Global tools are offered on every page.
 	Global bool
-	// Idempotent tools may be run again when their outcome is unknown.
+	// Idempotent tools may run again when their outcome is unknown.
 	Idempotent bool
 	// ReadOnly tools change nothing.
 	ReadOnly bool
@@ -113,8 +113,8 @@ type Tool struct {
 	Serial bool
 	// Confirm tools need the user's approval.
 	Confirm bool
-	// Effects tools change something that the user does not have to accept
-	// anyway. They need approval once the model has read text from outside.
+	// Effects tools change something without a later decision of the user. They
+	// need approval once the model has read text from outside.
 	Effects bool
 	// Untrusted tools return text from outside, whose authors may try to instruct the model.
 	Untrusted bool
@@ -126,21 +126,22 @@ type Tool struct {
 	Addresses func(input json.RawMessage) []string
 	// Client tools are run by the page; Run is not called.
 	Client bool
-	// Document tools write the document of the turn. They are not offered where the
-	// answer itself is written into it.
+	// Document tools write the document of the turn. They are not offered if
+	// the answer itself is written into it.
 	Document bool
-	// Replans tools take away blocks of the document: what calls after them in the
-	// same reply write is shown once they run.
+	// Replans tools replace the blocks of the document: what later calls of the
+	// same reply write is shown only once they run.
 	Replans bool
-	// Streams is the argument that is shown while the model writes it; nil is none.
+	// Streams is the argument that is shown while the model writes it; nil
+	// means none.
 	Streams *StreamedArgument
 	// InChat tools work on the chat that calls them and are offered only in chats.
 	InChat bool
-	// Timeout bounds one call; 0 is the loop's default.
+	// Timeout bounds one call; 0 means the loop's default.
 	Timeout time.Duration
-	// PayloadType is the type of payload the tool makes, if any.
+	// PayloadType is the type of the payload that the tool makes, if any.
 	PayloadType string
-	// Roles, when not empty, are those that may use the tool.
+	// Roles, when not empty, are the roles that may use the tool.
 	Roles []string
 	Run   func(ctx context.Context, call *Call) (Result, error)
 }
@@ -158,9 +159,9 @@ func (t *Tool) Fill(input json.RawMessage) json.RawMessage {
 	return schemas.Encode(args)
 }
 
-// StreamedArgument is an argument of a tool, a string, whose text goes into a block
-// of the document of the turn while the model writes the call. The other fields
-// name the arguments that say which block it is; "" is that the tool has none.
+// StreamedArgument is a string argument of a tool whose text goes into a block
+// of the turn's document while the model writes the call. The other fields name
+// the arguments that identify the block; "" if the tool has no such argument.
 type StreamedArgument struct {
 	Argument string
 	// Block is the id of the block. A call without one adds a block with the id that
@@ -173,11 +174,11 @@ type StreamedArgument struct {
 
 // Verdict is the result of a call's wait.
 type Verdict struct {
-	// Approved is the user's decision; it is false when nobody answered in time.
+	// Approved is the user's decision; it is false if nobody answered in time.
 	Approved bool
-	// Input, when not nil, replaces the call's own.
+	// Input, when not nil, replaces the call's input.
 	Input json.RawMessage
-	// Result, when not nil, is the call's outcome: it is not run.
+	// Result, when not nil, is the call's result: the call is not run.
 	Result *Result
 }
 
@@ -189,18 +190,19 @@ type Call struct {
 	Name  string
 	Input json.RawMessage
 
-	// User, ConversationID, RunID, Context and Message, the user's words that the run
-	// is for, are set by services.
+	// Package services sets User, ConversationID, RunID, Context and Message,
+	// which is the user's message that the run answers.
 	User           schemas.User
 	ConversationID int64
 	RunID          string
 	Context        schemas.Object
 	Message        string
 
-	// Offered are the tools that a thread of the call may use, set by services:
-	// the page's tools that may run again and need no approval.
+	// Offered are the tools that a thread of the call may use: the page's tools
+	// that may run again and need no approval. Package services sets it.
 	Offered []Tool
-	// Loop runs a conversation in a thread; nil where there are no threads. Use Converse.
+	// Loop runs a conversation in a thread; nil if there are no threads. Use
+	// Converse.
 	Loop func(ctx context.Context, label string, req Request) (Conclusion, error)
 
 	// Report sends progress; nil drops it. Use Progress.
@@ -252,7 +254,7 @@ type Result struct {
 	Duration time.Duration `json:"duration,omitempty"`
 }
 
-// Payload is structured data for the page, not yet named or checked.
+// Payload is structured data for the page, without an id and not yet checked.
 type Payload struct {
 	Type string          `json:"type"`
 	Data json.RawMessage `json:"data"`

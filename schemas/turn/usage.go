@@ -6,9 +6,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// ModelCall is one call of a model that is over, successful or not. Model is
-// the one that was called; Usage is what its server counted, or an estimate if
-// it counted nothing. It has no cost.
+// ModelCall is one finished call of a model, successful or not. Model is the
+// model that was called; Usage is what its server counted, or an estimate if it
+// counted nothing. It has no cost.
 type ModelCall struct {
 	Model string
 	Usage schemas.Usage

@@ -6,10 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Words are what people read of a tool: Title says what a call does ("Read a
-// report"), Done what has been done ("Read a report"). Done has a second form
-// for several calls, after a bar and with {n} for their number: "Read a
-// report|Read {n} reports". If one is empty, the page uses the tool's name.
+// Words are the texts that users read about a tool: Title says what a call does
+// ("Read a report"), Done what has been done ("Read a report"). Done has a
+// second form for several calls, after a bar and with {n} for their number:
+// "Read a report|Read {n} reports". If one is empty, the page uses the tool's
+// name.
 type Words struct {
 	Title string
 	Done  string
@@ -18,7 +19,7 @@ type Words struct {
 // maxWords is the length of a title, and of each form of Done, in characters.
 const maxWords = 80
 
-// Fault says what is wrong with the words.
+// Fault returns what is wrong with the words.
 func (w Words) Fault() error {
 	one, several, counted := strings.Cut(w.Done, "|")
 	var wrong []error

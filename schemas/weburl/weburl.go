@@ -1,5 +1,5 @@
 // Package weburl finds addresses in text and compares them, so that an address
-// from a text can be told from one that a model has put together.
+// from a text can be told from one that a model has composed.
 package weburl
 
 import (
@@ -17,23 +17,23 @@ import (
 const (
 	// maxAddress is the longest address that is found in a text, in bytes.
 	maxAddress = 2 << 10
-	// maxReadings is how many beginnings and ends of an address are tried in a
-	// word.
+	// maxReadings bounds the beginnings and ends of an address that are tried
+	// in a word.
 	maxReadings = 8
 )
 
 const (
-	// borders may be in an address, and around it; after them another one may
-	// begin.
+	// borders may be inside an address or around it; another address may begin
+	// after them.
 	borders = "()[]',;，。、；（）「」『』【】“”‘’«»"
 	// trails may follow an address and are not part of it.
 	trails = ".,;:!?'*_~…，。、；！？”’»」』】）"
 )
 
-// Key returns the same key for all spellings of an address that send the same
-// to the same host: http or https, the case of the host, a default port and a
-// fragment make no difference. Without a scheme https is assumed. A text that
-// is no address has a key that no address has.
+// Key returns the same key for all spellings of an address that make the same
+// request to the same host: http or https, the case of the host, a default port
+// and a fragment make no difference. Without a scheme https is assumed. A text
+// that is not an address has a key that no address has.
 func Key(address string) string {
 	s := strings.TrimSpace(address)
 	switch {
@@ -65,10 +65,10 @@ func Key(address string) string {
 	return key
 }
 
-// Given returns the keys of all addresses in a text. Where an address ends is
-// not always clear, so there may be several keys for one. Marks of Markdown,
-// HTML and JSON around and inside an address are understood. The time is linear
-// in the text.
+// Given returns the keys of all addresses in a text. The end of an address is
+// not always clear, so there may be several keys for one address. Marks of
+// Markdown, HTML and JSON around and inside an address are understood. The time
+// is linear in the text.
 func Given(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		texts := []string{text}

@@ -98,7 +98,7 @@ func (r *Runs) reviveAll(ctx context.Context) {
 }
 
 // reviveOne stores what the run's last attempt could not store, so that no finished
-// reply and no finished tool call is lost. Then it takes the run up.
+// reply and no finished tool call is lost. Then it recovers the run.
 func (r *Runs) reviveOne(ctx context.Context, id string, p parked) error {
 	for _, e := range p.lost {
 		err := r.committer.Submit(e.Write, e.Log, false).Wait(ctx)

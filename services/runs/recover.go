@@ -210,8 +210,8 @@ func (r *Runs) postpone(id string, err error) {
 	}
 }
 
-// known makes the run of a stored one. If its request cannot be read, the run is
-// returned with an error: it is taken up so that it ends.
+// known makes a run from a stored one. If its request cannot be read, the run
+// is returned with an error: it is recovered only to end.
 func (r *Runs) known(stored record.Run, lease *leases.Lease) (*run, error) {
 	r.mu.Lock()
 	r.perUser[stored.Owner.ID]++

@@ -57,10 +57,11 @@ type QueueStore interface {
 	Tidy(ctx context.Context, replicas []string) error
 	// NextQueued returns the oldest queued run of a chat.
 	NextQueued(ctx context.Context, conversationID int64) (record.Run, error)
-	// Claim makes attempt the current one, and the run running or waiting. An attempt
-	// before it that was waiting does not count. A run that has ended, is not at
-	// attempt-1 or is not the replica's is record.ErrFenced. A queued run is
-	// record.ErrBusy while another run of its chat is running or waiting.
+	// Claim makes attempt the current one, and the run running or waiting. An
+	// earlier attempt that was waiting does not count. A run that has ended, is
+	// not at attempt-1 or is not the replica's is record.ErrFenced. A queued
+	// run is record.ErrBusy while another run of its chat is running or
+	// waiting.
 	Claim(ctx context.Context, id string, attempt int, replica string) error
 	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
 	// ended.

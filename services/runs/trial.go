@@ -90,7 +90,7 @@ func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 	}
 	for _, f := range slices.Concat(now, later) {
 		if len(alone) > 0 || f.earlier.Mark.Crashed(f.last()) {
-			f.earlier.waited = f.last() // attempts that others ended do not count
+			f.earlier.waited = f.last() // attempts that other runs ended do not count
 		}
 	}
 	return now, later, limit

@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Tool is a call as its chunks tell it.
+// Tool is the state of a call, folded from its chunks.
 type Tool struct {
 	ToolUseID string          `json:"tool_use_id"`
 	Tool      string          `json:"tool"`
@@ -64,15 +64,16 @@ type Failure struct {
 	Message string       `json:"message"`
 }
 
-// Line is what a run is doing: the text of a status line, its code and the tool that
-// it names. It is empty while the run writes.
+// Line is a run's status line: its text, its code and the tool that it names.
+// It is empty while the run writes.
 type Line struct {
 	Status     string             `json:"status"`
 	StatusCode schemas.StatusCode `json:"status_code,omitempty"`
 	StatusTool string             `json:"status_tool,omitempty"`
 }
 
-// Run is a run as far as its chunks have come. State is "" while it is under way.
+// Run is the state of a run, folded from its chunks so far. State is "" until
+// the run has ended.
 type Run struct {
 	Line
 
@@ -92,8 +93,8 @@ type Run struct {
 	Error          *Failure                  `json:"error,omitempty"`
 }
 
-// Block is a block as far as its chunks have come. Meta is the header of a chart or
-// an image.
+// Block is the state of a block, folded from its chunks so far. Meta is the
+// header of a chart or an image.
 type Block struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`
@@ -105,7 +106,8 @@ type Block struct {
 	Step       int    `json:"step"`
 }
 
-// View is what a socket has shown. Steps counts what may have changed documents.
+// View is everything that a socket has shown. Steps counts the chunks that may
+// have changed documents.
 type View struct {
 	Current string           `json:"current"`
 	Runs    []*Run           `json:"runs"`
@@ -122,7 +124,7 @@ func Of(list ...schemas.Chunk) *View {
 	return v
 }
 
-// Fold folds in a chunk. One that belongs to no run, or that has been folded in
+// Fold adds a chunk to the view. A chunk that belongs to no run, or was added
 // before, changes nothing.
 func (v *View) Fold(c *schemas.Chunk) {
 	if c.RunID != "" && c.Seq > 0 {
@@ -195,7 +197,7 @@ func (v *View) take(r *Run, c *schemas.Chunk) {
 	}
 }
 
-// tool notes a step of a call. One that begins no longer waits.
+// tool records a step of a call. A call that begins no longer waits.
 func (v *View) tool(r *Run, c *schemas.Chunk) {
 	i := slices.IndexFunc(r.Tools, func(t Tool) bool { return t.ToolUseID == c.ToolUseID })
 	if i < 0 {
@@ -233,7 +235,7 @@ func (v *View) tool(r *Run, c *schemas.Chunk) {
 	}
 }
 
-// ask notes a call that waits; it is shown again to a client that comes back.
+// ask records a call that waits; it is shown again to a client that comes back.
 func (r *Run) ask(c *schemas.Chunk) {
 	switch {
 	case r.State != "":
@@ -252,8 +254,8 @@ func (r *Run) ask(c *schemas.Chunk) {
 	}
 }
 
-// reset voids what came of blocks; with end they are withdrawn. After a recovery it
-// voids what came after a number.
+// reset empties blocks; with end they are withdrawn. After a recovery it voids
+// all chunks after a number.
 func (v *View) reset(r *Run, c *schemas.Chunk) {
 	if c.End {
 		v.withdraw(r, c)
@@ -275,8 +277,8 @@ func (v *View) reset(r *Run, c *schemas.Chunk) {
 	r.Payloads = slices.DeleteFunc(r.Payloads, func(p Payload) bool { return p.Last > through })
 }
 
-// withdraw voids what was written into blocks, also into those of which nothing has
-// come: what is stored of them may have been read before.
+// withdraw voids what was written into blocks, even those without a chunk so
+// far: their stored content may have been read before.
 func (v *View) withdraw(r *Run, c *schemas.Chunk) {
 	step := v.Steps + 1
 	for _, id := range ids(c) {
@@ -357,7 +359,7 @@ func ids(c *schemas.Chunk) []string {
 	return slices.DeleteFunc(strings.Split(c.BlockIDs, ","), func(id string) bool { return id == "" })
 }
 
-// withHeader says whether the first chunk of a block is its metadata.
+// withHeader reports whether the first chunk of a block is its metadata.
 func withHeader(kind string) bool {
 	return kind == schemas.BlockChart || kind == "interative_chart" || strings.HasPrefix(kind, "image/")
 }

@@ -1,6 +1,6 @@
 // Package delta folds the frames of the dialect messages into messages. It is
-// pure. TypeScript has the same rules in web, and both run the table
-// testdata/delta.json.
+// pure. The TypeScript client in web has the same rules, and the tests of both
+// run the table testdata/delta.json.
 package delta
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// MaxDepth bounds a path's length and how deep a merge goes.
+// MaxDepth bounds the length of a path and the depth of a merge.
 const MaxDepth = 32
 
 // The actions of a frame; an empty one is Append.
@@ -26,15 +26,15 @@ const (
 	Set     = "set"
 )
 
-// ErrRefused is in the tree of every error: the frame is not applied, the state
-// is as it was.
+// ErrRefused is in the tree of every error: the frame is not applied, and the
+// state is unchanged.
 var ErrRefused = errors.New("the frame is refused")
 
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrRefused)
 }
 
-// Message is a message as far as its frames have come. Props are of the kinds
+// Message is a message, folded from its frames so far. Props have the types
 // that encoding/json decodes into any.
 type Message struct {
 	ID     string
@@ -55,8 +55,8 @@ type State struct {
 	seen map[string]bool
 }
 
-// Apply folds a frame in. A frame whose chunk_id was seen is ignored; events
-// close messages and change nothing else.
+// Apply adds a frame. A frame with a known chunk_id is ignored; events close
+// messages and change nothing else.
 func (s *State) Apply(f schemas.MessageFrame) error {
 	if s.seen[f.ChunkID] {
 		return nil
@@ -75,7 +75,7 @@ func (s *State) fold(f schemas.MessageFrame) error {
 	props := map[string]any{}
 	if len(f.Props) > 0 {
 		if err := json.Unmarshal(f.Props, &props); err != nil || props == nil {
-			return refuse("props are no object")
+			return refuse("props are not an object")
 		}
 	}
 	if f.Type == "event" {
@@ -103,8 +103,8 @@ func (s *State) fold(f schemas.MessageFrame) error {
 	return nil
 }
 
-// begin adds the message of a first frame; the message begins with its
-// props, also when it is a delta.
+// begin adds the message of a first frame; the message begins with the frame's
+// props, even if it is a delta.
 func (s *State) begin(f schemas.MessageFrame, props map[string]any) error {
 	if err := safe(props, 0); err != nil {
 		return err
@@ -223,21 +223,21 @@ func lookUp(v any, keys []string) (any, error) {
 			}
 		}
 		if !ok {
-			return nil, refuse("the frame has nothing under %q", key)
+			return nil, refuse("the frame has no value at %q", key)
 		}
 	}
 	return v, nil
 }
 
-// index returns the index that a key is.
+// index returns a key as an index.
 func index(key string) (int, bool) {
 	n, err := strconv.Atoi(key)
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == key
 }
 
-// update returns node with the action applied under keys. There says whether
-// node is there at all; only Set makes what is missing on the way. Lists grow by
-// one at most.
+// update returns node with the action applied at the path keys. There reports
+// whether node exists; only Set creates missing parents. Lists grow by at most
+// one.
 func update(node any, there bool, keys []string, action string, value any) (any, error) {
 	if len(keys) == 0 {
 		return combine(node, there, action, value), nil
@@ -246,7 +246,7 @@ func update(node any, there bool, keys []string, action string, value any) (any,
 	n, isIndex := index(key)
 	if !there {
 		if action != Set {
-			return nil, refuse("there is nothing before %q", key)
+			return nil, refuse("the parent of %q does not exist", key)
 		}
 		if node = map[string]any{}; isIndex {
 			node = []any{}
@@ -264,7 +264,7 @@ func update(node any, there bool, keys []string, action string, value any) (any,
 		return out, nil
 	case []any:
 		if !isIndex || n > len(in) {
-			return nil, refuse("%q is no index of a list of %d", key, len(in))
+			return nil, refuse("%q is not an index of a list of %d", key, len(in))
 		}
 		out := append(slices.Clone(in), nil)
 		inner, err := update(out[n], n < len(in), keys[1:], action, value)
@@ -274,12 +274,13 @@ func update(node any, there bool, keys []string, action string, value any) (any,
 		out[n] = inner
 		return out[:max(len(in), n+1)], nil
 	default:
-		return nil, refuse("%q is inside of something that has no keys", key)
+		return nil, refuse("%q is inside a value that has no keys", key)
 	}
 }
 
-// combine is the action on one value. Append joins strings and lists, merge goes
-// into objects; where the kinds do not fit, the new value replaces the old.
+// combine applies the action to one value. Append joins strings and lists,
+// merge descends into objects; if the types do not fit, the new value replaces
+// the old one.
 func combine(was any, there bool, action string, value any) any {
 	if !there {
 		return value
