@@ -123,7 +123,7 @@ var rooms = map[string][]string{
 	"answer/argstream": {},
 	"answer/levels":    {},
 	"answer/payloads":  {},
-	"answer/visible":   {"eventlog"},
+	"answer/visible":   {},
 	"approvals":        {"pages"},
 	"attempts":         {"eventlog"},
 	"chats":            {},

@@ -39,7 +39,7 @@ type Writer struct {
 	filter   TextFilter
 	payloads payloads.List
 
-	visible *visible.Text
+	visible visible.Text
 
 	steps   []turn.Step
 	calls   []*call
@@ -108,7 +108,7 @@ type call struct {
 func New(ctx context.Context, run Run, deps Deps) *Writer {
 	wr := &Writer{
 		run: run, deps: deps, ctx: ctx, started: make(map[int]*eventlog.Commit), decided: make(map[int]bool), asking: make(map[int]bool), edited: make(map[int]bool),
-		elsewhere: make(map[int]bool), payloads: payloads.New(run.ID), visible: visible.New(deps.Log),
+		elsewhere: make(map[int]bool), payloads: payloads.New(run.ID),
 	}
 	wr.levels = levels.New(levels.Options{Emit: wr.emit, Lookup: wr.tool, Status: threadStatus, Attempt: run.Attempt, Ref: run.MessageID})
 	return wr
@@ -183,6 +183,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 		wr.checkLater()
 		wr.deps.Text.Begin()
 		wr.spoke = false
+		wr.visible.Part()
 		wr.writing.Reset() // it may hold the text of a call that failed
 		wr.calling = wr.deps.Now()
 		if e.Iteration > 0 {
@@ -242,14 +243,14 @@ func (wr *Writer) show(text string) {
 	if !wr.visible.Shown() && !wr.silent {
 		wr.deps.FirstToken(wr.deps.Now().Sub(wr.run.CreatedAt))
 	}
-	wr.visible.Put(text, wr.silent)
+	wr.visible.Put(text, wr.writing.String())
 	wr.answer.add(wr, text)
 	wr.emit(wr.levels.Text(), wr.texts.New(runlog.Text{Text: text}))
 }
 
 // putMarker shows a tool marker or the blank line around it.
 func (wr *Writer) putMarker(text string) {
-	wr.visible.Put(text, wr.silent)
+	wr.visible.Put(text, wr.writing.String())
 	wr.answer.joiner.Marker()
 	wr.emit(runlog.Level{}, &runlog.Marker{Text: text})
 }
@@ -342,19 +343,7 @@ func (wr *Writer) warn(text string) {
 func (wr *Writer) produced() bool { return wr.visible.Worded() || len(wr.calls) > 0 }
 
 // message returns the visible text without the white space around it.
-func (wr *Writer) message() string { return wr.visible.Whole(wr.onlyReply()) }
-
-// onlyReply is the text of the reply, finished or under way, if there is just one.
-func (wr *Writer) onlyReply() string {
-	switch len(wr.steps) {
-	case 0:
-		return wr.writing.String()
-	case 1:
-		return wr.steps[0].Reply.Text
-	default:
-		return ""
-	}
-}
+func (wr *Writer) message() string { return wr.visible.Whole() }
 
 // history is the tool history in the order in which the model asked.
 func (wr *Writer) history() []schemas.ToolCall {

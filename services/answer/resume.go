@@ -19,7 +19,7 @@ func (wr *Writer) announce(e *attempts.Earlier) {
 		return
 	}
 	wr.silent = false
-	kept := wr.visible.Kept()
+	kept := wr.visible.String()
 	wr.emit(runlog.Level{}, &runlog.Attempt{
 		Run: wr.run.names(), Message: "Resuming...", Code: schemas.StatusResuming, Target: wr.answer.target, Number: wr.run.Attempt, KeptThrough: e.Kept, Text: kept,
 	})

@@ -53,12 +53,13 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 		}
 	}
 	var shown []runlog.Body
-	events, _ := log.Since(0)
-	for i := range events {
-		switch events[i].Body.(type) {
-		case *runlog.BlockContent, *runlog.BlockDone, *runlog.Arguments, *runlog.Streamed:
-			shown = append(shown, events[i].Body)
-		default:
+	for events, _ := log.Since(0); len(events) > 0; events, _ = log.Since(events[len(events)-1].Seq) {
+		for i := range events {
+			switch events[i].Body.(type) {
+			case *runlog.BlockContent, *runlog.BlockDone, *runlog.Arguments, *runlog.Streamed:
+				shown = append(shown, events[i].Body)
+			default:
+			}
 		}
 	}
 	place := runlog.Place{BlockIDs: turn.BlockID("run", 1, "note_down", 0), DocumentID: "doc1", Type: "md"}

@@ -4,11 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 
-	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
@@ -26,30 +24,9 @@ const (
 // a reader holds one segment in memory. A large event has a segment of its own.
 const segmentSize = 64 << 10
 
-// appendEvents appends events to dst as a segment: its version, then for each
-// event the tag of its body, as varints the distance in number and time to the
-// event before it, the level and the length of the body, then the body (see
-// fields). Frames are not stored.
-func appendEvents(dst []byte, events []runlog.Event) []byte {
-	var seq, at int64
-	dst = append(dst, version2)
-	for i := range events {
-		dst = appendEvent(dst, &events[i], seq, at)
-		seq, at = events[i].Seq, events[i].Time
-	}
-	return dst
-}
-
-// packedSize estimates the bytes that events take as a segment.
-func packedSize(events []runlog.Event) (n int) {
-	const head = 12
-	for i := range events {
-		n += head + events[i].Size()
-	}
-	return n + head
-}
-
-// appendEvent encodes an event after one of that number and time.
+// appendEvent encodes an event after one of that number and time: the tag of its body,
+// as varints the distance in number and time to the event before it, the level and the
+// length of the body, then the body (see fields). Frames are not stored.
 func appendEvent(dst []byte, e *runlog.Event, seq, at int64) []byte {
 	if e.Large() {
 		dst = slices.Grow(dst, e.Size()+e.Size()/16)
@@ -77,38 +54,6 @@ func appendEvent(dst []byte, e *runlog.Event, seq, at int64) []byte {
 	n := binary.PutUvarint(length[:], uint64(len(f.dst[begin:])))
 	f.dst[begin-1] = length[0]
 	return slices.Insert(f.dst, begin, length[1:n]...)
-}
-
-// segmentsOf encodes events and the one after them as segments of about
-// segmentSize, one at a time: the data of one is valid until the next.
-func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segment] {
-	return func(yield func(record.Segment) bool) {
-		size := min(packedSize(events)+packedSize([]runlog.Event{*last}), segmentSize+segmentSize/4)
-		s := record.Segment{Data: append(make([]byte, 0, size), version2)}
-		var at int64
-		end := func() bool {
-			more := len(s.Data) == 1 || yield(s)
-			s, at = record.Segment{Data: s.Data[:1]}, 0
-			return more
-		}
-		add := func(e *runlog.Event) bool {
-			if (e.Large() || len(s.Data) >= segmentSize) && !end() {
-				return false
-			}
-			if s.First == 0 {
-				s.First = e.Seq
-			}
-			s.Data = appendEvent(s.Data, e, s.Last, at)
-			s.Last, at = e.Seq, e.Time
-			return !e.Large() || end()
-		}
-		for i := range events {
-			if !add(&events[i]) {
-				return
-			}
-		}
-		_ = add(last) && end()
-	}
 }
 
 // Decode returns the events of stored segments that are joined one after the

@@ -244,14 +244,14 @@ func (c *Committer) join(batch []*Commit) ([]*Commit, bool) {
 func (c *Committer) commit(batch []*Commit) {
 	backoff := minBackoff
 	for {
-		var through []int64
+		var through []place
 		if batch, through = c.ready(batch); len(batch) == 0 {
 			return
 		}
 		err := c.try(batch)
 		if err == nil {
 			for i, w := range batch {
-				if w.Write.Err == nil && w.Log != nil && through[i] > 0 {
+				if w.Write.Err == nil && w.Log != nil {
 					w.Log.markStored(through[i])
 				}
 				w.finish(w.Write.Err)
@@ -281,7 +281,7 @@ var errLate = fmt.Errorf("commit: the database was busy with other writes: %w", 
 
 // ready completes a batch: it removes the writes that are not to be tried, and
 // adds the events of its logs and the writes that must come before these.
-func (c *Committer) ready(batch []*Commit) (ready []*Commit, through []int64) {
+func (c *Committer) ready(batch []*Commit) (ready []*Commit, through []place) {
 	for more := true; more; {
 		batch = c.dropLate(batch)
 		through = addSegments(batch)
@@ -346,9 +346,9 @@ func (c *Committer) try(batch []*Commit) error {
 }
 
 // addSegments gives the first write of each log the log's unstored events, and
-// returns for each write the number of the last of them (0 for none).
-func addSegments(batch []*Commit) []int64 {
-	through := make([]int64, len(batch))
+// returns for each write the place after them (zero for none).
+func addSegments(batch []*Commit) []place {
+	through := make([]place, len(batch))
 	var seen map[*Log]bool
 	if len(batch) > 1 {
 		seen = make(map[*Log]bool, len(batch))
@@ -360,11 +360,7 @@ func addSegments(batch []*Commit) []int64 {
 		if seen != nil {
 			seen[w.Log] = true
 		}
-		w.Write.Segment = nil
-		if events := w.Log.unstored(); len(events) > 0 {
-			through[i] = events[len(events)-1].Seq
-			w.Write.Segment = &record.Segment{First: events[0].Seq, Last: through[i], Data: appendEvents(make([]byte, 0, packedSize(events)), events)}
-		}
+		w.Write.Segment, through[i] = w.Log.unstored()
 	}
 	return through
 }

@@ -15,13 +15,8 @@ import (
 
 // Limits of one attempt's log. MaxBytes counts the bodies of its events.
 const (
-	maxEvents  = runlog.AttemptSpan - 1
-	MaxBytes   = 64 << 20
-	maxFrames  = 1 << 20 // bytes of frames that are kept for further readers
-	arenaChunk = 1 << 10
-	arenaMax   = 32 << 10
-	// frameRoom is the approximate size of a frame without the body, in bytes.
-	frameRoom = 128
+	maxEvents = runlog.AttemptSpan - 1
+	MaxBytes  = 64 << 20
 )
 
 // ErrFull is the error of an append over the limits.
@@ -31,17 +26,20 @@ var ErrFull = errors.New("the run's log is full")
 // Readers follow, each with its own cursor. Readers are woken by a one-slot
 // bell that carries nothing and then read the log, so nothing is dropped,
 // doubled or reordered, and a slow reader costs nobody else anything.
+//
+// It holds all events as they are stored, and the newest ones also as readers get
+// them.
 type Log struct {
-	frame func(dst []byte, e *runlog.Event) []byte
-	now   func() int64
+	now func() int64
 
 	mu     sync.Mutex
 	base   int64 // the number before the first event's
-	events []runlog.Event
-	stored int // how many of events are in the store
+	n      int   // events
 	bytes  int
-	arena  []byte
-	framed int // bytes of the events' frames
+	ended  bool // the last event is terminal
+	recent recent
+	packed packedLog
+	stored place // what comes before it is in the store
 	closed bool
 	bells  []chan struct{}
 
@@ -55,7 +53,8 @@ type Log struct {
 // the dialect that most readers want; it is encoded once, when the event is
 // appended. Now is the time in milliseconds since the Unix epoch.
 func New(attempt int, frame func([]byte, *runlog.Event) []byte, now func() int64) *Log {
-	return &Log{base: int64(attempt-1) * runlog.AttemptSpan, frame: frame, now: now}
+	base := int64(attempt-1) * runlog.AttemptSpan
+	return &Log{base: base, now: now, recent: recent{frame: frame}, stored: place{seq: base}}
 }
 
 // Append adds an event, giving it number and time, and rings the bells.
@@ -67,7 +66,8 @@ func (l *Log) Append(at runlog.Level, b runlog.Body) error {
 		return err
 	}
 	l.stamp(&e)
-	l.put(e)
+	l.packed.add(l.put(e))
+	l.tellOnce()
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (l *Log) Append(at runlog.Level, b runlog.Body) error {
 // always fit.
 func (l *Log) room(e *runlog.Event) error {
 	l.bytes += e.Size()
-	if l.bytes <= MaxBytes && len(l.events) < maxEvents-16 {
+	if l.bytes <= MaxBytes && l.n < maxEvents-16 {
 		return nil
 	}
 	if _, end := e.Body.(*runlog.LevelEnd); end || e.Terminal() {
@@ -85,42 +85,17 @@ func (l *Log) room(e *runlog.Event) error {
 }
 
 func (l *Log) stamp(e *runlog.Event) {
-	e.Seq = l.base + int64(len(l.events)) + 1
+	e.Seq = l.base + int64(l.n) + 1
 	e.Time = l.now()
 }
 
-func (l *Log) put(e runlog.Event) {
-	defer l.ring()
-	l.events = append(l.events, e)
-	last := &l.events[len(l.events)-1] // no reader has it yet
-	switch {
-	case e.Large():
-		last.Shared = new(runlog.Frames) // its readers encode it
-	case l.framed < maxFrames:
-		l.keepFrame(last)
-	}
-	l.tellOnce()
-}
-
-// keepFrame encodes the event for all readers: in the arena, or by itself if it
-// is as long as many others.
-func (l *Log) keepFrame(e *runlog.Event) {
-	size := e.Size() + frameRoom
-	switch {
-	case cap(l.arena)-len(l.arena) >= size:
-	case size < arenaChunk:
-		l.arena = make([]byte, 0, min(arenaMax, max(arenaChunk, 2*cap(l.arena))))
-	default:
-		e.Frame = l.frame(make([]byte, 0, size), e)
-		l.framed += len(e.Frame)
-		return
-	}
-	start := len(l.arena)
-	l.arena = l.frame(l.arena, e)
-	if end := len(l.arena); end > start {
-		e.Frame = l.arena[start:end:end]
-		l.framed += end - start
-	}
+// put shows an event to readers, and returns it as they get it.
+func (l *Log) put(e runlog.Event) *runlog.Event {
+	l.n++
+	l.ended = e.Terminal()
+	last := l.recent.add(e)
+	l.ring()
+	return last
 }
 
 func (l *Log) ring() {
@@ -139,7 +114,7 @@ func (l *Log) Seal(e *runlog.Event) iter.Seq[record.Segment] {
 	defer l.mu.Unlock()
 	l.stamp(e)
 	last := *e
-	return segmentsOf(slices.Clip(l.events), &last)
+	return sealed(slices.Clone(l.packed.parts), l.packed.end, &last)
 }
 
 // Publish appends the sealed terminal event and closes the log.
@@ -147,8 +122,8 @@ func (l *Log) Publish(e runlog.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	l.put(e)
-	l.stored = len(l.events)
+	l.packed.keep(l.put(e))
+	l.stored = l.packed.end
 }
 
 // Close ends the log without a terminal event; its readers have to come back
@@ -160,32 +135,38 @@ func (l *Log) Close() {
 	l.ring()
 }
 
-// Since returns the events after the number, and whether more may come. The
-// slice is the log's own; it never changes.
+// Since returns events after the number, the next ones but not always all, and whether
+// more may come; none are left when it returns none. The slice never changes.
 func (l *Log) Since(after int64) (events []runlog.Event, open bool) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	from := min(max(after-l.base, 0), int64(len(l.events)))
-	n := len(l.events)
-	return l.events[from:n:n], !l.closed
+	after = max(after, l.base)
+	events, open = l.recent.since(after), !l.closed
+	var old part
+	if len(events) == 0 && after < l.base+int64(l.n) {
+		old = l.packed.with(after + 1)
+	}
+	l.mu.Unlock()
+	if old.first > 0 {
+		events = old.since(after)
+	}
+	return events, open
 }
 
 // Last returns the number of the newest event, or of the one before the first.
 func (l *Log) Last() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.base + int64(len(l.events))
+	return l.base + int64(l.n)
 }
 
 // Ended returns the number of the terminal event, and whether the log has one.
 func (l *Log) Ended() (int64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := len(l.events)
-	if n == 0 || !l.events[n-1].Terminal() {
+	if !l.ended {
 		return 0, false
 	}
-	return l.events[n-1].Seq, true
+	return l.base + int64(l.n), true
 }
 
 // Base returns the number before the first event's.
@@ -207,7 +188,7 @@ func (l *Log) tellUnstored() {
 }
 
 func (l *Log) tellOnce() {
-	if l.tell != nil && !l.told && !l.closed && l.stored < len(l.events) {
+	if l.tell != nil && !l.told && !l.closed && l.stored.seq < l.base+int64(l.n) {
 		l.told = true
 		l.tell()
 	}
@@ -219,26 +200,33 @@ func (l *Log) tellOnce() {
 func (l *Log) due(waited bool) (due, open bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := len(l.events) - l.stored
+	n := l.base + int64(l.n) - l.stored.seq
 	open = n > 0 && !l.closed
 	due = open && (n >= fewEvents || waited)
 	l.told = open && !due
 	return due, open
 }
 
-// unstored returns the events that no committed write holds yet.
-func (l *Log) unstored() []runlog.Event {
+// unstored returns the events that no committed write holds yet, nil for none, and the
+// place after them.
+func (l *Log) unstored() (*record.Segment, place) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := len(l.events)
-	return l.events[l.stored:n:n]
+	from, end := l.stored, l.packed.end
+	parts := slices.Clone(l.packed.parts[from.part:])
+	l.mu.Unlock()
+	if end.seq <= from.seq {
+		return nil, end
+	}
+	return &record.Segment{First: from.seq + 1, Last: end.seq, Data: appendParts(parts, from)}, end
 }
 
-// markStored records that all events up to the number are in the store.
-func (l *Log) markStored(through int64) {
+// markStored records that all events before the place are in the store.
+func (l *Log) markStored(through place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stored = max(l.stored, int(through-l.base))
+	if through.seq > l.stored.seq {
+		l.stored = through
+	}
 }
 
 // Subscribe returns a bell that rings when there is something new, and a

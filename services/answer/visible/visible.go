@@ -1,38 +1,45 @@
 // Package visible has the visible text of one answer: what earlier attempts have
-// shown, and what the log of this attempt shows.
+// shown, and what this attempt shows.
 package visible
 
-import (
-	"iter"
-	"strings"
+import "strings"
 
-	"github.com/chattray/chattray/services/eventlog"
-)
-
-// Text is the visible text of an answer. The text of this attempt is in its log.
+// Text is the visible text of an answer. As long as that is the beginning of the first
+// reply, it shares the memory of the reply. The zero value is empty.
 type Text struct {
-	log  *eventlog.Log
-	kept strings.Builder // the text of earlier attempts
+	shared string
+	own    strings.Builder // once apart
+	apart  bool
 	// shown says that there is some text, worded that it has more than white space.
 	shown, worded bool
 	newlines      int // at the end
 	atMarker      bool
 }
 
-// New returns the text of an attempt with this log.
-func New(log *eventlog.Log) *Text { return &Text{log: log} }
-
-// Put notes text that is shown. Earlier says that an earlier attempt has shown it.
-func (t *Text) Put(text string, earlier bool) {
+// Put notes text that is shown. Reply is the text of the reply under way, empty if there
+// is none.
+func (t *Text) Put(text, reply string) {
 	t.shown, t.atMarker = true, false
 	t.worded = t.worded || strings.TrimSpace(text) != ""
-	if earlier {
-		t.kept.WriteString(text)
-	}
 	if trimmed := strings.TrimRight(text, "\n"); trimmed == "" {
 		t.newlines += len(text)
 	} else {
 		t.newlines = len(text) - len(trimmed)
+	}
+	if end := len(t.shared) + len(text); !t.apart && len(reply) >= end && reply[len(t.shared):end] == text {
+		t.shared = reply[:end]
+		return
+	}
+	t.Part()
+	t.own.WriteString(text)
+}
+
+// Part ends the sharing, because the text of the reply ends or is given up.
+func (t *Text) Part() {
+	if !t.apart && t.shown {
+		t.apart = true
+		t.own.WriteString(t.shared)
+		t.shared = ""
 	}
 }
 
@@ -57,50 +64,19 @@ func (t *Text) Shown() bool { return t.shown }
 // Worded reports whether the text has more than white space.
 func (t *Text) Worded() bool { return t.worded }
 
-// Kept is the text of earlier attempts.
-func (t *Text) Kept() string { return t.kept.String() }
-
-// Keep replaces the text of earlier attempts.
+// Keep replaces the text.
 func (t *Text) Keep(text string) {
-	t.kept.Reset()
-	t.kept.WriteString(text)
-	t.shown, t.worded = text != "", strings.TrimSpace(text) != ""
+	*t = Text{apart: true, shown: text != "", worded: strings.TrimSpace(text) != "", newlines: t.newlines, atMarker: t.atMarker}
+	t.own.WriteString(text)
 }
 
-// pieces are the pieces of this attempt's text.
-func (t *Text) pieces() iter.Seq[string] {
-	events, _ := t.log.Since(0)
-	return func(yield func(string) bool) {
-		for i := range events {
-			if piece := events[i].Visible(); piece != "" && !yield(piece) {
-				return
-			}
-		}
+// String returns the text so far.
+func (t *Text) String() string {
+	if t.apart {
+		return t.own.String()
 	}
+	return t.shared
 }
 
-// Whole is the text without the white space around it. If all of it is in reply,
-// which is then the only one, Whole shares that reply's memory.
-func (t *Text) Whole(reply string) string {
-	rest, same := reply, t.kept.Len() == 0
-	for piece := range t.pieces() {
-		if !same {
-			break
-		}
-		rest, same = strings.CutPrefix(rest, piece)
-	}
-	if same && strings.TrimSpace(rest) == "" {
-		return strings.TrimSpace(reply)
-	}
-	size := t.kept.Len()
-	for piece := range t.pieces() {
-		size += len(piece)
-	}
-	var b strings.Builder
-	b.Grow(size)
-	b.WriteString(t.kept.String())
-	for piece := range t.pieces() {
-		b.WriteString(piece)
-	}
-	return strings.TrimSpace(b.String())
-}
+// Whole is the text without the white space around it.
+func (t *Text) Whole() string { return strings.TrimSpace(t.String()) }

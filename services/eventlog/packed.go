@@ -1,0 +1,160 @@
+package eventlog
+
+import (
+	"encoding/binary"
+	"iter"
+	"sort"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+const (
+	// firstPart is the capacity with which the first part of a log begins, in bytes.
+	firstPart = 256
+	// packedHead is more than an event takes beside its body.
+	packedHead = 32
+)
+
+// packedLog holds the events of a log as they are stored, each encoded once.
+type packedLog struct {
+	parts []part
+	end   place // after the last event
+}
+
+// part is a segment of events of a log, or one event that is kept as it is because it is
+// large. What has been added to a part does not change.
+type part struct {
+	first, last int64
+	data        []byte
+	whole       *runlog.Event
+}
+
+// place is a place in a packed log: after the event of that number, in the part of that
+// index. At is how many bytes of the part come before it, and time that of the event.
+type place struct {
+	seq      int64
+	part, at int
+	time     int64
+}
+
+// add adds an event.
+func (l *packedLog) add(e *runlog.Event) {
+	if e.Large() {
+		l.keep(e)
+		return
+	}
+	if l.end.part == len(l.parts) {
+		room := firstPart
+		if len(l.parts) > 0 {
+			room = segmentSize / 4
+		}
+		l.parts = append(l.parts, part{first: e.Seq, data: append(make([]byte, 0, room), version2)})
+		l.end = place{part: l.end.part}
+	}
+	p := &l.parts[l.end.part]
+	p.data = appendEvent(p.data, e, l.end.seq, l.end.time)
+	p.last = e.Seq
+	l.end.seq, l.end.time, l.end.at = e.Seq, e.Time, len(p.data)
+	if len(p.data) >= segmentSize {
+		l.close(e)
+	}
+}
+
+// keep adds an event as it is.
+func (l *packedLog) keep(e *runlog.Event) {
+	whole := *e
+	l.parts = append(l.parts, part{first: e.Seq, last: e.Seq, whole: &whole})
+	l.close(e)
+}
+
+// close ends the last part, with the event at its end.
+func (l *packedLog) close(e *runlog.Event) { l.end = place{seq: e.Seq, part: len(l.parts)} }
+
+// with returns the part with the event of that number.
+func (l *packedLog) with(seq int64) part {
+	return l.parts[sort.Search(len(l.parts), func(i int) bool { return l.parts[i].last >= seq })]
+}
+
+// since decodes the part's next events after the number, at most about batchSize.
+func (p *part) since(after int64) []runlog.Event {
+	if p.whole != nil {
+		return []runlog.Event{*p.whole}
+	}
+	r := reader{after: after, using: &segment{data: p.data}, place: decoder{rest: p.data}}
+	events, _, _ := r.batch() // what this process has encoded has no fault
+	return events
+}
+
+// appendTo appends the part as a segment.
+func (p *part) appendTo(dst []byte) []byte {
+	if p.whole != nil {
+		return appendEvent(append(dst, version2), p.whole, 0, 0)
+	}
+	return append(dst, p.data...)
+}
+
+// appendParts returns the events after the place as segments that are joined; parts
+// begin with that of the place.
+func appendParts(parts []part, from place) []byte {
+	size := 0
+	for i := range parts {
+		size += len(parts[i].data)
+		if e := parts[i].whole; e != nil {
+			size += packedSize(e)
+		}
+	}
+	dst := make([]byte, 0, size-from.at+packedHead)
+	for i := range parts {
+		if i == 0 && from.at > 0 {
+			dst = appendRest(dst, parts[0].data[from.at:], from)
+			continue
+		}
+		dst = parts[i].appendTo(dst)
+	}
+	return dst
+}
+
+// appendRest appends the rest of a segment after the place as one by itself: the number
+// and the time of its first event are given whole.
+func appendRest(dst, rest []byte, from place) []byte {
+	if len(rest) == 0 {
+		return dst
+	}
+	dst = append(dst, version2, rest[0])
+	for _, before := range []int64{from.seq, from.time} {
+		distance, n := binary.Varint(rest[1:])
+		dst, rest = binary.AppendVarint(dst, before+distance), rest[n:]
+	}
+	return append(dst, rest[1:]...)
+}
+
+// sealed returns the parts of a log that ends at the place, and the event after it, as
+// segments of about segmentSize, one at a time: the data of one is valid until the next.
+func sealed(parts []part, end place, last *runlog.Event) iter.Seq[record.Segment] {
+	return func(yield func(record.Segment) bool) {
+		for i := range parts {
+			p := &parts[i]
+			s := record.Segment{First: p.first, Last: p.last, Data: p.data}
+			switch {
+			case p.whole != nil:
+				s.Data = p.appendTo(nil)
+			case i == end.part && !last.Large(): // there is room in it
+				data := append(make([]byte, 0, len(p.data)+packedSize(last)), p.data...)
+				s.Last, s.Data = last.Seq, appendEvent(data, last, end.seq, end.time)
+				yield(s)
+				return
+			}
+			if !yield(s) {
+				return
+			}
+		}
+		alone := part{whole: last}
+		yield(record.Segment{First: last.Seq, Last: last.Seq, Data: alone.appendTo(nil)})
+	}
+}
+
+// packedSize is about how many bytes an event takes in a segment.
+func packedSize(e *runlog.Event) int {
+	return e.Size() + e.Size()/16 + packedHead
+}

@@ -1,0 +1,150 @@
+package eventlog
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// appendEvents appends events to dst as a segment.
+func appendEvents(dst []byte, events []runlog.Event) []byte {
+	var seq, at int64
+	dst = append(dst, version2)
+	for i := range events {
+		dst = appendEvent(dst, &events[i], seq, at)
+		seq, at = events[i].Seq, events[i].Time
+	}
+	return dst
+}
+
+// segmentsOf are the segments of a log with these events and the last one.
+func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segment] {
+	var log packedLog
+	for i := range events {
+		log.add(&events[i])
+	}
+	return sealed(log.parts, log.end, last)
+}
+
+// ofLog are the events of a log that are kept in the end.
+var ofLog = cmpopts.IgnoreFields(runlog.Event{}, "Frame", "Shared")
+
+// manyBodies are the bodies of a log with large events in all places.
+func manyBodies() []runlog.Body {
+	large := &runlog.Text{Text: strings.Repeat("large ", runlog.LargeEvent/5)}
+	bodies := []runlog.Body{large, text("a"), large, large}
+	for _, e := range mixedLog() {
+		if len(bodies)%701 == 0 {
+			bodies = append(bodies, large)
+		}
+		bodies = append(bodies, e.Body)
+	}
+	return append(bodies, text(strings.Repeat("b", runlog.LargeEvent-1)), large)
+}
+
+// What is stored in pieces while the log grows, and what is stored at its end, are the
+// same events as those that readers get, wherever they begin to read.
+func TestPackedLogIsWhatReadersGet(t *testing.T) {
+	l := testLog(2)
+	var want []runlog.Event
+	var pieces []byte
+	var last int64
+	for i, b := range manyBodies() {
+		if err := l.Append(runlog.Level{Group: uint32(i % 7)}, b); err != nil {
+			t.Fatal(err)
+		}
+		events, _ := l.Since(l.Last() - 1)
+		want = append(want, events...)
+		if i%13 == 0 || i%171 == 170 {
+			s, through := l.unstored()
+			if s.First != max(last, l.Base())+1 || s.Last != l.Last() {
+				t.Fatalf("got events %d to %d, want those from %d to %d", s.First, s.Last, last+1, l.Last())
+			}
+			last = s.Last
+			pieces = append(pieces, s.Data...)
+			l.markStored(through)
+		}
+	}
+	if s, _ := l.unstored(); s != nil {
+		pieces = append(pieces, s.Data...)
+	}
+	equal(t, "stored in pieces", want, pieces)
+
+	end := runlog.Event{Body: &runlog.Cancelled{MessageID: "m"}}
+	var whole []byte
+	for range 2 { // a commit may be tried again
+		whole = whole[:0]
+		next := l.Base() + 1
+		for s := range l.Seal(&end) {
+			if s.First != next {
+				t.Fatalf("a segment begins at %d, want %d", s.First, next)
+			}
+			next = s.Last + 1
+			whole = append(whole, s.Data...)
+		}
+	}
+	equal(t, "stored at the end", append(slices.Clip(want), end), whole)
+	l.Publish(end)
+	want = append(want, end)
+	for _, after := range []int64{0, 1, 2, 300, int64(len(want)) - 600, int64(len(want)) - 2} {
+		var got []runlog.Event
+		for at := l.Base() + after; ; at = got[len(got)-1].Seq {
+			events, open := l.Since(at)
+			if open {
+				t.Fatal("an ended log is open")
+			}
+			if len(events) == 0 {
+				break
+			}
+			got = append(got, events...)
+		}
+		if diff := cmp.Diff(want[after:], got, ofLog); diff != "" {
+			t.Errorf("after %d (-want +got):\n%s", after, diff[:min(len(diff), 2000)])
+		}
+	}
+}
+
+func equal(t *testing.T, name string, want []runlog.Event, stored []byte) {
+	t.Helper()
+	got, err := Decode(stored)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if diff := cmp.Diff(want, got, ofLog); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff[:min(len(diff), 2000)])
+	}
+}
+
+// However long a log is, the events that it holds as readers get them are few.
+func TestLogHoldsFewEventsForReaders(t *testing.T) {
+	l := newTestLog()
+	held := func() (n, size int) {
+		for _, c := range l.recent.chunks {
+			n += len(c.events)
+			for i := range c.events {
+				size += c.events[i].Size()
+			}
+		}
+		return n, size
+	}
+	appendTexts(t, l, 3*maxRecent)
+	if n, _ := held(); n > maxRecent+lastChunk || n < maxRecent/2 {
+		t.Errorf("%d events are held, want about %d", n, maxRecent)
+	}
+	big := strings.Repeat("x", runlog.LargeEvent-1)
+	for range 300 {
+		if err := l.Append(runlog.Level{}, text(big)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, size := held(); size > 2*recentBytes {
+		t.Errorf("%d bytes of events are held, want about %d", size, recentBytes)
+	}
+}
