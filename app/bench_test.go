@@ -138,3 +138,35 @@ func BenchmarkReplay(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/tokens, "µs/event")
 }
+
+// BenchmarkWholeRun is a run from its request to the last byte of its answer: of 2,000
+// tokens, and of 20 after one round with a tool. The model and the client included.
+func BenchmarkWholeRun(b *testing.B) {
+	for _, test := range []struct {
+		name   string
+		tokens int
+		tool   bool
+	}{{"tokens=2000", 2000, false}, {"tokens=20 tools=1", 20, true}} {
+		b.Run(test.name, func(b *testing.B) { wholeRun(b, test.tokens, test.tool) })
+	}
+}
+
+func wholeRun(b *testing.B, tokens int, tool bool) {
+	up := upstream.NewMemory()
+	b.Cleanup(up.Close)
+	s := serviceOver(b, up, "token ", tokens, settings.Limits{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if tool {
+			up.Push(upstream.Stream(upstream.Call(0, "call_0", "search_articles", `{"query":"treatment"}`), upstream.Finish("tool_calls")))
+		}
+		request := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "http://localhost/api/chat/stream", strings.NewReader(`{"message":"go"}`))
+		request.Host = "localhost"
+		request.Header.Set("Content-Type", "application/json")
+		client := &counter{header: http.Header{}}
+		s.handler.ServeHTTP(client, request)
+		if client.tokens < tokens {
+			b.Fatalf("got %d tokens, want %d", client.tokens, tokens)
+		}
+	}
+}
