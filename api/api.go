@@ -214,6 +214,7 @@ func (s *server) routes() []route {
 		{method: get, path: "/api/chats/:conversation_id/payloads/:payload_id", handle: handle(s, s.getPayload)},
 		{method: post, path: "/api/chats/:conversation_id/payloads/:payload_id/resolve", handle: handle(s, s.resolvePayload), body: jsonBody},
 		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/feedback", handle: handle(s, s.postFeedback), body: jsonBody},
+		{method: del, path: "/api/chats/:conversation_id/messages/:message_id/feedback", handle: handle(s, s.deleteFeedback)},
 		{method: get, path: "/api/chats/:conversation_id/messages/:message_id/versions", handle: handle(s, s.getVersions)},
 		{method: post, path: "/api/chats/:conversation_id/messages/:message_id/select", handle: handle(s, s.selectVersion)},
 

@@ -40,6 +40,8 @@ type chatContent interface {
 	Payload(ctx context.Context, user schemas.User, conversationID int64, payloadID string) (schemas.CustomPayload, error)
 	// Resolve stores the outcome (accepted or rejected) of a proposal.
 	Resolve(ctx context.Context, user schemas.User, conversationID int64, payloadID, outcome string) (schemas.CustomPayload, error)
+	// SetFeedback stores the user's rating of an answer; one without a rating takes it
+	// back.
 	SetFeedback(ctx context.Context, user schemas.User, conversationID int64, messageID string, f schemas.Feedback) (schemas.Message, error)
 }
 
@@ -113,6 +115,11 @@ func (s *server) postFeedback(ctx context.Context, user schemas.User, in struct 
 },
 ) (schemas.Message, error) {
 	return s.Chats.SetFeedback(ctx, user, in.Chat, in.Message, in.Body)
+}
+
+func (s *server) deleteFeedback(ctx context.Context, user schemas.User, in messagePath) (none, error) {
+	_, err := s.Chats.SetFeedback(ctx, user, in.Chat, in.Message, schemas.Feedback{})
+	return none{}, err
 }
 
 func (s *server) getVersions(ctx context.Context, user schemas.User, in messagePath) (schemas.VersionList, error) {

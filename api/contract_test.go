@@ -294,6 +294,12 @@ func checkRules(t *testing.T, at, rules string, ref *openapi3.SchemaRef) {
 			ok = s.Min != nil && *s.Min == float64(n)
 		case "clientid":
 			ok = s.Pattern != ""
+		case "unique":
+			ok = s.UniqueItems
+		case "dive": // the rules after it are for the items
+			if s.Items != nil {
+				s = s.Items.Value
+			}
 		case "oneof":
 			ok = cmp.Equal(enumOf(s), strings.Fields(value))
 		}

@@ -217,8 +217,12 @@ func TestWhatServicesAreAsked(t *testing.T) {
 			"Resolve alice 789 abc12345 rejected",
 		},
 		{
-			"feedback", "POST", "/api/chats/789/messages/" + aMessage + "/feedback", `{"rating":"down","comment":"no"}`,
-			fmt.Sprintf("SetFeedback alice 789 %s %+v", aMessage, schemas.Feedback{Rating: "down", Comment: "no"}),
+			"feedback", "POST", "/api/chats/789/messages/" + aMessage + "/feedback", `{"rating":"down","reasons":["sources"],"comment":"no"}`,
+			fmt.Sprintf("SetFeedback alice 789 %s %+v", aMessage, schemas.Feedback{Rating: "down", Reasons: []string{"sources"}, Comment: "no"}),
+		},
+		{
+			"take feedback back", "DELETE", "/api/chats/789/messages/" + aMessage + "/feedback", "",
+			fmt.Sprintf("SetFeedback alice 789 %s %+v", aMessage, schemas.Feedback{}),
 		},
 		{"tools", "GET", "/api/tools?page=reports&tab=articles", "", "Tools reports/articles/ alice"},
 		{"update", "PUT", "/api/streams/1", `{"schema":{"a":1}}`, `UpdateStream alice 1 {"a":1}`},

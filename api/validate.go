@@ -38,6 +38,7 @@ func newValidator(maxMessage int) *validator.Validate {
 	v.RegisterStructValidation(func(sl validator.StructLevel) { requestRules(sl, maxMessage) }, schemas.ChatRequest{})
 	registerDocumentRules(v)
 	v.RegisterStructValidation(attachmentRules, schemas.Attachment{})
+	v.RegisterStructValidation(feedbackRules, schemas.Feedback{})
 	v.RegisterStructValidation(func(sl validator.StructLevel) {
 		p := sl.Current().Interface().(schemas.ChatPatch)
 		if p.Title == nil && p.Pinned == nil && p.Archived == nil {
@@ -88,6 +89,13 @@ func requestRules(sl validator.StructLevel, maxMessage int) {
 			at := fmt.Sprintf("conversation_history[%d].content", i)
 			sl.ReportError(h.Content, at, at, "max", strconv.Itoa(maxMessage))
 		}
+	}
+}
+
+// feedbackRules allow reasons for what is rated down.
+func feedbackRules(sl validator.StructLevel) {
+	if f := sl.Current().Interface().(schemas.Feedback); f.Rating == "up" && len(f.Reasons) > 0 {
+		sl.ReportError(f.Reasons, "reasons", "Reasons", "rateddown", "")
 	}
 }
 
@@ -159,6 +167,10 @@ func detailOf(f validator.FieldError) string {
 		return "must be at least " + f.Param()
 	case "clicked":
 		return "is allowed only with interaction_type action_executed"
+	case "rateddown":
+		return "goes with rating down only"
+	case "unique":
+		return "must not have an item twice"
 	case "alone":
 		return "must not be given together with " + f.Param()
 	case "object":

@@ -91,8 +91,10 @@ type MessageFailure struct {
 
 // Feedback is the user's rating of an answer.
 type Feedback struct {
-	Rating  string `json:"rating" validate:"required,oneof=up down"`
-	Comment string `json:"comment,omitempty" validate:"max=4000"`
+	Rating string `json:"rating" validate:"required,oneof=up down"`
+	// Reasons say what is wrong with an answer that is rated down.
+	Reasons []string `json:"reasons,omitempty" validate:"max=7,unique,dive,oneof=incorrect not_helpful incomplete instructions sources harmful other"`
+	Comment string   `json:"comment,omitempty" validate:"max=4000"`
 }
 
 // Chat is a conversation of one user. Messages and NextCursor are set when one chat is read.

@@ -205,14 +205,18 @@ func (s *Store) Files(ctx context.Context, owner string, id int64, messageID str
 	return files, nil
 }
 
-// SetFeedback stores the user's rating of an answer and replaces an earlier
-// one.
+// SetFeedback stores the user's rating of an answer in place of an earlier one; one
+// without a rating takes it back.
 func (s *Store) SetFeedback(ctx context.Context, owner string, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
-	data, err := text.Encode(schemas.Feedback{Rating: clean(f.Rating), Comment: clean(f.Comment)})
-	if err == nil {
-		err = s.change(ctx, "UPDATE blocks SET feedback = ? WHERE owner = ? AND id = ? AND chat_id = ? AND role = 'assistant'", string(data), owner, messageID, id)
+	var data any
+	if f.Rating != "" {
+		raw, err := text.Encode(schemas.Feedback{Rating: clean(f.Rating), Reasons: f.Reasons, Comment: clean(f.Comment)})
+		if err != nil {
+			return schemas.Message{}, s.fault("set feedback", err)
+		}
+		data = string(raw)
 	}
-	if err != nil {
+	if err := s.change(ctx, "UPDATE blocks SET feedback = ? WHERE owner = ? AND id = ? AND chat_id = ? AND role = 'assistant'", data, owner, messageID, id); err != nil {
 		return schemas.Message{}, s.fault("set feedback", err)
 	}
 	return s.Message(ctx, owner, id, messageID)

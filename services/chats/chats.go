@@ -188,7 +188,7 @@ func (c *Chats) Resolve(ctx context.Context, user schemas.User, id int64, payloa
 	return c.content.ResolvePayload(ctx, user.ID, id, payloadID, decision)
 }
 
-// SetFeedback stores the user's rating of an answer.
+// SetFeedback stores the user's rating of an answer; one without a rating takes it back.
 func (c *Chats) SetFeedback(ctx context.Context, user schemas.User, id int64, messageID string, f schemas.Feedback) (schemas.Message, error) {
 	m, err := c.content.SetFeedback(ctx, user.ID, id, messageID, f)
 	c.addWords([]schemas.Message{m}, user)

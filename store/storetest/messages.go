@@ -109,9 +109,9 @@ func testCustomPayloadHistory(f *fixture) {
 func testFeedback(f *fixture) {
 	g := f.turn("q", "a")
 	chat := g.Run.ConversationID
-	m, err := f.store.SetFeedback(f.ctx, f.owner, chat, g.Run.MessageID, schemas.Feedback{Rating: "down", Comment: "wrong\x00 <b>"})
+	m, err := f.store.SetFeedback(f.ctx, f.owner, chat, g.Run.MessageID, schemas.Feedback{Rating: "down", Reasons: []string{"sources", "other"}, Comment: "wrong\x00 <b>"})
 	must(f, err)
-	equal(f, "feedback", m.Feedback, &schemas.Feedback{Rating: "down", Comment: "wrong <b>"})
+	equal(f, "feedback", m.Feedback, &schemas.Feedback{Rating: "down", Reasons: []string{"sources", "other"}, Comment: "wrong <b>"})
 	_, err = f.store.SetFeedback(f.ctx, f.owner, chat, g.Run.MessageID, schemas.Feedback{Rating: "up"})
 	must(f, err)
 	_, err = f.store.SetFeedback(f.ctx, f.owner, chat, g.Run.UserMessageID, schemas.Feedback{Rating: "up"})
@@ -119,6 +119,11 @@ func testFeedback(f *fixture) {
 	all, _, err := f.store.Messages(f.ctx, f.owner, chat, record.MessageQuery{})
 	must(f, err)
 	equal(f, "feedback in the chat", []*schemas.Feedback{all[0].Feedback, all[1].Feedback}, []*schemas.Feedback{nil, {Rating: "up"}})
+	m, err = f.store.SetFeedback(f.ctx, f.owner, chat, g.Run.MessageID, schemas.Feedback{})
+	must(f, err)
+	equal(f, "feedback that was taken back", m.Feedback, (*schemas.Feedback)(nil))
+	_, err = f.store.SetFeedback(f.ctx, f.somebody().owner, chat, g.Run.MessageID, schemas.Feedback{})
+	fails(f, "somebody else's feedback", err, schemas.ErrNotFound)
 }
 
 func testPayloads(f *fixture) {

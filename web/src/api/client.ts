@@ -66,6 +66,7 @@ export interface ChatApi {
   getPayload(conversationId: number, payloadId: string): Promise<CustomPayload>
   resolvePayload(conversationId: number, payloadId: string, outcome: 'accepted' | 'rejected'): Promise<CustomPayload>
   postFeedback(conversationId: number, messageId: string, feedback: Feedback): Promise<Message>
+  deleteFeedback(conversationId: number, messageId: string): Promise<void>
   listPages(): Promise<PageList>
   getPage(page: string): Promise<Page>
   listTools(place?: { page?: string; tab?: string; subtab?: string }): Promise<ToolList>
@@ -136,6 +137,7 @@ export function createChatApi(options: ChatApiOptions = {}): ChatApi {
     deleteChat: (id) => decide('DELETE', `/api/chats/${id}`),
     getPayload: (id, payload) => get(`/api/chats/${id}/payloads/${encodeURIComponent(payload)}`),
     resolvePayload: (id, payload, outcome) => decide('POST', `/api/chats/${id}/payloads/${encodeURIComponent(payload)}/resolve`, { outcome }),
+    deleteFeedback: (id, message) => decide('DELETE', `/api/chats/${id}/messages/${encodeURIComponent(message)}/feedback`),
     postFeedback: (id, message, feedback) => decide('POST', `/api/chats/${id}/messages/${encodeURIComponent(message)}/feedback`, feedback),
     listPages: () => get('/api/pages'),
     getPage: (page) => get(`/api/pages/${encodeURIComponent(page)}`),

@@ -24,6 +24,12 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
   const [applied, setApplied] = useState(false)
   const kept = !message.id.startsWith('answer:')
   const rating = message.feedback?.rating
+  // The same thumb again takes the rating back.
+  const judge = (thumb: 'up' | 'down') => {
+    const taken = rating === thumb
+    setAsking(thumb === 'down' && !taken)
+    store.feedback(message.id, taken ? null : { rating: thumb }).then(() => tray.announce(taken ? labels.feedbackTaken : labels.feedbackThanks), () => setAsking(false))
+  }
   const mayDiagnose = message.run_id !== undefined && (tray.me?.may?.diagnostics ?? false)
   const plain = message.content.replace(/\[\[tool:\d+\]\]\s*/g, '')
   return (
@@ -32,8 +38,8 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
         {plain && <CopyButton text={plain} />}
         {kept && message.status !== 'error' && (
           <>
-            <IconButton label={labels.goodAnswer} pressed={rating === 'up'} onClick={() => void store.feedback(message.id, 'up').then(() => tray.announce(labels.feedbackThanks), () => undefined)}><UpIcon /></IconButton>
-            <IconButton label={labels.badAnswer} pressed={rating === 'down'} onClick={() => setAsking(!asking)}><DownIcon /></IconButton>
+            <IconButton label={labels.goodAnswer} pressed={rating === 'up'} onClick={() => judge('up')}><UpIcon /></IconButton>
+            <IconButton label={labels.badAnswer} pressed={rating === 'down'} onClick={() => judge('down')}><DownIcon /></IconButton>
           </>
         )}
         {last && kept && message.status !== 'error' && <IconButton label={labels.regenerate} disabled={busy} onClick={() => void store.sendMessage('', { regenerateMessageId: message.id })}><RetryIcon /></IconButton>}

@@ -11,7 +11,7 @@ import { LabelsProvider } from '../state/words'
 import { Composer } from './Composer'
 import { Empty, type Starter } from './Empty'
 import { PlusIcon, SparkIcon } from './icons'
-import { DiagnosticsPanel, HistoryPanel, PayloadPanel } from './laterParts'
+import { DiagnosticsPanel, HistoryPanel, KeysPanel, PayloadPanel } from './laterParts'
 import { Launcher, useUnread } from './Launcher'
 import { MessageList } from './MessageList'
 import { Banner, Header } from './TrayHeader'
@@ -20,6 +20,7 @@ import { useDrag } from './useDrag'
 import { useDrop } from './useDrop'
 import { mayType, useFocusKept } from './useFocusKept'
 import { useRoom } from './useRoom'
+import { SHORTCUT, useShortcut } from './useShortcut'
 import { currentPayload, useSide, type OpenPayloads } from './useSide'
 
 export type { OpenPayloads } from './useSide'
@@ -52,6 +53,8 @@ export interface ChatTrayProps {
   onThemeChange?: (theme: TrayTheme) => void
   /** What a `/` offers beside the tray's own commands. Give the same list at each render. */
   commands?: readonly Command[]
+  /** The key that opens and closes the tray, as `Mod+/` (the default) or `Alt+Shift+C`; Mod is Command on a Mac, Control elsewhere. False is no key. */
+  shortcut?: string | false
   /** Tells apart trays of one provider in what the browser keeps: width, layout, theme, open and drafts. */
   storageKey?: string
   /** Shown instead of the welcome. */
@@ -73,7 +76,7 @@ export function ChatTray({ labels, components, ...props }: ChatTrayProps) {
 const never = () => () => undefined
 
 function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
-  const { storageKey = '', payloadHandlers, toolRenderers = noRenderers, onClientAction, onComplete, onApplyToDocument, onThemeChange, commands = noCommands } = props
+  const { storageKey = '', payloadHandlers, toolRenderers = noRenderers, onClientAction, onComplete, onApplyToDocument, onThemeChange, commands = noCommands, shortcut = SHORTCUT } = props
   const store = useChatStore()
   const state = useChatState()
   const labels = useLabels()
@@ -111,6 +114,7 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
     setOpen(on ? 'yes' : 'no')
     if (!on) setSide(null)
   }, [setOpen, setSide])
+  useShortcut({ shortcut, root, input, shown, show })
   const onAction = useCallback((action: SuggestedAction) => {
     setNotice('')
     if (action.handler === 'server') return void store.sendMessage(action.label, { interactionType: 'action_executed', action })
@@ -163,12 +167,13 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
             )}
             {payload && <PayloadPanel payload={payload} focus={side?.kind === 'payload' && side.asked} onClose={closePayload} />}
             {side?.kind === 'diagnostics' && <DiagnosticsPanel message={side.message} onClose={closePayload} />}
+            {side?.kind === 'keys' && <KeysPanel shortcut={shortcut} onClose={closePayload} />}
             <aside ref={box} className="ct-tray" tabIndex={-1} aria-label={labels.title} onKeyDown={onKeyDown}>
               <div className="ct-resize" role="separator" aria-orientation="vertical" aria-label={labels.resize} tabIndex={0} {...drag} />
               <HeaderSlot
                 title={state.title} layout={layout} theme={theme} historyOpen={room.rail ? railed : view === 'history'} onLayout={setLayout} onTheme={setTheme}
                 onHistory={() => (room.rail ? setRail(railed ? 'no' : 'yes') : setView(view === 'history' ? 'chat' : 'history'))} onClose={() => show(false)} onNew={railed ? undefined : startNew}
-                onSave={state.conversationId === null ? undefined : save}
+                onSave={state.conversationId === null ? undefined : save} onKeys={() => setSide({ kind: 'keys' })}
               />
               {dropping && <div className="ct-drop" aria-hidden="true">{labels.dropHere}</div>}
               {view === 'history' && !room.rail ? (

@@ -5,6 +5,7 @@ import { useLabels } from '../state/tray'
 import { useComposer } from '../state/useComposer'
 import { ClipIcon, SendIcon, StopIcon } from './icons'
 import { AttachmentList, ComposerFoot, Palette, Queue } from './laterParts'
+import { useRecall } from './useRecall'
 
 export interface ComposerProps extends PartProps {
   /** The tray's own name, among those of the provider. */
@@ -20,6 +21,7 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
   const own = useRef<HTMLTextAreaElement>(null)
   const input = inputRef ?? own
   const palette = usePalette(text, setText, input)
+  const recall = useRecall(text, setText)
   return (
     <form
       className={classes('ct-composer', className)}
@@ -63,6 +65,7 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
               e.stopPropagation()
               return
             }
+            if (!composes(e) && recall(e)) return e.preventDefault()
             if (e.key !== 'Enter' || e.shiftKey || composes(e)) return
             e.preventDefault()
             send()

@@ -1,30 +1,51 @@
 import { useState } from 'react'
+import type { Feedback } from '../api/types'
+import { useAllLabels } from '../state/asideWords'
 import { useChatStore } from '../state/context'
 import type { GeneralChatMessage } from '../state/state'
-import { useLabels, useTray } from '../state/tray'
+import { useTray } from '../state/tray'
 
 export interface FeedbackFormProps {
   message: GeneralChatMessage
   done: () => void
 }
 
-/** Asks what was wrong with an answer. */
+type Reason = NonNullable<Feedback['reasons']>[number]
+const REASONS: readonly Reason[] = ['incorrect', 'not_helpful', 'incomplete', 'instructions', 'sources', 'harmful', 'other']
+
+/** Asks what was wrong with an answer that has been rated down: reasons to choose from, and words. */
 export default function FeedbackForm({ message, done }: FeedbackFormProps) {
   const tray = useTray()
-  const labels = useLabels()
+  const labels = useAllLabels()
   const store = useChatStore()
+  const [reasons, setReasons] = useState<readonly Reason[]>(message.feedback?.reasons ?? [])
   const [comment, setComment] = useState(message.feedback?.comment ?? '')
+  const words = comment.trim()
   return (
     <form
       className="ct-feedback"
+      onKeyDown={(e) => {
+        if (e.key !== 'Escape') return
+        e.stopPropagation()
+        done()
+      }}
       onSubmit={(e) => {
         e.preventDefault()
-        void store.feedback(message.id, 'down', comment.trim()).then(() => tray.announce(labels.feedbackThanks), () => undefined)
+        const judgement: Feedback = { rating: 'down', ...(reasons.length > 0 && { reasons: [...reasons] }), ...(words && { comment: words }) }
+        void store.feedback(message.id, judgement).then(() => tray.announce(labels.feedbackThanks), () => undefined)
         done()
       }}
     >
-      <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={labels.feedbackComment} aria-label={labels.feedbackComment} autoFocus />
-      <button type="submit" className="ct-button">{labels.send}</button>
+      <div className="ct-chips" role="group" aria-label={labels.feedbackReasons}>
+        {REASONS.map((reason) => {
+          const chosen = reasons.includes(reason)
+          return <button type="button" className="ct-chip" key={reason} aria-pressed={chosen} onClick={() => setReasons(chosen ? reasons.filter((r) => r !== reason) : [...reasons, reason])}>{labels.feedbackReason(reason)}</button>
+        })}
+      </div>
+      <div className="ct-feedback-words">
+        <input className="ct-input" value={comment} maxLength={4000} onChange={(e) => setComment(e.target.value)} placeholder={labels.feedbackComment} aria-label={labels.feedbackComment} autoFocus />
+        <button type="submit" className="ct-button" disabled={reasons.length === 0 && !words}>{labels.send}</button>
+      </div>
     </form>
   )
 }

@@ -20,11 +20,12 @@ export interface HeaderProps extends PartProps {
   onHistory?: () => void
   onNew?: () => void
   onSave?: (format: 'markdown' | 'json') => void
+  onKeys?: () => void
   onClose?: () => void
 }
 
 /** The head of a tray: the chat's title, and what can be done with the tray. */
-export function Header({ title, layout, theme, historyOpen, onLayout, onTheme, onHistory, onNew, onSave, onClose, className, children }: HeaderProps) {
+export function Header({ title, layout, theme, historyOpen, onLayout, onTheme, onHistory, onNew, onSave, onKeys, onClose, className, children }: HeaderProps) {
   const labels = useLabels()
   const layouts: [TrayLayout, string][] = [['tray', labels.layoutTray], ['sidebar', labels.layoutSidebar], ['full', labels.layoutFull]]
   const themes: [TrayTheme, string][] = [['auto', labels.themeAuto], ['light', labels.themeLight], ['dark', labels.themeDark]]
@@ -33,6 +34,7 @@ export function Header({ title, layout, theme, historyOpen, onLayout, onTheme, o
     ...(onLayout ? layouts.map(([value, label]) => ({ label, checked: layout === value, act: () => onLayout(value) })) : []),
     ...(onLayout && onTheme ? [null] : []),
     ...(onTheme ? themes.map(([value, label]) => ({ label, checked: theme === value, act: () => onTheme(value) })) : []),
+    ...(onKeys ? [null, { label: labels.keys, act: onKeys }] : []),
   ]
   return (
     <header className={classes('ct-head', className)}>

@@ -4,6 +4,7 @@ import type { EditMessageProps } from './EditMessage'
 import type { FeedbackFormProps } from './FeedbackForm'
 import type { DiagnosticsPanelProps } from './DiagnosticsPanel'
 import type { HistoryPanelProps } from './HistoryPanel'
+import type { KeysPanelProps } from './KeysPanel'
 import { later } from './later'
 import type { MenuProps } from './Menu'
 import type { PayloadPanelProps } from './PayloadPanel'
@@ -29,4 +30,6 @@ export const ComposerFoot = later<ComposerFootProps>(() => import('./ComposerFoo
 export const Menu = later<MenuProps>(() => import('./Menu'))
 export const ToolBody = later<ToolBodyProps>(() => import('./ToolBody'))
 export const PayloadPanel = later<PayloadPanelProps>(() => import('./PayloadPanel'))
+/** What can be done with keys. */
+export const KeysPanel = later<KeysPanelProps>(() => import('./KeysPanel'))
 export const DiagnosticsPanel = later<DiagnosticsPanelProps>(() => import('./DiagnosticsPanel'))

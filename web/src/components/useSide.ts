@@ -9,7 +9,7 @@ import type { Room } from './useRoom'
 export type OpenPayloads = 'all' | 'decisions' | 'none'
 
 /** What is beside the tray. A panel that the user asked for takes the focus; one that opens by itself leaves it where it is. */
-export type Side = { kind: 'payload'; id: string; payload: CustomPayload; asked: boolean } | { kind: 'diagnostics'; message: GeneralChatMessage } | null
+export type Side = { kind: 'payload'; id: string; payload: CustomPayload; asked: boolean } | { kind: 'diagnostics'; message: GeneralChatMessage } | { kind: 'keys' } | null
 
 const idOf = (payload: CustomPayload) => payload.payload_id ?? payload.type
 

@@ -1,5 +1,12 @@
 /** The words of what is loaded later: documents, cards of research, diagnostics, the list of chats and what is around the input. */
 export const asideLabels = {
+  feedbackReasons: 'Reasons',
+  feedbackReason: (reason: string): string => ({ incorrect: 'Not correct', not_helpful: 'Not helpful', incomplete: 'Not complete', instructions: 'Not what I asked for', sources: 'Wrong or missing sources', harmful: 'Harmful' })[reason] ?? 'Something else',
+  keyTray: 'Open and close the chat',
+  keySend: 'Send the message',
+  keyLine: 'Begin a new line',
+  keyRecall: 'Your last questions, in an empty input',
+  keyStop: 'Stop the answer, close a panel or a list',
   historyInvite: 'Questions that you ask are kept here, with their answers.',
   queue: 'Waiting messages',
   queueSend: 'Send now',

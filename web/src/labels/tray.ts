@@ -86,6 +86,8 @@ export const defaultLabels = {
   goodAnswer: 'Good answer',
   badAnswer: 'Bad answer',
   feedbackComment: 'What was wrong? (optional)',
+  feedbackTaken: 'Your rating was taken back.',
+  keys: 'Keyboard',
   feedbackThanks: 'Thank you for telling us.',
   diagnostics: 'Diagnostics',
   jump: 'Jump to the latest',

@@ -1,5 +1,6 @@
 import type { ChatApi } from '../api/client'
 import { ApiError } from '../api/errors'
+import type { Feedback } from '../api/types'
 import type { ChatEvent, ChatState } from './state'
 import type { TabMessage } from './tabs'
 
@@ -11,14 +12,15 @@ export abstract class KeptChat {
   abstract newChat(): void
   protected abstract tell(message: TabMessage): void
 
-  async feedback(messageId: string, rating: 'up' | 'down', comment?: string): Promise<void> {
+  /** Stores the user's judgement of an answer in place of an earlier one; null takes it back. */
+  async feedback(messageId: string, judgement: Feedback | null): Promise<void> {
     const { conversationId } = this.state
     if (conversationId === null) return
-    const feedback = { rating, ...(comment && { comment }) }
+    const feedback = judgement ?? undefined
     const before = this.state.messages.find((m) => m.id === messageId)?.feedback
     this.dispatch({ type: 'feedback', messageId, feedback })
     try {
-      await this.api.postFeedback(conversationId, messageId, feedback)
+      await (feedback ? this.api.postFeedback(conversationId, messageId, feedback) : this.api.deleteFeedback(conversationId, messageId))
     } catch (error) {
       this.dispatch({ type: 'feedback', messageId, feedback: before })
       this.note(error)

@@ -1,0 +1,32 @@
+import { useAllLabels } from '../state/asideWords'
+import { SidePanel } from './SidePanel'
+import { keysOf } from './useShortcut'
+
+export interface KeysPanelProps {
+  /** What opens and closes the tray; false for nothing. */
+  shortcut: string | false
+  onClose: () => void
+}
+
+/** What can be done with keys. */
+export default function KeysPanel({ shortcut, onClose }: KeysPanelProps) {
+  const labels = useAllLabels()
+  const keys: [string[], string][] = [
+    ...(shortcut ? [[keysOf(shortcut), labels.keyTray] as [string[], string]] : []),
+    [['Enter'], labels.keySend],
+    [['⇧', 'Enter'], labels.keyLine],
+    [['↑', '↓'], labels.keyRecall],
+    [['/'], labels.commands],
+    [['@'], labels.mentions],
+    [['Esc'], labels.keyStop],
+  ]
+  return (
+    <SidePanel title={labels.keys} width="360px" onClose={onClose}>
+      <dl className="ct-keys">
+        {keys.map(([names, words]) => (
+          <div key={words}><dt>{names.map((name) => <kbd key={name}>{name}</kbd>)}</dt><dd>{words}</dd></div>
+        ))}
+      </dl>
+    </SidePanel>
+  )
+}

@@ -1,0 +1,71 @@
+import { useEffect, useRef, type RefObject } from 'react'
+
+/** The key that opens and closes a tray where the page names none. */
+export const SHORTCUT = 'Mod+/'
+
+const mac = () => typeof navigator !== 'undefined' && /Mac|iPhone|iPad/.test(navigator.platform)
+
+/** A key as `Mod+K` or `Alt+Shift+C`; Mod is Command on a Mac and Control elsewhere. */
+function parse(shortcut: string) {
+  const parts = shortcut.split('+')
+  const key = (parts.pop() || '+').toLowerCase()
+  const has = (name: string) => parts.some((part) => part.toLowerCase() === name)
+  const mod = has('mod')
+  return { key, ctrl: has('ctrl') || (mod && !mac()), meta: has('meta') || (mod && mac()), alt: has('alt'), shift: has('shift') }
+}
+
+/** The keys of a shortcut as they are written on the keyboard. */
+export function keysOf(shortcut: string): string[] {
+  const { key, ctrl, meta, alt, shift } = parse(shortcut)
+  return [...(ctrl ? ['Ctrl'] : []), ...(meta ? ['⌘'] : []), ...(alt ? [mac() ? '⌥' : 'Alt'] : []), ...(shift ? ['⇧'] : []), key.length === 1 ? key.toUpperCase() : key]
+}
+
+function isPressed(e: KeyboardEvent, shortcut: string): boolean {
+  const { key, ctrl, meta, alt, shift } = parse(shortcut)
+  // On some keyboards a sign such as / needs Shift.
+  const shifted = e.shiftKey === shift || !/[a-z0-9]/.test(key)
+  return e.key.toLowerCase() === key && e.ctrlKey === ctrl && e.metaKey === meta && e.altKey === alt && shifted
+}
+
+export interface Shortcut {
+  shortcut: string | false
+  root: RefObject<HTMLElement | null>
+  input: RefObject<HTMLElement | null>
+  shown: boolean
+  show: (on: boolean) => void
+}
+
+/**
+ * Opens a tray and puts the focus into its input; from within it, closes it and gives the focus back. A key that the page has
+ * taken for itself is left to it.
+ */
+export function useShortcut(now: Shortcut): void {
+  const latest = useRef(now)
+  const before = useRef<Element | null>(null)
+  const wanted = useRef(false)
+  useEffect(() => {
+    latest.current = now
+    if (!now.shown || !wanted.current) return
+    wanted.current = false
+    now.input.current?.focus()
+  })
+  useEffect(() => {
+    const pressed = (e: KeyboardEvent) => {
+      const { shortcut, root, input, shown, show } = latest.current
+      if (!shortcut || e.defaultPrevented || e.repeat || e.isComposing || !isPressed(e, shortcut)) return
+      e.preventDefault()
+      const active = document.activeElement
+      if (shown && root.current?.contains(active)) {
+        show(false)
+        if (before.current instanceof HTMLElement && before.current.isConnected) before.current.focus()
+        return
+      }
+      before.current = active
+      if (shown && input.current) return input.current.focus()
+      wanted.current = true
+      show(true)
+    }
+    window.addEventListener('keydown', pressed)
+    return () => window.removeEventListener('keydown', pressed)
+  }, [])
+}

@@ -1,0 +1,115 @@
+import { act, fireEvent, screen, waitFor, within } from '@testing-library/react'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { json } from './fakes'
+import { chat, input, message, show } from './shown'
+
+beforeEach(() => {
+  sessionStorage.setItem('chattray:k:conversation', '7')
+})
+afterEach(() => {
+  localStorage.clear()
+  sessionStorage.clear()
+})
+
+const kept = () => chat([message('q1', 'user', 'First question'), message('a1', 'assistant', 'One.'), message('q2', 'user', 'Second\nquestion'), message('a2', 'assistant', 'Two.')])
+const answers = ({ method, path }: { method: string; path: string }) => {
+  if (path.endsWith('/feedback')) return method === 'DELETE' ? new Response(null, { status: 204 }) : json(message('a2', 'assistant', 'Two.'))
+  return path.startsWith('/api/chats/7') ? kept() : undefined
+}
+
+describe('the last questions', () => {
+  it('come back into an empty input, and typed text is never replaced', async () => {
+    const { user } = show(answers, {}, 'k')
+    await screen.findByText('Two.')
+    await user.click(input())
+    await user.keyboard('{ArrowUp}')
+    expect(input().value).toBe('Second\nquestion')
+    input().setSelectionRange(0, 0)
+    await user.keyboard('{ArrowUp}')
+    expect(input().value).toBe('First question')
+    await user.keyboard('{ArrowUp}')
+    expect(input().value).toBe('First question')
+    await user.keyboard('{ArrowDown}')
+    expect(input().value).toBe('Second\nquestion')
+    input().setSelectionRange(0, 0)
+    await user.keyboard('{ArrowDown}')
+    expect(input().value).toBe('Second\nquestion')
+    input().setSelectionRange(15, 15)
+    await user.keyboard('{ArrowDown}')
+    expect(input().value).toBe('')
+    await user.keyboard('mine{ArrowUp}')
+    expect(input().value).toBe('mine')
+  })
+})
+
+describe('the key of the tray', () => {
+  const press = (key: string, more: object = {}) => act(() => fireEvent.keyDown(document.activeElement ?? document.body, { key, ctrlKey: true, ...more }))
+
+  it('opens it with the focus in the input, closes it from within, and gives the focus back', async () => {
+    show(answers, { layout: 'tray', defaultOpen: false }, 'k')
+    const outside = document.body.appendChild(document.createElement('button'))
+    outside.focus()
+    press('/')
+    await waitFor(() => expect(document.activeElement).toBe(input()))
+    outside.focus()
+    press('/')
+    expect(document.activeElement).toBe(input())
+    press('/')
+    await screen.findByRole('button', { name: /^Open the chat/ })
+    outside.remove()
+  })
+
+  it('is the one that the page names, and none if it says so; a key that the page has taken is left to it', async () => {
+    const { unmount } = show(answers, { layout: 'tray', defaultOpen: false, shortcut: 'Mod+Shift+K' }, 'k')
+    press('/')
+    press('k')
+    expect(screen.queryByLabelText('Message')).toBeNull()
+    const take = (e: Event) => e.preventDefault()
+    document.body.addEventListener('keydown', take)
+    press('K', { shiftKey: true })
+    document.body.removeEventListener('keydown', take)
+    expect(screen.queryByLabelText('Message')).toBeNull()
+    press('K', { shiftKey: true })
+    await screen.findByLabelText('Message')
+    unmount()
+    localStorage.clear()
+    show(answers, { layout: 'tray', defaultOpen: false, shortcut: false }, 'k')
+    press('/')
+    expect(screen.queryByLabelText('Message')).toBeNull()
+  })
+
+  it('is in a list of keys', async () => {
+    const { user } = show(answers, {}, 'k')
+    await user.click(await screen.findByRole('button', { name: 'More options' }))
+    await user.click(await screen.findByRole('menuitem', { name: 'Keyboard' }))
+    expect((await screen.findByText('Open and close the chat')).parentElement!.textContent).toContain('Ctrl/')
+    screen.getByText('Your last questions, in an empty input')
+    await user.keyboard('{Escape}')
+    await waitFor(() => expect(screen.queryByText('Your last questions, in an empty input')).toBeNull())
+  })
+})
+
+describe('a rating', () => {
+  it('is down at once, has reasons and words, and is taken back with the same thumb', async () => {
+    const { user, calls } = show(answers, {}, 'k')
+    await screen.findByText('Two.')
+    const row = screen.getByText('Two.').closest<HTMLElement>('.ct-message')!
+    const thumb = (name: string) => within(row).getByRole('button', { name })
+    const told = () => calls.filter((c) => c.path.endsWith('/feedback')).map((c) => (c.method === 'DELETE' ? 'taken back' : c.body))
+    await user.click(thumb('Bad answer'))
+    expect(told()).toEqual([{ rating: 'down' }])
+    expect(thumb('Bad answer').getAttribute('aria-pressed')).toBe('true')
+    await user.click(await within(row).findByRole('button', { name: 'Wrong or missing sources' }))
+    await user.click(within(row).getByRole('button', { name: 'Harmful' }))
+    await user.click(within(row).getByRole('button', { name: 'Harmful' }))
+    await user.type(within(row).getByLabelText(/What was wrong/), 'the second trial{Enter}')
+    expect(told()[1]).toEqual({ rating: 'down', reasons: ['sources'], comment: 'the second trial' })
+    await waitFor(() => expect(within(row).queryByLabelText(/What was wrong/)).toBeNull())
+    await user.click(thumb('Bad answer'))
+    expect(told()[2]).toBe('taken back')
+    await waitFor(() => expect(thumb('Bad answer').getAttribute('aria-pressed')).toBe('false'))
+    await user.click(thumb('Good answer'))
+    await user.click(thumb('Good answer'))
+    expect(told().slice(3)).toEqual([{ rating: 'up' }, 'taken back'])
+  })
+})
