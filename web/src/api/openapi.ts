@@ -397,7 +397,8 @@ export interface paths {
          * @description A second judgement replaces the first.
          */
         post: operations["postFeedback"];
-        delete?: never;
+        /** Take the rating of an answer back */
+        delete: operations["deleteFeedback"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1979,6 +1980,8 @@ export interface components {
         Feedback: {
             /** @enum {string} */
             rating: "up" | "down";
+            /** @description What is wrong with the answer; only with `down`. `instructions` is for one that did something else than it was asked to */
+            reasons?: ("incorrect" | "not_helpful" | "incomplete" | "instructions" | "sources" | "harmful" | "other")[];
             comment?: string;
         };
         /** @description A conversation of one user; `messages` and `next_cursor` are there where one chat is asked for */
@@ -3571,6 +3574,41 @@ export interface operations {
             415: components["responses"]["UnsupportedMedia"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Invalid"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteFeedback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 789 */
+                conversation_id: components["parameters"]["ConversationID"];
+                /**
+                 * @description An assistant message of this chat
+                 * @example 019ac0de-0000-7000-8000-00000000000b
+                 */
+                message_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer has no rating */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            421: components["responses"]["Misdirected"];
             429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
