@@ -35,20 +35,23 @@ func appendChat(dst []byte, e *runlog.Event, r *reader) []byte {
 		return appendTextDelta(dst, e.Seq, b.Text)
 	case *runlog.Completed:
 		return appendComplete(dst, e.Seq, b, r)
-	case *runlog.ToolRefused:
-		return appendData(dst, e.Seq, schemas.CutStrings(schemas.Encode(schemas.ToolStartEvent{
-			Type: schemas.TypeToolStart, Tool: b.Tool, Input: b.Input, ToolUseID: b.ToolUseID, Index: b.Index, Title: b.Title, Denied: true,
-		})))
 	case *runlog.ToolStart:
-		return appendData(dst, e.Seq, schemas.CutStrings(schemas.Encode(schemas.ToolStartEvent{
-			Type: schemas.TypeToolStart, Tool: b.Tool, Input: b.Input, ToolUseID: b.ToolUseID, Index: b.Index, Title: b.Title,
-		})))
+		return appendCall(dst, e.Seq, b, false)
+	case *runlog.ToolRefused:
+		return appendCall(dst, e.Seq, &b.ToolStart, true)
 	default:
 		if v := chatEvent(e.Body); v != nil {
 			return appendData(dst, e.Seq, schemas.Encode(v))
 		}
 		return dst
 	}
+}
+
+// appendCall appends the frame of a call that begins, or that was denied.
+func appendCall(dst []byte, seq int64, b *runlog.ToolStart, denied bool) []byte {
+	return appendData(dst, seq, schemas.CutStrings(schemas.Encode(schemas.ToolStartEvent{
+		Type: schemas.TypeToolStart, Tool: b.Tool, Input: b.Input, ToolUseID: b.ToolUseID, Index: b.Index, Title: b.Title, Denied: denied,
+	})))
 }
 
 // chatEvent returns the value that is marshalled for an event without an

@@ -26,9 +26,7 @@ const (
 var (
 	// ErrLost is the cause of the context of branches that Any and Race no longer need.
 	ErrLost = errors.New("concurrent: another branch was first")
-	// ErrNone is the error of Any and Race without branches.
-	ErrNone = errors.New("concurrent: there are no branches")
-
+	errNone = errors.New("concurrent: there are no branches")
 	errGone = errors.New("concurrent: a branch ended its goroutine")
 )
 
@@ -83,7 +81,7 @@ func Any[T any](ctx context.Context, o Options, branches ...Branch[T]) (T, error
 		return won.Value, nil
 	}
 	var zero T
-	return zero, cmp.Or(errors.Join(append(failed, context.Cause(ctx))...), ErrNone)
+	return zero, cmp.Or(errors.Join(append(failed, context.Cause(ctx))...), errNone)
 }
 
 // Race returns the result of the branch that ends first, even if it failed, and
@@ -98,7 +96,7 @@ func Race[T any](ctx context.Context, o Options, branches ...Branch[T]) (T, erro
 		return first.Value, first.Err
 	}
 	var zero T
-	return zero, cmp.Or(context.Cause(ctx), ErrNone)
+	return zero, cmp.Or(context.Cause(ctx), errNone)
 }
 
 type end[T any] struct {

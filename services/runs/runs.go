@@ -63,10 +63,10 @@ func (noMetrics) RunContained()                  {}
 
 // Defaults of Options.
 const (
-	DefaultRunTimeout = 15 * time.Minute
-	// DefaultDisconnectGrace is how long a run that ends with its last reader
+	defaultRunTimeout = 15 * time.Minute
+	// defaultDisconnectGrace is how long a run that ends with its last reader
 	// waits for a reader to come back.
-	DefaultDisconnectGrace = 5 * time.Second
+	defaultDisconnectGrace = 5 * time.Second
 	// MaxAttempts is how many attempts a run has before it ends as interrupted. An
 	// attempt that ends while the run waits does not count.
 	MaxAttempts = 3
@@ -186,10 +186,10 @@ type Runs struct {
 // earlier process left unfinished.
 func New(o Options) *Runs {
 	if o.RunTimeout == 0 {
-		o.RunTimeout = DefaultRunTimeout
+		o.RunTimeout = defaultRunTimeout
 	}
 	if o.DisconnectGrace == 0 {
-		o.DisconnectGrace = DefaultDisconnectGrace
+		o.DisconnectGrace = defaultDisconnectGrace
 	}
 	if o.StopWait == 0 {
 		o.StopWait = DefaultStopWait
