@@ -19,9 +19,6 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// documentPage is the page of a document.
-const documentPage = "document"
-
 // handle does what one frame says.
 func (k *socket) handle(ctx context.Context, frame []byte) {
 	e, err := parse[schemas.SocketEvent](frame, k.server.check)
@@ -183,7 +180,7 @@ func page(e *schemas.SocketEvent, blocks []string) schemas.Object {
 	set(turn.ContextDocument, e.DocumentID)
 	set(turn.ContextBlocks, strings.Join(blocks, ","))
 	if e.Mode == "agent" && context.String("current_page") == "" || e.Mode != "agent" && e.DocumentID != "" {
-		set("current_page", documentPage)
+		set("current_page", turn.DocumentPage)
 	}
 	if mode := e.Mode; mode == "" && e.DocumentID != "" {
 		set(turn.ContextMode, "chat")

@@ -133,7 +133,7 @@ func target(call *Call) (string, error) {
 
 // seen reports to the page what has changed.
 func seen(call *Call, message string, what turn.BlockProgress) {
-	call.Progress("document", message, 1, what)
+	call.Progress(turn.DocumentStage, message, 1, what)
 }
 
 func changed(call *Call, document, message string, b *schemas.Block) {

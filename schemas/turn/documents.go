@@ -18,6 +18,9 @@ import (
 // that the model writes.
 const ContextDocument = "document_id"
 
+// DocumentPage is the page of a document.
+const DocumentPage = "document"
+
 // More keys of a request's context, which the websocket sets: the blocks that
 // the answer goes to, comma separated, and the mode.
 const (

@@ -18,9 +18,6 @@ const maxClientSchema = 32 << 10
 // adds how content of the block's type is written.
 const intoDocument = "\n\nYour answer's text is written into the user's document as it is. Write only what belongs there: no greeting, no remarks about it."
 
-// documentPage is the page whose tools the mode agent adds.
-const documentPage = "document"
-
 // documentNote is what a model is told that may write the document beside its page
 // with these tools, named by what they do.
 func documentNote(tools []turn.Tool) string {
@@ -78,8 +75,8 @@ func (p *Pages) OfferFor(c schemas.Object, defs []schemas.ClientTool, user schem
 		offer.Note = intoDocument
 		offer.Tools = slices.DeleteFunc(slices.Clone(offer.Tools), func(t turn.Tool) bool { return t.Document })
 	}
-	if c.String(turn.ContextMode) == "agent" && offer.Page != documentPage {
-		documents, err := p.Resolve(documentPage, "", "", user)
+	if c.String(turn.ContextMode) == "agent" && offer.Page != turn.DocumentPage {
+		documents, err := p.Resolve(turn.DocumentPage, "", "", user)
 		if err != nil {
 			return offer, err
 		}
