@@ -58,8 +58,11 @@ func appendMessages(dst []byte, e *runlog.Event, r *reader) []byte {
 		dst = append(appendType(dst, e, b.Place.Type), `{"content":`...)
 		return appendTail(append(schemas.AppendString(dst, b.Text), `},"delta":true`...), e)
 	case *runlog.BlockReset:
-		if !b.End || e.At.Message == 0 {
+		switch {
+		case !b.End:
 			return dst
+		case e.At.Message == 0:
+			return appendFrame(dst, e, "event", withdrawnProps(b))
 		}
 		return appendChange(dst, e, b.Place.Type, propFields{"content": "", "withdrawn": true})
 	case *runlog.BlockDone:
@@ -197,6 +200,17 @@ func levelProps(e *runlog.Event, depth runlog.Depth, what string, values map[str
 	values[name+"_id"] = id
 	maps.DeleteFunc(values, func(_, value string) bool { return value == "" })
 	return eventProps(name+what, values)
+}
+
+// withdrawnProps are the props of the event that what was written into a block is
+// withdrawn, where the block has no open message of its own: an answer wrote it, or a
+// call that writes it again.
+func withdrawnProps(b *runlog.BlockReset) json.RawMessage {
+	data := propFields{"ref": b.Place.BlockIDs, "document_id": b.Place.DocumentID, "withdrawn": true}
+	if b.By != nil {
+		data["tool_use_id"] = b.By.ToolUseID
+	}
+	return eventProps("withdrawn", data)
 }
 
 // appendTool appends a frame of a running call's message: its start whole, then

@@ -119,7 +119,7 @@ func (n *nesting) take(f schemas.MessageFrame) error {
 	switch {
 	case n.ended:
 		return errors.New("it comes after the end of the stream")
-	case m == nil && e.Event == "attempt":
+	case m == nil && (e.Event == "attempt" || e.Event == "withdrawn"):
 		return nil
 	case f.BlockID == "" && (m == nil || m[1] != "stream"):
 		return errors.New("it names no block, want one")

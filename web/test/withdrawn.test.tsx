@@ -112,3 +112,22 @@ it('shows a block as decided when the call that wrote it has not ended', async (
   await user.click(screen.getAllByRole('button', { name: 'Revert' })[0]!)
   await waitFor(() => expect(shownBlocks()[0]).toBe('b1 clean'))
 })
+
+it('says so when an answer is withdrawn from a block, and reads the document again', async () => {
+  const { send, reads } = await writing()
+  const before = reads()
+  act(() => send([event('withdrawn', { ref: 'b7', document_id: 'd', withdrawn: true })]))
+  expect((await screen.findByText(said)).getAttribute('role')).toBe('status')
+  await waitFor(() => expect(reads()).toBeGreaterThan(before))
+})
+
+it('follows a block that a call writes again in another place, without a word', async () => {
+  const { send, open, keep, block } = await writing()
+  keep([block])
+  act(() => send([
+    event('message_end', { message_id: 'M3', status: 'completed' }), event('block_end', { block_id: 'B3', status: 'completed' }),
+    event('withdrawn', { ref: 'b2', document_id: 'd', withdrawn: true, tool_use_id: 't1' }), ...open(4, 'b5'),
+  ]))
+  await waitFor(() => expect(shownBlocks()).toEqual(['b1 pending_edit writing', 'b5 pending_new writing']))
+  expect(screen.queryByText(said)).toBeNull()
+})

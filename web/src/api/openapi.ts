@@ -1309,7 +1309,9 @@ export interface components {
              *     has `id`, `name` and `arguments`; one that runs also `index`, `progress`, `stage`, `status_message`, `data`, `title`, and
              *     `denied` where the user did not allow it; `streamed` names the argument whose text is the content of a block, and which
              *     `arguments` do not have. The `text` of a result has `tool_use_id` and `is_error`. A block that
-             *     a tool writes has `meta` and `content`; with `withdrawn` true the user has withdrawn it: it is as it was before, or gone
+             *     a tool writes has `meta` and `content`; with `withdrawn` true the user has withdrawn it: it is as it was before, or gone.
+             *     So has the `data` of an event `withdrawn`, whose `ref` is the block of a document that the answer itself was written into
+             *     or, with `tool_use_id`, that a call writes again in another place
              */
             props?: Record<string, unknown>;
             /** @description C and the sequence number */

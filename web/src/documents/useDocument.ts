@@ -202,8 +202,8 @@ function whyNot(labels: Labels, error: unknown): string {
 function stepsOf(run: RunView): string {
   const done = run.fold.messages.filter((m) => hasRun(m) && documentTools.has(text(m.props.name))).length
   const opened = run.blocks.filter((b) => b.type === 'document').length
-  const withdrawn = run.fold.messages.filter((m) => m.props.withdrawn === true).length
-  return done + opened === 0 ? '' : `${run.runId}:${done}:${opened}:${withdrawn}`
+  const withdrawn = run.fold.messages.filter((m) => m.props.withdrawn === true).length + run.withdrawn.length
+  return done + opened + withdrawn === 0 ? '' : `${run.runId}:${done}:${opened}:${withdrawn}`
 }
 
 /** Whether a message is a call that has run. */
@@ -223,7 +223,7 @@ interface Written {
 
 /** Whether the user withdrew what a run was writing. */
 function withdrawnBy(run: RunView): boolean {
-  return writtenBy(run).some((w) => w.withdrawn > 0)
+  return run.withdrawn.some((w) => !w.again) || writtenBy(run).some((w) => w.withdrawn > 0)
 }
 
 /** What a run writes: messages in blocks that name a block of the document, and calls whose arguments still come and are not shown as such messages. */
@@ -231,7 +231,7 @@ export function writtenBy(run: RunView): Written[] {
   const written = new Map<string, Written>()
   for (const level of run.blocks) {
     const messages = run.fold.messages.filter((m) => m.block === level.id && writesDocument(run, m))
-    if (messages.length === 0) continue
+    if (messages.length === 0 || (level.end > 0 && run.withdrawn.some((w) => w.ref === level.ref && w.at > level.end))) continue
     const withdrawn = messages.findLast((m) => m.props.withdrawn === true)?.last ?? 0
     written.set(level.ref, { id: level.ref, type: messages[0]!.type, content: messages.map((m) => text(m.props.content)).join(''), writing: level.status === '' && withdrawn === 0, end: level.end, withdrawn })
   }

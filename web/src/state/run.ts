@@ -56,12 +56,21 @@ export interface RunView {
   /** Frames that broke the rules; kept as a number, for tests and diagnostics. */
   refused: number
   outcome: Outcome | null
+  /** Blocks of documents from which what was written was taken back, with the numbers of the frames that say so. */
+  withdrawn: readonly Withdrawn[]
   /** When the last frame was written (ISO 8601); absent where the frame does not say. */
   endedAt?: string
 }
 
+export interface Withdrawn {
+  ref: string
+  at: number
+  /** Set where a call writes it again; else the user does not want it. */
+  again: boolean
+}
+
 export const emptyRun: RunView = {
-  runId: '', attempt: 1, status: null, fold: emptyFold, blocks: [], threads: [], active: null, recovering: false, refused: 0, outcome: null,
+  runId: '', attempt: 1, status: null, fold: emptyFold, blocks: [], threads: [], active: null, recovering: false, refused: 0, outcome: null, withdrawn: [],
 }
 
 /** Folds in a frame of the dialect messages. A refused frame is counted and changes nothing else. */
@@ -100,6 +109,8 @@ function reduceEvent(run: RunView, frame: MessageFrame): RunView {
       return run.blocks.find((b) => b.id === frame.block_id)?.type === 'llm' ? { ...run, status: null } : run
     case 'message_end':
       return run.fold.messages.find((m) => m.id === data.message_id)?.type === 'loading' ? { ...run, status: openLine(run) } : run
+    case 'withdrawn':
+      return { ...run, withdrawn: [...run.withdrawn, { ref: text(data.ref), at: sequenceOf(frame), again: typeof data.tool_use_id === 'string' }] }
     case 'stream_end':
       return { ...run, status: null, active: null, outcome: outcomeOf(data), endedAt: timeOf(frame) }
     default:
