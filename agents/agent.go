@@ -31,9 +31,9 @@ const (
 	defaultToolTimeout = time.Minute
 	// defaultToolOutput is how many characters of an output the model gets.
 	defaultToolOutput = 16_000
-	// DefaultGrace is how long a cancelled loop waits for its running tools,
+	// defaultGrace is how long a cancelled loop waits for its running tools,
 	// and a timed-out call for its tool. With it a cancel ends within a second.
-	DefaultGrace = 500 * time.Millisecond
+	defaultGrace = 500 * time.Millisecond
 )
 
 // Options are an Agent's settings; a zero field is its default.
@@ -56,7 +56,7 @@ type Agent struct {
 func New(model Model, opts Options) *Agent {
 	opts.Parallel = cmp.Or(max(opts.Parallel, 0), defaultParallel)
 	opts.ToolTimeout = cmp.Or(max(opts.ToolTimeout, 0), defaultToolTimeout)
-	opts.Grace = cmp.Or(max(opts.Grace, 0), DefaultGrace)
+	opts.Grace = cmp.Or(max(opts.Grace, 0), defaultGrace)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -92,7 +92,7 @@ func TestToolFailuresAreResults(t *testing.T) {
 		{"no function", turn.Tool{Name: "n"}, "n", "{}", "{}", "the tool failed unexpectedly", 0},
 		{"timeout", slow, "slow", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute},
 		{"own timeout", brief, "brief", "{}", "{}", "the tool did not finish within 5s; whether it had an effect is unknown", 5 * time.Second},
-		{"deaf tool", deaf, "deaf", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute + agents.DefaultGrace},
+		{"deaf tool", deaf, "deaf", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute + 500*time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -340,7 +340,7 @@ func TestOutputIsCutForTheModel(t *testing.T) {
 					return
 				}
 				if c.Result.Text != tt.text {
-					t.Error("the result itself is cut")
+					t.Error("the result's own text is cut, want it whole")
 				}
 				if got := []rune(c.ModelText); len(got) != tt.length || strings.ContainsRune(c.ModelText, '\uFFFD') {
 					t.Errorf("the model gets %d characters, want %d", len(got), tt.length)
@@ -349,7 +349,7 @@ func TestOutputIsCutForTheModel(t *testing.T) {
 					t.Errorf("the model's text has no note %q", tt.note)
 				}
 				if tt.limit != 10 && len(tt.text) > 100 && (!strings.HasPrefix(c.ModelText, "begin") || !strings.HasSuffix(c.ModelText, "end")) {
-					t.Error("the model's text lacks the head or the tail")
+					t.Error("the text for the model lacks the head or the tail, want both")
 				}
 			})
 		})

@@ -55,7 +55,7 @@ func TestCancelInEachPhase(t *testing.T) {
 		{"a tool that ignores it", modeltest.Ask("", ask("1", "deaf", "")), s, []string{
 			"call 0", "arguments 0 1 deaf ", `reply "" calls=1 first=0 end_turn`,
 			"start 0 1 deaf {}", "cancelled the user cancelled",
-		}, s + agents.DefaultGrace},
+		}, s + 500*time.Millisecond},
 		{"a slow check before a call", modeltest.Ask("", ask("1", "checks", "")), s, []string{
 			"call 0", "arguments 0 1 checks ", `reply "" calls=1 first=0 end_turn`,
 			"start 0 1 checks {}", "cancelled the user cancelled",
@@ -136,7 +136,7 @@ func TestConsumerBreaksOff(t *testing.T) {
 				t.Fatalf("the loop gave %d events, want more than %d", i, n)
 			}
 			if started && len(ended) != 1 {
-				t.Error("the tool's goroutine still runs")
+				t.Error("the tool's goroutine still runs, want it ended")
 			}
 		})
 	}

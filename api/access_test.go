@@ -32,7 +32,7 @@ func TestNobodyGetsPrivateThings(t *testing.T) {
 				got, req := send(t, ts.URL, r.Method, path, body, "Authorization", tt.header)
 				if r.Public {
 					if got.status == http.StatusUnauthorized {
-						t.Error("a public route asks for a token")
+						t.Error("a public route requires a token, want none")
 					}
 					return
 				}

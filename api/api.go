@@ -23,7 +23,7 @@ import (
 const (
 	defaultBody          = 1 << 20   // bytes
 	defaultFilesBody     = 8 << 20   // bytes
-	DefaultBodiesPerUser = 16 << 20  // bytes
+	defaultBodiesPerUser = 16 << 20  // bytes
 	defaultBodies        = 256 << 20 // bytes
 	defaultMessage       = 100_000   // characters
 )
@@ -128,7 +128,7 @@ type server struct {
 func New(o Options) http.Handler {
 	o.Limits.Body = cmp.Or(o.Limits.Body, defaultBody)
 	o.Limits.FilesBody = max(cmp.Or(o.Limits.FilesBody, defaultFilesBody), o.Limits.Body)
-	o.Limits.BodiesPerUser = max(cmp.Or(o.Limits.BodiesPerUser, DefaultBodiesPerUser), o.Limits.FilesBody)
+	o.Limits.BodiesPerUser = max(cmp.Or(o.Limits.BodiesPerUser, defaultBodiesPerUser), o.Limits.FilesBody)
 	o.Limits.Bodies = max(cmp.Or(o.Limits.Bodies, defaultBodies), o.Limits.FilesBody)
 	o.Limits.Message = cmp.Or(o.Limits.Message, defaultMessage)
 	o.KeepAlive = cmp.Or(o.KeepAlive, defaultKeepAlive)

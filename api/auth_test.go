@@ -191,7 +191,7 @@ func TestSignTokenIsAccepted(t *testing.T) {
 		}
 	}
 	if _, err := api.SignToken("", "", schemas.User{Name: "una"}, now, now); err == nil {
-		t.Error("a token without a secret was signed")
+		t.Error("SignToken without a secret returned no error, want one")
 	}
 }
 

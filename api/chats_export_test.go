@@ -35,6 +35,6 @@ func TestChatExportThatBreaksOff(t *testing.T) {
 		_ = res.Body.Close()
 	}
 	if err == nil {
-		t.Error("an export that breaks off ends as a whole one does")
+		t.Error("a broken export ends like a complete one, want the connection aborted")
 	}
 }

@@ -101,7 +101,7 @@ func TestFramesCountAsBodies(t *testing.T) {
 		t.Errorf("a frame beside it gives %+v", got)
 	}
 	if got := rename("bob"); got == http.StatusTooManyRequests {
-		t.Error("another user is refused")
+		t.Error("another user's frame was refused, want it accepted")
 	}
 	if _, err := stalled.Write([]byte{0x80, 0x80 | 1, 0, 0, 0, 0, ' '}); err != nil { // the last part
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestFramesCountAsBodies(t *testing.T) {
 	until := time.Now().Add(patience)
 	for rename("alice") == http.StatusTooManyRequests {
 		if time.Now().After(until) {
-			t.Fatal("a frame counts when it is done")
+			t.Fatal("a finished frame still counts, want it released")
 		}
 	}
 	if got := exchange(t, conn, pause); got.Type != schemas.ChunkStatus {

@@ -32,7 +32,7 @@ func TestRateOfRequests(t *testing.T) {
 	}
 	now = now.Add(29 * time.Second)
 	if allow("alice") == nil {
-		t.Error("a request after 29 s is allowed")
+		t.Error("a request after 29 s was allowed, want it refused")
 	}
 	now = now.Add(time.Second)
 	if err := allow("alice"); err != nil {
@@ -49,7 +49,7 @@ func TestRateForgetsTheQuietest(t *testing.T) {
 		_ = allow(fmt.Sprint(i))
 	}
 	if allow("second") == nil {
-		t.Error("a user who is not the quietest is forgotten")
+		t.Error("a user with a recent request was dropped, want the one without a request for longest")
 	}
 	if err := allow("first"); err != nil {
 		t.Errorf("the quietest user is still known: %v", err)

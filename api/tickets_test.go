@@ -55,10 +55,10 @@ func TestTicketsAreBounded(t *testing.T) {
 		use("ann", fmt.Sprint(i))
 	}
 	if tickets.Take(first, "first") {
-		t.Error("the oldest ticket has made no room")
+		t.Error("the oldest ticket is still valid, want it dropped")
 	}
 	if !tickets.Take(second, "second") || !tickets.Take(bob, "r") {
-		t.Error("a ticket is gone that was in nobody's way")
+		t.Error("a newer ticket was dropped, want only the oldest dropped")
 	}
 	for range api.MaxUserTickets {
 		if _, err := tickets.Issue("ann", time.Time{}); err != nil {
@@ -66,6 +66,6 @@ func TestTicketsAreBounded(t *testing.T) {
 		}
 	}
 	if _, err := tickets.Issue("ann", time.Time{}); err == nil {
-		t.Error("one ticket too many is made")
+		t.Error("a ticket beyond the limit was issued, want an error")
 	}
 }

@@ -113,7 +113,7 @@ func TestServeAnswersAndStops(t *testing.T) {
 		t.Errorf("serve ended with %v", err)
 	}
 	if _, err := apptest.Command(t, []string{"CHATTRAY_ADDR=" + addr}, "healthcheck"); err == nil {
-		t.Error("healthcheck finds a service that has stopped")
+		t.Error("healthcheck succeeds after the service has stopped, want an error")
 	}
 }
 

@@ -47,7 +47,7 @@ func testNames(t *testing.T) map[string]bool {
 func TestSecurityPageNamesTests(t *testing.T) {
 	_, table, found := strings.Cut(readFile(t, "../docs/security.md"), "| fault class |")
 	if !found {
-		t.Fatal("docs/security.md has no table of fault classes")
+		t.Fatal("docs/security.md has no table of fault classes, want one")
 	}
 	known, makefile := testNames(t), readFile(t, "../Makefile")
 	name := regexp.MustCompile("`([^`]+)`")

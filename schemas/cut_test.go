@@ -27,7 +27,7 @@ func TestCutStrings(t *testing.T) {
 				t.Errorf("got %d bytes, want %d: %.80s … %s", len(got), len(tt.want), got, got[max(0, len(got)-80):])
 			}
 			if !json.Valid([]byte(got)) {
-				t.Error("it is no JSON")
+				t.Error("the result is not JSON, want JSON")
 			}
 		})
 	}

@@ -334,7 +334,7 @@ func (s *Store) takeJournal(ctx context.Context, tx session, replicas []string) 
 	for _, row := range rows {
 		entries, broken := decodeEntries(row.data)
 		if broken != nil {
-			s.logs.Error("the journal", "row", row.n, "error", broken)
+			s.logger.Error("the journal", "row", row.n, "error", broken)
 		}
 		for _, e := range entries {
 			key := attemptKey{e.run, e.attempt}

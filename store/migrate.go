@@ -28,7 +28,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if s.closed.Load() {
 		return s.fault("migrate", errClosed)
 	}
-	return s.fault("migrate", s.db.migrate(ctx, s.logs))
+	return s.fault("migrate", s.db.migrate(ctx, s.logger))
 }
 
 // MigrationStatus returns all migrations in their order.
@@ -40,8 +40,8 @@ func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	return steps, s.fault("migration status", err)
 }
 
-func (d *sqliteDB) migrate(ctx context.Context, logs *slog.Logger) error {
-	return d.withProvider(logs, func(p *goose.Provider) error { return up(ctx, p) })
+func (d *sqliteDB) migrate(ctx context.Context, logger *slog.Logger) error {
+	return d.withProvider(logger, func(p *goose.Provider) error { return up(ctx, p) })
 }
 
 func (d *sqliteDB) migrations(ctx context.Context) (steps []Migration, err error) {
@@ -53,14 +53,14 @@ func (d *sqliteDB) migrations(ctx context.Context) (steps []Migration, err error
 }
 
 // withProvider calls fn with a provider on connections of its own.
-func (d *sqliteDB) withProvider(logs *slog.Logger, fn func(p *goose.Provider) error) (err error) {
+func (d *sqliteDB) withProvider(logger *slog.Logger, fn func(p *goose.Provider) error) (err error) {
 	db, err := sql.Open("sqlite", sqliteDSN(d.path, sqliteWriteCache, sqliteBusy))
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	p, err := provider(goose.DialectSQLite3, db, logs)
+	p, err := provider(goose.DialectSQLite3, db, logger)
 	if err != nil {
 		return err
 	}
@@ -83,10 +83,10 @@ const (
 // migrate holds a lock on the schema that the tables are in. The lock belongs
 // to a transaction: it ends with the transaction, even with a pooler that gives
 // each transaction another server connection. Migrations have no time limit.
-func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error) {
-	pool := openPool(newPostgresConnector(d.config, serverLimits{}, logs), migrationConns)
+func (d *postgresDB) migrate(ctx context.Context, logger *slog.Logger) (err error) {
+	pool := openPool(newPostgresConnector(d.config, serverLimits{}, logger), migrationConns)
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	lock, err := lockMigrations(ctx, pool, logs)
+	lock, err := lockMigrations(ctx, pool, logger)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error)
 	if err := pool.PingContext(second); err != nil {
 		return fmt.Errorf("migrations need %d connections at once; with PgBouncer, raise default_pool_size or migrate without PgBouncer: %w", migrationConns, err)
 	}
-	p, err := provider(goose.DialectPostgres, pool, logs)
+	p, err := provider(goose.DialectPostgres, pool, logger)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (d *postgresDB) migrate(ctx context.Context, logs *slog.Logger) (err error)
 
 // lockMigrations begins a transaction that has the lock. A waiting process
 // holds no connection of a pooler, because the migrating process may need it.
-func lockMigrations(ctx context.Context, pool *sql.DB, logs *slog.Logger) (*sql.Tx, error) {
+func lockMigrations(ctx context.Context, pool *sql.DB, logger *slog.Logger) (*sql.Tx, error) {
 	for since, told := time.Now(), false; ; {
 		tx, err := pool.BeginTx(ctx, nil)
 		if err != nil {
@@ -125,7 +125,7 @@ func lockMigrations(ctx context.Context, pool *sql.DB, logs *slog.Logger) (*sql.
 			return nil, fmt.Errorf("another process has been migrating the database for %v", migrationWait)
 		}
 		if !told {
-			logs.Info("another process migrates the database; waiting for it")
+			logger.Info("another process migrates the database; waiting for it")
 			told = true
 		}
 		select {
@@ -144,7 +144,7 @@ func (d *postgresDB) migrations(ctx context.Context) ([]Migration, error) {
 	return status(ctx, p)
 }
 
-func provider(dialect goose.Dialect, db *sql.DB, logs *slog.Logger) (*goose.Provider, error) {
+func provider(dialect goose.Dialect, db *sql.DB, logger *slog.Logger) (*goose.Provider, error) {
 	folder := "postgres"
 	if dialect == goose.DialectSQLite3 {
 		folder = "sqlite"
@@ -153,10 +153,10 @@ func provider(dialect goose.Dialect, db *sql.DB, logs *slog.Logger) (*goose.Prov
 	if err != nil {
 		return nil, err
 	}
-	if logs == nil {
-		logs = slog.New(slog.DiscardHandler)
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
 	}
-	return goose.NewProvider(dialect, db, files, goose.WithSlog(logs), goose.WithDisableGlobalRegistry(true))
+	return goose.NewProvider(dialect, db, files, goose.WithSlog(logger), goose.WithDisableGlobalRegistry(true))
 }
 
 func up(ctx context.Context, p *goose.Provider) error {

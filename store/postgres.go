@@ -43,7 +43,7 @@ type postgresDB struct {
 	texts sync.Map
 }
 
-func openPostgres(ctx context.Context, url string, conns int, lease time.Duration, logs *slog.Logger) (*postgresDB, error) {
+func openPostgres(ctx context.Context, url string, conns int, lease time.Duration, logger *slog.Logger) (*postgresDB, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("the url of the database cannot be read") // pgx's error would repeat the url
@@ -53,7 +53,7 @@ func openPostgres(ctx context.Context, url string, conns int, lease time.Duratio
 	}
 	limits := limitsOf(lease)
 	d := &postgresDB{
-		config: config, conns: conns, connector: newPostgresConnector(config, limits, logs), bounded: bounds(limits.statement, limits.idleTx),
+		config: config, conns: conns, connector: newPostgresConnector(config, limits, logger), bounded: bounds(limits.statement, limits.idleTx),
 	}
 	d.pool, d.own = openPool(d.connector, conns), openPool(d.connector, 1)
 	if err := d.pool.PingContext(ctx); err != nil {

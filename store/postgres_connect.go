@@ -77,14 +77,14 @@ func (l serverLimits) settings() map[string]string {
 type postgresConnector struct {
 	direct, behindPooler driver.Connector
 	pooled               atomic.Bool
-	logs                 *slog.Logger
+	logger               *slog.Logger
 }
 
 // errPooler means that a different server process answers than in the
 // handshake.
 var errPooler = errors.New("there is a pooler in front of the server")
 
-func newPostgresConnector(config *pgx.ConnConfig, limits serverLimits, logs *slog.Logger) *postgresConnector {
+func newPostgresConnector(config *pgx.ConnConfig, limits serverLimits, logger *slog.Logger) *postgresConnector {
 	direct, pooled := *config, *config
 	direct.RuntimeParams = maps.Clone(config.RuntimeParams)
 	for name, limit := range limits.settings() {
@@ -106,7 +106,7 @@ func newPostgresConnector(config *pgx.ConnConfig, limits serverLimits, logs *slo
 	}
 	return &postgresConnector{
 		direct:       stdlib.GetConnector(direct, stdlib.OptionAfterConnect(start)),
-		behindPooler: stdlib.GetConnector(pooled), logs: logs,
+		behindPooler: stdlib.GetConnector(pooled), logger: logger,
 	}
 }
 
@@ -144,7 +144,7 @@ func (c *postgresConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	conn, err := c.behindPooler.Connect(ctx)
 	if err == nil && !c.pooled.Swap(true) {
-		c.logs.Info("a pooler is in front of the database: statements are not prepared")
+		c.logger.Info("a pooler is in front of the database: statements are not prepared")
 	}
 	return conn, err
 }

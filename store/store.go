@@ -70,7 +70,7 @@ const changeTimes = 2
 type Store struct {
 	db      database
 	quota   int64 // see Options
-	logs    *slog.Logger
+	logger  *slog.Logger
 	journal journalSize
 	closed  atomic.Bool
 	// readTime bounds a read.
@@ -92,7 +92,7 @@ type database interface {
 	batch(ctx context.Context, fn func(tx session) error) error
 	// check returns problems that can be seen without a query.
 	check() error
-	migrate(ctx context.Context, logs *slog.Logger) error
+	migrate(ctx context.Context, logger *slog.Logger) error
 	migrations(ctx context.Context) ([]Migration, error)
 	// searchArticles narrows tx to the articles with all or some of the words,
 	// the best first.
@@ -131,7 +131,7 @@ type scanner interface{ Scan(into ...any) error }
 // is sqlite:PATH, whose folder is created if it is missing, or postgres://….
 // Errors never contain the url.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
-	logs := cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	logger := cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	scheme, rest, _ := strings.Cut(url, ":")
 	var db database
 	var err error
@@ -139,14 +139,14 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	case "sqlite":
 		db, err = openSQLite(ctx, rest, cmp.Or(opts.Conns, defaultSQLiteConns))
 	case "postgres", "postgresql":
-		db, err = openPostgres(ctx, url, cmp.Or(opts.Conns, DefaultPostgresConns), opts.Lease, logs)
+		db, err = openPostgres(ctx, url, cmp.Or(opts.Conns, DefaultPostgresConns), opts.Lease, logger)
 	default:
 		return nil, errors.New("store: a database url begins with sqlite: or postgres://")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: open: %w", translate(err))
 	}
-	s := &Store{db: db, quota: opts.Quota, logs: logs, readTime: cmp.Or(opts.ReadTimeout, defaultReadTimeout)}
+	s := &Store{db: db, quota: opts.Quota, logger: logger, readTime: cmp.Or(opts.ReadTimeout, defaultReadTimeout)}
 	if opts.NoMigrate {
 		return s, nil
 	}

@@ -286,7 +286,7 @@ block_id: b6 (md, clean)
 		t.Errorf("one block has %d characters, %v", strings.Count(one.Text, "é"), err)
 	}
 	if _, _, err := d.use(t, "read_document", `{"block_id":"b1"}`, nil); err == nil {
-		t.Error("a block that is going is shown")
+		t.Error("a block that is marked as deleted is shown, want it left out")
 	}
 	d.fails = schemas.ErrNotFound
 	d.document = schemas.Document{}

@@ -36,7 +36,7 @@ func TestGroupsComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Has("srv__a") {
-		t.Error("a tool of no group is known")
+		t.Error("Has reports a tool of an unknown group, want false")
 	}
 	if err := r.Reserve("srv", "web-2"); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestGroupsComeAndGo(t *testing.T) {
 				t.Errorf("there are %d names, want %d", got, want)
 			}
 			if !r.Has("srv__a") || !r.Has("srv__*") || r.Has("srv__") || r.Has("srv__a b") || r.Has("other__a") {
-				t.Error("Has differs from what pages may name")
+				t.Error("Has differs from the names that pages may use, want the same")
 			}
 		})
 	}
@@ -81,7 +81,7 @@ group of tools "taken": there is already a tool of this name`
 		t.Errorf("got %v", err)
 	}
 	if err := r.Replace("nobody", nil); err == nil {
-		t.Error("a group that is not there was filled")
+		t.Error("Replace of an unknown group returned no error, want one")
 	}
 	err = r.Replace("good", []turn.Tool{echoTool("good__a"), echoTool("good__a"), echoTool("bad__b"), {Name: "good__c"}})
 	if err == nil || strings.Count(err.Error(), "has this name") != 2 || !strings.Contains(err.Error(), "it has no function") {
@@ -91,7 +91,7 @@ group of tools "taken": there is already a tool of this name`
 		t.Errorf("of a wrong set %q was taken", got)
 	}
 	if err := r.Add(echoTool("good__z")); err == nil {
-		t.Error("a tool was added under the name of a group")
+		t.Error("Add of a tool with a group's name returned no error, want one")
 	}
 }
 

@@ -231,7 +231,7 @@ func TestNewHTTPReportsAllMistakes(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := tools.NewHTTP(tc.def, nil)
 			if err == nil {
-				t.Fatal("got no error")
+				t.Fatal("got no error, want one")
 			}
 			contains(t, err.Error(), tc.want...)
 		})

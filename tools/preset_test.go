@@ -31,7 +31,7 @@ func TestWithArguments(t *testing.T) {
 		t.Errorf("models see %s, want the question alone", s)
 	}
 	if !strings.Contains(string(plain.InputSchema), `"mode"`) || plain.Preset != nil {
-		t.Error("the tool that was given has changed")
+		t.Error("the given tool has changed, want a copy changed")
 	}
 	want := `{"mode":"race","models":["two","three"],"question":"Who?"}`
 	for _, input := range []string{`{"question":"Who?"}`, `{"question":"Who?","mode":"all"}`} {

@@ -174,7 +174,7 @@ func TestNewRegistryReportsAllMistakes(t *testing.T) {
 		tools.New("half", "Does.", find, tools.Words("Does", "|Did {n}")),
 	)
 	if err == nil {
-		t.Fatal("got no error")
+		t.Fatal("got no error, want one")
 	}
 	for _, want := range []string{
 		`"fine": there is already a tool`, `"": its name`, `"no spaces": its name`, "xxx\": its name", `"mute": it has no description`,
@@ -251,10 +251,10 @@ func TestAdd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.Add(tools.New("two", "Does.", find), tools.New("one", "Does.", find)); err == nil {
-		t.Error("got no error for a name that is taken")
+		t.Error("got no error for a name in use, want one")
 	}
 	if r.Has("two") {
-		t.Error("half of a refused addition is there")
+		t.Error("a part of a refused Add was added, want nothing added")
 	}
 	if err := r.Add(tools.New("two", "Does.", find)); err != nil {
 		t.Fatal(err)

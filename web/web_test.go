@@ -55,7 +55,7 @@ func TestPageIsWhole(t *testing.T) {
 		}
 	}
 	if regexp.MustCompile(`<script(?:[^>]*[^/a-z"])?>[^<]|<style|\son[a-z]+=`).MatchString(body) {
-		t.Error("the page has inline script or style")
+		t.Error("the page has an inline script or style, want none")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if read(t, z) != want {
-		t.Error("compressed and plain differ")
+		t.Error("the compressed body differs from the plain one, want the same")
 	}
 	if again := get(t, h, script, "If-None-Match", plain.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
 		t.Errorf("a known file is %d, want 304", again.StatusCode)

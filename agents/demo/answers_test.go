@@ -181,7 +181,7 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 			if strings.Contains(text, "**demo model**") {
-				t.Error("the second answer introduces the model again")
+				t.Error("the second answer introduces the model, want only the first to do so")
 			}
 		})
 	}

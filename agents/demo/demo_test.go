@@ -119,7 +119,7 @@ func TestCommands(t *testing.T) {
 				t.Errorf("thinking is %q", h.thinking)
 			}
 			if again := listen(t.Context(), t, demo.New(0), ask(tc.ask)); again.text != h.text {
-				t.Error("a second call gives another text")
+				t.Error("a second call gives a different text, want the same")
 			}
 		})
 	}
@@ -134,7 +134,7 @@ func TestLongIsLong(t *testing.T) {
 
 func TestEmptyConversation(t *testing.T) {
 	if h := listen(t.Context(), t, demo.New(0), agents.ModelRequest{}); h.text == "" {
-		t.Error("no text")
+		t.Error("got no text, want some")
 	}
 }
 
@@ -167,7 +167,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("the reply ended after %v, want 1s", got)
 		}
 		if h.text == "" {
-			t.Error("no text before the cancel")
+			t.Error("got no text before the cancel, want some")
 		}
 	})
 }

@@ -45,7 +45,7 @@ func TestSettingsPageHasTheSettings(t *testing.T) {
 	table := regexp.MustCompile(`(?s)(<!-- settings: [^\n]* -->\n)(.*)(<!-- /settings -->)`)
 	found := table.FindStringSubmatch(page)
 	if found == nil {
-		t.Fatal(settingsPage + " has no place for the settings")
+		t.Fatal(settingsPage + " has no place for the table of settings, want one")
 	}
 	want := settingsMarkdown()
 	if *update {
@@ -63,7 +63,7 @@ func TestSettingsPageHasTheSettings(t *testing.T) {
 func TestSettingsPageExampleIsGood(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(model:.*?)```").FindStringSubmatch(readFile(t, settingsPage))
 	if block == nil {
-		t.Fatal(settingsPage + " has no example of a settings file")
+		t.Fatal(settingsPage + " has no example of a settings file, want one")
 	}
 	key := tempFile(t, "key", "k")
 	c, _, err := sources{file: strings.ReplaceAll(block[1], "/run/secrets/openai", key)}.load(t)

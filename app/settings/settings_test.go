@@ -188,7 +188,7 @@ func TestSettings(t *testing.T) {
 func reportsAll(t *testing.T, err error, wants ...string) {
 	t.Helper()
 	if err == nil {
-		t.Fatal("the settings were taken, want an error")
+		t.Fatal("the settings were accepted, want an error")
 	}
 	for _, want := range wants {
 		if !strings.Contains(err.Error(), want) {
@@ -339,7 +339,7 @@ func TestPrintConfigMasksSecrets(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), secret) {
-		t.Error("a secret is shown")
+		t.Error("the output has a secret, want it masked")
 	}
 	if t.Failed() {
 		t.Log(out.String())

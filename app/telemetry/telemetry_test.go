@@ -239,6 +239,6 @@ func TestTracesAreOff(t *testing.T) {
 		}
 	}
 	if _, err := New(t.Context(), Options{Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://h", "OTEL_EXPORTER_OTLP_PROTOCOL=smoke"}}); err == nil {
-		t.Error("a protocol that is not spoken was taken")
+		t.Error("got no error for an unknown protocol, want one")
 	}
 }

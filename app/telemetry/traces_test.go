@@ -18,7 +18,7 @@ func TestFailuresSayTheirType(t *testing.T) {
 	}, err: schemas.NewError(schemas.CodeUpstreamTimeout, "x").Because(errors.New("y"))}
 	request := turn.Request{Model: "m", Tools: []turn.Tool{{Name: "search"}}, RunID: "r", ConversationID: 7}
 	if err := last(telemetry.Watch(script).Run(t.Context(), request)); err == nil {
-		t.Fatal("no error")
+		t.Fatal("got no error, want one")
 	}
 	for name, want := range map[string]string{"execute_tool search": "tool_error", "chat m": "upstream_timeout", "invoke_agent chattray": "upstream_timeout"} {
 		got := telemetrytest.Attributes(telemetrytest.Span(t, spans, name))

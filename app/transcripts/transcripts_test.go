@@ -59,7 +59,7 @@ func holdTranscript(t *testing.T, file, database string, write bool) {
 	}
 	at := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "transcript" })
 	if at < 0 || len(bytes.TrimSpace(archive.Comment)) == 0 {
-		t.Fatal("the file lacks a transcript or the comment that says what it shows")
+		t.Fatal("the file lacks a transcript or its comment, want both")
 	}
 	want, got := string(archive.Files[at].Data), ""
 	pages := pagesDir(t, archive)

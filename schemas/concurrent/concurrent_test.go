@@ -92,7 +92,7 @@ func TestAll(t *testing.T) {
 			s,
 			[]branch{deaf, after(2*s, "b")},
 			[]string{`"" the user cancelled`, `"" the user cancelled`},
-			s + concurrent.DefaultGrace,
+			s + 300*time.Millisecond,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestFirst(t *testing.T) {
 		{"the quickest fails", 0, []branch{after(3*s, "a"), fails(s)}, `"a" <nil>`, `"" bad`, 3 * s, s},
 		{"the quickest panics", 0, []branch{after(3*s, "a"), panics}, `"a" <nil>`, `"" concurrent: a branch panicked: oh`, 3 * s, 0},
 		{"all fail", 0, []branch{fails(2 * s), fails(s)}, "\"\" bad\nbad", `"" bad`, 2 * s, s},
-		{"a loser is left behind", 0, []branch{deaf, after(s, "b")}, `"b" <nil>`, `"b" <nil>`, s + concurrent.DefaultGrace, s + concurrent.DefaultGrace},
+		{"a loser is left behind", 0, []branch{deaf, after(s, "b")}, `"b" <nil>`, `"b" <nil>`, s + 300*time.Millisecond, s + 300*time.Millisecond},
 		{"cancelled", s, []branch{after(3*s, "a")}, "\"\" the user cancelled\nthe user cancelled", `"" the user cancelled`, s, s},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

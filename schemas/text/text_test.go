@@ -81,7 +81,7 @@ func TestDecodeKeepsWholeNumbers(t *testing.T) {
 		t.Errorf("got %#v, %v", got, err)
 	}
 	if _, err := text.Decode([]byte(`{} {}`)); err == nil {
-		t.Error("a second value is accepted")
+		t.Error("got no error for a second value, want one")
 	}
 }
 

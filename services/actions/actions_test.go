@@ -120,7 +120,7 @@ func TestApplySchema(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.updates != 0 {
-				t.Fatal("Allow changed the stream")
+				t.Fatal("Allow changed the stream, want it unchanged")
 			}
 			got, err := a.Run(t.Context(), call)
 			if err != nil {
@@ -218,7 +218,7 @@ func TestWrongClicks(t *testing.T) {
 			_, err := a.Run(t.Context(), call)
 			checkInvalid(t, err, data+"/changes/"+tc.path)
 			if r.updates != 0 {
-				t.Error("the stream was changed")
+				t.Error("the stream was changed, want it unchanged")
 			}
 		})
 	}
@@ -253,7 +253,7 @@ func TestNewActionsRefusesMistakes(t *testing.T) {
 		actions.Action{Name: "broken", Schema: json.RawMessage(`{`), Handle: handle},
 	)
 	if err == nil {
-		t.Fatal("mistakes were accepted")
+		t.Fatal("New returned no error, want one for each mistake")
 	}
 	for _, want := range []string{`"fine": two actions have this name`, `"No Name": the name`, `"idle": there is no handler`, `"list": schema: "type"`, `"broken": schema:`} {
 		if !strings.Contains(err.Error(), want) {
@@ -355,7 +355,7 @@ func TestOwnActions(t *testing.T) {
 		_, err = a.Run(t.Context(), call)
 		checkInvalid(t, err, "/action_metadata/action_data")
 		if !actions.Undone(err) {
-			t.Error("a refused click has no effect")
+			t.Error("Undone is false for a refused click, want true")
 		}
 	})
 }

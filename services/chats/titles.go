@@ -16,8 +16,8 @@ import (
 
 // Limits of titles.
 const (
-	// DefaultTitleTime bounds the making of a title.
-	DefaultTitleTime = 20 * time.Second
+	// defaultTitleTime bounds the making of a title.
+	defaultTitleTime = 20 * time.Second
 	// defaultTitlesAtOnce is how many are made at once; a chat beyond it keeps its first words.
 	defaultTitlesAtOnce = 4
 
@@ -62,7 +62,7 @@ type Titles struct {
 
 // NewTitles returns titles made by the model. Close ends them.
 func NewTitles(model Titler, store TitleStore, o TitleOptions) *Titles {
-	o.Time, o.AtOnce, o.Log = cmp.Or(o.Time, DefaultTitleTime), cmp.Or(o.AtOnce, defaultTitlesAtOnce), cmp.Or(o.Log, slog.Default())
+	o.Time, o.AtOnce, o.Log = cmp.Or(o.Time, defaultTitleTime), cmp.Or(o.AtOnce, defaultTitlesAtOnce), cmp.Or(o.Log, slog.Default())
 	t := &Titles{model: model, store: store, TitleOptions: o, turns: make(chan struct{}, o.AtOnce)}
 	t.ctx, t.stop = context.WithCancel(context.Background())
 	return t

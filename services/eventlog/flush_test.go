@@ -154,7 +154,7 @@ func TestLater(t *testing.T) {
 	c.Watch(Attempt{RunID: "r", Number: 1, Log: log})
 	first := c.Add(&Commit{Write: &record.Write{RunID: "r", Attempt: 1}, Log: log, Hold: true, Later: true})
 	if len(c.wake) != 0 {
-		t.Error("a write that nobody waits for has woken the committer")
+		t.Error("a Later write woke the committer, want no wake-up")
 	}
 	appendTexts(t, log, fewEvents)
 	flush(1)

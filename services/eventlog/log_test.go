@@ -99,7 +99,7 @@ func TestLogRefusesTooMuch(t *testing.T) {
 		t.Fatalf("at the limit: %v", err)
 	}
 	if err := l.Append(runlog.Level{}, text("x")); err == nil {
-		t.Error("past the limit: got no error")
+		t.Error("past the limit: got no error, want ErrFull")
 	}
 	if err := l.Append(runlog.Level{}, &runlog.LevelEnd{Depth: runlog.GroupLevel}); err != nil {
 		t.Errorf("an end past the limit: %v", err)

@@ -17,7 +17,7 @@ const (
 
 	arenaChunk = 1 << 10
 	arenaMax   = 32 << 10
-	// frameRoom is about how many bytes a frame has beside the body.
+	// frameRoom is the approximate size of a frame without the body, in bytes.
 	frameRoom = 128
 )
 

@@ -112,7 +112,7 @@ func TestReplaysStopsBeforeTheAttempt(t *testing.T) {
 	events, end := endedLog(9, 10)
 	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Body: text("later")}
 	r := testReplays(segments{"r": append(inPieces(events, end), inPieces(nil, later)...)}, defaultReplayCache)
-	last, more := r.Read(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("got something"); return false })
+	last, more := r.Read(t.Context(), "r", end.Seq, runlog.AttemptSpan, func([]runlog.Event, error) bool { t.Error("Read yielded events, want none"); return false })
 	if last != runlog.AttemptSpan || !more {
 		t.Errorf("it ends with %d, and %v", last, more)
 	}

@@ -262,7 +262,7 @@ func TestAlone(t *testing.T) {
 		answers(t, "the first one", held(first.Current().Context()), record.ErrFenced)
 		passes(time.Minute)
 		if !first.Current().Lost() || second.Current().Lost() {
-			t.Error("the first one has joined again, want it to give way")
+			t.Error("the first process joined again, want it to stop")
 		}
 	})
 }

@@ -114,7 +114,7 @@ func TestOwnPage(t *testing.T) {
 	}
 	page, ok := p.Page("inventory")
 	if !ok {
-		t.Fatal("the page is not listed under its name")
+		t.Fatal("List does not have the page, want it under its name")
 	}
 	page.PayloadTypes = page.PayloadTypes[1:2]
 	wantPage := schemas.Page{
@@ -211,7 +211,7 @@ tabs:
 	}
 	_, err := pages.Load(pages.Sources{Bundled: files, Dir: "/nowhere/at/all"}, pagestest.Parts())
 	if err == nil {
-		t.Fatal("mistakes were accepted")
+		t.Fatal("Load returned no error, want one for each mistake")
 	}
 	got := strings.ReplaceAll(err.Error(), "bundled pages/", "")
 	for _, want := range []string{
@@ -255,7 +255,7 @@ tabs:
 		t.Errorf("got %d mistakes, want 31:\n%s", n, got)
 	}
 	if strings.Contains(got, "s3cret") {
-		t.Error("a secret is in the report")
+		t.Error("the error has a secret in it, want none")
 	}
 }
 
@@ -322,7 +322,7 @@ tabs:
 		t.Errorf("the page shows %+v", refund)
 	}
 	if !p.DeclaresAction("refund") || p.DeclaresAction("drop") {
-		t.Error("what the pages declare is wrong")
+		t.Error("DeclaresAction: want true for refund and false for drop")
 	}
 	for action, want := range map[string]string{
 		`{action: a, handler: client, http: {url: https://a}}`:  `action "a" has http, so its handler is server`,

@@ -30,7 +30,7 @@ func TestPageToolsOfTheSettings(t *testing.T) {
 		}
 	}
 	if o, _ := p.Resolve("streams", "", "", schemas.User{}); strings.Contains(offerLine(o), "get_report") {
-		t.Error("another page has the tool too")
+		t.Error("another page has the tool too, want it only on its page")
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // Defaults of HistoryOptions.
 const (
 	defaultHistoryBudget  = 24_000
-	DefaultCompactTimeout = 30 * time.Second
+	defaultCompactTimeout = 30 * time.Second
 )
 
 // Limits of a history.
@@ -50,7 +50,7 @@ type HistoryOptions struct {
 	// CompactOff drops older turns instead of keeping a running summary.
 	CompactOff bool
 	// CompactTimeout bounds the model call that writes a summary; 0 is
-	// DefaultCompactTimeout.
+	// defaultCompactTimeout.
 	CompactTimeout time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -81,7 +81,7 @@ Write at most 400 words, in the conversation's language, without a heading. Keep
 type History struct {
 	store  HistoryStore
 	tokens *tokenCounter
-	logs   *slog.Logger
+	logger *slog.Logger
 	HistoryOptions
 }
 
@@ -103,17 +103,17 @@ type HistoryInput struct {
 
 // NewHistory returns a history over the store; the zero value of o is its default,
 // and nil logs nothing.
-func NewHistory(store HistoryStore, o HistoryOptions, logs *slog.Logger) *History {
+func NewHistory(store HistoryStore, o HistoryOptions, logger *slog.Logger) *History {
 	o.Budget = cmp.Or(o.Budget, defaultHistoryBudget)
 	o.Keep = min(cmp.Or(o.Keep, o.Budget/3), o.Budget)
-	o.CompactTimeout = cmp.Or(o.CompactTimeout, DefaultCompactTimeout)
+	o.CompactTimeout = cmp.Or(o.CompactTimeout, defaultCompactTimeout)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if logs == nil {
-		logs = slog.New(slog.DiscardHandler)
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
 	}
-	return &History{store: store, tokens: newTokenCounter(), logs: logs, HistoryOptions: o}
+	return &History{store: store, tokens: newTokenCounter(), logger: logger, HistoryOptions: o}
 }
 
 // Within returns a history with a budget of at most this many tokens; 0 means
@@ -334,12 +334,12 @@ func (h *History) compact(ctx context.Context, in HistoryInput, past historyRead
 	summary, err := in.Summarize(call, compactInput(past, turns[:from]), older)
 	summary = strings.TrimSpace(summary)
 	if err != nil || summary == "" {
-		h.logs.WarnContext(ctx, "older turns are dropped, because no summary could be made", "conversation_id", in.ConversationID, "error", err)
+		h.logger.WarnContext(ctx, "older turns are dropped, because no summary could be made", "conversation_id", in.ConversationID, "error", err)
 		return nil, "", false
 	}
 	s := record.Summary{Text: text.Ellipsis(summary, maxSummaryText), Through: through, UpdatedAt: h.Now().UTC()}
 	if err := h.store.SetSummary(ctx, in.Owner, in.ConversationID, s); err != nil {
-		h.logs.WarnContext(ctx, "a chat's summary could not be stored", "conversation_id", in.ConversationID, "error", err)
+		h.logger.WarnContext(ctx, "a chat's summary could not be stored", "conversation_id", in.ConversationID, "error", err)
 	}
 	return turns[from:], s.Text, true
 }

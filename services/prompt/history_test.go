@@ -118,7 +118,7 @@ func historyOf(t *testing.T, c *storedChat, o prompt.HistoryOptions, summarize f
 	if summarize != nil {
 		in.Summarize = func(ctx context.Context, text string, older []turn.Message) (string, error) {
 			if len(older) == 0 {
-				t.Error("a summary of no turns is asked for")
+				t.Error("got a request for a summary without turns, want none")
 			}
 			return summarize(ctx, text)
 		}

@@ -75,9 +75,9 @@ const (
 	maxAttemptsEver = 4000
 
 	cancelWait = 900 * time.Millisecond
-	// DefaultStopWait is how long Shutdown waits for runs that do not stop when they
+	// defaultStopWait is how long Shutdown waits for runs that do not stop when they
 	// are interrupted.
-	DefaultStopWait = 5 * time.Second
+	defaultStopWait = 5 * time.Second
 
 	recoverAtOnce = 16
 	// reviveEvery is how often what waits for the database, or for a run of another
@@ -192,7 +192,7 @@ func New(o Options) *Runs {
 		o.DisconnectGrace = defaultDisconnectGrace
 	}
 	if o.StopWait == 0 {
-		o.StopWait = DefaultStopWait
+		o.StopWait = defaultStopWait
 	}
 	if o.ApprovalTimeout == 0 {
 		o.ApprovalTimeout = answer.DefaultApprovalTimeout

@@ -171,6 +171,6 @@ func TestBudgetForgetsUsers(t *testing.T) {
 	booked(nil)
 	f.add(100)
 	if err := f.Check(t.Context(), "bob"); err == nil {
-		t.Error("a user who was forgotten has no budget")
+		t.Error("a user who was dropped from memory got no error, want the budget refused")
 	}
 }

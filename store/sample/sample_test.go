@@ -110,7 +110,7 @@ func TestLinesAreWhole(t *testing.T) {
 		}
 	}
 	if instructed == 0 {
-		t.Error("no stream has custom instructions")
+		t.Error("no stream has custom instructions, want at least one")
 	}
 	for id, r := range d.reports {
 		if r.Title == "" || r.Summary == "" || r.PublishedAt.IsZero() {
@@ -166,6 +166,6 @@ func TestSize(t *testing.T) {
 		t.Errorf("the sample has %d bytes, want 1 to %d", len(all), maxSampleSize)
 	}
 	if all[len(all)-1] != '\n' {
-		t.Error("the last line has no end")
+		t.Error("the last line has no line break, want one")
 	}
 }

@@ -107,7 +107,7 @@ func testEverythingCalls(t *testing.T, w *world) {
 		t.Errorf("wrong arguments: got %+v, %v", got, err)
 	}
 	if got := w.tool("everything__echo"); !got.Idempotent {
-		t.Error("echo is not idempotent")
+		t.Error("echo is not idempotent, want it idempotent by its hint")
 	}
 }
 

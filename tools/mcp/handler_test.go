@@ -117,7 +117,7 @@ func TestHandlerLists(t *testing.T) {
 					t.Errorf("schema (-want +got):\n%s", d)
 				}
 				if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "page"}); err == nil {
-					t.Error("a tool that is not offered was called")
+					t.Error("a tool that is not offered was called, want it refused")
 				}
 			})
 		}
@@ -203,7 +203,7 @@ func TestHandlerProgressAndCancel(t *testing.T) {
 			select {
 			case <-a.ended:
 			case <-time.After(patience):
-				t.Error("the tool runs on after its caller has gone")
+				t.Error("the tool still runs after its caller has disconnected, want it cancelled")
 			}
 		})
 	}

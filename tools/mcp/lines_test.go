@@ -62,7 +62,7 @@ func TestRemoteServerThatRestartsOften(t *testing.T) {
 	for range 12 { // doubled each time, the last wait would be more than 40 s
 		server.close()
 		if _, err := w.call("srv__greet", `{"name":"x"}`); err == nil {
-			t.Fatal("a server that is away answers")
+			t.Fatal("a call to a stopped server succeeded, want an error")
 		}
 		w.await("MCP server is not connected")
 		server.start()

@@ -39,7 +39,7 @@ func TestTools(t *testing.T) {
 			t.Errorf("greet is %+v, slow idempotent: %t", greet, slow.Idempotent)
 		}
 		if err := greet.Check(json.RawMessage(`["name"]`)); err == nil {
-			t.Error("arguments that are no object were let through")
+			t.Error("arguments that are not an object were accepted, want an error")
 		}
 		if got := w.text("srv__greet", `{"name":"Una"}`); got != "Hello Una" {
 			t.Errorf("got %q", got)
@@ -187,7 +187,7 @@ func TestCancelledCall(t *testing.T) {
 		for w.text("srv__cancelled", "") != "1" {
 			select {
 			case <-late:
-				t.Fatal("the server's side of the call goes on")
+				t.Fatal("the call still runs at the server, want it cancelled")
 			default:
 			}
 		}
@@ -427,7 +427,7 @@ func TestHeadersGoToTheServerOnly(t *testing.T) {
 	redirect = true
 	server.mu.Unlock()
 	if _, err := w.call("srv__greet", `{"name":"x"}`); err == nil {
-		t.Error("a redirect to another place was followed")
+		t.Error("a redirect to another origin was followed, want it refused")
 	}
 	elsewhere.mu.Lock()
 	defer elsewhere.mu.Unlock()

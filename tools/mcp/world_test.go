@@ -152,7 +152,7 @@ func newWorld(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) *w
 		select {
 		case <-done:
 		case <-time.After(patience):
-			t.Error("Run does not end")
+			t.Error("Run does not return, want it to end with its context")
 		}
 	})
 	t.Cleanup(w.stop)

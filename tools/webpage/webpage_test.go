@@ -179,7 +179,7 @@ func TestReadIsBounded(t *testing.T) {
 				t.Errorf("got %d bytes, truncated %v, want at most %d and the mark", len(got.Content), got.Truncated, webpage.MaxContent)
 			}
 			if !utf8.ValidString(got.Content) {
-				t.Error("got a split character")
+				t.Error("got a split character, want whole characters")
 			}
 		})
 	}

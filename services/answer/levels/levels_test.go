@@ -118,7 +118,7 @@ func TestLaterAttemptClosesEarlierLevels(t *testing.T) {
 	begin(first)
 	before := *log
 	if len(open(t, before)) == 0 {
-		t.Fatal("nothing is open")
+		t.Fatal("no level is open, want some")
 	}
 	second, later := newLevels(2)
 	second.CloseEarlier(before)
