@@ -7,8 +7,6 @@ package questions
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -77,6 +75,9 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 	if err := q.check(ctx, user, req); err != nil {
 		return nil, err
 	}
+	if err := checkTargets(req.Context); err != nil {
+		return nil, err
+	}
 	placed, err := q.place(ctx, user, req)
 	if err != nil {
 		return nil, err
@@ -112,37 +113,6 @@ func (q *Questions) FirstWrite(ctx context.Context, user schemas.User, req *sche
 		return nil, err
 	}
 	return &Question{Begin: b, Claim: documents.ClaimOf(user.ID, b.Run.ID, req), Cancels: req.IfBusy == "cancel"}, nil
-}
-
-// place finds where the blocks of a request are, if it does not say: it sets the
-// document in the context, so that the answer goes into them, or else the chat in
-// which they are generated again. It reports whether it did.
-func (q *Questions) place(ctx context.Context, user schemas.User, req *schemas.ChatRequest) (bool, error) {
-	_, blocks := turn.Answer(req.Context)
-	if len(blocks) == 0 || req.Context.String(turn.ContextDocument) != "" {
-		return false, nil
-	}
-	chat := ""
-	for _, id := range blocks {
-		b, _, err := q.Documents.Find(ctx, user, id)
-		if err != nil {
-			return false, err
-		}
-		if chat = cmp.Or(chat, b.ChatID); b.DocumentID == "" {
-			continue
-		}
-		req.Context = maps.Clone(req.Context)
-		req.Context[turn.ContextDocument] = schemas.Encode(b.DocumentID)
-		if req.Context.String(turn.ContextMode) == "" {
-			req.Context[turn.ContextMode] = json.RawMessage(`"chat"`)
-		}
-		return true, nil
-	}
-	if chat == "" || req.ConversationID != 0 || req.ChatID != "" {
-		return false, nil
-	}
-	req.ChatID = chat
-	return true, nil
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
@@ -312,33 +282,6 @@ func (q *Questions) messages(ctx context.Context, owner string, id int64) ([]sch
 		}
 		cursor = next
 	}
-}
-
-// reserve gives the answer's message in a chat the id of the first block that
-// the client has chosen, and keeps further ones as aliases: block ids are
-// persistent. Blocks for an answer in a document must be in that document, or
-// new.
-func (q *Questions) reserve(ctx context.Context, document string, blocks []string, b *record.Begin) error {
-	if document != "" {
-		if err := q.Documents.CheckTargets(ctx, b.Run.Owner, blocks); err != nil {
-			return err
-		}
-	}
-	for _, id := range blocks {
-		found, used, err := q.Documents.Find(ctx, b.Run.Owner, id)
-		switch {
-		case err != nil:
-			return err
-		case document != "" && used && found.DocumentID != document:
-			return schemas.ErrTaken
-		case document != "" || found.DocumentID != "":
-		case b.Reserve:
-			b.Aliases = append(b.Aliases, id)
-		default:
-			b.Run.MessageID, b.Reserve = id, true
-		}
-	}
-	return nil
 }
 
 // firstMessage returns the message that a new chat begins with.
