@@ -122,6 +122,8 @@ type server struct {
 	events  *sse.Server
 	tickets *tickets
 	origins *http.CrossOriginProtection // nil lets every page call
+	// failures are those of the routes whose errors are no problems, by path.
+	failures map[string]failure
 }
 
 // New returns the handler of every route. It is safe for concurrent use.
@@ -150,12 +152,13 @@ func New(o Options) http.Handler {
 		streams: newStreamCount(o.Limits.StreamsPerUser),
 		events:  newEvents(),
 		tickets: newTickets(time.Now),
-		origins: newOriginCheck(o.CORSOrigins),
+		origins: newOriginCheck(o.CORSOrigins), failures: make(map[string]failure),
 	}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
 	e.Use(s.accessLog, s.recoverPanics, securityHeaders, s.boundBody, s.guardOrigins, s.cors())
 	for _, r := range s.routes() {
+		s.failures[r.path] = r.fail
 		e.Add(r.method, r.path, s.guard(r))
 		if r.method == http.MethodGet && !r.stream {
 			e.HEAD(r.path, s.guard(r))
@@ -187,11 +190,17 @@ type route struct {
 	// body is read, even if no run starts.
 	starts bool
 	body   body
+	// fail answers errors in another form than that of a problem; nil of most routes.
+	fail failure
 }
 
 // routes is the one table of routes. All but the files of the page are in
 // openapi.yaml; a test compares the two.
 func (s *server) routes() []route {
+	return append(s.ownRoutes(), s.wireRoutes()...)
+}
+
+func (s *server) ownRoutes() []route {
 	const get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	return []route{
 		{method: post, path: "/api/chat/stream", handle: s.postStream, stream: true, starts: true, body: filesBody},

@@ -119,11 +119,15 @@ func (s *server) fail(err error, c echo.Context) {
 
 func (s *server) sendProblem(c echo.Context, a answer, seen *schemas.Error) {
 	h := c.Response().Header()
-	h.Set(echo.HeaderContentType, "application/problem+json")
 	h.Set(echo.HeaderCacheControl, "no-store")
 	if retry := cmp.Or(seen.RetryAfter, a.retry); retry > 0 {
 		h.Set(echo.HeaderRetryAfter, strconv.Itoa(retry))
 	}
+	if fail := s.failures[c.Path()]; fail != nil {
+		fail(c.Response(), a.status, seen)
+		return
+	}
+	h.Set(echo.HeaderContentType, "application/problem+json")
 	raw, err := json.Marshal(schemas.Problem{
 		Type: "about:blank", Title: http.StatusText(a.status), Status: a.status, Detail: seen.Message, Code: seen.Code,
 		RequestID: requestID(c), RunID: seen.RunID, Errors: seen.Fields,

@@ -38,7 +38,7 @@ func documentedRequests(t *testing.T, w *world) []documented {
 			d.path = pattern
 			for _, p := range append(append(openapi3.Parameters{}, item.Parameters...), op.Parameters...) {
 				value := fmt.Sprint(p.Value.Example)
-				if p.Value.Name == "ticket" || p.Value.Name == "chat_id" {
+				if p.Value.Name == "ticket" || p.Value.In == "query" && p.Value.Example == nil {
 					continue // in place of the token that is sent, or of the rest of the query
 				}
 				switch p.Value.In {
@@ -94,6 +94,9 @@ func TestDocumentedExamples(t *testing.T) {
 				t.Fatalf("answer %d: %s", got.status, got.body)
 			}
 			promised := d.op.Responses.Status(got.status).Value.Content
+			if d.op.OperationID == "postUI" || d.op.OperationID == "getUIMessages" {
+				return // they show what the log and the chat have: see the transcripts of the wire
+			}
 			if promised.Get("text/event-stream") != nil && d.op.OperationID != "mcp" {
 				want := documentedStream(w, "tool")
 				if d.op.OperationID == "getStream" {

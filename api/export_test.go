@@ -13,6 +13,8 @@ type Row struct {
 	Method, Path   string
 	Public, Stream bool
 	Body           bool
+	// Wire says that errors have the form of a wire.
+	Wire bool
 }
 
 // Table returns the route table without the files of the web page.
@@ -20,7 +22,7 @@ func Table() []Row {
 	var rows []Row
 	for _, r := range (&server{}).routes() {
 		if r.path != pageFiles {
-			rows = append(rows, Row{r.method, r.path, r.public, r.stream, r.body != noBody})
+			rows = append(rows, Row{r.method, r.path, r.public, r.stream, r.body != noBody, r.fail != nil})
 		}
 	}
 	return rows

@@ -360,6 +360,9 @@ func send(t *testing.T, base, method, path, body string, header ...string) (answ
 func (a answer) problem(t *testing.T) schemas.Problem {
 	t.Helper()
 	var p schemas.Problem
+	if code := a.header.Get("X-Error-Code"); code != "" { // of a wire: the sentence alone
+		return schemas.Problem{Status: a.status, Code: schemas.Code(code), Detail: strings.TrimSpace(string(a.body))}
+	}
 	if kind := a.header.Get("Content-Type"); kind != "application/problem+json" {
 		t.Errorf("the answer %d is %s, want application/problem+json: %s", a.status, kind, a.body)
 		return p

@@ -222,6 +222,34 @@ func lines(t *testing.T, p goPackage) (n int) {
 	return n
 }
 
+// TestWires says what the wires of api import: the kit only schemas, a wire schemas and
+// the kit, the list the wires; none a library of others.
+func TestWires(t *testing.T) {
+	const kit = "api/wires"
+	found := 0
+	for _, p := range packages(t) {
+		from := p.place()
+		if !beginsWith(from, kit) {
+			continue
+		}
+		found++
+		for _, path := range p.Imports {
+			to, ours := strings.CutPrefix(path, module+"/")
+			first, _, _ := strings.Cut(path, "/")
+			switch {
+			case !ours && strings.Contains(first, "."):
+				t.Errorf("%s imports %s; it has only the standard library", from, path)
+			case !ours, beginsWith(to, "schemas"), from != kit && to == kit, from == kit+"/all" && beginsWith(to, kit):
+			default:
+				t.Errorf("%s imports %s", from, to)
+			}
+		}
+	}
+	if found < 3 {
+		t.Errorf("found %d packages of wires, want the kit, a wire and the list", found)
+	}
+}
+
 func TestVendorLibrariesHaveOneHome(t *testing.T) {
 	for _, p := range packages(t) {
 		from := p.place()

@@ -133,9 +133,11 @@ type ApprovalAnswer struct {
 // ClientToolResult is the outcome of a ClientToolCallEvent. Output may be any
 // JSON: the model reads the text of a string, and anything else as JSON.
 type ClientToolResult struct {
-	ToolUseID string          `json:"tool_use_id" validate:"required,max=200"`
-	Output    json.RawMessage `json:"output"`
-	IsError   bool            `json:"is_error,omitempty"`
+	ToolUseID string `json:"tool_use_id" validate:"required,max=200"`
+	// Index is the call's; it tells calls apart to which the model gave the same id.
+	Index   *int            `json:"index,omitempty"`
+	Output  json.RawMessage `json:"output"`
+	IsError bool            `json:"is_error,omitempty"`
 }
 
 // ClientTool is a tool that the page runs itself. InputSchema is a JSON schema

@@ -45,10 +45,13 @@ type fixture struct {
 	contract apitest.Contract
 	aliases  *aliases
 
-	up      *upstream.Server
-	replies int                 // that the transcript has
-	asked   int                 // requests that it has shown
-	options func(*runs.Options) // may be nil
+	up         *upstream.Server
+	replies    int                 // that the transcript has
+	asked      int                 // requests that it has shown
+	options    func(*runs.Options) // may be nil
+	stores     runs.Stores         // the running service's
+	wireFrames map[string]string   // by wire, see noteFrames
+	newest     map[string]string   // frames of the newest version, by wire and run
 
 	log     apptest.Buffer
 	wire    *memoryWire
@@ -175,7 +178,7 @@ func (s *fixture) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	service, err := app.Build(ctx, s.config, app.Options{Tools: labTools(), Models: s.up.Transport(), Runs: s.options}, watch, log)
+	service, err := app.Build(ctx, s.config, app.Options{Tools: labTools(), Models: s.up.Transport(), Runs: s.takeStores}, watch, log)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -189,6 +192,14 @@ func (s *fixture) start() {
 		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return wire.dial(ctx) },
 		DisableCompression: true,
 	}}
+}
+
+// takeStores notes the store of the service that is being built.
+func (s *fixture) takeStores(o *runs.Options) {
+	if s.options != nil {
+		s.options(o)
+	}
+	s.stores = o.Store
 }
 
 // stop stops the service as SIGTERM does.

@@ -35,7 +35,7 @@ var (
 
 // kinds says by which field an id gets which name.
 var kinds = map[string]string{
-	"run_id": "RUN", "active_run_id": "RUN", "id": "MSG", "message_id": "MSG", "user_message_id": "MSG",
+	"run_id": "RUN", "active_run_id": "RUN", "id": "MSG", "message_id": "MSG", "messageId": "MSG", "user_message_id": "MSG",
 	"chat_id": "CHAT", "payload_id": "PAY", "request_id": "REQ", "approval_id": "ASK", "document_id": "DOC", "ticket": "TICKET",
 }
 

@@ -63,7 +63,8 @@ func holdTranscript(t *testing.T, file, database string, write bool) {
 	}
 	want, got := string(archive.Files[at].Data), ""
 	pages := pagesDir(t, archive)
-	synctest.Test(t, func(t *testing.T) { got = play(t, database, pages, archive, want) })
+	name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+	synctest.Test(t, func(t *testing.T) { got = play(t, database, pages, archive, want, name, write) })
 	if got == want || t.Failed() && !write {
 		return
 	}
@@ -85,7 +86,7 @@ const (
 )
 
 // play goes through the steps of a transcript and returns it with the answers.
-func play(t *testing.T, database, pages string, archive *txtar.Archive, transcript string) string {
+func play(t *testing.T, database, pages string, archive *txtar.Archive, transcript, name string, write bool) string {
 	steps, err := parseSteps(transcript)
 	if err != nil {
 		t.Fatal(err)
@@ -101,6 +102,7 @@ func play(t *testing.T, database, pages string, archive *txtar.Archive, transcri
 		}
 	}
 	s.checkRuns()
+	s.holdFrames(name, write)
 	s.closeClients()
 	s.stop()
 	time.Sleep(leftBehind) //nolint:forbidigo // the time of the bubble: it passes at once

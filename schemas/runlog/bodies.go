@@ -133,6 +133,8 @@ type (
 	Call struct {
 		ID, Name string
 		Index    int
+		// Client says that the page runs the tool.
+		Client bool
 	}
 	// Arguments is a piece of a call's arguments.
 	Arguments struct{ Text string }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -11,8 +12,8 @@ const ToolMarker = "[[tool:"
 // markerLines are tool markers with the line breaks around them.
 var markerLines = regexp.MustCompile(`(?:(?:[ \t]*\n)*\[\[tool:\d+\]\](?:[ \t]*\n)*)+`)
 
-// marker is one tool marker.
-var marker = regexp.MustCompile(`\[\[tool:\d+\]\]`)
+// marker is one tool marker, with its number.
+var marker = regexp.MustCompile(`\[\[tool:(\d+)\]\]`)
 
 // StripMarkers removes the tool markers from a text and nothing else.
 func StripMarkers(s string) string { return marker.ReplaceAllString(s, "") }
@@ -28,3 +29,27 @@ var markdownEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", 
 // EscapeMarkdown returns s on one line, with the special characters of Markdown
 // escaped.
 func EscapeMarkdown(s string) string { return markdownEscapes.Replace(s) }
+
+// Piece is a stretch of an answer's text, and the number of the call whose marker ends
+// it, -1 for none.
+type Piece struct {
+	Text string
+	Call int
+}
+
+// AtMarkers parts an answer's text at its tool markers.
+func AtMarkers(s string) []Piece {
+	var pieces []Piece
+	for {
+		m := marker.FindStringSubmatchIndex(s)
+		if m == nil {
+			return append(pieces, Piece{s, -1})
+		}
+		call, err := strconv.Atoi(s[m[2]:m[3]])
+		if err != nil {
+			call = -1
+		}
+		pieces = append(pieces, Piece{s[:m[0]], call})
+		s = s[m[1]:]
+	}
+}

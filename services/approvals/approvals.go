@@ -119,7 +119,9 @@ func (a *Approvals) Approve(ctx context.Context, user schemas.User, runID, appro
 // ToolResult returns. The same result may be given again; a different one is an
 // error of code conflict.
 func (a *Approvals) ToolResult(ctx context.Context, user schemas.User, runID string, result schemas.ClientToolResult) (schemas.Run, error) {
-	_, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool { return w.Kind == schemas.WaitClientTool && w.ToolUseID == result.ToolUseID })
+	_, w, err := a.waitOf(ctx, user, runID, func(w record.Wait) bool {
+		return w.Kind == schemas.WaitClientTool && w.ToolUseID == result.ToolUseID && (result.Index == nil || *result.Index == w.Index)
+	})
 	if err != nil {
 		return schemas.Run{}, err
 	}

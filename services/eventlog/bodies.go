@@ -66,7 +66,7 @@ var forms = []form{
 		f.texts(&b.Type, &b.Label, &b.Ref, &b.Tool, &b.ToolUseID)
 	}),
 	formOf(tagLevelEnd, func(f *fields, b *runlog.LevelEnd) { f.depth(&b.Depth); f.texts(&b.Type, &b.Status) }),
-	formOf(6, func(f *fields, b *runlog.Call) { f.texts(&b.ID, &b.Name); f.index(&b.Index) }),
+	formOf(6, func(f *fields, b *runlog.Call) { f.texts(&b.ID, &b.Name); f.index(&b.Index); f.bool(&b.Client) }),
 	formOf(tagText, func(f *fields, b *runlog.Text) { f.rest(&b.Text) }),
 	formOf(tagMarker, func(f *fields, b *runlog.Marker) { f.rest(&b.Text) }),
 	formOf(tagThinking, func(f *fields, b *runlog.Thinking) { f.rest(&b.Text) }),

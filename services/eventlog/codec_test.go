@@ -149,7 +149,11 @@ func TestCodecReadsCallsWithoutIndex(t *testing.T) {
 		form := formByType[reflect.TypeOf(b)]
 		var stored, again fields
 		form.fields(&stored, b)
-		again = fields{src: string(stored.dst[:len(stored.dst)-1]), reading: true} // the index is its last byte
+		short := stored.dst[:len(stored.dst)-1] // the index is the last byte
+		if _, call := b.(*runlog.Call); call {
+			short = short[:len(short)-1] // but one
+		}
+		again = fields{src: string(short), reading: true}
 		got := form.empty()
 		form.fields(&again, got)
 		if index := reflect.ValueOf(got).Elem().FieldByName("Index").Int(); index != runlog.NoIndex || again.err != nil {

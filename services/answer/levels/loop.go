@@ -139,7 +139,7 @@ func (lp *loop) Arguments(e turn.ToolArguments) {
 		lp.endText(completed)
 		m = lp.startMessage(lp.at(0), runlog.LevelStart{Type: call, Tool: e.Name, ToolUseID: e.ID})
 		lp.written = append(lp.written, writtenCall{index: e.Index, message: m})
-		lp.all.Emit(lp.at(m), &runlog.Call{ID: e.ID, Name: e.Name, Index: e.Index})
+		lp.all.Emit(lp.at(m), &runlog.Call{ID: e.ID, Name: e.Name, Index: e.Index, Client: lp.all.Lookup(e.Name).Client})
 	}
 	if e.Fragment != "" {
 		lp.all.Emit(lp.at(m), lp.all.pieces.New(runlog.Arguments{Text: e.Fragment}))

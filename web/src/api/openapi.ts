@@ -1278,6 +1278,97 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/ui": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A message, or answers to calls that wait, from a client of the AI SDK
+         * @description The endpoint of `useChat` (ai 5, 6 and 7). `id` is the chat's key. The last message is the user's, which starts a run
+         *     (or edits a question, or asks for an answer again), or it is the assistant's with the answers to calls that wait. The
+         *     answer is a UI message stream. See `docs/wires.md`.
+         */
+        post: operations["postUI"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ui/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                id: components["parameters"]["Thread"];
+            };
+            cookie?: never;
+        };
+        /** The run under way in the chat, from its beginning, for a client of the AI SDK */
+        get: operations["resumeUI"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ui/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                id: components["parameters"]["Thread"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel the run under way in the chat */
+        post: operations["stopUI"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/ui/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                id: components["parameters"]["Thread"];
+            };
+            cookie?: never;
+        };
+        /** The chat's messages as UIMessages, for a client of the AI SDK to begin with */
+        get: operations["getUIMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1684,6 +1775,8 @@ export interface components {
         /** @description The outcome of a tool of the page */
         ClientToolResult: {
             tool_use_id: string;
+            /** @description The call's, as in `client_tool_call`: it tells calls apart to which the model gave the same id */
+            index?: number;
             /** @description Any JSON; the model reads a string as it is */
             output: unknown;
             is_error?: boolean;
@@ -2491,6 +2584,18 @@ export interface components {
         };
     };
     responses: {
+        /** @description What went wrong, as clients of the AI SDK show it */
+        UIError: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description The code of the error */
+                "X-Error-Code"?: components["schemas"]["Code"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/plain": string;
+            };
+        };
         /** @description The run's events */
         Events: {
             headers: {
@@ -2744,6 +2849,23 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description The client's id of the chat
+         * @example my-own-key
+         */
+        Thread: string;
+        /** @description The `context.current_page` where the body does not say it */
+        WirePage: string;
+        /** @description The `context.active_tab` where the body does not say it */
+        WireTab: string;
+        /** @description The `context.active_subtab` where the body does not say it */
+        WireSubtab: string;
+        /** @description The `model` where the body does not say it */
+        WireModel: string;
+        /** @description The `on_disconnect` where the body does not say it */
+        WireOnDisconnect: string;
+        /** @description The `if_busy` where the body does not say it */
+        WireIfBusy: string;
         /** @description A ticket in place of the token; see `POST /api/ws/ticket` */
         TicketQuery: string;
         /**
@@ -5172,6 +5294,163 @@ export interface operations {
                 };
             };
             421: components["responses"]["Misdirected"];
+        };
+    };
+    postUI: {
+        parameters: {
+            query?: {
+                /** @description The `context.current_page` where the body does not say it */
+                page?: components["parameters"]["WirePage"];
+                /** @description The `context.active_tab` where the body does not say it */
+                tab?: components["parameters"]["WireTab"];
+                /** @description The `context.active_subtab` where the body does not say it */
+                subtab?: components["parameters"]["WireSubtab"];
+                /** @description The `model` where the body does not say it */
+                model?: components["parameters"]["WireModel"];
+                /** @description The `on_disconnect` where the body does not say it */
+                on_disconnect?: components["parameters"]["WireOnDisconnect"];
+                /** @description The `if_busy` where the body does not say it */
+                if_busy?: components["parameters"]["WireIfBusy"];
+            };
+            header?: {
+                /**
+                 * @description The same key with the same body attaches to the same run; with another body it is 422.
+                 * @example 5f2c1c9e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
+        responses: {
+            /** @description The UI message stream */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Run-Id": components["headers"]["X-Run-Id"];
+                    /** @description v1 */
+                    "x-vercel-ai-ui-message-stream"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            "4XX": components["responses"]["UIError"];
+            "5XX": components["responses"]["UIError"];
+        };
+    };
+    resumeUI: {
+        parameters: {
+            query?: {
+                /** @description The client's major version */
+                ai?: "5" | "6" | "7";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                id: components["parameters"]["Thread"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The UI message stream */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Run-Id": components["headers"]["X-Run-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description The chat has no run under way */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["UIError"];
+            "5XX": components["responses"]["UIError"];
+        };
+    };
+    stopUI: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                id: components["parameters"]["Thread"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether there was one */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        stopped: boolean;
+                    };
+                };
+            };
+            "4XX": components["responses"]["UIError"];
+            "5XX": components["responses"]["UIError"];
+        };
+    };
+    getUIMessages: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The `next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                id: components["parameters"]["Thread"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of messages, in order; those of a chat that is unknown are none */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        messages: components["schemas"]["Object"][];
+                        next_cursor?: string;
+                    };
+                };
+            };
+            "4XX": components["responses"]["UIError"];
+            "5XX": components["responses"]["UIError"];
         };
     };
 }

@@ -1,0 +1,132 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/api/wires/all"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// failure answers a request with an error in the form of a wire.
+type failure func(w http.ResponseWriter, status int, e *schemas.Error)
+
+// wireRoutes are the rows of the wires in the table of routes.
+func (s *server) wireRoutes() []route {
+	service := &wires.Service{
+		Runs: wireRuns{s.Runs, s.Streams, s.Sockets}, Chats: s.Chats, KeepAlive: s.KeepAlive, Check: s.checkRequest, Stream: s.openWireStream,
+	}
+	var rows []route
+	for _, w := range all.Wires() {
+		for _, r := range w.Routes {
+			row := route{method: r.Method, path: r.Path, stream: r.Stream, starts: r.Starts, fail: w.Fail, handle: s.wireHandler(service, r)}
+			if r.Body {
+				row.body = blockBody
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (s *server) wireHandler(service *wires.Service, r wires.Route) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		_, user := caller(c)
+		return r.Handle(&wires.Call{
+			Request: c.Request(), Response: c.Response(), User: user, Body: bodyOf(c), Param: func(name string) string { return wireParam(c, name) }, Service: service,
+			Done: func() { dropBody(c) },
+		})
+	}
+}
+
+// wireParam returns a parameter of the path as the client wrote it: echo leaves those of
+// a path with an escaped slash as they came.
+func wireParam(c echo.Context, name string) string {
+	v := c.Param(name)
+	if c.Request().URL.RawPath != "" {
+		if plain, err := url.PathUnescape(v); err == nil {
+			return plain
+		}
+	}
+	return v
+}
+
+// checkRequest returns the error for a request of a wire that does not keep the rules of
+// a chat request.
+func (s *server) checkRequest(req *schemas.ChatRequest) error {
+	if refused := s.check(req); len(refused) > 0 {
+		return fieldsError(schemas.CodeInvalid, "the request has values that are not allowed", refused)
+	}
+	return nil
+}
+
+// wireRuns are the runs as wires see them.
+type wireRuns struct {
+	runs
+	streams
+
+	sockets *Sockets
+}
+
+// Start implements wires.Runs. The websockets of the user learn of the run.
+func (w wireRuns) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
+	run, err := w.streams.Start(ctx, user, req, o)
+	if err == nil {
+		w.sockets.started(user, run.ChatID, run.RunID)
+	}
+	return run, err
+}
+
+// wireStream is the body of an answer of a wire, with the deadlines of every stream.
+type wireStream struct {
+	out   *streamWriter
+	ctx   context.Context //nolint:containedctx // lives as long as the request
+	close func()
+}
+
+// openWireStream counts a stream of the caller's.
+func (s *server) openWireStream(call *wires.Call) (wires.Stream, error) {
+	release, err := s.streams.acquire(call.User.ID)
+	if err != nil {
+		return nil, err
+	}
+	ctx, end := context.WithCancel(call.Context())
+	if id, _ := ctx.Value(identityKey{}).(identity); !id.expires.IsZero() {
+		end()
+		ctx, end = context.WithDeadline(call.Context(), id.expires)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	if s.OpenStreams != nil {
+		s.OpenStreams(1)
+	}
+	return &wireStream{
+		ctx: ctx,
+		out: &streamWriter{response: call.Response, wire: http.NewResponseController(call.Response), wait: s.WriteWait, fail: cancel},
+		close: func() {
+			cancel(nil)
+			end()
+			release()
+			if s.OpenStreams != nil {
+				s.OpenStreams(-1)
+			}
+		},
+	}, nil
+}
+
+// Context implements wires.Stream.
+func (w *wireStream) Context() context.Context { return w.ctx }
+
+// Write implements wires.Stream.
+func (w *wireStream) Write(frames []byte) bool {
+	_, _ = w.out.Write(frames) // Flush reports the error
+	w.out.Flush()
+	return w.ctx.Err() == nil
+}
+
+// Close implements wires.Stream.
+func (w *wireStream) Close() { w.close() }

@@ -1,0 +1,78 @@
+package wires
+
+import (
+	"encoding/json"
+
+	"github.com/chattray/chattray/schemas"
+)
+
+// EventSpan is the distance between the frame numbers of two events: frame k of event
+// seq has the number seq*EventSpan + k.
+const EventSpan = 1000
+
+// Frames collects the frames of a response as server-sent events. A table adds the data
+// of each frame; its number follows from the event.
+type Frames struct {
+	buf    []byte
+	next   int64 // the number of the next frame, 0 for none
+	after  int64 // frames up to this number are dropped
+	hidden bool  // what comes before the response's beginning
+	shown  bool  // the beginning of a response that continues has been shown
+	number func(dst []byte, number int64) []byte
+}
+
+// event says that frames of an event come.
+func (f *Frames) event(seq int64, hidden bool) { f.next, f.hidden = seq*EventSpan, hidden }
+
+// Numbered gives each frame an id line with its number, for clients that come back
+// with it.
+func (f *Frames) Numbered(number func(dst []byte, number int64) []byte) { f.number = number }
+
+// JSON adds a frame with v as its data.
+func (f *Frames) JSON(v any) {
+	if dst, ok := f.Open(); ok {
+		f.Close(append(dst, schemas.Encode(v)...))
+	}
+}
+
+// Raw adds a frame with the data as it is, on one line.
+func (f *Frames) Raw(data string) {
+	if dst, ok := f.Open(); ok {
+		f.Close(append(dst, data...))
+	}
+}
+
+// Open begins a frame: its data is to be appended to dst and given to Close. It returns
+// false for a frame that is not shown, which counts all the same.
+func (f *Frames) Open() (dst []byte, shown bool) {
+	number := f.next
+	if f.next > 0 {
+		f.next++
+	}
+	if f.hidden || number > 0 && number <= f.after {
+		return nil, false
+	}
+	if f.number != nil && number > 0 {
+		f.buf = f.number(f.buf, number)
+	}
+	return append(f.buf, "data: "...), true
+}
+
+// Close ends the frame that Open began.
+func (f *Frames) Close(dst []byte) { f.buf = append(dst, "\n\n"...) }
+
+// take returns the frames so far; they are valid until the next frame is added.
+func (f *Frames) take() []byte {
+	frames := f.buf
+	f.buf = f.buf[:0]
+	return frames
+}
+
+// Field appends a member with a text to an object that has members already.
+func Field(dst []byte, name, value string) []byte {
+	dst = append(append(append(dst, `,"`...), name...), `":`...)
+	return schemas.AppendString(dst, value)
+}
+
+// Null reports whether JSON is absent or null.
+func Null(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

@@ -1,0 +1,194 @@
+package wires
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// Limits of requests. maxInstructions is in characters, maxKey in bytes.
+const (
+	maxInstructions = 16_000
+	maxHistory      = 200 // messages; the newest are kept
+	maxKey          = 255
+)
+
+// Decode reads the body into v. Members that v does not have are ignored: the clients of
+// wires grow.
+func (c *Call) Decode(v any) error {
+	bad := func(message string) error { return schemas.NewError(schemas.CodeBadRequest, message) }
+	switch {
+	case !utf8.Valid(c.Body):
+		return bad("the body is not valid UTF-8")
+	case strings.Contains(string(c.Body), `\u0000`):
+		return bad("the body has the character NUL")
+	}
+	err := json.Unmarshal(c.Body, v)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return schemas.NewError(schemas.CodeBadRequest, fmt.Sprintf("the body has a %s at %s, which is not what belongs there", wrong.Value, cmp.Or(wrong.Field, "its top")))
+	}
+	if err != nil {
+		return bad("the body is not valid JSON")
+	}
+	return nil
+}
+
+// Defaults fills what the body does not say from the query: page, tab, subtab, model,
+// on_disconnect, if_busy.
+func Defaults(req *schemas.ChatRequest, query url.Values) {
+	for key, name := range map[string]string{"current_page": "page", "active_tab": "tab", "active_subtab": "subtab"} {
+		if v := query.Get(name); v != "" && req.Context.String(key) == "" {
+			if req.Context == nil {
+				req.Context = schemas.Object{}
+			}
+			req.Context[key] = schemas.Encode(v)
+		}
+	}
+	req.Model = cmp.Or(req.Model, query.Get("model"))
+	req.OnDisconnect = cmp.Or(req.OnDisconnect, query.Get("on_disconnect"))
+	req.IfBusy = cmp.Or(req.IfBusy, query.Get("if_busy"))
+}
+
+// Instruct puts system messages into the context, as data.
+func Instruct(req *schemas.ChatRequest, texts []string, pointer string) error {
+	text := strings.Join(texts, "\n")
+	if text == "" {
+		return nil
+	}
+	if utf8.RuneCountInString(text) > maxInstructions {
+		return schemas.Invalid(pointer, "must have at most "+strconv.Itoa(maxInstructions)+" characters")
+	}
+	if req.Context == nil {
+		req.Context = schemas.Object{}
+	}
+	if _, given := req.Context["instructions"]; !given {
+		req.Context["instructions"] = schemas.Encode(text)
+	}
+	return nil
+}
+
+// Tools completes the tools of the page: a missing description is the name, a missing
+// schema takes any object.
+func Tools(list []schemas.ClientTool) {
+	for i := range list {
+		list[i].Description = cmp.Or(list[i].Description, list[i].Name)
+		if Null(list[i].InputSchema) {
+			list[i].InputSchema = json.RawMessage(`{"type":"object"}`)
+		}
+	}
+}
+
+// File makes an attachment of a data URL. Other URLs are refused: nothing is fetched for
+// a client. The n-th file without a name is called file-n.
+func File(address, media, name string, n int, pointer string) (schemas.Attachment, error) {
+	var none schemas.Attachment
+	rest, ok := strings.CutPrefix(address, "data:")
+	if !ok {
+		return none, schemas.Invalid(pointer, "must be a data: URL; the service fetches no files")
+	}
+	head, data, ok := strings.Cut(rest, ",")
+	if !ok {
+		return none, schemas.Invalid(pointer, "is no data: URL")
+	}
+	head, encoded := strings.CutSuffix(head, ";base64")
+	kind, _, _ := strings.Cut(head, ";")
+	a := schemas.Attachment{Name: cmp.Or(name, "file-"+strconv.Itoa(n)), MIME: cmp.Or(media, kind, "text/plain")}
+	plain, err := []byte(nil), error(nil)
+	if encoded {
+		plain, err = base64.StdEncoding.DecodeString(strings.TrimRight(data, "\n"))
+	} else {
+		var text string
+		text, err = url.PathUnescape(data)
+		plain = []byte(text)
+	}
+	if err != nil {
+		return none, schemas.Invalid(pointer, "is no data: URL")
+	}
+	media, _, _ = strings.Cut(strings.ToLower(a.MIME), ";")
+	switch {
+	case !schemas.TextMedia(strings.TrimSpace(media)):
+		a.Content = base64.StdEncoding.EncodeToString(plain)
+	case !utf8.Valid(plain):
+		return none, schemas.Invalid(pointer, "is no text in UTF-8")
+	default:
+		a.Content = string(plain)
+	}
+	return a, nil
+}
+
+// Start starts the run of a request, or finds the one that the Idempotency-Key started.
+// A chat whose run waits has it cancelled: a new message comes instead of the answer. A
+// message whose id is in use, in another chat, gets an id of ours.
+func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, error) {
+	if chat.ActiveRunID != "" {
+		run, err := c.Service.Runs.Run(c.Context(), c.User, chat.ActiveRunID)
+		switch {
+		case err != nil:
+			return run, err
+		case run.State == schemas.RunWaiting:
+			req.IfBusy = "cancel"
+		}
+	}
+	if err := c.Service.Check(req); err != nil {
+		return schemas.Run{}, err
+	}
+	key := c.options()
+	run, err := c.Service.Runs.Start(c.Context(), c.User, req, key)
+	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen == schemas.ErrTaken && req.MessageID != "" {
+		req.MessageID = ""
+		return c.Service.Runs.Start(c.Context(), c.User, req, key)
+	}
+	return run, err
+}
+
+// options are those of the request's Idempotency-Key.
+func (c *Call) options() record.StartOptions {
+	o := record.StartOptions{IdempotencyKey: c.Header.Get("Idempotency-Key")}
+	if o.IdempotencyKey != "" {
+		sum := sha256.Sum256(c.Body)
+		o.BodyHash = hex.EncodeToString(sum[:])
+	}
+	return o
+}
+
+// Repeated returns the run that the request has started before, under its
+// Idempotency-Key; ok is false if there is none.
+func (c *Call) Repeated() (run schemas.Run, ok bool, err error) {
+	o := c.options()
+	switch {
+	case o.IdempotencyKey == "":
+		return run, false, nil
+	case len(o.IdempotencyKey) > maxKey:
+		return run, false, schemas.NewError(schemas.CodeBadRequest, "the Idempotency-Key is longer than 255 bytes")
+	}
+	if _, err = c.Service.Runs.ByKey(c.Context(), c.User, o.IdempotencyKey); errors.Is(err, schemas.ErrNotFound) {
+		return run, false, nil
+	}
+	if err == nil { // it compares the bodies
+		run, err = c.Service.Runs.Start(c.Context(), c.User, &schemas.ChatRequest{}, o)
+	}
+	return run, err == nil, err
+}
+
+// History returns the messages of a new chat that come before its first question.
+func History(list []Message) []schemas.HistoryMessage {
+	var history []schemas.HistoryMessage
+	for _, m := range list {
+		if (m.Role == "user" || m.Role == "assistant") && strings.TrimSpace(m.Text) != "" {
+			history = append(history, schemas.HistoryMessage{Role: m.Role, Content: m.Text})
+		}
+	}
+	return slices.Clone(history[max(0, len(history)-maxHistory):])
+}

@@ -1,0 +1,66 @@
+package wires
+
+import (
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// Stretches returns the frames of the responses to a client that follows a run that has
+// ended, and that gives at each pause the answers that were given. The first one begins
+// with the run. Beginnings are the numbers of the events after which the others begin.
+func Stretches(table func(p Params) Table, run string, events []runlog.Event, waits []schemas.Wait) (frames [][]byte, beginnings []int64) {
+	events = kept(events)
+	before := make(map[int]bool)
+	for after := int64(0); ; {
+		f := &fold{before: before, after: after, begun: true, run: schemas.Run{Attempt: maxAttempts}, waits: func() ([]schemas.Wait, error) { return waits, nil }}
+		f.table = table(Params{Run: run})
+		last := f.all(events)
+		frames = append(frames, f.out.take())
+		if last == nil {
+			return frames, beginnings
+		}
+		after, before = last.Seq, make(map[int]bool)
+		given := make(map[int]bool)
+		for _, w := range waits {
+			if f.calls.waiting[w.Index] {
+				given[w.Index] = true
+			}
+			if w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() < last.Time || given[w.Index] {
+				before[w.Index] = true
+			}
+		}
+		beginnings = append(beginnings, begin(events, waits, given))
+	}
+}
+
+// Replayed returns the frames behind the cursor of a run that has ended, for a client that
+// resumes it and whose calls all had their answers. With number each frame has its number.
+func Replayed(table func(p Params) Table, run string, events []runlog.Event, waits []schemas.Wait, cursor int64, number func(dst []byte, number int64) []byte) []byte {
+	before := make(map[int]bool)
+	for _, w := range waits {
+		before[w.Index] = true
+	}
+	f := &fold{before: before, begun: true, run: schemas.Run{Attempt: maxAttempts}, waits: func() ([]schemas.Wait, error) { return waits, nil }}
+	f.table, f.out.after = table(Params{Run: run, Answered: before}), cursor
+	f.out.Numbered(number)
+	f.all(kept(events))
+	return f.out.take()
+}
+
+// maxAttempts is more than a run has.
+const maxAttempts = 1 << 20
+
+// all folds events until the response ends, and returns the event that it pauses after;
+// nil is the end of the run.
+func (f *fold) all(events []runlog.Event) *runlog.Event {
+	for i := range events {
+		e := &events[i]
+		if err := f.event(e); err != nil || f.ended {
+			if e.Terminal() {
+				return nil
+			}
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package ui
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
+)
+
+// The triggers of a request.
+const (
+	submit     = "submit-message"
+	regenerate = "regenerate-message"
+)
+
+// request is what the client sends: its whole list, or the last message of it.
+type request struct {
+	ID        string      `json:"id"`
+	Messages  []uiMessage `json:"messages"`
+	Message   *uiMessage  `json:"message"`
+	Trigger   string      `json:"trigger"`
+	MessageID string      `json:"messageId"`
+	// AI is the client's major version; 0 is the newest.
+	AI int `json:"ai"`
+
+	Context      schemas.Object       `json:"context"`
+	ClientTools  []schemas.ClientTool `json:"client_tools"`
+	Model        string               `json:"model"`
+	IfBusy       string               `json:"if_busy"`
+	OnDisconnect string               `json:"on_disconnect"`
+	Unlisted     bool                 `json:"unlisted"`
+}
+
+// uiMessage is a UIMessage. Parts of types that are not listed here have no meaning for us.
+type uiMessage struct {
+	ID    string `json:"id"`
+	Role  string `json:"role"`
+	Parts []part `json:"parts"`
+}
+
+type part struct {
+	Type string `json:"type"`
+	Text string `json:"text"` // of text
+
+	MediaType string `json:"mediaType"` // of file
+	Filename  string `json:"filename"`
+	URL       string `json:"url"`
+
+	ToolCallID       string          `json:"toolCallId"` // of tool-<name> and dynamic-tool
+	State            string          `json:"state"`
+	Output           json.RawMessage `json:"output"`
+	ErrorText        string          `json:"errorText"`
+	ProviderExecuted bool            `json:"providerExecuted"`
+	Approval         *struct {
+		Approved *bool `json:"approved"`
+	} `json:"approval"`
+}
+
+// decode reads the request.
+func decode(c *wires.Call) (*request, error) {
+	var r request
+	if err := c.Decode(&r); err != nil {
+		return nil, err
+	}
+	if r.Message != nil && r.Messages == nil {
+		r.Messages = []uiMessage{*r.Message}
+	}
+	switch {
+	case r.ID == "":
+		return nil, schemas.Invalid("/id", "is required")
+	case len(r.Messages) == 0:
+		return nil, schemas.Invalid("/messages", "must have a message")
+	case r.Trigger != "" && r.Trigger != submit && r.Trigger != regenerate:
+		return nil, schemas.Invalid("/trigger", "must be "+submit+" or "+regenerate)
+	}
+	for i, m := range r.Messages {
+		if !slices.Contains([]string{"user", "assistant", "system"}, m.Role) {
+			return nil, schemas.Invalid("/messages/"+strconv.Itoa(i)+"/role", "must be user, assistant or system")
+		}
+	}
+	return &r, nil
+}
+
+// text is the message's text: its parts of text, a line each.
+func (m *uiMessage) text() string {
+	var lines []string
+	for _, p := range m.Parts {
+		if p.Type == "text" {
+			lines = append(lines, p.Text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// list returns the messages without system messages, and the texts of these.
+func (r *request) list() (list []wires.Message, system []string) {
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		if m.Role == "system" {
+			system = append(system, m.text())
+			continue
+		}
+		list = append(list, wires.Message{ID: m.ID, Role: m.Role, Text: m.text()})
+	}
+	return list, system
+}
+
+// answers returns the run of the calls that the last message answers, with the answers;
+// ok is false when the request is none that brings answers.
+func (r *request) answers() (run string, list []wires.Answer, ok bool) {
+	last := r.Messages[len(r.Messages)-1]
+	if r.Trigger == regenerate || last.Role != "assistant" {
+		return "", nil, false
+	}
+	for _, p := range last.Parts {
+		of, index, known := wires.ParseCall(p.ToolCallID)
+		if !known {
+			continue
+		}
+		a := wires.Answer{Index: index}
+		switch {
+		case p.State == "approval-responded" && p.Approval != nil:
+			a.Approved = p.Approval.Approved
+		case p.ProviderExecuted:
+		case p.State == "output-available":
+			a.Output = p.Output
+			if wires.Null(a.Output) {
+				a.Output = json.RawMessage("null")
+			}
+		case p.State == "output-error":
+			a.Output, a.IsError = schemas.Encode(p.ErrorText), true
+		}
+		if a.Approved != nil || a.Output != nil {
+			if of != run { // the last call says whose they are
+				run, list = of, nil
+			}
+			list = append(list, a)
+		}
+	}
+	return run, list, true
+}
+
+// asked makes the request of a chat: what the body says beside the messages.
+func (r *request) asked(c *wires.Call, chat schemas.Chat, system []string) (*schemas.ChatRequest, error) {
+	req := &schemas.ChatRequest{
+		ChatID: chat.ChatID, Context: r.Context, ClientTools: r.ClientTools, Model: r.Model, IfBusy: r.IfBusy, OnDisconnect: r.OnDisconnect, Unlisted: r.Unlisted,
+	}
+	wires.Tools(req.ClientTools)
+	wires.Defaults(req, c.URL.Query())
+	if req.IfBusy == "" {
+		req.IfBusy = "cancel" // a stop that only closes the connection leaves no busy chat
+	}
+	return req, wires.Instruct(req, system, "/messages")
+}
+
+// ask puts the user's last message into the request, with its files.
+func (r *request) ask(req *schemas.ChatRequest, at int, edited bool) error {
+	m := &r.Messages[at]
+	req.Message = m.text()
+	if text.IsID(m.ID) && !edited {
+		req.MessageID = m.ID
+	}
+	for i, p := range m.Parts {
+		if p.Type != "file" {
+			continue
+		}
+		pointer := "/messages/" + strconv.Itoa(at) + "/parts/" + strconv.Itoa(i) + "/url"
+		file, err := wires.File(p.URL, p.MediaType, p.Filename, len(req.Attachments)+1, pointer)
+		if err != nil {
+			return err
+		}
+		req.Attachments = append(req.Attachments, file)
+	}
+	return nil
+}
+
+// lastUser returns the place of the last message of the user, -1 for none.
+func (r *request) lastUser() int {
+	for i, m := range slices.Backward(r.Messages) {
+		if m.Role == "user" {
+			return i
+		}
+	}
+	return -1
+}

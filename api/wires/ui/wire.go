@@ -1,0 +1,230 @@
+// Package ui is the wire of the AI SDK's UI message stream: useChat and AbstractChat of
+// ai 5, 6 and 7, and what is built on them.
+package ui
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/schemas"
+)
+
+// Wire returns the wire.
+func Wire() wires.Wire {
+	return wires.Wire{
+		Name: "ui",
+		Routes: []wires.Route{
+			{Method: http.MethodPost, Path: "/api/ui", Body: true, Starts: true, Stream: true, Handle: post},
+			{Method: http.MethodGet, Path: "/api/ui/:id/stream", Stream: true, Handle: resume},
+			{Method: http.MethodPost, Path: "/api/ui/:id/stop", Handle: stop},
+			{Method: http.MethodGet, Path: "/api/ui/:id/messages", Handle: messages},
+		},
+		Fail: fail,
+		Tables: []wires.Version{
+			{Name: "7", Table: newTable(newest), Check: check},
+			{Name: "5", Table: newTable(noApprovals), Check: check},
+		},
+	}
+}
+
+// newest is the major version of the client where it does not say one.
+const newest = 7
+
+// opening makes proxies and clients see the stream at once.
+const opening = ": stream-open\n\n"
+
+// header sets the header by which clients know the stream.
+func header(h http.Header) { h.Set("x-vercel-ai-ui-message-stream", "v1") }
+
+// serve answers with a stretch of a run.
+func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given map[int]bool) error {
+	if major == 0 {
+		major = newest
+	}
+	return c.Service.Serve(c, to, wires.Response{Run: run, Table: newTable(major), Given: given, Header: header, Opening: opening})
+}
+
+// post starts a run, follows one that answers the message already, or gives answers to
+// calls that wait and continues.
+func post(c *wires.Call) error {
+	to, err := c.Service.Stream(c)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	r, err := decode(c)
+	if err != nil {
+		return err
+	}
+	chat, err := c.Service.Chat(c.Context(), c.User, r.ID)
+	if err != nil {
+		return err
+	}
+	if run, list, ok := r.answers(); ok {
+		return proceed(c, to, r, chat, run, list)
+	}
+	run, repeated, err := c.Repeated()
+	if err == nil && !repeated {
+		run, err = begin(c, r, chat)
+	}
+	if err != nil {
+		return err
+	}
+	return serve(c, to, run, r.AI, nil)
+}
+
+// begin starts the run of the user's last message, or finds the run that answers it.
+func begin(c *wires.Call, r *request, chat schemas.Chat) (schemas.Run, error) {
+	list, system := r.list()
+	req, err := r.asked(c, chat, system)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	at := r.lastUser()
+	if at < 0 {
+		return schemas.Run{}, schemas.Invalid("/messages", "must have a message of the user's")
+	}
+	question := len(list) - 1
+	for list[question].Role != "user" {
+		question--
+	}
+	list = list[:question+1]
+	if chat.ConversationID == 0 {
+		req.ConversationHistory = wires.History(list[:question])
+		if err := r.ask(req, at, false); err != nil {
+			return schemas.Run{}, err
+		}
+		return c.Start(chat, req)
+	}
+	have, err := c.Service.Current(c.Context(), c.User, chat)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	place := r.place(have, list, chat.ActiveRunID)
+	switch {
+	case place.Follow != "":
+		return c.Service.Runs.Run(c.Context(), c.User, place.Follow)
+	case place.Regenerate != "":
+		req.RegenerateMessageID = place.Regenerate
+		return c.Start(chat, req)
+	}
+	req.EditMessageID = place.Edit
+	known := slices.ContainsFunc(have, func(m schemas.Message) bool { return m.ID == list[question].ID })
+	if err := r.ask(req, at, known); err != nil {
+		return schemas.Run{}, err
+	}
+	return c.Start(chat, req)
+}
+
+// place says where the user's last message belongs, which ends the list.
+func (r *request) place(have []schemas.Message, list []wires.Message, live string) wires.Place {
+	find := func(id, role string) int {
+		return slices.IndexFunc(have, func(m schemas.Message) bool { return m.ID == id && m.Role == role })
+	}
+	if r.Trigger == regenerate {
+		if answer := find(r.MessageID, "assistant"); r.MessageID != "" && answer >= 0 {
+			return wires.Place{Regenerate: have[answer].ID}
+		}
+		question := find(list[len(list)-1].ID, "user")
+		if question < 0 {
+			question = wires.Behind(have, list)
+		}
+		if question < 0 {
+			return wires.Place{}
+		}
+		return wires.Again(have, question, live)
+	}
+	if edited := find(r.MessageID, "user"); r.MessageID != "" && edited >= 0 {
+		return wires.Place{Edit: have[edited].ID}
+	}
+	return wires.Find(have, list, live)
+}
+
+// proceed gives the answers of the last message to the calls that wait, and answers with
+// what comes after them.
+func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id string, list []wires.Answer) error {
+	if len(list) == 0 {
+		return schemas.Invalid("/messages", "the last message is neither the user's nor an answer to calls")
+	}
+	run, err := c.Service.Runs.Run(c.Context(), c.User, id)
+	if err != nil {
+		return err
+	}
+	if run.ConversationID != chat.ConversationID {
+		return schemas.ErrNotFound
+	}
+	latest := func() (string, error) {
+		have, err := c.Service.Current(c.Context(), c.User, chat)
+		if err != nil || chat.ActiveRunID != "" || len(have) == 0 {
+			return chat.ActiveRunID, err
+		}
+		return have[len(have)-1].RunID, nil
+	}
+	given, err := c.Service.Answers(c.Context(), c.User, run, latest, list)
+	if err != nil {
+		return err
+	}
+	return serve(c, to, run, r.AI, given)
+}
+
+// resume answers with the run under way in the chat, from its beginning: the client
+// throws away what it has of it.
+func resume(c *wires.Call) error {
+	chat, err := c.Service.Chat(c.Context(), c.User, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	if chat.ActiveRunID == "" {
+		c.Response.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	major, err := version(c)
+	if err != nil {
+		return err
+	}
+	to, err := c.Service.Stream(c)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	run, err := c.Service.Runs.Run(c.Context(), c.User, chat.ActiveRunID)
+	if err != nil {
+		return err
+	}
+	return serve(c, to, run, major, nil)
+}
+
+// version is the client's major version, as the query says it.
+func version(c *wires.Call) (int, error) {
+	switch c.URL.Query().Get("ai") {
+	case "":
+		return newest, nil
+	case "5":
+		return noApprovals, nil
+	case "6", "7":
+		return newest, nil
+	}
+	return 0, schemas.NewError(schemas.CodeInvalid, "the query parameter ai must be 5, 6 or 7")
+}
+
+// stop cancels the run under way in the chat.
+func stop(c *wires.Call) error {
+	chat, err := c.Service.Chat(c.Context(), c.User, c.Param("id"))
+	if err != nil {
+		return err
+	}
+	if chat.ActiveRunID != "" {
+		if _, err := c.Service.Runs.Cancel(c.Context(), c.User, chat.ActiveRunID); err != nil {
+			return err
+		}
+	}
+	return respond(c, map[string]bool{"stopped": chat.ActiveRunID != ""})
+}
+
+// respond answers with JSON.
+func respond(c *wires.Call, v any) error {
+	c.Response.Header().Set("Content-Type", "application/json")
+	_, err := c.Response.Write(append(schemas.Encode(v), '\n'))
+	return err
+}

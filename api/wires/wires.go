@@ -1,0 +1,108 @@
+// Package wires is what the wires share. A wire is a form of requests and streams that
+// others have defined, so that their clients work unmodified. It adds no meaning: a
+// request of theirs becomes one of ours, and the events of a run's log become their
+// frames. The kit knows no wire; a wire knows the kit and schemas only.
+package wires
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// Wire is a wire as api mounts it.
+type Wire struct {
+	Name   string
+	Routes []Route
+	// Fail answers a request with an error in the wire's own form; nothing has been sent.
+	Fail func(w http.ResponseWriter, status int, e *schemas.Error)
+	// Tables are the wire's tables, by the versions of its clients, the newest first.
+	Tables []Version
+}
+
+// Version is a table for clients of a version.
+type Version struct {
+	Name  string
+	Table func(p Params) Table
+	// Check returns what a client of that version would not take of the responses to one
+	// run, each of which continues the one before, and the text that it shows.
+	Check func(responses [][]byte) (text string, err error)
+}
+
+// Route is one route of a wire. Path has its parameters as ":name".
+type Route struct {
+	Method, Path string
+	// Body says that the request has a body of JSON, which may hold files.
+	Body bool
+	// Starts says that the request starts a run; it counts as one, whatever comes of it.
+	Starts bool
+	// Stream says that the answer may last as long as a run.
+	Stream bool
+	Handle func(c *Call) error
+}
+
+// Call is one request of a user.
+type Call struct {
+	*http.Request // its context ends with the user's identity
+
+	Response http.ResponseWriter
+	User     schemas.User
+	Body     []byte
+	// Param returns a parameter of the path.
+	Param   func(name string) string
+	Service *Service
+	// Done releases the body, which is not used any more; an answer may last.
+	Done func()
+}
+
+// Service is what wires call.
+type Service struct {
+	Runs  Runs
+	Chats Chats
+	// Check returns the error for a request that does not keep the rules of a chat request.
+	Check func(req *schemas.ChatRequest) error
+	// Stream opens the body of an answer that lasts. It counts as one of the user's
+	// streams until it is closed.
+	Stream func(c *Call) (Stream, error)
+	// KeepAlive is the silence after which a stream sends a comment.
+	KeepAlive time.Duration
+}
+
+// Runs starts, follows and answers runs. Each call checks the owner: what is unknown or
+// somebody else's is schemas.ErrNotFound.
+type Runs interface {
+	Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error)
+	// Follow returns the events after the cursor, and then live ones to the end; an empty
+	// batch for each idle period. runlog.ErrInterrupted ends the events of a run that
+	// continues later.
+	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
+	Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
+	// ByKey returns the run that an Idempotency-Key started.
+	ByKey(ctx context.Context, user schemas.User, key string) (schemas.Run, error)
+	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
+	// Waits returns the calls of the run that wait or have waited.
+	Waits(ctx context.Context, user schemas.User, id string) ([]schemas.Wait, error)
+	Approve(ctx context.Context, user schemas.User, run, approval string, a schemas.ApprovalAnswer) (schemas.Run, error)
+	ToolResult(ctx context.Context, user schemas.User, run string, result schemas.ClientToolResult) (schemas.Run, error)
+}
+
+// Chats reads conversations, of the user only.
+type Chats interface {
+	// ByKey returns the chat under the client's key, without messages.
+	ByKey(ctx context.Context, user schemas.User, key string) (schemas.Chat, error)
+	Get(ctx context.Context, user schemas.User, conversationID int64, q record.MessageQuery) (schemas.Chat, error)
+}
+
+// Stream is the body of an answer that lasts.
+type Stream interface {
+	// Context ends when the client has gone or the user's identity has expired.
+	Context() context.Context
+	// Write writes frames and flushes them; false means that the stream is over.
+	Write(frames []byte) bool
+	Close()
+}

@@ -1,0 +1,147 @@
+package wires_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/schemas"
+)
+
+func TestIDsOfCalls(t *testing.T) {
+	const run = "019ac0de-0000-7000-8000-000000000001"
+	for _, index := range []int{0, 7, 999} {
+		id := wires.CallID(run, index)
+		if got, n, ok := wires.ParseCall(id); got != run || n != index || !ok || len(id) > 40 {
+			t.Errorf("%q is call %d of %q (%v), want %d of %q in 40 characters", id, n, got, ok, index, run)
+		}
+	}
+	for _, id := range []string{"", "toolu_1", run, run + "-", run + "-01", run + "-x", "a b-1", "-1"} {
+		if got, n, ok := wires.ParseCall(id); ok {
+			t.Errorf("%q is call %d of %q, want none", id, n, got)
+		}
+	}
+}
+
+func TestChatKeys(t *testing.T) {
+	if got := wires.ChatKey("my-own_key"); got != "my-own_key" {
+		t.Errorf("an id of our form becomes %q, want it as it is", got)
+	}
+	for _, thread := range []string{"a/b", "", "ü", strings.Repeat("a", 65)} {
+		if got := wires.ChatKey(thread); len(got) != 42 || !strings.HasPrefix(got, "w-") || got == wires.ChatKey(thread+"x") {
+			t.Errorf("%q becomes %q, want w- and 40 digits of its own", thread, got)
+		}
+	}
+}
+
+// The chat has two questions with answers, a third one whose run is under way, and a
+// message that waits for its turn.
+var chat = []schemas.Message{
+	{ID: "u1", Role: "user", Content: "one", RunID: "r1"},
+	{ID: "a1", Role: "assistant", Content: "eins", RunID: "r1"},
+	{ID: "u2", Role: "user", Content: "two", RunID: "r2"},
+	{ID: "a2", Role: "assistant", Content: "zwei", RunID: "r2"},
+	{ID: "u3", Role: "user", Content: "three", RunID: "r3"},
+}
+
+func messages(list string) []wires.Message {
+	var found []wires.Message
+	for m := range strings.SplitSeq(list, " ") {
+		id, text, _ := strings.Cut(m, ":")
+		role := "user"
+		if id[0] != 'u' {
+			role = "assistant"
+		}
+		found = append(found, wires.Message{ID: id, Role: role, Text: text})
+	}
+	return found
+}
+
+func TestWhichMessageIsNew(t *testing.T) {
+	for _, tt := range []struct {
+		name, list string
+		want       wires.Place
+	}{
+		{"after the last one", "u1 a1 u2 a2 u3 u4:four", wires.Place{}},
+		{"alone", "u4:four", wires.Place{}},
+		{"after an answer that is not the last", "u1 a1 u4:four", wires.Place{Edit: "u2"}},
+		{"after an answer under an id of its run", "r1-part u4:four", wires.Place{Edit: "u2"}},
+		{"an unknown answer between", "u1 a1 u2 a9 u4:four", wires.Place{Edit: "u3"}},
+		{"known, unchanged, answered", "u1 a1 u2:two", wires.Place{Regenerate: "a2"}},
+		{"known, unchanged, under way", "u3:three", wires.Place{Follow: "r3"}},
+		{"known, changed", "u1:other", wires.Place{Edit: "u1"}},
+		{"an answer's id is no question's", "u1 a1 u2 a2 ua1:x", wires.Place{Edit: "u3"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := wires.Find(chat, messages(tt.list), "r3"); got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+	if got := wires.Find(chat, messages("u3:three"), "r9"); got != (wires.Place{Edit: "u3"}) {
+		t.Errorf("a question without an answer gives %+v, want it asked again", got)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	for _, tt := range []struct {
+		name, address, media string
+		want                 schemas.Attachment
+	}{
+		{"text in base64", "data:text/plain;base64,SGVsbG8=", "", schemas.Attachment{Name: "file-3", MIME: "text/plain", Content: "Hello"}},
+		{"text", "data:text/csv,a%2Cb", "", schemas.Attachment{Name: "file-3", MIME: "text/csv", Content: "a,b"}},
+		{"without a type", "data:,a", "", schemas.Attachment{Name: "file-3", MIME: "text/plain", Content: "a"}},
+		{"the part's type counts", "data:;base64,AQI=", "image/png", schemas.Attachment{Name: "file-3", MIME: "image/png", Content: "AQI="}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := wires.File(tt.address, tt.media, "", 3, "/x")
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+	for _, address := range []string{"https://example.org/a.png", "", "data:", "data:text/plain;base64,?", "data:text/plain,%ff", "data:text/plain,%zz"} {
+		if got, err := wires.File(address, "", "", 1, "/x"); err == nil {
+			t.Errorf("%q gives %+v, want an error", address, got)
+		}
+	}
+}
+
+func TestDefaultsAreBeneathTheBody(t *testing.T) {
+	req := &schemas.ChatRequest{Context: schemas.Object{"active_tab": schemas.Encode("mine")}, Model: "m"}
+	wires.Defaults(req, url.Values{"page": {"reports"}, "tab": {"other"}, "model": {"n"}, "if_busy": {"queue"}})
+	want := &schemas.ChatRequest{
+		Context: schemas.Object{"active_tab": schemas.Encode("mine"), "current_page": schemas.Encode("reports")}, Model: "m", IfBusy: "queue",
+	}
+	if diff := cmp.Diff(want, req); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestBodiesThatAreRefused(t *testing.T) {
+	for _, body := range []string{"", "no JSON", `{"id":1}`, "{\"id\":\"\xff\"}", `{"id":"\u0000"}`, `[]`} {
+		c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Body: []byte(body)}
+		var v struct{ ID string }
+		if err := c.Decode(&v); err == nil {
+			t.Errorf("%q gives %+v, want an error", body, v)
+		}
+	}
+}
+
+func TestHistoryKeepsTheNewest(t *testing.T) {
+	list := make([]wires.Message, 300)
+	for i := range list {
+		list[i] = wires.Message{Role: "user", Text: "x"}
+	}
+	list[299] = wires.Message{Role: "assistant", Text: "last"}
+	list[298] = wires.Message{Role: "assistant", Text: "  "}
+	got := wires.History(list)
+	if len(got) != 200 || got[199].Content != "last" || got[198].Role != "user" {
+		t.Errorf("got %d messages that end with %+v, want the newest 200 with text", len(got), got[len(got)-1])
+	}
+}

@@ -1,0 +1,185 @@
+package transcripts
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/api/wires/all"
+	"github.com/chattray/chattray/app/apptest"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/runlog"
+	"github.com/chattray/chattray/services/eventlog"
+)
+
+// wiresDir is where each wire has its golden files.
+const wiresDir = "../../api/wires/"
+
+// checkWires takes the log of a run that has ended through every table of every wire: its
+// clients take the frames, show the text of the dialect chat, are asked at each wait and
+// nowhere else, and come to the same frames from wherever they read again.
+func (s *fixture) checkWires(r seenRun) {
+	s.t.Helper()
+	events, waits := s.logOf(r.id)
+	if len(events) == 0 {
+		return
+	}
+	for _, w := range all.Wires() {
+		for _, v := range w.Tables {
+			name := w.Name + "/" + v.Name
+			responses, beginnings := wires.Stretches(v.Table, r.id, events, waits)
+			shown, err := v.Check(responses)
+			if err != nil {
+				s.t.Errorf("%s refuses the run %s: %v", name, s.aliases.of[r.id], err)
+			}
+			s.checkWireText(name, shown, events)
+			s.checkPauses(name, events, waits, beginnings)
+			whole := wires.Replayed(v.Table, r.id, events, waits, 0, frameNumber)
+			s.checkCuts(name, v, r.id, events, waits, whole)
+			if _, err := v.Check([][]byte{wires.Replayed(v.Table, r.id, events, waits, 0, nil)}); err != nil {
+				s.t.Errorf("%s refuses the replay of the run %s: %v", name, s.aliases.of[r.id], err)
+			}
+			s.noteFrames(w.Name, v.Name, r.id, responses)
+		}
+	}
+}
+
+// logOf reads the log and the waits of a run from the store.
+func (s *fixture) logOf(run string) (events []runlog.Event, waits []schemas.Wait) {
+	s.t.Helper()
+	ctx := context.Background()
+	for after := int64(0); ; {
+		segment, err := s.stores.Logs.NextSegment(ctx, run, after)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if segment.Last == 0 {
+			break
+		}
+		list, err := eventlog.Decode(segment.Data)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		events, after = append(events, list...), segment.Last
+	}
+	stored, err := s.stores.Waits.Waits(ctx, run)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, w := range stored {
+		v := schemas.Wait{Index: w.Index, Kind: w.Kind, ApprovalID: w.ID, ToolUseID: w.ToolUseID, Tool: w.Tool, Input: w.Input, Answer: w.Answer}
+		if w.Answer != "" {
+			v.AnsweredAt = &w.AnsweredAt
+		}
+		waits = append(waits, v)
+	}
+	return events, waits
+}
+
+// checkWireText compares what a client shows with the answer.
+func (s *fixture) checkWireText(name, shown string, events []runlog.Event) {
+	s.t.Helper()
+	end, ok := events[len(events)-1].Body.(*runlog.Completed)
+	if !ok {
+		return
+	}
+	want := apptest.WithoutMarkers(end.Payload.Message)
+	if got := apptest.WithoutMarkers(shown); got != want {
+		s.t.Errorf("%s shows %q, want %q", name, got, want)
+	}
+}
+
+// checkPauses says whether each pause is one that a client comes back from to the same
+// place, and whether each wait that its user answered has one.
+func (s *fixture) checkPauses(name string, events []runlog.Event, waits []schemas.Wait, beginnings []int64) {
+	s.t.Helper()
+	for i := 1; i < len(beginnings); i++ {
+		if beginnings[i] <= beginnings[i-1] {
+			s.t.Errorf("%s: the pauses are after the events %v, want them to rise", name, beginnings)
+		}
+	}
+	if len(waits) > 0 && len(beginnings) == 0 {
+		s.t.Errorf("%s has no pause, want one: %d calls have waited", name, len(waits))
+	}
+	if len(waits) == 0 && len(beginnings) > 0 {
+		s.t.Errorf("%s has pauses after %v, want none: no call has waited", name, beginnings)
+	}
+}
+
+func frameNumber(dst []byte, number int64) []byte {
+	return append(strconv.AppendInt(append(dst, "id: "...), number, 10), '\n')
+}
+
+// checkCuts reads a run again from each of its frames.
+func (s *fixture) checkCuts(name string, v wires.Version, run string, events []runlog.Event, waits []schemas.Wait, whole []byte) {
+	s.t.Helper()
+	frames := bytes.SplitAfter(whole, []byte("\n\n"))
+	frames = frames[:len(frames)-1]
+	last, at := int64(0), 0
+	for i, frame := range frames {
+		line, _, _ := strings.Cut(string(frame), "\n")
+		number, err := strconv.ParseInt(strings.TrimPrefix(line, "id: "), 10, 64)
+		if err != nil || number <= last {
+			s.t.Errorf("%s: the frame after %d is %q, want a greater number", name, last, line)
+			return
+		}
+		last, at = number, at+len(frame)
+		if i%7 > 0 && i < len(frames)-3 { // a cut at every seventh frame, and at the last ones
+			continue
+		}
+		if rest := wires.Replayed(v.Table, run, events, waits, number, frameNumber); !bytes.Equal(rest, whole[at:]) {
+			s.t.Errorf("%s behind frame %d differs from the uninterrupted stream", name, number)
+		}
+	}
+}
+
+// noteFrames notes the frames of a run for the golden file. Those of older versions are
+// written where they differ.
+func (s *fixture) noteFrames(wire, version, run string, responses [][]byte) {
+	var b strings.Builder
+	for i, r := range responses {
+		fmt.Fprintf(&b, "-- %s, response %d --\n%s", s.aliases.of[run], i+1, r)
+	}
+	noted := s.aliases.plain(b.String())
+	if s.wireFrames == nil {
+		s.wireFrames = map[string]string{}
+	}
+	if first := s.newest[wire+run]; first == "" {
+		if s.newest == nil {
+			s.newest = map[string]string{}
+		}
+		s.newest[wire+run] = noted
+	} else if first == noted {
+		return
+	} else {
+		noted = "== version " + version + " ==\n" + noted
+	}
+	s.wireFrames[wire] += noted
+}
+
+// holdFrames compares the frames of a transcript's runs with the golden file of each wire,
+// or writes it again.
+func (s *fixture) holdFrames(transcript string, write bool) {
+	s.t.Helper()
+	for _, w := range all.Wires() {
+		path := filepath.Join(wiresDir, w.Name, "testdata", transcript+".golden")
+		want, err := os.ReadFile(path)
+		got := s.wireFrames[w.Name]
+		switch {
+		case got == "" && err != nil, string(want) == got:
+		case write && got != "":
+			if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+				s.t.Fatal(err)
+			}
+		default:
+			s.t.Errorf("the frames of the wire %s differ (-want +got; -update writes them):\n%s", w.Name, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")))
+		}
+	}
+}
