@@ -28,13 +28,13 @@ export type Send = (method: string, path: string, body?: unknown, init?: SendOpt
 export interface SendOptions {
   signal?: AbortSignal
   headers?: Record<string, string>
-  /** The request outlives the page; its body is small. */
+  /** The request may outlive the page; its body must be small. */
   keepalive?: boolean
 }
 
 /** The service's REST and streams. Every method throws ApiError when the service refuses or cannot be reached. */
 export interface ChatApi {
-  /** Where the service is, as it was given; absent or empty is the page's own origin. */
+  /** Where the service is, as configured; absent or empty means the page's own origin. */
   readonly baseUrl?: string
   /** Starts a run and follows it to its end, over any number of connections (dialect messages). */
   streamMessage(request: ChatRequest, signal: AbortSignal, options?: StreamOptions): AsyncGenerator<StreamEvent<MessageFrame>, void, void>
@@ -54,7 +54,7 @@ export interface ChatApi {
   getToolCall(runId: string, index: number): Promise<ToolCall>
   listChats(query?: { q?: string; cursor?: string; limit?: number; archived?: 'true' }, signal?: AbortSignal): Promise<ChatList>
   getChat(conversationId: number, query?: { cursor?: string; limit?: number }, signal?: AbortSignal): Promise<Chat>
-  /** Renames, pins or archives a chat; what is left out stays. */
+  /** Renames, pins or archives a chat; absent fields are not changed. */
   patchChat(conversationId: number, patch: ChatPatch): Promise<Chat>
   /** The chat as a file's content. */
   exportChat(conversationId: number, format: 'markdown' | 'json'): Promise<Blob>

@@ -38,9 +38,9 @@ export interface DocumentList {
   next_cursor?: string
 }
 
-/** What was accepted of a document before a change. */
+/** The accepted state of a document before a change. */
 export interface DocumentVersion {
-  /** The document's revision then, which names the version. */
+  /** The document's revision at that time, which names the version. */
   revision: number
   title: string
   reason: 'accepted' | 'edited' | 'restored'
@@ -58,7 +58,7 @@ export interface DocumentApi {
   acceptAll(id: string): Promise<DocumentRecord>
   revertAll(id: string): Promise<DocumentRecord>
   exportMarkdown(id: string): Promise<string>
-  /** What the document was before its changes, the newest first. */
+  /** The states of the document before its changes, the newest first. */
   versions(id: string): Promise<{ items: DocumentVersion[] }>
   version(id: string, version: number): Promise<DocumentRecord>
   /** Goes back to a version; refused with status 409 while something is pending. */

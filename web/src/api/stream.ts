@@ -97,7 +97,7 @@ function pause(ms: number, ...signals: AbortSignal[]): Promise<void> {
   })
 }
 
-/** Yields the events of one response. An event whose data is no JSON is an error. */
+/** Yields the events of one response. An event whose data is not JSON is an error. */
 export async function* eventsOf<T>(response: Response, signal?: AbortSignal): AsyncGenerator<StreamEvent<T>, void, void> {
   if (!response.body) return
   const ready: StreamEvent<T>[] = []

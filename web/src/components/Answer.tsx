@@ -19,7 +19,7 @@ import { Suggestions } from './Suggestions'
 const SuggestionsSlot = slot('Suggestions', Suggestions)
 const ActionsSlot = slot('Actions', AnswerActions)
 
-/** An answer, while it is written and when it is kept: one component, so that its end does not lay it out again. */
+/** An answer, while it is written and when it is stored: one component, so that it is not laid out again at its end. */
 export function Answer({ message, last, busy, onAction, className, children }: MessageProps) {
   const labels = useLabels()
   const view = message.view
@@ -59,20 +59,21 @@ export function Answer({ message, last, busy, onAction, className, children }: M
   )
 }
 
-/** What the numbers in brackets of an answer may stand for: what its tools gave, and its own text. */
+/** What the numbers in brackets in an answer may refer to: the outputs of its tools, and its own text. */
 function citedOf(parts: readonly Part[]): { outputs: string[]; text: string } {
   return { outputs: parts.flatMap((p) => (p.kind === 'tool' && !p.tool.isError ? [p.tool.output] : [])), text: parts.map((p) => (p.kind === 'text' ? p.text : '')).join('\n') }
 }
 
-/** Whether the last part tells what goes on, so that the status line need not. */
+/** Whether the last part shows the current step, so that the status line need not. */
 function saysItself(parts: readonly Part[]): boolean {
   const last = parts.at(-1)
   return last?.kind === 'approval' || (last?.kind === 'tool' && isBusy(last.tool))
 }
 
 /**
- * The payloads of an answer: those that are shown inline or wait for a decision have a card in their place; of the others, which
- * are mostly what a tool looked up, the last is at the end and the rest after it.
+ * The payloads of an answer: those that are shown inline or wait for a decision
+ * have a card at their place; of the others, mostly results of lookups, the
+ * last is shown at the end and the rest after it.
  */
 function usePayloads(message: GeneralChatMessage): { cards: Map<string, CustomPayload>; ends: CustomPayload[]; more: CustomPayload[] } {
   const { handlerOf } = useTray()
@@ -100,7 +101,7 @@ function PayloadList({ payloads, more }: { payloads: CustomPayload[]; more: Cust
   )
 }
 
-/** Has an answer's run read again once the answer is in sight. */
+/** Replays an answer's run once the answer is in view. */
 function useRecalled(message: GeneralChatMessage, live: boolean) {
   const box = useRef<HTMLElement>(null)
   const store = useChatStore()

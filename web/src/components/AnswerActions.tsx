@@ -15,7 +15,7 @@ export interface AnswerActionsProps extends PartProps {
   busy: boolean
 }
 
-/** What can be done with an answer: copy, judge, answer again, put it into a document. */
+/** What can be done with an answer: copy, rate, regenerate, put it into a document. */
 export function AnswerActions({ message, last, busy, className, children }: AnswerActionsProps) {
   const tray = useTray()
   const labels = useLabels()
@@ -24,7 +24,7 @@ export function AnswerActions({ message, last, busy, className, children }: Answ
   const [applied, setApplied] = useState(false)
   const kept = !message.id.startsWith('answer:')
   const rating = message.feedback?.rating
-  // The same thumb again takes the rating back.
+  // The same thumb again removes the rating.
   const judge = (thumb: 'up' | 'down') => {
     const taken = rating === thumb
     setAsking(thumb === 'down' && !taken)

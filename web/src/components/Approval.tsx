@@ -57,7 +57,7 @@ export function Approval({ approval, runId, send, className, children }: Approva
   )
 }
 
-/** A value of an input as a field; an empty key is an input that is no object. */
+/** A value of an input as a field; an empty key means that the input is not an object. */
 interface Field {
   key: string
   kind: 'text' | 'number' | 'boolean' | 'json'
@@ -74,7 +74,7 @@ function fieldsOf(input: unknown): Field[] {
   })
 }
 
-/** The value that a field's text means; undefined where it means none. */
+/** The value of a field's text; undefined if it has none. */
 function valueOf({ kind }: Field, text: string): unknown {
   if (kind === 'text') return text
   if (kind === 'boolean') return text === 'true'

@@ -7,7 +7,7 @@ import { CloseIcon, FileIcon } from './icons'
 export interface AttachmentListProps {
   /** Files of a message, or those that are about to be sent. */
   files: readonly { name: string; mime: string; size?: number; content?: string }[]
-  /** Images of a message that was sent in this visit. */
+  /** Images of a message that was sent since the page was loaded. */
   previews?: readonly (string | undefined)[]
   onRemove?: (index: number) => void
 }

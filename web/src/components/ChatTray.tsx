@@ -28,34 +28,34 @@ export type TrayLayout = 'tray' | 'sidebar' | 'full'
 export type TrayTheme = 'auto' | 'light' | 'dark'
 
 export interface ChatTrayProps {
-  /** Where the tray begins; the user's own choice goes before it. */
+  /** The initial layout of the tray; the user's own choice takes precedence. */
   layout?: TrayLayout
   theme?: TrayTheme
-  /** Whether the tray begins open; a docked one always does. */
+  /** Whether the tray is open at first; a docked one always is. */
   defaultOpen?: boolean
   /** Words that differ from those of the ChatProvider. */
   labels?: Partial<Labels>
   starters?: Starter[]
-  /** Handlers of this page; they go before registered ones. */
+  /** Handlers of this page; they take precedence over registered ones. */
   payloadHandlers?: PayloadHandlers
-  /** Parts of your own; each gets the part's props, and as children the part as it is. Give the same object at each render. */
+  /** Your own components for parts; each gets the part's props, and the default part as children. Pass the same object at each render. */
   components?: TrayComponents
-  /** How calls of your tools are shown, by the tool's name. Give the same object at each render. */
+  /** How calls of your tools are shown, by the tool's name. Pass the same object at each render. */
   toolRenderers?: ToolRenderers
   /** Payloads whose panel opens by itself: those that wait for a decision (the default), all, or none. What is inline stays in the answer. */
   openPayloads?: OpenPayloads
   /** Does what a `client` action asks for; return false when this page cannot. `close_chat` is done by the tray. */
   onClientAction?: (action: SuggestedAction) => boolean | void
-  /** Called with every answer that has come in whole. */
+  /** Called with every complete answer. */
   onComplete?: (message: GeneralChatMessage) => void
   /** Puts an answer into the page's document; without it there is no such button. */
   onApplyToDocument?: (message: GeneralChatMessage) => Promise<void>
   onThemeChange?: (theme: TrayTheme) => void
-  /** What a `/` offers beside the tray's own commands. Give the same list at each render. */
+  /** What a `/` offers besides the tray's own commands. Pass the same list at each render. */
   commands?: readonly Command[]
-  /** The key that opens and closes the tray, as `Mod+/` (the default) or `Alt+Shift+C`; Mod is Command on a Mac, Control elsewhere. False is no key. */
+  /** The key that opens and closes the tray, as `Mod+/` (the default) or `Alt+Shift+C`; Mod is Command on a Mac, Control elsewhere. False means no key. */
   shortcut?: string | false
-  /** Tells apart trays of one provider in what the browser keeps: width, layout, theme, open and drafts. */
+  /** Distinguishes trays of one provider in the browser's storage: width, layout, theme, open and drafts. */
   storageKey?: string
   /** Shown instead of the welcome. */
   welcome?: ReactNode
@@ -66,7 +66,7 @@ export interface ChatTrayProps {
 /** As in the styles, in pixels. */
 const defaultWidth = () => 26.25 * (Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16)
 
-/** The chat tray with everything around it. It needs a ChatProvider above it. A server renders its place only: what is shown is kept in the browser. */
+/** The chat tray with everything around it. It needs a ChatProvider above it. A server renders only a placeholder, because the state is stored in the browser. */
 export function ChatTray({ labels, components, ...props }: ChatTrayProps) {
   const here = useSyncExternalStore(never, () => true, () => false)
   if (!here) return <div className={`ct-root ${props.className ?? ''}`} data-layout={props.layout ?? 'tray'} data-theme={props.theme ?? 'auto'} dir={props.dir} />
@@ -145,7 +145,8 @@ function Tray(props: Omit<ChatTrayProps, 'labels' | 'components'>) {
   const payload = side?.kind === 'payload' && room.panel > 0 ? (currentPayload(state, side.id) ?? side.payload) : null
   const onKeyDown = (e: React.KeyboardEvent) => {
     if (e.key !== 'Escape' || e.defaultPrevented) return
-    // While a call waits for the user's word, a key that is pressed by the way says neither no nor stop.
+    // While a call waits for the user's decision, Escape neither denies the
+    // call nor stops the run.
     if (waitingApproval(state.run)) return
     if (state.isLoading) void store.stop()
     else setSide(null)
@@ -200,7 +201,7 @@ const HeaderSlot = slot('Header', Header)
 const EmptySlot = slot('Empty', Empty)
 const ComposerSlot = slot('Composer', Composer)
 
-/** Tells the page of each answer that came in while it looked. */
+/** Tells the page about each answer that was completed while it was mounted. */
 function useCompleted(messages: readonly GeneralChatMessage[], busy: boolean, onComplete?: (message: GeneralChatMessage) => void): void {
   const was = useRef(false)
   const latest = useRef(onComplete)

@@ -8,7 +8,7 @@ import { AttachmentList, ComposerFoot, Palette, Queue } from './laterParts'
 import { useRecall } from './useRecall'
 
 export interface ComposerProps extends PartProps {
-  /** The tray's own name, among those of the provider. */
+  /** The tray's own name among the trays of the provider. */
   storageKey?: string
   inputRef?: React.RefObject<HTMLTextAreaElement | null>
 }
@@ -53,7 +53,8 @@ export function Composer({ storageKey, inputRef, className, children }: Composer
           onSelect={(e) => palette.look(e.currentTarget)}
           onBlur={palette.close}
           onPaste={(e) => {
-            // Of what comes as text too, such as cells of a table, the text is meant.
+            // If the clipboard also has text, such as the cells of a table, the
+            // text is pasted.
             if (e.clipboardData.files.length > 0 && !e.clipboardData.types.includes('text/plain')) {
               e.preventDefault()
               addFiles(e.clipboardData.files)
@@ -124,10 +125,10 @@ function usePalette(text: string, setText: (text: string) => void, input: React.
   return { part, aria, keys, look, close }
 }
 
-/** Lines that the field has at most where it cannot take the height of its text by itself. */
+/** The most lines of the field if it cannot take the height of its text by itself. */
 const MAX_ROWS = 8
 
-/** Whether a key belongs to a word that is still being composed; Safari says so only by its code. */
+/** Whether a key belongs to a word that is still being composed; Safari shows it only by the key's code. */
 export function composes(e: React.KeyboardEvent): boolean {
   return e.nativeEvent.isComposing || e.nativeEvent.keyCode === COMPOSING
 }

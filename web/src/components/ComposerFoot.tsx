@@ -9,7 +9,7 @@ export interface ComposerFootProps {
   className?: string
 }
 
-/** Below the input: which model is asked, with its price, and quietly what the chat has used and how full its context is. */
+/** Below the input: the model with its price and, less prominently, what the chat has used and how full its context is. */
 export default function ComposerFoot({ className }: ComposerFootProps) {
   const store = useChatStore()
   const labels = useAllLabels()
@@ -18,11 +18,12 @@ export default function ComposerFoot({ className }: ComposerFootProps) {
   const { usage, chosen, messages } = useChatState((s) => ({ usage: s.usage, chosen: s.model, messages: s.messages }))
   const model = models.find((m) => m.name === chosen) ?? models.find((m) => m.name === store.pageModel()) ?? models.find((m) => m.default)
   useEffect(() => {
-    // What was chosen in another visit may not be offered any more.
+    // A model that was chosen earlier may no longer be offered.
     if (chosen && models.length > 0 && !models.some((m) => m.name === chosen)) store.chooseModel('')
   }, [store, chosen, models])
   const last = messages.findLast((m) => m.role === 'assistant' && m.usage)
-  // A call of a tool sends all again, so that its tokens do not tell how much there is.
+  // Each call of a tool sends the whole context again, so the tokens do not
+  // show its size.
   const context = last?.usage && !last.tool_history?.length && model?.context_window ? last.usage.total_tokens / model.context_window : 0
   const facts = [
     usage ? labels.chatTokens(usage.total_tokens) : '',
@@ -46,7 +47,7 @@ export default function ComposerFoot({ className }: ComposerFootProps) {
   )
 }
 
-/** The models of the service; none where it does not say. */
+/** The models of the service; none if it does not list them. */
 function useModels(): readonly ModelOffer[] {
   const store = useChatStore()
   const [models, setModels] = useState<readonly ModelOffer[]>([])

@@ -5,9 +5,9 @@ import { SendIcon, SparkIcon } from './icons'
 
 export interface Starter {
   label: string
-  /** What is sent; the label when absent. */
+  /** The message that is sent; the label when absent. */
   message?: string
-  /** What comes of it, in a few words. */
+  /** What it leads to, in a few words. */
   hint?: string
 }
 

@@ -13,7 +13,7 @@ export interface FeedbackFormProps {
 type Reason = NonNullable<Feedback['reasons']>[number]
 const REASONS: readonly Reason[] = ['incorrect', 'not_helpful', 'incomplete', 'instructions', 'sources', 'harmful', 'other']
 
-/** Asks what was wrong with an answer that has been rated down: reasons to choose from, and words. */
+/** Asks what was wrong with an answer that has been rated down: reasons to choose from, and a comment. */
 export default function FeedbackForm({ message, done }: FeedbackFormProps) {
   const tray = useTray()
   const labels = useAllLabels()

@@ -142,7 +142,7 @@ function when(iso: string): string {
   return today ? date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' }) : date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
 }
 
-/** The chats under their days: those that are pinned, then by when they were last written to. */
+/** The chats grouped by day: pinned ones first, then by the day of the last message. */
 function grouped(chats: readonly Chat[], labels: Labels, archived: boolean): [string, Chat[]][] {
   const groups = new Map<string, Chat[]>()
   const midnight = new Date().setHours(0, 0, 0, 0)

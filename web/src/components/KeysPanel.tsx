@@ -3,7 +3,7 @@ import { SidePanel } from './SidePanel'
 import { keysOf } from './useShortcut'
 
 export interface KeysPanelProps {
-  /** What opens and closes the tray; false for nothing. */
+  /** The key that opens and closes the tray; false for none. */
   shortcut: string | false
   onClose: () => void
 }

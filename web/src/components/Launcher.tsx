@@ -8,11 +8,11 @@ import { ChatIcon } from './icons'
 
 export interface LauncherProps extends PartProps {
   onOpen: () => void
-  /** Answers that came in while the tray was closed. */
+  /** Answers that arrived while the tray was closed. */
   unread?: number
 }
 
-/** What a closed tray says: something waits for the user, the assistant works, or there are new answers. */
+/** What a closed tray shows: something waits for the user, the assistant works, or there are new answers. */
 export type LauncherState = 'idle' | 'working' | 'done' | 'waits'
 
 export function launcherState(state: Pick<ChatState, 'run' | 'isLoading'>, unread: number): LauncherState {
@@ -37,7 +37,7 @@ export function Launcher({ onOpen, unread = 0, className, children }: LauncherPr
   )
 }
 
-/** Counts the answers that come in while nobody looks. */
+/** Counts the answers that arrive while the tray is closed. */
 export function useUnread(state: ChatState, open: boolean): number {
   const [unread, setUnread] = useState(0)
   const busy = useRef(state.isLoading)

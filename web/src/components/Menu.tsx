@@ -9,7 +9,7 @@ export interface MenuProps {
   items: MenuItem[]
 }
 
-/** A menu by the book: arrows move, Escape closes, focus comes back. */
+/** A menu with the usual keys: arrows move, Escape closes, and the focus returns. */
 export default function Menu({ label, items }: MenuProps) {
   const [open, setOpen] = useState(false)
   const id = useId()

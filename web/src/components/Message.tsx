@@ -26,10 +26,10 @@ export function MessageView(props: MessageProps) {
 const UserMessageSlot = slot('UserMessage', UserMessage)
 const AnswerSlot = slot('Answer', Answer)
 
-/** The message as the page wants it. */
+/** The message with the page's own component, if it has one. */
 export const MessageSlot = memo(slot('Message', MessageView))
 
-/** What the user has said, with its files. */
+/** The user's message with its files. */
 export function UserMessage({ message, busy, className, children }: MessageProps) {
   const labels = useLabels()
   const [editing, setEditing] = useState(false)
@@ -55,5 +55,5 @@ export function UserMessage({ message, busy, className, children }: MessageProps
   )
 }
 
-/** What the user has said is shown in part when it is longer. */
+/** A longer message of the user is shown only in part. */
 const LONG = { characters: 1500, lines: 14 }

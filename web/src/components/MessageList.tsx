@@ -17,7 +17,7 @@ export interface MessageListProps extends PartProps {
 
 const nothingDone = () => undefined
 
-/** The conversation, as useStickToEnd shows it, with a way to its end when that is out of sight. Earlier messages come as the reader scrolls up. */
+/** The conversation, scrolled by useStickToEnd, with a button to its end when the end is out of view. Earlier messages come as the reader scrolls up. */
 export function MessageList({ empty, onAction = nothingDone, className, children }: MessageListProps) {
   const labels = useLabels()
   const store = useChatStore()

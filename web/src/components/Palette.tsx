@@ -12,9 +12,9 @@ import { saveChat } from './saveChat'
 
 export interface PaletteProps {
   asked: Asked
-  /** Takes keys of the input first; true for one that was for the list. */
+  /** Gets the keys of the input first; returns true for a key that was for the list. */
   keys: RefObject<((e: React.KeyboardEvent) => boolean) | null>
-  /** What takes the place of what was asked for; empty after a command. */
+  /** Called with the text that replaces the query; empty after a command. */
   onPick: (text: string) => void
   onClose: () => void
   /** The id of the list and of the option that Enter would take. */

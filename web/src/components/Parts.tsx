@@ -18,7 +18,7 @@ interface Shown {
   payload?: (payloadId: string) => ReactNode
 }
 
-/** An answer's sections, one after the other; runs of calls are put together over their borders. */
+/** An answer's sections, one after the other; successive calls are grouped across sections. */
 export function Sections({ sections, ...shown }: { sections: Section[] } & Shown) {
   return <Parts parts={sections.flatMap((section) => section.parts)} {...shown} />
 }
@@ -30,7 +30,7 @@ export function Parts({ parts, ...shown }: { parts: Part[] } & Shown) {
     <>
       {pieces.map((piece) => {
         if (piece.kind === 'part') return <PartView key={piece.key} part={piece.part} {...shown} />
-        // A line for one call is the call itself.
+        // A group of one call is shown as the call itself.
         if (piece.parts.length === 1) return <PartView key={piece.key} part={piece.parts[0]!} {...shown} />
         return <Trail key={piece.key} tools={piece.tools}>{piece.parts.map((part) => <PartView key={part.key} part={part} {...shown} />)}</Trail>
       })}
@@ -63,7 +63,7 @@ function PartView({ part, ...shown }: { part: Part } & Shown) {
 const ApprovalSlot = slot('Approval', Approval)
 const ToolCallSlot = slot('ToolCall', ToolCallCard)
 
-/** A call as the page shows calls of this tool, else as a card. */
+/** A call, shown by the page's renderer for this tool, else as a card. */
 function Tool({ tool, runId }: { tool: ToolView; runId?: string }) {
   const { toolRenderers } = useTray()
   const Own = Object.hasOwn(toolRenderers, tool.name) ? toolRenderers[tool.name] : undefined
@@ -91,7 +91,7 @@ const Reasoning = memo(function Reasoning({ text, live }: { text: string; live: 
   )
 })
 
-/** Work that went on at once: a tab for each, or all as it arrived; the reader chooses. */
+/** Parallel threads: a tab for each, or all in the order of arrival; the reader chooses. */
 function Threads({ part, ...shown }: { part: Extract<Part, { kind: 'threads' }> } & Shown) {
   const { streaming } = shown
   const labels = useLabels()
@@ -128,7 +128,7 @@ function Threads({ part, ...shown }: { part: Extract<Part, { kind: 'threads' }> 
   )
 }
 
-/** Images that the service sends as data are shown; what has an address is a link. */
+/** Images that the service sends as data are shown; media with an address are links. */
 function Media({ type, props }: { type: string; props: Record<string, unknown> }) {
   const labels = useLabels()
   const data = typeof props.content === 'string' ? props.content : typeof props.data === 'string' ? props.data : ''

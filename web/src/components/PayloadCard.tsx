@@ -12,8 +12,9 @@ export interface PayloadCardProps extends PartProps {
 }
 
 /**
- * A payload in the answer. One whose handler shows it inline is there whole, with its buttons; of another there is a line that opens
- * it: in the panel, or right here where there is no room for one.
+ * A payload in the answer. A payload whose handler shows it inline is shown
+ * completely, with its buttons; any other has a line that opens it: in the
+ * panel, or in place if there is no room for a panel.
  */
 export function PayloadCard({ payload, className, children }: PayloadCardProps) {
   const { handlerOf, openPayload, closePayload, expanded } = useTray()

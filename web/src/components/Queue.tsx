@@ -10,7 +10,7 @@ export interface QueueProps {
   onEdit: (message: Queued) => void
 }
 
-/** The messages that wait for the answer under way; each can be taken back, or changed. */
+/** The messages that wait for the current answer; each can be removed or changed. */
 export default function Queue({ onEdit }: QueueProps) {
   const store = useChatStore()
   const labels = useAllLabels()

@@ -4,7 +4,7 @@ import { CloseIcon } from './icons'
 import { IconButton } from './IconButton'
 import { useDrag } from './useDrag'
 
-/** The panel beside the tray. Escape closes it; its edge drags. */
+/** The panel beside the tray. Escape closes it; its edge can be dragged. */
 export function SidePanel({ title, width, focus = true, onClose, footer, fill = false, children }: { title: string; width?: string; focus?: boolean; fill?: boolean; onClose: () => void; footer?: ReactNode; children: ReactNode }) {
   const labels = useLabels()
   const panel = useRef<HTMLElement>(null)
@@ -29,7 +29,7 @@ export function SidePanel({ title, width, focus = true, onClose, footer, fill = 
   )
 }
 
-/** Gives a panel the focus, when it is to have it, and gives it back to where it was when the panel goes. */
+/** Moves the focus into a panel, if wanted, and returns it when the panel closes. */
 function useFocusLent(panel: RefObject<HTMLElement | null>, focus: boolean): void {
   useLayoutEffect(() => {
     const element = panel.current

@@ -18,7 +18,7 @@ export function Suggestions({ message, busy, onAction, className, children }: Su
   const deciding = useChatState((state) => state.deciding)
   const { suggested_values: values = [] } = message
   const { handlerOf } = useTray()
-  // A payload that the page itself accepts has its buttons already.
+  // A payload that the page itself accepts already has its buttons.
   const answered = new Set((message.payloads ?? []).filter((p) => isDecisive(handlerOf(p.type))).map((p) => p.payload_id))
   const actions = openActions(message, deciding).filter((action) => !action.payload_id || !answered.has(action.payload_id))
   if (values.length === 0 && actions.length === 0 && !children) return null

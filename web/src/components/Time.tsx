@@ -1,4 +1,4 @@
-/** When something was written: the time, and the day where that is not today. */
+/** When something was written: the time, and the day if it is not today. */
 export function Time({ at }: { at: string }) {
   const date = new Date(at)
   if (!(date.getTime() > 0)) return null

@@ -14,7 +14,7 @@ export interface ToolCallCardProps extends PartProps {
   defaultOpen?: boolean
 }
 
-/** A tool call in the place of its marker: a line of words that opens to its input and output. */
+/** A tool call at the place of its marker: a line that opens to its input and output. */
 export const ToolCallCard = memo(function ToolCallCard({ tool, runId, defaultOpen = false, className, children }: ToolCallCardProps) {
   const labels = useLabels()
   const [open, setOpen] = useState(defaultOpen)

@@ -5,7 +5,7 @@ import type { ToolView } from '../state/view'
 import { ChevronIcon, ToolIcon, WarnIcon } from './icons'
 import { duration } from './ToolCallCard'
 
-/** A run of calls in one line, which opens to the calls. While one runs, the line says what it does. */
+/** Successive calls in one line, which opens to the calls. While one runs, the line says what it does. */
 export const Trail = memo(function Trail({ tools, children }: { tools: ToolView[]; children: ReactNode }) {
   const labels = useLabels()
   const [open, setOpen] = useState(false)

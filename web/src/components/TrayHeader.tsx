@@ -49,7 +49,7 @@ export function Header({ title, layout, theme, historyOpen, onLayout, onTheme, o
   )
 }
 
-/** What went wrong, with a way on. */
+/** An error message, with a way to continue. */
 export function Banner({ state, notice, onDismissNotice }: { state: ChatState; notice: string; onDismissNotice: () => void }) {
   const labels = useLabels()
   const store = useChatStore()

@@ -10,7 +10,7 @@ export interface VersionsProps {
   busy: boolean
 }
 
-/** Which version of a question or an answer is shown, and the ways to those beside it. */
+/** Which version of a question or an answer is shown, and buttons for the previous and the next one. */
 export default function Versions({ message, busy }: VersionsProps) {
   const store = useChatStore()
   const labels = useAllLabels()

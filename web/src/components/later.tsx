@@ -1,8 +1,9 @@
 import { useEffect, useState, type ComponentType } from 'react'
 
 /**
- * A part that is loaded when it is first shown; until then there is nothing in its place. One that cannot be loaded, because the
- * line is away or the page was built again, is tried again the next time: it never takes the rest with it.
+ * A part that is loaded when it is first shown; until then nothing is shown. If
+ * it cannot be loaded, because the connection is lost or the page was rebuilt,
+ * it is tried again the next time, and the rest of the page keeps working.
  */
 export function later<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): ComponentType<P> {
   let known: ComponentType<P> | undefined

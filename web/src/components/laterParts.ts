@@ -17,11 +17,11 @@ import type { VersionsProps } from './Versions'
 export const HistoryPanel = later<HistoryPanelProps>(() => import('./HistoryPanel'))
 export const EditMessage = later<EditMessageProps>(() => import('./EditMessage'))
 export const FeedbackForm = later<FeedbackFormProps>(() => import('./FeedbackForm'))
-/** Leads through the versions of a message. */
+/** Navigates the versions of a message. */
 export const Versions = later<VersionsProps>(() => import('./Versions'))
 /** Files that are attached, images as thumbnails. */
 export const AttachmentList = later<AttachmentListProps>(() => import('./Attachments'))
-/** The messages that wait for the answer under way. */
+/** The messages that wait for the current answer. */
 export const Queue = later<QueueProps>(() => import('./Queue'))
 /** What a `/` or an `@` offers. */
 export const Palette = later<PaletteProps>(() => import('./Palette'))

@@ -1,6 +1,6 @@
 import type { ChatStore } from '../state/store'
 
-/** Saves the open chat as a file; a chat that is not kept yet has none. */
+/** Saves the open chat as a file; a chat that is not stored yet has no file. */
 export async function saveChat(store: ChatStore, format: 'markdown' | 'json'): Promise<void> {
   const { conversationId, title } = store.getSnapshot()
   if (conversationId === null) return

@@ -9,8 +9,9 @@ import { titleOf } from '../state/trail'
 import { waitingApproval } from '../state/view'
 
 /**
- * What the user chose, which the browser keeps under a key, and not at all under an empty one; until then what the page says.
- * What is not among `allowed` is not taken.
+ * The user's choice, stored in the browser under a key (not stored if the key
+ * is empty); the page's value until the user chooses. A stored value that is
+ * not in `allowed` is ignored.
  */
 export function useKept<T extends string>(key: string, first: T, allowed: readonly T[] | null): [T, (value: T) => void] {
   const [state, setState] = useState(() => ({ key, chosen: readKept(key, allowed) }))
@@ -36,7 +37,7 @@ function readKept<T extends string>(key: string, allowed: readonly T[] | null): 
   }
 }
 
-/** Who asks. The service is asked again when an error comes or goes; one that forgets the user is believed, one that is away is not. */
+/** The current user. The service is asked again when an error appears or disappears; if it no longer knows the user, the user is cleared, but not if it cannot be reached. */
 export function useMe(store: ChatStore, error: string | undefined): User | null {
   const [known, setKnown] = useState<{ store: ChatStore; me: User | null }>({ store, me: null })
   useEffect(() => {
@@ -52,7 +53,7 @@ export function useMe(store: ChatStore, error: string | undefined): User | null 
   return known.store === store ? known.me : null
 }
 
-/** What a screen reader is told: beginnings and ends, never every token. */
+/** The announcements for screen readers: beginnings and ends, never every token. */
 export function useAnnouncements(state: ChatState, labels: Labels) {
   const [announcement, announce] = useState('')
   const busy = useRef(false)

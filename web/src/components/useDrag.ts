@@ -3,7 +3,7 @@ import { useCallback, type KeyboardEvent, type PointerEvent, type RefObject } fr
 /** Limits of a width that is dragged, in pixels. */
 export const WIDTH_LIMITS = { min: 320, max: 1200, step: 24 }
 
-/** Makes a handle that changes the width of a box by pointer or arrow keys; `edge` is the side that the handle is at. */
+/** Makes a handle that changes the width of a box by pointer or arrow keys; `edge` is the side of the handle. */
 export function useDrag(box: RefObject<HTMLElement | null>, edge: 'left' | 'right', width: number, setWidth: (width: number) => void) {
   const sign = useCallback(() => {
     const rtl = box.current !== null && getComputedStyle(box.current).direction === 'rtl'

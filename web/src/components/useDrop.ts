@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react'
 
-/** Takes files that are dropped anywhere on an element. A drop never leads away from the page. */
+/** Takes files that are dropped anywhere on an element. A drop never navigates away from the page. */
 export function useDrop(take: (files: FileList) => void) {
   const [dropping, setDropping] = useState(false)
   const depth = useRef(0)

@@ -1,11 +1,12 @@
 import { useEffect, type RefObject } from 'react'
 
-/** Parts that have the focus when what had it in them is gone. */
+/** Parts that get the focus when a focused element inside them is removed. */
 const PARTS = '.ct-panel, .ct-history, .ct-block'
 
 /**
- * Brings the focus back that fell out of a box together with the element that had it: a button that is done with, a
- * panel that was closed. It goes to the part that the element stood in, or where `back` says.
+ * Restores the focus when the focused element in a box is removed: a used
+ * button, a closed panel. The focus goes to the part that contained the
+ * element, or to the element that `back` returns.
  */
 export function useFocusKept(box: RefObject<HTMLElement | null>, back: () => HTMLElement | null | undefined): void {
   useEffect(() => {

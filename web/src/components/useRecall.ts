@@ -2,8 +2,8 @@ import { useRef } from 'react'
 import { useChatStore } from '../state/context'
 
 /**
- * Brings the last questions back into an input that is empty: ↑ an earlier one, ↓ a later one. Text that the user has
- * typed or changed is never replaced.
+ * Recalls the last questions in an empty input: ↑ an earlier one, ↓ a later
+ * one. Text that the user has typed or changed is never replaced.
  */
 export function useRecall(text: string, setText: (text: string) => void): (e: React.KeyboardEvent<HTMLTextAreaElement>) => boolean {
   const store = useChatStore()

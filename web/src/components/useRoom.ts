@@ -1,11 +1,11 @@
 import { useLayoutEffect, useState, type RefObject } from 'react'
 import type { TrayLayout } from './ChatTray'
 
-/** Widths in pixels: what a panel needs at least, what the page keeps beside one, what it keeps where the panel moves it aside, and what the list of chats has and asks for. */
+/** Widths in pixels: the minimum of a panel, the rest of the page beside it, the rest if the panel moves the page aside, and the width and the requirement of the list of chats. */
 const ROOM = { panel: 320, page: 200, pushed: 480, gaps: 52, answer: 400, rail: 272, railed: 900 }
 
 export interface Room {
-  /** The greatest width of a panel beside the tray; 0 where it would cover the answer. */
+  /** The greatest width of a panel beside the tray; 0 if it would cover the answer. */
   panel: number
   /** The panel moves the page aside: there is room for both. */
   push: boolean
@@ -13,7 +13,7 @@ export interface Room {
   rail: boolean
 }
 
-/** How much room there is beside the tray, of what the tray stands in: the window for one that floats, else its container. */
+/** How much room there is beside the tray in its surroundings: the window for a floating tray, else its container. */
 export function useRoom(root: RefObject<HTMLElement | null>, layout: TrayLayout, width: number): Room {
   const [space, setSpace] = useState(0)
   useLayoutEffect(() => {
@@ -25,7 +25,7 @@ export function useRoom(root: RefObject<HTMLElement | null>, layout: TrayLayout,
     changes.observe(container)
     return () => changes.disconnect()
   }, [root, layout])
-  // What has no width is not laid out, as in a test.
+  // An element without a width is not laid out, as in a test.
   if (space === 0) return { panel: ROOM.pushed, push: false, rail: false }
   const rail = layout === 'full' && space >= ROOM.railed
   const left = { tray: space - width - ROOM.gaps, sidebar: space - width, full: space - ROOM.answer - (rail ? ROOM.rail : 0) }[layout]

@@ -1,6 +1,6 @@
 import { useEffect, useRef, type RefObject } from 'react'
 
-/** The key that opens and closes a tray where the page names none. */
+/** The key that opens and closes a tray if the page names none. */
 export const SHORTCUT = 'Mod+/'
 
 const mac = () => typeof navigator !== 'undefined' && /Mac|iPhone|iPad/.test(navigator.platform)
@@ -36,8 +36,8 @@ export interface Shortcut {
 }
 
 /**
- * Opens a tray and puts the focus into its input; from within it, closes it and gives the focus back. A key that the page has
- * taken for itself is left to it.
+ * Opens a tray and puts the focus into its input; from inside it, closes it and
+ * returns the focus. A key that the page has handled itself is ignored.
  */
 export function useShortcut(now: Shortcut): void {
   const latest = useRef(now)

@@ -14,8 +14,10 @@ export type Side = { kind: 'payload'; id: string; payload: CustomPayload; asked:
 const idOf = (payload: CustomPayload) => payload.payload_id ?? payload.type
 
 /**
- * What is open beside the tray. It goes with the next question, with the next page and with another chat. By itself only the
- * payload opens that an answer brings; of an answer that was loaded, a proposal that still waits. What was closed stays closed.
+ * What is open beside the tray. It closes with the next question, the next page
+ * and another chat. Only the payload of a new answer opens by itself; of a
+ * loaded answer, only a proposal that still waits. A panel that was closed
+ * stays closed.
  */
 export function useSide(state: ChatState, handlerOf: (type: string) => PayloadHandler | undefined, room: Room, which: OpenPayloads, opened: (payload: CustomPayload) => void) {
   const [side, setSide] = useState<Side>(null)

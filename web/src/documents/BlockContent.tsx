@@ -30,7 +30,7 @@ export const BlockContent = memo(function BlockContent({ type, content, meta, st
   return <pre className="ct-plain" dir="auto">{content}</pre>
 })
 
-/** The rows of CSV; some more than are wanted tell that there are more. */
+/** The rows of CSV; one more than `most` shows that there are more. */
 export function csvRows(content: string, most: number): string[][] {
   return Papa.parse<string[]>(content.trim(), { skipEmptyLines: true, preview: most }).data
 }

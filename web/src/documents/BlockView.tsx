@@ -8,12 +8,12 @@ import { BlockContent } from './BlockContent'
 import { RenderedDiff } from './RenderedDiff'
 import type { DocumentState, LiveBlock } from './useDocument'
 
-/** What is said of a block's state. */
+/** The label of a block's state. */
 const words: Record<Block['state'], (labels: Labels) => string> = {
   clean: () => '', pending_new: (l) => l.blockNew, pending_edit: (l) => l.blockChanged, pending_delete: (l) => l.blockDeleted, pending_move: (l) => l.blockMoved,
 }
 
-/** One block with what waits for it. */
+/** One block with its pending changes. */
 export const BlockView = memo(function BlockView({ block, state, previous }: { block: LiveBlock; state: DocumentState; previous: string | null }) {
   const labels = useAllLabels()
   const [view, setView] = useState<'new' | 'diff' | 'current'>('diff')
@@ -76,7 +76,7 @@ function editable(block: Block): boolean {
   return block.type === 'md' || block.type === 'csv' || block.type.startsWith('text') || block.type.endsWith('chart')
 }
 
-/** Stays open until its content is kept, so that nothing that was written is lost. */
+/** The editor stays open until its content is stored, so that no text is lost. */
 export function EditBlock({ block, save, close }: { block: Block; save: (content: string) => Promise<boolean>; close: () => void }) {
   const labels = useAllLabels()
   const [content, setContent] = useState(block.current ?? '')

@@ -66,7 +66,7 @@ export default function Chart({ csv, spec }: { csv: string; spec: Props }) {
 
 const PNG_SCALE = 2
 
-/** Shows what is under the pointer in an element of the chart's own, in our styles; it shows no images. */
+/** Shows the tooltip in an element of the chart's own, in our styles and without images. */
 function tooltipOf(id: string) {
   return new Handler({
     id, disableDefaultStyle: true, theme: 'ct', maxDepth: 2,
@@ -76,7 +76,7 @@ function tooltipOf(id: string) {
 
 class NoData extends Error {}
 
-/** The width that there is; a chart is drawn again when it changes. */
+/** The available width; a chart is drawn again when it changes. */
 function useWidth(box: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0)
   useEffect(() => {

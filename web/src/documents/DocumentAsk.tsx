@@ -20,17 +20,17 @@ export interface DocumentAskProps {
   /** From useSocket; useDocument gets the view, too. */
   socket: ChatSocket
   view: SocketState
-  /** How this page shows payloads, beside those that are registered. */
+  /** How this page shows payloads, in addition to the registered handlers. */
   payloadHandlers?: PayloadHandlers
   /** Does what a client action asks for. */
   onClientAction?: (action: SuggestedAction) => void
 }
 
-/** Where an answer goes: where the assistant finds fit, a new block, or a block. */
+/** Where an answer goes: wherever the assistant decides, a new block, or a given block. */
 const ANYWHERE = ''
 const NEW = '+'
 
-/** Asks about a document over the socket: the answer goes into blocks, and what it does, asks and offers is shown under the question. */
+/** Asks about a document over the socket: the answer goes into blocks, and its calls, approvals and suggestions are shown under the question. */
 export function DocumentAsk({ state, socket, view, payloadHandlers, onClientAction }: DocumentAskProps) {
   const labels = useAllLabels()
   const store = useChatStore()
@@ -126,7 +126,7 @@ interface RunCardsProps {
   act: (action: SuggestedAction) => void
 }
 
-/** What a run has done, asks and offers. */
+/** The calls, approvals and suggestions of a run. */
 function RunCards({ run, view, socket, handlers, busy, ask, act }: RunCardsProps) {
   const labels = useAllLabels()
   const tools = run.tools.map(toolOf)

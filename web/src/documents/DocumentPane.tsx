@@ -13,7 +13,7 @@ export interface DocumentPaneProps {
   state: DocumentState
   /** Shown above the blocks, beside the buttons for all. */
   toolbar?: ReactNode
-  /** Shown under the title: where the user asks, as with DocumentAsk. */
+  /** Shown under the title: the input for questions, such as DocumentAsk. */
   ask?: ReactNode
   theme?: 'auto' | 'light' | 'dark'
   /** Words that differ from those of the ChatProvider. */
@@ -62,7 +62,7 @@ function Pane({ state, toolbar, ask, theme = 'auto', dir }: Omit<DocumentPanePro
   )
 }
 
-/** Review by keyboard: j and k go through what waits, a accepts, r reverts, u undoes. What is typed into a field is text. */
+/** Review by keyboard: j and k move through the pending changes, a accepts, r reverts, u undoes. Keys in a field are text. */
 function review(e: KeyboardEvent<HTMLElement>, state: DocumentState): void {
   if (e.ctrlKey || e.metaKey || e.altKey || !(e.target instanceof HTMLElement) || e.target.closest('input, textarea, select, [contenteditable], [role=menu], dialog')) return
   const waiting = [...e.currentTarget.querySelectorAll<HTMLElement>('.ct-block[data-waits]')]

@@ -14,7 +14,7 @@ export interface DocumentVersionsProps {
   className?: string
 }
 
-/** A button that shows what the document was before its changes, and goes back to one of these versions. */
+/** A button that shows the document's earlier versions and restores one of them. */
 export function DocumentVersions({ state, className }: DocumentVersionsProps) {
   const labels = useAllLabels()
   const [open, setOpen] = useState(false)

@@ -8,7 +8,7 @@ import { useAllLabels } from '../state/asideWords'
 import { BlockContent, csvRows } from './BlockContent'
 import { changedWords, rehypeChanges, wordsOf, wordsOfMarkdown, type Change } from './words'
 
-/** Characters of both texts up to which they are compared. */
+/** The most characters of both texts that are compared. */
 const DIFF_LIMIT = 200_000
 
 export interface RenderedDiffProps {
@@ -19,7 +19,7 @@ export interface RenderedDiffProps {
   newMeta?: Props
 }
 
-/** What a change does to a block, in the block's own form. */
+/** The difference that a change makes to a block, rendered like the block. */
 export function RenderedDiff({ type, before, after, meta, newMeta }: RenderedDiffProps) {
   const labels = useAllLabels()
   if (before.length + after.length > DIFF_LIMIT) return <Beside type={type} before={before} after={after} meta={meta} newMeta={newMeta} />
@@ -35,7 +35,7 @@ export function RenderedDiff({ type, before, after, meta, newMeta }: RenderedDif
   )
 }
 
-/** Both, one beside the other where there is room. */
+/** Both versions, side by side if there is room. */
 function Beside({ type, before, after, meta, newMeta }: RenderedDiffProps) {
   const labels = useAllLabels()
   return (
@@ -131,7 +131,7 @@ interface RowChange {
   now?: string[]
 }
 
-/** Rows by their place; one that has another content is the same row where its first cell is. */
+/** Compares rows by their place; rows with different content are the same row if their first cells are equal. */
 function rowChanges(before: string[][], after: string[][]): RowChange[] {
   const equal = (a: string[], b: string[]) => a.join('\0') === b.join('\0')
   const found: RowChange[] = []

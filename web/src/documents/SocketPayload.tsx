@@ -13,13 +13,14 @@ interface SocketPayloadProps {
   payload: CustomPayload
   conversationId?: number
   handlers?: PayloadHandlers
-  /** The run has no other, so there is room for it. */
+  /** The run has no other payload, so there is room for it. */
   alone: boolean
 }
 
 /**
- * A payload of a run over the socket, which opens to what its handler shows: by itself where it is alone, or waits for a decision. The
- * decision is kept in the run's chat.
+ * A payload of a run over the socket, which opens to what its handler shows: by
+ * itself if it is the only one or waits for a decision. The decision is stored
+ * in the run's chat.
  */
 export function SocketPayload({ payload: given, conversationId, handlers = {}, alone }: SocketPayloadProps) {
   const labels = useLabels()

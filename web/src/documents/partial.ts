@@ -1,6 +1,7 @@
 /**
- * The top-level texts of a JSON object that is still being written, the last one as far as it has come. The model writes a
- * block's content into the arguments of a call; so it can be shown while it is written.
+ * The top-level strings of a JSON object that is still being written, the last
+ * one possibly incomplete. The model writes a block's content into the
+ * arguments of a call, so the content can be shown while it is written.
  */
 export function partialTexts(json: string): Record<string, string> {
   const texts: Record<string, string> = {}
@@ -28,7 +29,7 @@ function skip(json: string, from: number, what: RegExp): number {
   return at
 }
 
-/** The string that begins at a quote; what is cut in the middle of an escape is left out. */
+/** The string that begins at a quote; an incomplete escape is left out. */
 function stringAt(json: string, quote: number): { text: string; end: number; closed: boolean } {
   let end = quote + 1
   while (end < json.length && json[end] !== '"') end += json[end] === '\\' ? 2 : 1

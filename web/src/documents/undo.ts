@@ -1,8 +1,9 @@
 import type { Block, DocumentApi, DocumentRecord } from '../api/documents'
 
 /**
- * A change that is proposed here, in this page, after its decision was undone: the service has forgotten it. `after` is the
- * block before it, empty at the front.
+ * A change that is proposed only in this page, after its decision was undone:
+ * the service no longer has it. `after` is the block before it, empty at the
+ * front.
  */
 export interface Proposal {
   block: Block
@@ -13,18 +14,18 @@ export interface Proposal {
 export interface Decision {
   kind: 'accept' | 'revert'
   proposals: Proposal[]
-  /** The title before, where a new one was decided too. */
+  /** The earlier title, if a new title was decided too. */
   title?: { old: string; proposed: string }
 }
 
-/** What waits in a document, as it is now. */
+/** The pending changes of a document. */
 export function pendingOf(blocks: readonly Block[]): Proposal[] {
   return blocks.flatMap((block, i) => (block.state === 'clean' ? [] : [{ block, after: blocks[i - 1]?.id ?? '' }]))
 }
 
 /**
- * Takes a decision back. What was accepted is undone in the service; the proposals come back, with the ids that their blocks
- * have now.
+ * Undoes a decision. Accepted changes are undone in the service; the proposals
+ * are pending again, with the present ids of their blocks.
  */
 export async function undo(api: DocumentApi, documentId: string, decision: Decision): Promise<Proposal[]> {
   if (decision.kind === 'revert') return decision.proposals
@@ -46,7 +47,7 @@ export async function undo(api: DocumentApi, documentId: string, decision: Decis
   return back
 }
 
-/** Does what a proposal of this page says. */
+/** Applies a proposal of this page. */
 export async function apply(api: DocumentApi, documentId: string, { block, after }: Proposal, before: readonly Block[]): Promise<unknown> {
   switch (block.state) {
     case 'pending_new':
@@ -68,7 +69,7 @@ export function targetOf(block: Block, blocks: readonly Block[]): string {
   return blocks.filter((b) => b.id !== block.id && b.position < to).sort((a, b) => (a.position < b.position ? -1 : 1)).at(-1)?.id ?? ''
 }
 
-/** The document with the proposals of this page in it; what the service proposes of a block goes before. */
+/** The document with the proposals of this page; the service's proposals for a block take precedence. */
 export function withProposals(document: DocumentRecord | null, proposals: readonly Proposal[]): DocumentRecord | null {
   if (!document || proposals.length === 0) return document
   const blocks = [...(document.blocks ?? [])]

@@ -14,7 +14,7 @@ import { apply, pendingOf, undo, withProposals, type Decision, type Proposal } f
 
 export interface DocumentState {
   document: DocumentRecord | null
-  /** Blocks in order, with what the run under way writes into them. */
+  /** Blocks in order, with the text that the current run writes into them. */
   blocks: LiveBlock[]
   pending: number
   problem: string
@@ -22,7 +22,7 @@ export interface DocumentState {
   /** Whether the user, here or elsewhere, withdrew what the newest run was writing. */
   withdrawn: boolean
   reload: () => Promise<void>
-  /** What follows tells whether it was done; why not is in `problem`. */
+  /** The following functions report whether they succeeded; `problem` has the reason if not. */
   accept: (block: Block) => Promise<boolean>
   revert: (block: Block) => Promise<boolean>
   acceptAll: () => Promise<boolean>
@@ -34,14 +34,14 @@ export interface DocumentState {
   rename: (title: string) => Promise<boolean>
   /** The last decision, which can still be undone; null when there is none. */
   undoable: Decision['kind'] | null
-  /** Takes the last decision back: what was decided waits again. */
+  /** Undoes the last decision: its changes are pending again. */
   undo: () => Promise<boolean>
 }
 
 export interface LiveBlock extends Block {
   /** Set while the model writes into it. */
   writing: boolean
-  /** Set while the model has only said that it will write it. */
+  /** Set while the block is only planned. */
   planned?: boolean
 }
 
@@ -92,7 +92,8 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }, [api, id])
   useEffect(() => void reload(), [reload])
 
-  // What the run does to the document is known when a tool of it begins, ends, or a block is closed.
+  // The document may have changed when a tool begins or ends, or a block is
+  // closed.
   const step = run ? stepsOf(run) : ''
   useEffect(() => {
     if (step !== '') void reload()
@@ -148,7 +149,7 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
   }
   const decideAll = (kind: Decision['kind']) => {
     const title = document?.new_title && document.new_title !== document.title ? { old: document.title, proposed: document.new_title } : undefined
-    // What is only half there cannot be proposed again.
+    // An unfinished block cannot be proposed again.
     const whole = pending.filter((p) => !writing.has(p.block.id))
     return decide({ kind, proposals: whole, title: kind === 'accept' ? title : undefined }, () => (kind === 'accept' ? api.acceptAll(id ?? '') : api.revertAll(id ?? '')))
   }
@@ -164,7 +165,8 @@ export function useDocument(id: string | null, view?: SocketFold): DocumentState
     withdrawn: withdrawnIn(view, id) || (run !== null && withdrawnBy(run)),
     pending: pending.length + (document?.new_title ? 1 : 0),
     accept: (b) => decideOne('accept', b),
-    // Its revision changes while it is written, and nobody wants half of it back.
+    // Its revision changes while it is written, and an unfinished text need not
+    // be restored.
     revert: (b) => (writing.has(b.id) ? act(() => api.revert(b.id)) : decideOne('revert', b)),
     acceptAll: () => decideAll('accept'),
     revertAll: () => decideAll('revert'),
@@ -183,7 +185,7 @@ const MAX_DECISIONS = 50
 
 const documentTools = new Set(['plan_document', 'write_block', 'edit_block', 'delete_block', 'move_block'])
 
-/** What a document, as it was read, has in it: the frames of a run up to a number. */
+/** The state of a document that was read: it includes the frames of a run up to a number. */
 interface Read {
   run: string
   last: number
@@ -191,14 +193,14 @@ interface Read {
 
 const none: Read = { run: '', last: 0 }
 
-/** Why the service did not do what was asked for, in words. */
+/** Why the service refused a request, in words. */
 function whyNot(labels: Labels, error: unknown): string {
   if (error instanceof ApiError && error.status === 412) return labels.docStale
   if (error instanceof ApiError && error.code === 'being_written') return labels.docBeingWritten
   return problemWords(labels, error)
 }
 
-/** Changes whenever a run has done something that the document has to be read again for. */
+/** Changes whenever a run has done something for which the document has to be read again. */
 function stepsOf(run: RunView): string {
   const done = run.fold.messages.filter((m) => hasRun(m) && documentTools.has(text(m.props.name))).length
   const opened = run.blocks.filter((b) => b.type === 'document').length
@@ -215,9 +217,9 @@ interface Written {
   type: string
   content: string
   writing: boolean
-  /** The number of the frame that ended it; 0 while it comes. */
+  /** The number of the frame that ended it; 0 while it is written. */
   end: number
-  /** The number of the frame that withdrew it; 0 while it holds. */
+  /** The number of the frame that withdrew it; 0 if none did. */
   withdrawn: number
 }
 
@@ -226,7 +228,7 @@ function withdrawnBy(run: RunView): boolean {
   return run.withdrawn.some((w) => !w.again) || writtenBy(run).some((w) => w.withdrawn > 0)
 }
 
-/** What a run writes: messages in blocks that name a block of the document, and calls whose arguments still come and are not shown as such messages. */
+/** What a run writes: messages in blocks that name a block of the document, and calls whose arguments are still arriving and are not shown as such messages. */
 export function writtenBy(run: RunView): Written[] {
   const written = new Map<string, Written>()
   for (const level of run.blocks) {
@@ -244,7 +246,7 @@ export function writtenBy(run: RunView): Written[] {
   return [...written.values()]
 }
 
-/** Lays what the run writes over what is stored. What had ended when that was read is in it, and may have been decided about. */
+/** Overlays the stored blocks with what the run writes. Texts that had ended when the blocks were read are already in them, and may have been decided about. */
 function withLive(document: DocumentRecord | null, run: RunView | null, read: Read): LiveBlock[] {
   const blocks: LiveBlock[] = (document?.blocks ?? []).map((b) => ({ ...b, writing: false }))
   if (!run || !document) return blocks

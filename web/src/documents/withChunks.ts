@@ -4,8 +4,9 @@ import type { SocketBlock, SocketFold } from '../socket/chunks'
 import type { LiveBlock } from './useDocument'
 
 /**
- * Lays what a socket shows of a document over its blocks. `read` is the step of the socket that the blocks, as they are stored, have:
- * what ended up to it is in them.
+ * Overlays a document's blocks with the state of a socket. `read` is the step
+ * of the socket at which the blocks were read: texts that had ended by then are
+ * already in them.
  */
 export function withChunks(blocks: LiveBlock[], document: DocumentRecord | null, view: SocketFold | undefined, read: number): LiveBlock[] {
   if (!view || !document) return blocks
@@ -27,7 +28,7 @@ export function withChunks(blocks: LiveBlock[], document: DocumentRecord | null,
   return shown
 }
 
-/** Takes from the block at an index what was written into it; one that was new is gone. */
+/** Withdraws the text that was written into the block at an index; a new block is removed. */
 export function withdraw(blocks: LiveBlock[], at: number): void {
   const block = blocks[at]
   if (!block) return

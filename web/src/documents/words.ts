@@ -5,10 +5,10 @@ import { gfmFromMarkdown } from 'mdast-util-gfm'
 import { gfm } from 'micromark-extension-gfm'
 import { markMath, texOf } from '../markdown/math'
 
-/** Words of both texts up to which they are compared. */
+/** The most words of both texts that are compared. */
 const MAX_WORDS = 20_000
 
-/** A piece of a text, and what is said of it. */
+/** A piece of a text, and how it has changed. */
 export interface Change {
   kind: 'same' | 'ins' | 'del'
   text: string
@@ -19,7 +19,7 @@ export function changedWords(before: string[], after: string[]): Change[] {
   if (before.length + after.length > MAX_WORDS) return [...before.map((text) => ({ kind: 'del', text }) as const), ...after.map((text) => ({ kind: 'ins', text }) as const)]
   const same = (a: string, b: string) => a.trim() === b.trim()
   const parts = diffArrays(before, after, { comparator: same, timeout: 500 }) ?? [{ value: before, removed: true, added: false }, { value: after, removed: false, added: true }]
-  // The words of the later text stand for those that both have.
+  // Words that both texts have are taken from the later one.
   let at = 0
   return parts.flatMap(({ value, added, removed }) => value.map((text): Change => (removed ? { kind: 'del', text } : { kind: added ? 'ins' : 'same', text: after[at++]! })))
 }
@@ -52,7 +52,7 @@ interface Unit {
   words: string[]
 }
 
-/** Marks in a tree what is not in the words of another text, and puts in what only those have. */
+/** Marks the words in a tree that another text lacks, and inserts the words that only the other text has. */
 export function rehypeChanges({ before }: { before: string[] }) {
   return (tree: Root) => {
     const units: Unit[] = []
@@ -85,7 +85,7 @@ function collect(node: Root | Element, units: Unit[]): void {
   }
 }
 
-/** Neighbours of one kind as one piece; a formula stays by itself. */
+/** Joins adjacent changes of the same kind; a formula is not joined. */
 function joined(changes: Change[]): Change[] {
   const pieces: Change[] = []
   for (const change of changes) {

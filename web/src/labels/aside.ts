@@ -1,4 +1,4 @@
-/** The words of what is loaded later: documents, cards of research, diagnostics, the list of chats and what is around the input. */
+/** The words of the parts that are loaded later: documents, cards of research, diagnostics, the list of chats and what is around the input. */
 export const asideLabels = {
   feedbackReasons: 'Reasons',
   feedbackReason: (reason: string): string => ({ incorrect: 'Not correct', not_helpful: 'Not helpful', incomplete: 'Not complete', instructions: 'Not what I asked for', sources: 'Wrong or missing sources', harmful: 'Harmful' })[reason] ?? 'Something else',

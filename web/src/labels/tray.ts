@@ -2,8 +2,10 @@ import type { StatusLine } from '../state/run'
 import type { asideLabels } from './aside'
 
 /**
- * The words of a tray; those of what is loaded later are in asideLabels, and Labels has both. Give your own to ChatProvider, or to one ChatTray or DocumentPane; what is left out is
- * English. What a model, a tool or the service writes is shown as it comes; `failure` may put your words in its place.
+ * The words of a tray; the words of parts that are loaded later are in
+ * asideLabels, and Labels has both. Pass your own to ChatProvider, or to one
+ * ChatTray or DocumentPane; missing words are English. Texts of a model, a tool
+ * or the service are shown unchanged; `failure` may replace them by your words.
  */
 export const defaultLabels = {
   title: 'Assistant',
@@ -177,7 +179,7 @@ export type TrayLabels = typeof defaultLabels
 /** Every word that the package shows. */
 export type Labels = TrayLabels & typeof asideLabels
 
-/** Why a call needs the user's leave, in words; empty for a code that is not known. */
+/** Why a call needs the user's approval, in words; empty for an unknown code. */
 export function approvalReason(labels: TrayLabels, code: string): string {
   switch (code) {
     case 'tool_confirms':
@@ -191,7 +193,7 @@ export function approvalReason(labels: TrayLabels, code: string): string {
   }
 }
 
-/** What went wrong, in words: of the service by its code, of the page's own code as that says it. */
+/** An error in words: the service's errors by their code, the page's own errors by their message. */
 export function problemWords(labels: TrayLabels, error: unknown): string {
   if (!(error instanceof Error) || error.message === '') return labels.errorTitle
   return 'code' in error && typeof error.code === 'string' ? failureWords(labels, error.code, error.message) : error.message
@@ -202,7 +204,7 @@ export function failureWords(labels: TrayLabels, code: string, message: string):
   return code === 'network' ? labels.unreachable : code === 'page' ? labels.errorTitle : labels.failure(code, message)
 }
 
-/** A status line in words: the label of its code, and the service's English text where the code is absent or not known. */
+/** A status line in words: the label of its code, and the service's English text if the code is absent or unknown. */
 export function statusWords(labels: TrayLabels, { message, code, tool }: StatusLine): string {
   switch (code) {
     case 'thinking':

@@ -90,7 +90,7 @@ function colouredOf(highlight: Highlight, code: string, language: string): Colou
   return { code, language, shown: tree ? (toJsxRuntime(tree, { Fragment, jsx, jsxs }) as ReactNode) : code }
 }
 
-/** Does something when the browser has time, at the latest after a while; the returned function takes it back. */
+/** Does something when the browser is idle, at the latest after IDLE_TIMEOUT; the returned function cancels it. */
 function whenIdle(act: () => void): () => void {
   if (!('requestIdleCallback' in globalThis)) {
     const timer = setTimeout(act)
@@ -100,10 +100,10 @@ function whenIdle(act: () => void): () => void {
   return () => cancelIdleCallback(idle)
 }
 
-/** Milliseconds after which what waits for an idle browser is done in any case. */
+/** Milliseconds after which it is done even if the browser is not idle. */
 const IDLE_TIMEOUT = 1000
 
-/** A diagram, drawn when the browser has time for it. */
+/** A diagram, drawn when the browser is idle. */
 function Diagram({ render, source, onFail }: { render: RenderDiagram; source: string; onFail: () => void }) {
   const labels = useLabels()
   const box = useRef<HTMLDivElement>(null)

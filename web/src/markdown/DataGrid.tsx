@@ -7,12 +7,12 @@ import { SortHead } from './SortHead'
 
 const features = tableFeatures({ rowSortingFeature, sortedRowModel: createSortedRowModel() })
 
-/** Rows from which on only those in sight are made. */
+/** The number of rows from which only those in view are rendered. */
 const VIRTUAL = 100
 /** As in the styles, in pixels. */
 const ROW = 34
 
-/** A table of text that sorts, and of whose rows only those in sight exist. */
+/** A sortable table of text that renders only the rows in view. */
 export default function DataGrid({ rows, label }: { rows: Rows; label: string }) {
   const labels = useLabels()
   const box = useRef<HTMLDivElement>(null)

@@ -1,9 +1,9 @@
 import type { CustomPayload, SocketChunk, SuggestedAction, SuggestedValue } from '../api/types'
 
-/** What is kept of what a socket shows. The oldest goes first; of runs and blocks only those that have ended. */
+/** Limits of the state of a socket. The oldest items are dropped first; runs and blocks only once they have ended. */
 export const CHUNK_LIMITS = { runs: 50, tools: 200, payloads: 100, warnings: 50, blocks: 1000 }
 
-/** A call as its chunks tell it. */
+/** The state of a call, folded from its chunks. */
 export interface SocketTool {
   tool_use_id: string
   tool: string
@@ -16,7 +16,7 @@ export interface SocketTool {
   progress: number
   output?: string
   done?: string
-  /** The number of the last chunk that told of it. */
+  /** The number of its last chunk. */
   last: number
 }
 
@@ -45,14 +45,14 @@ export interface SocketClientCall {
   last: number
 }
 
-/** A run as far as its chunks have come. */
+/** The state of a run, folded from its chunks so far. */
 export interface SocketRun {
   run_id: string
   chat_id: string
   conversation_id?: number
   /** The message of the chat that keeps the answer; in a chat it is also the block of its text. */
   message_id: string
-  /** Empty while it is under way, else completed, failed or cancelled. */
+  /** Empty until the run has ended, then completed, failed or cancelled. */
   state: string
   /** What the run is doing, in English; for labels, its code and the tool that it names. Empty while the run writes. */
   status: string
@@ -70,40 +70,40 @@ export interface SocketRun {
   error?: { code: string; message: string }
 }
 
-/** A block as far as its chunks have come. */
+/** The state of a block, folded from its chunks so far. */
 export interface SocketBlock {
   id: string
   type: string
   document_id: string
   run_id: string
   content: string
-  /** The header of a chart or an image, JSON; empty before it has come. */
+  /** The header of a chart or an image, JSON; empty before it has arrived. */
   meta: string
-  /** Of one that was withdrawn there is no content: it is as it was before, or gone. */
+  /** A withdrawn block has no content: it is as it was before, or removed. */
   state: 'planned' | 'writing' | 'done' | 'withdrawn'
   /** The value of SocketFold.steps when it was ended or withdrawn. */
   step: number
 }
 
-/** What a socket has shown. It is a value: foldChunk returns a new one. */
+/** Everything that a socket has shown. It is a value: foldChunk returns a new one. */
 export interface SocketFold {
-  /** The run of the last chunk that was of a run. */
+  /** The run of the last chunk that belonged to a run. */
   current: string
   runs: readonly SocketRun[]
   blocks: Readonly<Record<string, SocketBlock>>
-  /** Counts what may have changed documents: ends of blocks, plans, calls and runs. */
+  /** Counts the chunks that may have changed documents: ends of blocks, plans, calls and runs. */
   steps: number
 }
 
 export const emptySocketFold: SocketFold = { current: '', runs: [], blocks: {}, steps: 0 }
 
-/** The types of chunks that are no content of a block. */
+/** The types of chunks without content of a block. */
 const beside = new Set(['status', 'reset', 'error', 'run_end', 'tool', 'approval_request', 'approval_resolved', 'client_tool_call', 'payload', 'suggestions', 'warning', 'ack'])
-/** What the service shows again to a client that comes back: it changes nothing twice. */
+/** The chunks that the service repeats for a client that reconnects: they change nothing twice. */
 const again = new Set(['error', 'run_end', 'suggestions', 'warning'])
 const asks = new Set(['approval_request', 'client_tool_call'])
 
-/** Folds in a chunk. One that belongs to no run, or that has been folded in before, changes nothing. */
+/** Adds a chunk. A chunk that belongs to no run, or was added before, changes nothing. */
 export function foldChunk(fold: SocketFold, chunk: SocketChunk): SocketFold {
   const { seq = 0 } = chunk
   if (seq === 0) return fold
@@ -231,12 +231,12 @@ export function withHeader(type: string): boolean {
   return type === 'interactive_chart' || type === 'interative_chart' || type.startsWith('image/')
 }
 
-/** What came of the blocks is void. */
+/** Voids the content of the blocks. */
 function emptied(fold: SocketFold, run: SocketRun, chunk: SocketChunk): SocketFold {
   return put(fold, idsOf(chunk).flatMap((id) => (fold.blocks[id] ? [{ ...fold.blocks[id], run_id: run.run_id, content: '', meta: '', state: 'writing' }] : [])))
 }
 
-/** Also of blocks of which nothing has come: what is stored of them may have been read before. */
+/** Applies also to blocks without a chunk so far: their stored content may have been read before. */
 function withdrawn(fold: SocketFold, run: SocketRun, chunk: SocketChunk): SocketFold {
   const ids = idsOf(chunk).filter((id) => fold.blocks[id]?.state !== 'withdrawn' || fold.blocks[id].run_id !== run.run_id)
   if (ids.length === 0) return fold
@@ -256,14 +256,14 @@ function put(fold: SocketFold, changed: readonly SocketBlock[]): SocketFold {
   return { ...fold, blocks: all.length <= CHUNK_LIMITS.blocks ? blocks : Object.fromEntries(bounded(all, CHUNK_LIMITS.blocks, over).map((b) => [b.id, b])) }
 }
 
-/** Whether nothing more comes of a block. */
+/** Whether no more chunks of a block follow. */
 const over = (b: SocketBlock) => b.state === 'done' || b.state === 'withdrawn'
 
 function idsOf(chunk: SocketChunk): string[] {
   return (chunk.block_ids ?? '').split(',').filter(Boolean)
 }
 
-/** At most so many; the oldest that may go is left out. */
+/** At most this many items; the oldest that may be dropped is left out. */
 function bounded<T>(list: readonly T[], most: number, may: (one: T) => boolean = () => true): readonly T[] {
   if (list.length <= most) return list
   const at = list.findIndex(may)

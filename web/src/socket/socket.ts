@@ -16,7 +16,7 @@ export const SOCKET_LIMITS = {
   pending: 64,
   /** Characters of all of them. */
   pendingSize: 16 * 1024 * 1024,
-  /** Chats that are watched; the service allows as many. The oldest goes first. */
+  /** Chats that are watched; the service allows as many. The oldest is dropped first. */
   chats: 32,
 }
 
@@ -39,26 +39,28 @@ export interface SocketOptions {
 }
 
 /**
- * One websocket to the service, over any number of connections. Runs go on where the line was cut, and events that were not
- * answered are sent again: the service takes each of them once. Methods reject with ApiError when the service refuses.
+ * One websocket to the service, over any number of connections. Runs continue
+ * where the connection broke, and unanswered events are sent again: the service
+ * handles each of them once. Methods reject with ApiError when the service
+ * refuses.
  */
 export interface ChatSocket {
   /** The state as it was last shown; the same value until listeners are called. */
   getSnapshot(): SocketState
   subscribe(listener: () => void): () => void
-  /** Connects, and stays connected until the returned function is called. What was shown stays. */
+  /** Connects, and stays connected until the returned function is called. The state is kept. */
   connect(): () => void
   /** Ends the wait for a lost connection and connects at once. */
   reconnect(): void
-  /** Shows what goes on in a chat. */
+  /** Watches the runs of a chat. */
   watch(chatId: string): void
-  /** Asks; it is settled when the question is stored. */
+  /** Sends a question; the promise is settled when the question is stored. */
   message(content: string, question?: SocketQuestion): Promise<SocketChunk>
   approve(runId: string, approvalId: string, approved: boolean, input?: unknown): Promise<void>
   toolResult(runId: string, toolUseId: string, output: unknown, isError?: boolean): Promise<void>
-  /** Ends what is under way in a chat, and what waits. */
+  /** Ends the running runs of a chat, and the waiting ones. */
   stop(chatId: string): Promise<void>
-  /** Ends what is under way in a chat; what waits goes on. */
+  /** Ends the running runs of a chat; the waiting ones continue. */
   pause(chatId: string): Promise<void>
 }
 
@@ -87,7 +89,7 @@ class Socket implements ChatSocket {
   private wanted = 0
   private failures = 0
   private line: WebSocket | null = null
-  /** Cancels the attempt under way, or the wait for the next one. */
+  /** Cancels the current attempt, or the wait for the next one. */
   private attempt: AbortController | null = null
 
   constructor(options: SocketOptions) {
@@ -174,7 +176,7 @@ class Socket implements ChatSocket {
     await this.send({ name: 'pause', chat_id: chatId })
   }
 
-  /** Sends an event, and again after each cut until it is answered. */
+  /** Sends an event, and again after each lost connection until it is answered. */
   private send(event: SocketEvent): Promise<SocketChunk> {
     const id = newKey()
     const frame = JSON.stringify({ ...event, id })
@@ -234,7 +236,7 @@ class Socket implements ChatSocket {
     this.line?.send(JSON.stringify({ name: 'resume', id, chat_id: chatId, ...(last && { run_id: last.run_id, after: last.last }) }))
   }
 
-  /** A run that cannot be resumed is gone: what comes now is watched. */
+  /** A run that cannot be resumed no longer exists: only new runs are watched. */
   private resumed(id: string, chunk: SocketChunk): boolean {
     const chatId = this.resumes.get(id)
     if (chatId === undefined) return false
@@ -251,7 +253,7 @@ class Socket implements ChatSocket {
     this.line = null
     if (this.wanted === 0) return
     if (code === 1009) this.tooLarge()
-    // Nothing has happened for long: it opens again when something does.
+    // The socket was idle for too long: it opens again when needed.
     if (code === 1000 && this.pending.size === 0 && !this.state.runs.some(underWay)) return this.set({ link: 'closed' })
     void this.again()
   }
@@ -316,7 +318,7 @@ export function underWay(run: SocketRun): boolean {
   return run.state === ''
 }
 
-/** The chunk of a frame; null of one that is none. */
+/** The chunk of a frame; null if the frame is not a chunk. */
 function chunkOf(frame: string): SocketChunk | null {
   try {
     const value = JSON.parse(frame) as SocketChunk | null
@@ -331,7 +333,7 @@ function addressOf(base = ''): string {
   return new URL(base || '/', globalThis.location?.href ?? 'http://localhost').href.replace(/^http/, 'ws').replace(/\/$/, '')
 }
 
-/** Statuses by which a refusal over the socket is told apart as one over HTTP is. */
+/** The HTTP status that corresponds to a refusal over the socket. */
 function statusOf(code: string | undefined): number {
   return { bad_request: 400, unauthorized: 401, forbidden: 403, not_found: 404, conflict: 409, busy: 409, too_large: 413, invalid: 422, too_many_requests: 429, too_many_streams: 429, shutting_down: 503 }[code ?? ''] ?? 500
 }

@@ -5,7 +5,7 @@ import type { MessageFrame, Props } from '../api/types'
  * app/apptest/delta/testdata. Everything here is pure: arguments are never changed.
  */
 
-/** Bounds a path's length and how deep a value goes. */
+/** Bounds the length of a path and the depth of a value. */
 export const MAX_DEPTH = 32
 
 export type DeltaAction = 'append' | 'replace' | 'merge' | 'set'
@@ -13,7 +13,7 @@ export type DeltaAction = 'append' | 'replace' | 'merge' | 'set'
 /** A frame that is not applied; the state is as it was. */
 export class Refused extends Error {}
 
-/** A message as far as its frames have come. */
+/** A message, folded from its frames so far. */
 export interface Folded {
   id: string
   type: string
@@ -38,7 +38,7 @@ export interface Fold {
 
 export const emptyFold: Fold = { messages: [], last: 0 }
 
-/** Folds a frame in. It throws Refused when the frame breaks the rules. */
+/** Adds a frame. It throws Refused when the frame breaks the rules. */
 export function fold(state: Fold, frame: MessageFrame): Fold {
   const seq = sequenceOf(frame)
   if (seq > 0 && seq <= state.last) return state

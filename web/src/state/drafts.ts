@@ -36,7 +36,7 @@ export class Drafts {
   }
 }
 
-/** Whose draft it is and where: a user's id, empty while it is not known; the tray's own name; the chat, null for a new one. */
+/** The owner and the place of a draft: a user's id, empty while it is not known; the tray's own name; the chat, null for a new one. */
 export interface DraftPlace {
   user: string
   tray: string

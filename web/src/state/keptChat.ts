@@ -12,7 +12,7 @@ export abstract class KeptChat {
   abstract newChat(): void
   protected abstract tell(message: TabMessage): void
 
-  /** Stores the user's judgement of an answer in place of an earlier one; null takes it back. */
+  /** Stores the user's rating of an answer instead of an earlier one; null removes it. */
   async feedback(messageId: string, judgement: Feedback | null): Promise<void> {
     const { conversationId } = this.state
     if (conversationId === null) return

@@ -27,7 +27,7 @@ export type Outcome =
   | { status: 'error'; code: string; message: string; retryable: boolean; messageId?: string }
   | { status: 'cancelled'; messageId?: string }
 
-/** A line that says what goes on: the service's English text, and for labels its code and the tool that it names. */
+/** A line about the current step: the service's English text, and for labels its code and the tool that it names. */
 export interface StatusLine {
   message: string
   /** `thinking`, `resuming`, `stopping`, `running_tool`, `waiting_for_user`, `waiting_for_page`, `waiting_for_answer`; empty where the service gave none. */
@@ -38,7 +38,7 @@ export interface StatusLine {
 /** The line of a code that names no tool. */
 export const statusLine = (code: string, message: string): StatusLine => ({ message, code, tool: '' })
 
-/** A run as far as its frames have come. It is a value: reduceRun returns a new one. */
+/** A run, folded from its frames so far. It is a value: reduceRun returns a new one. */
 export interface RunView {
   runId: string
   conversationId?: number
@@ -56,7 +56,7 @@ export interface RunView {
   /** Frames that broke the rules; kept as a number, for tests and diagnostics. */
   refused: number
   outcome: Outcome | null
-  /** Blocks of documents from which what was written was taken back, with the numbers of the frames that say so. */
+  /** Blocks of documents whose text was withdrawn, with the numbers of the frames that withdrew it. */
   withdrawn: readonly Withdrawn[]
   /** When the last frame was written (ISO 8601); absent where the frame does not say. */
   endedAt?: string
@@ -65,7 +65,7 @@ export interface RunView {
 export interface Withdrawn {
   ref: string
   at: number
-  /** Set where a call writes it again; else the user does not want it. */
+  /** Set if a call writes the block again; otherwise the user has rejected it. */
   again: boolean
 }
 
@@ -73,7 +73,7 @@ export const emptyRun: RunView = {
   runId: '', attempt: 1, status: null, fold: emptyFold, blocks: [], threads: [], active: null, recovering: false, refused: 0, outcome: null, withdrawn: [],
 }
 
-/** Folds in a frame of the dialect messages. A refused frame is counted and changes nothing else. */
+/** Adds a frame of the dialect messages. A refused frame is counted and changes nothing else. */
 export function reduceRun(run: RunView, frame: MessageFrame): RunView {
   const seq = sequenceOf(frame)
   if (run.outcome || (seq > 0 && seq <= run.fold.last)) return run
@@ -129,7 +129,7 @@ function openLine(run: RunView): StatusLine | null {
   return line ? lineOf(line.props) : null
 }
 
-/** Whether a message is what a call gave, and no part of the answer. */
+/** Whether a message is the result of a call and not part of the answer. */
 export const isResult = (m: Folded) => m.type === 'text' && typeof m.props.tool_use_id === 'string'
 
 function timeOf({ metadata }: MessageFrame): string | undefined {

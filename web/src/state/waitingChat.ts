@@ -4,7 +4,7 @@ import { MAX_QUEUED, QueueMemory } from './queue'
 import type { SendOptions } from './request'
 import type { Queued, Unsent } from './state'
 
-/** What comes around the sending of messages: those that wait, files that wait for the input, versions, the model, the title. */
+/** The parts around sending messages: waiting messages, files for the input, versions, the model, the title. */
 export abstract class WaitingChat extends KeptChat {
   abstract sendMessage(message: string, options?: SendOptions): Promise<void>
   abstract keyOf(tray?: string): string
@@ -26,7 +26,7 @@ export abstract class WaitingChat extends KeptChat {
     }
   }
 
-  /** Has a message wait for the answer under way; false where too many wait. */
+  /** Queues a message until the current answer has ended; false if too many wait. */
   enqueue(message: string, attachments: Unsent['attachments'] = []): boolean {
     const { queue } = this.state
     if (queue.length >= MAX_QUEUED) return false
@@ -47,7 +47,7 @@ export abstract class WaitingChat extends KeptChat {
     this.queues.keep(this.state.conversationId, queue)
   }
 
-  /** Sends the next message that waits, after an answer that came in whole, or when the user wants it. */
+  /** Sends the next message that waits, after a complete answer, or when the user wants it. */
   async sendQueued(anyway = false): Promise<void> {
     const { queue, isLoading, isOpening, error, messages } = this.state
     const [next] = queue
@@ -62,13 +62,13 @@ export abstract class WaitingChat extends KeptChat {
     this.dispatch({ type: 'queue', queue: this.queues.read(conversationId) })
   }
 
-  /** Gives files to the input; they wait for it where it is not shown. */
+  /** Gives files to the input; they wait while it is not shown. */
   offerFiles(files: FileList): void {
     if (this.taker) this.taker(files)
     else this.offered = files
   }
 
-  /** Says who takes files, until the function returned is called. */
+  /** Sets the function that takes files, until the returned function is called. */
   takeFiles(taker: (files: FileList) => void): () => void {
     this.taker = taker
     const { offered } = this
@@ -79,7 +79,7 @@ export abstract class WaitingChat extends KeptChat {
     }
   }
 
-  /** Asks another model from the next message on; empty is the page's, or the service's own. */
+  /** Uses another model from the next message on; empty means the page's model, or the service's default. */
   chooseModel(model: string): void {
     this.dispatch({ type: 'model', model })
     try {
@@ -103,7 +103,7 @@ export abstract class WaitingChat extends KeptChat {
     else if (after === TITLE_AFTER) this.lookForTitle(4 * after)
   }
 
-  /** After another version: asks which ones there are; where no answer came, the one before is shown again. */
+  /** After another version was requested: loads the list of versions; if there was no answer, the previous version is shown again. */
   protected async answeredAgain({ editMessageId, regenerateMessageId }: SendOptions): Promise<void> {
     const { conversationId, isLoading, messages } = this.state
     if (!(editMessageId || regenerateMessageId) || conversationId === null || isLoading) return
@@ -113,7 +113,7 @@ export abstract class WaitingChat extends KeptChat {
     if (replaced && !/^(answer|local):/.test(replaced.id)) await this.learnVersion(conversationId, replaced.id).catch(() => undefined)
   }
 
-  /** Ends what waits for a time. */
+  /** Cancels all timers. */
   protected forget(): void {
     clearTimeout(this.titleTimer)
   }
