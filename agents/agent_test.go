@@ -60,7 +60,7 @@ func mark(on bool, s string) string {
 	return ""
 }
 
-// run collects a loop as lines; each is called with every event.
+// run collects the events of a loop as lines; each is called with every event.
 func run(ctx context.Context, a *agents.Agent, req turn.Request, each ...func(turn.Event)) []string {
 	var lines []string
 	for e, err := range a.Run(ctx, req) {

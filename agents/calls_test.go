@@ -40,8 +40,8 @@ func sleeper(name string, d time.Duration) turn.Tool {
 	})
 }
 
-// leftBehind lets the tools that ignored their end come to it, in the bubble's
-// time.
+// leftBehind waits, in the bubble's time, until the tools that ignored their
+// cancel have ended.
 func leftBehind() { <-time.After(2 * time.Hour) }
 
 // only returns the lines that begin with one of the words.

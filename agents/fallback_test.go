@@ -18,7 +18,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// cast are models by their names; asked is the order in which they were.
+// cast are models by name; asked are the names of the models in the order of
+// the calls.
 type cast struct {
 	models map[string]agents.Model
 	asked  []string
@@ -233,8 +234,8 @@ func TestFallbackCancelled(t *testing.T) {
 	}
 }
 
-// TestFallbackRest checks that a model that is away is not waited for by every
-// call, that it is asked again later, and when there is no other.
+// TestFallbackRest checks that not every call waits for an unreachable model,
+// and that it is tried again later, or if there is no other.
 func TestFallbackRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := modeltest.NewScript(), modeltest.NewScript()

@@ -150,7 +150,7 @@ func TestThreadFaults(t *testing.T) {
 	}
 }
 
-// eight is a tool that talks in eight threads at once.
+// eight is a tool with conversations in eight threads at once.
 var eight = tool("eight", func(ctx context.Context, c *turn.Call) (turn.Result, error) {
 	branches := make([]concurrent.Branch[turn.Conclusion], 8)
 	for i := range branches {
@@ -163,7 +163,7 @@ var eight = tool("eight", func(ctx context.Context, c *turn.Call) (turn.Result, 
 })
 
 // A cancel ends eight conversations, half of them in a model call and half in a
-// tool, and every thread is closed; so does a consumer that goes away.
+// tool, and every thread is closed; so does a consumer that stops reading.
 func TestCancelWhileThreadsRun(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -63,8 +63,8 @@ func (brokenAuth) Authenticate(context.Context, string) (u schemas.User, never t
 	return u, never, errors.New("the secret does not fit")
 }
 
-// TestForeignAndUnknownLookTheSame sends, to every route with an id, bob with
-// alice's ids and alice with ids that are unknown or cannot be.
+// TestForeignAndUnknownLookTheSame sends, to every route with an id, requests
+// of bob with alice's ids, and of alice with unknown or invalid ids.
 func TestForeignAndUnknownLookTheSame(t *testing.T) {
 	w, ts := newWorld(t, nil)
 	bodies := map[string]string{

@@ -28,7 +28,7 @@ const (
 	patience = 3 * time.Minute
 )
 
-// TestBodiesAreCounted shows what counts while a body comes in, and afterwards.
+// TestBodiesAreCounted shows what counts while a body arrives, and afterwards.
 func TestBodiesAreCounted(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
@@ -66,8 +66,8 @@ func TestBodiesAreCounted(t *testing.T) {
 	}
 }
 
-// TestBodiesAreBounded shows that memory is counted before it is taken, for a
-// user and for all.
+// TestBodiesAreBounded shows that memory is counted before it is allocated, per
+// user and in total.
 func TestBodiesAreBounded(t *testing.T) {
 	read, held := api.ReadBodies(2*mib, 3*mib)
 	body := func() io.Reader { return bytes.NewReader(make([]byte, mib)) }
@@ -194,8 +194,8 @@ func readUntil(t *testing.T, conn net.Conn, end string) string {
 	return string(got)
 }
 
-// TestStalledBodiesEnd shows that a body which does not come in costs no more
-// than the wait for it, on every route and however the request ends.
+// TestStalledBodiesEnd shows that a body that does not arrive costs only the
+// wait for it, on every route and however the request ends.
 func TestStalledBodiesEnd(t *testing.T) {
 	w, ts := newWorld(t, func(_ *world, o *api.Options) { o.BodyWait, o.CORSOrigins = 50*time.Millisecond, nil })
 	local, localServer := newWorld(t, func(_ *world, o *api.Options) {
@@ -228,8 +228,8 @@ func TestStalledBodiesEnd(t *testing.T) {
 }
 
 // TestRatesComeBeforeBodies sends every route once as usual, and then with a
-// large body that does not come in: beyond the rate nobody waits for it. What is
-// public has no rate.
+// large body that does not arrive: beyond the rate limit nobody waits for it.
+// Public routes have no rate limit.
 func TestRatesComeBeforeBodies(t *testing.T) {
 	for _, r := range api.Table() {
 		t.Run(r.Method+" "+r.Path, func(t *testing.T) {

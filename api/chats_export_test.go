@@ -20,8 +20,8 @@ func TestChatExportNamesItsFile(t *testing.T) {
 	}
 }
 
-// TestChatExportThatBreaksOff has the database go away during an export: the
-// client is told, and does not take what it has for the whole.
+// TestChatExportThatBreaksOff makes the database fail during an export: the
+// client notices it, and does not take the part for the whole export.
 func TestChatExportThatBreaksOff(t *testing.T) {
 	_, ts := newWorld(t, func(w *world, _ *api.Options) { w.breaks = errors.New("the database is away") })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.URL+"/api/chats/789/export", http.NoBody)

@@ -83,8 +83,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsMakeRoom shows that connections which nobody uses keep
-// nobody out.
+// TestIdleConnectionsMakeRoom shows that idle connections do not block new
+// ones.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	addr, _, _, _ := limitedServer(t, 2)
 	for range 20 {
@@ -93,7 +93,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 }
 
 // TestSilentConnectionsMakeRoom shows that connections which send nothing, or only
-// the beginning of a header, keep nobody out.
+// the beginning of a header, do not block new ones.
 func TestSilentConnectionsMakeRoom(t *testing.T) {
 	for name, sent := range map[string]string{"nothing": "", "half a header": "GET / HTTP/1.1\r\nHost: loc"} {
 		t.Run(name, func(t *testing.T) {

@@ -89,8 +89,8 @@ func TestSchemasAreTheContract(t *testing.T) {
 	}
 }
 
-// TestComponentsHaveNamesOfTheirOwn holds what generators of clients need: they
-// make a type of every component, whatever kind it is.
+// TestComponentsHaveNamesOfTheirOwn checks what generators of clients need:
+// they make a type from every component, of whatever kind.
 func TestComponentsHaveNamesOfTheirOwn(t *testing.T) {
 	c := apitest.Load(t, contractFile).Components
 	kinds := map[string]string{}

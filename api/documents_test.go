@@ -9,8 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// TestRevisions sends each change with an If-Match that holds, and with ones
-// that do not.
+// TestRevisions sends each change with a matching If-Match, and with others.
 func TestRevisions(t *testing.T) {
 	for _, tt := range []struct{ method, path, body string }{
 		{"PATCH", "/api/documents/doc1", `{"title":"x"}`},

@@ -18,8 +18,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// TestErrorsOfServices shows what a client sees of an error, and what the log
-// says: never a cause to the client.
+// TestErrorsOfServices shows what the client and the log see of an error: a
+// client never sees the cause.
 func TestErrorsOfServices(t *testing.T) {
 	cause := errors.New("dial postgres://chat:hunter2@db: refused")
 	busy := schemas.NewError(schemas.CodeBusy, "this chat works on another message")

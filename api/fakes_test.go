@@ -36,12 +36,12 @@ const (
 
 var alice = schemas.User{ID: "https://id.example|alice", Name: "alice", Roles: []string{"reader"}}
 
-// world is a server whose services know what the contract's examples show, and
-// write down how they are asked.
+// world is a server with fake services that return the contract's examples and
+// record their calls.
 type world struct {
 	apitest.Contract
 	t *testing.T
-	// fails, when set, is what every service answers.
+	// fails, when set, is the error of every service.
 	fails error
 	ready error
 	// breaks, when set, ends an export that has begun.
@@ -133,7 +133,7 @@ func example[T any](w *world, operation string) (T, error) {
 	return v, fmt.Errorf("no operation %s", operation)
 }
 
-// owned returns the example to its owner; others find nothing.
+// owned returns the example to its owner; for others it is not found.
 func owned[T any](w *world, user schemas.User, known bool, operation string) (T, error) {
 	var none T
 	switch {

@@ -117,8 +117,7 @@ func TestFramesCountAsBodies(t *testing.T) {
 	}
 }
 
-// TestStalledFramesEnd shows that a frame which does not come in ends its
-// socket.
+// TestStalledFramesEnd shows that a frame that does not arrive ends its socket.
 func TestStalledFramesEnd(t *testing.T) {
 	t.Parallel()
 	_, ts := newWorld(t, func(_ *world, o *api.Options) { o.BodyWait = 50 * time.Millisecond })

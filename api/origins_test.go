@@ -11,8 +11,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// everyRoute are all that the service answers: the table of routes, the files of
-// the page, what is not there, and a method that a path does not know.
+// everyRoute has a request for each answer of the service: the routes, the
+// files of the page, an unknown path, and a method that a path does not allow.
 func everyRoute() []api.Row {
 	return append(api.Table(), api.Row{Method: "GET", Path: "/assets/x.js", Public: true}, api.Row{Method: "GET", Path: "/no/such/path", Public: true},
 		api.Row{Method: "POST", Path: "/no/such/path", Public: true}, api.Row{Method: "DELETE", Path: "/healthz", Public: true},
@@ -69,7 +69,8 @@ func TestOwnNamesOnly(t *testing.T) {
 		}
 		w.calls = nil
 		for _, host := range foreign {
-			// A page of that very name: to the browser all is its own.
+			// A page under that name: for the browser all requests are of the
+			// same origin.
 			got := ask(t, ts, w, r, host, "Origin", "http://"+host, "Sec-Fetch-Site", "same-origin")
 			if got.status != http.StatusMisdirectedRequest || r.Method != http.MethodHead && got.problem(t).Code != schemas.CodeMisdirected {
 				t.Errorf("%s %s under %q gives %d %s, want 421", r.Method, r.Path, host, got.status, got.body)
@@ -87,8 +88,8 @@ func TestOwnNamesOnly(t *testing.T) {
 	}
 }
 
-// TestPagesOfOtherOrigins sends every route from pages of many origins, and from
-// clients that are no browsers, with and without authentication.
+// TestPagesOfOtherOrigins sends every route from pages of many origins, and
+// from clients that are not browsers, with and without authentication.
 func TestPagesOfOtherOrigins(t *testing.T) {
 	const app = "https://app.example"
 	tests := []struct {

@@ -37,8 +37,8 @@ func TestTicketOfARun(t *testing.T) {
 	}
 }
 
-// TestTicketsAreBounded shows that tickets in use keep no user from new ones, nor
-// one user's another's.
+// TestTicketsAreBounded shows that used tickets do not prevent new ones, and
+// that one user's tickets do not affect another's.
 func TestTicketsAreBounded(t *testing.T) {
 	now := noon
 	tickets := api.NewTickets(func() time.Time { now = now.Add(time.Millisecond); return now })

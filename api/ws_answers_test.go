@@ -11,7 +11,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// Everything that can be wrong with a frame is said of the frame, never of a body.
+// Every error about a frame names the frame, never a body.
 func TestErrorsSpeakOfTheFrame(t *testing.T) {
 	_, ts := newWorld(t, nil)
 	conn := dialSocket(t, ts)
@@ -51,8 +51,8 @@ func TestErrorsSpeakOfTheFrame(t *testing.T) {
 	}
 }
 
-// The answers to calls reach the services as they are over HTTP, and an event with
-// an id is answered once.
+// The answers to calls reach the services as over HTTP, and an event with an id
+// is answered once.
 func TestAnswersOverTheSocket(t *testing.T) {
 	for name, tt := range map[string]struct {
 		frame, call string

@@ -48,8 +48,8 @@ func (runsOfChats) Run(_ context.Context, _ schemas.User, id string) (schemas.Ru
 	return schemas.Run{RunID: id, ChatID: id, State: schemas.RunCancelled}, nil
 }
 
-// A socket shows one run of the past at a time, whatever the number of chats that
-// it watches: what is held for a client that does not read is one replay a socket.
+// A socket shows one past run at a time, however many chats it watches: for a
+// client that does not read, only one replay is held per socket.
 func TestSocketShowsOnePastRunAtATime(t *testing.T) {
 	streams := endedRuns{opened: make(chan string, 8), next: make(chan struct{})}
 	_, ts := newWorld(t, func(w *world, o *api.Options) {

@@ -17,7 +17,7 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// stored is how many replies and calls of a run are on disk.
+// stored returns how many replies and calls of a run are on disk.
 type stored struct{ replies, calls, finished int }
 
 // What is on disk while tools run and when their results have been shown, where no

@@ -27,7 +27,8 @@ import (
 //   - two of net/http's for the connection to the model server, over HTTP/1.1.
 const heldGoroutines = 5
 
-// A held stream has no other goroutine: a token wakes the run and the handler.
+// An open stream has no other goroutine: a token wakes only the run and the
+// handler.
 func TestHeldStreamGoroutines(t *testing.T) { //nolint:paralleltest // it counts goroutines
 	const streams, upstreams = 20, 2 // the model server is in this process
 	h := newHeld(t)

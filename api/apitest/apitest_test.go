@@ -18,7 +18,8 @@ func (r *recorder) Errorf(string, ...any) { r.failed = true }
 func (r *recorder) Error(...any)          { r.failed = true }
 func (r *recorder) Helper()               {}
 
-// What does not fit the contract is found, whichever part of it says so.
+// Every violation of the contract is found, in whichever part of it the rule
+// is.
 func TestChecks(t *testing.T) {
 	contract := apitest.Load(t, "../../openapi.yaml")
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/me", nil)

@@ -35,8 +35,8 @@ type waitingEvent struct {
 }
 
 // A run that waits for its user when the program is killed waits for the same
-// answer after the next start; an answer that was acknowledged counts whatever
-// comes after it.
+// answer after the next start; an acknowledged answer counts whatever happens
+// later.
 func TestKilledWhileWaiting(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Start()
@@ -144,7 +144,7 @@ func TestStopWhileWaiting(t *testing.T) {
 	})
 }
 
-// An approval ends at its time whoever is there: a process that starts after it
+// An approval expires even if no process runs: a process that starts later
 // denies the call.
 func TestKilledPastTheEndOfAnApproval(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
@@ -189,7 +189,7 @@ func askAndWait(system *apptest.System, tool string, beside ...string) *waitingR
 	return r
 }
 
-// again comes back after a restart: the run waits for what it waited for.
+// again reconnects after a restart: the run waits for the same answer.
 func (r *waitingRun) again() {
 	r.system.T.Helper()
 	before := r.asked

@@ -45,8 +45,8 @@ const crashClients = 16
 // crash-test does it longer.
 var kills = flag.Int("kills", 0, "how often to kill the program, 0 for once in each phase")
 
-// The program is killed again and again in the middle of everything; whatever
-// was promised before holds after the next start.
+// The program is killed repeatedly in every phase; all promises hold after the
+// next start.
 func TestKilled(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Start()
@@ -156,8 +156,8 @@ func TestKilledInEveryAttempt(t *testing.T) {
 	}
 }
 
-// A cancel is durable before it reaches the model: what comes between it and the
-// end of the run changes nothing.
+// A cancel is durable before it reaches the model: whatever happens between it
+// and the end of the run changes nothing.
 func TestKilledWhileItIsCancelled(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))

@@ -1,5 +1,5 @@
 // Package crash kills and stops the real program, in a process of its own, in
-// the middle of everything: what was promised before holds after the next start.
+// every phase, and checks that all promises hold after the next start.
 package crash
 
 import (

@@ -15,7 +15,7 @@ import (
 )
 
 // brokenOff is an MCP server whose tools hang when they are called for the first
-// time. What it says of each tool is all that a client knows of it.
+// time. Its hints are all that a client knows about each tool.
 type brokenOff struct {
 	url   string
 	calls map[string]*atomic.Int64 // by tool

@@ -44,8 +44,8 @@ func startThree(system *apptest.System, t *testing.T, gate <-chan struct{}) (run
 	return runs, ends
 }
 
-// A run that kills its process is found and ended, and says why; the runs beside
-// it lose nothing, though they wrote nothing in the meantime.
+// A run that kills its process is found and ended with a reason; the other runs
+// lose nothing, although they wrote nothing in the meantime.
 func TestPoisonousRunIsContained(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Start()
@@ -67,7 +67,7 @@ func TestPoisonousRunIsContained(t *testing.T) {
 		if got := apptest.Get(t, system.URL(t)+"/metrics"); !strings.Contains(got, "chattray_runs_contained_total 1") {
 			t.Errorf("the metrics are, want chattray_runs_contained_total 1 in them:\n%s", got)
 		}
-		// The process ends once more, and none of these runs is the cause.
+		// The process is killed once more, but not by one of these runs.
 		system.Restart()
 		close(gate)
 		for n, end := range ends {

@@ -9,8 +9,8 @@ import (
 )
 
 // The program is killed when the first, or the last, of several calls has been shown
-// that may be made again, and so may not be stored yet: the answer comes to its end
-// all the same, and what must not be done twice is not.
+// that may be made again, and so may not be stored yet: the answer still ends,
+// and nothing that must not be repeated is repeated.
 func TestKilledAfterRepeatableCalls(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {

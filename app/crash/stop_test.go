@@ -52,7 +52,7 @@ func TestStopLetsRunsFinish(t *testing.T) {
 }
 
 // Runs that do not end within the drain time, and those that wait for their
-// turn, are taken up by the next start; their streams end with a hint.
+// turn, are recovered by the next start; their streams end with a hint.
 func TestStopInterruptsTheRest(t *testing.T) {
 	t.Parallel()
 	system, gate := startWithDrain(t, "100ms"), make(chan struct{})

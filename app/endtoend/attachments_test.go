@@ -19,8 +19,8 @@ import (
 // report is the PDF file that the tests of its reader have too.
 const report = "../../services/pdftext/testdata/report.pdf"
 
-// A PDF file is read once, when it comes: the model gets its text with this question and
-// with the next one, and the chat keeps its name and its size.
+// A PDF file is read once, when it arrives: the model gets its text with this
+// question and with the next one, and the chat keeps its name and its size.
 func TestPDFAttachment(t *testing.T) {
 	raw, err := os.ReadFile(report)
 	if err != nil {

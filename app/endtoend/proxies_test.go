@@ -108,7 +108,7 @@ func startProxy(t *testing.T, p proxyProgram, service string) string {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // it is told to end
+		_ = cmd.Wait() // the proxy is told to stop
 		close(ended)
 	}()
 	t.Cleanup(func() {
@@ -132,7 +132,7 @@ func startProxy(t *testing.T, p proxyProgram, service string) string {
 	return "http://" + listen
 }
 
-// freeAddress is an address on which nobody listens.
+// freeAddress returns an address on which nothing listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -143,8 +143,9 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// Behind each proxy, set up as docs/operating.md says, tokens come one at a time,
-// a run that is cut resumes, a page's websocket opens, and attachments pass.
+// With each proxy configured as in docs/operating.md, tokens arrive one at a
+// time, an interrupted stream resumes, a page's websocket opens, and
+// attachments pass.
 func TestProxies(t *testing.T) {
 	for _, p := range proxyPrograms {
 		t.Run(p.program, func(t *testing.T) {

@@ -139,8 +139,8 @@ func TestCancelOfThreads(t *testing.T) {
 	}
 }
 
-// Any hangs up on the model of the branch that lost at once: here the run goes
-// on only when it has.
+// Any disconnects at once from the model of a lost branch: here the run
+// continues only after that.
 func TestLoserIsHungUpOn(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))

@@ -14,9 +14,9 @@ import (
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 )
 
-// A fetched page tells the model to order something and to carry a text out. With
-// the real tools, over real connections, neither leaves without the user's word,
-// although the page file lets the order run unasked.
+// A fetched page tells the model to order something and to leak a text. With
+// the real tools, over real connections, neither happens without the user's
+// approval, although the page file lets the order run without asking.
 func TestPageThatTellsTheModelWhatToDo(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string

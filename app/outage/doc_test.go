@@ -1,2 +1,2 @@
-// Package outage takes the database of the service away and gives it back.
+// Package outage makes the service's database unavailable and available again.
 package outage

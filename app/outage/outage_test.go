@@ -19,7 +19,7 @@ const (
 	shortHold = 100 * time.Millisecond
 )
 
-// onBreakable runs a test on every kind of database, which can be taken away.
+// onBreakable runs a test on every kind of database, made so that it can fail.
 func onBreakable(t *testing.T, hold time.Duration, test func(t *testing.T, system *apptest.System, o outage)) {
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -36,8 +36,8 @@ func onBreakable(t *testing.T, hold time.Duration, test func(t *testing.T, syste
 	}
 }
 
-// A database that is away is told before the stream begins, and nothing is left
-// of the question.
+// An unavailable database is reported before the stream begins, and nothing of
+// the question is stored.
 func TestOutageBeforeTheStream(t *testing.T) {
 	onBreakable(t, longHold, func(t *testing.T, system *apptest.System, o outage) {
 		c := system.NewConversation("chat", "reject")
@@ -63,13 +63,13 @@ func TestOutageBeforeTheStream(t *testing.T) {
 	})
 }
 
-// phases of a run at whose first moment the database goes away.
+// phases of a run at whose beginning the database fails.
 var outagePhases = []string{
 	"the model writes", "the model asks for a tool", "the model ends", "a tool is called", "a tool answers",
 }
 
-// Commits are held while the database is away for less than the hold, and the
-// run goes on as if nothing had been.
+// Commits are held if the database is unavailable for less than the hold, and
+// the run continues as if nothing had happened.
 func TestOutageWhileARunIsHeld(t *testing.T) {
 	for _, phase := range outagePhases {
 		t.Run(phase, func(t *testing.T) {
@@ -94,9 +94,9 @@ func TestOutageWhileARunIsHeld(t *testing.T) {
 	}
 }
 
-// When the database is away for longer, the stream ends without a terminal
-// event and with a hint; once it is back the run goes on, and no call of the
-// model and no tool is repeated.
+// If the database is unavailable for longer, the stream ends without a terminal
+// event and with a hint; once the database is back the run continues, and no
+// call of the model or a tool is repeated.
 func TestOutageLongerThanTheHold(t *testing.T) {
 	for _, phase := range outagePhases {
 		t.Run(phase, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestOutageLongerThanTheHold(t *testing.T) {
 	}
 }
 
-// A run that waits for another one, which the outage holds up, gets its turn.
+// A run that waits for another one, which the outage delays, gets its turn.
 func TestOutageWithAQueue(t *testing.T) {
 	onBreakable(t, shortHold, func(t *testing.T, system *apptest.System, o outage) {
 		first, second := bookAndLook(system), system.NewConversation("queue", "queue")
@@ -159,8 +159,8 @@ func TestOutageWithAQueue(t *testing.T) {
 	})
 }
 
-// A client that goes away while its message is being stored never leaves a run
-// without a terminal event.
+// A client that disconnects while its message is being stored never leaves a
+// run without a terminal event.
 func TestClientGoesAwayWhileItsMessageIsStored(t *testing.T) {
 	onBreakable(t, longHold, func(t *testing.T, system *apptest.System, _ outage) {
 		for range 20 {

@@ -99,8 +99,8 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// A Postgres that hangs is 503 on every route that reads, with a hint when to
-// come again, in the time that a read has.
+// If Postgres hangs, every route that reads answers 503, with a hint when to
+// retry, within the time of a read.
 func TestReadsOfAPostgresThatHangs(t *testing.T) {
 	system, c, resume := hangingPostgres(t)
 	var all sync.WaitGroup
@@ -120,8 +120,8 @@ func TestReadsOfAPostgresThatHangs(t *testing.T) {
 	})
 }
 
-// So is every write, in the one time that it has; what was asked meanwhile is
-// answered afterwards, once.
+// So does every write, within its own time; requests that were sent meanwhile
+// are done afterwards, once.
 func TestWritesToAPostgresThatHangs(t *testing.T) {
 	system, before, resume := hangingPostgres(t)
 	during := system.NewConversation("chat", "queue")

@@ -51,7 +51,7 @@ func queueSecond(system *apptest.System, t *testing.T, meanwhile func()) {
 	system.CheckScripted()
 }
 
-// A queued run that was begun without our knowing goes on all the same.
+// A queued run continues even if the confirmation of its start was lost.
 func TestQueueWithALostAnswer(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		s := new(unsureStore)
@@ -66,8 +66,8 @@ func TestQueueWithALostAnswer(t *testing.T) {
 	})
 }
 
-// The readers of a waiting run that another process has begun are told to come
-// back: no reader waits forever at the process that was replaced.
+// The readers of a waiting run that another process has begun are told to
+// reconnect: no reader waits forever at the replaced process.
 func TestQueueTakenOver(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.ServeHere(app.Options{})

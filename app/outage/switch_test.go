@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// outage takes the database of a service away and gives it back.
+// outage makes the database of a service unavailable and available again.
 type outage interface {
 	begin()
 	end()
@@ -25,7 +25,7 @@ type outage interface {
 	options(*runs.Options)
 }
 
-// breakable is a database that can be taken away.
+// breakable is a database that can be made unavailable.
 func breakable(t *testing.T, d apptest.Database) (url string, o outage) {
 	t.Helper()
 	if d.Name == "sqlite" {

@@ -143,8 +143,8 @@ func checkHungUp(t *testing.T, c *apptest.Conversation, run string) {
 	}
 }
 
-// A client that is gone before it is answered leaves no run that goes on,
-// nor one that never ends.
+// A client that disconnects before its answer leaves no run that continues, and
+// none that never ends.
 func TestDisconnectBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
@@ -172,7 +172,8 @@ func TestDisconnectBeforeTheAnswer(t *testing.T) {
 	})
 }
 
-// A run that ends with its reader goes on while another one reads.
+// A run that ends with its last reader continues while another reader follows
+// it.
 func TestDisconnectOfOneReader(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))

@@ -1,5 +1,5 @@
-// Package resume has clients that go away and come back: each gets the events
-// after its cursor, in order and once.
+// Package resume has clients that disconnect and reconnect: each gets the
+// events after its cursor, in order and once.
 package resume
 
 import (

@@ -29,8 +29,7 @@ const (
 	longWord     = 1000 // bytes
 )
 
-// reading is what one connection was given: it asked for the events after the
-// cursor.
+// reading has the events that one connection received for its cursor.
 type reading struct {
 	how    string
 	cursor int64
@@ -312,7 +311,7 @@ func stall(system *apptest.System, t *testing.T, run string) net.Conn {
 	return conn
 }
 
-// resourceCounts is what the program says that it holds.
+// resourceCounts are the resources that the program reports.
 type resourceCounts struct{ goroutines, files, streams int }
 
 func resourcesOf(system *apptest.System, t *testing.T) resourceCounts {

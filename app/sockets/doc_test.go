@@ -1,2 +1,2 @@
-// Package sockets conversations to the whole service over websockets.
+// Package sockets tests the whole service over websockets.
 package sockets

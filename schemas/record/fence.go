@@ -2,7 +2,7 @@ package record
 
 import "context"
 
-// Fence names an attempt of a run. The zero Fence is of a user's own request.
+// Fence names an attempt of a run. The zero Fence is for a user's own request.
 type Fence struct {
 	RunID   string
 	Attempt int
@@ -10,9 +10,9 @@ type Fence struct {
 
 type fenceKey struct{}
 
-// WithFence returns a context for the work of that attempt. Whatever is written to
-// the database with it, or with a context made of it, is ErrFenced and changes nothing
-// once the run has a newer attempt or has ended.
+// WithFence returns a context for the work of that attempt. Once the run has a
+// newer attempt or has ended, every write to the database with it, or with a
+// context derived from it, fails with ErrFenced and changes nothing.
 func WithFence(ctx context.Context, f Fence) context.Context {
 	return context.WithValue(ctx, fenceKey{}, f)
 }

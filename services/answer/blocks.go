@@ -42,7 +42,7 @@ type blockCall struct {
 	closed bool             // nothing more is shown
 	later  bool             // it is shown when it runs, see showLater
 	open   bool             // its levels are open; read and written in Show of the draft
-	again  bool             // it is shown a second time, its arguments are not
+	again  bool             // the block is shown a second time, but not its arguments
 
 	// withheld are the arguments from the content on that are not shown yet, beside
 	// those of them that come after the content; see settle.

@@ -66,8 +66,8 @@ func newTestLog() *Log {
 	return New(1, func(dst []byte, _ *runlog.Event) []byte { return dst }, func() int64 { return 1 })
 }
 
-// A flush stores what is much, lets what is little wait for a while, and does
-// nothing for the logs of which nothing is new.
+// A flush stores many events at once, lets a few wait for some flushes, and
+// does nothing for logs without new events.
 func TestFlushFollowsWhatIsNew(t *testing.T) {
 	store := new(segmentStore)
 	c, flush := flushing(store)
@@ -100,7 +100,8 @@ func TestFlushFollowsWhatIsNew(t *testing.T) {
 	}
 }
 
-// What the database did not take is stored once it is back, without another event.
+// Events that the database refused are stored once it is back, without another
+// event.
 func TestFlushAfterTheDatabaseWasAway(t *testing.T) {
 	store := &segmentStore{away: true}
 	c, flush := flushing(store)
@@ -121,7 +122,7 @@ func TestFlushAfterTheDatabaseWasAway(t *testing.T) {
 	}
 }
 
-// A fenced attempt is not tried again without an end.
+// A fenced attempt is not retried forever.
 func TestFlushOfAFencedAttempt(t *testing.T) {
 	store := fencing{new(segmentStore)}
 	c, flush := flushing(store)
@@ -144,8 +145,8 @@ func (s fencing) Commit(ctx context.Context, writes []*record.Write) error {
 	return errors.Join(err)
 }
 
-// What nobody waits for is stored with the next flush, before the events that came
-// after it, and not without what is before it.
+// A Later write is stored with the next flush, before the events after it, and
+// only with the writes before it.
 func TestLater(t *testing.T) {
 	t.Parallel()
 	store := new(segmentStore)
@@ -169,8 +170,8 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// A write after one that was given up is given up too, also where the database is
-// back by then.
+// A write that depends on a failed one fails too, even if the database is back
+// by then.
 func TestAfterAWriteThatFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

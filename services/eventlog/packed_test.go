@@ -122,7 +122,8 @@ func equal(t *testing.T, name string, want []runlog.Event, stored []byte) {
 	}
 }
 
-// However long a log is, the events that it holds as readers get them are few.
+// However long a log is, it holds only a few events in the form that readers
+// get.
 func TestLogHoldsFewEventsForReaders(t *testing.T) {
 	l := newTestLog()
 	held := func() (n, size int) {

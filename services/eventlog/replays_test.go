@@ -192,8 +192,8 @@ func TestReplaysIsShared(t *testing.T) {
 	}
 }
 
-// What is in memory keeps to the limit, however many logs are read at once; what
-// is larger than the limit is alone.
+// Memory stays within the limit, however many logs are read at once; a segment
+// larger than the limit is kept alone.
 func TestReplaysIsBounded(t *testing.T) {
 	const runs, limit = 12, 1 << 20
 	s := segments{}
@@ -227,8 +227,8 @@ func TestReplaysIsBounded(t *testing.T) {
 	}
 }
 
-// A reader that waits for room behind those who do not give it goes, and comes
-// back; so does one whose turn does not come.
+// A reader that waits too long for room or for its turn gets an error and comes
+// back.
 func TestReplaysWaitsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events, end := endedLog(300, 1000)

@@ -117,8 +117,8 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// What no longer fits is not given: a conversation that is full of URLs asks more,
-// never less.
+// A URL that no longer fits does not count as given: a conversation full of
+// URLs needs more approvals, never fewer.
 func TestManyURLs(t *testing.T) {
 	g := guard.New(nil)
 	g.Outside()

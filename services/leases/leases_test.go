@@ -23,7 +23,7 @@ type table struct {
 	rows   map[string]*row
 	loose  []string
 	away   bool
-	buried []string // who was buried, in order
+	buried []string // replicas marked as gone, in order
 }
 
 type row struct {
@@ -41,7 +41,7 @@ func (t *table) setAway(away bool) {
 	t.away = away
 }
 
-// bury takes a replica for dead that is not.
+// bury marks a live replica as gone.
 func (t *table) bury(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -244,8 +244,8 @@ func TestBuried(t *testing.T) {
 	})
 }
 
-// A process that is alone goes on while the database is away, and gives way to the next
-// one.
+// A single process continues while the database is unavailable, and stops when
+// the next one starts.
 func TestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := newTable()
@@ -267,8 +267,8 @@ func TestAlone(t *testing.T) {
 	})
 }
 
-// Nobody is buried by a replica whose own renewals have not been in time for a lease:
-// after an outage all may renew first.
+// A replica whose own renewals were not in time for a whole lease marks no
+// other one as gone: after an outage all may renew first.
 func TestBurialNeedsQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := newTable()

@@ -1,7 +1,7 @@
-// Package pdftext reads the text of PDF files. A file is somebody else's, and its
-// reader may loop, fill the memory or overflow the stack on it: so each file is read
-// by a process of its own, which is this program again without its environment, and
-// which ends when it exceeds its limits.
+// Package pdftext reads the text of PDF files. A file comes from outside, and
+// its reader may loop, fill the memory or overflow the stack. Each file is
+// therefore read by a process of its own: this program again, without its
+// environment, which ends when it exceeds its limits.
 package pdftext
 
 import (

@@ -1,6 +1,6 @@
-// Package prepare makes what a run begins with: what its page offers, the system
-// prompt and the conversation, as the request for the loop. It leaves the prompt's
-// text to prompt, and what becomes of the answer to answer.
+// Package prepare gathers what a run needs to begin: its page's offer, the
+// system prompt and the conversation, as the request for the loop. Package
+// prompt writes the prompt's text, package answer records the answer.
 package prepare
 
 import (

@@ -178,7 +178,7 @@ func TestSummaryIsBounded(t *testing.T) {
 	c := longChat(30)
 	var given string
 	c.messages[2].Content = strings.Repeat("long ", 20_000)
-	c.setErr = errDatabase // it is used all the same
+	c.setErr = errDatabase // it is still used
 	list := historyOf(t, c, prompt.HistoryOptions{Budget: 1000}, func(_ context.Context, text string) (string, error) {
 		given = text
 		return strings.Repeat("s", 50_000), nil

@@ -267,8 +267,8 @@ func TestHistoryPutsQueuedQuestionsInOrder(t *testing.T) {
 	}
 }
 
-// A question whose turn has come stands behind those that still wait; one that
-// was stopped before its answer is noted as such.
+// A question whose turn has come is after those that still wait; one that was
+// stopped before its answer has a note.
 func TestHistoryLeavesWaitingQuestionsOut(t *testing.T) {
 	c := &storedChat{waiting: []string{"r3"}}
 	for _, m := range []schemas.Message{

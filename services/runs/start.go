@@ -22,7 +22,7 @@ var errDraining = &schemas.Error{Code: schemas.CodeShuttingDown, Message: "the s
 // user's message is durable when it returns. The run continues after ctx ends.
 func (r *Runs) Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error) {
 	if o.IdempotencyKey != "" {
-		// Requests that come together find the run of the first one and do not count
+		// Simultaneous requests find the run of the first one and do not count
 		// as runs.
 		done, err := r.starting.Lock(ctx, user.ID+"\x00"+o.IdempotencyKey)
 		if err != nil {

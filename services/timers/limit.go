@@ -4,8 +4,8 @@ package timers
 
 import "time"
 
-// Limit bounds the time of a run, without the time in which the run waits for its
-// user. Only the run's goroutine uses it.
+// Limit bounds the time of a run, not counting the time in which the run waits
+// for its user. Only the run's goroutine uses it.
 type Limit struct {
 	timer *time.Timer
 	left  time.Duration

@@ -14,7 +14,7 @@ func testReserve(f *fixture) {
 	id, doc := newID(), f.doc()
 	first := f.begin("one", key("k"), answered(id))
 	f.mustCommit(first)
-	f.mustCommit(first) // its outcome got lost
+	f.mustCommit(first) // its outcome was lost
 	chat := first.Begin.Run.ConversationID
 	queuedUp := f.begin("two", in(chat), queued)
 	f.mustCommit(queuedUp)
@@ -62,7 +62,7 @@ func testNamedMessage(f *fixture) {
 	}
 	first := f.begin("one", key("k"), named(id))
 	f.mustCommit(first)
-	f.mustCommit(first) // its outcome got lost
+	f.mustCommit(first) // its outcome was lost
 	again, elsewhere, other := f.begin("two", key("k"), queued, named(id)), f.begin("three", named(id)), f.somebody().begin("four", named(id))
 	free, twin, answer := f.begin("five", named("x"+id)), f.begin("six", named("x"+id)), f.begin("seven", answered("x"+id))
 	both := f.begin("eight", named("y"+id), answered("y"+id))
@@ -100,7 +100,7 @@ func testReserveAliases(f *fixture) {
 
 	run := f.begin("one", key("k"), named(id, second, third))
 	f.mustCommit(run)
-	f.mustCommit(run) // its outcome got lost
+	f.mustCommit(run) // its outcome was lost
 	_, err := f.store.Block(f.ctx, f.owner, second)
 	fails(f, "another name before there is an answer", err, schemas.ErrNotFound)
 	for name, ids := range map[string][]string{"first": {second, newID()}, "further": {newID(), third}} {
@@ -146,7 +146,7 @@ func testReserveAgain(f *fixture) {
 
 	again := f.begin("two", in(chat), answered(id))
 	f.mustCommit(again)
-	f.mustCommit(again) // its outcome got lost
+	f.mustCommit(again) // its outcome was lost
 	_, err := f.store.Block(f.ctx, f.owner, id)
 	fails(f, "the block while it is generated again", err, schemas.ErrNotFound)
 	twin := f.begin("three", in(chat), queued, answered(id))
@@ -203,7 +203,7 @@ func testReserveOfSeveral(f *fixture) {
 
 	second := f.begin("q 2", in(chat), named(one, three))
 	f.mustCommit(second)
-	f.mustCommit(second) // its outcome got lost
+	f.mustCommit(second) // its outcome was lost
 	shows("while it is generated again", map[string]string{two: "answer 1", four: "answer 1"})
 	f.mustCommit(f.finish(second, "answer 2"))
 	shows("then", map[string]string{one: "answer 2", two: "answer 1", three: "answer 2", four: "answer 1"})

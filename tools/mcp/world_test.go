@@ -95,7 +95,7 @@ func (b *logBook) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// world is a set of clients at work.
+// world has connected clients, with their registry, pins and log.
 type world struct {
 	*testing.T
 	registry *tools.Registry

@@ -31,7 +31,7 @@ type List struct {
 	types  []turn.PayloadType
 	taken  map[string]bool // payload ids of the chat
 	list   []schemas.CustomPayload
-	places []int // of the payloads, see CallPlace
+	places []int // places of the payloads, see CallPlace
 }
 
 // New returns the empty list of a run.
@@ -45,10 +45,10 @@ func (l *List) Use(types []turn.PayloadType, ids []string) {
 	}
 }
 
-// All are the payloads in order.
+// All returns the payloads in order.
 func (l *List) All() []schemas.CustomPayload { return l.list }
 
-// Refused says why a payload is not shown.
+// Refused is why a payload is not shown.
 type Refused struct {
 	Warning string // for the user
 	Dropped string // what is not shown, for the trace; it may be empty
@@ -138,8 +138,8 @@ func (l *List) take(id string) {
 	l.taken[id] = true
 }
 
-// Newest is the last payload of a tool, else the last of the model's text; nil is
-// none.
+// Newest returns the last payload of a tool, else the last one of the model's
+// text; nil if there is none.
 func (l *List) Newest() *schemas.CustomPayload {
 	for _, source := range []string{"tool", "llm"} {
 		for _, p := range slices.Backward(l.list) {
@@ -151,8 +151,9 @@ func (l *List) Newest() *schemas.CustomPayload {
 	return nil
 }
 
-// Link names the payload that each suggested action accepts: the one that the model
-// named, if the chat has it, else the last of its type in this answer.
+// Link sets the payload that each suggested action accepts: the payload that
+// the model named, if the chat has it, else the last of its type in this
+// answer.
 func (l *List) Link(actions []schemas.SuggestedAction, offered []schemas.Action) {
 	for i := range actions {
 		a := &actions[i]

@@ -1,23 +1,24 @@
-// Package visible has the visible text of one answer: what earlier attempts have
-// shown, and what this attempt shows.
+// Package visible has the visible text of one answer: the text of earlier
+// attempts and of this one.
 package visible
 
 import "strings"
 
-// Text is the visible text of an answer. As long as that is the beginning of the first
-// reply, it shares the memory of the reply. The zero value is empty.
+// Text is the visible text of an answer. As long as it equals the beginning of
+// the first reply, it shares the reply's memory. The zero value is empty.
 type Text struct {
 	shared string
 	own    strings.Builder // once apart
 	apart  bool
-	// shown says that there is some text, worded that it has more than white space.
+	// shown is true if there is any text, worded if it has more than white
+	// space.
 	shown, worded bool
 	newlines      int // at the end
 	atMarker      bool
 }
 
-// Put notes text that is shown. Reply is the text of the reply under way, empty if there
-// is none.
+// Put adds text that is shown. Reply is the text of the current reply, empty if
+// there is none.
 func (t *Text) Put(text, reply string) {
 	t.shown, t.atMarker = true, false
 	t.worded = t.worded || strings.TrimSpace(text) != ""
@@ -34,7 +35,7 @@ func (t *Text) Put(text, reply string) {
 	t.own.WriteString(text)
 }
 
-// Part ends the sharing, because the text of the reply ends or is given up.
+// Part ends the sharing, because the text of the reply ends or is dropped.
 func (t *Text) Part() {
 	if !t.apart && t.shown {
 		t.apart = true
@@ -43,14 +44,15 @@ func (t *Text) Part() {
 	}
 }
 
-// EndMarker notes that the text ends with a tool marker, so that a blank line comes
-// before the next text.
+// EndMarker records that the text ends with a tool marker, so that a blank line
+// comes before the next text.
 func (t *Text) EndMarker() { t.atMarker = true }
 
 // AtMarker reports whether the text ends with a tool marker.
 func (t *Text) AtMarker() bool { return t.atMarker }
 
-// Gap is what the text lacks of a blank line at its end; nothing at its beginning.
+// Gap returns the line breaks that the text lacks for a blank line at its end;
+// none at its beginning.
 func (t *Text) Gap() string {
 	if !t.shown || t.newlines >= 2 {
 		return ""
@@ -78,5 +80,5 @@ func (t *Text) String() string {
 	return t.shared
 }
 
-// Whole is the text without the white space around it.
+// Whole returns the text without the white space around it.
 func (t *Text) Whole() string { return strings.TrimSpace(t.String()) }

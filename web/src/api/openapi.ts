@@ -526,8 +526,9 @@ export interface paths {
         put?: never;
         /**
          * Add a block
-         * @description The user's own block: its content is `current` at once. `after_block_id` is the block that it comes behind, an empty
-         *     one the front; without it the block goes to the end.
+         * @description The user's own block: its content is `current` at once. `after_block_id`
+         *     is the block that it comes after, an empty one means the front; without
+         *     it the block goes to the end.
          */
         post: operations["postBlock"];
         delete?: never;
@@ -2480,7 +2481,7 @@ export interface components {
          *     | `tool` | a call: its `event` is `start`, `progress` or `complete` | `tool`, `tool_use_id`, `index`; `input`, `title`; `stage`, `message`, `progress`, `data`, `block_ids`, `document_id`; `output`, `is_error`, `done` |
          *     | `approval_request` | a call waits for the user, until `expires_at` | `approval_id`, `tool`, `tool_use_id`, `input`, `message`, `title`, `description`, `reason`, `reason_text`, `expires_at` |
          *     | `approval_resolved` | it waits no longer | `approval_id`, `approved` |
-         *     | `client_tool_call` | a call waits for the page, until `expires_at`; that its tool starts says that it has been answered | `tool`, `tool_use_id`, `input`, `expires_at` |
+         *     | `client_tool_call` | a call waits for the page, until `expires_at`; the start of its tool shows that it has been answered | `tool`, `tool_use_id`, `input`, `expires_at` |
          *     | `payload` | structured data for the page | `payload` |
          *     | `suggestions` | what the user may answer or do | `suggested_values`, `suggested_actions` |
          *     | `warning` | a sentence for the user about the answer | `content` |

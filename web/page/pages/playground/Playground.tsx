@@ -24,7 +24,7 @@ const EMPTY = { name: 'empty', replays: 'markdown' }
 const words: Record<Language, Labels> = { en, de, fr, es, zh, ar }
 const starters = [{ label: 'Show what an answer can have', hint: 'A recorded answer' }, { label: 'Ask something else', hint: 'The same answer' }]
 
-/** Replays recorded runs through the tray's own components, whose props, words, parts and theme can be changed. There is no service behind it. */
+/** Replays recorded runs through the tray's own components, whose props, words, parts and theme can be changed. It needs no service. */
 export function Playground({ route, theme }: { route: string[]; theme: TrayTheme }) {
   const name = route[1] === EMPTY.name || names.includes(route[1] ?? '') ? route[1]! : names[0]!
   const file = name === EMPTY.name ? EMPTY.replays : name
