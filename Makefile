@@ -1,7 +1,7 @@
 # make run    starts the service on http://127.0.0.1:8080
 # make test   runs every test: on SQLite, on Postgres, against other programs, in a browser
 # make pack   makes the React package, as a file to install
-# make example NAME=vite   starts an example of web/examples with the service: vite, next
+# make example NAME=vite   starts an example of web/examples with the service: vite, next, script-tag
 # make check  is what CI runs: format, lint, modules, tests, generated files, known vulnerabilities
 
 SHELL := bash

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
+import { browser, service } from './world.js'
 
 const web = fileURLToPath(new URL('..', import.meta.url))
 let work, modules, pack
@@ -91,4 +93,31 @@ process.stdout.write(renderToString(<Page />))
   assert.match(html, /<h1>Report 1<\/h1>.*<div class="ct-root " data-layout="tray"/s)
   const config = run(process.execPath, ['-e', "import('./next.config.mjs').then(async ({ default: c }) => console.log(JSON.stringify(await c.rewrites())))"], app)
   assert.match(config, /"source":"\/api\/:path\*","destination":"http:\/\/127.0.0.1:8080\/api\/:path\*"/)
+})
+
+test('the example without a build runs under its strict policy: a script, a style sheet and the service', async () => {
+  const app = join(work, 'script-tag')
+  run('cp', ['-r', join(web, 'examples/script-tag'), app], work)
+  mkdirSync(join(app, 'node_modules/@chattray'), { recursive: true })
+  symlinkSync(pack, join(app, 'node_modules/@chattray/react'))
+  const [server, chromium] = await Promise.all([service(), browser()])
+  const page = spawn(process.execPath, ['serve.js'], { cwd: app, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, PORT: '0', CHATTRAY_URL: server.url } })
+  try {
+    const { value: url } = await createInterface({ input: page.stdout })[Symbol.asyncIterator]().next()
+    const policy = (await fetch(url)).headers.get('content-security-policy')
+    assert.match(policy, /default-src 'none'/)
+    assert.doesNotMatch(policy, /unsafe/)
+    const shown = await chromium.open(url)
+    await shown.button('Summarize report 1').click()
+    await shown.settled()
+    await shown.answers.last().waitFor()
+    await shown.ask('list reports')
+    await shown.settled()
+    await shown.shot('script-tag')
+    assert.deepEqual(shown.bad, [])
+  } finally {
+    page.kill()
+    await chromium.close()
+    await server.kill()
+  }
 })

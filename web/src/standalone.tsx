@@ -1,0 +1,24 @@
+import { createRoot } from 'react-dom/client'
+import { ChatProvider, ChatTray, type ChatProviderProps, type ChatTrayProps } from './index'
+import './styles'
+
+export { registerPayloadHandler } from './payloads/registry'
+export { createElement } from 'react'
+
+export interface MountOptions extends Omit<ChatProviderProps, 'children'> {
+  tray?: ChatTrayProps
+}
+
+/** What mount returns: the tray follows new options, or goes. */
+export interface Mounted {
+  update: (options: MountOptions) => void
+  unmount: () => void
+}
+
+/** Shows a tray in a page that has no React of its own. Options are those of ChatProvider, and of ChatTray under `tray`. */
+export function mount(options: MountOptions = {}, place: Element = document.body.appendChild(document.createElement('div'))): Mounted {
+  const root = createRoot(place)
+  const update = ({ tray, ...provider }: MountOptions) => root.render(<ChatProvider {...provider}><ChatTray {...tray} /></ChatProvider>)
+  update(options)
+  return { update, unmount: () => root.unmount() }
+}

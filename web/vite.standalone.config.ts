@@ -1,0 +1,19 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+// The tray with all that it needs, React too, for pages without a build: lib/standalone.
+export default defineConfig({
+  plugins: [react()],
+  publicDir: false,
+  define: { 'process.env.NODE_ENV': '"production"' },
+  build: {
+    outDir: 'lib/standalone',
+    emptyOutDir: true,
+    target: 'es2022',
+    minify: true,
+    cssCodeSplit: false,
+    chunkSizeWarningLimit: 1000,
+    lib: { entry: { chattray: 'src/standalone.tsx' }, formats: ['es'], cssFileName: 'chattray' },
+    rolldownOptions: { output: { entryFileNames: '[name].js', chunkFileNames: 'chattray-[name]-[hash].js' } },
+  },
+})
