@@ -1,5 +1,5 @@
 // Takes the pictures of docs/screenshots, each of one state of the tray: npm run screens
-// Each state is looked at by axe too: nothing serious or critical may be in it. With a folder as its argument it puts every state there, in light and dark, at 360, 800, 1024 and 1440 pixels and at 200 %.
+// Each state is looked at by axe too: nothing serious or critical may be in it. With a folder as its argument it puts every state there, in light, dark, forced colours and from right to left, at 320, 360, 800, 1024 and 1440 pixels and at 200 %.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -22,7 +22,16 @@ if (!process.env.E2E_BINARY) {
 mkdirSync(folder, { recursive: true })
 
 /** Sizes at which every state is looked at; a zoom of 200 % is half of the pixels, each twice as large. */
-const sizes = [['360', { width: 360, height: 740 }], ['800', { width: 800, height: 700 }], ['1024', { width: 1024, height: 740 }], ['1440', { width: 1440, height: 860 }], ['zoom', { width: 720, height: 430 }]]
+const sizes = [['320', { width: 320, height: 700 }], ['360', { width: 360, height: 740 }], ['800', { width: 800, height: 700 }], ['1024', { width: 1024, height: 740 }], ['1440', { width: 1440, height: 860 }], ['zoom', { width: 720, height: 430 }]]
+
+/** How every state is looked at. */
+const looks = [
+  { name: 'light', media: { colorScheme: 'light', forcedColors: 'none' } }, { name: 'dark', media: { colorScheme: 'dark', forcedColors: 'none' } },
+  { name: 'forced', media: { colorScheme: 'dark', forcedColors: 'active' } }, { name: 'rtl', media: { colorScheme: 'light', forcedColors: 'none' }, dir: 'rtl' },
+]
+
+/** Bytes that a picture of the documentation may have. */
+const LARGEST = 150_000
 
 /** An answer with all that is rendered. */
 const rich = readFileSync(new URL('./rich.md', import.meta.url), 'utf8')
@@ -64,7 +73,7 @@ const states = [
   { name: 'empty', path: 'streams', run: async () => undefined },
   { name: 'answer', path: 'streams', run: ask('Compare stream 1 and stream 2') },
   { name: 'rendering', path: 'streams', layout: 'full', scripted: true, wide: { width: 1280, height: 1160 }, run: rendered },
-  { name: 'trail', path: 'reports', wide: { width: 1024, height: 700 }, run: async (page) => {
+  { name: 'trail', path: 'reports', wide: { width: 960, height: 660 }, run: async (page) => {
     await ask('Search articles about mercury and list the reports')(page)
     await page.locator('.ct-trail-head').click()
     await page.locator('.ct-trail-body .ct-tool-head').first().click()
@@ -89,12 +98,12 @@ const states = [
   } },
   { name: 'history-empty', path: 'streams', docs: false, run: async (page) => page.button('Chats').click() },
   { name: 'documents-empty', path: 'document', docs: false, run: async () => undefined },
-  { name: 'documents', path: 'document', wide: { width: 1180, height: 700 }, run: async (page) => {
+  { name: 'documents', path: 'document', wide: { width: 1100, height: 660 }, run: async (page) => {
     await ask('Create a report with a chart about gold')(page)
     await page.locator('.ct-chart canvas').waitFor()
   } },
   { name: 'research', path: 'reports', layout: 'full', run: ask('Research base editing and gold') },
-  { name: 'panel', path: 'reports', wide: { width: 1240, height: 560 }, run: async (page) => {
+  { name: 'panel', path: 'reports', wide: { width: 1100, height: 480 }, run: async (page) => {
     await ask('List the reports')(page)
     await page.locator('.ct-payload').last().click()
   } },
@@ -124,15 +133,20 @@ try {
     try {
       const scheme = state.scheme ?? 'light'
       const page = await look(state, { viewport: state.wide ?? { width: 1200, height: 720 }, colorScheme: scheme }, state.layout)
-      if (!all) await page.screenshot({ path: join(folder, `${state.name}.png`) })
-      else {
-        for (const colorScheme of ['light', 'dark']) {
-          await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      if (!all) {
+        const { length } = await page.screenshot({ path: join(folder, `${state.name}.png`) })
+        if (length > LARGEST) failures.push(`${state.name}: ${length} bytes; take it of less`)
+      } else {
+        for (const { name: way, media, dir = 'ltr' } of looks) {
+          await page.emulateMedia({ ...media, reducedMotion: 'reduce' })
+          await page.evaluate((to) => {
+            document.documentElement.dir = to
+          }, dir)
           for (const [name, viewport] of sizes) {
-            if (process.env.SIZES && !process.env.SIZES.split(',').includes(`${name}-${colorScheme}`)) continue
+            if (process.env.SIZES && !process.env.SIZES.split(',').includes(`${name}-${way}`)) continue
             await page.setViewportSize(viewport)
             await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 150)))
-            await page.screenshot({ path: join(folder, `${state.name}-${name}-${colorScheme}.png`) })
+            await page.screenshot({ path: join(folder, `${state.name}-${name}-${way}.png`) })
           }
         }
       }
