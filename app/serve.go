@@ -50,9 +50,10 @@ func (s *Service) listen(ctx context.Context, c settings.Config, log *slog.Logge
 }
 
 // Answer recovers the runs of an earlier process, and answers requests on the
-// listener until ctx ends. Then readiness fails and new runs are refused.
-// Running runs have the drain time to finish; the next start recovers the
-// others. The listener is closed when Answer returns.
+// listener until ctx ends. Then readiness fails, and after the shutdown delay
+// new runs are refused. Running runs have the drain time to finish; another
+// replica or the next start recovers the others. The listener is closed when
+// Answer returns.
 func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Listener, log *slog.Logger) error {
 	limit, err := connectionLimit(c.Limits.Connections, descriptors())
 	if err != nil {
@@ -79,6 +80,16 @@ func (s *Service) Answer(ctx context.Context, c settings.Config, listener net.Li
 		s.end(ctx)
 		return err
 	case <-ctx.Done():
+	}
+	s.stopping.Store(true)
+	if c.ShutdownDelay > 0 {
+		log.Info("not ready any more", "shutdown_delay", c.ShutdownDelay.String())
+		select {
+		case err := <-done:
+			s.end(ctx)
+			return err
+		case <-time.After(c.ShutdownDelay):
+		}
 	}
 	log.Info("stopping", "drain", c.Drain.String())
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Drain)

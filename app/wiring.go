@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/chattray/chattray/agents"
@@ -46,6 +47,7 @@ type Service struct {
 	mcp       *mcpParts
 	sockets   *api.Sockets
 	handler   http.Handler
+	stopping  atomic.Bool // it says that it is not ready
 }
 
 // Options are what the service is built from besides its settings. All except
@@ -208,7 +210,7 @@ func (s *Service) routes(c settings.Config, contract []byte, offers *pages.Pages
 
 // ready returns why the service accepts no requests; nil if it does.
 func (s *Service) ready(ctx context.Context) error {
-	if s.runs.Draining() {
+	if s.stopping.Load() || s.runs.Draining() {
 		return schemas.NewError(schemas.CodeShuttingDown, "the service is stopping")
 	}
 	if s.runs.Replaced() {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/chattray/chattray/schemas/record"
 )
 
@@ -96,6 +98,22 @@ func (r *Replicas) Renew(ctx context.Context, id string, lease time.Duration) (b
 	}
 	n, err := done.RowsAffected()
 	return n > 0, r.store.fault("renew", err)
+}
+
+// Drain says that the replica is about to leave, and returns whether there is another
+// live one that is not.
+func (r *Replicas) Drain(ctx context.Context, id string) (others bool, err error) {
+	err = r.own.QueryRowContext(ctx, `WITH me AS (UPDATE replicas SET draining = true WHERE id = $1)
+		SELECT EXISTS (SELECT 1 FROM replicas WHERE id <> $1 AND gone_at IS NULL AND NOT draining AND expires_at > clock_timestamp())`, id).Scan(&others)
+	return others, r.store.fault("drain", err)
+}
+
+// LetGo makes runs of the replica runs of nobody. Nothing is to be written of them any
+// more, and the journal must have nothing of them.
+func (r *Replicas) LetGo(ctx context.Context, id string, runs []string) error {
+	return r.store.fault("let runs go", r.store.write(context.WithoutCancel(ctx), func(tx *gorm.DB) error {
+		return tx.Exec("UPDATE runs SET replica = '' WHERE replica = ? AND id IN ? AND "+openStates, id, runs).Error
+	}))
 }
 
 // Leave says that the replica is gone.

@@ -59,7 +59,20 @@ func (s *System) Database() string {
 }
 
 // Number asks the database, which is Postgres, for a number.
-func (s *System) Number(query string, args ...any) int {
+func (s *System) Number(query string, args ...any) (n int) {
+	s.T.Helper()
+	s.ask(&n, query, args...)
+	return n
+}
+
+// Text asks it for a text.
+func (s *System) Text(query string, args ...any) (text string) {
+	s.T.Helper()
+	s.ask(&text, query, args...)
+	return text
+}
+
+func (s *System) ask(into any, query string, args ...any) {
 	s.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Limit)
 	defer cancel()
@@ -68,11 +81,9 @@ func (s *System) Number(query string, args ...any) int {
 		s.T.Fatal(err)
 	}
 	defer func() { _ = conn.Close(ctx) }() // nothing was written
-	var n int
-	if err := conn.QueryRow(ctx, query, args...).Scan(&n); err != nil {
+	if err := conn.QueryRow(ctx, query, args...).Scan(into); err != nil {
 		s.T.Fatalf("%s: %v", query, err)
 	}
-	return n
 }
 
 // invariants are what holds of a database in which no run is under way, whatever became

@@ -153,7 +153,7 @@ func TestOwnerCutOff(t *testing.T) {
 		way := apptest.NewWay(t, system.Database())
 		owner := system.StartReplica(way)
 		gate := make(chan struct{})
-		c := one(system, gate, []string{"look", "book"}, []string{"look"})
+		c := one(system, gate, []string{"look", "look"}, []string{"book"})
 		done := c.Start(t)
 		system.AwaitModel(t, c)
 		other := system.StartReplica(nil)
@@ -161,10 +161,13 @@ func TestOwnerCutOff(t *testing.T) {
 		system.OnlyUse(other)
 		apptest.Eventually(t, "the model is asked by the other one", func() bool { return len(system.ModelCalls(c.Question)) == 2 })
 		close(gate)
+		apptest.Eventually(t, "the run has ended elsewhere", func() bool {
+			return system.Number("SELECT COUNT(*) FROM runs WHERE state = 'completed'") == 1
+		})
+		way.Restore()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		way.Restore()
 		apptest.Eventually(t, "it has joined again", func() bool {
 			return system.Number("SELECT COUNT(*) FROM replicas WHERE gone_at IS NULL AND expires_at > clock_timestamp()") == 2
 		})

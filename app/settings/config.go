@@ -59,8 +59,11 @@ type Config struct {
 	Limits          Limits
 	History         History
 	// Drain is how long runs may continue after a signal to stop.
-	Drain    time.Duration
-	LogLevel slog.Level
+	Drain time.Duration
+	// ShutdownDelay is how long all goes on after a signal to stop, except that the
+	// service says that it is not ready.
+	ShutdownDelay time.Duration
+	LogLevel      slog.Level
 	// LogFormat is json, text, or auto: text on a terminal, else json.
 	LogFormat string
 	// ApproveAfterUntrusted is off, effects or all.

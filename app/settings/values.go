@@ -133,6 +133,16 @@ const (
 
 func duration(field func(*Config) *span) binder { return scalar(field, parseSpan) }
 
+// durationOrZero is a duration, or 0 for none.
+func durationOrZero(field func(*Config) *span) binder {
+	return scalar(field, func(s string) (span, error) {
+		if d, err := time.ParseDuration(s); err == nil && d == 0 {
+			return 0, nil
+		}
+		return parseSpan(s)
+	})
+}
+
 func parseSpan(s string) (span, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < minDuration || d > maxDuration {

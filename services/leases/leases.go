@@ -41,7 +41,14 @@ type Table interface {
 	Join(ctx context.Context, me record.Replica, lease time.Duration) (inTheWay []record.Replica, err error)
 	// Renew returns false if the replica has been taken for dead.
 	Renew(ctx context.Context, id string, lease time.Duration) (bool, error)
+	// Drain says that the replica is about to leave, and returns whether there is
+	// another one that is not.
+	Drain(ctx context.Context, id string) (others bool, err error)
 	Leave(ctx context.Context, id string) error
+}
+
+// Estates are what replicas leave.
+type Estates interface {
 	// Late returns those whose time is up. Bury marks those of them as gone whose time
 	// still is, and returns them.
 	Late(ctx context.Context) ([]string, error)
@@ -49,13 +56,16 @@ type Table interface {
 	// Loose returns those that are gone and have left something; "" stands for runs of
 	// nobody.
 	Loose(ctx context.Context) ([]string, error)
+	// LetGo makes runs of the replica runs of nobody.
+	LetGo(ctx context.Context, id string, runs []string) error
 }
 
 // Options say how a process is a replica. The zero value is a process that is alone
 // with its database.
 type Options struct {
-	// Table is nil for a database that one process serves.
-	Table Table
+	// Table and Estates are nil for a database that one process serves.
+	Table   Table
+	Estates Estates
 	// Many says that the process is one of several. Else it takes over from an earlier
 	// process, and goes on while the database is away.
 	Many bool
@@ -232,19 +242,19 @@ func within[T any](ctx context.Context, d time.Duration, do func(ctx context.Con
 
 // Look looks until ctx ends for replicas whose time is up, and calls take with those
 // that are gone and have left something. Only one of several does so.
-func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from []string)) {
+func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from []string) error) {
 	if !l.Many {
 		return
 	}
 	for failing := false; pause(ctx, l.Time/looks) == nil; {
 		loose, err := l.look(ctx)
+		if len(loose) > 0 && !l.Current().Lost() {
+			err = take(ctx, loose)
+		}
 		if err != nil && ctx.Err() == nil && !failing {
-			l.Logger.Warn("look for replicas that are gone", "error", err)
+			l.Logger.Warn("take what replicas that are gone have left", "error", err)
 		}
 		failing = err != nil
-		if len(loose) > 0 && !l.Current().Lost() {
-			take(ctx, loose)
-		}
 	}
 }
 
@@ -252,12 +262,12 @@ func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from [
 // replica that has renewed its own lease in time for the whole time of one may do so:
 // after an outage of the database all may renew first.
 func (l *Leases) look(ctx context.Context) ([]string, error) {
-	late, err := l.Table.Late(ctx)
+	late, err := l.Estates.Late(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if me := l.Current(); len(late) > 0 && me.quiet(l.Time) {
-		gone, err := l.Table.Bury(ctx, late)
+		gone, err := l.Estates.Bury(ctx, late)
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +275,7 @@ func (l *Leases) look(ctx context.Context) ([]string, error) {
 			l.Logger.Warn("replicas are gone: their leases have run out", "replicas", gone, "found_by", me.ID)
 		}
 	}
-	return l.Table.Loose(ctx)
+	return l.Estates.Loose(ctx)
 }
 
 // Spread waits a short time at random, so that replicas which take at the same time
@@ -277,8 +287,36 @@ func (l *Leases) Spread(ctx context.Context) error {
 	return pause(ctx, rand.N(spread)) //nolint:gosec // it guards nothing
 }
 
+// Every is how often what waits is looked at: one of several does so more often, as
+// nobody tells it of the others' runs.
+func (l *Leases) Every(alone time.Duration) time.Duration {
+	if l.Many {
+		return alone / 2
+	}
+	return alone
+}
+
 // spread is the longest wait of Spread.
 const spread = 50 * time.Millisecond
+
+// HandOver says that the process is about to leave, and reports whether another replica
+// can go on with its runs.
+func (l *Leases) HandOver(ctx context.Context) bool {
+	lease := l.Current()
+	if !l.Many || lease.Lost() {
+		return false
+	}
+	others, err := within(context.WithoutCancel(ctx), leaveTime, func(ctx context.Context) (bool, error) { return l.Table.Drain(ctx, lease.ID) })
+	if err != nil {
+		l.Logger.Warn("look for a replica to hand runs over to", "error", err)
+	}
+	return others
+}
+
+// LetGo makes runs of the lease runs of nobody, which any replica may take.
+func (l *Leases) LetGo(ctx context.Context, lease *Lease, runs []string) error {
+	return l.Estates.LetGo(ctx, lease.ID, runs)
+}
 
 // Leave says that the process works on nothing any more: others need not wait for its
 // lease to run out.

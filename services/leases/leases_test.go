@@ -28,7 +28,7 @@ type table struct {
 
 type row struct {
 	record.Replica
-	gone bool
+	gone, draining bool
 }
 
 func newTable() *table { return &table{rows: map[string]*row{}} }
@@ -96,6 +96,21 @@ func (t *table) Leave(_ context.Context, id string) error {
 	return nil
 }
 
+func (t *table) Drain(_ context.Context, id string) (others bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.away {
+		return false, errAway
+	}
+	t.rows[id].draining = true
+	for _, other := range t.rows {
+		others = others || t.live(other) && !other.draining
+	}
+	return others, nil
+}
+
+func (t *table) LetGo(context.Context, string, []string) error { return nil }
+
 func (t *table) Late(context.Context) (late []string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,14 +157,16 @@ type replica struct {
 // start joins and runs the loops until the end of the test.
 func start(t *testing.T, rows *table, many bool) *replica {
 	t.Helper()
-	r := &replica{Leases: leases.New(context.Background(), leases.Options{Table: rows, Many: many, Name: "host", Time: lease})}
+	r := &replica{Leases: leases.New(context.Background(), leases.Options{Table: rows, Estates: rows, Many: many, Name: "host", Time: lease})}
 	if err := r.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	loops.Go(func() { r.Renew(ctx, func(l *leases.Lease) { r.lost = append(r.lost, l) }) })
-	loops.Go(func() { r.Look(ctx, func(_ context.Context, from []string) { r.taken = append(r.taken, from...) }) })
+	loops.Go(func() {
+		r.Look(ctx, func(_ context.Context, from []string) error { r.taken = append(r.taken, from...); return nil })
+	})
 	r.end = sync.OnceFunc(func() { cancel(); loops.Wait() })
 	t.Cleanup(r.end)
 	return r
@@ -302,7 +319,7 @@ func TestJoinWaitsForThoseInTheWay(t *testing.T) {
 			rows := newTable()
 			other := start(t, rows, !many)
 			passes(lease / 3)
-			err := leases.New(context.Background(), leases.Options{Table: rows, Many: many, Time: lease}).Join(t.Context())
+			err := leases.New(context.Background(), leases.Options{Table: rows, Estates: rows, Many: many, Time: lease}).Join(t.Context())
 			if err == nil || !strings.Contains(err.Error(), other.Current().ID) {
 				t.Errorf("many %v: error %v, want one that names %s", many, err, other.Current().ID)
 			}
@@ -324,5 +341,24 @@ func TestLeave(t *testing.T) {
 		r.Leave()
 		start(t, rows, false) // at once
 		leases.New(context.Background(), leases.Options{}).Leave()
+	})
+}
+
+// The last one has nobody to hand its runs over to, and one that is alone hands over
+// nothing.
+func TestHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rows := newTable()
+		a, b := start(t, rows, true), start(t, rows, true)
+		if !a.HandOver(t.Context()) || b.HandOver(t.Context()) {
+			t.Error("want the first one that leaves to hand over, and not the other one")
+		}
+		rows.setAway(true)
+		if a.HandOver(t.Context()) {
+			t.Error("want nothing to be handed over while the database is away")
+		}
+		if start(t, newTable(), false).HandOver(t.Context()) {
+			t.Error("want a process that is alone to hand nothing over")
+		}
 	})
 }

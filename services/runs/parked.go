@@ -48,11 +48,7 @@ func (r *Runs) enter() bool {
 // revive continues, once the database is back, the runs and queues that waited for
 // it.
 func (r *Runs) revive(ctx context.Context) {
-	every := reviveEvery
-	if r.leases.Many {
-		every = sharedEvery
-	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(r.leases.Every(reviveEvery))
 	defer tick.Stop()
 	for {
 		select {

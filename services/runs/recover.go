@@ -33,13 +33,7 @@ func (r *Runs) Recover(ctx context.Context) error {
 	}
 	r.loops.Go(func() { r.leases.Renew(r.looping, r.lost) })
 	if r.leases.Many {
-		r.loops.Go(func() {
-			r.leases.Look(r.looping, func(ctx context.Context, from []string) {
-				if err := r.takeFrom(ctx, from); err != nil && ctx.Err() == nil {
-					r.Logger.Warn("recover runs of replicas that are gone", "error", err)
-				}
-			})
-		})
+		r.loops.Go(func() { r.leases.Look(r.looping, r.takeFrom) })
 		return nil
 	}
 	began := r.now()
@@ -75,11 +69,12 @@ func (r *Runs) lookAgain(ctx context.Context) {
 
 // takeFrom takes the unfinished runs of replicas, nil for all others, and takes them up.
 // What they have written is read only when they are taken: after that, nothing is added.
-// An error leaves to adopt what may have been taken.
+// An error leaves to adopt what may have been taken. A process that stops takes nothing,
+// and lets go what it cannot begin any more.
 func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
 	lease := r.leases.Current()
 	var all []record.Taken
-	for {
+	for !r.Draining() {
 		if err := r.leases.Spread(ctx); err != nil {
 			break
 		}
@@ -155,9 +150,12 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 	now, later, limit := r.judge(left)
 	concurrent.Each(len(now), recoverAtOnce, func(i int) {
 		run, err := r.beginAttempt(ctx, now[i])
-		if err != nil {
+		switch {
+		case err != nil:
 			r.postpone(now[i].stored.ID, err)
-		} else if run != nil {
+		case run == nil:
+			r.letGo(lease, now[i].stored.ID)
+		default:
 			r.goWork(run)
 			r.work.Done()
 		}

@@ -240,6 +240,9 @@ func (r *Runs) answer(run *run, wr *answer.Writer) (end answer.Outcome) {
 // converse runs the conversation with the model.
 func (r *Runs) converse(run *run, wr *answer.Writer) error {
 	for event, err := range r.loop(run, wr.Ask()) {
+		if _, next := event.(turn.CallStart); next && r.leavesNow(run) {
+			return errShutdown
+		}
 		if err == nil {
 			err = wr.Handle(event)
 		}
@@ -296,6 +299,7 @@ func (r *Runs) giveUp(run *run, wr *answer.Writer, err error) schemas.RunState {
 		if err := wr.Interrupt(); err != nil {
 			r.Logger.Warn("store the events of an interrupted run", "run_id", run.id, "error", err)
 		}
+		r.letGo(run.lease, run.id)
 		run.log.Close()
 	case errors.Is(err, record.ErrFenced):
 		r.Logger.Warn("another process works on this run", "run_id", run.id, "attempt", run.attempt)

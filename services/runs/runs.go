@@ -24,6 +24,7 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 	"github.com/chattray/chattray/services/guard"
 	"github.com/chattray/chattray/services/leases"
+	"github.com/chattray/chattray/services/meters"
 	"github.com/chattray/chattray/services/modeltext"
 	"github.com/chattray/chattray/services/pdftext"
 	"github.com/chattray/chattray/services/prepare"
@@ -36,30 +37,6 @@ import (
 type Agent interface {
 	Run(ctx context.Context, req turn.Request) iter.Seq2[turn.Event, error]
 }
-
-// Metrics is told what happens to runs.
-type Metrics interface {
-	RunStarted()
-	RunEnded(outcome string, took time.Duration)
-	// FirstToken records the time from the run's start to its first text.
-	FirstToken(took time.Duration)
-	// Event counts events of logs.
-	Event(n int)
-	// StoreBatch records a commit.
-	StoreBatch(writes int, took time.Duration)
-	// RunContained counts runs that are ended because they ended the process.
-	RunContained()
-}
-
-// noMetrics counts nothing.
-type noMetrics struct{}
-
-func (noMetrics) RunStarted()                    {}
-func (noMetrics) RunEnded(string, time.Duration) {}
-func (noMetrics) FirstToken(time.Duration)       {}
-func (noMetrics) Event(int)                      {}
-func (noMetrics) StoreBatch(int, time.Duration)  {}
-func (noMetrics) RunContained()                  {}
 
 // Defaults of Options.
 const (
@@ -79,11 +56,8 @@ const (
 	// are interrupted.
 	defaultStopWait = 5 * time.Second
 
-	recoverAtOnce = 16
-	// reviveEvery is how often what waits for the database, or for a run of another
-	// replica, is looked at; sharedEvery is that of one of several.
+	recoverAtOnce   = 16
 	reviveEvery     = 2 * time.Second
-	sharedEvery     = time.Second
 	maxQueuedOfChat = 16
 )
 
@@ -142,7 +116,7 @@ type Options struct {
 	ReplayCache             int64
 	Flush, Hold             time.Duration
 	Logger                  *slog.Logger
-	Metrics                 Metrics
+	Metrics                 meters.Runs
 	Now                     func() time.Time
 }
 
@@ -165,7 +139,7 @@ type Runs struct {
 	mu                   sync.Mutex
 	live                 map[string]*run
 	perUser              map[string]int
-	draining             bool
+	draining, handsOver  bool
 	cancelledBeforeStart map[string]bool     // runs cancelled before they were known here
 	beginning            map[string]bool     // runs whose first write is under way
 	parked               map[string]parked   // runs that wait for the database
@@ -201,7 +175,7 @@ func New(o Options) *Runs {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Metrics == nil {
-		o.Metrics = noMetrics{}
+		o.Metrics = meters.None{}
 	}
 	if o.Carry == nil {
 		o.Carry = func(_, to context.Context) context.Context { return to }

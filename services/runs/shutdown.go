@@ -1,60 +1,58 @@
 package runs
 
-import "context"
+import (
+	"context"
+
+	"github.com/chattray/chattray/schemas/concurrent"
+	"github.com/chattray/chattray/services/eventlog"
+	"github.com/chattray/chattray/services/leases"
+)
 
 // Shutdown refuses new runs and lets running ones finish until ctx ends. Then
 // it interrupts the others: their events are stored, and the next start
 // recovers them. A run that only waits for its user or for the page is
-// interrupted at once. Shutdown returns when no goroutine of Runs is left, at
+// interrupted at once. Where another replica can go on with them, runs are handed
+// over: queued and waiting ones at once, the others before their next call of the
+// model. Shutdown returns when no goroutine of Runs is left, at
 // the latest StopWait after ctx has ended. A run that has not stopped by then
 // keeps what it has stored.
 func (r *Runs) Shutdown(ctx context.Context) {
 	r.mu.Lock()
 	r.draining = true
+	r.mu.Unlock()
+	handsOver := r.leases.HandOver(ctx)
+	var queued []*run
+	var ids []string
+	r.mu.Lock()
+	r.handsOver = handsOver
 	for _, run := range r.live {
 		if run.attempt == 0 && !run.starting || run.held {
-			run.log.Close() // the next start recovers it
+			queued, ids = append(queued, run), append(ids, run.id)
 		}
 		if run.resting {
 			run.stop(errShutdown)
 		}
 	}
 	r.mu.Unlock()
-	finished := after(r.work.Wait)
+	r.letGo(r.leases.Current(), ids...)
+	for _, run := range queued {
+		run.log.Close() // the next start recovers it
+	}
+	finished := concurrent.Over(r.work.Wait)
 	select {
 	case <-finished:
 	case <-ctx.Done():
 	}
 	late, done := context.WithTimeout(context.WithoutCancel(ctx), r.StopWait)
 	defer done()
-	within(late, after(r.absent.Close))
+	concurrent.Within(late, concurrent.Over(r.absent.Close))
 	r.stop(errShutdown)
-	if !within(late, finished) {
+	if !concurrent.Within(late, finished) {
 		r.Logger.Error("runs did not stop in time; the next start recovers them", "run_ids", r.working())
 	}
 	r.endLoops()
-	within(late, after(r.loops.Wait))
+	concurrent.Within(late, concurrent.Over(r.loops.Wait))
 	r.leases.Leave()
-}
-
-// after returns a channel that is closed when wait has returned.
-func after(wait func()) <-chan struct{} {
-	over := make(chan struct{})
-	go func() {
-		wait()
-		close(over)
-	}()
-	return over
-}
-
-// within waits for over and reports whether it was closed before ctx ended.
-func within(ctx context.Context, over <-chan struct{}) bool {
-	select {
-	case <-over:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // working returns the ids of the running runs.
@@ -68,4 +66,34 @@ func (r *Runs) working() []string {
 		}
 	}
 	return ids
+}
+
+// letGo gives runs that this process does not work on any more to the other replicas,
+// if it hands over. What they have written is in its final place before that.
+func (r *Runs) letGo(lease *leases.Lease, ids ...string) {
+	r.mu.Lock()
+	handsOver := r.handsOver
+	r.mu.Unlock()
+	if !handsOver || len(ids) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), eventlog.CommitWait)
+	defer cancel()
+	err := r.Store.Queue.Tidy(ctx, []string{lease.ID})
+	if err == nil {
+		err = r.leases.LetGo(ctx, lease, ids)
+	}
+	if err != nil {
+		r.Logger.Warn("hand runs over; others take them when this replica has gone", "run_ids", ids, "error", err)
+	}
+}
+
+// leavesNow reports whether the run is handed over now: it is about to call the model.
+func (r *Runs) leavesNow(run *run) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.handsOver {
+		run.stop(errShutdown)
+	}
+	return r.handsOver
 }

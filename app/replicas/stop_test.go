@@ -1,0 +1,180 @@
+package replicas
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/chattray/chattray/app/apptest"
+)
+
+// stop stops a process as SIGTERM does.
+func stop(t *testing.T, p *apptest.Process) {
+	t.Helper()
+	p.Signal(syscall.SIGTERM)
+	if end := p.Wait(); end.ExitCode() != 0 {
+		t.Errorf("the process ended with %v, want exit status 0", end)
+	}
+}
+
+// spared checks that no attempt of a run counts.
+func spared(t *testing.T, system *apptest.System) {
+	t.Helper()
+	if n := system.Number("SELECT COUNT(*) FROM runs WHERE attempt - 1 > spared"); n > 0 {
+		t.Errorf("%d runs have lost an attempt, want none", n)
+	}
+}
+
+// While all processes are replaced one after the other, clients ask and come back. No
+// run fails, none loses an attempt, and no finished step is done again.
+func TestRollingRestart(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		for range 3 {
+			system.StartReplica(nil)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
+		defer cancel()
+		var clients sync.WaitGroup
+		var enough atomic.Bool
+		var ended, moved atomic.Int64
+		for n := range 6 {
+			clients.Go(func() {
+				for chat := 0; !enough.Load() && !t.Failed(); chat++ {
+					c := system.NewConversation("chat-"+strconv.Itoa(n)+"-"+strconv.Itoa(chat), "queue")
+					c.Patient = true
+					c.Plan([][]string{{"look"}, {"book", "look"}, {"look"}})
+					if err := c.Run(ctx); err != nil {
+						t.Errorf("%s, run %s: %v", c.Question, c.RunID, err)
+						return
+					}
+					for _, err := range c.Check(ctx) {
+						t.Errorf("%s, run %s: %v", c.Question, c.RunID, err)
+					}
+					for _, key := range c.Keys() {
+						if calls := len(system.ToolCalls(key)); calls != 1 {
+							t.Errorf("%s was called %d times, want once", key, calls)
+						}
+					}
+					if calls := len(system.ModelCalls(c.Question)); calls != len(c.Turns) {
+						t.Errorf("the model was asked %d times, want %d", calls, len(c.Turns))
+					}
+					ended.Add(1)
+					if c.Frames[len(c.Frames)-1].ID > 1_000_000 {
+						moved.Add(1)
+					}
+				}
+			})
+		}
+		for range 4 {
+			before := ended.Load()
+			apptest.Eventually(t, "some runs have ended", func() bool { return t.Failed() || ended.Load() >= before+3 })
+			victim := system.Replicas()[0]
+			system.StartReplica(nil)
+			system.OnlyUse(slices.DeleteFunc(system.Replicas(), func(p *apptest.Process) bool { return p == victim })...)
+			stop(t, victim)
+		}
+		enough.Store(true)
+		clients.Wait()
+		spared(t, system)
+		apptest.CheckInvariants(t, system)
+		system.CheckScripted()
+		if moved.Load() == 0 {
+			t.Error("0 runs were handed over, want some")
+		}
+		t.Logf("%d runs ended, %d of them were handed over", ended.Load(), moved.Load())
+	})
+}
+
+// A process that stops hands over a run before its next call of the model, and at once
+// what waits for its turn or for the user.
+func TestHandOver(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		owner := system.StartReplica(nil)
+		gate := make(chan struct{})
+		writes := one(system, gate, []string{"book"}, []string{"look"})
+		writesDone := writes.Start(t)
+		system.AwaitModel(t, writes)
+		queued := one(system, nil)
+		queuedDone := queued.Start(t)
+		asks := system.Gated("other", "queue", nil)
+		asks.Plan([][]string{{"order"}})
+		asksDone := asks.Start(t)
+		apptest.Eventually(t, "one waits for its turn and one for the user", func() bool {
+			return system.Number("SELECT COUNT(*) FROM runs WHERE state IN ('queued', 'waiting')") == 2
+		})
+		id := system.Text("SELECT id FROM replicas")
+		other := system.StartReplica(nil)
+		system.OnlyUse(other)
+		owner.Signal(syscall.SIGTERM)
+		apptest.Eventually(t, "those that wait are the other one's", func() bool {
+			return system.Number("SELECT COUNT(*) FROM runs WHERE state IN ('queued', 'waiting') AND replica NOT IN ('', $1)", id) == 2
+		})
+		if n := attempt(system, writes); n != 1 {
+			t.Errorf("the run whose model writes is at attempt %d, want 1", n)
+		}
+		close(gate)
+		if end := owner.Wait(); end.ExitCode() != 0 {
+			t.Errorf("the process ended with %v, want exit status 0", end)
+		}
+		approve(t, system, other, asks)
+		if err := <-asksDone; err != nil {
+			t.Fatal(err)
+		}
+		ends(t, system, map[*apptest.Conversation]<-chan error{writes: writesDone, queued: queuedDone})
+		if n := attempt(system, writes); n != 2 {
+			t.Errorf("the run is at attempt %d, want 2", n)
+		}
+		spared(t, system)
+		for c, want := range map[*apptest.Conversation]int{writes: 3, queued: 1, asks: 2} {
+			if n := len(system.ModelCalls(c.Question)); n != want {
+				t.Errorf("%s: the model was asked %d times, want %d", c.Question, n, want)
+			}
+		}
+	})
+}
+
+// approve lets the call of a run that waits take place.
+func approve(t *testing.T, system *apptest.System, at *apptest.Process, c *apptest.Conversation) {
+	t.Helper()
+	req, err := apptest.NewRequest(t.Context(), http.MethodPost,
+		at.URL+"/api/chat/runs/"+c.RunID+"/approvals/"+system.Text("SELECT id FROM waits WHERE run_id = $1", c.RunID), map[string]any{"approved": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := system.Client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("approve: status %d, want 200: %s", resp.StatusCode, apptest.JSON(apptest.ReadProblem(t, resp)))
+	}
+}
+
+// A process that is told to stop says at once that it is not ready, and answers for the
+// delay.
+func TestShutdownDelay(t *testing.T) {
+	onPostgres(t, func(t *testing.T, system *apptest.System) {
+		system.Settings = append(system.Settings, "SHUTDOWN_DELAY=3s")
+		p := system.StartReplica(nil)
+		p.Signal(syscall.SIGTERM)
+		apptest.Eventually(t, "readiness fails", func() bool {
+			resp, err := http.Get(p.URL + "/readyz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			return resp.StatusCode == http.StatusServiceUnavailable
+		})
+		c := one(system, nil, []string{"book"})
+		ends(t, system, map[*apptest.Conversation]<-chan error{c: c.Start(t)})
+		if end := p.Wait(); end.ExitCode() != 0 {
+			t.Errorf("the process ended with %v, want exit status 0", end)
+		}
+	})
+}

@@ -1,0 +1,23 @@
+package concurrent
+
+import "context"
+
+// Over returns a channel that is closed when wait has returned.
+func Over(wait func()) <-chan struct{} {
+	over := make(chan struct{})
+	go func() {
+		wait()
+		close(over)
+	}()
+	return over
+}
+
+// Within waits for over, and reports whether it was closed before ctx ended.
+func Within(ctx context.Context, over <-chan struct{}) bool {
+	select {
+	case <-over:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
