@@ -31,8 +31,11 @@ const (
 	// gatherTurns bounds how often a commit lets writers go first: a commit costs about
 	// as much as ten writes.
 	gatherTurns = 16
-	minBackoff  = 20 * time.Millisecond
-	maxBackoff  = time.Second
+	// gatherEnough is the number of writes that are committed without gathering more:
+	// on a busy machine each turn lets all other work go first.
+	gatherEnough = 64
+	minBackoff   = 20 * time.Millisecond
+	maxBackoff   = time.Second
 )
 
 // Store stores what runs write. Commit applies every write in one transaction;
@@ -48,7 +51,10 @@ type Store interface {
 type CommitterOptions struct {
 	Store       Store
 	Flush, Hold time.Duration
-	Logger      *slog.Logger
+	// Prompt stores events with the next flush, however few they are, because others
+	// read them from the store. Without it few wait up to maxWaits flushes.
+	Prompt bool
+	Logger *slog.Logger
 	// Batch is called after each commit.
 	Batch func(writes int, took time.Duration)
 }
@@ -180,7 +186,7 @@ func (c *Committer) drain() {
 func (c *Committer) gather() {
 	for before, turns := -1, 0; turns < gatherTurns; turns++ {
 		n := c.waiting()
-		if n == before {
+		if n == before || n >= gatherEnough {
 			return
 		}
 		before = n

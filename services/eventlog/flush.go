@@ -12,7 +12,8 @@ const (
 	// event costs as much as committing eight.
 	fewEvents = 8
 	// maxWaits is the number of flushes after which they are stored anyway:
-	// with defaultFlush, two seconds.
+	// with defaultFlush, two seconds. Nothing depends on them: a reply under way
+	// at a crash is written again from its beginning.
 	maxWaits = 20
 )
 
@@ -59,7 +60,7 @@ func (c *Committer) flush() {
 		batch = nil
 	}
 	for _, u := range all {
-		due, open := u.Log.due(u.waits == maxWaits)
+		due, open := u.Log.due(c.Prompt || u.waits == maxWaits)
 		switch {
 		case due:
 			u.waits = 0

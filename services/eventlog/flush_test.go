@@ -100,6 +100,22 @@ func TestFlushFollowsWhatIsNew(t *testing.T) {
 	}
 }
 
+// Where others read what is stored, few events do not wait.
+func TestFlushIsPrompt(t *testing.T) {
+	store := new(segmentStore)
+	c, flush := flushing(store)
+	c.Prompt = true
+	log := newTestLog()
+	c.Watch(Attempt{RunID: "r", Number: 1, Log: log})
+	for n := range 3 {
+		appendTexts(t, log, 1)
+		flush(1)
+		if len(store.commits) != n+1 || store.last("r") != int64(n+1) {
+			t.Fatalf("got commits %v after %d events, want one of each", store.commits, n+1)
+		}
+	}
+}
+
 // Events that the database refused are stored once it is back, without another
 // event.
 func TestFlushAfterTheDatabaseWasAway(t *testing.T) {

@@ -202,7 +202,7 @@ func New(o Options) *Runs {
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.leases = leases.New(r.base, o.Leases)
 	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
-		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Logger: o.Logger, Batch: o.Metrics.StoreBatch,
+		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Prompt: o.Leases.Many, Logger: o.Logger, Batch: o.Metrics.StoreBatch,
 	})
 	loops, end := context.WithCancel(context.Background())
 	r.looping, r.endLoops = loops, end
