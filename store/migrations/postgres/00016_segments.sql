@@ -1,0 +1,7 @@
+-- Only SQLite's segments change.
+
+-- +goose Up
+SELECT 1;
+
+-- +goose Down
+SELECT 1;
