@@ -212,7 +212,8 @@ func (l *Log) due(waited bool) (due, open bool) {
 func (l *Log) unstored() (*record.Segment, place) {
 	l.mu.Lock()
 	from, end := l.stored, l.packed.end
-	parts := slices.Clone(l.packed.parts[from.part:])
+	var few [2]part // most logs have no more
+	parts := append(few[:0], l.packed.parts[from.part:]...)
 	l.mu.Unlock()
 	if end.seq <= from.seq {
 		return nil, end
