@@ -51,7 +51,7 @@ var (
 // A service without authentication answers only under its own names: a page
 // whose name was made to resolve to this machine sends that name as Host. Every
 // unsafe method must come from a page of the service itself or of a configured
-// origin, whatever the authentication; clients that are no browsers send
+// origin, whatever the authentication; clients that are not browsers send
 // neither Origin nor Sec-Fetch-Site and are let through.
 func (s *server) guardOrigins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

@@ -88,7 +88,7 @@ func Unavailable(cause error) error {
 }
 
 // ErrNotFound is for an id that is unknown or belongs to another user.
-var ErrNotFound = NewError(CodeNotFound, "there is nothing with this id")
+var ErrNotFound = NewError(CodeNotFound, "there is nothing under this id")
 
 // ErrStale is for a change of something that has changed since it was read.
 var ErrStale = NewError(CodePrecondition, "it has been changed since; read it again")

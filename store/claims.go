@@ -16,13 +16,14 @@ const (
 	runFormat = 1
 )
 
-// Take gives runs that have not ended to the replica to, in the order of their
-// starts, at most 64 at a time: those of the replicas from ("" is runs of nobody), or
-// of everybody else if from is nil. A run that had begun is at its next attempt from
-// then on, so that its former owner can write nothing more, and only then is it to be
-// read; one that was waiting, or that was let go, does not count its last attempt. Of
-// several that take at once, one gets the run. Of runs that somebody is writing now,
-// none is returned, so that the caller asks again later. It ends with an empty list.
+// Take gives unfinished runs to the replica to, in the order of their starts,
+// at most 64 at a time: the runs of the replicas from ("" means runs without an
+// owner), or of all other replicas if from is nil. A run that had begun is then
+// at its next attempt, so that its former owner can write nothing more; only
+// after that may it be read. The last attempt of a run that was waiting, or was
+// released, does not count. If several replicas take at once, one gets the run.
+// Runs that are being written now are not returned, so the caller asks again
+// later, until the list is empty.
 func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Taken, error) {
 	type row struct {
 		record.Taken

@@ -10,8 +10,8 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// A row of the journal gives back what it was made of; one that is cut off gives
-// the entries before the cut, and says so.
+// Decoding a row of the journal returns the encoded entries; for a truncated
+// row it returns the entries before the cut, and an error.
 func TestJournalRow(t *testing.T) {
 	want := []store.Entry{
 		{Run: "a", Attempt: 1, Segment: &record.Segment{First: 1, Last: 3, Data: []byte("one\x00two")}},

@@ -10,18 +10,21 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// joinLock sets the lock of those that join apart from those of other programs.
+// joinLock distinguishes the lock of joining replicas from the locks of other
+// programs.
 const joinLock = 0x6374726a
 
-// goneFor is for how long the row of a replica is kept that is gone and has nothing left.
+// goneFor is how long the row of a replica that is gone and has left nothing is
+// kept.
 const goneFor = "1 day"
 
-// Replicas is the table of the processes that serve the database. All its times are
-// the database's. It is safe for concurrent use.
+// Replicas is the table of the processes that serve the database. All its times
+// come from the database. It is safe for concurrent use.
 type Replicas struct {
 	store *Store
 	all   *sql.DB
-	// own is the connection of Renew, which waits for nothing else.
+	// own is the connection of Renew alone, so that a renewal waits for nothing
+	// else.
 	own *sql.DB
 }
 
@@ -34,10 +37,10 @@ func (s *Store) Replicas() *Replicas {
 	return &Replicas{store: s, all: d.pool, own: d.own}
 }
 
-// Join adds a replica whose row is good for that long. One that is alone ends what
-// another one has that is alone, and all whose time is up. It returns those that are
-// in the way, and then has added nothing: live ones where it is to be alone, and a live
-// one that is alone.
+// Join adds a replica with a lease of that time. A single process ends the
+// membership of an earlier single process and of all whose lease has expired.
+// If live replicas conflict with it (any replica for a single process, a single
+// process for any replica), Join returns them and adds nothing.
 func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Duration) (inTheWay []record.Replica, err error) {
 	tx, err := r.all.BeginTx(ctx, nil)
 	if err != nil {
@@ -83,13 +86,12 @@ func (r *Replicas) Join(ctx context.Context, me record.Replica, lease time.Durat
 	return nil, r.store.fault("join", tx.Commit())
 }
 
-// hasLeft is true for a replica that has runs which have not ended, or rows of the
-// journal.
+// hasLeft is true for a replica with unfinished runs or rows of the journal.
 const hasLeft = `(EXISTS (SELECT 1 FROM runs WHERE runs.replica = replicas.id AND ` + openStates + `)
 	OR EXISTS (SELECT 1 FROM journal WHERE journal.replica = replicas.id))`
 
-// Renew makes the row good for that long from now. It returns false if the replica has
-// been taken for dead: its runs are lost to it.
+// Renew extends the lease to that time from now. It returns false if the
+// replica has been marked as gone and has lost its runs.
 func (r *Replicas) Renew(ctx context.Context, id string, lease time.Duration) (bool, error) {
 	done, err := r.own.ExecContext(ctx, `UPDATE replicas SET expires_at = clock_timestamp() + $1 * interval '1 microsecond' WHERE id = $2 AND gone_at IS NULL`,
 		lease.Microseconds(), id)
@@ -116,18 +118,19 @@ func (r *Replicas) LetGo(ctx context.Context, id string, runs []string) error {
 	}))
 }
 
-// Leave says that the replica is gone.
+// Leave marks the replica as gone.
 func (r *Replicas) Leave(ctx context.Context, id string) error {
 	_, err := r.own.ExecContext(ctx, `UPDATE replicas SET gone_at = clock_timestamp() WHERE id = $1 AND gone_at IS NULL`, id)
 	return r.store.fault("leave", err)
 }
 
-// Late returns the replicas whose time is up.
+// Late returns the replicas whose lease has expired.
 func (r *Replicas) Late(ctx context.Context) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM replicas WHERE gone_at IS NULL AND expires_at < clock_timestamp()`)
 }
 
-// Bury marks those of the replicas as gone whose time is still up, and returns them.
+// Bury marks those of the replicas as gone whose lease is still expired, and
+// returns them.
 func (r *Replicas) Bury(ctx context.Context, late []string) ([]string, error) {
 	return r.ids(ctx, `UPDATE replicas SET gone_at = clock_timestamp() WHERE id = ANY($1) AND gone_at IS NULL AND expires_at < clock_timestamp() RETURNING id`, late)
 }

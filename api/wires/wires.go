@@ -73,8 +73,8 @@ type Service struct {
 	KeepAlive time.Duration
 }
 
-// Runs starts, follows and answers runs. Each call checks the owner: what is unknown or
-// somebody else's is schemas.ErrNotFound.
+// Runs starts, follows and answers runs. Each call checks the owner: anything
+// unknown or owned by somebody else is schemas.ErrNotFound.
 type Runs interface {
 	Start(ctx context.Context, user schemas.User, req *schemas.ChatRequest, o record.StartOptions) (schemas.Run, error)
 	// Follow returns the events after the cursor, and then live ones to the end; an empty

@@ -12,8 +12,9 @@ import (
 // ShortLease is the lease of the processes of StartReplica.
 const ShortLease = "1s"
 
-// StartReplica starts the program as one of several over the system's database, which
-// it reaches over that way; nil is directly. Clients go to any of them.
+// StartReplica starts the program as one of several replicas on the system's
+// database, which it reaches through way; nil means directly. Clients go to any
+// of them.
 func (s *System) StartReplica(way *Way) *Process {
 	s.T.Helper()
 	settings := append(slices.Clip(s.Settings), "REPLICAS=many", "REPLICA_LEASE="+ShortLease)
@@ -31,14 +32,14 @@ func (s *System) StartReplica(way *Way) *Process {
 	return p
 }
 
-// OnlyUse sends clients to these replicas from now on. What ends on the others is no
-// fault.
+// OnlyUse sends clients only to these replicas from now on. Connections that
+// end on the others are not errors.
 func (s *System) OnlyUse(replicas ...*Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replicas = replicas
 	s.marks++
-	s.startedAt = append(s.startedAt, s.marks) // what another one goes on with is as after a start
+	s.startedAt = append(s.startedAt, s.marks) // a run that another replica continues counts as after a start
 }
 
 // Replicas are the processes that clients go to.
@@ -58,7 +59,7 @@ func (s *System) Database() string {
 	return ""
 }
 
-// Number asks the database, which is Postgres, for a number.
+// Number queries a number from the database, which is Postgres.
 func (s *System) Number(query string, args ...any) (n int) {
 	s.T.Helper()
 	s.ask(&n, query, args...)
@@ -86,8 +87,8 @@ func (s *System) ask(into any, query string, args ...any) {
 	}
 }
 
-// invariants are what holds of a database in which no run is under way, whatever became
-// of the processes: each counts what breaks it.
+// invariants are the rules for a database without running runs, whatever
+// happened to the processes: each query counts violations.
 var invariants = []struct{ name, breaks string }{
 	{"each accepted question has ended", `SELECT COUNT(*) FROM runs WHERE state IN ('queued', 'running', 'waiting')`},
 	{"a completed run has one answer", `SELECT COUNT(*) FROM runs WHERE state = 'completed' AND
@@ -108,8 +109,8 @@ var invariants = []struct{ name, breaks string }{
 	{"nothing is left of a run that has ended", `SELECT COUNT(*) FROM checkpoints`},
 }
 
-// CheckInvariants holds the database and the recorded deeds against what is promised
-// whatever becomes of the processes. All runs are over.
+// CheckInvariants checks the database and the recorded calls of tools against
+// the promises, whatever happened to the processes. All runs must have ended.
 func CheckInvariants(t testing.TB, s *System) {
 	t.Helper()
 	for _, i := range invariants {

@@ -82,9 +82,9 @@ func TestPoisonousRunIsContained(t *testing.T) {
 	})
 }
 
-// A run that kills its process while another call of it waits is not taken for
-// one that only waits, and neither is one whose call goes on because it has its
-// answer since before the process ended.
+// A run that kills its process while another of its calls waits does not count
+// as one that only waits. Neither does a run whose call was answered before the
+// process ended.
 func TestPoisonousRunThatWaits(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Start()

@@ -54,8 +54,8 @@ func TestSocketCutAnywhereFoldsTheSame(t *testing.T) {
 	}
 }
 
-// Runs of several chats go over one socket side by side. Each chunk can be told to
-// be of its run, as on a socket of its own.
+// One socket shows runs of several chats at the same time. Each chunk can be
+// assigned to its run, as on a socket of its own.
 func TestSocketOfSeveralChats(t *testing.T) {
 	d, up := apptest.ServeScripted(t)
 	const chats, pieces = 5, 20

@@ -9,21 +9,22 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// Lease is one membership of the process, under an id of its own. Runs belong to one.
+// Lease is one membership of the process, with an id of its own. A run belongs
+// to one lease.
 type Lease struct {
 	ID string
 
 	//nolint:containedctx // the parent of the contexts of its runs
 	ctx  context.Context
 	lose context.CancelCauseFunc
-	// good is how long it counts after a renewal was sent; guarded says that nothing is
-	// done after that.
+	// good is how long the lease is valid after a renewal was sent; guarded is
+	// true if nothing may be done after that.
 	good    time.Duration
 	guarded bool
 
 	mu      sync.Mutex
-	sent    time.Time     // when the last good renewal was sent
-	calm    time.Time     // since when all renewals have been in time
+	sent    time.Time     // when the last successful renewal was sent
+	calm    time.Time     // the time since which all renewals have been in time
 	renewed chan struct{} // closed at the next renewal
 }
 
@@ -33,14 +34,14 @@ type leaseKey struct{}
 // record.ErrFenced when the lease is lost.
 func (l *Lease) Context() context.Context { return l.ctx }
 
-// Lost reports whether the replica was taken for dead: the runs are not its own any
-// more.
+// Lost reports whether the replica was marked as gone: the runs are no longer
+// its own.
 func (l *Lease) Lost() bool { return errors.Is(context.Cause(l.ctx), record.ErrFenced) }
 
-// Hold returns nil when what the context is for may be done now, or the reason why it
-// may not: the context has ended, or the run that it is of is no longer this process's.
-// It is to be called directly before a tool, an action or a model is called. While it is
-// not known whether the lease is still good it waits for the next renewal to say so.
+// Hold returns nil if the work of the context may be done now, or the reason
+// why not: the context has ended, or its run no longer belongs to this process.
+// Call it directly before calling a tool, an action or a model. While it is not
+// known whether the lease is still valid, Hold waits for the next renewal.
 func Hold(ctx context.Context) error {
 	l, of := ctx.Value(leaseKey{}).(*Lease)
 	for {
@@ -65,22 +66,23 @@ func Hold(ctx context.Context) error {
 	}
 }
 
-// held reports whether the lease is good, and returns what tells of the next renewal.
+// held reports whether the lease is valid, and returns a channel that is closed
+// at the next renewal.
 func (l *Lease) held() (bool, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.guarded || l.fresh(time.Now()), l.renewed
 }
 
-// fresh reports whether the last good renewal was sent lately, by both clocks: that
-// which measures time stands still while a machine is suspended, the other one may be
-// set. The caller has l.mu.
+// fresh reports whether the last successful renewal was sent recently, by both
+// clocks: the monotonic clock stands still while a machine is suspended, and
+// the wall clock may be set. The caller has l.mu.
 func (l *Lease) fresh(now time.Time) bool {
 	wall := now.Round(0).Sub(l.sent.Round(0))
 	return !l.sent.IsZero() && now.Sub(l.sent) < l.good && wall < l.good && wall > -l.good
 }
 
-// renew notes a good renewal that was sent at that time.
+// renew records a successful renewal that was sent at that time.
 func (l *Lease) renew(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +94,7 @@ func (l *Lease) renew(sent time.Time) {
 	l.renewed = make(chan struct{})
 }
 
-// fail notes a renewal that failed.
+// fail records a failed renewal.
 func (l *Lease) fail() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

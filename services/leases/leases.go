@@ -1,8 +1,9 @@
-// Package leases says which runs this process may work on. Several processes, the
-// replicas, may serve one database. Each has a lease there, which it renews; its runs
-// are its own until its lease has run out and another replica has taken them. A replica
-// that was taken for dead while it lives, because it was suspended or cut off from the
-// database, finds that out here: it stops its runs and joins again under a new id.
+// Package leases knows which runs this process may work on. Several processes,
+// the replicas, may serve one database. Each has a lease there, which it
+// renews; its runs are its own until its lease has expired and another replica
+// has taken them. A live replica that was marked as gone, because it was
+// suspended or cut off from the database, finds that out here: it stops its
+// runs and joins again with a new id.
 package leases
 
 import (
@@ -23,23 +24,23 @@ import (
 )
 
 const (
-	// DefaultTime is how long a lease is good.
+	// DefaultTime is how long a lease is valid.
 	DefaultTime = 3 * time.Second
-	// renewals and looks are how often a lease is renewed, and others' leases are
-	// looked at, in the time of one.
+	// renewals and looks are how often, within the time of a lease, it is
+	// renewed and the leases of others are checked.
 	renewals, looks = 3, 12
 	// margin is the part of a lease in which it no longer counts for its owner, so that
 	// it has stopped before others begin.
 	margin = 6
-	// leaveTime bounds the last word of a replica.
+	// leaveTime bounds the call of Leave.
 	leaveTime = 2 * time.Second
 )
 
-// Table is the table of the replicas. Its times are the database's.
+// Table is the table of the replicas. Its times come from the database.
 type Table interface {
 	// Join adds a replica, or returns those that are in its way.
 	Join(ctx context.Context, me record.Replica, lease time.Duration) (inTheWay []record.Replica, err error)
-	// Renew returns false if the replica has been taken for dead.
+	// Renew returns false if the replica has been marked as gone.
 	Renew(ctx context.Context, id string, lease time.Duration) (bool, error)
 	// Drain says that the replica is about to leave, and returns whether there is
 	// another one that is not.
@@ -49,27 +50,28 @@ type Table interface {
 
 // Estates are what replicas leave.
 type Estates interface {
-	// Late returns those whose time is up. Bury marks those of them as gone whose time
-	// still is, and returns them.
+	// Late returns the replicas whose lease has expired. Bury marks those of
+	// them as gone whose lease is still expired, and returns them.
 	Late(ctx context.Context) ([]string, error)
 	Bury(ctx context.Context, late []string) ([]string, error)
-	// Loose returns those that are gone and have left something; "" stands for runs of
-	// nobody.
+	// Loose returns the replicas that are gone and have left runs or data; ""
+	// stands for runs without an owner.
 	Loose(ctx context.Context) ([]string, error)
 	// LetGo makes runs of the replica runs of nobody.
 	LetGo(ctx context.Context, id string, runs []string) error
 }
 
-// Options say how a process is a replica. The zero value is a process that is alone
-// with its database.
+// Options configure a process as a replica. The zero value is a process that
+// has its database to itself.
 type Options struct {
 	// Table and Estates are nil for a database that one process serves.
 	Table   Table
 	Estates Estates
-	// Many says that the process is one of several. Else it takes over from an earlier
-	// process, and goes on while the database is away.
+	// Many is true if the process is one of several. Otherwise it takes over
+	// from an earlier process, and continues while the database is not
+	// available.
 	Many bool
-	// Name is for logs. Time is how long a lease is good, 0 is DefaultTime.
+	// Name is for logs. Time is how long a lease is valid; 0 means DefaultTime.
 	Name   string
 	Time   time.Duration
 	Logger *slog.Logger
@@ -110,15 +112,16 @@ func (l *Leases) lease() *Lease {
 	return made
 }
 
-// Current is the lease under which runs begin now. It may be lost already.
+// Current returns the lease to which new runs belong. It may already be lost.
 func (l *Leases) Current() *Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.current
 }
 
-// Join makes the process a replica. Others that are in its way are given the time to
-// go: the error names those that have renewed their leases meanwhile.
+// Join makes the process a replica. It waits for the leases of conflicting
+// processes to expire; the error names those that have renewed their leases
+// meanwhile.
 func (l *Leases) Join(ctx context.Context) error {
 	if l.Table == nil {
 		return nil
@@ -178,9 +181,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Renew renews the lease until ctx ends. When it finds that the replica was taken for
-// dead, the lease is lost, with the contexts of all its runs, and then lost is told of
-// it. One of several joins again.
+// Renew renews the lease until ctx ends. If the replica was marked as gone, the
+// lease is lost, the contexts of all its runs end, and then lost is called. One
+// of several replicas joins again.
 func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 	if l.Table == nil {
 		return
@@ -201,7 +204,7 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 		case held:
 			lease.renew(sent)
 		default:
-			l.Logger.Error("this replica was taken for dead; its runs go on elsewhere", "replica", lease.ID)
+			l.Logger.Error("this replica was marked as gone; other replicas continue its runs", "replica", lease.ID)
 			lease.lose(record.ErrFenced)
 			lost(lease)
 			l.joinAgain(ctx)
@@ -210,7 +213,7 @@ func (l *Leases) Renew(ctx context.Context, lost func(*Lease)) {
 	}
 }
 
-// joinAgain gets one of several a new lease.
+// joinAgain gets a new lease for one of several replicas.
 func (l *Leases) joinAgain(ctx context.Context) {
 	if !l.Many || ctx.Err() != nil {
 		return
@@ -240,8 +243,9 @@ func within[T any](ctx context.Context, d time.Duration, do func(ctx context.Con
 	return do(ctx)
 }
 
-// Look looks until ctx ends for replicas whose time is up, and calls take with those
-// that are gone and have left something. Only one of several does so.
+// Look checks until ctx ends for replicas whose lease has expired, and calls
+// take with those that are gone and have left runs or data. Only one of several
+// replicas does so.
 func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from []string) error) {
 	if !l.Many {
 		return
@@ -258,8 +262,8 @@ func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from [
 	}
 }
 
-// look marks replicas as gone whose time is up, and returns what is loose. Only a
-// replica that has renewed its own lease in time for the whole time of one may do so:
+// look marks replicas as gone whose lease has expired, and returns Loose. Only
+// a replica whose own renewals have been in time for a whole lease may do so:
 // after an outage of the database all may renew first.
 func (l *Leases) look(ctx context.Context) ([]string, error) {
 	late, err := l.Estates.Late(ctx)
@@ -272,14 +276,14 @@ func (l *Leases) look(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 		if len(gone) > 0 {
-			l.Logger.Warn("replicas are gone: their leases have run out", "replicas", gone, "found_by", me.ID)
+			l.Logger.Warn("replicas are gone: their leases have expired", "replicas", gone, "found_by", me.ID)
 		}
 	}
 	return l.Estates.Loose(ctx)
 }
 
-// Spread waits a short time at random, so that replicas which take at the same time
-// share what there is.
+// Spread waits for a short random time, so that replicas that take runs at the
+// same time share them.
 func (l *Leases) Spread(ctx context.Context) error {
 	if !l.Many {
 		return nil
@@ -318,8 +322,8 @@ func (l *Leases) LetGo(ctx context.Context, lease *Lease, runs []string) error {
 	return l.Estates.LetGo(ctx, lease.ID, runs)
 }
 
-// Leave says that the process works on nothing any more: others need not wait for its
-// lease to run out.
+// Leave tells the others that the process no longer works on anything, so that
+// they need not wait for its lease to expire.
 func (l *Leases) Leave() {
 	l.mu.Lock()
 	joined, lease := l.joined, l.current

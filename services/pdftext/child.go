@@ -33,7 +33,7 @@ type result struct {
 	Unreadable Unreadable `json:"unreadable,omitempty"`
 }
 
-// The children are this program, whatever it is: the service, or a test. What follows
+// The children are this program, whatever it is: the service, or a test. This
 // runs before main and before the program's flags are read.
 func init() {
 	if len(os.Args) == 5 && os.Args[0] == childName {
@@ -54,7 +54,7 @@ func child(args []string, in io.Reader, out io.Writer) int {
 	debug.SetMaxStack(maxStack)
 	debug.SetMemoryLimit(memory / 2)
 	debug.SetTraceback("none")
-	time.AfterFunc(limit, func() { os.Exit(exitTime) }) // should the parent be gone
+	time.AfterFunc(limit, func() { os.Exit(exitTime) }) // in case the parent has ended
 	go endAbove(uint64(max(memory, 0)))
 	file, err := io.ReadAll(io.LimitReader(in, maxFile))
 	if err != nil {
@@ -68,7 +68,7 @@ func child(args []string, in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// endAbove ends the process when it takes more memory.
+// endAbove ends the process when it uses more memory than the limit.
 func endAbove(limit uint64) {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for range time.Tick(memoryCheck) {

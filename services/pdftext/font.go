@@ -6,24 +6,24 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// usualWidth is the width of a letter of which the font does not say it, in parts of
-// the font's size.
+// usualWidth is the width of a letter whose width the font does not give, as a
+// fraction of the font's size.
 const usualWidth = 0.5
 
 // maxWidths is how many widths of a font are read.
 const maxWidths = 1 << 16
 
-// font says what the codes in a string mean, and how wide they are.
+// font maps the codes in a string to text and widths.
 type font struct {
 	pdf.Font
 	wide   bool // codes have two bytes
 	widths map[int]float64
 	other  float64           // the width of codes without one, in thousandths
-	texts  map[string]string // of codes that have been read
+	texts  map[string]string // text of the codes that have been read
 }
 
-// fontNamed returns the font that the page, or the form, calls so. Fonts are shared by
-// the pages of a file, as reading one may take long.
+// fontNamed returns the font with that name on the page or form. The pages of a
+// file share fonts, because reading one may take long.
 func (w *walker) fontNamed(name string) *font {
 	v := w.resources.Key("Font").Key(name)
 	if v.IsNull() {
@@ -42,7 +42,7 @@ func (w *walker) fontNamed(name string) *font {
 			f.widths[first+i] = width
 		}
 	}
-	if m := v.Key("FontMatrix"); m.Len() == 6 { // the letters have another measure
+	if m := v.Key("FontMatrix"); m.Len() == 6 { // the font has its own unit of width
 		for code := range f.widths {
 			f.widths[code] *= m.Index(0).Float64() * 1000
 		}

@@ -23,8 +23,8 @@ import (
 type Limits struct {
 	// Pages is the most pages of a file; 0 takes no PDF files.
 	Pages int
-	// Time is how long the files of one message may be read, the wait for their turn
-	// included.
+	// Time is how long the files of one message may be read, including the wait
+	// for their turn.
 	Time time.Duration
 	// Memory is the bytes that reading a file may take.
 	Memory int64
@@ -32,14 +32,14 @@ type Limits struct {
 	Processes int
 }
 
-// The limits where none are set.
+// The default limits.
 const (
 	DefaultTime      = 10 * time.Second
 	DefaultMemory    = 256 << 20
 	DefaultProcesses = 2
 )
 
-// Unreadable says why a file has no text for the model, in words that follow the
+// Unreadable is why a file has no text for the model, in words that follow the
 // file's name.
 type Unreadable string
 
@@ -68,9 +68,10 @@ func New(l Limits) *Reader {
 	return &Reader{limits: l, slots: make(chan struct{}, l.Processes)}
 }
 
-// Texts returns the text of each file, with a line before each page. The files share
-// the time that there is, and maxText, in bytes. The error is an Unreadable with the index of its file, or says
-// that too many files are being read, or that no process can be started.
+// Texts returns the text of each file, with a line before each page. The files
+// share the limit of time, and maxText, in bytes. The error is an Unreadable
+// with the index of its file, or says that too many files are being read, or
+// that no process can be started.
 func (r *Reader) Texts(ctx context.Context, files [][]byte, maxText int) ([]string, int, error) {
 	if r == nil || r.limits.Pages == 0 {
 		return nil, 0, Refused
@@ -107,7 +108,7 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int) (string, er
 	out := &bounded{left: 2*maxText + 1024}    // JSON escapes line ends
 	child := exec.CommandContext(ctx, program) //nolint:gosec // G204: this program itself
 	child.Args = []string{childName, strconv.Itoa(r.limits.Pages), strconv.Itoa(maxText), strconv.FormatInt(r.limits.Memory, 10), r.limits.Time.String()}
-	child.Env = []string{} // not ours: it has keys
+	child.Env = []string{} // not the service's environment, which has keys
 	child.Stdin, child.Stdout, child.WaitDelay = bytes.NewReader(file), out, time.Second
 	err = child.Run()
 	if ctx.Err() != nil {
@@ -132,7 +133,7 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int) (string, er
 	return read.Text, nil
 }
 
-// bounded is a buffer that takes so many bytes and no more.
+// bounded is a buffer with a limit of bytes.
 type bounded struct {
 	bytes.Buffer
 	left int

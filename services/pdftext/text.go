@@ -70,7 +70,8 @@ func tidy(file []byte) []byte {
 	return append(file, "\n"+end...)
 }
 
-// page reads a page. What cannot be read ends it: the text before still counts.
+// page reads a page. An unreadable part ends the page: the text before it still
+// counts.
 func (w *walker) page(p pdf.Page) {
 	defer func() { _ = recover() }()
 	w.content(p.V.Key("Contents"), p.Resources(), 0)

@@ -12,7 +12,7 @@ import (
 // maxForms is how deep forms may be within each other.
 const maxForms = 8
 
-// What lies between two texts on a page, in parts of the size of the letters.
+// Gaps between two texts on a page, as fractions of the size of the letters.
 const (
 	wordGap = 0.2 // to the right: another word
 	lineGap = 0.4 // down or up: another line
@@ -24,7 +24,7 @@ const (
 // a word and a line end.
 type walker struct {
 	out   strings.Builder
-	room  int // bytes that out may have; more is cut
+	room  int // bytes that out may have; further text is cut
 	fonts map[string]*font
 	state
 	saved     []state

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Graces are the runs that end with their reader and have none now. Each has a
-// grace period in which a reader may come back: a phone that changes its network
-// loses its connection, not its user. The zero value is ready; it is safe for
-// concurrent use.
+// Graces are the runs that end with their last reader and have no reader now.
+// Each has a grace period in which a reader may come back, because a phone that
+// changes its network briefly loses its connection. The zero value is ready; it
+// is safe for concurrent use.
 type Graces[Run comparable] struct {
 	mu     sync.Mutex
 	graces map[Run]*grace
 	closed bool
-	work   sync.WaitGroup // calls of gone that run
+	work   sync.WaitGroup // running calls of gone
 }
 
 // grace is a running grace period.
@@ -66,7 +66,7 @@ func (g *Graces[Run]) End(run Run) {
 }
 
 // Close ends all graces and waits for running calls of gone. No grace begins
-// after that: the next start takes those runs up.
+// after that: the next start recovers those runs.
 func (g *Graces[Run]) Close() {
 	g.mu.Lock()
 	g.closed = true
