@@ -299,7 +299,7 @@ export interface paths {
         head?: never;
         /**
          * Rename, pin or archive a chat
-         * @description What is left out stays as it is. An archived chat goes on as it was; it is only in the other list.
+         * @description Absent fields are not changed. An archived chat works as before; it is only in the other list.
          */
         patch: operations["patchChat"];
         trace?: never;
@@ -453,11 +453,13 @@ export interface paths {
         put?: never;
         /**
          * Go back to a version of a message
-         * @description Makes the version current, with the messages that followed it when it was current last; what is current from its place on
-         *     is replaced, and kept as the other version. The next question continues from there, and prompts know only what is
-         *     current. What tools and decisions did to documents and data stays. It can be done while no run of the chat is under way
-         *     (`busy`), with versions of messages that are current themselves (`conflict`); of a version that is current already nothing
-         *     changes.
+         * @description Makes the version current, with the messages that followed it when it
+         *     was last current; the current messages from its place on are replaced,
+         *     and kept as the other version. The next question continues from there,
+         *     and prompts have only current messages. Changes of documents and data by
+         *     tools and decisions remain. It can be done while no run of the chat is
+         *     under way (`busy`), with versions of current messages (`conflict`);
+         *     selecting a version that is already current changes nothing.
          */
         post: operations["selectVersion"];
         delete?: never;
@@ -741,8 +743,9 @@ export interface paths {
         head?: never;
         /**
          * Edit or move a block
-         * @description The user's own edit of a document's block: it goes to `current`, what is pending stays so. A part that is absent stays
-         *     as it is. A move takes place at once.
+         * @description The user's own edit of a document's block: it changes `current`, and
+         *     pending changes remain. Absent parts are not changed. A move takes
+         *     effect at once.
          */
         patch: operations["patchBlock"];
         trace?: never;
@@ -763,8 +766,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Accept what is pending of a block
-         * @description `new` becomes `current`, a move takes place, a block that is marked as deleted goes. With nothing pending the block is as it is.
+         * Accept the pending changes of a block
+         * @description `new` becomes `current`, a move takes effect, a block that is marked as
+         *     deleted is removed. A block without pending changes is not changed.
          */
         post: operations["acceptBlock"];
         delete?: never;
@@ -789,7 +793,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Revert what is pending of a block
+         * Revert the pending changes of a block
          * @description `new` is dropped, a block that has nothing else goes. With nothing pending the block is as it is.
          */
         post: operations["revertBlock"];
@@ -815,7 +819,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Revert what is pending of a block
+         * Revert the pending changes of a block
          * @description The same as `/revert`.
          */
         post: operations["rejectBlock"];
@@ -902,7 +906,8 @@ export interface paths {
         };
         /**
          * The tools of a place
-         * @description The global tools and those of the page, tab and subtab. A place that no page file describes has the global ones. Arguments that a page
+         * @description The global tools and those of the page, tab and subtab. A place that no
+         *     page file describes has only the global tools. Arguments that a page
          *     file sets are not in `input_schema`.
          */
         get: operations["listTools"];
@@ -1116,8 +1121,9 @@ export interface paths {
          * @description Streamable HTTP without sessions: one JSON-RPC message a request, the answer as JSON or as a stream of events that
          *     ends with it; a notification is answered with 202. It offers the tools that every page has and that need neither a
          *     chat nor an approval, as far as the user may call them. Progress is sent to callers that ask for it. A request
-         *     counts towards the limits of streams and of requests that start runs. What is wrong with a message is told in
-         *     JSON-RPC's form: -32700 and -32600 with 400, -32601 with the id of the request.
+         *     counts towards the limits of streams and of requests that start runs.
+         *     Errors about a message are JSON-RPC errors: -32700 and -32600 with 400,
+         *     -32601 with the id of the request.
          */
         post: operations["mcp"];
         delete?: never;
@@ -1461,7 +1467,7 @@ export interface components {
             action_metadata?: components["schemas"]["ActionMetadata"];
             /**
              * Format: int64
-             * @description The chat; 0 is none. An unknown one, or one of somebody else, is 404
+             * @description The chat; 0 means none. An unknown chat, or one of another user, is 404
              */
             conversation_id?: number;
             /** @description The chat by its own key; an unknown one makes a chat under this key */
@@ -1469,8 +1475,9 @@ export interface components {
             /** @description Counts only for a new chat: without `conversation_id` and `chat_id`, or with a `chat_id` that is unknown; kept as the chat's first messages */
             conversation_history?: components["schemas"]["HistoryMessage"][];
             /**
-             * @description The id of the user's message, in place of one that the service makes. One that is in use is 409 `conflict`; if it is
-             *     of the message of the same request, sent before, the run that this began is the answer.
+             * @description The id of the user's message, instead of one that the service makes.
+             *     An id in use is 409 `conflict`; if an earlier identical request used
+             *     it, the answer is the run which that request began.
              */
             message_id?: string;
             /**
@@ -1522,7 +1529,7 @@ export interface components {
             /** @description That of the suggested action. Without it the newest suggestion with the same data counts. A payload that is decided is 409 */
             payload_id?: string;
         };
-        /** @description An earlier message that the client brings along. A client may send its own message objects: other members have no effect */
+        /** @description An earlier message that the client sends along. A client may send its own message objects: other members have no effect */
         HistoryMessage: {
             /** @enum {string} */
             role: "user" | "assistant";
@@ -1710,7 +1717,7 @@ export interface components {
              */
             type: "approval_resolved";
             approval_id: string;
-            /** @description False also when nobody answered in time */
+            /** @description False also if nobody answered in time */
             approved: boolean;
         };
         /**
@@ -1741,7 +1748,7 @@ export interface components {
          */
         WaitKind: "approval" | "client_tool";
         /**
-         * @description How a wait ended; `result` is that of a tool of the page
+         * @description How a wait ended; `result` is the result of a tool of the page
          * @enum {string}
          */
         WaitAnswer: "approved" | "denied" | "expired" | "result";
@@ -1881,7 +1888,7 @@ export interface components {
             tool_name: string;
             /** @description The arguments; of its strings 16,000 characters each, whole at `/api/chat/runs/{run_id}/tools/{index}` */
             input: unknown;
-            /** @description What the tool said; cut at 16,000 characters, whole at `/api/chat/runs/{run_id}/tools/{index}` */
+            /** @description The output of the tool; cut at 16,000 characters, complete at `/api/chat/runs/{run_id}/tools/{index}` */
             output: string;
             is_error: boolean;
             tool_use_id?: string;
@@ -1999,7 +2006,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             run_id?: string;
-            /** @description All ids that the client has chosen for an answer, comma separated, `id` first; absent where there is no other than `id` */
+            /** @description All ids that the client has chosen for an answer, comma separated, `id` first; absent if there is only `id` */
             block_ids?: string;
             suggested_values?: components["schemas"]["SuggestedValue"][];
             suggested_actions?: components["schemas"]["SuggestedAction"][];
@@ -2099,7 +2106,7 @@ export interface components {
             archived?: boolean;
             /** @description Unlisted chats are in a list of their own too */
             unlisted?: boolean;
-            /** @description Of all runs of the chat, those of replaced answers too; there where one chat is asked for */
+            /** @description The sum of all runs of the chat, including those of replaced answers; set if one chat is requested */
             usage?: components["schemas"]["Usage"];
             messages?: components["schemas"]["Message"][];
             next_cursor?: string;
@@ -2146,7 +2153,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description Absent while the run is under way
+             * @description Absent until the run has ended
              */
             ended_at?: string;
             stop_reason?: components["schemas"]["StopReason"];
@@ -2161,7 +2168,7 @@ export interface components {
             roles: string[];
             may: components["schemas"]["May"];
         };
-        /** @description What a user may see and do beyond what is the user's own */
+        /** @description What a user may see and do beyond the user's own data */
         May: {
             /** @description The trace of runs, with the system prompt; the setting `diagnostics` says who */
             diagnostics: boolean;
@@ -2239,7 +2246,7 @@ export interface components {
             purpose: string;
             /** @description What the stream looks for */
             schema: Record<string, unknown>;
-            /** @description For the model, on top of those of the page */
+            /** @description For the model, in addition to the page's instructions */
             instructions?: string;
             /** @description Absent on streams that belong to everybody */
             owner?: string;
@@ -2489,10 +2496,13 @@ export interface components {
          *     | `error` | why a run failed, or why an event is refused; `event_id`, `approval_id` and `tool_use_id` are those of the event | `content`, `code`, `block_ids`, `end`, `event_id` |
          *     | `run_end` | the last of a run | `run_id`, `status` |
          *
-         *     A chunk of a run has a `seq`: with `resume` a client goes on after it. The first chunk of a run carries the ids of run
-         *     and chat. One without `run_id` is of the same run as the last one before it that had a `run_id` and a `seq`;
-         *     `approval_request`, `client_tool_call` and `run_end` always have it. To a client that resumes after a call that still waits, that
-         *     call is shown again, and after the run's end all but the content: neither changes anything twice.
+         *     A chunk of a run has a `seq`: with `resume` a client continues after it.
+         *     The first chunk of a run carries the ids of run and chat. One without
+         *     `run_id` is of the same run as the last one before it that had a
+         *     `run_id` and a `seq`; `approval_request`, `client_tool_call` and
+         *     `run_end` always have it. To a client that resumes after a call that
+         *     still waits, that call is shown again, and after the run's end all but
+         *     the content: neither changes anything twice.
          */
         Chunk: {
             type: string;
@@ -2654,7 +2664,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The id is unknown, or somebody else's */
+        /** @description The id is unknown, or belongs to another user */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2755,7 +2765,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is no message of the protocol */
+        /** @description The body is not a message of the protocol */
         NoMessage: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2893,7 +2903,7 @@ export interface components {
          */
         BlockID: string;
         /**
-         * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+         * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
          * @example "7"
          */
         IfMatch: string;
@@ -3476,7 +3486,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description It is deleted */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3928,7 +3938,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -3941,7 +3951,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description It is deleted */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3966,7 +3976,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4014,7 +4024,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4063,7 +4073,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4105,7 +4115,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4146,7 +4156,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4255,7 +4265,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4370,7 +4380,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4386,7 +4396,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description It is deleted */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4411,7 +4421,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4462,7 +4472,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4489,7 +4499,7 @@ export interface operations {
                     "application/json": components["schemas"]["Block"];
                 };
             };
-            /** @description The block is no more */
+            /** @description The block no longer exists */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4515,7 +4525,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4542,7 +4552,7 @@ export interface operations {
                     "application/json": components["schemas"]["Block"];
                 };
             };
-            /** @description The block is no more */
+            /** @description The block no longer exists */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4567,7 +4577,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -4594,7 +4604,7 @@ export interface operations {
                     "application/json": components["schemas"]["Block"];
                 };
             };
-            /** @description The block is no more */
+            /** @description The block no longer exists */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4619,7 +4629,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The `ETag` of what is changed, as it was read; 412 when it has changed since
+                 * @description The `ETag` of the changed resource when it was read; 412 if it has changed since
                  * @example "7"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -5437,7 +5447,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of messages, in order; those of a chat that is unknown are none */
+            /** @description A page of messages, in order; an unknown chat has none */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
