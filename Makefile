@@ -21,7 +21,7 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race -gcflags=modernc.org/
 # Many tests wait for times to pass: more of them at once than there are processors.
 TOGETHER := -p 4 -parallel 4
 
-.PHONY: run pack example build setup test test-go test-postgres crash-test mcp-everything contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-check bench-memory clean
+.PHONY: run pack example build setup test test-go test-postgres crash-test mcp-everything wire-clients contract-clients web web-check web-test check lint fmt tidy vet generated vuln bench bench-check bench-memory clean
 
 run:
 	go run .
@@ -29,7 +29,7 @@ run:
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X github.com/chattray/chattray/app.release=$(VERSION)" -o bin/chattray .
 
-test: setup test-go test-postgres mcp-everything contract-clients web-test
+test: setup test-go test-postgres mcp-everything wire-clients contract-clients web-test
 
 # Installs what the tests need, or says what is missing.
 setup:
@@ -52,6 +52,14 @@ crash-test:
 # The test server of the Model Context Protocol itself; it needs node.
 mcp-everything: tools/mcp/everything/node_modules
 	go test $(RACE) -tags everything -count=1 -timeout 5m -run Everything ./app/endtoend ./tools/mcp
+
+# Clients of other protocols, unmodified and at exact versions; they need node.
+wire-clients: api/wires/clients/node_modules
+	go test -tags wireclients -count=1 -timeout 10m ./app/wireclients
+
+api/wires/clients/node_modules: api/wires/clients/package.json api/wires/clients/package-lock.json
+	cd api/wires/clients && npm ci --ignore-scripts
+	touch $@
 
 tools/mcp/everything/node_modules: tools/mcp/everything/package.json tools/mcp/everything/package-lock.json
 	cd tools/mcp/everything && npm ci --ignore-scripts

@@ -1,0 +1,232 @@
+// Runs one case with an unmodified client of the AI SDK: node ui.mjs VERSION URL CASE.
+// It writes "at POINT" where the test is to do something, goes on at the next line of
+// its input, and ends with what the client shows and what the chat has.
+import { createInterface } from 'node:readline'
+
+const [version, url, name] = process.argv.slice(2)
+const ai = await import('ai' + version)
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const at = async (point) => {
+  console.log('at ' + point)
+  await lines.next()
+}
+
+// State is what useChat keeps in React.
+class State {
+  status = 'ready'
+  error = undefined
+  messages = []
+  pushMessage = (m) => { this.messages = [...this.messages, m] }
+  popMessage = () => { this.messages = this.messages.slice(0, -1) }
+  replaceMessage = (i, m) => { this.messages = this.messages.map((old, n) => (n === i ? structuredClone(m) : old)) }
+  snapshot = (v) => structuredClone(v)
+}
+class Chat extends ai.AbstractChat {
+  constructor(init) { super({ ...init, state: new State() }) }
+}
+
+const id = `${name}-${version}-${process.pid}`
+let cut = () => {}
+const cuttable = async (input, init) => {
+  const aborter = new AbortController()
+  const response = await fetch(input, init)
+  const reader = response.body?.getReader()
+  if (!reader) return response
+  const body = new ReadableStream({
+    start(controller) {
+      cut = () => { reader.cancel().catch(() => {}); controller.error(new TypeError('network error')) }
+      aborter.signal.addEventListener('abort', cut)
+      const pump = () => reader.read().then(({ done, value }) => {
+        if (done) return controller.close()
+        controller.enqueue(value)
+        return pump()
+      }).catch((e) => { try { controller.error(e) } catch { /* it was cut */ } })
+      pump()
+    },
+  })
+  return new Response(body, { status: response.status, headers: response.headers })
+}
+
+const asked = [] // calls of tools of the page
+const errors = []
+const approvals = [] // of version 5
+const open = (messages = []) => {
+  const chat = new Chat({
+    id,
+    messages,
+    transport: new ai.DefaultChatTransport({
+      api: url + '/api/ui',
+      fetch: cuttable,
+      body: { ai: Number(version), context: { current_page: 'lab' }, client_tools: [{ name: 'where' }] },
+      prepareReconnectToStreamRequest: ({ id }) => ({ api: `${url}/api/ui/${id}/stream?ai=${version}` }),
+    }),
+    sendAutomaticallyWhen: (o) =>
+      ai.lastAssistantMessageIsCompleteWithToolCalls(o) || (ai.lastAssistantMessageIsCompleteWithApprovalResponses?.(o) ?? false),
+    onToolCall: ({ toolCall }) => { asked.push(toolCall.toolCallId) },
+    onData: (part) => { if (part.type === 'data-approval') approvals.push(part.data) },
+    onError: (e) => { errors.push(e.message) },
+  })
+  chat.messages = messages
+  return chat
+}
+
+const isTool = (p) => p.type.startsWith('tool-') || p.type === 'dynamic-tool'
+const toolParts = (chat) => chat.messages.flatMap((m) => m.parts.filter(isTool))
+const until = async (what, holds) => {
+  for (let n = 0; !holds(); n++) {
+    if (n > 2000) throw new Error('never: ' + what)
+    await new Promise((done) => setTimeout(done, 10))
+  }
+}
+const text = (chat) => chat.messages.at(-1)?.parts.filter((p) => p.type === 'text').map((p) => p.text).join('') ?? ''
+const streaming = (chat) => until('the answer streams', () => chat.lastMessage?.role === 'assistant' && text(chat).split(' ').length > 3)
+const ready = (chat) => until('the client is ready', () => chat.status === 'ready' || chat.status === 'error')
+const call = async (path, body) => {
+  const r = await fetch(url + path, body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  return r.status === 204 ? null : r.json()
+}
+const load = async () => (await call(`/api/ui/${id}/messages`)).messages
+
+// decide approves or denies the calls that wait for the user.
+const decide = async (chat, approved) => {
+  if (chat.addToolApprovalResponse) {
+    for (const p of toolParts(chat).filter((p) => p.state === 'approval-requested')) await chat.addToolApprovalResponse({ id: p.approval.id, approved })
+    await until('the decisions are sent', () => chat.status !== 'ready' || !toolParts(chat).some((p) => p.state.startsWith('approval')))
+  } else {
+    for (const a of approvals.splice(0)) await call(`/api/chat/runs/${a.run_id}/approvals/${a.approval_id}`, { approved })
+    await resumed(chat)
+  }
+  await ready(chat)
+}
+
+// resumed follows the run under way. Version 5 keeps what it has of a message whose
+// connection broke, so it begins with what is stored.
+const resumed = async (chat, point) => {
+  const again = version === '5' ? open(await load()) : chat
+  const follows = again.resumeStream()
+  if (point) {
+    await until('the answer streams again', () => again.status === 'streaming' && text(again).includes('one two three'))
+    await at(point)
+  }
+  await follows
+  if (again.lastMessage?.role !== 'assistant') again.messages = await load() // it had ended
+  if (again !== chat) chat.messages = again.messages
+  await ready(again)
+}
+const place = async (chat, output) => {
+  const waiting = toolParts(chat).find((p) => p.type === 'tool-where' && p.state === 'input-available')
+  await chat.addToolOutput({ tool: 'where', toolCallId: waiting.toolCallId, output })
+}
+
+const cases = {
+  async text(chat) { await chat.sendMessage({ text: 'text' }) },
+  async tool(chat) { await chat.sendMessage({ text: 'tool' }) },
+  async client(chat) {
+    await chat.sendMessage({ text: 'client' })
+    await place(chat, 'Basel')
+    await until('the answer continues', () => text(chat).includes('done'))
+  },
+  async approve(chat) {
+    await chat.sendMessage({ text: 'approve' })
+    await decide(chat, true)
+  },
+  async deny(chat) {
+    await chat.sendMessage({ text: 'deny' })
+    await decide(chat, false)
+  },
+  async two(chat) {
+    await chat.sendMessage({ text: 'two' })
+    await place(chat, 'Basel')
+    await decide(chat, true)
+    await until('the answer continues', () => text(chat).includes('done'))
+  },
+  async reload(chat) {
+    chat.sendMessage({ text: 'reload' }).catch(() => {})
+    await streaming(chat)
+    const again = open(await load())
+    const follows = again.resumeStream()
+    await streaming(again)
+    await at('streaming')
+    await follows
+    return again
+  },
+  async reloadTool(chat) {
+    await chat.sendMessage({ text: 'reloadTool' })
+    await place(chat, 'Basel')
+    await until('the answer continues', () => text(chat).includes('one two three'))
+    asked.length = 0
+    const again = open(await load())
+    const follows = again.resumeStream()
+    await until('the answer streams again', () => text(again).includes('one two three'))
+    await at('streaming')
+    await follows
+    if (asked.length > 0) throw new Error('the tool of the page was asked for again')
+    return again
+  },
+  async cut(chat) {
+    chat.sendMessage({ text: 'cut' }).catch(() => {})
+    await streaming(chat)
+    cut()
+    await until('the client sees it', () => chat.status === 'error')
+    await resumed(chat, 'resumed')
+  },
+  async kill(chat) {
+    chat.sendMessage({ text: 'kill' }).catch(() => {})
+    await streaming(chat)
+    await at('streaming')
+    await until('the client sees it', () => chat.status === 'error')
+    await resumed(chat, 'resumed')
+  },
+  async stop(chat) {
+    const sent = chat.sendMessage({ text: 'stop' })
+    await streaming(chat)
+    if (!(await call(`/api/ui/${id}/stop`, {})).stopped) throw new Error('nothing was stopped')
+    await sent
+    await at('stopped')
+  },
+  async error(chat) {
+    await chat.sendMessage({ text: 'error' })
+    if (chat.status !== 'error' || errors.length !== 1) throw new Error(`status ${chat.status}, errors ${errors}`)
+  },
+  async turns(chat) {
+    await chat.sendMessage({ text: 'first' })
+    await chat.sendMessage({ text: 'second', files: [{ type: 'file', mediaType: 'text/plain', filename: 'a.txt', url: 'data:text/plain;base64,SGVsbG8=' }] })
+    await chat.regenerate()
+    await chat.sendMessage({ text: 'third', messageId: chat.messages[2].id })
+    await chat.sendMessage({ text: 'fourth' })
+  },
+  async bad(chat) {
+    await chat.sendMessage({ parts: [{ type: 'file', mediaType: 'image/png', url: 'https://example.org/a.png' }] })
+    if (chat.status !== 'error' || !errors[0]?.includes('data: URL')) throw new Error(`status ${chat.status}, errors ${errors}`)
+    chat.messages = []
+  },
+  async foreign(chat) {
+    chat.messages = [
+      { id: 'u', role: 'user', parts: [{ type: 'text', text: 'x' }] },
+      { id: 'a', role: 'assistant', parts: [{ type: 'tool-where', toolCallId: '019ac0de-0000-7000-8000-000000000001-0', state: 'output-available', input: {}, output: 'x' }] },
+    ]
+    await chat.sendMessage()
+    await until('the client is refused', () => chat.status === 'error')
+    if (!errors[0]?.includes('there is nothing')) throw new Error(`errors ${errors}`)
+    chat.messages = []
+  },
+}
+
+// shown is what a user sees: texts, and calls with their outcomes.
+const shown = (messages) => messages.map((m) => m.role + ': ' + m.parts.flatMap((p) => {
+  if (p.type === 'text') return [p.text.trim()]
+  if (!isTool(p)) return []
+  const tool = p.type === 'dynamic-tool' ? p.toolName : p.type.slice(5)
+  const failed = p.state === 'output-error' || p.state === 'output-denied'
+  return [`<${tool} ${failed ? 'failed' : p.state === 'output-available' ? p.output : p.state}>`]
+}).filter((s) => s !== '').join(' '))
+
+try {
+  const first = open()
+  const chat = (await cases[name](first)) ?? first
+  await ready(chat)
+  console.log('done ' + JSON.stringify({ client: shown(chat.messages), stored: shown(await load()), status: chat.status }))
+} catch (e) {
+  console.log('failed ' + e.stack.split('\n').filter((l) => l).slice(0, 3).join(' | '))
+}
+process.exit(0)

@@ -1,0 +1,194 @@
+//go:build wireclients
+
+package wireclients
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
+)
+
+const clients = "../../api/wires/clients"
+
+// uiCase is a case of ui.mjs: what the model says, what is done at the points where
+// the client waits, and what it shows at the end, as the chat does.
+type uiCase struct {
+	name  string
+	turns []apptest.Turn
+	gated bool
+	at    func(t *testing.T, s *apptest.System, gate chan struct{}, point string)
+	want  []string
+}
+
+// openGate lets the model go on.
+func openGate(_ *testing.T, _ *apptest.System, gate chan struct{}, _ string) { close(gate) }
+
+func calls(tools ...string) (list []apptest.ToolCall) {
+	for _, tool := range tools {
+		list = append(list, apptest.ToolCall{Tool: tool, Key: "k"})
+	}
+	return list
+}
+
+// toolSays is what the scripted tools of the test page answer.
+func toolSays(path string) string { return `{"done":"` + path + ` of k","found":{"key":"k"}}` }
+
+const long = "one two three four five"
+
+var uiCases = []uiCase{
+	{name: "text", turns: []apptest.Turn{{Text: "all is well"}}, want: []string{"user: text", "assistant: all is well"}},
+	{
+		name: "tool", turns: []apptest.Turn{{Text: "look", Calls: calls("look")}, {Text: "done"}},
+		want: []string{"user: tool", "assistant: look <look " + toolSays("look") + "> done"},
+	},
+	{
+		name: "client", turns: []apptest.Turn{{Text: "where", Calls: calls("where")}, {Text: "done"}},
+		want: []string{"user: client", "assistant: where <where Basel> done"},
+	},
+	{
+		name: "approve", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: "done"}},
+		want: []string{"user: approve", "assistant: order <order " + toolSays("book") + "> done"},
+	},
+	{
+		name: "deny", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: "done"}},
+		want: []string{"user: deny", "assistant: order <order failed> done"},
+	},
+	{
+		name: "two", turns: []apptest.Turn{{Text: "both", Calls: calls("order", "where")}, {Text: "done"}},
+		want: []string{"user: two", "assistant: both <order " + toolSays("book") + "> <where Basel> done"},
+	},
+	{name: "reload", turns: []apptest.Turn{{Text: long}}, gated: true, at: openGate, want: []string{"user: reload", "assistant: " + long}},
+	{
+		name: "reloadTool", turns: []apptest.Turn{{Text: "where", Calls: calls("where")}, {Text: long}}, gated: true, at: openGate,
+		want: []string{"user: reloadTool", "assistant: where <where Basel> " + long},
+	},
+	{name: "cut", turns: []apptest.Turn{{Text: long}}, gated: true, at: openGate, want: []string{"user: cut", "assistant: " + long}},
+	{
+		name: "kill", turns: []apptest.Turn{{Text: long}}, gated: true,
+		at: func(_ *testing.T, s *apptest.System, gate chan struct{}, point string) {
+			if point == "resumed" {
+				close(gate)
+				return
+			}
+			s.Settings = append(s.Settings, "ADDR="+strings.TrimPrefix(s.Process().URL, "http://"))
+			s.Restart()
+		},
+		want: []string{"user: kill", "assistant: " + long},
+	},
+	{
+		name: "stop", turns: []apptest.Turn{{Text: long}}, gated: true,
+		at: func(t *testing.T, s *apptest.System, _ chan struct{}, _ string) {
+			select {
+			case <-s.Model.Gone():
+			case <-time.After(apptest.Limit):
+				t.Error("the model's server was not told of the stop")
+			}
+		},
+		want: []string{"user: stop", "assistant: one two three"},
+	},
+	{name: "error", want: []string{"user: error"}},
+	{
+		name: "turns",
+		want: []string{"user: first", "assistant: answer", "user: third", "assistant: answer", "user: fourth", "assistant: answer"},
+	},
+	{name: "bad"},
+	{name: "foreign"},
+}
+
+func TestAISDK(t *testing.T) {
+	for _, version := range []string{"5", "6", "7"} {
+		for _, c := range uiCases {
+			t.Run("ai "+version+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+				s.Start()
+				var gate chan struct{}
+				if c.gated {
+					gate = make(chan struct{})
+				}
+				script(s, &c, gate)
+				runClient(t, s, &c, version, gate)
+			})
+		}
+	}
+}
+
+// script says what the model answers to the case's question.
+func script(s *apptest.System, c *uiCase, gate chan struct{}) {
+	switch c.name {
+	case "error":
+		s.Model.On(upstream.Any, upstream.Status(401, `{"error":{"message":"no"}}`))
+	case "turns":
+		for _, question := range []string{"first", "second", "second", "third", "fourth"} {
+			s.Model.On(func(r upstream.Request) bool { return strings.HasPrefix(r.Last("user").Text(), question) }, upstream.Text("answer"))
+		}
+	default:
+		s.Script(c.name, c.turns, gate)
+	}
+}
+
+// runClient runs the client and compares what it shows, and what the chat has, with what
+// is wanted.
+func runClient(t *testing.T, s *apptest.System, c *uiCase, version string, gate chan struct{}) {
+	t.Helper()
+	node := exec.CommandContext(t.Context(), "node", "ui.mjs", version, s.URL(t), c.name)
+	node.Dir = clients
+	var complaints bytes.Buffer
+	node.Stderr = &complaints
+	in, err := node.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := node.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Start(); err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		last = lines.Text()
+		if strings.HasPrefix(last, "at ") && c.at != nil {
+			c.at(t, s, gate, strings.TrimPrefix(last, "at "))
+		}
+		if strings.HasPrefix(last, "at ") {
+			_, _ = io.WriteString(in, "\n")
+		}
+	}
+	_ = node.Wait()
+	result, ok := strings.CutPrefix(last, "done ")
+	if !ok {
+		t.Fatalf("the client ended with %q\n%s", last, complaints.String())
+	}
+	var got struct{ Client, Stored []string }
+	if err := json.Unmarshal([]byte(result), &got); err != nil {
+		t.Fatal(err)
+	}
+	if c.name == "error" { // the chat keeps an answer without text, the client none or one without
+		got.Client, got.Stored = got.Client[:1], got.Stored[:1]
+	}
+	if diff := cmp.Diff(c.want, trimmed(got.Client)); diff != "" {
+		t.Errorf("the client shows (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(c.want, trimmed(got.Stored)); diff != "" {
+		t.Errorf("the chat has (-want +got):\n%s", diff)
+	}
+}
+
+func trimmed(list []string) (out []string) {
+	for _, s := range list {
+		out = append(out, strings.TrimSpace(s))
+	}
+	return out
+}
