@@ -149,9 +149,24 @@ func (t *table) Loose(context.Context) ([]string, error) {
 // replica is a member with its loops.
 type replica struct {
 	*leases.Leases
+	end func()
+
+	mu    sync.Mutex
 	lost  []*leases.Lease
 	taken []string
-	end   func()
+}
+
+// wasLost and hasTaken are what the loops have told.
+func (r *replica) wasLost() []*leases.Lease {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lost)
+}
+
+func (r *replica) hasTaken() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.taken)
 }
 
 // start joins and runs the loops until the end of the test.
@@ -163,9 +178,20 @@ func start(t *testing.T, rows *table, many bool) *replica {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
-	loops.Go(func() { r.Renew(ctx, func(l *leases.Lease) { r.lost = append(r.lost, l) }) })
 	loops.Go(func() {
-		r.Look(ctx, func(_ context.Context, from []string) error { r.taken = append(r.taken, from...); return nil })
+		r.Renew(ctx, func(l *leases.Lease) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.lost = append(r.lost, l)
+		})
+	})
+	loops.Go(func() {
+		r.Look(ctx, func(_ context.Context, from []string) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.taken = append(r.taken, from...)
+			return nil
+		})
 	})
 	r.end = sync.OnceFunc(func() { cancel(); loops.Wait() })
 	t.Cleanup(r.end)
@@ -253,8 +279,8 @@ func TestBuried(t *testing.T) {
 			t.Errorf("the lost lease ended with %v, want record.ErrFenced", cause)
 		}
 		after := r.Current()
-		if len(r.lost) != 1 || r.lost[0] != before || after == before || after.ID == before.ID {
-			t.Errorf("lost %v, now %s, want the lease %s to be lost and another one", r.lost, after.ID, before.ID)
+		if lost := r.wasLost(); len(lost) != 1 || lost[0] != before || after == before || after.ID == before.ID {
+			t.Errorf("lost %v, now %s, want the lease %s to be lost and another one", r.wasLost(), after.ID, before.ID)
 		}
 		answers(t, "a deed of the new lease", held(after.Context()), nil)
 		answers(t, "a deed of the lost one", held(before.Context()), record.ErrFenced)
@@ -301,14 +327,14 @@ func TestBurialNeedsQuiet(t *testing.T) {
 		dead := b.Current().ID
 		b.end()
 		died := time.Now()
-		for len(a.taken) == 0 {
+		for len(a.hasTaken()) == 0 {
 			passes(lease / 100)
 		}
 		if took := time.Since(died); took > lease+lease/6 {
 			t.Errorf("found after %v, want at most the lease and a look", took)
 		}
-		if !slices.Equal(a.taken, []string{dead}) {
-			t.Errorf("taken from %v, want %s", a.taken, dead)
+		if !slices.Equal(a.hasTaken(), []string{dead}) {
+			t.Errorf("taken from %v, want %s", a.hasTaken(), dead)
 		}
 	})
 }
