@@ -14,19 +14,19 @@ import (
 type Answer struct {
 	Index    int
 	Approved *bool
-	Input    json.RawMessage // in place of the call's own, of an approved one
-	Output   json.RawMessage // nil of an approval
+	Input    json.RawMessage // replaces the input of an approved call
+	Output   json.RawMessage // nil for an approval
 	IsError  bool
 }
 
-// errNotWaiting is the answer to answers that nothing waits for and that are not the last
-// word in their chat.
+// errNotWaiting is returned for answers to calls that no longer wait, of a run that is not
+// the newest of its chat.
 var errNotWaiting = schemas.NewError(schemas.CodeConflict, "this call does not wait any more, and the chat has gone on")
 
-// Answers gives answers to calls of a run of the user's; those to calls that do not wait
-// have no effect. An answer that comes too late or differs from an earlier one is no
-// error: the response shows what did happen. It returns the calls whose answers the
-// response to the request comes after.
+// Answers gives answers to the calls of a user's run. Answers to calls that do not wait
+// have no effect. An answer that is late or differs from an earlier one is not an error:
+// the response shows what happened. It returns the calls after whose answers the response
+// begins.
 func (s *Service) Answers(ctx context.Context, user schemas.User, run schemas.Run, latest func() (string, error), list []Answer) (given map[int]bool, err error) {
 	waits, err := s.Runs.Waits(ctx, user, run.RunID)
 	if err != nil {

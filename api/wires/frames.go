@@ -16,16 +16,15 @@ type Frames struct {
 	buf    []byte
 	next   int64 // the number of the next frame, 0 for none
 	after  int64 // frames up to this number are dropped
-	hidden bool  // what comes before the response's beginning
+	hidden bool  // the frames are of events before the response begins
 	shown  bool  // the beginning of a response that continues has been shown
 	number func(dst []byte, number int64) []byte
 }
 
-// event says that frames of an event come.
+// event starts the frames of the event with number seq.
 func (f *Frames) event(seq int64, hidden bool) { f.next, f.hidden = seq*EventSpan, hidden }
 
-// Numbered gives each frame an id line with its number, for clients that come back
-// with it.
+// Numbered gives each frame an id line with its number, for clients that resume with it.
 func (f *Frames) Numbered(number func(dst []byte, number int64) []byte) { f.number = number }
 
 // JSON adds a frame with v as its data.
@@ -42,8 +41,8 @@ func (f *Frames) Raw(data string) {
 	}
 }
 
-// Open begins a frame: its data is to be appended to dst and given to Close. It returns
-// false for a frame that is not shown, which counts all the same.
+// Open begins a frame: append its data to dst and pass the result to Close. It returns
+// false for a frame that is not shown; such a frame still takes a number.
 func (f *Frames) Open() (dst []byte, shown bool) {
 	number := f.next
 	if f.next > 0 {
@@ -68,7 +67,7 @@ func (f *Frames) take() []byte {
 	return frames
 }
 
-// Field appends a member with a text to an object that has members already.
+// Field appends a string member to a JSON object that already has members.
 func Field(dst []byte, name, value string) []byte {
 	dst = append(append(append(dst, `,"`...), name...), `":`...)
 	return schemas.AppendString(dst, value)

@@ -9,8 +9,8 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// ChatKey returns the chat_id of a client's thread: its own id where that has our form,
-// else one made of its digest.
+// ChatKey returns the chat_id of a client's thread: the thread's id if it is a valid
+// chat_id, else an id made from its digest.
 func ChatKey(thread string) string {
 	if text.IsID(thread) {
 		return thread
@@ -19,8 +19,8 @@ func ChatKey(thread string) string {
 	return "w-" + hex.EncodeToString(sum[:])[:40]
 }
 
-// CallID is the id of a call, of its approval and of its interrupt on every wire: a
-// model's own ids repeat.
+// CallID is the id of a call, of its approval and of its interrupt on every wire. The
+// model's own ids are not unique.
 func CallID(run string, index int) string { return run + "-" + strconv.Itoa(index) }
 
 // ParseCall returns the run and the index of a call's id.

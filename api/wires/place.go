@@ -14,11 +14,11 @@ import (
 type Message struct{ ID, Role, Text string }
 
 const (
-	messagePage = 200 // messages that are read at a time
+	messagePage = 200 // messages read at a time
 	maxPages    = 10
 )
 
-// Chat finds the chat of a thread; one that is unknown has no ConversationID.
+// Chat returns the chat of a thread; an unknown chat has no ConversationID.
 func (s *Service) Chat(ctx context.Context, user schemas.User, thread string) (schemas.Chat, error) {
 	chat, err := s.Chats.ByKey(ctx, user, ChatKey(thread))
 	if errors.Is(err, schemas.ErrNotFound) {
@@ -27,8 +27,8 @@ func (s *Service) Chat(ctx context.Context, user schemas.User, thread string) (s
 	return chat, err
 }
 
-// Current reads the chat's current messages, in order: as many of the newest as a client
-// can be expected to show.
+// Current returns the chat's current messages in order, at most the newest
+// maxPages*messagePage.
 func (s *Service) Current(ctx context.Context, user schemas.User, chat schemas.Chat) ([]schemas.Message, error) {
 	var all []schemas.Message
 	cursor := ""
@@ -45,12 +45,13 @@ func (s *Service) Current(ctx context.Context, user schemas.User, chat schemas.C
 	return all, nil
 }
 
-// Place says where in its chat the last message of the client's list belongs, which is the
-// user's. Follow is a run that answers it already.
+// Place is what the last message of the client's list, a user message, means for its chat:
+// it edits the message Edit, asks for the answer Regenerate again, or the run Follow
+// already answers it. The zero value is a new message.
 type Place struct{ Edit, Regenerate, Follow string }
 
-// Find finds the place of the last message of the list. The list is the client's and not
-// the truth; the chat is. The anchor is the last message before it that the chat has.
+// Find returns the place of the last message of the list. The chat decides, not the
+// client's list: the anchor is the last earlier message of the list that the chat has.
 func Find(have []schemas.Message, list []Message, live string) Place {
 	last := list[len(list)-1]
 	if at := index(have, last); at >= 0 {
@@ -65,8 +66,8 @@ func Find(have []schemas.Message, list []Message, live string) Place {
 	return Place{}
 }
 
-// Behind returns the first of the user's messages behind the anchor of the last message
-// of the list, -1 for none.
+// Behind returns the index of the first user message after the anchor, -1 if there is
+// none.
 func Behind(have []schemas.Message, list []Message) int {
 	for _, m := range slices.Backward(list[:len(list)-1]) {
 		anchor := index(have, m)
@@ -81,8 +82,8 @@ func Behind(have []schemas.Message, list []Message) int {
 	return -1
 }
 
-// Again answers a question of the chat again: its answer is generated again, or followed
-// where it is under way, or the same question asked where it has none.
+// Again returns the place of a question that is asked again: its answer is regenerated, or
+// followed while its run is live. A question without an answer is edited.
 func Again(have []schemas.Message, question int, live string) Place {
 	q := have[question]
 	if question+1 < len(have) && have[question+1].Role == "assistant" {
@@ -94,8 +95,8 @@ func Again(have []schemas.Message, question int, live string) Place {
 	return Place{Edit: q.ID}
 }
 
-// index returns the place of a client's message in the chat, -1 for none. An id that
-// begins with the id of an answer, or of its run, is that answer's.
+// index returns the index of a client's message in the chat, -1 if the chat does not have
+// it. An id that begins with the id of an answer, or of its run, means that answer.
 func index(have []schemas.Message, m Message) int {
 	if m.ID == "" {
 		return -1

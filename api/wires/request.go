@@ -25,8 +25,8 @@ const (
 	maxKey          = 255
 )
 
-// Decode reads the body into v. Members that v does not have are ignored: the clients of
-// wires grow.
+// Decode reads the body into v. It ignores members that v does not have: new versions of
+// clients add some.
 func (c *Call) Decode(v any) error {
 	bad := func(message string) error { return schemas.NewError(schemas.CodeBadRequest, message) }
 	switch {
@@ -37,7 +37,7 @@ func (c *Call) Decode(v any) error {
 	}
 	err := json.Unmarshal(c.Body, v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return schemas.NewError(schemas.CodeBadRequest, fmt.Sprintf("the body has a %s at %s, which is not what belongs there", wrong.Value, cmp.Or(wrong.Field, "its top")))
+		return schemas.NewError(schemas.CodeBadRequest, fmt.Sprintf("the body has a %s at %s, where another type is expected", wrong.Value, cmp.Or(wrong.Field, "its top level")))
 	}
 	if err != nil {
 		return bad("the body is not valid JSON")
@@ -45,8 +45,8 @@ func (c *Call) Decode(v any) error {
 	return nil
 }
 
-// Defaults fills what the body does not say from the query: page, tab, subtab, model,
-// on_disconnect, if_busy.
+// Defaults takes from the query what the body leaves out: page, tab, subtab, model,
+// on_disconnect and if_busy.
 func Defaults(req *schemas.ChatRequest, query url.Values) {
 	for key, name := range map[string]string{"current_page": "page", "active_tab": "tab", "active_subtab": "subtab"} {
 		if v := query.Get(name); v != "" && req.Context.String(key) == "" {
@@ -61,7 +61,7 @@ func Defaults(req *schemas.ChatRequest, query url.Values) {
 	req.IfBusy = cmp.Or(req.IfBusy, query.Get("if_busy"))
 }
 
-// Instruct puts system messages into the context, as data.
+// Instruct puts system messages into the context: the model gets them as data.
 func Instruct(req *schemas.ChatRequest, texts []string, pointer string) error {
 	text := strings.Join(texts, "\n")
 	if text == "" {
@@ -79,8 +79,8 @@ func Instruct(req *schemas.ChatRequest, texts []string, pointer string) error {
 	return nil
 }
 
-// Tools completes the tools of the page: a missing description is the name, a missing
-// schema takes any object.
+// Tools completes the tools of the page: a missing description becomes the name, a missing
+// schema one that accepts any object.
 func Tools(list []schemas.ClientTool) {
 	for i := range list {
 		list[i].Description = cmp.Or(list[i].Description, list[i].Name)
@@ -90,8 +90,8 @@ func Tools(list []schemas.ClientTool) {
 	}
 }
 
-// File makes an attachment of a data URL. Other URLs are refused: nothing is fetched for
-// a client. The n-th file without a name is called file-n.
+// File turns a data URL into an attachment. Other URLs are refused: the service fetches
+// nothing for a client. The n-th file is called file-n if it has no name.
 func File(address, media, name string, n int, pointer string) (schemas.Attachment, error) {
 	var none schemas.Attachment
 	rest, ok := strings.CutPrefix(address, "data:")
@@ -128,9 +128,9 @@ func File(address, media, name string, n int, pointer string) (schemas.Attachmen
 	return a, nil
 }
 
-// Start starts the run of a request, or finds the one that the Idempotency-Key started.
-// A chat whose run waits has it cancelled: a new message comes instead of the answer. A
-// message whose id is in use, in another chat, gets an id of ours.
+// Start starts the run of a request, or returns the one that the Idempotency-Key started.
+// If the chat's run waits, it is cancelled: a new message replaces the answer that it
+// waits for. A message whose id is used in another chat gets a new id.
 func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, error) {
 	if chat.ActiveRunID != "" {
 		run, err := c.Service.Runs.Run(c.Context(), c.User, chat.ActiveRunID)
@@ -153,7 +153,7 @@ func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, 
 	return run, err
 }
 
-// options are those of the request's Idempotency-Key.
+// options returns the start options of the request's Idempotency-Key.
 func (c *Call) options() record.StartOptions {
 	o := record.StartOptions{IdempotencyKey: c.Header.Get("Idempotency-Key")}
 	if o.IdempotencyKey != "" {
@@ -163,8 +163,8 @@ func (c *Call) options() record.StartOptions {
 	return o
 }
 
-// Repeated returns the run that the request has started before, under its
-// Idempotency-Key; ok is false if there is none.
+// Repeated returns the run that an earlier request with the same Idempotency-Key started;
+// ok is false if there is none.
 func (c *Call) Repeated() (run schemas.Run, ok bool, err error) {
 	o := c.options()
 	switch {
@@ -176,7 +176,7 @@ func (c *Call) Repeated() (run schemas.Run, ok bool, err error) {
 	if _, err = c.Service.Runs.ByKey(c.Context(), c.User, o.IdempotencyKey); errors.Is(err, schemas.ErrNotFound) {
 		return run, false, nil
 	}
-	if err == nil { // it compares the bodies
+	if err == nil { // Start compares the bodies
 		run, err = c.Service.Runs.Start(c.Context(), c.User, &schemas.ChatRequest{}, o)
 	}
 	return run, err == nil, err

@@ -8,49 +8,48 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// Table turns the events of a run into the frames of a wire. It is pure: what it knows
-// beside the log stands in its Params. Events come in order, from the run's first one.
+// Table turns the events of a run into the frames of a wire. Its output depends only on
+// the log and its Params. It gets the run's events in order, from the first one.
 type Table interface {
 	// Event adds the frames of an event.
 	Event(out *Frames, e *runlog.Event)
-	// Begin adds what a response says first that continues a run. What it counts begins
-	// again; what it knows of the events before stays.
+	// Begin adds the first frames of a response that continues a run. The table resets
+	// its counters, but keeps what it knows from the events before.
 	Begin(out *Frames)
-	// Pause ends a response where the calls wait for the user or for the page.
+	// Pause ends a response whose calls wait for the user or for the page.
 	Pause(out *Frames, waiting []schemas.Wait)
 }
 
-// Params are what a table knows beside the log.
+// Params is what a table knows besides the log.
 type Params struct {
 	Run string
-	// Answered are the calls whose waits have their answer already: they are history,
-	// which is shown and not asked for. It is empty where the client has given the
-	// answers with its request.
+	// Answered are the calls that already have their answer: they are shown, but the
+	// client is not asked again. It is empty if the client's request brought the answers.
 	Answered map[int]bool
 }
 
-// Response is the answer to a request: a stretch of a run, which ends with the run or
-// where the run waits for the user or for the page.
+// Response is the answer to a request: a part of a run that ends with the run, or when the
+// run waits for the user or for the page.
 type Response struct {
 	Run   schemas.Run
 	Table func(p Params) Table
-	// Given are the calls whose answers came with the request: what was shown before they
-	// were given is left out. Nil begins with the run.
+	// Given are the calls whose answers came with the request: the response leaves out
+	// what was shown before. If nil, it begins with the run.
 	Given map[int]bool
-	// Header sets headers, Opening is what the body begins with.
+	// Header sets headers; Opening is the start of the body.
 	Header  func(h http.Header)
 	Opening string
 }
 
-// maxFrames is how many bytes of frames are written at a time, once there are as many.
+// maxFrames is the number of buffered bytes at which frames are written.
 const maxFrames = 16 << 10
 
-// keepAlive is a comment.
+// keepAlive is an SSE comment.
 var keepAlive = []byte(": keep-alive\n\n")
 
-// Serve answers with a stretch of a run of the user's. An error is for a request that
-// nothing has been sent to. The connection is cut where the run is interrupted: to the
-// clients of wires a clean end is success.
+// Serve answers with a part of a user's run. If it returns an error, nothing has been sent.
+// It aborts the connection if the run is interrupted, because these clients take a clean
+// end for success.
 func (s *Service) Serve(c *Call, to Stream, r Response) error {
 	waits, err := s.Runs.Waits(c.Context(), c.User, r.Run.RunID)
 	if err != nil {
@@ -93,7 +92,7 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 }
 
 // write writes the frames of events. It reports whether the response has ended, and
-// whether all went well.
+// whether every write succeeded.
 func (f *fold) write(to Stream, batch []runlog.Event) (ended, ok bool) {
 	for _, e := range f.ready(batch) {
 		if err := f.event(&e); err != nil {
@@ -115,12 +114,12 @@ func (f *fold) write(to Stream, batch []runlog.Event) (ended, ok bool) {
 	return false, true
 }
 
-// fold makes the frames of one response of the events of its run.
+// fold turns the events of a run into the frames of one response.
 type fold struct {
 	run    schemas.Run
 	given  map[int]bool
-	first  []schemas.Wait // the waits as the response began
-	before map[int]bool   // calls that had their answer then
+	first  []schemas.Wait // the waits when the response began
+	before map[int]bool   // calls that were answered by then
 	waits  func() ([]schemas.Wait, error)
 	table  Table
 	calls  calls
@@ -147,9 +146,9 @@ func newFold(run schemas.Run, waits []schemas.Wait, r Response, again func() ([]
 	return f
 }
 
-// ready returns the events that can be shown. Events are held back until the newest
-// attempt has begun, so that nothing void is shown, and until it is known where a
-// response begins that comes after answers.
+// ready returns the events that can be shown. It holds events back until the newest
+// attempt has begun, so that nothing of an earlier attempt is shown, and until it is known
+// where the response to a request with answers begins.
 func (f *fold) ready(batch []runlog.Event) []runlog.Event {
 	if f.begun {
 		return batch
@@ -166,7 +165,7 @@ func (f *fold) ready(batch []runlog.Event) []runlog.Event {
 	return list
 }
 
-// complete reports whether what is held back is enough to begin with.
+// complete reports whether enough events are held to begin the response.
 func (f *fold) complete() bool {
 	if len(f.held) == 0 {
 		return false
@@ -205,8 +204,8 @@ func (f *fold) event(e *runlog.Event) error {
 	return nil
 }
 
-// pause ends the response after the event if the run waits there. The answers that there
-// were when the response began do not count: the run has continued.
+// pause ends the response after the event if the run waits there. Calls that were answered
+// before the response began do not count: the run has continued after them.
 func (f *fold) pause(e *runlog.Event) error {
 	waits, err := f.waits()
 	if err != nil {

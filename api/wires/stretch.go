@@ -10,19 +10,19 @@ import (
 // replyGroup is the type of the group of a model's reply.
 const replyGroup = "llm"
 
-// calls follows the calls of the model's last reply: which of them have ended, and which
+// calls tracks the calls of the model's last reply: which of them have ended, and which
 // wait for the user or for the page.
 type calls struct {
 	asked     []int
 	ended     map[int]bool
 	waiting   map[int]bool
-	approvals map[string]int // calls by their approvals
-	byUse     map[string]int // calls by the model's ids
+	approvals map[string]int // index of a call by its approval id
+	byUse     map[string]int // index of a call by the model's id
 	count     int
 }
 
-// indexed returns the event with the index of its call also where its log was stored
-// before the index was written down.
+// indexed returns the event with the index of its call, also for logs that were stored
+// without it.
 func (c *calls) indexed(e *runlog.Event) *runlog.Event {
 	known := func(index int, use string) int {
 		if index == runlog.NoIndex {
@@ -73,8 +73,8 @@ func with(e *runlog.Event, b runlog.Body) *runlog.Event {
 	return &again
 }
 
-// event takes an event, and reports whether after it every call that the last reply
-// asked for has ended or waits, and at least one waits.
+// event records an event. It reports whether every call of the last reply now has ended
+// or waits, and at least one waits.
 func (c *calls) event(e *runlog.Event) (rests bool) {
 	switch b := e.Body.(type) {
 	case *runlog.LevelStart:
@@ -108,7 +108,7 @@ func (c *calls) event(e *runlog.Event) (rests bool) {
 	return !slices.ContainsFunc(c.asked, func(index int) bool { return !c.ended[index] && !c.waiting[index] })
 }
 
-// resolves returns the call whose wait has an end with the event.
+// resolves returns the call whose wait the event ends.
 func (c *calls) resolves(e *runlog.Event) (index int, ok bool) {
 	switch b := e.Body.(type) {
 	case *runlog.ApprovalResolved:
@@ -132,8 +132,8 @@ func set[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// open returns those waits that the calls are in, in order; ok is false if one of them had
-// its answer by then: the run is about to continue.
+// open returns the waits of the calls that wait, in order. ok is false if one of them was
+// already answered: the run is about to continue.
 func (c *calls) open(waits []schemas.Wait, answered func(schemas.Wait) bool) (open []schemas.Wait, ok bool) {
 	for _, w := range waits {
 		switch {
@@ -147,13 +147,12 @@ func (c *calls) open(waits []schemas.Wait, answered func(schemas.Wait) bool) (op
 	return open, true
 }
 
-// answeredBefore reports whether a wait had its answer before the event.
+// answeredBefore reports whether a wait was answered before the event.
 func answeredBefore(w schemas.Wait, e *runlog.Event) bool {
 	return w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() < e.Time
 }
 
-// kept returns the events that count: those that a later attempt has made void are left
-// out.
+// kept returns the events without those that a later attempt replaced.
 func kept(events []runlog.Event) []runlog.Event {
 	var list []runlog.Event
 	for _, e := range events {
@@ -165,9 +164,9 @@ func kept(events []runlog.Event) []runlog.Event {
 	return list
 }
 
-// begin returns the number of the event after which the answer to a request begins that
-// has given these calls their answers: the last pause before the first event that
-// resolves one of them, or while there is none the last pause of all.
+// begin returns the number of the event after which the response begins to a request that
+// answered the given calls: the last pause before the first event that resolves one of
+// them, or the last pause of all if no event does yet.
 func begin(events []runlog.Event, waits []schemas.Wait, given map[int]bool) (after int64) {
 	var c calls
 	for i := range events {

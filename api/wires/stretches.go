@@ -5,9 +5,9 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// Stretches returns the frames of the responses to a client that follows a run that has
-// ended, and that gives at each pause the answers that were given. The first one begins
-// with the run. Beginnings are the numbers of the events after which the others begin.
+// Stretches returns the frames of each response of an ended run, as a client gets them that
+// gives the stored answers at each pause. The first response begins with the run.
+// beginnings has, for each later response, the number of the event after which it begins.
 func Stretches(table func(p Params) Table, run string, events []runlog.Event, waits []schemas.Wait) (frames [][]byte, beginnings []int64) {
 	events = kept(events)
 	before := make(map[int]bool)
@@ -33,8 +33,8 @@ func Stretches(table func(p Params) Table, run string, events []runlog.Event, wa
 	}
 }
 
-// Replayed returns the frames behind the cursor of a run that has ended, for a client that
-// resumes it and whose calls all had their answers. With number each frame has its number.
+// Replayed returns the frames after the cursor of an ended run, for a client that resumes
+// it. All its calls count as answered. If number is not nil, each frame gets an id line.
 func Replayed(table func(p Params) Table, run string, events []runlog.Event, waits []schemas.Wait, cursor int64, number func(dst []byte, number int64) []byte) []byte {
 	before := make(map[int]bool)
 	for _, w := range waits {
@@ -47,11 +47,11 @@ func Replayed(table func(p Params) Table, run string, events []runlog.Event, wai
 	return f.out.take()
 }
 
-// maxAttempts is more than a run has.
+// maxAttempts is more attempts than any run has.
 const maxAttempts = 1 << 20
 
-// all folds events until the response ends, and returns the event that it pauses after;
-// nil is the end of the run.
+// all adds the frames of events until the response ends. It returns the event after which
+// the response pauses, or nil at the end of the run.
 func (f *fold) all(events []runlog.Event) *runlog.Event {
 	for i := range events {
 		e := &events[i]

@@ -1,7 +1,7 @@
-// Package wires is what the wires share. A wire is a form of requests and streams that
-// others have defined, so that their clients work unmodified. It adds no meaning: a
-// request of theirs becomes one of ours, and the events of a run's log become their
-// frames. The kit knows no wire; a wire knows the kit and schemas only.
+// Package wires has what all wires share. A wire is a protocol that another project
+// defines, so that its clients work unmodified. A wire adds no behaviour: it translates
+// requests into chat requests, and the events of a run's log into frames. This package
+// imports no wire; a wire imports only this package and schemas.
 package wires
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// Wire is a wire as api mounts it.
+// Wire is one wire, as api mounts it.
 type Wire struct {
 	Name   string
 	Routes []Route
@@ -29,8 +29,8 @@ type Wire struct {
 type Version struct {
 	Name  string
 	Table func(p Params) Table
-	// Check returns what a client of that version would not take of the responses to one
-	// run, each of which continues the one before, and the text that it shows.
+	// Check returns the text that a client of that version shows for the responses to one
+	// run, each of which continues the one before. The error says what the client refuses.
 	Check func(responses [][]byte) (text string, err error)
 }
 

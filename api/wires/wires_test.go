@@ -30,17 +30,17 @@ func TestIDsOfCalls(t *testing.T) {
 
 func TestChatKeys(t *testing.T) {
 	if got := wires.ChatKey("my-own_key"); got != "my-own_key" {
-		t.Errorf("an id of our form becomes %q, want it as it is", got)
+		t.Errorf("a valid chat_id becomes %q, want it unchanged", got)
 	}
 	for _, thread := range []string{"a/b", "", "ü", strings.Repeat("a", 65)} {
 		if got := wires.ChatKey(thread); len(got) != 42 || !strings.HasPrefix(got, "w-") || got == wires.ChatKey(thread+"x") {
-			t.Errorf("%q becomes %q, want w- and 40 digits of its own", thread, got)
+			t.Errorf("%q becomes %q, want w- and 40 digits that no other thread has", thread, got)
 		}
 	}
 }
 
-// The chat has two questions with answers, a third one whose run is under way, and a
-// message that waits for its turn.
+// chat has two questions with answers, a third one whose run is live, and a message that
+// waits in the queue.
 var chat = []schemas.Message{
 	{ID: "u1", Role: "user", Content: "one", RunID: "r1"},
 	{ID: "a1", Role: "assistant", Content: "eins", RunID: "r1"},

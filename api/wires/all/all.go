@@ -1,4 +1,4 @@
-// Package all is the list of wires.
+// Package all lists the wires.
 package all
 
 import (
@@ -6,5 +6,5 @@ import (
 	"github.com/chattray/chattray/api/wires/ui"
 )
 
-// Wires returns the wires that the service speaks.
+// Wires returns the wires that the service offers.
 func Wires() []wires.Wire { return []wires.Wire{ui.Wire()} }

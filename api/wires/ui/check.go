@@ -9,7 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// state is what the client keeps of a message, as far as it refuses chunks by it.
+// state is what the client tracks of a message to decide which chunks it refuses.
 type state struct {
 	message string
 	texts   map[string]bool // open parts
@@ -29,9 +29,9 @@ type chunk struct {
 	ToolCallID string
 }
 
-// check returns the text that a client shows of responses, and an error for what it would
-// not take: parts that end before they begin, calls that are not known, another message,
-// chunks of unknown types, null, anything after the end.
+// check returns the text that a client shows, and an error for what it would refuse: a part
+// that ends before it begins, an unknown call, another message, a chunk of an unknown type,
+// null, or anything after the end.
 func check(responses [][]byte) (string, error) {
 	s := state{calls: map[string]bool{}}
 	for n, r := range responses {
@@ -58,7 +58,7 @@ func check(responses [][]byte) (string, error) {
 	return s.words.String(), nil
 }
 
-// free are the chunks that need nothing before them.
+// free are the types of chunks that are allowed at any time.
 var free = []string{"finish", "abort", "error", "data-status", "data-approval", "data-payload", "data-suggestions", "data-block-delta", "data-block", "data-error"}
 
 func (s *state) take(data string, first bool) error {
@@ -76,7 +76,7 @@ func (s *state) take(data string, first bool) error {
 		}
 	}
 	if first != (c.Type == "start") {
-		return fmt.Errorf("start does not come first, or comes again")
+		return fmt.Errorf("start is not first, or is repeated")
 	}
 	switch c.Type {
 	case "start":

@@ -8,7 +8,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// fail answers with the sentence alone: clients show the body of an error to the user.
+// fail answers with the message as plain text: clients show the body of an error to the
+// user.
 func fail(w http.ResponseWriter, status int, e *schemas.Error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Error-Code", string(e.Code))

@@ -10,11 +10,11 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// maxPage is how many messages are read at once.
+// maxPage is the largest page of messages.
 const maxPage = 200
 
-// messages answers with the chat's messages, for a page to begin with. An answer that is
-// still being written is not among them: the client resumes its run.
+// messages answers with the chat's messages, which a page loads first. An answer that is
+// still being written is left out: the client resumes its run.
 func messages(c *wires.Call) error {
 	chat, err := c.Service.Chat(c.Context(), c.User, c.Param("id"))
 	if err != nil {
@@ -51,7 +51,7 @@ func messages(c *wires.Call) error {
 	return respond(c, out)
 }
 
-// clientTools returns the calls of an answer that the page has run.
+// clientTools returns the indexes of an answer's calls that the page ran.
 func clientTools(c *wires.Call, m *schemas.Message) (map[int]bool, error) {
 	if len(m.ToolHistory) == 0 || m.RunID == "" {
 		return nil, nil
@@ -97,8 +97,8 @@ func textPart(text string) object {
 	return object{"type": "text", "text": text, "state": "done"}
 }
 
-// answerParts are the parts of an answer: its text parted at the markers of its calls,
-// which stand between.
+// answerParts returns the parts of an answer: its text, split at the markers of its calls,
+// with the calls between.
 func answerParts(m *schemas.Message, clients map[int]bool) []object {
 	parts := []object{{"type": "step-start"}}
 	called := false
@@ -122,7 +122,7 @@ func answerParts(m *schemas.Message, clients map[int]bool) []object {
 	return parts
 }
 
-// callPart is a call that has ended.
+// callPart is the part of a call that has ended.
 func callPart(m *schemas.Message, index int, client bool) object {
 	call := &m.ToolHistory[index]
 	p := object{"toolCallId": wires.CallID(m.RunID, index), "input": call.Input}

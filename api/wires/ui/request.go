@@ -17,7 +17,7 @@ const (
 	regenerate = "regenerate-message"
 )
 
-// request is what the client sends: its whole list, or the last message of it.
+// request is what the client sends: its whole list of messages, or only the last one.
 type request struct {
 	ID        string      `json:"id"`
 	Messages  []uiMessage `json:"messages"`
@@ -35,7 +35,7 @@ type request struct {
 	Unlisted     bool                 `json:"unlisted"`
 }
 
-// uiMessage is a UIMessage. Parts of types that are not listed here have no meaning for us.
+// uiMessage is a UIMessage. Parts of other types are ignored.
 type uiMessage struct {
 	ID    string `json:"id"`
 	Role  string `json:"role"`
@@ -85,7 +85,7 @@ func decode(c *wires.Call) (*request, error) {
 	return &r, nil
 }
 
-// text is the message's text: its parts of text, a line each.
+// text returns the message's text parts, one a line.
 func (m *uiMessage) text() string {
 	var lines []string
 	for _, p := range m.Parts {
@@ -96,7 +96,7 @@ func (m *uiMessage) text() string {
 	return strings.Join(lines, "\n")
 }
 
-// list returns the messages without system messages, and the texts of these.
+// list returns the messages without the system messages, and the texts of those.
 func (r *request) list() (list []wires.Message, system []string) {
 	for i := range r.Messages {
 		m := &r.Messages[i]
@@ -109,8 +109,8 @@ func (r *request) list() (list []wires.Message, system []string) {
 	return list, system
 }
 
-// answers returns the run of the calls that the last message answers, with the answers;
-// ok is false when the request is none that brings answers.
+// answers returns the run whose calls the last message answers, with the answers; ok is
+// false if the request brings no answers.
 func (r *request) answers() (run string, list []wires.Answer, ok bool) {
 	last := r.Messages[len(r.Messages)-1]
 	if r.Trigger == regenerate || last.Role != "assistant" {
@@ -135,7 +135,7 @@ func (r *request) answers() (run string, list []wires.Answer, ok bool) {
 			a.Output, a.IsError = schemas.Encode(p.ErrorText), true
 		}
 		if a.Approved != nil || a.Output != nil {
-			if of != run { // the last call says whose they are
+			if of != run { // the last call decides the run
 				run, list = of, nil
 			}
 			list = append(list, a)
@@ -144,7 +144,7 @@ func (r *request) answers() (run string, list []wires.Answer, ok bool) {
 	return run, list, true
 }
 
-// asked makes the request of a chat: what the body says beside the messages.
+// asked returns the chat request with all that the body says except the messages.
 func (r *request) asked(c *wires.Call, chat schemas.Chat, system []string) (*schemas.ChatRequest, error) {
 	req := &schemas.ChatRequest{
 		ChatID: chat.ChatID, Context: r.Context, ClientTools: r.ClientTools, Model: r.Model, IfBusy: r.IfBusy, OnDisconnect: r.OnDisconnect, Unlisted: r.Unlisted,
@@ -152,7 +152,7 @@ func (r *request) asked(c *wires.Call, chat schemas.Chat, system []string) (*sch
 	wires.Tools(req.ClientTools)
 	wires.Defaults(req, c.URL.Query())
 	if req.IfBusy == "" {
-		req.IfBusy = "cancel" // a stop that only closes the connection leaves no busy chat
+		req.IfBusy = "cancel" // the client's stop() closes the connection, but the run continues
 	}
 	return req, wires.Instruct(req, system, "/messages")
 }
@@ -178,7 +178,7 @@ func (r *request) ask(req *schemas.ChatRequest, at int, edited bool) error {
 	return nil
 }
 
-// lastUser returns the place of the last message of the user, -1 for none.
+// lastUser returns the index of the last user message, -1 if there is none.
 func (r *request) lastUser() int {
 	for i, m := range slices.Backward(r.Messages) {
 		if m.Role == "user" {

@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// noApprovals is the last major version of the client that has no approvals.
+// noApprovals is the last major version of the client without approvals.
 const noApprovals = 5
 
 // done is the last frame of a response.
@@ -26,14 +26,14 @@ type table struct {
 	message  string
 	started  bool
 	step     bool             // a step is open
-	called   bool             // the client's last step has calls
+	called   bool             // the last step that the client has contains calls
 	texts    []uint32         // the open parts of text
 	thoughts []uint32         // the open parts of reasoning
 	calls    map[int]*call    // by index
-	written  map[uint32]*call // by the message in which the model writes them
+	written  map[uint32]*call // calls by the message in which the model writes them
 }
 
-// call is what is known of a call.
+// call is the state of a call.
 type call struct {
 	id, name string
 	client   bool
@@ -49,10 +49,10 @@ func newTable(major int) func(p wires.Params) wires.Table {
 	}
 }
 
-// object is a chunk that is not on the path of every token.
+// object is the members of a chunk. Chunks of tokens do not use it, to save allocations.
 type object map[string]any
 
-// put adds a chunk of a kind.
+// put adds a chunk of the type kind.
 func put(out *wires.Frames, kind string, members object) {
 	if dst, ok := out.Open(); ok {
 		dst = append(append(append(dst, `{"type":"`...), kind...), `",`...)
@@ -138,7 +138,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 	}
 }
 
-// Begin implements wires.Table. The same id goes on with the message that the client has.
+// Begin implements wires.Table. The same message id makes the client continue its message.
 func (t *table) Begin(out *wires.Frames) {
 	put(out, "start", object{"messageId": t.message})
 	t.step, t.called = false, true
@@ -166,8 +166,8 @@ func (t *table) endStep(out *wires.Frames) {
 	}
 }
 
-// separate opens a step after calls that are the client's last ones: it would take them
-// for complete and send its message again.
+// separate opens a step if the client's last step ends with calls: the client would
+// otherwise take the message for complete and send it again.
 func (t *table) separate(out *wires.Frames) {
 	if t.called {
 		t.endStep(out)
@@ -181,7 +181,7 @@ func partID(kind byte, message uint32) string {
 	return string(kind) + strconv.FormatUint(uint64(message), 10)
 }
 
-// text is on the path of every token.
+// text adds text. It runs for every token, so it builds the chunk without an object.
 func (t *table) text(out *wires.Frames, message uint32, text string) {
 	if !slices.Contains(t.texts, message) {
 		t.texts = append(t.texts, message)
@@ -224,7 +224,7 @@ func (t *table) endParts(out *wires.Frames) {
 	}
 }
 
-// call returns what is known of a call.
+// call returns the state of a call.
 func (t *table) call(index int, name string) *call {
 	c := t.calls[index]
 	if c == nil {
@@ -234,15 +234,16 @@ func (t *table) call(index int, name string) *call {
 	return c
 }
 
-// write shows that the model begins to write a call. An attempt that writes it again
-// writes the same call.
+// write shows that the model begins to write a call. A later attempt that writes it again
+// gets the same call.
 func (t *table) write(out *wires.Frames, message uint32, b *runlog.Call) {
 	c := t.call(b.Index, b.Name)
 	c.client, t.written[message], t.called = b.Client, c, true
 	put(out, "tool-input-start", t.whose(b.Index, c, object{"toolCallId": c.id, "toolName": c.name}))
 }
 
-// whose says who runs a call: the page, the service, or the page some time ago.
+// whose adds to a chunk who runs the call: the page or the service. A call that the page
+// has already answered counts as the service's, so that the page does not run it again.
 func (t *table) whose(index int, c *call, chunk object) object {
 	switch {
 	case !c.client:
@@ -253,7 +254,7 @@ func (t *table) whose(index int, c *call, chunk object) object {
 	return chunk
 }
 
-// available shows the input of a call, once and again where the user has changed it.
+// available shows the input of a call once, and again if the user changed it.
 func (t *table) available(out *wires.Frames, index int, c *call, input json.RawMessage) {
 	if c.shown && (c.client || bytes.Equal(c.input, input)) {
 		return
@@ -262,8 +263,8 @@ func (t *table) available(out *wires.Frames, index int, c *call, input json.RawM
 	put(out, "tool-input-available", t.whose(index, c, object{"toolCallId": c.id, "toolName": c.name, "input": input}))
 }
 
-// ask asks the user to approve a call. The input that the user changes is known before
-// it is approved in the history.
+// ask shows the input of a call, and asks the user to approve the call unless that is
+// already answered.
 func (t *table) ask(out *wires.Frames, b *runlog.ApprovalRequest) {
 	c := t.call(b.Index, b.Tool)
 	t.available(out, b.Index, c, b.Input)
@@ -304,7 +305,7 @@ func (t *table) complete(out *wires.Frames, b *runlog.ToolComplete) {
 	}
 }
 
-// placed names the blocks that something is written into.
+// placed returns the ids, the document and the type of the blocks that are written.
 func placed(p runlog.Place) object {
 	data := object{"block_ids": p.BlockIDs}
 	if p.DocumentID != "" {
@@ -325,7 +326,7 @@ func (t *table) block(out *wires.Frames, p runlog.Place, name string, value any,
 	put(out, "data-block-delta", object{"data": data, "transient": true})
 }
 
-// finishReasons are those of the client; end_turn and what else there may be is stop.
+// finishReasons maps stop reasons to the client's; end_turn and all others become stop.
 var finishReasons = map[schemas.StopReason]string{
 	schemas.MaxTokens: "length", schemas.ContentFilter: "content-filter", schemas.Refusal: "content-filter", schemas.MaxIterations: "other",
 }
@@ -349,7 +350,7 @@ func (t *table) completed(out *wires.Frames, p *schemas.ChatResponsePayload) {
 	out.Raw(done)
 }
 
-// suggestions are what the user may do next, nil for nothing.
+// suggestions returns what the user may do next, nil if there is nothing.
 func suggestions(values []schemas.SuggestedValue, actions []schemas.SuggestedAction) object {
 	data := object{}
 	if len(values) > 0 {

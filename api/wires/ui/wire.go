@@ -28,16 +28,16 @@ func Wire() wires.Wire {
 	}
 }
 
-// newest is the major version of the client where it does not say one.
+// newest is the major version that is assumed if the client names none.
 const newest = 7
 
-// opening makes proxies and clients see the stream at once.
+// opening is sent at once, so that proxies and clients see that the stream is open.
 const opening = ": stream-open\n\n"
 
 // header sets the header by which clients know the stream.
 func header(h http.Header) { h.Set("x-vercel-ai-ui-message-stream", "v1") }
 
-// serve answers with a stretch of a run.
+// serve answers with a part of a run.
 func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given map[int]bool) error {
 	if major == 0 {
 		major = newest
@@ -45,8 +45,8 @@ func serve(c *wires.Call, to wires.Stream, run schemas.Run, major int, given map
 	return c.Service.Serve(c, to, wires.Response{Run: run, Table: newTable(major), Given: given, Header: header, Opening: opening})
 }
 
-// post starts a run, follows one that answers the message already, or gives answers to
-// calls that wait and continues.
+// post starts a run, follows one that already answers the message, or gives answers to
+// calls that wait and continues their run.
 func post(c *wires.Call) error {
 	to, err := c.Service.Stream(c)
 	if err != nil {
@@ -74,7 +74,7 @@ func post(c *wires.Call) error {
 	return serve(c, to, run, r.AI, nil)
 }
 
-// begin starts the run of the user's last message, or finds the run that answers it.
+// begin starts a run for the last user message, or returns the run that answers it.
 func begin(c *wires.Call, r *request, chat schemas.Chat) (schemas.Run, error) {
 	list, system := r.list()
 	req, err := r.asked(c, chat, system)
@@ -83,7 +83,7 @@ func begin(c *wires.Call, r *request, chat schemas.Chat) (schemas.Run, error) {
 	}
 	at := r.lastUser()
 	if at < 0 {
-		return schemas.Run{}, schemas.Invalid("/messages", "must have a message of the user's")
+		return schemas.Run{}, schemas.Invalid("/messages", "must have a user message")
 	}
 	question := len(list) - 1
 	for list[question].Role != "user" {
@@ -117,7 +117,7 @@ func begin(c *wires.Call, r *request, chat schemas.Chat) (schemas.Run, error) {
 	return c.Start(chat, req)
 }
 
-// place says where the user's last message belongs, which ends the list.
+// place returns the place of the last user message, which ends the list.
 func (r *request) place(have []schemas.Message, list []wires.Message, live string) wires.Place {
 	find := func(id, role string) int {
 		return slices.IndexFunc(have, func(m schemas.Message) bool { return m.ID == id && m.Role == role })
@@ -141,11 +141,11 @@ func (r *request) place(have []schemas.Message, list []wires.Message, live strin
 	return wires.Find(have, list, live)
 }
 
-// proceed gives the answers of the last message to the calls that wait, and answers with
+// proceed passes the answers of the last message to the calls that wait, and responds with
 // what comes after them.
 func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id string, list []wires.Answer) error {
 	if len(list) == 0 {
-		return schemas.Invalid("/messages", "the last message is neither the user's nor an answer to calls")
+		return schemas.Invalid("/messages", "the last message is neither a user message nor an answer to calls")
 	}
 	run, err := c.Service.Runs.Run(c.Context(), c.User, id)
 	if err != nil {
@@ -168,8 +168,8 @@ func proceed(c *wires.Call, to wires.Stream, r *request, chat schemas.Chat, id s
 	return serve(c, to, run, r.AI, given)
 }
 
-// resume answers with the run under way in the chat, from its beginning: the client
-// throws away what it has of it.
+// resume answers with the chat's live run, from its beginning: the client discards what it
+// has of the answer.
 func resume(c *wires.Call) error {
 	chat, err := c.Service.Chat(c.Context(), c.User, c.Param("id"))
 	if err != nil {
@@ -195,7 +195,7 @@ func resume(c *wires.Call) error {
 	return serve(c, to, run, major, nil)
 }
 
-// version is the client's major version, as the query says it.
+// version returns the client's major version from the query.
 func version(c *wires.Call) (int, error) {
 	switch c.URL.Query().Get("ai") {
 	case "":
@@ -208,7 +208,7 @@ func version(c *wires.Call) (int, error) {
 	return 0, schemas.NewError(schemas.CodeInvalid, "the query parameter ai must be 5, 6 or 7")
 }
 
-// stop cancels the run under way in the chat.
+// stop cancels the chat's live run.
 func stop(c *wires.Call) error {
 	chat, err := c.Service.Chat(c.Context(), c.User, c.Param("id"))
 	if err != nil {
