@@ -64,7 +64,7 @@ func TestToolFailuresAreResults(t *testing.T) {
 	slow := sleeper("slow", time.Hour)
 	brief := sleeper("brief", time.Hour)
 	brief.Timeout = 5 * time.Second
-	deaf := tool("deaf", func(context.Context, *turn.Call) (turn.Result, error) {
+	ignoresCancel := tool("ignores_cancel", func(context.Context, *turn.Call) (turn.Result, error) {
 		<-time.After(2 * time.Minute)
 		return turn.Result{Text: "too late"}, nil
 	})
@@ -92,7 +92,7 @@ func TestToolFailuresAreResults(t *testing.T) {
 		{"no function", turn.Tool{Name: "n"}, "n", "{}", "{}", "the tool failed unexpectedly", 0},
 		{"timeout", slow, "slow", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute},
 		{"own timeout", brief, "brief", "{}", "{}", "the tool did not finish within 5s; whether it had an effect is unknown", 5 * time.Second},
-		{"deaf tool", deaf, "deaf", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute + 500*time.Millisecond},
+		{"a tool that ignores its timeout", ignoresCancel, "ignores_cancel", "{}", "{}", "the tool did not finish within 1m0s; whether it had an effect is unknown", time.Minute + 500*time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

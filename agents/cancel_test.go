@@ -16,7 +16,7 @@ import (
 func TestCancelInEachPhase(t *testing.T) {
 	const s = time.Second
 	two := modeltest.Ask("", ask("1", "slow", ""), ask("2", "quick", ""))
-	deaf := tool("deaf", func(context.Context, *turn.Call) (turn.Result, error) {
+	ignoresCancel := tool("ignores_cancel", func(context.Context, *turn.Call) (turn.Result, error) {
 		<-time.After(time.Hour)
 		return turn.Result{Text: "too late"}, nil
 	})
@@ -52,9 +52,9 @@ func TestCancelInEachPhase(t *testing.T) {
 			"call 0", "arguments 0 1 finishes ", `reply "" calls=1 first=0 end_turn`,
 			"start 0 1 finishes {}", "complete 0 1: saved", "cancelled the user cancelled",
 		}, s + s/5},
-		{"a tool that ignores it", modeltest.Ask("", ask("1", "deaf", "")), s, []string{
-			"call 0", "arguments 0 1 deaf ", `reply "" calls=1 first=0 end_turn`,
-			"start 0 1 deaf {}", "cancelled the user cancelled",
+		{"a tool that ignores it", modeltest.Ask("", ask("1", "ignores_cancel", "")), s, []string{
+			"call 0", "arguments 0 1 ignores_cancel ", `reply "" calls=1 first=0 end_turn`,
+			"start 0 1 ignores_cancel {}", "cancelled the user cancelled",
 		}, s + 500*time.Millisecond},
 		{"a slow check before a call", modeltest.Ask("", ask("1", "checks", "")), s, []string{
 			"call 0", "arguments 0 1 checks ", `reply "" calls=1 first=0 end_turn`,
@@ -74,7 +74,7 @@ func TestCancelInEachPhase(t *testing.T) {
 					time.AfterFunc(tt.at, func() { cancel(errUser) })
 				}
 				begun := time.Now()
-				tools := request(sleeper("slow", time.Hour), sleeper("quick", s/2), deaf, finishes, checks("checks", false), checks("checks_first", true))
+				tools := request(sleeper("slow", time.Hour), sleeper("quick", s/2), ignoresCancel, finishes, checks("checks", false), checks("checks_first", true))
 				tools.Await = func(context.Context, *turn.Call) (turn.Verdict, error) { return turn.Verdict{Approved: true}, nil }
 				check(t, run(ctx, agents.New(modeltest.NewScript(tt.reply), agents.Options{}), tools), tt.want...)
 				if took := time.Since(begun); took != tt.took {

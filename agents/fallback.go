@@ -13,8 +13,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// defaultRest is how long a model that failed is tried last.
-const defaultRest = 30 * time.Second
+// defaultCooldown is how long a model that failed is tried last.
+const defaultCooldown = 30 * time.Second
 
 // FallbackOptions say which models replace one that fails.
 type FallbackOptions struct {
@@ -25,9 +25,9 @@ type FallbackOptions struct {
 	// Window returns the size of a model's context window in tokens; 0 means
 	// unknown. A nil Window means that all are unknown.
 	Window func(model string) int
-	// Rest is how long a model is tried last after its server was unreachable,
-	// busy or silent, or refused our key. 0 means defaultRest.
-	Rest time.Duration
+	// Cooldown is how long a model is tried last after its server was unreachable,
+	// busy or silent, or refused our key. 0 means defaultCooldown.
+	Cooldown time.Duration
 	// Logger logs each call that another model takes over. Nil drops it.
 	Logger *slog.Logger
 }
@@ -39,14 +39,14 @@ type FallbackOptions struct {
 // whose window is larger or unknown. When all models fail, the error is the
 // last model's. The first delta of a substitute has its name in Delta.Model.
 func Fallback(next Model, o FallbackOptions) Model {
-	o.Rest = cmp.Or(max(o.Rest, 0), defaultRest)
+	o.Cooldown = cmp.Or(max(o.Cooldown, 0), defaultCooldown)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Window == nil {
 		o.Window = func(string) int { return 0 }
 	}
-	return &fallback{FallbackOptions: o, next: next, resting: make(map[string]time.Time)}
+	return &fallback{FallbackOptions: o, next: next, cooling: make(map[string]time.Time)}
 }
 
 type fallback struct {
@@ -54,7 +54,7 @@ type fallback struct {
 	next Model
 
 	mu      sync.Mutex
-	resting map[string]time.Time // the time until which a model is tried last
+	cooling map[string]time.Time // the time until which a model is tried last
 }
 
 // Stream calls the request's model, and after a failure its substitutes.
@@ -116,15 +116,15 @@ func (f *fallback) queue(model string, order []string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
-	awake, resting := make([]string, 0, len(order)+1), []string(nil)
+	ready, late := make([]string, 0, len(order)+1), []string(nil)
 	for _, m := range append([]string{model}, order...) {
-		if until, ok := f.resting[m]; ok && now.Before(until) {
-			resting = append(resting, m)
+		if until, ok := f.cooling[m]; ok && now.Before(until) {
+			late = append(late, m)
 			continue
 		}
-		awake = append(awake, m)
+		ready = append(ready, m)
 	}
-	return append(awake, resting...)
+	return append(ready, late...)
 }
 
 // others returns the models of the queue that may succeed where this one failed.
@@ -133,7 +133,7 @@ func (f *fallback) others(model string, queue []string, failed error) []string {
 	case schemas.CodeRateLimited, schemas.CodeUpstreamAuth, schemas.CodeUpstreamTimeout, schemas.CodeUpstreamUnavailable:
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.resting[model] = time.Now().Add(f.Rest)
+		f.cooling[model] = time.Now().Add(f.Cooldown)
 		return queue
 	case schemas.CodeUpstreamTruncated, schemas.CodeUpstreamError:
 		return queue

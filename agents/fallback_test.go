@@ -234,13 +234,13 @@ func TestFallbackCancelled(t *testing.T) {
 	}
 }
 
-// TestFallbackRest checks that not every call waits for an unreachable model,
+// TestFallbackCooldown checks that not every call waits for an unreachable model,
 // and that it is tried again later, or if there is no other.
-func TestFallbackRest(t *testing.T) {
+func TestFallbackCooldown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := modeltest.NewScript(), modeltest.NewScript()
 		c := &cast{models: map[string]agents.Model{"a": a, "b": b}}
-		m := agents.Fallback(c, agents.FallbackOptions{Order: order("b"), Rest: time.Minute})
+		m := agents.Fallback(c, agents.FallbackOptions{Order: order("b"), Cooldown: time.Minute})
 		check := func(what string, asked ...string) {
 			t.Helper()
 			c.asked = nil
@@ -252,14 +252,14 @@ func TestFallbackRest(t *testing.T) {
 		a.Push(fails(schemas.CodeUpstreamTimeout))
 		b.Push(modeltest.Say("B"), modeltest.Say("B"), fails(schemas.CodeUpstreamError))
 		check("the first failure", "a", "b")
-		check("while it rests", "b")
+		check("while it cools down", "b")
 		a.Push(modeltest.Say("A"))
-		check("while it rests and the other fails", "b", "a")
+		check("while it cools down and the other fails", "b", "a")
 		a.Push(fails(schemas.CodeUpstreamError), modeltest.Say("A"))
 		b.Push(modeltest.Say("B"))
 		<-time.After(time.Minute)
 		check("afterwards", "a", "b")
-		check("after a failure that is no reason to rest", "a")
+		check("after a failure that starts no cooldown", "a")
 	})
 }
 

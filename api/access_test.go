@@ -13,7 +13,7 @@ import (
 )
 
 func TestNobodyGetsPrivateThings(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	for _, tt := range []struct {
 		name, header, challenge string
 	}{
@@ -50,7 +50,7 @@ func TestNobodyGetsPrivateThings(t *testing.T) {
 }
 
 func TestUnknownTokenErrorsAre401(t *testing.T) {
-	_, ts := newWorld(t, func(_ *world, o *api.Options) { o.Auth = brokenAuth{} })
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Auth = brokenAuth{} })
 	got, _ := send(t, ts.URL, "GET", "/api/me", "")
 	if p := got.problem(t); p.Status != 401 || strings.Contains(string(got.body), "secret") {
 		t.Errorf("got %s", got.body)
@@ -66,7 +66,7 @@ func (brokenAuth) Authenticate(context.Context, string) (u schemas.User, never t
 // TestForeignAndUnknownLookTheSame sends, to every route with an id, requests
 // of bob with alice's ids, and of alice with unknown or invalid ids.
 func TestForeignAndUnknownLookTheSame(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	bodies := map[string]string{
 		"PATCH": `{"title":"x"}`, "PUT": `{"name":"x"}`, "resolve": `{"outcome":"accepted"}`, "feedback": `{"rating":"up"}`,
 		"tool_results": `{"tool_use_id":"toolu_1","output":"x"}`, anApproval: `{"approved":true}`,
@@ -103,7 +103,7 @@ func TestForeignAndUnknownLookTheSame(t *testing.T) {
 }
 
 func TestForeignChatsAreNotFound(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	for _, route := range []string{"/api/chat/stream", "/api/chat"} {
 		for user, body := range map[string]string{
 			"alice": `{"message":"hi","conversation_id":424242}`, "bob": `{"message":"hi","conversation_id":789}`,
@@ -117,7 +117,7 @@ func TestForeignChatsAreNotFound(t *testing.T) {
 }
 
 func TestTooManyRequests(t *testing.T) {
-	w, ts := newWorld(t, func(_ *world, o *api.Options) { o.Limits.RequestsPerMinute = 1 })
+	w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Limits.RequestsPerMinute = 1 })
 	send(t, ts.URL, "POST", "/api/chat", `{"message":"hi"}`)
 	got, req := send(t, ts.URL, "POST", "/api/chat", `{"message":"hi"}`)
 	w.CheckResponse(t, req, got.status, got.header, got.body)
@@ -128,7 +128,7 @@ func TestTooManyRequests(t *testing.T) {
 
 // strangeIDs returns a route's paths with one id replaced by one that is
 // unknown, or that cannot be.
-func strangeIDs(w *world, route string) []string {
+func strangeIDs(w *testEnv, route string) []string {
 	var paths []string
 	for i, part := range strings.Split(route, "/") {
 		if !strings.HasPrefix(part, ":") {

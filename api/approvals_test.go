@@ -17,7 +17,7 @@ const (
 )
 
 func TestBadAnswers(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	for _, tt := range []struct {
 		name, path, body string
 		status           int
@@ -53,7 +53,7 @@ func TestBadAnswers(t *testing.T) {
 }
 
 func TestAnswersReachTheRun(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	for path, body := range map[string]string{
 		approvalPath: `{"approved":true,"input":{"seat":"14C"}}`, resultPath: `{"tool_use_id":"toolu_1","output":{"rows":[1]},"is_error":true}`,
 	} {
@@ -71,7 +71,7 @@ func TestAnswersReachTheRun(t *testing.T) {
 }
 
 func TestConflictOfAnswers(t *testing.T) {
-	w, ts := newWorld(t, func(w *world, _ *api.Options) {
+	w, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) {
 		w.fails = schemas.NewError(schemas.CodeConflict, "this call already has a different answer")
 	})
 	for path, body := range map[string]string{approvalPath: `{"approved":false}`, resultPath: `{"tool_use_id":"toolu_1","output":null}`} {

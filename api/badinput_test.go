@@ -95,7 +95,7 @@ var badBodies = []struct {
 
 // TestBadBodies sends each bad body to both routes that take a chat request.
 func TestBadBodies(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	for _, route := range []string{"/api/chat/stream", "/api/chat"} {
 		for _, tt := range badBodies {
 			t.Run(route+"/"+tt.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ var codeOf = map[int]schemas.Code{
 }
 
 func TestBadBodiesOfOtherRoutes(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	feedback := "/api/chats/789/messages/" + aMessage + "/feedback"
 	for _, tt := range []struct {
 		name, method, path, body string
@@ -151,7 +151,7 @@ func TestBadBodiesOfOtherRoutes(t *testing.T) {
 }
 
 func TestContentTypes(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	kinds := []struct {
 		name   string
 		header []string
@@ -189,7 +189,7 @@ func TestContentTypes(t *testing.T) {
 }
 
 // examplePath fills a route's parameters with the contract's examples.
-func examplePath(w *world, route string) string {
+func examplePath(w *testEnv, route string) string {
 	parts := strings.Split(route, "/")
 	for pattern, item := range w.Paths.Map() {
 		want := strings.Split(pattern, "/")
@@ -208,7 +208,7 @@ func examplePath(w *world, route string) string {
 }
 
 func TestUnknownPathsAndMethods(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	for _, tt := range []struct {
 		method, path string
 		status       int
@@ -233,7 +233,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 }
 
 func TestBadQueries(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	for _, tt := range []struct {
 		path, detail string
 		status       int

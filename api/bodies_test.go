@@ -118,7 +118,7 @@ func TestStalledBodiesHoldLittle(t *testing.T) {
 		{"a frame", upgrade("alice"), "\r\n\r\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, ts := newWorld(t, nil)
+			_, ts := newTestEnv(t, nil)
 			before := heap()
 			var sent sync.WaitGroup
 			for range count {
@@ -197,8 +197,8 @@ func readUntil(t *testing.T, conn net.Conn, end string) string {
 // TestStalledBodiesEnd shows that a body that does not arrive costs only the
 // wait for it, on every route and however the request ends.
 func TestStalledBodiesEnd(t *testing.T) {
-	w, ts := newWorld(t, func(_ *world, o *api.Options) { o.BodyWait, o.CORSOrigins = 50*time.Millisecond, nil })
-	local, localServer := newWorld(t, func(_ *world, o *api.Options) {
+	w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.BodyWait, o.CORSOrigins = 50*time.Millisecond, nil })
+	local, localServer := newTestEnv(t, func(_ *testEnv, o *api.Options) {
 		o.BodyWait, o.LocalHosts = 50*time.Millisecond, []string{"tray.internal"}
 	})
 	var all sync.WaitGroup
@@ -209,7 +209,7 @@ func TestStalledBodiesEnd(t *testing.T) {
 			{"a foreign page", "Authorization: Bearer alice\r\nSec-Fetch-Site: cross-site\r\n"},
 			{"no type", "Authorization: Bearer alice\r\nContent-Type: text/plain\r\n"},
 		} {
-			for to, server := range map[*world]*httptest.Server{w: ts, local: localServer} {
+			for to, server := range map[*testEnv]*httptest.Server{w: ts, local: localServer} {
 				conn := dialRaw(t, server)
 				_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100\r\n\r\n{", r.Method, examplePath(to, r.Path), tt.header)
 				if err != nil {
@@ -234,7 +234,7 @@ func TestRatesComeBeforeBodies(t *testing.T) {
 	for _, r := range api.Table() {
 		t.Run(r.Method+" "+r.Path, func(t *testing.T) {
 			t.Parallel() // the server is slow to close a connection with a body that nobody reads
-			w, ts := newWorld(t, func(_ *world, o *api.Options) { o.Limits.OthersPerMinute, o.Limits.RequestsPerMinute = 1, 1 })
+			w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Limits.OthersPerMinute, o.Limits.RequestsPerMinute = 1, 1 })
 			path := examplePath(w, r.Path)
 			send(t, ts.URL, r.Method, path, "")
 			if r.Public {

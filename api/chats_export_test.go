@@ -10,7 +10,7 @@ import (
 )
 
 func TestChatExportNamesItsFile(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	for format, want := range map[string]string{"markdown": ".md", "json": ".json"} {
 		got, _ := send(t, ts.URL, "GET", "/api/chats/789/export?format="+format, "")
 		name := `attachment; filename="Find recent trials of CRISPR in sickle cell disease` + want + `"`
@@ -23,7 +23,7 @@ func TestChatExportNamesItsFile(t *testing.T) {
 // TestChatExportThatBreaksOff makes the database fail during an export: the
 // client notices it, and does not take the part for the whole export.
 func TestChatExportThatBreaksOff(t *testing.T) {
-	_, ts := newWorld(t, func(w *world, _ *api.Options) { w.breaks = errors.New("the database is away") })
+	_, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) { w.breaks = errors.New("the database is away") })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.URL+"/api/chats/789/export", http.NoBody)
 	if err != nil {
 		t.Fatal(err)

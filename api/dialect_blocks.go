@@ -119,7 +119,7 @@ func (d *blocksDialect) of(e *runlog.Event) []schemas.Chunk {
 	}
 	if (d.open || over) && !d.withdrawn() {
 		d.open = true
-		return d.rest("")
+		return d.flush("")
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (d *blocksDialect) text(e *runlog.Event) []schemas.Chunk {
 	case text == "", d.withdrawn():
 		return nil
 	case d.open:
-		return d.rest(text)
+		return d.flush(text)
 	}
 	d.held += text
 	whole := true
@@ -172,13 +172,13 @@ func (d *blocksDialect) first() []schemas.Chunk {
 		header, d.held = cmp.Or(own, header), d.held[n:]
 	}
 	if header == "" {
-		return d.rest("")
+		return d.flush("")
 	}
 	return d.one(d.content(header))
 }
 
-// rest returns a chunk with the held text and the given text.
-func (d *blocksDialect) rest(text string) []schemas.Chunk {
+// flush returns a chunk with the held text and the given text.
+func (d *blocksDialect) flush(text string) []schemas.Chunk {
 	text, d.held = d.held+text, ""
 	if text == "" {
 		return nil
@@ -261,7 +261,7 @@ func (d *blocksDialect) blockEnd(p runlog.Place) schemas.Chunk {
 func (d *blocksDialect) end(state schemas.RunState, failed *runlog.Failed, answer *schemas.ChatResponsePayload) []schemas.Chunk {
 	var list []schemas.Chunk
 	if d.open = (d.open || d.held != "") && !d.withdrawn(); d.open {
-		list = d.rest("") // first, see chunks
+		list = d.flush("") // first, see chunks
 	}
 	list = append(list, d.begun...)
 	if d.open || d.answer.Awaited && failed == nil && !d.withdrawn() {

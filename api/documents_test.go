@@ -25,7 +25,7 @@ func TestRevisions(t *testing.T) {
 		{"POST", "/api/blocks/b1/reject", ""},
 		{"POST", "/api/blocks/b1/apply", `{"document_id":"doc1"}`},
 	} {
-		w, ts := newWorld(t, nil)
+		w, ts := newTestEnv(t, nil)
 		for match, ok := range map[string]bool{
 			"-": true, "*": true, `"7"`: true, `"1", "7"`: true, `"1"`: false, `W/"7"`: false, `7`: false, `"x"`: false, `""`: false, `"1",`: false,
 		} {
@@ -49,7 +49,7 @@ func TestRevisions(t *testing.T) {
 }
 
 func TestBlocksThatAreGone(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	for _, path := range []string{"/api/blocks/gone/accept", "/api/blocks/gone/revert", "/api/blocks/gone/reject"} {
 		got, req := send(t, ts.URL, "POST", path, "")
 		w.CheckResponse(t, req, got.status, got.header, got.body)
@@ -64,7 +64,7 @@ func TestBlocksThatAreGone(t *testing.T) {
 }
 
 func TestBadDocumentBodies(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	const doc, blocks, block, apply = "/api/documents", "/api/documents/doc1/blocks", "/api/blocks/b1", "/api/blocks/b1/apply"
 	for _, tt := range []struct {
 		name, method, path, body string
@@ -105,7 +105,7 @@ func TestBadDocumentBodies(t *testing.T) {
 
 // TestLargeBlocks sends blocks that are larger than other bodies may be.
 func TestLargeBlocks(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	content := strings.Repeat("a", 5<<20)
 	for _, tt := range []struct{ method, path, body, call string }{
 		{"POST", "/api/documents/doc1/blocks", `{"type":"image/png","content":"` + content + `"}`, "Add alice doc1 image/png 5242880  false []"},
@@ -119,7 +119,7 @@ func TestLargeBlocks(t *testing.T) {
 }
 
 func TestExportNamesItsFile(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	got, _ := send(t, ts.URL, "GET", "/api/documents/doc1/export", "")
 	const want = "attachment; filename*=utf-8''Gold%20%20%202026%20%20%C3%A9.md"
 	if got.header.Get("Content-Disposition") != want || string(got.body) != "# Gold\n" {

@@ -45,7 +45,7 @@ func TestErrorsOfServices(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
-			_, ts := newWorld(t, func(w *world, o *api.Options) {
+			_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
 				w.fails = tt.err
 				o.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
 			})
@@ -75,7 +75,7 @@ func TestPanic(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
-			_, ts := newWorld(t, func(w *world, o *api.Options) {
+			_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
 				o.Runs, o.Streams = panicking{fakeRuns{w}}, panickingStreams{fakeStreams{w}}
 				o.Log = slog.New(slog.NewJSONHandler(&log, nil))
 			})
@@ -111,7 +111,7 @@ func (panickingStreams) Start(context.Context, schemas.User, *schemas.ChatReques
 }
 
 func TestReady(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	for _, tt := range []struct {
 		name   string
 		err    error
@@ -136,7 +136,7 @@ func TestReady(t *testing.T) {
 // content.
 func TestAccessLog(t *testing.T) {
 	var log bytes.Buffer
-	_, ts := newWorld(t, func(_ *world, o *api.Options) { o.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
 	send(t, ts.URL, "GET", "/healthz", "", "Authorization", "-")
 	send(t, ts.URL, "PATCH", "/api/chats/789?q=whisper", `{"title":"whisper"}`)
 	ts.Close()

@@ -25,7 +25,7 @@ type documented struct {
 }
 
 // documentedRequests returns every example request of the contract.
-func documentedRequests(t *testing.T, w *world) []documented {
+func documentedRequests(t *testing.T, w *testEnv) []documented {
 	t.Helper()
 	var all []documented
 	for pattern, item := range w.Paths.Map() {
@@ -79,7 +79,7 @@ func bodies(t *testing.T, d documented) []documented {
 }
 
 func TestDocumentedExamples(t *testing.T) {
-	w, ts := newWorld(t, func(_ *world, o *api.Options) { o.Issuer = "https://id.example" })
+	w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Issuer = "https://id.example" })
 	requests := documentedRequests(t, w)
 	if len(requests) < 20 {
 		t.Fatalf("found %d documented requests only", len(requests))
@@ -126,7 +126,7 @@ func TestDocumentedExamples(t *testing.T) {
 // TestDocumentedStreams checks the frames of every documented stream, as they
 // stand in the contract.
 func TestDocumentedStreams(t *testing.T) {
-	w, _ := newWorld(t, nil)
+	w, _ := newTestEnv(t, nil)
 	for name, ex := range w.Components.Responses["Events"].Value.Content.Get("text/event-stream").Examples {
 		body, _ := ex.Value.Value.(string)
 		frames := w.CheckFrames(t, []byte(body))
@@ -142,7 +142,7 @@ func TestDocumentedStreams(t *testing.T) {
 // TestDialectMessages checks each frame of the other dialect.
 func TestDialectMessages(t *testing.T) {
 	for _, stream := range []string{"tool", "failed", "cancelled"} {
-		w, ts := newWorld(t, func(w *world, _ *api.Options) { w.stream = stream })
+		w, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) { w.stream = stream })
 		got, req := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun+"/stream?dialect=messages", "")
 		w.CheckResponse(t, req, got.status, got.header, got.body)
 		frames := w.CheckFrames(t, got.body)
@@ -164,7 +164,7 @@ func TestEndsOfRuns(t *testing.T) {
 		{"cancelled", 409, schemas.CodeCancelled, "the run was cancelled"},
 	} {
 		t.Run(tt.stream, func(t *testing.T) {
-			w, ts := newWorld(t, func(w *world, _ *api.Options) { w.stream = tt.stream })
+			w, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) { w.stream = tt.stream })
 			got, req := send(t, ts.URL, "POST", "/api/chat", `{"message":"hi"}`)
 			w.CheckResponse(t, req, got.status, got.header, got.body)
 			if p := got.problem(t); p.Status != tt.status || p.Code != tt.code || p.Detail != tt.detail || p.RunID != aRun {
@@ -177,7 +177,7 @@ func TestEndsOfRuns(t *testing.T) {
 // TestBehindTheEnd shows that a stream that has ended is 204, so that an
 // EventSource stops.
 func TestBehindTheEnd(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	for _, cursor := range []string{"11", "12", "9999999"} {
 		got, req := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun+"/stream?after=1", "", "Last-Event-ID", cursor)
 		w.CheckResponse(t, req, got.status, got.header, got.body)
@@ -232,7 +232,7 @@ func TestWhatServicesAreAsked(t *testing.T) {
 		{"reports", "GET", "/api/reports?stream_id=3", "", "Reports 3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w, ts := newWorld(t, nil)
+			w, ts := newTestEnv(t, nil)
 			send(t, ts.URL, tt.method, tt.path, tt.body)
 			if diff := cmp.Diff([]string{tt.want}, w.calls); diff != "" {
 				t.Errorf("calls differ (-want +got):\n%s", diff)
@@ -242,7 +242,7 @@ func TestWhatServicesAreAsked(t *testing.T) {
 }
 
 func TestEmptyListsAreArrays(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	for _, tt := range []struct{ path, want string }{
 		{"/api/chats", `{"items":[]}`},
 		{"/api/me", `{"user_id":"test|bob","name":"bob","roles":[],"may":{"diagnostics":false,"all_usage":false,"all_streams":false}}`},
@@ -255,7 +255,7 @@ func TestEmptyListsAreArrays(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	for _, tt := range []struct {
 		name, path string
 		want       map[string]string
@@ -282,7 +282,7 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	got, _ := send(t, ts.URL, "HEAD", "/healthz", "")
 	if got.status != http.StatusOK || len(got.body) != 0 {
 		t.Errorf("HEAD /healthz gives %d %q, want 200 and nothing", got.status, got.body)
@@ -290,7 +290,7 @@ func TestHead(t *testing.T) {
 }
 
 func TestRequestIDs(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	for _, tt := range []struct {
 		name, sent string
 		taken      bool

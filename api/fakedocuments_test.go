@@ -13,7 +13,7 @@ const (
 	aBlock    = "b1"
 )
 
-type fakeDocuments struct{ *world }
+type fakeDocuments struct{ *testEnv }
 
 // matched refuses a match that is not of revision 7, as the examples have it.
 func matched[T any](v T, err error, match record.Match) (T, error) {
@@ -26,12 +26,12 @@ func matched[T any](v T, err error, match record.Match) (T, error) {
 
 func (f fakeDocuments) List(_ context.Context, user schemas.User, q record.DocumentQuery) (schemas.DocumentList, error) {
 	f.call("List documents %s %+v", user.Name, q)
-	return owned[schemas.DocumentList](f.world, alice, true, "listDocuments")
+	return owned[schemas.DocumentList](f.testEnv, alice, true, "listDocuments")
 }
 
 func (f fakeDocuments) Get(_ context.Context, user schemas.User, id string) (schemas.Document, error) {
 	f.call("Get document %s %s", user.Name, id)
-	return owned[schemas.Document](f.world, user, id == aDocument, "getDocument")
+	return owned[schemas.Document](f.testEnv, user, id == aDocument, "getDocument")
 }
 
 func (f fakeDocuments) Create(_ context.Context, user schemas.User, c schemas.DocumentCreate) (schemas.Document, error) {
@@ -39,18 +39,18 @@ func (f fakeDocuments) Create(_ context.Context, user schemas.User, c schemas.Do
 	if c.ID == "taken" {
 		return schemas.Document{}, schemas.ErrTaken
 	}
-	return owned[schemas.Document](f.world, alice, true, "postDocument")
+	return owned[schemas.Document](f.testEnv, alice, true, "postDocument")
 }
 
 func (f fakeDocuments) Rename(_ context.Context, user schemas.User, id, title string, match record.Match) (schemas.Document, error) {
 	f.call("Rename document %s %s %q %v", user.Name, id, title, match)
-	d, err := owned[schemas.Document](f.world, user, id == aDocument, "patchDocument")
+	d, err := owned[schemas.Document](f.testEnv, user, id == aDocument, "patchDocument")
 	return matched(d, err, match)
 }
 
 func (f fakeDocuments) Delete(_ context.Context, user schemas.User, id string, match record.Match) error {
 	f.call("Delete document %s %s %v", user.Name, id, match)
-	d, err := owned[schemas.Document](f.world, user, id == aDocument, "getDocument")
+	d, err := owned[schemas.Document](f.testEnv, user, id == aDocument, "getDocument")
 	_, err = matched(d, err, match)
 	return err
 }
@@ -61,52 +61,52 @@ func (f fakeDocuments) SettleAll(_ context.Context, user schemas.User, id string
 	if decision == record.Accept {
 		operation = "acceptDocument"
 	}
-	d, err := owned[schemas.Document](f.world, user, id == aDocument, operation)
+	d, err := owned[schemas.Document](f.testEnv, user, id == aDocument, operation)
 	return matched(d, err, match)
 }
 
 func (f fakeDocuments) Versions(_ context.Context, user schemas.User, id string) (schemas.DocumentVersionList, error) {
 	f.call("Versions %s %s", user.Name, id)
-	return owned[schemas.DocumentVersionList](f.world, user, id == aDocument, "listDocumentVersions")
+	return owned[schemas.DocumentVersionList](f.testEnv, user, id == aDocument, "listDocumentVersions")
 }
 
 func (f fakeDocuments) Version(_ context.Context, user schemas.User, id string, revision int64) (schemas.Document, error) {
 	f.call("Version %s %s %d", user.Name, id, revision)
-	return owned[schemas.Document](f.world, user, id == aDocument && revision == 6, "getDocumentVersion")
+	return owned[schemas.Document](f.testEnv, user, id == aDocument && revision == 6, "getDocumentVersion")
 }
 
 func (f fakeDocuments) Restore(_ context.Context, user schemas.User, id string, revision int64, match record.Match) (schemas.Document, error) {
 	f.call("Restore %s %s %d %v", user.Name, id, revision, match)
-	d, err := owned[schemas.Document](f.world, user, id == aDocument && revision == 6, "restoreDocument")
+	d, err := owned[schemas.Document](f.testEnv, user, id == aDocument && revision == 6, "restoreDocument")
 	return matched(d, err, match)
 }
 
 func (f fakeDocuments) Export(_ context.Context, user schemas.User, id string) (title, markdown string, err error) {
 	f.call("Export %s %s", user.Name, id)
-	d, err := owned[schemas.Document](f.world, user, id == aDocument, "getDocument")
+	d, err := owned[schemas.Document](f.testEnv, user, id == aDocument, "getDocument")
 	return d.Title + `: "2026"/é`, "# Gold\n", err
 }
 
 func (f fakeDocuments) Block(_ context.Context, user schemas.User, id string) (schemas.Block, error) {
 	f.call("Block %s %s", user.Name, id)
-	return owned[schemas.Block](f.world, user, id == aBlock, "getBlock")
+	return owned[schemas.Block](f.testEnv, user, id == aBlock, "getBlock")
 }
 
 func (f fakeDocuments) Add(_ context.Context, user schemas.User, document string, b schemas.BlockCreate, match record.Match) (schemas.Block, error) {
 	f.call("Add %s %s %s %d %s %v %v", user.Name, document, b.Type, len(b.Content), b.Meta, b.AfterBlockID != nil, match)
-	added, err := owned[schemas.Block](f.world, user, document == aDocument, "postBlock")
+	added, err := owned[schemas.Block](f.testEnv, user, document == aDocument, "postBlock")
 	return matched(added, err, match)
 }
 
 func (f fakeDocuments) Patch(_ context.Context, user schemas.User, id string, p schemas.BlockPatch, match record.Match) (schemas.Block, error) {
 	f.call("Patch %s %s %v %s %v %v", user.Name, id, p.Content != nil, p.Meta, p.AfterBlockID != nil, match)
-	b, err := owned[schemas.Block](f.world, user, id == aBlock, "patchBlock")
+	b, err := owned[schemas.Block](f.testEnv, user, id == aBlock, "patchBlock")
 	return matched(b, err, match)
 }
 
 func (f fakeDocuments) DeleteBlock(_ context.Context, user schemas.User, id string, match record.Match) error {
 	f.call("DeleteBlock %s %s %v", user.Name, id, match)
-	b, err := owned[schemas.Block](f.world, user, id == aBlock || id == "gone", "patchBlock")
+	b, err := owned[schemas.Block](f.testEnv, user, id == aBlock || id == "gone", "patchBlock")
 	_, err = matched(b, err, match)
 	return err
 }
@@ -117,13 +117,13 @@ func (f fakeDocuments) Settle(_ context.Context, user schemas.User, id string, d
 	if decision == record.Accept {
 		operation = "acceptBlock"
 	}
-	b, err := owned[schemas.Block](f.world, user, id == aBlock || id == "gone", operation)
+	b, err := owned[schemas.Block](f.testEnv, user, id == aBlock || id == "gone", operation)
 	b, err = matched(b, err, match)
 	return record.Settled{Block: b, Gone: id == "gone"}, err
 }
 
 func (f fakeDocuments) Apply(_ context.Context, user schemas.User, id string, a schemas.BlockApply, match record.Match) (schemas.Block, error) {
 	f.call("Apply %s %s %s %s %v %v", user.Name, id, a.DocumentID, a.TargetBlockID, a.AfterBlockID != nil, match)
-	b, err := owned[schemas.Block](f.world, user, id == aBlock && a.DocumentID == aDocument, "applyBlock")
+	b, err := owned[schemas.Block](f.testEnv, user, id == aBlock && a.DocumentID == aDocument, "applyBlock")
 	return matched(b, err, match)
 }

@@ -36,9 +36,9 @@ const (
 
 var alice = schemas.User{ID: "https://id.example|alice", Name: "alice", Roles: []string{"reader"}}
 
-// world is a server with fake services that return the contract's examples and
+// testEnv is a server with fake services that return the contract's examples and
 // record their calls.
-type world struct {
+type testEnv struct {
 	apitest.Contract
 	t *testing.T
 	// fails, when set, is the error of every service.
@@ -55,16 +55,16 @@ type world struct {
 	calls []string
 }
 
-func (w *world) call(format string, args ...any) {
+func (w *testEnv) call(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.calls = append(w.calls, fmt.Sprintf(format, args...))
 }
 
-// newWorld starts the server; change may adapt its options.
-func newWorld(t *testing.T, change func(*world, *api.Options)) (*world, *httptest.Server) {
+// newTestEnv starts the server; change may adapt its options.
+func newTestEnv(t *testing.T, change func(*testEnv, *api.Options)) (*testEnv, *httptest.Server) {
 	t.Helper()
-	w := &world{Contract: apitest.Load(t, contractFile), t: t, stream: "tool"}
+	w := &testEnv{Contract: apitest.Load(t, contractFile), t: t, stream: "tool"}
 	contract, err := os.ReadFile(contractFile)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func (tokens) Authenticate(_ context.Context, bearer string) (schemas.User, time
 
 // example returns the first example of an operation's answer as a T that takes
 // every field of it.
-func example[T any](w *world, operation string) (T, error) {
+func example[T any](w *testEnv, operation string) (T, error) {
 	var v T
 	for _, item := range w.Paths.Map() {
 		for _, op := range item.Operations() {
@@ -134,7 +134,7 @@ func example[T any](w *world, operation string) (T, error) {
 }
 
 // owned returns the example to its owner; for others it is not found.
-func owned[T any](w *world, user schemas.User, known bool, operation string) (T, error) {
+func owned[T any](w *testEnv, user schemas.User, known bool, operation string) (T, error) {
 	var none T
 	switch {
 	case w.fails != nil:
@@ -145,16 +145,16 @@ func owned[T any](w *world, user schemas.User, known bool, operation string) (T,
 	return example[T](w, operation)
 }
 
-type fakeRuns struct{ *world }
+type fakeRuns struct{ *testEnv }
 
 func (f fakeRuns) Run(_ context.Context, user schemas.User, id string) (schemas.Run, error) {
 	f.call("Run %s %s", user.Name, id)
-	return owned[schemas.Run](f.world, user, id == aRun, "getRun")
+	return owned[schemas.Run](f.testEnv, user, id == aRun, "getRun")
 }
 
 func (f fakeRuns) ByKey(_ context.Context, user schemas.User, key string) (schemas.Run, error) {
 	f.call("ByKey %s %s", user.Name, key)
-	list, err := owned[schemas.RunList](f.world, user, key == aKey, "findRun")
+	list, err := owned[schemas.RunList](f.testEnv, user, key == aKey, "findRun")
 	if err != nil {
 		return schemas.Run{}, err
 	}
@@ -163,53 +163,53 @@ func (f fakeRuns) ByKey(_ context.Context, user schemas.User, key string) (schem
 
 func (f fakeRuns) Waits(_ context.Context, user schemas.User, id string) ([]schemas.Wait, error) {
 	f.call("Waits %s %s", user.Name, id)
-	list, err := owned[schemas.WaitList](f.world, user, id == aRun, "getWaits")
+	list, err := owned[schemas.WaitList](f.testEnv, user, id == aRun, "getWaits")
 	return list.Items, err
 }
 
 func (f fakeRuns) Cancel(_ context.Context, user schemas.User, id string) (schemas.Run, error) {
 	f.call("Cancel %s %s", user.Name, id)
-	return owned[schemas.Run](f.world, user, id == aRun, "cancelRun")
+	return owned[schemas.Run](f.testEnv, user, id == aRun, "cancelRun")
 }
 
 func (f fakeRuns) Approve(_ context.Context, user schemas.User, id, approval string, a schemas.ApprovalAnswer) (schemas.Run, error) {
 	f.call("Approve %s %s %s %v %s", user.Name, id, approval, a.Approved, a.Input)
-	return owned[schemas.Run](f.world, user, id == aRun && approval == anApproval, "postApproval")
+	return owned[schemas.Run](f.testEnv, user, id == aRun && approval == anApproval, "postApproval")
 }
 
 func (f fakeRuns) ToolResult(_ context.Context, user schemas.User, id string, r schemas.ClientToolResult) (schemas.Run, error) {
 	f.call("ToolResult %s %s %s %s %v", user.Name, id, r.ToolUseID, r.Output, r.IsError)
-	return owned[schemas.Run](f.world, user, id == aRun && r.ToolUseID == "toolu_1", "postToolResult")
+	return owned[schemas.Run](f.testEnv, user, id == aRun && r.ToolUseID == "toolu_1", "postToolResult")
 }
 
 func (f fakeRuns) Diagnostics(_ context.Context, user schemas.User, id string) (schemas.Diagnostics, error) {
 	f.call("Diagnostics %s %s", user.Name, id)
-	return owned[schemas.Diagnostics](f.world, user, id == aRun, "getDiagnostics")
+	return owned[schemas.Diagnostics](f.testEnv, user, id == aRun, "getDiagnostics")
 }
 
 func (f fakeRuns) ToolCall(_ context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error) {
 	f.call("ToolCall %s %s %d", user.Name, id, index)
-	return owned[schemas.ToolCall](f.world, user, id == aRun && index == 0, "getToolCall")
+	return owned[schemas.ToolCall](f.testEnv, user, id == aRun && index == 0, "getToolCall")
 }
 
-type fakeChats struct{ *world }
+type fakeChats struct{ *testEnv }
 
 func (f fakeChats) List(_ context.Context, user schemas.User, q record.ChatQuery) (schemas.ChatList, error) {
 	f.call("List %s %+v", user.Name, q)
 	if f.fails == nil && user.ID != alice.ID {
 		return schemas.ChatList{}, nil
 	}
-	return owned[schemas.ChatList](f.world, user, true, "listChats")
+	return owned[schemas.ChatList](f.testEnv, user, true, "listChats")
 }
 
 func (f fakeChats) Get(_ context.Context, user schemas.User, id int64, q record.MessageQuery) (schemas.Chat, error) {
 	f.call("Get %s %d %+v", user.Name, id, q)
-	return owned[schemas.Chat](f.world, user, id == aChat, "getChat")
+	return owned[schemas.Chat](f.testEnv, user, id == aChat, "getChat")
 }
 
 func (f fakeChats) ByKey(_ context.Context, user schemas.User, key string) (schemas.Chat, error) {
 	f.call("ByKey %s %s", user.Name, key)
-	return owned[schemas.Chat](f.world, user, key == "my-own-key", "getChat")
+	return owned[schemas.Chat](f.testEnv, user, key == "my-own-key", "getChat")
 }
 
 func (f fakeChats) Patch(_ context.Context, user schemas.User, id int64, p schemas.ChatPatch) (schemas.Chat, error) {
@@ -218,22 +218,22 @@ func (f fakeChats) Patch(_ context.Context, user schemas.User, id int64, p schem
 		return schemas.Chat{}, err
 	}
 	f.call("Patch %s %d %s", user.Name, id, raw)
-	return owned[schemas.Chat](f.world, user, id == aChat, "patchChat")
+	return owned[schemas.Chat](f.testEnv, user, id == aChat, "patchChat")
 }
 
 func (f fakeChats) Versions(_ context.Context, user schemas.User, id int64, message string) (schemas.VersionList, error) {
 	f.call("Versions %s %d %s", user.Name, id, message)
-	return owned[schemas.VersionList](f.world, user, id == aChat && message == aMessage, "getVersions")
+	return owned[schemas.VersionList](f.testEnv, user, id == aChat && message == aMessage, "getVersions")
 }
 
 func (f fakeChats) SelectVersion(_ context.Context, user schemas.User, id int64, message string) (schemas.Chat, error) {
 	f.call("SelectVersion %s %d %s", user.Name, id, message)
-	return owned[schemas.Chat](f.world, user, id == aChat && message == aMessage, "selectVersion")
+	return owned[schemas.Chat](f.testEnv, user, id == aChat && message == aMessage, "selectVersion")
 }
 
 func (f fakeChats) Export(_ context.Context, user schemas.User, id int64, format string) (schemas.Chat, iter.Seq2[[]byte, error], error) {
 	f.call("Export %s %d %s", user.Name, id, format)
-	chat, err := owned[schemas.Chat](f.world, user, id == aChat, "getChat")
+	chat, err := owned[schemas.Chat](f.testEnv, user, id == aChat, "getChat")
 	return chat, func(yield func([]byte, error) bool) {
 		if yield([]byte("# "+chat.Title+"\n"), nil) && f.breaks != nil {
 			yield(nil, f.breaks)
@@ -243,57 +243,57 @@ func (f fakeChats) Export(_ context.Context, user schemas.User, id int64, format
 
 func (f fakeChats) Delete(_ context.Context, user schemas.User, id int64) error {
 	f.call("Delete %s %d", user.Name, id)
-	_, err := owned[schemas.Chat](f.world, user, id == aChat, "getChat")
+	_, err := owned[schemas.Chat](f.testEnv, user, id == aChat, "getChat")
 	return err
 }
 
 func (f fakeChats) Payload(_ context.Context, user schemas.User, id int64, payload string) (schemas.CustomPayload, error) {
 	f.call("Payload %s %d %s", user.Name, id, payload)
-	return owned[schemas.CustomPayload](f.world, user, id == aChat && payload == aPayload, "getPayload")
+	return owned[schemas.CustomPayload](f.testEnv, user, id == aChat && payload == aPayload, "getPayload")
 }
 
 func (f fakeChats) Resolve(_ context.Context, user schemas.User, id int64, payload, outcome string) (schemas.CustomPayload, error) {
 	f.call("Resolve %s %d %s %s", user.Name, id, payload, outcome)
-	return owned[schemas.CustomPayload](f.world, user, id == aChat && payload == aPayload, "resolvePayload")
+	return owned[schemas.CustomPayload](f.testEnv, user, id == aChat && payload == aPayload, "resolvePayload")
 }
 
 func (f fakeChats) SetFeedback(_ context.Context, user schemas.User, id int64, message string, b schemas.Feedback) (schemas.Message, error) {
 	f.call("SetFeedback %s %d %s %+v", user.Name, id, message, b)
-	return owned[schemas.Message](f.world, user, id == aChat && message == aMessage, "postFeedback")
+	return owned[schemas.Message](f.testEnv, user, id == aChat && message == aMessage, "postFeedback")
 }
 
-type fakeResearch struct{ *world }
+type fakeResearch struct{ *testEnv }
 
 func (f fakeResearch) Streams(context.Context) ([]schemas.Stream, error) {
-	l, err := owned[schemas.StreamList](f.world, alice, true, "listStreams")
+	l, err := owned[schemas.StreamList](f.testEnv, alice, true, "listStreams")
 	return l.Items, err
 }
 
 func (f fakeResearch) Stream(_ context.Context, id int64) (schemas.Stream, error) {
 	f.call("Stream %d", id)
-	return owned[schemas.Stream](f.world, alice, id == 1, "getResearchStream")
+	return owned[schemas.Stream](f.testEnv, alice, id == 1, "getResearchStream")
 }
 
 func (f fakeResearch) UpdateStream(_ context.Context, user schemas.User, id int64, u schemas.StreamUpdate) (schemas.Stream, error) {
 	f.call("UpdateStream %s %d %s", user.Name, id, u.Schema)
-	return owned[schemas.Stream](f.world, alice, id == 1, "putResearchStream")
+	return owned[schemas.Stream](f.testEnv, alice, id == 1, "putResearchStream")
 }
 
 func (f fakeResearch) Reports(_ context.Context, stream int64) ([]schemas.Report, error) {
 	f.call("Reports %d", stream)
-	l, err := owned[schemas.ReportList](f.world, alice, true, "listReports")
+	l, err := owned[schemas.ReportList](f.testEnv, alice, true, "listReports")
 	return l.Items, err
 }
 
 func (f fakeResearch) Report(_ context.Context, id int64) (schemas.Report, error) {
 	f.call("Report %d", id)
-	return owned[schemas.Report](f.world, alice, id == 1, "getReport")
+	return owned[schemas.Report](f.testEnv, alice, id == 1, "getReport")
 }
 
-type fakePages struct{ *world }
+type fakePages struct{ *testEnv }
 
 func (f fakePages) List() []schemas.Page {
-	l, err := example[schemas.PageList](f.world, "listPages")
+	l, err := example[schemas.PageList](f.testEnv, "listPages")
 	if err != nil {
 		f.t.Error(err)
 	}
@@ -301,7 +301,7 @@ func (f fakePages) List() []schemas.Page {
 }
 
 func (f fakePages) Page(name string) (schemas.Page, bool) {
-	p, err := example[schemas.Page](f.world, "getPage")
+	p, err := example[schemas.Page](f.testEnv, "getPage")
 	if err != nil {
 		f.t.Error(err)
 	}
@@ -310,7 +310,7 @@ func (f fakePages) Page(name string) (schemas.Page, bool) {
 
 func (f fakePages) Tools(page, tab, subtab string, user schemas.User) ([]schemas.Tool, error) {
 	f.call("Tools %s/%s/%s %s", page, tab, subtab, user.Name)
-	l, err := owned[schemas.ToolList](f.world, alice, true, "listTools")
+	l, err := owned[schemas.ToolList](f.testEnv, alice, true, "listTools")
 	return l.Items, err
 }
 

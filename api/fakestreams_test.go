@@ -16,17 +16,17 @@ import (
 )
 
 // documentedStream returns a documented stream without its comments.
-func documentedStream(w *world, name string) string {
+func documentedStream(w *testEnv, name string) string {
 	text, _ := w.Components.Responses["Events"].Value.Content.Get("text/event-stream").Examples[name].Value.Value.(string)
 	return strings.ReplaceAll(text, ": keep-alive\n\n", "")
 }
 
-// fakeStreams gives the documented stream of its world to alice.
-type fakeStreams struct{ *world }
+// fakeStreams gives alice the documented stream of its testEnv.
+type fakeStreams struct{ *testEnv }
 
 func (f fakeStreams) Start(_ context.Context, user schemas.User, req *schemas.ChatRequest, _ record.StartOptions) (schemas.Run, error) {
 	f.call("Start %s %q", user.Name, req.Message)
-	return owned[schemas.Run](f.world, user, req.ConversationID == 0 || req.ConversationID == aChat, "getRun")
+	return owned[schemas.Run](f.testEnv, user, req.ConversationID == 0 || req.ConversationID == aChat, "getRun")
 }
 
 func (f fakeStreams) Follow(_ context.Context, user schemas.User, id string, after int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
@@ -35,7 +35,7 @@ func (f fakeStreams) Follow(_ context.Context, user schemas.User, id string, aft
 		return nil, schemas.ErrNotFound
 	}
 	var events []runlog.Event
-	for _, frame := range f.CheckFrames(f.t, []byte(documentedStream(f.world, f.stream))) {
+	for _, frame := range f.CheckFrames(f.t, []byte(documentedStream(f.testEnv, f.stream))) {
 		if frame.ID <= after {
 			continue
 		}
@@ -45,7 +45,7 @@ func (f fakeStreams) Follow(_ context.Context, user schemas.User, id string, aft
 		}
 		e := runlog.Event{Seq: frame.ID, Body: body}
 		e.Frame = api.AppendChatFrame(nil, &e)
-		if got := string(e.Frame); !strings.Contains(documentedStream(f.world, f.stream), got) {
+		if got := string(e.Frame); !strings.Contains(documentedStream(f.testEnv, f.stream), got) {
 			return nil, fmt.Errorf("the frame is not the documented one: %s", got)
 		}
 		events = append(events, e)

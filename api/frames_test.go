@@ -54,7 +54,7 @@ func exchange(t *testing.T, conn *websocket.Conn, frame string) schemas.Chunk {
 // TestFramesHaveARate shows that the frames of all sockets of a user count as
 // requests, and that the socket goes on.
 func TestFramesHaveARate(t *testing.T) {
-	_, ts := newWorld(t, func(_ *world, o *api.Options) { o.Limits.OthersPerMinute = 4 })
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Limits.OthersPerMinute = 4 })
 	first, second := dialSocket(t, ts), dialSocket(t, ts) // two of the four
 	for i, conn := range []*websocket.Conn{first, second} {
 		if got := exchange(t, conn, pause); got.Type != schemas.ChunkStatus {
@@ -71,7 +71,7 @@ func TestFramesHaveARate(t *testing.T) {
 // TestFramesCountAsBodies shows that the frames of all sockets of a user share
 // the bytes that the user may have in flight, with those of requests.
 func TestFramesCountAsBodies(t *testing.T) {
-	_, ts := newWorld(t, func(_ *world, o *api.Options) {
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
 		o.Limits.Body, o.Limits.FilesBody, o.Limits.BodiesPerUser = 1000, mib, mib
 	})
 	conn := dialSocket(t, ts)
@@ -120,7 +120,7 @@ func TestFramesCountAsBodies(t *testing.T) {
 // TestStalledFramesEnd shows that a frame that does not arrive ends its socket.
 func TestStalledFramesEnd(t *testing.T) {
 	t.Parallel()
-	_, ts := newWorld(t, func(_ *world, o *api.Options) { o.BodyWait = 50 * time.Millisecond })
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.BodyWait = 50 * time.Millisecond })
 	conn := dialRaw(t, ts)
 	if _, err := io.WriteString(conn, upgrade("alice")); err != nil {
 		t.Fatal(err)

@@ -127,7 +127,7 @@ func (c secured) SetWriteDeadline(time.Time) error { return nil }
 // TestBodyThatDoesNotEnd shows that a deadline on the connection ends the wait
 // for a body with 408 and closes the connection.
 func TestBodyThatDoesNotEnd(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	handler := ts.Config.Handler
 	ts.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(hastyWriter{w}, r)
@@ -155,7 +155,7 @@ func TestBodyThatDoesNotEnd(t *testing.T) {
 // whole body before it reads gets the answer, and that one which waits for
 // "100 Continue" is not asked to send.
 func TestRefusedBodyOfAClientThatOnlySends(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	const size = 9 << 20
 	for _, tt := range []struct{ name, head, body string }{
 		{"sends", "", strings.Repeat("x", size)},
@@ -190,7 +190,7 @@ func (w hastyWriter) SetReadDeadline(d time.Time) error {
 }
 
 func TestCORS(t *testing.T) {
-	_, ts := newWorld(t, func(_ *world, o *api.Options) { o.CORSOrigins = []string{"https://app.example"} })
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.CORSOrigins = []string{"https://app.example"} })
 	for _, tt := range []struct{ origin, want string }{
 		{"https://app.example", "https://app.example"},
 		{"https://app.example.evil.test", ""},
@@ -218,7 +218,7 @@ func TestCORS(t *testing.T) {
 }
 
 func TestNoCORS(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	got, _ := send(t, ts.URL, "GET", "/api/me", "", "Origin", "https://app.example")
 	if h := got.header.Get("Access-Control-Allow-Origin"); h != "" {
 		t.Errorf("without origins configured, %q may call", h)

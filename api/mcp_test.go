@@ -14,7 +14,7 @@ import (
 
 // fakeMCP answers every message with an empty list of tools.
 type fakeMCP struct {
-	w    *world
+	w    *testEnv
 	user schemas.User
 }
 
@@ -28,7 +28,7 @@ func (f fakeMCP) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 const toolsList = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 
 func TestMCPGetsTheUserAndNoToken(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	if got, _ := send(t, ts.URL, "POST", "/mcp", " "+toolsList+"\n"); got.status != http.StatusOK {
 		t.Fatalf("got %d %s", got.status, got.body)
 	}
@@ -41,15 +41,15 @@ func TestMCPRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name, body string
 		header     []string
-		change     func(*world, *api.Options)
+		change     func(*testEnv, *api.Options)
 		want       schemas.Code
 	}{
-		{"a large body", `{"a":"` + strings.Repeat("x", 2000) + `"}`, nil, func(_ *world, o *api.Options) { o.Limits.Body = 1000 }, schemas.CodeTooLarge},
+		{"a large body", `{"a":"` + strings.Repeat("x", 2000) + `"}`, nil, func(_ *testEnv, o *api.Options) { o.Limits.Body = 1000 }, schemas.CodeTooLarge},
 		{"a page of another origin", toolsList, []string{"Origin", "https://evil.example"}, nil, schemas.CodeForbidden},
-		{"no handler", toolsList, nil, func(_ *world, o *api.Options) { o.MCP = nil }, schemas.CodeNotFound},
+		{"no handler", toolsList, nil, func(_ *testEnv, o *api.Options) { o.MCP = nil }, schemas.CodeNotFound},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w, ts := newWorld(t, tt.change)
+			w, ts := newTestEnv(t, tt.change)
 			got, _ := send(t, ts.URL, "POST", "/mcp", tt.body, tt.header...)
 			if p := got.problem(t); p.Code != tt.want {
 				t.Errorf("got %d %s, want %s", p.Status, p.Code, tt.want)
@@ -63,7 +63,7 @@ func TestMCPRefuses(t *testing.T) {
 
 func TestMCPTakesPagesOfConfiguredOrigins(t *testing.T) {
 	for _, origins := range [][]string{{"https://app.example"}, {"*"}} {
-		_, ts := newWorld(t, func(_ *world, o *api.Options) { o.CORSOrigins = origins })
+		_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.CORSOrigins = origins })
 		if got, _ := send(t, ts.URL, "POST", "/mcp", toolsList, "Origin", "https://app.example"); got.status != http.StatusOK {
 			t.Errorf("with %v: got %d %s", origins, got.status, got.body)
 		}
@@ -72,7 +72,7 @@ func TestMCPTakesPagesOfConfiguredOrigins(t *testing.T) {
 
 func TestMCPIsLimited(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
-	_, ts := newWorld(t, func(_ *world, o *api.Options) {
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
 		o.Limits.StreamsPerUser, o.Limits.RequestsPerMinute = 1, 2
 		o.MCP = func(schemas.User) http.Handler {
 			return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(entered); <-leave })
@@ -96,7 +96,7 @@ func TestMCPIsLimited(t *testing.T) {
 
 func TestMCPEndsWithTheToken(t *testing.T) {
 	ended := make(chan error, 1)
-	_, ts := newWorld(t, func(_ *world, o *api.Options) {
+	_, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
 		o.Auth = shortLived{}
 		o.MCP = func(schemas.User) http.Handler {
 			return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done(); ended <- r.Context().Err() })

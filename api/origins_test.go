@@ -20,7 +20,7 @@ func everyRoute() []api.Row {
 }
 
 // ask sends a request as alice under a name of the service.
-func ask(t *testing.T, ts *httptest.Server, w *world, r api.Row, host string, header ...string) answer {
+func ask(t *testing.T, ts *httptest.Server, w *testEnv, r api.Row, host string, header ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), r.Method, ts.URL+examplePath(w, r.Path), nil)
 	if err != nil {
@@ -59,8 +59,8 @@ func TestOwnNamesOnly(t *testing.T) {
 		"0.0.0.0:8080", "10.0.0.1", "169.254.169.254", "[::]:8080", "[fe80::1]", "127.0.0.1@evil.example", "localhost:8080:1", "localhost:evil.example",
 		"[::1", "[localhost]x", "tray.internal.evil.example", "128.0.0.1", "2130706433", "localhost ", "localhost..",
 	}
-	w, ts := newWorld(t, func(_ *world, o *api.Options) { o.LocalHosts = []string{"tray.internal:8080"} })
-	free, freeServer := newWorld(t, nil)
+	w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.LocalHosts = []string{"tray.internal:8080"} })
+	free, freeServer := newTestEnv(t, nil)
 	for _, r := range everyRoute() {
 		for _, host := range own {
 			if got := ask(t, ts, w, r, host); got.status == http.StatusMisdirectedRequest {
@@ -113,7 +113,7 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 		{"a name that only begins like one", []string{"Origin", app + ".evil.example", "Sec-Fetch-Site", "cross-site"}, false},
 	}
 	for _, local := range []bool{false, true} {
-		w, ts := newWorld(t, func(_ *world, o *api.Options) {
+		w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
 			o.CORSOrigins = []string{app}
 			if local {
 				o.LocalHosts = []string{"127.0.0.1:8080"}
@@ -141,7 +141,7 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 // rule whatever the authentication.
 func TestSocketsOfOtherOrigins(t *testing.T) {
 	for _, local := range []bool{false, true} {
-		w, ts := newWorld(t, func(_ *world, o *api.Options) {
+		w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {
 			o.CORSOrigins = []string{"https://app.example"}
 			if local {
 				o.LocalHosts = []string{"127.0.0.1:8080"}

@@ -20,7 +20,7 @@ func TestWhereClientsLogIn(t *testing.T) {
 		{"by the setting", "https://chat.example/", "/mcp", nil, "https://chat.example"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w, ts := newWorld(t, func(_ *world, o *api.Options) { o.Issuer, o.PublicURL = "https://id.example", tt.public })
+			w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.Issuer, o.PublicURL = "https://id.example", tt.public })
 			base := tt.want
 			switch base {
 			case "":
@@ -50,7 +50,7 @@ func TestWhereClientsLogIn(t *testing.T) {
 }
 
 func TestNoLoginWithoutAnIssuer(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	for _, path := range []string{"", "/mcp"} {
 		if got, _ := send(t, ts.URL, "GET", "/.well-known/oauth-protected-resource"+path, ""); got.status != http.StatusNotFound {
 			t.Errorf("%q gives %d", path, got.status)

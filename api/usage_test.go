@@ -14,7 +14,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-type fakeUsage struct{ *world }
+type fakeUsage struct{ *testEnv }
 
 func (f fakeUsage) Usage(_ context.Context, user schemas.User, q record.UsageQuery) (schemas.UsageReport, error) {
 	day := func(t time.Time) string {
@@ -27,7 +27,7 @@ func (f fakeUsage) Usage(_ context.Context, user schemas.User, q record.UsageQue
 	if f.fails == nil && user.ID != alice.ID {
 		return schemas.UsageReport{From: "2026-11-21", To: "2026-11-21"}, nil
 	}
-	return owned[schemas.UsageReport](f.world, user, true, "getUsage")
+	return owned[schemas.UsageReport](f.testEnv, user, true, "getUsage")
 }
 
 func TestUsage(t *testing.T) {
@@ -44,7 +44,7 @@ func TestUsage(t *testing.T) {
 		{"nothing used", "?from=2024-02-29", "bob", `Usage bob of "" from 2024-02-29T00:00:00Z to -`, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w, ts := newWorld(t, nil)
+			w, ts := newTestEnv(t, nil)
 			got, req := send(t, ts.URL, "GET", "/api/usage"+tt.query, "", "Authorization", "Bearer "+tt.bearer)
 			w.CheckResponse(t, req, got.status, got.header, got.body)
 			var report struct{ Items []json.RawMessage }
@@ -59,7 +59,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestUsageOfBadDays(t *testing.T) {
-	w, ts := newWorld(t, nil)
+	w, ts := newTestEnv(t, nil)
 	for _, query := range []string{"from=yesterday", "to=2026-13-01", "to=2026-02-30", "from=2026-1-1", "from=0000-01-01", "from=2026-11-21T00:00:00Z"} {
 		got, _ := send(t, ts.URL, "GET", "/api/usage?"+query, "")
 		if p := got.problem(t); p.Status != http.StatusBadRequest || p.Code != schemas.CodeBadRequest {
@@ -72,7 +72,7 @@ func TestUsageOfBadDays(t *testing.T) {
 }
 
 func TestBudgetIs429UntilMidnight(t *testing.T) {
-	w, ts := newWorld(t, func(w *world, _ *api.Options) {
+	w, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) {
 		w.fails = &schemas.Error{Code: schemas.CodeBudget, Message: "used up", RetryAfter: 3600}
 	})
 	got, req := send(t, ts.URL, "POST", "/api/chat/stream", `{"message":"hi"}`)

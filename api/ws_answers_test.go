@@ -13,7 +13,7 @@ import (
 
 // Every error about a frame names the frame, never a body.
 func TestErrorsSpeakOfTheFrame(t *testing.T) {
-	_, ts := newWorld(t, nil)
+	_, ts := newTestEnv(t, nil)
 	conn := dialSocket(t, ts)
 	for name, frame := range map[string]string{
 		"empty":         "",
@@ -80,9 +80,9 @@ func TestAnswersOverTheSocket(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var w *world
+			var w *testEnv
 			var ts *httptest.Server
-			w, ts = newWorld(t, func(*world, *api.Options) {})
+			w, ts = newTestEnv(t, func(*testEnv, *api.Options) {})
 			got := exchange(t, dialSocket(t, ts), tt.frame)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("the answer (-want +got):\n%s", diff)

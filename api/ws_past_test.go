@@ -52,7 +52,7 @@ func (runsOfChats) Run(_ context.Context, _ schemas.User, id string) (schemas.Ru
 // client that does not read, only one replay is held per socket.
 func TestSocketShowsOnePastRunAtATime(t *testing.T) {
 	streams := endedRuns{opened: make(chan string, 8), next: make(chan struct{})}
-	_, ts := newWorld(t, func(w *world, o *api.Options) {
+	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
 		streams.fakeStreams = fakeStreams{w}
 		o.Streams, o.Runs = streams, runsOfChats{fakeRuns{w}}
 	})

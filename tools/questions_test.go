@@ -16,14 +16,14 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// talks are conversations that a test answers; it keeps what was asked.
-type talks struct {
+// fakeThreads runs the threads of a tool: it records what they ask and calls answer.
+type fakeThreads struct {
 	mu     sync.Mutex
 	asked  []string // label, model, number of tools, message
 	answer func(label string) (turn.Conclusion, error)
 }
 
-func (k *talks) call() tools.Call {
+func (k *fakeThreads) call() tools.Call {
 	return tools.Call{
 		Offered: []turn.Tool{{Name: "web_search"}, {Name: "get_report"}, {Name: "search_articles"}},
 		Loop: func(_ context.Context, label string, req turn.Request) (turn.Conclusion, error) {
@@ -35,7 +35,7 @@ func (k *talks) call() tools.Call {
 	}
 }
 
-func said(text string, payloads ...string) (turn.Conclusion, error) {
+func conclusion(text string, payloads ...string) (turn.Conclusion, error) {
 	c := turn.Conclusion{Text: text}
 	for _, p := range payloads {
 		c.Payloads = append(c.Payloads, turn.Payload{Type: "any", Data: []byte(p)})
@@ -46,19 +46,19 @@ func said(text string, payloads ...string) (turn.Conclusion, error) {
 var errModelAway = schemas.NewError(schemas.CodeUpstreamUnavailable, "the model's server is away").Because(errors.New("secret"))
 
 func TestResearch(t *testing.T) {
-	k := &talks{answer: func(label string) (turn.Conclusion, error) {
+	k := &fakeThreads{answer: func(label string) (turn.Conclusion, error) {
 		switch label {
 		case "Plan":
-			return said("1. What is gold?\n\n- What is gold?\n* Who mines it?\nWhy?\n")
+			return conclusion("1. What is gold?\n\n- What is gold?\n* Who mines it?\nWhy?\n")
 		case "What is gold?":
-			return said("A metal.", `{"articles":[{"pmid":"7","title":"On  gold"},{"title":"No place"}]}`, `[1]`)
+			return conclusion("A metal.", `{"articles":[{"pmid":"7","title":"On  gold"},{"title":"No place"}]}`, `[1]`)
 		case "Who mines it?":
 			return turn.Conclusion{}, errModelAway
 		case "Why?":
-			return said("It shines.", `{"results":[{"title":"Shine","url":"https://x.test/a"}]}`, `{"articles":[{"pmid":"7","title":"On gold"}]}`,
+			return conclusion("It shines.", `{"results":[{"title":"Shine","url":"https://x.test/a"}]}`, `{"articles":[{"pmid":"7","title":"On gold"}]}`,
 				`{"url":"https://x.test/b","title":"A page"}`, `{"articles":[{"report_id":3,"title":"Ours"}]}`)
 		}
-		return said("Gold is a metal [1] that shines [2].")
+		return conclusion("Gold is a metal [1] that shines [2].")
 	}}
 	got, err := call(t, tools.Questions(), "research", `{"question":"What about gold?"}`, k.call())
 	if err != nil {
@@ -88,16 +88,16 @@ func TestResearchFaults(t *testing.T) {
 		asked  int
 	}{
 		{"no plan", func(string) (turn.Conclusion, error) { return turn.Conclusion{}, errModelAway }, nil, "", schemas.CodeUpstreamUnavailable, 1},
-		{"an empty plan is the question", func(string) (turn.Conclusion, error) { return said(" ") }, nil, "could not be merged", "", 3},
+		{"an empty plan is the question", func(string) (turn.Conclusion, error) { return conclusion(" ") }, nil, "could not be merged", "", 3},
 		{"five parts at most", func(label string) (turn.Conclusion, error) {
 			if label == "Plan" {
-				return said(sub)
+				return conclusion(sub)
 			}
-			return said("fine")
+			return conclusion("fine")
 		}, nil, "fine", "", 7},
 		{"all parts fail", func(label string) (turn.Conclusion, error) {
 			if label == "Plan" {
-				return said(sub)
+				return conclusion(sub)
 			}
 			return turn.Conclusion{}, errModelAway
 		}, nil, "", schemas.CodeUpstreamUnavailable, 6},
@@ -105,13 +105,13 @@ func TestResearchFaults(t *testing.T) {
 			if label == "Merge" {
 				return turn.Conclusion{}, errModelAway
 			}
-			return said("one part")
+			return conclusion("one part")
 		}, nil, "### one part\n\none part", "", 3},
 		{"nothing to search with", nil, func(c *tools.Call) { c.Offered = nil }, "", schemas.CodeInvalid, 0},
 		{"outside of a chat", nil, func(c *tools.Call) { c.Loop = nil }, "", schemas.CodeInvalid, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			k := &talks{answer: tt.answer}
+			k := &fakeThreads{answer: tt.answer}
 			c := k.call()
 			if tt.change != nil {
 				tt.change(&c)
@@ -138,7 +138,7 @@ func TestCompareModels(t *testing.T) {
 		if label == "b" {
 			return turn.Conclusion{}, errModelAway
 		}
-		return said("I am " + label)
+		return conclusion("I am " + label)
 	}
 	list := tools.CompareModels([]string{"c", "b", "a"})
 	for _, tt := range []struct {
@@ -151,7 +151,7 @@ func TestCompareModels(t *testing.T) {
 		{"only white space", `{"question":" "}`, "", schemas.CodeInvalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			k := &talks{answer: answer}
+			k := &fakeThreads{answer: answer}
 			got, err := call(t, list, "compare_models", tt.input, k.call())
 			if tt.code != "" {
 				if schemas.Visible(err).Code != tt.code {
@@ -174,7 +174,7 @@ func TestCompareModels(t *testing.T) {
 			t.Errorf("%s is taken", input)
 		}
 	}
-	k := &talks{answer: func(string) (turn.Conclusion, error) { return turn.Conclusion{}, errModelAway }}
+	k := &fakeThreads{answer: func(string) (turn.Conclusion, error) { return turn.Conclusion{}, errModelAway }}
 	if _, err := call(t, list, "compare_models", `{"question":"who?"}`, k.call()); schemas.Visible(err).Code != schemas.CodeUpstreamUnavailable {
 		t.Errorf("when all fail: %v", err)
 	}

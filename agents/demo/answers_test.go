@@ -68,7 +68,7 @@ var facts = &turn.Facts{
 	Actions: []schemas.Action{{Action: "close_chat", Handler: "client"}, {Action: "apply_schema", Handler: "server"}},
 }
 
-// converse runs the loop with tools that say what said has for them and returns
+// converse runs the loop with tools that return what returned has for them. It returns
 // the calls in order and all text.
 func converse(t *testing.T, facts *turn.Facts, question string, without ...string) (calls []string, text string) {
 	t.Helper()

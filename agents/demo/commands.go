@@ -23,7 +23,7 @@ const (
 // slow counts to N, one word at a time, slowly.
 func slow(r *request) reply {
 	var b strings.Builder
-	for i := range min(number(r.said[1]), maxSlowWords) {
+	for i := range min(number(r.matches[1]), maxSlowWords) {
 		b.WriteString(strconv.FormatInt(i+1, 10))
 		b.WriteString(map[bool]string{true: "\n", false: " "}[i%10 == 9])
 	}
@@ -33,8 +33,8 @@ func slow(r *request) reply {
 // long writes that many tokens of varied Markdown.
 func long(r *request) reply {
 	tokens := longTokens
-	if r.said[1] != "" {
-		tokens = min(int(number(r.said[1])), maxLongTokens)
+	if r.matches[1] != "" {
+		tokens = min(int(number(r.matches[1])), maxLongTokens)
 	}
 	pieces := strings.Split(strings.TrimSpace(read("long.md")), "\n---\n")
 	var b strings.Builder
@@ -65,7 +65,7 @@ func toolError(r *request) reply {
 
 // callTool calls the tool that the user names, with the user's own arguments.
 func callTool(r *request) reply {
-	name, arguments := r.said[1], cmp.Or(strings.TrimSpace(r.said[2]), "{}")
+	name, arguments := r.matches[1], cmp.Or(strings.TrimSpace(r.matches[2]), "{}")
 	switch {
 	case r.Rounds > 0:
 		return reply{}

@@ -25,10 +25,10 @@ type request struct {
 	first bool
 	// suggests is true if suggestions are taken out of the text and shown.
 	suggests bool
-	// Needs is the story's; said are the matches of its expression in the
+	// Needs is the story's; matches are those of its expression in the
 	// question.
-	Needs string
-	said  []string
+	Needs   string
+	matches []string
 	// Results are the tools' results since the question, in order.
 	Results []result
 	// Rounds counts the model's replies since the question.

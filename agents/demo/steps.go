@@ -22,12 +22,12 @@ func look(begin, tool string, arguments func(*request) object) step {
 
 func noArguments(*request) object { return object{} }
 
-func said(name string) func(*request) object {
-	return func(r *request) object { return object{name: r.said[1]} }
+func firstMatch(name string) func(*request) object {
+	return func(r *request) object { return object{name: r.matches[1]} }
 }
 
-func saidNumber(name string) func(*request) object {
-	return func(r *request) object { return object{name: number(r.said[1])} }
+func firstNumber(name string) func(*request) object {
+	return func(r *request) object { return object{name: number(r.matches[1])} }
 }
 
 // theOne returns arguments with the id of the thing that the question means or
@@ -46,7 +46,7 @@ func query(r *request) object { return object{"query": r.Topic()} }
 func pubmedQuery(r *request) object { return object{"query": r.Topic(), "max_results": 10} }
 
 func order(r *request) object {
-	return object{"report_id": max(r.id("report"), 1), "copies": max(number(r.said[1]), 1)}
+	return object{"report_id": max(r.id("report"), 1), "copies": max(number(r.matches[1]), 1)}
 }
 
 // needTopic returns a step that asks for a topic if the question has none.
@@ -130,7 +130,7 @@ func showPubmed(r *request) reply {
 // lookAtBoth gets two streams at the same time.
 func lookAtBoth(r *request) reply {
 	return r.lookUp("I get both at the same time.",
-		call("get_stream", object{"stream_id": number(r.said[1])}), call("get_stream", object{"stream_id": number(r.said[2])}))
+		call("get_stream", object{"stream_id": number(r.matches[1])}), call("get_stream", object{"stream_id": number(r.matches[2])}))
 }
 
 // maxParts is the number of sub-questions into which research splits a topic.

@@ -68,7 +68,7 @@ var stories = []story{
 	// Research in threads, and an approval.
 	{
 		when: `^research (?:on |about |into )?(.{3,})`, needs: "research", where: onReports + " or " + onStreams,
-		steps: []step{look("I split that up and search for its parts side by side.", "research", said("question")), show("text", starters...)},
+		steps: []step{look("I split that up and search for its parts side by side.", "research", firstMatch("question")), show("text", starters...)},
 	},
 	{
 		when: `^(?:please )?order\b(?:\D*(\d{1,2}) (?:printed )?cop)?`, needs: "order_print", where: "a service that has no model but me",
@@ -96,21 +96,21 @@ var stories = []story{
 
 	// Client actions and tools of the page.
 	{when: `^(?:close(?: the)?(?: chat| tray)?|bye|goodbye|that'?s all|done)\W*$`, steps: []step{closeChat}},
-	{when: `^(?:please )?open article (\d{1,9})\b`, needs: "open_article", where: onArticles, steps: []step{look("I ask the page to open it.", "open_article", saidNumber("article_id")), quote}},
+	{when: `^(?:please )?open article (\d{1,9})\b`, needs: "open_article", where: onArticles, steps: []step{look("I ask the page to open it.", "open_article", firstNumber("article_id")), quote}},
 
 	// Looking things up.
-	{when: `(https?://\S*[^\s.,;:!?)\]}>"'` + "`" + `])`, needs: "fetch_webpage", where: "another page", steps: []step{look("I read the page.", "fetch_webpage", said("url")), quote}},
+	{when: `(https?://\S*[^\s.,;:!?)\]}>"'` + "`" + `])`, needs: "fetch_webpage", where: "another page", steps: []step{look("I read the page.", "fetch_webpage", firstMatch("url")), quote}},
 	{
 		when:  `\bsearch (?:the )?(?:web|internet|online)\b|\bweb search\b|\bon the (?:web|internet)\b`,
 		needs: "web_search", where: "a server with a search engine (setting `searxng_url`)",
 		steps: []step{needTopic("What shall I search the web for?"), look("I search the web for **%s**.", "web_search", query), quote},
 	},
-	{when: `\b(?:pubmed article|pmid)\W*(\d{1,8})\b`, needs: "get_pubmed_article", where: networked, steps: []step{look("I get the article from PubMed.", "get_pubmed_article", said("pmid")), quote}},
+	{when: `\b(?:pubmed article|pmid)\W*(\d{1,8})\b`, needs: "get_pubmed_article", where: networked, steps: []step{look("I get the article from PubMed.", "get_pubmed_article", firstMatch("pmid")), quote}},
 	{
 		when: `\bpubmed\b`, needs: "search_pubmed", where: networked,
 		steps: []step{needTopic("What shall I search PubMed for? Try `Search PubMed for base editing`."), look("I search PubMed for **%s**.", "search_pubmed", pubmedQuery), showPubmed, quote},
 	},
-	{when: `\bpayload\W+([0-9a-f]{8})\b`, needs: "get_payload", where: "another page", steps: []step{look("I get it.", "get_payload", said("payload_id")), quote}},
+	{when: `\bpayload\W+([0-9a-f]{8})\b`, needs: "get_payload", where: "another page", steps: []step{look("I get it.", "get_payload", firstMatch("payload_id")), quote}},
 	{when: `\bcompare\b.*\bstreams?\W*(\d{1,9})\b.*?\b(\d{1,9})\b`, needs: "get_stream", where: onStreams, steps: []step{lookAtBoth, show("compare", "List the reports", "Suggest streams about phage therapy"), quote}},
 	{
 		when: `\bstream\W*(\d{1,9})\b|\bthis (?:research )?stream\b`, needs: "get_stream", where: onStreams,
@@ -187,8 +187,8 @@ func (r *request) tell() reply {
 		return reply{text: "I did not get a question. Write `help` to see what I can do."}
 	}
 	for i, s := range stories { // the last one matches everything
-		r.said = expressions[i].FindStringSubmatch(r.question)
-		if r.said != nil && (s.only == "" || r.offers(s.only)) {
+		r.matches = expressions[i].FindStringSubmatch(r.question)
+		if r.matches != nil && (s.only == "" || r.offers(s.only)) {
 			r.Needs = s.needs
 			return s.tell(r)
 		}

@@ -49,8 +49,8 @@ func panics(context.Context) (string, error) { panic("oh") }
 
 func exits(context.Context) (string, error) { runtime.Goexit(); return "", nil }
 
-// deaf ignores its context for an hour.
-func deaf(context.Context) (string, error) {
+// ignoresContext ignores its context for an hour.
+func ignoresContext(context.Context) (string, error) {
 	<-time.After(time.Hour)
 	return "too late", nil
 }
@@ -90,7 +90,7 @@ func TestAll(t *testing.T) {
 			"one is left behind",
 			concurrent.Options{},
 			s,
-			[]branch{deaf, after(2*s, "b")},
+			[]branch{ignoresContext, after(2*s, "b")},
 			[]string{`"" the user cancelled`, `"" the user cancelled`},
 			s + 300*time.Millisecond,
 		},
@@ -110,7 +110,7 @@ func TestAll(t *testing.T) {
 					t.Errorf("results (-want +got):\n%s", d)
 				}
 				cancel(nil)
-				<-time.After(2 * time.Hour) // of the bubble: the deaf one ends
+				<-time.After(2 * time.Hour) // of the bubble: the branch that ignores its context ends
 			})
 		})
 	}
@@ -131,7 +131,7 @@ func TestFirst(t *testing.T) {
 		{"the quickest fails", 0, []branch{after(3*s, "a"), fails(s)}, `"a" <nil>`, `"" bad`, 3 * s, s},
 		{"the quickest panics", 0, []branch{after(3*s, "a"), panics}, `"a" <nil>`, `"" concurrent: a branch panicked: oh`, 3 * s, 0},
 		{"all fail", 0, []branch{fails(2 * s), fails(s)}, "\"\" bad\nbad", `"" bad`, 2 * s, s},
-		{"a loser is left behind", 0, []branch{deaf, after(s, "b")}, `"b" <nil>`, `"b" <nil>`, s + 300*time.Millisecond, s + 300*time.Millisecond},
+		{"a loser is left behind", 0, []branch{ignoresContext, after(s, "b")}, `"b" <nil>`, `"b" <nil>`, s + 300*time.Millisecond, s + 300*time.Millisecond},
 		{"cancelled", s, []branch{after(3*s, "a")}, "\"\" the user cancelled\nthe user cancelled", `"" the user cancelled`, s, s},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

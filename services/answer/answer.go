@@ -82,9 +82,9 @@ type Writer struct {
 
 	decided map[int]bool // calls whose wait decided their outcome
 	asking  map[int]bool // calls that wait and have no answer
-	resting bool         // the last value given to deps.Rest
-	// markedRest is the value in the stored mark of this attempt, see markRest.
-	markedRest bool
+	wasIdle bool         // the last value given to deps.Idle
+	// markedIdle is the value in the stored mark of this attempt, see markIdle.
+	markedIdle bool
 
 	blocks map[int]*blockCall // calls that write blocks, by index
 	answer answerDraft
@@ -218,7 +218,7 @@ func (wr *Writer) handleOther(event turn.Event) {
 		wr.stop = e.StopReason
 	case turn.Cancelled:
 	}
-	wr.rest()
+	wr.reportIdle()
 }
 
 // modelText shows the part of the model's text that passes the filter.

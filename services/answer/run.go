@@ -82,10 +82,10 @@ type Deps struct {
 	// FirstToken is called with the time from the run's start to its first
 	// text.
 	FirstToken func(took time.Duration)
-	// Rest is called with whether the run only waits. Mark stores this for a
+	// Idle is called with whether the run only waits. Mark stores this for a
 	// later attempt of the run.
-	Rest func(resting bool)
-	Mark func(resting bool) *eventlog.Commit
+	Idle func(idle bool)
+	Mark func(idle bool) *eventlog.Commit
 	// Stop ends the run's context with a cause.
 	Stop   func(cause error)
 	Now    func() time.Time

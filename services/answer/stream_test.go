@@ -34,7 +34,7 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 	}, answer.Deps{
 		Log: log, Store: data, Drafts: documents.New(data, data, data, data), Spent: usage.NewLedger(nil),
 		Text: modeltext.New(modeltext.Limits{}.Or(1000, 1)).Count(), Now: time.Now, Logger: slog.New(slog.DiscardHandler),
-		Rest: func(bool) {}, Stop: func(err error) { t.Error(err) },
+		Idle: func(bool) {}, Stop: func(err error) { t.Error(err) },
 	})
 	wr.Use(&answer.Prepared{Request: turn.Request{Tools: []turn.Tool{
 		{Name: "note_down", Streams: &turn.StreamedArgument{Argument: "note", Block: "place"}},

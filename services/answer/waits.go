@@ -86,7 +86,7 @@ func (wr *Writer) toolWaiting(e turn.ToolWaiting) {
 	}
 	if err == nil && w.Answer == "" {
 		wr.asking[e.Index] = true
-		if marked := wr.markRest(wr.idle()); marked != nil {
+		if marked := wr.markIdle(wr.idle()); marked != nil {
 			err = marked.Wait(wr.ctx) // before anybody sees it
 		}
 	}
@@ -170,23 +170,23 @@ func (wr *Writer) idle() bool {
 	return true
 }
 
-// rest calls deps.Rest when the run becomes idle or is no longer idle.
-func (wr *Writer) rest() {
-	if resting := wr.idle(); resting != wr.resting {
-		wr.resting = resting
-		wr.markRest(resting)
-		wr.deps.Rest(resting)
+// reportIdle calls deps.Idle when the run becomes idle or is no longer idle.
+func (wr *Writer) reportIdle() {
+	if idle := wr.idle(); idle != wr.wasIdle {
+		wr.wasIdle = idle
+		wr.markIdle(idle)
+		wr.deps.Idle(idle)
 	}
 }
 
-// markRest stores whether the run is idle: the next start does not blame an idle run
+// markIdle stores whether the run is idle: the next start does not blame an idle run
 // for the end of the process. A first attempt has no mark.
-func (wr *Writer) markRest(resting bool) *eventlog.Commit {
-	if wr.run.Earlier == nil || wr.markedRest == resting {
+func (wr *Writer) markIdle(idle bool) *eventlog.Commit {
+	if wr.run.Earlier == nil || wr.markedIdle == idle {
 		return nil
 	}
-	wr.markedRest = resting
-	return wr.deps.Mark(resting)
+	wr.markedIdle = idle
+	return wr.deps.Mark(idle)
 }
 
 // await waits for the answer to a call, which may already be stored. When the

@@ -24,16 +24,16 @@ func (r *Runs) markStarting(run *run) bool {
 
 // setIdle records whether the run only waits for its user or for the page.
 // Shutdown does not wait for such a run.
-func (r *Runs) setIdle(run *run, resting bool) {
-	if !resting {
+func (r *Runs) setIdle(run *run, idle bool) {
+	if !idle {
 		defer r.unread(run)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if run.resting = resting; resting && r.draining {
+	if run.idle = idle; idle && r.draining {
 		run.stop(errShutdown)
 	}
-	if resting {
+	if idle {
 		select {
 		case run.calm <- struct{}{}:
 		default:
@@ -45,7 +45,7 @@ func (r *Runs) setIdle(run *run, resting bool) {
 func (r *Runs) waits(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return run.resting
+	return run.idle
 }
 
 // endQueued ends a cancelled run that is queued or held, at once instead of

@@ -46,7 +46,7 @@ type run struct {
 
 	blocked  bool          // queued, and waits for the claims of others, see claimQueued
 	starting bool          // no longer queued: somebody starts it, see markStarting
-	resting  bool          // it only waits, see setIdle
+	idle     bool          // it only waits, see setIdle
 	held     bool          // it waits for its trial, see hold
 	calm     chan struct{} // receives a value when it becomes idle
 
@@ -191,8 +191,8 @@ func (r *Runs) writer(run *run) *answer.Writer {
 		Handles:     r.Actions.Has,
 		OffersModel: r.OffersModel,
 		Approve:     r.ApproveAfterUntrusted, ApprovalTimeout: r.ApprovalTimeout, FirstToken: r.Metrics.FirstToken,
-		Rest: func(resting bool) { r.setIdle(run, resting) },
-		Mark: func(resting bool) *eventlog.Commit { return r.mark(run, attempts.Mark{Left: resting}) },
+		Idle: func(idle bool) { r.setIdle(run, idle) },
+		Mark: func(idle bool) *eventlog.Commit { return r.mark(run, attempts.Mark{Left: idle}) },
 		Stop: run.stop, Now: r.now, Logger: r.Logger,
 	})
 }

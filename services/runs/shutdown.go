@@ -29,7 +29,7 @@ func (r *Runs) Shutdown(ctx context.Context) {
 		if run.attempt == 0 && !run.starting || run.held {
 			queued, ids = append(queued, run), append(ids, run.id)
 		}
-		if run.resting {
+		if run.idle {
 			run.stop(errShutdown)
 		}
 	}

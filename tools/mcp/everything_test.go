@@ -69,7 +69,7 @@ func TestEverything(t *testing.T) {
 		"HTTP": everythingRemote,
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, nil, server(t))
+			w := newTestEnv(t, nil, server(t))
 			w.await("MCP server is connected") // over HTTP it takes some attempts until the server listens
 			t.Run("calls", func(t *testing.T) { testEverythingCalls(t, w) })
 			t.Run("progress", func(t *testing.T) { testEverythingProgress(t, w) })
@@ -83,7 +83,7 @@ func TestEverything(t *testing.T) {
 	}
 }
 
-func testEverythingCalls(t *testing.T, w *world) {
+func testEverythingCalls(t *testing.T, w *testEnv) {
 	tests := []struct{ tool, args, text, payload string }{
 		{"echo", `{"message":"hi"}`, "Echo: hi", ""},
 		{"get-sum", `{"a":2,"b":40}`, "42", ""},
@@ -111,7 +111,7 @@ func testEverythingCalls(t *testing.T, w *world) {
 	}
 }
 
-func testEverythingProgress(t *testing.T, w *world) {
+func testEverythingProgress(t *testing.T, w *testEnv) {
 	var steps []turn.Progress
 	call := &tools.Call{
 		Input:  json.RawMessage(`{"duration":0.6,"steps":3}`),

@@ -42,7 +42,7 @@ func TestHostileNames(t *testing.T) {
 	for _, name := range names {
 		list = append(list, foreign(name, "x", anyObject))
 	}
-	w := newWorld(t, nil, offering(t, list...))
+	w := newTestEnv(t, nil, offering(t, list...))
 	legal := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	called := map[string]string{}
 	for _, name := range w.registry.Names() {
@@ -71,7 +71,7 @@ func TestHostileNames(t *testing.T) {
 
 func TestNamesThatMeet(t *testing.T) {
 	// The first tool is offered under the second one's name.
-	w := newWorld(t, nil, offering(t, foreign("a.b", "dotted", anyObject), foreign("a_b_2e7336dc", "plain", anyObject)))
+	w := newTestEnv(t, nil, offering(t, foreign("a.b", "dotted", anyObject), foreign("a_b_2e7336dc", "plain", anyObject)))
 	if got := w.names(); got != "srv__a_b_2e7336dc" {
 		t.Fatalf("the tools are %s", got)
 	}
@@ -82,7 +82,7 @@ func TestNamesThatMeet(t *testing.T) {
 }
 
 func TestHostileDescriptions(t *testing.T) {
-	w := newWorld(t, nil, offering(t,
+	w := newTestEnv(t, nil, offering(t,
 		foreign("long", strings.Repeat("ä", 5000), anyObject),
 		foreign("control", "one\x1b[2J\u200btwo\u202e\nthree\x00", anyObject),
 		foreign("none", " \t ", anyObject)))
@@ -104,7 +104,7 @@ func TestHostileSchemas(t *testing.T) {
 		doubling += fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
 	}
 	doubling += `"a45":{}}}`
-	w := newWorld(t, nil, offering(t,
+	w := newTestEnv(t, nil, offering(t,
 		foreign("big", "x", `{"type":"object","description":"`+strings.Repeat("x", mcp.MaxSchema)+`"}`),
 		foreign("deep", "x", `{"type":"object","not":`+strings.Repeat(`{"not":`, 100)+"{}"+strings.Repeat("}", 101)),
 		foreign("many", "x", `{"type":"object","enum":[`+strings.Repeat("1,", 12_000)+`1]}`),
@@ -152,7 +152,7 @@ func TestResultsThatAreTooLarge(t *testing.T) {
 		return &sdk.CallToolResult{Content: content, StructuredContent: map[string]any{"a": strings.Repeat("s", 600<<10)}}, nil
 	})
 	r.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
-	w := newWorld(t, nil, r.named("srv"))
+	w := newTestEnv(t, nil, r.named("srv"))
 	got, err := w.call("srv__flood", "{}")
 	if err != nil || got.Payload == nil || len(got.Text) > mcp.MaxResult {
 		t.Fatalf("got %d bytes, payload %t, %v", len(got.Text), got.Payload != nil, err)
@@ -187,7 +187,7 @@ func TestManyTools(t *testing.T) {
 	for i := range list {
 		list[i] = foreign(fmt.Sprintf("t%04d", i), "x", anyObject)
 	}
-	w := newWorld(t, nil, offering(t, list...))
+	w := newTestEnv(t, nil, offering(t, list...))
 	if got := w.registry.Names(); len(got) != mcp.MaxTools || !slices.IsSorted(got) || got[0] != "srv__t0000" {
 		t.Errorf("%d tools: %v", len(got), got)
 	}
@@ -196,7 +196,7 @@ func TestManyTools(t *testing.T) {
 }
 
 func TestWrongServers(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newTestEnv(t, nil)
 	for _, s := range []mcp.Server{
 		{Name: "Bad", Command: "x"}, {Name: "neither"}, {Name: "both", Command: "x", URL: "http://h"}, {Name: "unreserved", Command: "x"},
 	} {

@@ -28,7 +28,7 @@ func makeNoise() {
 func TestLinesThatAreNoMessage(t *testing.T) {
 	server := local(t, "srv")
 	server.Env = append(server.Env, asNoise+"=1")
-	w := newWorld(t, nil, server)
+	w := newTestEnv(t, nil, server)
 	w.await("MCP server printed a line that is not a message", "line=My MCP Server running on stdio")
 	w.await("MCP server printed a line that is not a message", "[INFO] up")
 	w.await("MCP server printed a line that is not a message", `{"level":"info","msg":"up"}`)
@@ -50,14 +50,14 @@ func TestLinesThatAreNoMessage(t *testing.T) {
 func TestLongMessagesEndTheConnection(t *testing.T) {
 	server := local(t, "srv")
 	server.Env = append(server.Env, asNoise+"=endless")
-	w := newWorld(t, nil, server)
+	w := newTestEnv(t, nil, server)
 	w.await("MCP server is not connected")
 }
 
 // A remote server that restarts over and over is found again soon each time.
 func TestRemoteServerThatRestartsOften(t *testing.T) {
 	server := serveRemote(t, nil)
-	w := newWorld(t, func(o *mcp.Options) { o.FirstDelay, o.LastDelay = 20*time.Millisecond, time.Hour }, server.named("srv"))
+	w := newTestEnv(t, func(o *mcp.Options) { o.FirstDelay, o.LastDelay = 20*time.Millisecond, time.Hour }, server.named("srv"))
 	w.await("MCP server is connected")
 	for range 12 { // doubled each time, the last wait would be more than 40 s
 		server.close()

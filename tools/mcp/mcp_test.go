@@ -33,7 +33,7 @@ func each(t *testing.T, test func(t *testing.T, server mcp.Server)) {
 func TestTools(t *testing.T) {
 	each(t, func(t *testing.T, server mcp.Server) {
 		server.Global, server.TrustHints, server.Timeout = true, true, 7*time.Second
-		w := newWorld(t, nil, server)
+		w := newTestEnv(t, nil, server)
 		greet, slow := w.tool("srv__greet"), w.tool("srv__slow")
 		if !greet.Idempotent || slow.Idempotent || !greet.Global || greet.Confirm || greet.Timeout != 7*time.Second || greet.PayloadType != mcp.TypeResult {
 			t.Errorf("greet is %+v, slow idempotent: %t", greet, slow.Idempotent)
@@ -72,7 +72,7 @@ func TestConfirm(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			server := local(t, "srv")
 			server.Confirm, server.TrustHints = tt.confirm, tt.trust
-			w := newWorld(t, nil, server)
+			w := newTestEnv(t, nil, server)
 			var asks []string
 			for _, name := range all {
 				if w.tool("srv__" + name).Confirm {
@@ -93,7 +93,7 @@ func TestHintsCountOnlyWhenTrusted(t *testing.T) {
 	for _, trust := range []bool{false, true} {
 		server := local(t, "srv")
 		server.TrustHints, server.Confirm = trust, []string{}
-		w := newWorld(t, nil, server)
+		w := newTestEnv(t, nil, server)
 		for name, trusted := range map[string]rules{
 			"greet": {true, false, true}, "erase": {false, true, true}, "erase_not": {true, false, true}, "store": {true, true, false}, "steps": {false, true, true},
 		} {
@@ -115,7 +115,7 @@ func TestHintsCountOnlyWhenTrusted(t *testing.T) {
 func TestConfirmOfNoTool(t *testing.T) {
 	server := local(t, "srv")
 	server.Confirm = []string{"misspelt", "greet"}
-	w := newWorld(t, nil, server)
+	w := newTestEnv(t, nil, server)
 	if line := w.await("the settings want approval of a tool"); !strings.Contains(line, "misspelt") {
 		t.Errorf("the log says %q", line)
 	}
@@ -134,7 +134,7 @@ func TestResults(t *testing.T) {
 		{"error", "fail", "no luck", ""},
 		{"refusal", "refuse", "the server srv refused the call: not today", ""},
 	}
-	w := newWorld(t, nil, local(t, "srv"))
+	w := newTestEnv(t, nil, local(t, "srv"))
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := w.call("srv__"+tt.tool, "{}")
@@ -160,7 +160,7 @@ func TestProgress(t *testing.T) {
 		{Stage: "running", Message: "step 2", Fraction: 0.5},
 	}
 	each(t, func(t *testing.T, server mcp.Server) {
-		w := newWorld(t, nil, server)
+		w := newTestEnv(t, nil, server)
 		for range 100 {
 			var got []turn.Progress
 			call := &tools.Call{Input: json.RawMessage("{}"), Report: func(p turn.Progress) { got = append(got, p) }}
@@ -176,7 +176,7 @@ func TestProgress(t *testing.T) {
 
 func TestCancelledCall(t *testing.T) {
 	each(t, func(t *testing.T, server mcp.Server) {
-		w := newWorld(t, nil, server)
+		w := newTestEnv(t, nil, server)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("the user does not want it")
 		call := &tools.Call{Report: func(turn.Progress) { cancel(why) }} // it has begun
@@ -195,7 +195,7 @@ func TestCancelledCall(t *testing.T) {
 }
 
 func TestHugeResults(t *testing.T) {
-	w := newWorld(t, nil, local(t, "srv"))
+	w := newTestEnv(t, nil, local(t, "srv"))
 	text := w.text("srv__huge", `{"size":"3000001"}`)
 	if len(text) > mcp.MaxResult || len(text) < mcp.MaxResult-10 || !strings.HasSuffix(text, "é\n\n[the rest of the result is left out: it is too long]") {
 		t.Errorf("a result over the limit: %d bytes, ending %q", len(text), text[len(text)-80:])
@@ -213,7 +213,7 @@ func TestHugeResults(t *testing.T) {
 
 func TestListChanges(t *testing.T) {
 	each(t, func(t *testing.T, server mcp.Server) {
-		w := newWorld(t, nil, server)
+		w := newTestEnv(t, nil, server)
 		w.text("srv__describe", `{"tool":"later","description":"New.","schema":"{\"type\":\"object\"}"}`)
 		w.until("a new tool", func() bool { return strings.Contains(w.names(), "srv__later") })
 		later := w.tool("srv__later")
@@ -235,7 +235,7 @@ func TestChangedToolIsOffUntilAccepted(t *testing.T) {
 		{"no more called idempotent", "store", "", "The tool store of the server srv."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(t, func(o *mcp.Options) { o.Refresh = 20 * time.Millisecond }, local(t, "srv"))
+			w := newTestEnv(t, func(o *mcp.Options) { o.Refresh = 20 * time.Millisecond }, local(t, "srv"))
 			old := w.tool("srv__" + tt.tool)
 			w.text("srv__describe", `{"tool":"`+tt.tool+`","description":"`+tt.description+`","schema":"{\"type\":\"object\"}"}`)
 			w.until("the tool is off", func() bool { return !strings.Contains(w.names()+" ", "srv__"+tt.tool+" ") })
@@ -255,7 +255,7 @@ func TestChangedToolIsOffUntilAccepted(t *testing.T) {
 }
 
 func TestDefinitionsThatCannotBeComparedAreOff(t *testing.T) {
-	w := newWorld(t, func(o *mcp.Options) { o.Refresh = 20 * time.Millisecond }, local(t, "srv"))
+	w := newTestEnv(t, func(o *mcp.Options) { o.Refresh = 20 * time.Millisecond }, local(t, "srv"))
 	w.memory.mu.Lock()
 	w.memory.err = errors.New("the database is away")
 	w.memory.mu.Unlock()
@@ -267,7 +267,7 @@ func TestDefinitionsThatCannotBeComparedAreOff(t *testing.T) {
 }
 
 func TestDeathOfALocalServer(t *testing.T) {
-	w := newWorld(t, nil, local(t, "srv"))
+	w := newTestEnv(t, nil, local(t, "srv"))
 	w.await("MCP server is connected")
 	slow := make(chan error, 1)
 	begun := make(chan struct{})
@@ -294,7 +294,7 @@ func TestDeathOfARemoteServer(t *testing.T) {
 	for name, o := range map[string]*sdk.StreamableHTTPOptions{"with sessions": nil, "without sessions": {Stateless: true}} {
 		t.Run(name, func(t *testing.T) {
 			server := serveRemote(t, o)
-			w := newWorld(t, nil, server.named("srv"))
+			w := newTestEnv(t, nil, server.named("srv"))
 			w.await("MCP server is connected")
 			server.close()
 			if _, err := w.call("srv__greet", `{"name":"x"}`); !strings.Contains(visible(err), "the server srv ") {
@@ -325,7 +325,7 @@ func TestServersThatAreDownDoNotStopTheStart(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	w := newWorld(t, func(o *mcp.Options) { o.Connect = 100 * time.Millisecond },
+	w := newTestEnv(t, func(o *mcp.Options) { o.Connect = 100 * time.Millisecond },
 		mcp.Server{Name: "missing", Command: "/no/such/program"},
 		mcp.Server{Name: "wrong", Command: "/bin/cat"},
 		mcp.Server{Name: "ends", Command: "/bin/true"},
@@ -341,7 +341,7 @@ func TestServersThatAreDownDoNotStopTheStart(t *testing.T) {
 }
 
 func TestProcessesEndWithUs(t *testing.T) {
-	w := newWorld(t, nil, local(t, "srv"))
+	w := newTestEnv(t, nil, local(t, "srv"))
 	pids := strings.Fields(w.text("srv__child", ""))
 	w.stop()
 	for _, text := range pids {
@@ -377,10 +377,10 @@ func TestStubbornProcessIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(o *mcp.Options) {
+	w := newTestEnv(t, func(o *mcp.Options) {
 		o.Connect = 50 * time.Millisecond // a shell that comes up later is started again
 	},
-		mcp.Server{Name: "deaf", Command: shell, Args: []string{"-c", "trap '' TERM; echo $$ >&2; while :; do read x || :; done"}})
+		mcp.Server{Name: "ignores_term", Command: shell, Args: []string{"-c", "trap '' TERM; echo $$ >&2; while :; do read x || :; done"}})
 	line := w.await("MCP server says", "line=")
 	pid, err := strconv.Atoi(strings.Fields(line[strings.Index(line, "line=")+len("line="):])[0])
 	if err != nil {
@@ -395,7 +395,7 @@ func TestServersGetNothingOfOurs(t *testing.T) {
 	t.Setenv("CHATTRAY_TEST_SECRET", "ours")
 	server := local(t, "srv")
 	server.Env = append(server.Env, "KEY=theirs")
-	w := newWorld(t, nil, server)
+	w := newTestEnv(t, nil, server)
 	if got := w.text("srv__environment", ""); got != asServer+"=1 "+noWait+" KEY=theirs" {
 		t.Errorf("the process has the environment %q", got)
 	}
@@ -416,7 +416,7 @@ func TestHeadersGoToTheServerOnly(t *testing.T) {
 		}
 		own.ServeHTTP(w, r)
 	})
-	w := newWorld(t, nil, server.named("srv"))
+	w := newTestEnv(t, nil, server.named("srv"))
 	w.text("srv__greet", `{"name":"x"}`)
 	server.mu.Lock()
 	for _, h := range server.headers {

@@ -95,8 +95,8 @@ func (b *logBook) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// world has connected clients, with their registry, pins and log.
-type world struct {
+// testEnv has connected clients, with their registry, pins and log.
+type testEnv struct {
 	*testing.T
 	registry *tools.Registry
 	memory   *memory
@@ -106,7 +106,7 @@ type world struct {
 }
 
 // Replace implements the registry of mcp.Options; it signals that the tools changed.
-func (w *world) Replace(group string, list []turn.Tool) error {
+func (w *testEnv) Replace(group string, list []turn.Tool) error {
 	defer func() {
 		select {
 		case w.replaced <- struct{}{}:
@@ -116,10 +116,10 @@ func (w *world) Replace(group string, list []turn.Tool) error {
 	return w.registry.Replace(group, list)
 }
 
-// newWorld connects to the servers, all named, and waits for them.
-func newWorld(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) *world {
+// newTestEnv connects to the servers, all named, and waits for them.
+func newTestEnv(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) *testEnv {
 	t.Helper()
-	w := &world{
+	w := &testEnv{
 		T: t, memory: &memory{tools: map[string]record.MCPTool{}}, log: &logBook{lines: make(chan string, 1000)}, replaced: make(chan struct{}, 1),
 	}
 	var err error
@@ -163,7 +163,7 @@ func newWorld(t *testing.T, change func(*mcp.Options), servers ...mcp.Server) *w
 }
 
 // await reads the log until a line has all the parts.
-func (w *world) await(parts ...string) string {
+func (w *testEnv) await(parts ...string) string {
 	w.Helper()
 	late := time.After(patience)
 	for {
@@ -179,10 +179,10 @@ func (w *world) await(parts ...string) string {
 }
 
 // names returns the names of the tools that there are.
-func (w *world) names() string { return strings.Join(w.registry.Names(), " ") }
+func (w *testEnv) names() string { return strings.Join(w.registry.Names(), " ") }
 
 // until waits for the registry to be in a state.
-func (w *world) until(what string, holds func() bool) {
+func (w *testEnv) until(what string, holds func() bool) {
 	w.Helper()
 	late := time.After(patience)
 	for !holds() {
@@ -194,7 +194,7 @@ func (w *world) until(what string, holds func() bool) {
 	}
 }
 
-func (w *world) tool(name string) turn.Tool {
+func (w *testEnv) tool(name string) turn.Tool {
 	w.Helper()
 	found, err := w.registry.Resolve([]string{name}, schemas.User{})
 	i := slices.IndexFunc(found, func(t turn.Tool) bool { return t.Name == name })
@@ -205,7 +205,7 @@ func (w *world) tool(name string) turn.Tool {
 }
 
 // call calls a tool; args is JSON.
-func (w *world) call(name, args string) (tools.Result, error) {
+func (w *testEnv) call(name, args string) (tools.Result, error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.Context(), patience)
 	defer cancel()
@@ -213,7 +213,7 @@ func (w *world) call(name, args string) (tools.Result, error) {
 }
 
 // text calls a tool and returns the text of a result that is no error.
-func (w *world) text(name, args string) string {
+func (w *testEnv) text(name, args string) string {
 	w.Helper()
 	result, err := w.call(name, args)
 	if err != nil || result.IsError {
