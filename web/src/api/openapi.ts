@@ -13,12 +13,13 @@ export interface paths {
         /**
          * Start a run and follow it
          * @description Answers with the run's events as `text/event-stream`. Each frame is `id: <sequence number>`, one line
-         *     `data: <JSON>` and a blank line; silence is filled with comments. In the dialect `chat` the JSON is a ChatEvent:
-         *     the first is a `status` that carries the ids, exactly one of `complete`, `error` and `cancelled` is the last. In
-         *     the dialect `messages` it is a MessageFrame: the first is `stream_start`, the last `stream_end`. The user's message is kept
-         *     before the first event is sent. Going away does not cancel, unless `on_disconnect` says so. Sent again with the
-         *     same `Idempotency-Key` it continues the run after `Last-Event-ID`; a new run is read from its start. A request
-         *     with a cursor and without a key is refused with 428: it would start the question again each time a client reconnects.
+         *     `data: <JSON>` and a blank line; comments fill idle times. In the dialect `chat` the JSON is a ChatEvent: the first is a
+         *     `status` that carries the ids, exactly one of `complete`, `error` and `cancelled` is the last. In the dialect
+         *     `messages` it is a MessageFrame: the first is `stream_start`, the last `stream_end`. The user's message is stored
+         *     before the first event is sent. A disconnect does not cancel the run, unless `on_disconnect` says so. The same
+         *     request with the same `Idempotency-Key` continues the run after `Last-Event-ID`; a new run is read from its start.
+         *     A request with a cursor and without a key is refused with 428: it would start the question again each time a
+         *     client reconnects.
          */
         post: operations["postStream"];
         delete?: never;
@@ -99,9 +100,9 @@ export interface paths {
         /**
          * Follow or replay a run
          * @description Gives exactly the events after the cursor, then follows live. The cursor is the header `Last-Event-ID`, else
-         *     `after`; what is no number, or more than 1000 past the newest event of a run under way, reads from the start. At or after the
-         *     terminal event the answer is 204, so that an `EventSource` stops. The stream ends no later than its token does; come
-         *     back with a fresh one.
+         *     `after`; a cursor that is not a number, or is more than 1000 past the newest event of a live run, reads from the
+         *     start. At or after the terminal event the answer is 204, so that an `EventSource` stops. The stream ends when its
+         *     token expires, at the latest; reconnect with a fresh token.
          */
         get: operations["getStream"];
         put?: never;
@@ -127,7 +128,7 @@ export interface paths {
         /**
          * Cancel a run
          * @description Reaches the model call and the running tools within a second and keeps the partial answer. Cancelling again, or
-         *     a run that has ended, changes nothing. The answer is the run's state, which may still be `running`.
+         *     cancelling a run that has ended, changes nothing. The response is the run's state, which may still be `running`.
          */
         post: operations["cancelRun"];
         delete?: never;
@@ -155,9 +156,10 @@ export interface paths {
         put?: never;
         /**
          * Approve or deny a call that waits
-         * @description From any device of the user. The first answer counts and is durable; the same one may be sent again, another
-         *     one is 409. So is an answer after the end of the run or of the approval (setting `timeouts.approval`), which
-         *     counts as a denial. `input` takes the place of the call's own and has to fit the tool's schema.
+         * @description The answer may come from any device of the user. The first answer counts and is durable; the same one may be sent
+         *     again, a different one is 409. An answer is also 409 after the run has ended or the approval has expired (setting
+         *     `timeouts.approval`); an expired approval counts as a denial. `input` replaces the call's input and must match the
+         *     tool's schema.
          */
         post: operations["postApproval"];
         delete?: never;
@@ -180,9 +182,9 @@ export interface paths {
         put?: never;
         /**
          * Give the outcome of a tool of the page
-         * @description Answers a `client_tool_call`. The first outcome counts and is durable; the same one may be sent again, another
-         *     one is 409, as is one after the end of the run or of the call (setting `timeouts.approval`). `output` has at
-         *     most 256 KiB.
+         * @description Answers a `client_tool_call`. The first outcome counts and is durable; the same one may be sent again, a different
+         *     one is 409, as is one after the run has ended or the call has expired (setting `timeouts.approval`). `output` has
+         *     at most 256 KiB.
          */
         post: operations["postToolResult"];
         delete?: never;
@@ -266,7 +268,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Own chats, pinned ones first, then the newest */
+        /** The user's chats, pinned ones first, then the newest */
         get: operations["listChats"];
         put?: never;
         post?: never;
@@ -299,7 +301,7 @@ export interface paths {
         head?: never;
         /**
          * Rename, pin or archive a chat
-         * @description Absent fields are not changed. An archived chat works as before; it is only in the other list.
+         * @description Absent fields are not changed. An archived chat works as before; it is only listed separately.
          */
         patch: operations["patchChat"];
         trace?: never;
@@ -316,8 +318,9 @@ export interface paths {
         };
         /**
          * A chat as a file
-         * @description The messages that are current, from the oldest on, at most 20,000: as Markdown to read, or as JSON as in
-         *     `GET /api/chats/{conversation_id}`. The answer is sent as it is read; a connection that breaks off is no whole export.
+         * @description The current messages, oldest first, at most 20,000: as Markdown, or as JSON as in `GET
+         *     /api/chats/{conversation_id}`. The response is sent while it is read from the database; if the connection breaks,
+         *     the export is incomplete.
          */
         get: operations["exportChat"];
         put?: never;
@@ -340,7 +343,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** A payload, whole */
+        /** A whole payload */
         get: operations["getPayload"];
         put?: never;
         post?: never;
@@ -365,8 +368,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Keep the decision about a proposal
-         * @description A payload is decided once: the same decision again changes nothing, another one is 409
+         * Store the decision about a proposal
+         * @description A payload is decided once: the same decision again changes nothing, a different one is 409
          */
         post: operations["resolvePayload"];
         delete?: never;
@@ -393,11 +396,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Judge an answer
-         * @description A second judgement replaces the first.
+         * Rate an answer
+         * @description A second rating replaces the first.
          */
         post: operations["postFeedback"];
-        /** Take the rating of an answer back */
+        /** Remove the rating of an answer */
         delete: operations["deleteFeedback"];
         options?: never;
         head?: never;
@@ -421,9 +424,10 @@ export interface paths {
         };
         /**
          * The versions of a question or an answer
-         * @description A question that is edited and an answer that is asked for again are kept, with all that followed them: they are earlier
-         *     versions of what took their place. One version is current; `POST …/select` makes another one current. At most the newest
-         *     200 are listed, the oldest first. A message that was neither edited nor answered again is its own only version.
+         * @description A question that is edited and an answer that is asked for again are kept, with all that followed them: they become
+         *     earlier versions of what replaced them. One version is current; `POST …/select` makes another one current. At most
+         *     the newest 200 are listed, the oldest first. A message that was neither edited nor answered again has itself as
+         *     its only version.
          */
         get: operations["getVersions"];
         put?: never;
@@ -475,7 +479,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Own documents, the newest first */
+        /** The user's documents, the newest first */
         get: operations["listDocuments"];
         put?: never;
         /**
@@ -509,7 +513,7 @@ export interface paths {
         head?: never;
         /**
          * Rename a document
-         * @description A title that waits for the user is dropped.
+         * @description A pending title is dropped.
          */
         patch: operations["patchDocument"];
         trace?: never;
@@ -553,8 +557,8 @@ export interface paths {
         put?: never;
         /**
          * Accept all that is pending
-         * @description All in one transaction: new content becomes current, moved blocks move, deleted ones go, and a new title is taken. With nothing
-         *     pending the document is as it is.
+         * @description All in one transaction: new content becomes current, moved blocks move, deleted ones are removed, and a new title
+         *     takes effect. If nothing is pending, the document does not change.
          */
         post: operations["acceptDocument"];
         delete?: never;
@@ -577,9 +581,9 @@ export interface paths {
         put?: never;
         /**
          * Revert all that is pending
-         * @description All in one transaction: the document is as it was, new blocks and a new title are gone. A plan is one change: the blocks that
-         *     it replaced are given back, and what was pending of them still is, as `pending` says; reverting again drops that. With nothing
-         *     pending the document is as it is.
+         * @description All in one transaction: the document is as it was, new blocks and a new title are gone. A plan is one change: the
+         *     blocks that it replaced come back, with their pending changes still pending, as `pending` says; reverting again
+         *     drops that. If nothing is pending, the document does not change.
          */
         post: operations["revertDocument"];
         delete?: never;
@@ -622,11 +626,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a document was before its changes, the newest first
-         * @description A version is what was accepted of the document before all that is pending was accepted, before another version was restored,
-         *     and before the user's own changes of blocks and title, of which those within ten minutes belong to one version. What was
-         *     pending is in none. The newest 50 versions of a document are stored. They take room beside the `quota`, at most as much
-         *     again, of which the oldest go first; of a document larger than 16 MiB none is stored.
+         * The earlier versions of a document, the newest first
+         * @description A version has the accepted content of the document as it was before all pending changes were accepted, before
+         *     another version was restored, or before the user changed blocks or the title. The user's changes within ten
+         *     minutes share one version. Pending changes are in no version. The newest 50 versions of a document are stored.
+         *     They do not count towards the `quota`, but together have a limit of the same size; beyond it the oldest are
+         *     deleted. No version of a document larger than 16 MiB is stored.
          */
         get: operations["listDocumentVersions"];
         put?: never;
@@ -684,8 +689,8 @@ export interface paths {
         put?: never;
         /**
          * Go back to a version
-         * @description What the version has becomes current, as a new revision; what the document was before is a version too. While something is
-         *     pending, which would be lost, the answer is 409 with the code `conflict`.
+         * @description The version's content becomes current, as a new revision; the content before that becomes a version too. While
+         *     changes are pending, which would be lost, the response is 409 with the code `conflict`.
          */
         post: operations["restoreDocument"];
         delete?: never;
@@ -706,7 +711,7 @@ export interface paths {
         };
         /**
          * A document as Markdown
-         * @description Its current content; tables as such, charts as their data, images linked.
+         * @description Its current content, with tables as tables, charts as their data and images as links.
          */
         get: operations["exportDocument"];
         put?: never;
@@ -732,7 +737,8 @@ export interface paths {
         };
         /**
          * A block
-         * @description One of a document, or a message of a chat, also under the other ids that the client gave it.
+         * @description A block of a document, or a message of a chat; a message can also be read under the other ids that the client gave
+         *     it.
          */
         get: operations["getBlock"];
         put?: never;
@@ -794,7 +800,7 @@ export interface paths {
         put?: never;
         /**
          * Revert the pending changes of a block
-         * @description `new` is dropped, a block that has nothing else goes. With nothing pending the block is as it is.
+         * @description `new` is dropped; a block that has nothing else is removed. If nothing is pending, the block does not change.
          */
         post: operations["revertBlock"];
         delete?: never;
@@ -847,8 +853,8 @@ export interface paths {
         /**
          * Apply a message to a document
          * @description The text of a chat's message, without tool markers, becomes the `new` of the target, or a block that waits to be
-         *     accepted: after `after_block_id`, by default at the end. `If-Match` is about the target, or else the document. The
-         *     same message applied to the same document again is the same block.
+         *     accepted: after `after_block_id`, by default at the end. `If-Match` has the revision of the target, or else of the
+         *     document. Applying the same message to the same document again gives the same block.
          */
         post: operations["applyBlock"];
         delete?: never;
@@ -905,7 +911,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The tools of a place
+         * The tools of a page, tab and subtab
          * @description The global tools and those of the page, tab and subtab. A place that no
          *     page file describes has only the global tools. Arguments that a page
          *     file sets are not in `input_schema`.
@@ -965,7 +971,7 @@ export interface paths {
         };
         /**
          * What a user has used
-         * @description Tokens and cost by day (UTC) and model, of all calls of models: answers, summaries of older turns, tools that ask a model, stand-ins, and what failed or was cancelled. A run counts on the day on which it ended. Where a model's server reported no tokens they are estimated, at four characters each.
+         * @description Tokens and cost by day (UTC) and model, of all calls of models: answers, summaries of older turns, tools that ask a model, fallback models, and calls that failed or were cancelled. A run counts on the day on which it ended. Where a model's server reported no tokens they are estimated, at four characters a token.
          */
         get: operations["getUsage"];
         put?: never;
@@ -1007,7 +1013,7 @@ export interface paths {
         get: operations["getResearchStream"];
         /**
          * Change a stream
-         * @description For the stream's owner and admins. A part that is absent stays as it is.
+         * @description For the stream's owner and admins. A part that is absent is not changed.
          */
         put: operations["putResearchStream"];
         post?: never;
@@ -1063,17 +1069,17 @@ export interface paths {
         };
         /**
          * The websocket
-         * @description One JSON object a frame: `SocketEvent` from the client, `Chunk` to it. A message starts a run as `POST /api/chat/stream`
-         *     does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a chat and the watching,
-         *     `pause` the one under way; a message while an answer streams waits for its turn. `mode` `agent` offers the tools of
-         *     documents; `chat` with a `document_id` writes the answer into that document. Several sockets may watch one chat;
-         *     `resume` joins in, or gives the chunks after `after` of the run `run_id` and what came after it; more than
-         *     1000 past the newest event of a run under way it gives them from the start. The end of a block
-         *     is a chunk with empty content and `end`, the end of a run a chunk `run_end`. Calls, payloads, suggestions and warnings
-         *     are chunks, too; `approve` and `tool_result` answer calls that wait, and every socket that watches the chat sees
-         *     that. A frame that cannot be read is answered
-         *     with an `error` chunk; one over the limit of bodies closes with 1009, too many with 1008, an interrupted run with
-         *     1012. The socket ends with its token, or after 15 quiet minutes. Its origin is that of the service or one of
+         * @description One JSON object a frame: `SocketEvent` from the client, `Chunk` to it. A message starts a run as `POST
+         *     /api/chat/stream` does, and a run may be watched, resumed and cancelled from both. `stop` ends the runs of a chat
+         *     and stops watching it, `pause` ends only the live run; a message that comes while an answer streams is queued.
+         *     `mode` `agent` offers the tools of documents; `chat` with a `document_id` writes the answer into that document.
+         *     Several sockets may watch one chat; `resume` follows the live run, or gives the chunks of the run `run_id` after
+         *     `after` and what follows it; if `after` is more than 1000 past the newest event of a live run, it gives them from
+         *     the start. The end of a block is a chunk with empty content and `end`, the end of a run a chunk `run_end`. Calls,
+         *     payloads, suggestions and warnings are chunks, too; `approve` and `tool_result` answer calls that wait, and every
+         *     socket that watches the chat sees that. A frame that cannot be read is answered with an `error` chunk; one over
+         *     the body limit closes the socket with 1009, too many frames with 1008, an interrupted run with 1012. The socket
+         *     ends when its token expires, or after 15 idle minutes. Its origin must be that of the service or one of
          *     `cors_origins`.
          */
         get: operations["getSocket"];
@@ -1096,9 +1102,9 @@ export interface paths {
         put?: never;
         /**
          * A ticket for a websocket or a stream
-         * @description For clients that cannot send a header: `?ticket=` takes the place of the token. A ticket holds for 30 seconds. Within
-         *     them it opens one websocket, once, or the stream of one run. It opens that stream again for an hour, so that an
-         *     `EventSource` resumes with the URL that it has. It never outlives the token, nor the process that made it.
+         * @description For clients that cannot send a header: `?ticket=` replaces the token. A ticket is valid for 30 seconds. In that
+         *     time it opens one websocket, once, or the stream of one run. It can open that stream again for an hour, so that an
+         *     `EventSource` resumes with the same URL. It never outlives the token, nor the process that issued it.
          */
         post: operations["postTicket"];
         delete?: never;
@@ -1141,8 +1147,9 @@ export interface paths {
         };
         /**
          * Where clients of the API log in
-         * @description OAuth 2.0 Protected Resource Metadata (RFC 9728), there when `auth.oidc_issuer` is set. `resource` is under the
-         *     setting `public_url`, else under the host of the request. An answer 401 names the document in `WWW-Authenticate`.
+         * @description OAuth 2.0 Protected Resource Metadata (RFC 9728), available when `auth.oidc_issuer` is set. The URL `resource`
+         *     begins with the setting `public_url`, else with the host of the request. A 401 response names the document in
+         *     `WWW-Authenticate`.
          */
         get: operations["getResource"];
         put?: never;
@@ -1162,8 +1169,9 @@ export interface paths {
         };
         /**
          * Where clients of `/mcp` log in
-         * @description OAuth 2.0 Protected Resource Metadata (RFC 9728), there when `auth.oidc_issuer` is set. `resource` is under the
-         *     setting `public_url`, else under the host of the request. An answer 401 names the document in `WWW-Authenticate`.
+         * @description OAuth 2.0 Protected Resource Metadata (RFC 9728), available when `auth.oidc_issuer` is set. The URL `resource`
+         *     begins with the setting `public_url`, else with the host of the request. A 401 response names the document in
+         *     `WWW-Authenticate`.
          */
         get: operations["getMCPResource"];
         put?: never;
@@ -1200,7 +1208,7 @@ export interface paths {
         };
         /**
          * The service takes requests
-         * @description 503 while the database is away, and once the service is about to stop.
+         * @description 503 while the database cannot be reached, and once the service is about to stop.
          */
         get: operations["readyz"];
         put?: never;
@@ -1455,7 +1463,7 @@ export interface components {
          * @enum {string}
          */
         InteractionType: "text_input" | "value_selected" | "action_executed";
-        /** @description Starts a run. An optional member that is null is absent. `message` may be empty for `action_executed` and for `regenerate_message_id` only */
+        /** @description Starts a run. An optional member that is null counts as absent. `message` may be empty for `action_executed` and for `regenerate_message_id` only */
         ChatRequest: {
             /** @description At most 100,000 characters (a setting) */
             message: string;
@@ -1488,20 +1496,20 @@ export interface components {
             /** @description One of the models that the service allows */
             model?: string;
             /**
-             * @description What becomes of the run when its last reader goes away. It is cancelled when none has come back within the
-             *     setting `on_disconnect_grace`; a stream, in any dialect, or a websocket takes it over.
+             * @description What happens to the run when its last reader disconnects. With `cancel` it is cancelled unless a reader comes
+             *     within the setting `on_disconnect_grace`; a stream in any dialect and a websocket count as readers.
              * @default continue
              * @enum {string}
              */
             on_disconnect?: "continue" | "cancel";
             /**
-             * @description What to do while the chat works on another message: 409, wait until it ends, or cancel first what it works on and
-             *     what waits
+             * @description What to do while the chat works on another message: answer 409, wait until it ends, or first cancel it and all
+             *     messages that wait
              * @default reject
              * @enum {string}
              */
             if_busy?: "reject" | "queue" | "cancel";
-            /** @description A user message of this chat, in whose place this one comes */
+            /** @description A user message of this chat that this one replaces */
             edit_message_id?: string;
             /** @description An assistant message of this chat, whose question is answered again; not together with `edit_message_id` */
             regenerate_message_id?: string;
@@ -1509,7 +1517,7 @@ export interface components {
             /** @description Tools that the page runs: the model's calls come as `client_tool_call` */
             client_tools?: components["schemas"]["ClientTool"][];
         };
-        /** @description A tool of the page; no tool that is offered has its name */
+        /** @description A tool of the page; its name must differ from those of all offered tools */
         ClientTool: {
             /** @description Without `__` */
             name: string;
@@ -1524,9 +1532,9 @@ export interface components {
         /** @description The click on a suggested action that the service handles */
         ActionMetadata: {
             action_identifier: string;
-            /** @description What the handler's schema wants; unknown keys are 422 */
+            /** @description Data that matches the handler's schema; unknown keys are 422 */
             action_data?: unknown;
-            /** @description That of the suggested action. Without it the newest suggestion with the same data counts. A payload that is decided is 409 */
+            /** @description The payload of the suggested action. Without it the newest suggestion with the same data counts. A payload that is decided is 409 */
             payload_id?: string;
         };
         /** @description An earlier message that the client sends along. A client may send its own message objects: other members have no effect */
@@ -1538,9 +1546,10 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description A file of the user; text types hold text, images and PDF files base64. The model gets the text of a PDF file, which its
-         *     message keeps with the name and the size; one that is encrypted or broken, has no text, or exceeds `limits.pdf_pages`,
-         *     `limits.pdf_time` or `limits.pdf_memory` is 422. An image or a PDF file may have 5 MiB
+         * @description A file of the user; the content is text for a text type, base64 for an image or a PDF file. The model gets the
+         *     text of a PDF file, which its message keeps with the name and the size; one that is encrypted or broken, has no
+         *     text, or exceeds `limits.pdf_pages`, `limits.pdf_time` or `limits.pdf_memory` is 422. An image or a PDF file may
+         *     have 5 MiB
          */
         Attachment: {
             name: string;
@@ -1566,7 +1575,7 @@ export interface components {
             attempt?: number;
             /**
              * Format: int64
-             * @description Events of earlier attempts after this sequence number are void
+             * @description Events of earlier attempts after this sequence number no longer count
              */
             kept_through?: number;
             /** @description The visible text that still counts; later deltas follow it */
@@ -1611,7 +1620,7 @@ export interface components {
             /** @description The arguments as the model wrote them; of its strings 16,000 characters each, whole at `/api/chat/runs/{run_id}/tools/{index}` */
             input: unknown;
             tool_use_id: string;
-            /** @description Counts tools over the run */
+            /** @description The number of the call in its run, from 0 */
             index: number;
             /** @description What the call does, for people */
             title?: string;
@@ -1632,27 +1641,27 @@ export interface components {
              */
             stage: string;
             message: string;
-            /** @description Never falls */
+            /** @description Never decreases */
             progress: number;
             /** @description Any JSON; null when there is none */
             data: unknown;
             tool_use_id?: string;
-            /** @description Counts tools over the run */
+            /** @description The number of the call in its run, from 0 */
             index: number;
         };
         /** @description A piece of what a call writes into a block of a document, as the `data` of a ToolProgressEvent */
         BlockPiece: {
             block_id: string;
             document_id: string;
-            /** @description The block's */
+            /** @description The block's type */
             type: string;
-            /** @description The block's earlier content does not count; with `end` what was written into it is withdrawn, it is as it was before, or gone */
+            /** @description The block's earlier content no longer counts. With `end` what was written into it is withdrawn: the block is as it was before, or is removed */
             reset?: boolean;
             /** @description The block's metadata, before its content */
             meta?: components["schemas"]["Object"];
             /** @description A piece of the content */
             content?: string;
-            /** @description Nothing more comes */
+            /** @description No more content follows */
             end?: boolean;
         };
         /** @description A tool ended; the marker `[[tool:N]]` with its `index` follows as a `text_delta` */
@@ -1663,7 +1672,7 @@ export interface components {
              */
             type: "tool_complete";
             tool: string;
-            /** @description Counts tools over the run */
+            /** @description The number of the call in its run, from 0 */
             index: number;
             tool_use_id?: string;
             is_error?: boolean;
@@ -1683,7 +1692,7 @@ export interface components {
             approval_id: string;
             tool: string;
             tool_use_id: string;
-            /** @description The call's, as in `tool_start`; absent in runs from before there was one */
+            /** @description The index of the call, as in `tool_start`; absent in old runs */
             index?: number;
             /** @description The arguments as the model wrote them */
             input: unknown;
@@ -1709,7 +1718,7 @@ export interface components {
          * @enum {string}
          */
         ApprovalReason: "tool_confirms" | "after_untrusted" | "unseen_url";
-        /** @description An approval has its end; `tool_start` follows, also for a call that is not run */
+        /** @description An approval is resolved; `tool_start` follows, also for a call that is not run */
         ApprovalResolvedEvent: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -1732,9 +1741,9 @@ export interface components {
             type: "client_tool_call";
             tool: string;
             tool_use_id: string;
-            /** @description The call's, as in `tool_start`; absent in runs from before there was one */
+            /** @description The index of the call, as in `tool_start`; absent in old runs */
             index?: number;
-            /** @description The arguments; they fit the schema */
+            /** @description The arguments; they match the schema */
             input: unknown;
             /**
              * Format: date-time
@@ -1743,7 +1752,7 @@ export interface components {
             expires_at: string;
         };
         /**
-         * @description Whom a call waits for: `approval` the user, `client_tool` the page
+         * @description Who has to answer a call: the user (`approval`) or the page (`client_tool`)
          * @enum {string}
          */
         WaitKind: "approval" | "client_tool";
@@ -1777,13 +1786,13 @@ export interface components {
         /** @description The user's yes or no to a call */
         ApprovalAnswer: {
             approved: boolean;
-            /** @description An object in the place of the call's arguments, with `approved: true` only */
+            /** @description An object that replaces the call's arguments, with `approved: true` only */
             input?: unknown;
         };
         /** @description The outcome of a tool of the page */
         ClientToolResult: {
             tool_use_id: string;
-            /** @description The call's, as in `client_tool_call`: it tells calls apart to which the model gave the same id */
+            /** @description The index of the call, as in `client_tool_call`: it distinguishes calls to which the model gave the same id */
             index?: number;
             /** @description Any JSON; the model reads a string as it is */
             output: unknown;
@@ -1914,7 +1923,7 @@ export interface components {
             /** @description The day, in UTC */
             date: string;
             model: string;
-            /** @description Runs that ended on the day and that this model answered last */
+            /** @description Runs that ended on the day and whose last reply came from this model */
             runs: number;
             input_tokens: number;
             output_tokens: number;
@@ -1928,7 +1937,7 @@ export interface components {
             output_tokens: number;
             cost_usd?: components["schemas"]["USD"];
         };
-        /** @description What a user has used on a range of days, in order of days and models */
+        /** @description What a user has used in a range of days, ordered by day and model */
         UsageReport: {
             from: string;
             to: string;
@@ -1964,7 +1973,7 @@ export interface components {
             model?: string;
             messages: components["schemas"]["TraceMessage"][];
             reply: string;
-            /** @description Of a reply that asks for tools `tool_calls`; of one that the end of the run broke off `error` or `cancelled` */
+            /** @description For a reply that asks for tools `tool_calls`; for one that was cut off by the end of the run `error` or `cancelled` */
             stop_reason: string;
             usage: components["schemas"]["Usage"];
             /** Format: date-time */
@@ -1980,7 +1989,7 @@ export interface components {
             /** @description Any JSON */
             input: unknown;
             output?: string;
-            /** @description What the model got of it, where that is not the output */
+            /** @description What the model got of the output, if that is different */
             model_output?: string;
             is_error?: boolean;
             /** @description The call's payload; whole in payloads and at GET /api/chats/{conversation_id}/payloads/{payload_id} */
@@ -1989,7 +1998,7 @@ export interface components {
             duration_ms?: number;
         };
         /**
-         * @description What became of a message
+         * @description The state of a message
          * @enum {string}
          */
         MessageStatus: "complete" | "incomplete" | "cancelled" | "superseded" | "error";
@@ -2024,7 +2033,7 @@ export interface components {
             action?: components["schemas"]["ActionMetadata"];
             /** @description The files of a user message, without their content */
             attachments?: components["schemas"]["AttachmentInfo"][];
-            /** @description There where there are other versions of the message */
+            /** @description Present if the message has other versions */
             version?: components["schemas"]["Version"];
         };
         /** @description The place of a message among the versions of a question, which were edited, or of an answer, which was asked for again; the first is number 1 */
@@ -2039,7 +2048,7 @@ export interface components {
             message_id: string;
             number: number;
             current: boolean;
-            /** @description Of one that is not current, what it was before */
+            /** @description For a version that is not current, its status before it was replaced */
             status: components["schemas"]["MessageStatus"];
             preview: string;
             /** Format: date-time */
@@ -2052,7 +2061,7 @@ export interface components {
         /** @description A model that a request may name */
         ModelOffer: {
             name: string;
-            /** @description It answers where none is named */
+            /** @description The model that answers if a request names none */
             default: boolean;
             /** @description In tokens; absent where it is not known */
             context_window?: number;
@@ -2079,15 +2088,15 @@ export interface components {
             code: components["schemas"]["Code"];
             message: string;
         };
-        /** @description The user's judgement of an answer */
+        /** @description The user's rating of an answer */
         Feedback: {
             /** @enum {string} */
             rating: "up" | "down";
-            /** @description What is wrong with the answer; only with `down`. `instructions` is for one that did something else than it was asked to */
+            /** @description What is wrong with the answer; only with `down`. `instructions` means that it did not do what it was asked to do */
             reasons?: ("incorrect" | "not_helpful" | "incomplete" | "instructions" | "sources" | "harmful" | "other")[];
             comment?: string;
         };
-        /** @description A conversation of one user; `messages` and `next_cursor` are there where one chat is asked for */
+        /** @description A conversation of one user; `messages` and `next_cursor` are present if one chat is requested */
         Chat: {
             /** Format: int64 */
             conversation_id: number;
@@ -2116,7 +2125,7 @@ export interface components {
             items: components["schemas"]["Chat"][];
             next_cursor?: string;
         };
-        /** @description Renames, pins and archives a chat; something has to be there, and the title must not be blank */
+        /** @description Renames, pins and archives a chat; at least one member is required, and the title must not be blank */
         ChatPatch: {
             title?: string;
             pinned?: boolean;
@@ -2143,7 +2152,7 @@ export interface components {
             conversation_id: number;
             chat_id?: string;
             state: components["schemas"]["RunState"];
-            /** @description 0 while the run has never begun */
+            /** @description 0 until the run has begun */
             attempt: number;
             /** Format: int64 */
             last_sequence: number;
@@ -2255,7 +2264,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
-        /** @description What to change; an absent part stays */
+        /** @description What to change; an absent part is not changed */
         StreamUpdate: {
             name?: string;
             purpose?: string;
@@ -2267,7 +2276,7 @@ export interface components {
         StreamList: {
             items: components["schemas"]["Stream"][];
         };
-        /** @description A run of a stream; `articles` are there where one report is asked for */
+        /** @description A run of a stream; `articles` are present if one report is requested */
         Report: {
             /** Format: int64 */
             report_id: number;
@@ -2301,7 +2310,7 @@ export interface components {
             url?: string;
         };
         /**
-         * @description The machine-readable error code: in problems, in `error` events and in kept messages
+         * @description The machine-readable error code: in problems, in `error` events and in stored messages
          * @enum {string}
          */
         Code: "rate_limited" | "upstream_auth" | "upstream_timeout" | "upstream_unavailable" | "upstream_truncated" | "upstream_error" | "context_too_long" | "content_filter" | "store_unavailable" | "interrupted" | "run_timeout" | "internal" | "bad_request" | "invalid" | "unauthorized" | "auth_unavailable" | "forbidden" | "not_found" | "method_not_allowed" | "busy" | "cancelled" | "conflict" | "being_written" | "too_large" | "unsupported_media_type" | "too_many_runs" | "too_many_streams" | "too_many_requests" | "budget" | "request_timeout" | "shutting_down" | "precondition_failed" | "key_required" | "quota" | "misdirected";
@@ -2309,7 +2318,7 @@ export interface components {
         Document: {
             id: string;
             title: string;
-            /** @description A title that waits for the user */
+            /** @description A title that waits to be accepted */
             new_title?: string;
             /** @description The id of the user whose document it is */
             owner: string;
@@ -2325,7 +2334,7 @@ export interface components {
              * @description Grows with every change of the document or a block of it; also its `ETag`
              */
             revision: number;
-            /** @description In order of their positions; where one document is asked for */
+            /** @description In order of their positions; present if one document is requested */
             blocks?: components["schemas"]["Block"][];
             /** @description The ids of the blocks that wait for the user, in order of their positions; absent where there are none */
             pending?: string[];
@@ -2348,12 +2357,12 @@ export interface components {
         DocumentVersion: {
             /**
              * Format: int64
-             * @description The document's then; it names the version
+             * @description The document's revision at that time; it names the version
              */
             revision: number;
             title: string;
             reason: components["schemas"]["VersionReason"];
-            /** @description How many there were */
+            /** @description The number of blocks */
             blocks: number;
             /**
              * Format: date-time
@@ -2369,7 +2378,7 @@ export interface components {
             title: string;
         };
         /**
-         * @description What of a block waits for the user
+         * @description Which change of a block waits for the user
          * @enum {string}
          */
         BlockState: "clean" | "pending_new" | "pending_edit" | "pending_delete" | "pending_move";
@@ -2389,7 +2398,7 @@ export interface components {
             meta?: {
                 [key: string]: unknown;
             };
-            /** @description Metadata that wait with `new` */
+            /** @description Metadata that waits with `new` */
             new_meta?: {
                 [key: string]: unknown;
             };
@@ -2436,7 +2445,7 @@ export interface components {
             name: "message" | "chat_message" | "stop" | "pause" | "resume" | "approve" | "tool_result";
             /**
              * @description The client's name for the event. One chunk, `ack` or `error`, with this `event_id` answers an event that has
-             *     one. A message with the id of an earlier one attaches to the run that the earlier one started, as with an
+             *     an id. A message with the id of an earlier one attaches to the run that the earlier one started, as with an
              *     `Idempotency-Key`: a client that was cut off sends it again.
              */
             id?: string;
@@ -2450,8 +2459,8 @@ export interface components {
             document_id?: string;
             chat_id?: string;
             /**
-             * @description The authenticated user, where it is given: `ISSUER|SUBJECT`, as `id` in the answer of `GET /api/me`. An event with
-             *     another one is refused with `forbidden`
+             * @description The authenticated user, where it is given: `ISSUER|SUBJECT`, as `id` in the answer of `GET /api/me`. An event
+             *     with a different one is refused with `forbidden`
              */
             user_id?: string;
             context?: components["schemas"]["Object"];
@@ -2584,7 +2593,7 @@ export interface components {
             /** @description What is wrong, and where; at most 20 */
             errors?: components["schemas"]["FieldError"][];
         };
-        /** @description A wrong part of a body */
+        /** @description An invalid part of a body */
         FieldError: {
             /**
              * Format: json-pointer
@@ -2614,9 +2623,9 @@ export interface components {
                 "X-Run-Id": components["headers"]["X-Run-Id"];
                 /** @description Where to follow or replay the run */
                 "Content-Location"?: string;
-                /** @description Nothing in between keeps or changes the stream */
+                /** @description Proxies must not store or change the stream */
                 "Cache-Control"?: "no-cache, no-transform";
-                /** @description Proxies must not collect the frames */
+                /** @description Proxies must not buffer the frames */
                 "X-Accel-Buffering"?: "no";
                 [name: string]: unknown;
             };
@@ -2624,7 +2633,7 @@ export interface components {
                 "text/event-stream": string;
             };
         };
-        /** @description It is */
+        /** @description It is healthy */
         Healthy: {
             headers: {
                 [name: string]: unknown;
@@ -2643,7 +2652,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description No token, or one that does not hold */
+        /** @description No token, or an invalid one */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2694,7 +2703,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The chat works on a run, or the message cannot be gone back to */
+        /** @description The chat works on a run, or the version cannot be selected */
         VersionConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2714,7 +2723,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The payload has been decided otherwise */
+        /** @description The payload was decided differently before */
         Decided: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2847,7 +2856,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The database or the identity provider is away, or the service is about to stop */
+        /** @description The database or the identity provider cannot be reached, or the service is about to stop */
         Unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2865,17 +2874,17 @@ export interface components {
          * @example my-own-key
          */
         Thread: string;
-        /** @description The `context.current_page` where the body does not say it */
+        /** @description The `context.current_page` if the body does not have it */
         WirePage: string;
-        /** @description The `context.active_tab` where the body does not say it */
+        /** @description The `context.active_tab` if the body does not have it */
         WireTab: string;
-        /** @description The `context.active_subtab` where the body does not say it */
+        /** @description The `context.active_subtab` if the body does not have it */
         WireSubtab: string;
-        /** @description The `model` where the body does not say it */
+        /** @description The `model` if the body does not have it */
         WireModel: string;
-        /** @description The `on_disconnect` where the body does not say it */
+        /** @description The `on_disconnect` if the body does not have it */
         WireOnDisconnect: string;
-        /** @description The `if_busy` where the body does not say it */
+        /** @description The `if_busy` if the body does not have it */
         WireIfBusy: string;
         /** @description A ticket in place of the token; see `POST /api/ws/ticket` */
         TicketQuery: string;
@@ -2913,7 +2922,7 @@ export interface components {
          */
         Limit: number;
         /**
-         * @description The `next_cursor` of the page before; it says nothing to a client
+         * @description The `next_cursor` of the page before; opaque to clients
          * @example Nzg5
          */
         Cursor: string;
@@ -2926,7 +2935,7 @@ export interface components {
         };
     };
     headers: {
-        /** @description Names the request in the service's log; a sane one of the client's is taken over */
+        /** @description Names the request in the service's log; a valid id from the client is kept */
         "X-Request-Id": string;
         /** @description The revision, in quotes */
         ETag: string;
@@ -2934,7 +2943,7 @@ export interface components {
         "X-Run-Id": string;
         /** @description Seconds to wait */
         "Retry-After": number;
-        /** @description The scheme that is asked for */
+        /** @description The authentication scheme to use */
         "WWW-Authenticate": string;
         /** @description The methods of the path */
         Allow: string;
@@ -2958,7 +2967,7 @@ export interface operations {
                  * @example 5f2c1c9e
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-                /** @description The sequence number of the last event that was seen of the run of this `Idempotency-Key` */
+                /** @description The sequence number of the last event that the client has of the run with this `Idempotency-Key` */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -3111,14 +3120,14 @@ export interface operations {
                  */
                 dialect?: components["parameters"]["Dialect"];
                 /**
-                 * @description The sequence number of the last event that was seen
+                 * @description The sequence number of the last event that the client has
                  * @example 6
                  */
                 after?: string;
             };
             header?: {
                 /**
-                 * @description The same as `after`, and stronger; an `EventSource` sends it by itself
+                 * @description The same as `after`, and takes precedence over it; an `EventSource` sends it by itself
                  * @example 6
                  */
                 "Last-Event-ID"?: string;
@@ -3132,7 +3141,7 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["Events"];
-            /** @description There is nothing after the cursor, and there will be nothing */
+            /** @description There are no events after the cursor, and none will follow */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3377,26 +3386,26 @@ export interface operations {
                  */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description The `next_cursor` of the page before; it says nothing to a client
+                 * @description The `next_cursor` of the page before; opaque to clients
                  * @example Nzg5
                  */
                 cursor?: components["parameters"]["Cursor"];
                 /**
-                 * @description Text to look for in titles and messages, whatever its case
+                 * @description Text to find in titles and messages; case is ignored
                  * @example sickle
                  */
                 q?: string;
                 /**
-                 * @description Chats that are archived, in place of those that are not
+                 * @description Lists the archived chats instead of the others
                  * @example false
                  */
                 archived?: boolean;
                 /**
-                 * @description Chats that began with `unlisted`, in place of the others
+                 * @description Lists the chats that began with `unlisted` instead of the others
                  * @example false
                  */
                 unlisted?: boolean;
-                /** @description Only the chat under this key, whatever else is asked for; none if it is unknown */
+                /** @description Only the chat with this key; other filters are ignored. No chat if the key is unknown */
                 chat_id?: string;
             };
             header?: never;
@@ -3434,12 +3443,12 @@ export interface operations {
                  */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description The `next_cursor` of the page before; it says nothing to a client
+                 * @description The `next_cursor` of the page before; opaque to clients
                  * @example Nzg5
                  */
                 cursor?: components["parameters"]["Cursor"];
                 /**
-                 * @description Show also messages that were edited or answered again
+                 * @description Also returns messages that were edited or answered again
                  * @example true
                  */
                 superseded?: boolean;
@@ -3565,7 +3574,7 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     /**
-                     * @description A file's name, made of the title
+                     * @description A file name made from the title
                      * @example attachment; filename="CRISPR trials.md"
                      */
                     "Content-Disposition"?: string;
@@ -3690,7 +3699,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The message with the judgement */
+            /** @description The message with the rating */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3832,7 +3841,7 @@ export interface operations {
                  */
                 limit?: components["parameters"]["Limit"];
                 /**
-                 * @description The `next_cursor` of the page before; it says nothing to a client
+                 * @description The `next_cursor` of the page before; opaque to clients
                  * @example Nzg5
                  */
                 cursor?: components["parameters"]["Cursor"];
@@ -5112,7 +5121,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The notification has been taken */
+            /** @description The notification was accepted */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5122,7 +5131,7 @@ export interface operations {
             400: components["responses"]["NoMessage"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description There is no such method, in the newest version of the protocol */
+            /** @description The method is unknown (404 only in the newest version of the protocol) */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5310,17 +5319,17 @@ export interface operations {
     postUI: {
         parameters: {
             query?: {
-                /** @description The `context.current_page` where the body does not say it */
+                /** @description The `context.current_page` if the body does not have it */
                 page?: components["parameters"]["WirePage"];
-                /** @description The `context.active_tab` where the body does not say it */
+                /** @description The `context.active_tab` if the body does not have it */
                 tab?: components["parameters"]["WireTab"];
-                /** @description The `context.active_subtab` where the body does not say it */
+                /** @description The `context.active_subtab` if the body does not have it */
                 subtab?: components["parameters"]["WireSubtab"];
-                /** @description The `model` where the body does not say it */
+                /** @description The `model` if the body does not have it */
                 model?: components["parameters"]["WireModel"];
-                /** @description The `on_disconnect` where the body does not say it */
+                /** @description The `on_disconnect` if the body does not have it */
                 on_disconnect?: components["parameters"]["WireOnDisconnect"];
-                /** @description The `if_busy` where the body does not say it */
+                /** @description The `if_busy` if the body does not have it */
                 if_busy?: components["parameters"]["WireIfBusy"];
             };
             header?: {
@@ -5412,7 +5421,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Whether there was one */
+            /** @description Whether a run was cancelled */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
