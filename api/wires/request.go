@@ -1,6 +1,7 @@
 package wires
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
@@ -20,6 +21,8 @@ import (
 
 // Limits of requests. maxInstructions is in characters, maxKey in bytes.
 const (
+	maxItems        = 100_000 // messages, their parts and tools of a body
+	itemDepth       = 4       // the parts of a message are nested as deep: {"messages":[{"parts":[
 	maxInstructions = 16_000
 	maxHistory      = 200 // messages; the newest are kept
 	maxKey          = 255
@@ -32,8 +35,10 @@ func (c *Call) Decode(v any) error {
 	switch {
 	case !utf8.Valid(c.Body):
 		return bad("the body is not valid UTF-8")
-	case strings.Contains(string(c.Body), `\u0000`):
+	case hasNUL(c.Body):
 		return bad("the body has the character NUL")
+	case items(c.Body) > maxItems:
+		return schemas.NewError(schemas.CodeInvalid, "the body has more than "+strconv.Itoa(maxItems)+" messages, parts and tools")
 	}
 	err := json.Unmarshal(c.Body, v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -43,6 +48,46 @@ func (c *Call) Decode(v any) error {
 		return bad("the body is not valid JSON")
 	}
 	return nil
+}
+
+// hasNUL reports whether JSON has an escaped NUL, which cannot be stored. A text may be
+// about the escape: its backslash is escaped.
+func hasNUL(body []byte) bool {
+	for {
+		at := bytes.Index(body, []byte(`\u0000`))
+		if at < 0 {
+			return false
+		}
+		if before := body[:at]; (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 {
+			return true
+		}
+		body = body[at+len(`\u0000`):]
+	}
+}
+
+// items returns the number of items in the arrays of JSON down to itemDepth, where an
+// empty array counts as one. Decoded, an item of two bytes takes a hundred times as many.
+func items(body []byte) (n int) {
+	var open []byte // the brackets that are open
+	quoted := false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if open = append(open, c); c == '[' && len(open) <= itemDepth {
+				n++
+			}
+		case c == ']' || c == '}':
+			open = open[:max(len(open)-1, 0)]
+		case c == ',' && len(open) <= itemDepth && bytes.HasSuffix(open, []byte("[")):
+			n++
+		}
+	}
+	return n
 }
 
 // Defaults takes from the query what the body leaves out: page, tab, subtab, model,

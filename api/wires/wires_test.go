@@ -1,6 +1,7 @@
 package wires_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -143,5 +144,36 @@ func TestHistoryKeepsTheNewest(t *testing.T) {
 	got := wires.History(list)
 	if len(got) != 200 || got[199].Content != "last" || got[198].Role != "user" {
 		t.Errorf("got %d messages that end with %+v, want the newest 200 with text", len(got), got[len(got)-1])
+	}
+}
+
+func TestWhatABodyMayHold(t *testing.T) {
+	many := func(unit, before, after string) string {
+		return before + strings.Repeat(unit+",", 100_000) + unit + after
+	}
+	for _, tt := range []struct {
+		name, body string
+		want       schemas.Code
+	}{
+		{"the character NUL", `{"text":"a\u0000b"}`, schemas.CodeBadRequest},
+		{"NUL after a backslash", `{"text":"a\\\u0000b"}`, schemas.CodeBadRequest},
+		{"a text about NUL", `{"text":"a\\u0000b"}`, ""},
+		{"many messages", many(`{}`, `{"messages":[`, `]}`), schemas.CodeInvalid},
+		{"many parts", many(`1`, `{"messages":[{"parts":[`, `]}]}`), schemas.CodeInvalid},
+		{"many parts of many messages", many(`{"parts":[1,2]}`, `{"messages":[`, `]}`), schemas.CodeInvalid},
+		{"many brackets in a text", `{"text":"` + many(`[\",\"]`, "[", `"}`), ""},
+		{"many numbers in the output of a tool", many(`1`, `{"messages":[{"parts":[{"output":[`, `]}]}]}`), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var v struct{ Messages []struct{ Parts []any } }
+			err := (&wires.Call{Body: []byte(tt.body)}).Decode(&v)
+			got := schemas.Code("")
+			if seen, ok := errors.AsType[*schemas.Error](err); ok {
+				got = seen.Code
+			}
+			if got != tt.want {
+				t.Errorf("the body gives %q (%v), want %q", got, err, tt.want)
+			}
+		})
 	}
 }

@@ -74,6 +74,8 @@ func decode(c *wires.Call) (*request, error) {
 		return nil, schemas.Invalid("/id", "is required")
 	case len(r.Messages) == 0:
 		return nil, schemas.Invalid("/messages", "must have a message")
+	case r.AI != 0 && (r.AI < noApprovals || r.AI > newest):
+		return nil, schemas.Invalid("/ai", "must be 5, 6 or 7")
 	case r.Trigger != "" && r.Trigger != submit && r.Trigger != regenerate:
 		return nil, schemas.Invalid("/trigger", "must be "+submit+" or "+regenerate)
 	}
