@@ -1,6 +1,5 @@
-// Package replicas runs several processes of the real program over one Postgres, and
-// kills them, suspends them and cuts them off from it: what was promised holds whatever
-// becomes of them.
+// Package replicas runs several processes of the real program on one Postgres. Its tests
+// kill, suspend and disconnect them, and check that the service's promises still hold.
 package replicas
 
 import (
@@ -11,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { apptest.Main(m) }
 
-// onPostgres runs a test in parallel over a fresh database.
+// onPostgres runs a test in parallel on a fresh database.
 func onPostgres(t *testing.T, test func(t *testing.T, system *apptest.System)) {
 	t.Helper()
 	for _, d := range apptest.Databases() {
@@ -24,15 +23,15 @@ func onPostgres(t *testing.T, test func(t *testing.T, system *apptest.System)) {
 	t.Skip("no Postgres")
 }
 
-// one asks a question whose answer the model does not end before the gate is open.
+// one asks a question whose answer the model finishes only after the gate is open.
 func one(system *apptest.System, gate <-chan struct{}, tools ...[]string) *apptest.Conversation {
 	c := system.Gated("chat", "queue", gate)
 	c.Plan(tools)
 	return c
 }
 
-// ends waits for the end of conversations, and holds everything against what is
-// promised.
+// ends waits until the conversations have ended, and checks the service's promises for
+// each.
 func ends(t *testing.T, system *apptest.System, all map[*apptest.Conversation]<-chan error) {
 	t.Helper()
 	for c, done := range all {
@@ -45,7 +44,7 @@ func ends(t *testing.T, system *apptest.System, all map[*apptest.Conversation]<-
 	system.CheckScripted()
 }
 
-// attempt is the attempt of a run.
+// attempt returns the number of a run's attempt.
 func attempt(system *apptest.System, c *apptest.Conversation) int {
 	return system.Number("SELECT attempt FROM runs WHERE id = $1", c.RunID)
 }

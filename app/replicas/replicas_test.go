@@ -20,11 +20,11 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// kills is how often TestKilled kills a process. Make crash-test does it longer.
+// kills is how often TestKilled kills a process; make crash-test sets more.
 var kills = flag.Int("kills", 6, "how often to kill a process")
 
-// Of three processes one is killed again and again while clients ask all of them and
-// come back to any of them. Another one goes on with what it did.
+// One of three processes is killed repeatedly while clients ask all of them and reconnect
+// to any of them. Another process continues its runs.
 func TestKilled(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		for range 3 {
@@ -76,8 +76,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// What a killed process did goes on within a lease and a look, also a question that
-// waited for its turn; a tool that had begun does not run again.
+// The runs of a killed process continue within a lease and one look for expired leases,
+// also a question in the queue. A tool that had begun does not run again.
 func TestOwnerKilled(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		owner := system.StartReplica(nil)
@@ -109,8 +109,8 @@ func TestOwnerKilled(t *testing.T) {
 	})
 }
 
-// A process that is suspended for longer than its lease loses its runs. When it goes on
-// it calls neither a tool nor a model for them, and then it works on others.
+// A process that is suspended for longer than its lease loses its runs. When it resumes,
+// it calls neither a tool nor a model for them, and takes other runs.
 func TestOwnerSuspended(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		owner := system.StartReplica(nil)
@@ -146,8 +146,8 @@ func TestOwnerSuspended(t *testing.T) {
 	})
 }
 
-// A process that cannot reach the database does nothing more for its runs once its
-// lease is over, although nothing else tells it to stop.
+// A process that cannot reach the database stops its runs once its lease has expired,
+// although nothing else tells it to.
 func TestOwnerCutOff(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		way := apptest.NewWay(t, system.Database())
@@ -187,8 +187,8 @@ func TestOwnerCutOff(t *testing.T) {
 	})
 }
 
-// After an outage of the database all renew their leases first: nobody is taken for
-// dead, and every run goes on in its attempt.
+// After an outage of the database all replicas renew their leases first: none is declared
+// dead, and every run continues in its attempt.
 func TestDatabaseAway(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		ways := []*apptest.Way{apptest.NewWay(t, system.Database()), apptest.NewWay(t, system.Database())}
@@ -218,7 +218,7 @@ func TestDatabaseAway(t *testing.T) {
 			t.Errorf("a run is at attempt %d, want all at 1", n)
 		}
 		if n := system.Number("SELECT COUNT(*) FROM replicas WHERE gone_at IS NOT NULL"); n != 0 {
-			t.Errorf("%d replicas were taken for dead, want none", n)
+			t.Errorf("%d replicas were declared dead, want none", n)
 		}
 	})
 }
@@ -266,8 +266,8 @@ func TestKeySentToBoth(t *testing.T) {
 	})
 }
 
-// A question that waits at one process begins when the answer before it has ended at
-// another one.
+// A question in the queue of one process starts when the answer before it ends in another
+// process.
 func TestQueueOverTwo(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		a := system.StartReplica(nil)
@@ -293,8 +293,8 @@ func TestQueueOverTwo(t *testing.T) {
 	})
 }
 
-// A process that is alone and several do not serve one database, and the next one that
-// is alone takes over from an earlier one at once.
+// A single process and several replicas cannot serve the same database. A second single
+// process takes over from the first one at once.
 func TestAlone(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		system.Start()
@@ -337,7 +337,7 @@ func TestAlone(t *testing.T) {
 	})
 }
 
-// refused starts the program in vain.
+// refused starts the program and expects that it exits with the error why.
 func refused(t *testing.T, system *apptest.System, why, setting string) {
 	t.Helper()
 	environ := []string{"CHATTRAY_ADDR=127.0.0.1:0", "CHATTRAY_LOG_FORMAT=json"}

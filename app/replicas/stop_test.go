@@ -22,7 +22,7 @@ func stop(t *testing.T, p *apptest.Process) {
 	}
 }
 
-// spared checks that no attempt of a run counts.
+// spared checks that no run counts a failed attempt.
 func spared(t *testing.T, system *apptest.System) {
 	t.Helper()
 	if n := system.Number("SELECT COUNT(*) FROM runs WHERE attempt - 1 > spared"); n > 0 {
@@ -30,8 +30,8 @@ func spared(t *testing.T, system *apptest.System) {
 	}
 }
 
-// While all processes are replaced one after the other, clients ask and come back. No
-// run fails, none loses an attempt, and no finished step is done again.
+// All processes are replaced one after the other while clients ask and reconnect. No run
+// fails or loses an attempt, and no finished step runs again.
 func TestRollingRestart(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		for range 3 {
@@ -90,8 +90,8 @@ func TestRollingRestart(t *testing.T) {
 	})
 }
 
-// A process that stops hands over a run before its next call of the model, and at once
-// what waits for its turn or for the user.
+// A process that stops hands a run over before the run's next call of the model. It hands
+// over queued runs, and runs that wait for the user, at once.
 func TestHandOver(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		owner := system.StartReplica(nil)
@@ -138,7 +138,7 @@ func TestHandOver(t *testing.T) {
 	})
 }
 
-// approve lets the call of a run that waits take place.
+// approve approves the call that a run waits for.
 func approve(t *testing.T, system *apptest.System, at *apptest.Process, c *apptest.Conversation) {
 	t.Helper()
 	req, err := apptest.NewRequest(t.Context(), http.MethodPost,
@@ -156,8 +156,8 @@ func approve(t *testing.T, system *apptest.System, at *apptest.Process, c *appte
 	}
 }
 
-// A process that is told to stop says at once that it is not ready, and answers for the
-// delay.
+// A process that is told to stop is not ready from then on, but still answers requests
+// during the delay.
 func TestShutdownDelay(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		system.Settings = append(system.Settings, "SHUTDOWN_DELAY=3s")

@@ -15,11 +15,11 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// seenRun is a run that an answer named, and whose it is.
+// seenRun is a run that an answer named, and its user.
 type seenRun struct {
 	id   string
 	step step
-	live [][]apitest.Frame // what streams of it have shown
+	live [][]apitest.Frame // the frames that its streams have shown
 }
 
 // checkAnswer checks an answer against the contract and for secrets, and records
@@ -51,7 +51,7 @@ func (s *fixture) checkAnswer(x *exchange) {
 	if stream && !strings.HasPrefix(x.step.arg, "/api/ui") { // a wire has frames of its own
 		s.checkHead(x, id)
 		frames := s.contract.CheckFrames(s.t, body)
-		if !strings.Contains(x.step.arg, "dialect=messages") { // its frames are others
+		if !strings.Contains(x.step.arg, "dialect=messages") { // its frames are different
 			s.runs[at].live = append(s.runs[at].live, frames)
 		}
 	}
@@ -130,8 +130,8 @@ func (s *fixture) checkLog(steps []step) {
 	}
 }
 
-// checkRuns reads every run of the transcript again, from its start, and checks
-// what holds for each log.
+// checkRuns reads every run of the transcript again, from its start, and checks the rules
+// that hold for every log.
 func (s *fixture) checkRuns() {
 	s.t.Helper()
 	for _, r := range s.runs {
@@ -144,7 +144,7 @@ func (s *fixture) checkRuns() {
 		s.checkAnswer(x)
 		frames := s.contract.CheckFrames(s.t, x.body.Bytes())
 		if len(frames) == 0 {
-			s.t.Errorf("the log of run %s has 0 events, want some", s.aliases.of[r.id])
+			s.t.Errorf("the log of run %s has no events, want some", s.aliases.of[r.id])
 			continue
 		}
 		apptest.CheckFrames(s.t, frames)
@@ -181,7 +181,7 @@ func (s *fixture) checkEnd(r seenRun, run *schemas.Run, frames []apitest.Frame) 
 		schemas.TypeComplete: schemas.RunCompleted, schemas.TypeError: schemas.RunFailed, schemas.TypeCancelled: schemas.RunCancelled,
 	}
 	if run.State != ends[last.Type] || run.LastSequence != last.ID || run.EndedAt == nil {
-		s.t.Errorf("the run is %+v, want it to fit the end of its log, event %d %s", run, last.ID, last.Type)
+		s.t.Errorf("the run is %+v, want it to match the end of its log, event %d %s", run, last.ID, last.Type)
 	}
 	var end struct {
 		MessageID string                      `json:"message_id"`

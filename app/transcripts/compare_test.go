@@ -12,8 +12,8 @@ import (
 	"github.com/chattray/chattray/app/apptest"
 )
 
-// With mode any or race the models that lost are stopped at once, and the threads
-// say which counted. The mode is the model's choice, or the page's.
+// With mode any or race the models that lost are stopped at once, and the threads say
+// which answer counted. The model or the page chooses the mode.
 func TestModelsThatLose(t *testing.T) {
 	fails := upstream.Stream(upstream.Delay(time.Second), upstream.Data(`{"error":{"message":"no","code":"400"}}`))
 	answers := upstream.Text("I am here.")
@@ -87,14 +87,14 @@ func late(d time.Duration, reply upstream.Reply) upstream.Reply {
 	return upstream.Reply{upstream.Delay(d)}.Then(reply...)
 }
 
-// runOf is the run that the head of an answer names.
+// runOf returns the run that the header of an answer names.
 func runOf(said string) string {
 	_, rest, _ := strings.Cut(said, "X-Run-Id: ")
 	id, _, _ := strings.Cut(rest, "\n")
 	return id
 }
 
-// threadEnds are the frames that end threads.
+// threadEnds returns the frames that end threads.
 func threadEnds(frames string) string {
 	var ends []string
 	for line := range strings.SplitSeq(frames, "\n") {

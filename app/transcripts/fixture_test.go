@@ -30,7 +30,7 @@ import (
 	"github.com/chattray/chattray/store/sample"
 )
 
-// What no client may ever see, and no log either.
+// Secrets that neither a client nor the log may ever contain.
 const (
 	canaryKey    = "canary-of-the-api-key"
 	canarySecret = "canary-of-the-jwt-secret-32-bytes"
@@ -46,8 +46,8 @@ type fixture struct {
 	aliases  *aliases
 
 	up         *upstream.Server
-	replies    int                 // that the transcript has
-	asked      int                 // requests that it has shown
+	replies    int                 // the number of replies in the transcript
+	asked      int                 // the number of requests already shown
 	options    func(*runs.Options) // may be nil
 	stores     runs.Stores         // the running service's
 	wireFrames map[string]string   // by wire, see noteFrames
@@ -63,9 +63,9 @@ type fixture struct {
 	runs    []seenRun
 }
 
-// sampled makes a database with the sample data; copied makes a copy of it whose
-// url has a canary in it. It also starts what the store starts once for the whole
-// process, the packing of large values: its channels must belong to no bubble.
+// sampled makes a database with the sample data; the copies that it returns have a canary
+// in their URL. It also starts the store's packing of large values, which starts once for
+// the whole process: its channels must not belong to a synctest bubble.
 func sampled(t *testing.T, d apptest.Database) (copied func(t *testing.T) string) {
 	t.Helper()
 	original := d.Fresh(t)
@@ -132,7 +132,7 @@ func pagesDir(t *testing.T, archive *txtar.Archive) string {
 	return dir
 }
 
-// newFixture is a fixture over a database and a folder of pages.
+// newFixture returns a fixture with a database and a folder of pages.
 func newFixture(t *testing.T, database, pages string, archive *txtar.Archive) *fixture {
 	t.Helper()
 	s := &fixture{
@@ -158,7 +158,7 @@ func newFixture(t *testing.T, database, pages string, archive *txtar.Archive) *f
 	return s
 }
 
-// says gives the model's server more replies.
+// says adds replies to the model's server.
 func (s *fixture) says(text string) {
 	s.t.Helper()
 	replies, err := parseUpstream(text)
@@ -225,7 +225,7 @@ func (s *fixture) closeClients() {
 	synctest.Wait()
 }
 
-// bearer is the token of a user, "" of nobody.
+// bearer returns the token of a user; "" is for no user.
 func (s *fixture) bearer(user string, roles []string) string {
 	if user == "nobody" {
 		return ""

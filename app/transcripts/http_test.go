@@ -20,7 +20,7 @@ type exchange struct {
 	request *http.Request
 	sent    []byte
 	cancel  context.CancelFunc
-	shown   int // bytes of the body that the transcript has
+	shown   int // bytes of the body that are already shown
 
 	mu     sync.Mutex
 	status int
@@ -30,7 +30,7 @@ type exchange struct {
 	err    error
 }
 
-// do does one step and returns what is to be shown of it.
+// do runs one step and returns what the transcript shows of it.
 func (s *fixture) do(st step) string {
 	s.t.Helper()
 	switch st.verb {
@@ -50,7 +50,7 @@ func (s *fixture) do(st step) string {
 		return asked(requests, from)
 	case "restart":
 		s.stop()
-		// A stop takes a millisecond more where a connection is still in use.
+		// A stop takes a millisecond longer if a connection is still in use.
 		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) //nolint:forbidigo // the time of the bubble
 		s.start()
 		return ""
@@ -153,7 +153,7 @@ func (s *fixture) finished(x *exchange) {
 	s.checkAnswer(x)
 }
 
-// read returns what has come in since the last read.
+// read returns what has arrived since the last read.
 func (s *fixture) read(x *exchange) string {
 	s.t.Helper()
 	synctest.Wait()
@@ -178,8 +178,8 @@ func (s *fixture) read(x *exchange) string {
 	return text + state
 }
 
-// show is the answer as far as it is not shown yet: status, type and the headers
-// that differ, then the body, JSON with indentation.
+// show returns the part of the answer that has not been shown: the status, the type and
+// the headers that differ, then the body, with JSON indented.
 func (x *exchange) show() string {
 	var b strings.Builder
 	body := x.body.Bytes()

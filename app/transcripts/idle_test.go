@@ -14,8 +14,8 @@ import (
 	"github.com/chattray/chattray/app/apptest"
 )
 
-// The setting session.idle says after which time without an event a websocket ends. An
-// event begins it again, and a run under way counts as events.
+// The setting session.idle is the time without an event after which a websocket closes. An
+// event restarts it, and a live run counts as events.
 func TestSessionIdle(t *testing.T) {
 	for _, idle := range []time.Duration{10 * time.Second, 90 * time.Second, 21 * time.Minute} { // no event comes at the instant of a ping
 		t.Run(idle.String(), func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestSessionIdle(t *testing.T) {
 	}
 }
 
-// A socket that watches as many chats as it may watches another one in the place of
-// one in which nothing has happened for the time of session.idle.
+// A socket at its limit of watched chats can watch another chat: it replaces one in which
+// nothing has happened for session.idle.
 func TestSessionIdleOfChats(t *testing.T) {
 	const idle = time.Minute
 	withFixtureOn(t, apptest.SQLite, "CHATTRAY_SESSION_IDLE="+idle.String(), "", func(s *fixture) {

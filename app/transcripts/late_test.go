@@ -28,8 +28,8 @@ func (s *lateStore) Take(ctx context.Context, from []string, to string) ([]recor
 	return s.Store.Take(ctx, from, to)
 }
 
-// A run that is stored only after its successor has looked for unfinished runs
-// goes on all the same, once, and so does the run that waits for it.
+// A run that is stored only after the next process has looked for unfinished runs still
+// continues, once, and so does the run that waits for it.
 func TestRunsStoredLate(t *testing.T) {
 	withFixture(t, "say \"Half\"\nhang\n\nsay \"Mine\"\nhang\n\nsay \"Whole.\"\nfinish stop\n\nsay \"Second.\"\nfinish stop\n", func(s *fixture) {
 		ask := func(message string) {
@@ -55,7 +55,7 @@ func TestRunsStoredLate(t *testing.T) {
 			t.Errorf("the chat of the late runs is %s, want 4 complete messages, with both answers", got)
 		}
 		if n, looks := s.up.Calls(), late.looks.Load(); n != 4 || looks != 3 {
-			t.Errorf("the model was asked %d times, want 4; %d looks, want 3: one that finds nothing, one that takes and one that ends", n, looks)
+			t.Errorf("the model was asked %d times, want 4; %d looks, want 3: one that finds nothing, one that takes the run and one at the end", n, looks)
 		}
 		s.closeClients()
 	})

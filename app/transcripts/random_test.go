@@ -13,13 +13,13 @@ import (
 	"github.com/chattray/chattray/app/apptest"
 )
 
-// randomRuns is how many runs TestRandomRuns makes up; fewer with -short.
+// randomRuns is how many runs TestRandomRuns generates; fewer with -short.
 const randomRuns = 100
 
-// TestRandomRuns checks made-up runs as every transcript is checked: each is watched in both dialects at once, by clients some of
-// which go away and come back, and ends by itself, by an error or by a cancel.
-// Both dialects come to the same text and every level is closed. A failure
-// names its seed.
+// TestRandomRuns checks random runs with the checks of transcripts. Each run is followed in
+// both dialects by several clients, some of which reconnect, and completes, fails or is
+// cancelled. Both dialects give the same text and every level is closed. A failure names
+// its seed.
 func TestRandomRuns(t *testing.T) {
 	database := sampled(t, apptest.SQLite)
 	runs := uint64(randomRuns)
@@ -39,7 +39,7 @@ func TestRandomRuns(t *testing.T) {
 	}
 }
 
-// playMadeUp is play for a run whose answers are not known before.
+// playMadeUp is play for a random run, whose answers are not known in advance.
 func playMadeUp(t *testing.T, url, pages string, archive *txtar.Archive, transcript string) {
 	steps, err := parseSteps(transcript)
 	if err != nil {
@@ -62,7 +62,7 @@ func playMadeUp(t *testing.T, url, pages string, archive *txtar.Archive, transcr
 	}
 }
 
-// madeUp makes up what the model's server says and what clients do.
+// madeUp generates random replies of the model's server and random steps of clients.
 func madeUp(r *rand.Rand) (*txtar.Archive, string) {
 	var up strings.Builder
 	for range r.IntN(4) {
@@ -87,7 +87,7 @@ func madeUp(r *rand.Rand) (*txtar.Archive, string) {
 	return &txtar.Archive{Files: []txtar.File{{Name: "upstream", Data: []byte(up.String())}}}, steps
 }
 
-// speak makes up what a reply says before its calls or its end.
+// speak generates the text of a reply before its calls or its end.
 func speak(r *rand.Rand, up *strings.Builder) {
 	for range r.IntN(4) {
 		up.WriteString([]string{

@@ -39,12 +39,12 @@ var recordings = []recording{
 	{name: "refused", message: "tool error", context: `{"current_page": "reports"}`},
 }
 
-// recordingsDir is where the playground has them.
+// recordingsDir is the playground's folder of recordings.
 const recordingsDir = "../../web/page/recordings"
 
-// TestRecordings holds the playground's recordings against what the service
-// answers now, in the dialect messages; -update records them again. Ids are
-// written as in transcripts, times come from the bubble.
+// TestRecordings compares the playground's recordings with the service's answers in the
+// dialect messages; -update records them again. Ids are written as in transcripts, times
+// are those of the synctest bubble.
 func TestRecordings(t *testing.T) {
 	database := sampled(t, apptest.SQLite) // SQLite
 	want := map[string]bool{}
@@ -130,7 +130,7 @@ func (s *fixture) frames(st step) []string {
 	return frames
 }
 
-// quoted is text as a string of JSON.
+// quoted returns text as a JSON string.
 func quoted(text string) string {
 	b, _ := json.Marshal(text) // a string always encodes
 	return string(b)

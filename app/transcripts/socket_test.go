@@ -15,7 +15,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// wire is a websocket of a transcript, with the frames that have come.
+// wire is a websocket of a transcript, with the frames that it has received.
 type wire struct {
 	step  step
 	conn  *websocket.Conn // nil when it was refused
@@ -26,7 +26,7 @@ type wire struct {
 	over   string // how it was refused or closed, "" while it is open
 }
 
-// openWire opens a websocket; what comes is read in the background.
+// openWire opens a websocket, and reads its frames in the background.
 func (s *fixture) openWire(st step) *wire {
 	s.t.Helper()
 	head := http.Header{}
@@ -75,8 +75,8 @@ func (s *fixture) sendWire(w *wire, body string) {
 	}
 }
 
-// readWire returns the frames that have come since the last read, one a line,
-// and notes the runs that they are of.
+// readWire returns the frames that have arrived since the last read, one a line, and
+// records the runs that they belong to.
 func (s *fixture) readWire(w *wire) string {
 	s.t.Helper()
 	synctest.Wait()

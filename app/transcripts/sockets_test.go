@@ -22,8 +22,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// withFixture runs a test over a service of its own in a bubble of testing/synctest,
-// and ends both. The model answers as in the part upstream of a transcript.
+// withFixture runs a test with its own service in a bubble of testing/synctest, and stops
+// the service. The model answers as in the part upstream of a transcript.
 func withFixture(t *testing.T, upstream string, do func(s *fixture)) {
 	t.Helper()
 	withFixtureOn(t, apptest.SQLite, "", upstream, do)
@@ -44,8 +44,8 @@ func withFixtureOn(t *testing.T, d apptest.Database, settings, upstream string, 
 	})
 }
 
-// bubble counts the goroutines of the caller's bubble, once all of them wait and
-// none is kept for a connection that nobody uses.
+// bubble counts the goroutines of the caller's bubble, once all of them wait and idle
+// connections are closed.
 func (s *fixture) bubble() int {
 	s.t.Helper()
 	s.client.CloseIdleConnections()
@@ -77,7 +77,7 @@ func (s *fixture) dialled(user string, life time.Duration, o websocket.DialOptio
 	return conn
 }
 
-// raw opens a websocket as a client does that writes its bytes itself.
+// raw opens a websocket whose bytes the test writes itself.
 func (s *fixture) raw(user string) net.Conn {
 	s.t.Helper()
 	conn, err := s.wire.dial(context.Background())
@@ -94,8 +94,8 @@ func (s *fixture) raw(user string) net.Conn {
 	return conn
 }
 
-// closed reads a websocket to its end and says how it was closed, with -1 for
-// cut, and what came before.
+// closed reads a websocket to its end. It returns the close code, -1 for a connection that
+// was cut, and what came before.
 func closed(conn *websocket.Conn) (code websocket.StatusCode, frames []string) {
 	for {
 		_, frame, err := conn.Read(context.Background())
@@ -108,7 +108,7 @@ func closed(conn *websocket.Conn) (code websocket.StatusCode, frames []string) {
 
 const stopFrame = `{"name":"stop","chat_id":"none"}`
 
-// writes attacks with frames of a well-behaved client.
+// writes attacks with well-formed frames.
 func writes(kind websocket.MessageType, frame []byte, times int) func(s *fixture) websocket.StatusCode {
 	return func(s *fixture) websocket.StatusCode {
 		conn := s.dialled("una", time.Hour, websocket.DialOptions{})
@@ -124,7 +124,7 @@ func writes(kind websocket.MessageType, frame []byte, times int) func(s *fixture
 	}
 }
 
-// sends attacks with bytes, and reads the code of the answer if there is one.
+// sends attacks with raw bytes, and reads the close code if there is one.
 func sends(frame string, answers bool) func(s *fixture) websocket.StatusCode {
 	return func(s *fixture) websocket.StatusCode {
 		conn := s.raw("una")
@@ -187,9 +187,8 @@ func hostiles() []hostile {
 	}
 }
 
-// TestSocketsLeaveNothing has hostile clients one after the other. Each gets what
-// it should, somebody else is served meanwhile, and afterwards there are as many
-// goroutines as before.
+// TestSocketsLeaveNothing runs hostile clients one after the other. Each is closed as
+// expected, another user is served meanwhile, and no goroutine remains afterwards.
 func TestSocketsLeaveNothing(t *testing.T) {
 	withFixture(t, "", func(s *fixture) {
 		before := s.bubble()
@@ -226,9 +225,9 @@ func TestSocketPings(t *testing.T) {
 	})
 }
 
-// TestSocketsOfSlowReaders has a client that reads a chunk a second, one that
-// reads nothing, and one that reads at once: the last is not slowed, the first
-// gets everything, the other is disconnected.
+// TestSocketsOfSlowReaders has three clients: one reads a chunk a second and gets
+// everything, one reads nothing and is disconnected, one reads at once and is not slowed
+// down.
 func TestSocketsOfSlowReaders(t *testing.T) {
 	const pieces = 200
 	var up, want strings.Builder
@@ -280,8 +279,7 @@ func TestSocketsOfSlowReaders(t *testing.T) {
 	})
 }
 
-// A stop or pause counts although the client goes away at once, before it is
-// answered.
+// A stop or pause takes effect even if the client disconnects before it is answered.
 func TestSocketStopsAndGoes(t *testing.T) {
 	for _, name := range []string{"stop", "pause"} {
 		t.Run(name, func(t *testing.T) {

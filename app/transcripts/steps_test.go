@@ -8,8 +8,8 @@ import (
 
 // step is one thing that a transcript does.
 type step struct {
-	lines []string // as they are in the transcript
-	verb  string   // a method of HTTP, or one of the words of parseSteps
+	lines []string // as written in the transcript
+	verb  string   // an HTTP method, or one of the verbs of parseSteps
 	arg   string   // a path, a name
 	name  string   // of a request in the background
 	user  string
@@ -38,8 +38,8 @@ var (
 //	> upstream                 what the model was asked since the last time
 //	> restart                  the service is stopped and started again
 //
-// and "> # …" is a remark. The user is una, without roles; a header "As: NAME
-// ROLE…" makes it another one, and "As: nobody" none.
+// and "> # …" is a comment. The user is una, without roles; a header "As: NAME
+// ROLE…" names another user, "As: nobody" no user.
 func parseSteps(transcript string) ([]step, error) {
 	var steps []step
 	for line := range strings.SplitSeq(transcript, "\n") {
@@ -71,7 +71,7 @@ func parseSteps(transcript string) ([]step, error) {
 	return steps, nil
 }
 
-// more takes a line under a request.
+// more adds a line that follows a request.
 func (s *step) more(line, said string) {
 	s.lines = append(s.lines, line)
 	m := headLine.FindStringSubmatch(said)

@@ -14,7 +14,7 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// toolCanary is in what a tool says only to the log.
+// toolCanary is in the error of a tool that only the log may contain.
 const toolCanary = "canary-of-a-tool"
 
 type (
@@ -42,8 +42,7 @@ type (
 	nothing struct{}
 )
 
-// labTools are tools that behave in ways that the built-in ones do not on
-// command. All but reserve, visit, order, weather__today, late_chart and ask_around are offered on every
+// labTools are tools with behaviour that the built-in ones cannot be made to show. All but reserve, visit, order, weather__today, late_chart and ask_around are offered on every
 // page.
 func labTools() []turn.Tool {
 	return []turn.Tool{
@@ -116,7 +115,7 @@ func waitTool(ctx context.Context, _ *tools.Call, in waitInput) (string, error) 
 	}
 }
 
-// countTool steps back once on its way, which progress never does.
+// countTool reports a lower fraction once; the progress that clients see never decreases.
 func countTool(_ context.Context, call *tools.Call, in countInput) (string, error) {
 	for i := range in.To {
 		done := float64(i+1) / float64(in.To)

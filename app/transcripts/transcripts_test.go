@@ -50,7 +50,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// holdTranscript plays a transcript and compares, or writes it again.
+// holdTranscript plays a transcript and compares the answers, or writes them again.
 func holdTranscript(t *testing.T, file, database string, write bool) {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)
@@ -81,7 +81,7 @@ func holdTranscript(t *testing.T, file, database string, write bool) {
 const (
 	// leastTranscripts guards against a pattern that finds nothing.
 	leastTranscripts = 60
-	// leftBehind is the time in which a tool ends that does not listen.
+	// leftBehind is the time in which a tool that ignores its cancel ends.
 	leftBehind = time.Minute
 )
 

@@ -12,11 +12,10 @@ import (
 	"github.com/chattray/chattray/agents/modeltest/upstream"
 )
 
-// upstreamCanary is in every error that the model's server words; no client may
-// ever see it.
+// upstreamCanary is in every error text of the model's server; no client may ever see it.
 const upstreamCanary = "canary-of-the-upstream"
 
-// refusal is what the model's server says with a status or an error.
+// refusal is the body of an error of the model's server.
 const refusal = `{"error":{"message":"` + upstreamCanary + `: no","type":"some_error","code":null}}`
 
 // script turns the part upstream of a transcript into replies.
@@ -27,7 +26,7 @@ type script struct {
 	index   int // tool calls of this reply
 }
 
-// parseUpstream reads the replies, which blank lines part. A reply is an event
+// parseUpstream reads the replies, separated by blank lines. A reply is an event
 // stream of these lines:
 //
 //	say "Hel" "lo"            a chunk of text for each string
@@ -40,7 +39,7 @@ type script struct {
 //	hang                      silence until the client goes away
 //	abort                     the connection is cut
 //
-// or, in one line, one of these in its place:
+// or one of these lines alone:
 //
 //	status 429 [NAME=VALUE…] [BODY]    another status, with headers
 //	body TYPE [BODY]                   status 200 and a body of another type
@@ -130,7 +129,7 @@ func (s *script) part(word, rest string) ([]upstream.Part, error) {
 	}
 }
 
-// jsonStrings reads JSON strings that follow each other.
+// jsonStrings reads a sequence of JSON strings.
 func jsonStrings(line string) ([]string, error) {
 	var texts []string
 	for d := json.NewDecoder(strings.NewReader(line)); d.More(); {
@@ -160,8 +159,8 @@ func (s *script) status(rest string) error {
 	return err
 }
 
-// asked writes the requests that the model's server has got, a line for each
-// message. The system prompt is only named by its sections.
+// asked writes the requests that the model's server has received, one line a message. Of
+// the system prompt it writes only the names of its sections.
 func asked(requests []upstream.Request, from int) string {
 	var b strings.Builder
 	for i, r := range requests[from:] {
@@ -191,7 +190,7 @@ func asked(requests []upstream.Request, from int) string {
 	return b.String()
 }
 
-// spelled is JSON without the escapes that only HTML needs.
+// spelled returns JSON without the escapes that only HTML needs.
 func spelled(raw json.RawMessage) string {
 	var v any
 	if len(raw) == 0 || json.Unmarshal(raw, &v) != nil || v == nil {
@@ -206,8 +205,8 @@ func spelled(raw json.RawMessage) string {
 	return strings.TrimSpace(b.String())
 }
 
-// checkUpstream says whether the model's server was asked as often as the
-// transcript has replies, with the key, and no request still waits for it.
+// checkUpstream checks that the model's server got one request for each reply of the
+// transcript, with the key, and that no request is still open.
 func (s *fixture) checkUpstream() {
 	if got := s.up.Calls(); got != s.replies || len(s.up.Unscripted()) > 0 {
 		s.t.Errorf("the model's server was asked %d times, %d of them without a reply, want %d and 0", got, len(s.up.Unscripted()), s.replies)
@@ -217,7 +216,7 @@ func (s *fixture) checkUpstream() {
 	}
 	for _, r := range s.up.Requests() {
 		if got := r.Header.Get("Authorization"); got != "Bearer "+canaryKey {
-			s.t.Errorf("the model's server got the authorization %q, want the key", got)
+			s.t.Errorf("the model's server got the Authorization header %q, want the key", got)
 		}
 		if !r.Stream || r.Path != "/v1"+"/chat/completions" || http.Header(r.Header).Get("Cookie") != "" {
 			s.t.Errorf("the model's server was asked at %s (stream: %t), want a stream of chat completions", r.Path, r.Stream)

@@ -22,9 +22,9 @@ import (
 // wiresDir is where each wire has its golden files.
 const wiresDir = "../../api/wires/"
 
-// checkWires takes the log of a run that has ended through every table of every wire: its
-// clients take the frames, show the text of the dialect chat, are asked at each wait and
-// nowhere else, and come to the same frames from wherever they read again.
+// checkWires runs the log of an ended run through every table of every wire. The clients
+// accept the frames, show the same text as the dialect chat, pause at each wait and nowhere
+// else, and get the same frames wherever they resume.
 func (s *fixture) checkWires(r seenRun) {
 	s.t.Helper()
 	events, waits := s.logOf(r.id)
@@ -96,8 +96,8 @@ func (s *fixture) checkWireText(name, shown string, events []runlog.Event) {
 	}
 }
 
-// checkPauses says whether each pause is one that a client comes back from to the same
-// place, and whether each wait that its user answered has one.
+// checkPauses checks that a client continues after each pause at the same place, and that
+// each answered wait has a pause.
 func (s *fixture) checkPauses(name string, events []runlog.Event, waits []schemas.Wait, beginnings []int64) {
 	s.t.Helper()
 	for i := 1; i < len(beginnings); i++ {
@@ -117,7 +117,7 @@ func frameNumber(dst []byte, number int64) []byte {
 	return append(strconv.AppendInt(append(dst, "id: "...), number, 10), '\n')
 }
 
-// checkCuts reads a run again from each of its frames.
+// checkCuts resumes a run after its frames.
 func (s *fixture) checkCuts(name string, v wires.Version, run string, events []runlog.Event, waits []schemas.Wait, whole []byte) {
 	s.t.Helper()
 	frames := bytes.SplitAfter(whole, []byte("\n\n"))
@@ -135,13 +135,13 @@ func (s *fixture) checkCuts(name string, v wires.Version, run string, events []r
 			continue
 		}
 		if rest := wires.Replayed(v.Table, run, events, waits, number, frameNumber); !bytes.Equal(rest, whole[at:]) {
-			s.t.Errorf("%s behind frame %d differs from the uninterrupted stream", name, number)
+			s.t.Errorf("%s after frame %d differs from the uninterrupted stream", name, number)
 		}
 	}
 }
 
-// noteFrames notes the frames of a run for the golden file. Those of older versions are
-// written where they differ.
+// noteFrames records the frames of a run for the golden file; those of older versions only
+// if they differ.
 func (s *fixture) noteFrames(wire, version, run string, responses [][]byte) {
 	var b strings.Builder
 	for i, r := range responses {
@@ -164,8 +164,8 @@ func (s *fixture) noteFrames(wire, version, run string, responses [][]byte) {
 	s.wireFrames[wire] += noted
 }
 
-// holdFrames compares the frames of a transcript's runs with the golden file of each wire,
-// or writes it again.
+// holdFrames compares the frames of a transcript's runs with each wire's golden file, or
+// writes the file again.
 func (s *fixture) holdFrames(transcript string, write bool) {
 	s.t.Helper()
 	for _, w := range all.Wires() {

@@ -25,15 +25,14 @@ import (
 const (
 	writerSeeds = 12 // for each database; fewer with -short
 	writerSteps = 40
-	// writersEnd is longer than all that is queued takes.
+	// writersEnd is longer than the whole queue takes.
 	writersEnd = 3 * time.Hour
 )
 
-// TestWritersAtOnce has three sockets write one document, each in a chat of its own
-// and watching all three, while the user stops, accepts, rejects, deletes and has it
-// planned, at random. In the end what is stored is what each of them sees who folds
-// the chunks, and no block is lost that nobody has deleted or rejected. A failure
-// names its seed.
+// TestWritersAtOnce has three sockets write one document, each in its own chat and watching
+// all three, while the user stops, accepts, rejects, deletes and plans at random. In the
+// end every viewer that folds the chunks has what is stored, and no block is lost that
+// nobody deleted or rejected. A failure names its seed.
 func TestWritersAtOnce(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		database, seeds := sampled(t, d), uint64(writerSeeds)
@@ -55,7 +54,7 @@ type writers struct {
 	*fixture
 	random  *rand.Rand
 	viewers []*viewer
-	there   map[string]bool // the document's blocks
+	there   map[string]bool // the ids of the document's blocks
 	steps   []string
 }
 
@@ -102,7 +101,7 @@ func writeAtOnce(t *testing.T, database, pages string, seed uint64) {
 	}
 }
 
-// reply is one of the model: a text, a plan, or a block written by a tool.
+// reply returns a reply of the model: a text, a plan, or a call that writes a block.
 func (w *writers) reply() upstream.Reply {
 	pause := func() upstream.Part { return upstream.Delay(time.Duration(w.random.IntN(800)) * time.Millisecond) }
 	end := []upstream.Part{upstream.Finish("tool_calls"), upstream.Usage(1, 1), upstream.Done()}
@@ -158,7 +157,7 @@ func (w *writers) step() {
 	}
 }
 
-// decide is a decision of the user's, after which their pages read the document.
+// decide makes a decision of the user, after which the viewers read the document again.
 func (w *writers) decide(method, path string) {
 	before := w.document()
 	status := w.ask(method, path, "")
@@ -182,7 +181,7 @@ func (w *writers) decide(method, path string) {
 	}
 }
 
-// check folds what has come, and looks for blocks that are lost.
+// check folds the new chunks, and looks for lost blocks.
 func (w *writers) check(when string, decided bool) {
 	w.t.Helper()
 	synctest.Wait()
@@ -261,7 +260,7 @@ func (w *writers) call(method, path, body string) (int, []byte) {
 	return resp.StatusCode, answer
 }
 
-// fold takes the chunks that have come since the last time.
+// fold folds the chunks that have arrived since the last call.
 func (v *viewer) fold() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -20,8 +20,8 @@ import (
 
 const clients = "../../api/wires/clients"
 
-// uiCase is a case of ui.mjs: what the model says, what is done at the points where
-// the client waits, and what it shows at the end, as the chat does.
+// uiCase is a case of ui.mjs: the model's replies, the actions at the points where the
+// client waits, and what both the client and the chat show at the end.
 type uiCase struct {
 	name  string
 	turns []apptest.Turn
@@ -30,7 +30,7 @@ type uiCase struct {
 	want  []string
 }
 
-// openGate lets the model go on.
+// openGate lets the model continue.
 func openGate(_ *testing.T, _ *apptest.System, gate chan struct{}, _ string) { close(gate) }
 
 func calls(tools ...string) (list []apptest.ToolCall) {
@@ -40,7 +40,7 @@ func calls(tools ...string) (list []apptest.ToolCall) {
 	return list
 }
 
-// toolSays is what the scripted tools of the test page answer.
+// toolSays is the result of the test page's scripted tools.
 func toolSays(path string) string { return `{"done":"` + path + ` of k","found":{"key":"k"}}` }
 
 const long = "one two three four five"
@@ -91,7 +91,7 @@ var uiCases = []uiCase{
 			select {
 			case <-s.Model.Gone():
 			case <-time.After(apptest.Limit):
-				t.Error("the model's server was not told of the stop")
+				t.Error("the request to the model's server was not cancelled by the stop")
 			}
 		},
 		want: []string{"user: stop", "assistant: one two three"},
@@ -123,7 +123,7 @@ func TestAISDK(t *testing.T) {
 	}
 }
 
-// script says what the model answers to the case's question.
+// script returns the model's replies to the case's question.
 func script(s *apptest.System, c *uiCase, gate chan struct{}) {
 	switch c.name {
 	case "error":
@@ -137,8 +137,8 @@ func script(s *apptest.System, c *uiCase, gate chan struct{}) {
 	}
 }
 
-// runClient runs the client and compares what it shows, and what the chat has, with what
-// is wanted.
+// runClient runs the client, and compares what it shows and what the chat has with what
+// the case wants.
 func runClient(t *testing.T, s *apptest.System, c *uiCase, version string, gate chan struct{}) {
 	t.Helper()
 	node := exec.CommandContext(t.Context(), "node", "ui.mjs", version, s.URL(t), c.name)

@@ -23,14 +23,14 @@ type question struct {
 	Q string `json:"q,omitempty" jsonschema:"the question"`
 }
 
-// asked is what the tools of served were asked.
+// asked is the input of the served tools.
 type asked struct {
 	mu    sync.Mutex
 	users []string
 	ended chan struct{}
 }
 
-// served are the tools that the handler's tests call.
+// served has the tools that the handler's tests call.
 func served(t *testing.T) (*tools.Registry, *asked) {
 	t.Helper()
 	a := &asked{ended: make(chan struct{}, 1)}
@@ -222,7 +222,7 @@ func TestHandlerRefuses(t *testing.T) {
 		{"a stream of its own", http.MethodGet, "", "", http.StatusMethodNotAllowed},
 		{"a large body", http.MethodPost, "", list + strings.Repeat(" ", 1000), http.StatusRequestEntityTooLarge},
 		{"no JSON", http.MethodPost, "", "{", http.StatusBadRequest},
-		{"another name of this address", http.MethodPost, "tray.example", list, http.StatusOK}, // what names are right is settled before
+		{"another name of this address", http.MethodPost, "tray.example", list, http.StatusOK}, // the API checks the host before
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

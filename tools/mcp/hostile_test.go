@@ -47,7 +47,7 @@ func TestHostileNames(t *testing.T) {
 	called := map[string]string{}
 	for _, name := range w.registry.Names() {
 		if !legal.MatchString(name) {
-			t.Errorf("%q is no name for a model", name)
+			t.Errorf("%q is not a valid function name", name)
 		}
 		called[strings.TrimPrefix(w.text(name, ""), "called ")] = name
 	}
@@ -128,7 +128,7 @@ func TestHostileSchemas(t *testing.T) {
 			t.Errorf("%s refuses an object: %.100v", name, err)
 		}
 		if err := check(json.RawMessage(`[1]`)); err == nil {
-			t.Errorf("%s takes what is no object", name)
+			t.Errorf("%s accepts arguments that are not an object", name)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestWrongServers(t *testing.T) {
 		{Name: "Bad", Command: "x"}, {Name: "neither"}, {Name: "both", Command: "x", URL: "http://h"}, {Name: "unreserved", Command: "x"},
 	} {
 		if _, err := mcp.New(mcp.Options{Servers: []mcp.Server{s}, Registry: w, Pins: w.memory}); err == nil {
-			t.Errorf("%+v was taken", s)
+			t.Errorf("%+v was accepted", s)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/chattray/chattray/tools/mcp"
 )
 
-// asNoise is the variable that makes the test's server print what is no message,
-// first and in the middle of calls of print.
+// asNoise is the variable that makes the test's server print lines that are not messages,
+// at the start and during calls of print.
 const asNoise = "CHATTRAY_TEST_MCP_NOISE"
 
 var noise = []string{
@@ -45,8 +45,8 @@ func TestLinesThatAreNoMessage(t *testing.T) {
 	}
 }
 
-// A message over the limit still ends the connection, and so does what begins
-// like one and never ends.
+// A message over the limit still ends the connection, and so does a line that begins like
+// a message and never ends.
 func TestLongMessagesEndTheConnection(t *testing.T) {
 	server := local(t, "srv")
 	server.Env = append(server.Env, asNoise+"=endless")
@@ -54,7 +54,7 @@ func TestLongMessagesEndTheConnection(t *testing.T) {
 	w.await("MCP server is not connected")
 }
 
-// A remote server that restarts over and over is found again soon each time.
+// A remote server that restarts repeatedly is found again soon each time.
 func TestRemoteServerThatRestartsOften(t *testing.T) {
 	server := serveRemote(t, nil)
 	w := newTestEnv(t, func(o *mcp.Options) { o.FirstDelay, o.LastDelay = 20*time.Millisecond, time.Hour }, server.named("srv"))

@@ -86,8 +86,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// What else hangs on hints: whether a call may be repeated after a crash, and
-// whether it counts as one with effects, with an answer from outside.
+// Hints also decide whether a call may be repeated after a crash, whether it counts as one
+// with effects, and whether its result is text from outside.
 func TestHintsCountOnlyWhenTrusted(t *testing.T) {
 	type rules struct{ again, effects, outside bool }
 	for _, trust := range []bool{false, true} {
@@ -223,7 +223,7 @@ func TestListChanges(t *testing.T) {
 		w.text("srv__remove", `{"tool":"later"}`)
 		w.until("the tool has gone", func() bool { return !strings.Contains(w.names(), "srv__later") })
 		if _, err := later.Run(t.Context(), &tools.Call{}); !strings.Contains(visible(err), "has changed or no longer exists") {
-			t.Errorf("a tool that is gone: got %v", err)
+			t.Errorf("a tool that no longer exists: got %v", err)
 		}
 	})
 }
@@ -305,7 +305,7 @@ func TestDeathOfARemoteServer(t *testing.T) {
 				t.Errorf("the log shows the URL: %s", line)
 			}
 			if _, err := w.call("srv__greet", `{"name":"x"}`); !strings.Contains(visible(err), "cannot be reached now") {
-				t.Errorf("while it is away: got %v", err)
+				t.Errorf("while the server is down: got %v", err)
 			}
 			server.start()
 			w.await("MCP server is connected")
@@ -432,6 +432,6 @@ func TestHeadersGoToTheServerOnly(t *testing.T) {
 	elsewhere.mu.Lock()
 	defer elsewhere.mu.Unlock()
 	if len(elsewhere.headers) > 0 {
-		t.Errorf("the other place got %v", elsewhere.headers)
+		t.Errorf("the other origin got %v", elsewhere.headers)
 	}
 }

@@ -68,8 +68,8 @@ func TestRefusalsAreJSONRPC(t *testing.T) {
 	}
 }
 
-// TestHints shows what hosts are told of the tools that we bring along, and of one
-// that says nothing of itself.
+// TestHints checks the hints that hosts get of the built-in tools, and of a tool without
+// hints.
 func TestHints(t *testing.T) {
 	list, err := tools.Builtin(tools.Config{SearXNG: "http://127.0.0.1:1"})
 	if err != nil {

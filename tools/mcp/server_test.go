@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(asNoise) {
 	case "":
 	case "endless":
-		for { // until nobody reads
+		for { // until the output is closed
 			fmt.Fprint(os.Stdout, `{"jsonrpc":"2.0","a":"`, strings.Repeat("x", 1<<20))
 		}
 	default:

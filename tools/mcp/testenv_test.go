@@ -25,7 +25,7 @@ import (
 	"github.com/chattray/chattray/tools/mcp"
 )
 
-// patience bounds every wait of these tests; none takes it when all is well.
+// patience bounds every wait of these tests; only a failing test waits that long.
 const patience = 3 * time.Minute
 
 // memory remembers definitions as the store does.
@@ -56,7 +56,7 @@ func (m *memory) SeeMCPTools(_ context.Context, server string, seen []record.MCP
 	return known, nil
 }
 
-// accept lets changed definitions count.
+// accept accepts changed definitions.
 func (m *memory) accept() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +68,7 @@ func (m *memory) accept() {
 	}
 }
 
-// logBook hands out what is logged, "message key=value …".
+// logBook collects the log lines, as "message key=value …".
 type logBook struct {
 	slog.Handler
 	lines chan string
@@ -90,7 +90,7 @@ func (b *logBook) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool { line += " " + a.String(); return true })
 	select {
 	case b.lines <- line:
-	default: // nobody waits for that many
+	default: // the buffer is full: no test waits for that many lines
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (w *testEnv) await(parts ...string) string {
 	}
 }
 
-// names returns the names of the tools that there are.
+// names returns the names of the registry's tools.
 func (w *testEnv) names() string { return strings.Join(w.registry.Names(), " ") }
 
 // until waits for the registry to be in a state.
@@ -189,7 +189,7 @@ func (w *testEnv) until(what string, holds func() bool) {
 		select {
 		case <-w.replaced:
 		case <-late:
-			w.Fatalf("%s: never so; the tools are %s", what, w.names())
+			w.Fatalf("%s: did not happen; the tools are %s", what, w.names())
 		}
 	}
 }
@@ -212,7 +212,7 @@ func (w *testEnv) call(name, args string) (tools.Result, error) {
 	return w.tool(name).Run(ctx, &tools.Call{Name: name, Input: json.RawMessage(args)})
 }
 
-// text calls a tool and returns the text of a result that is no error.
+// text calls a tool, which must succeed, and returns the result's text.
 func (w *testEnv) text(name, args string) string {
 	w.Helper()
 	result, err := w.call(name, args)
@@ -222,7 +222,7 @@ func (w *testEnv) text(name, args string) string {
 	return result.Text
 }
 
-// visible is what a model reads of an error.
+// visible returns what a model reads of an error.
 func visible(err error) string {
 	if seen, ok := errors.AsType[*schemas.Error](err); ok {
 		return seen.Message
@@ -233,7 +233,7 @@ func visible(err error) string {
 // noWait spares the second that a program with the race detector takes to end.
 const noWait = "GORACE=atexit_sleep_ms=0"
 
-// local is this program as a server.
+// local returns this test program as a local server.
 func local(t *testing.T, name string) mcp.Server {
 	t.Helper()
 	self, err := os.Executable()
@@ -243,7 +243,7 @@ func local(t *testing.T, name string) mcp.Server {
 	return mcp.Server{Name: name, Command: self, Env: []string{asServer + "=1", noWait}}
 }
 
-// remoteServer is a server over HTTP that can go away and come back.
+// remoteServer is a server over HTTP that can be stopped and started again.
 type remoteServer struct {
 	t       *testing.T
 	addr    string
