@@ -135,8 +135,8 @@ func (r *Replicas) Bury(ctx context.Context, late []string) ([]string, error) {
 	return r.ids(ctx, `UPDATE replicas SET gone_at = clock_timestamp() WHERE id = ANY($1) AND gone_at IS NULL AND expires_at < clock_timestamp() RETURNING id`, late)
 }
 
-// Loose returns the replicas that are gone and have left something: what Take and Tidy
-// are to be asked for. "" stands for runs of nobody.
+// Loose returns the replicas that are gone and have left something. Call Take and Tidy for
+// each. "" means runs without a replica.
 func (r *Replicas) Loose(ctx context.Context) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM replicas WHERE gone_at IS NOT NULL AND `+hasLeft+`
 		UNION ALL SELECT '' WHERE EXISTS (SELECT 1 FROM runs WHERE replica = '' AND `+openStates+`)`)

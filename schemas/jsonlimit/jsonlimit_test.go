@@ -219,7 +219,7 @@ func names(n int) map[string]any {
 	return m
 }
 
-// A value as large as a payload may be is checked against what people write.
+// A value of the size limit of payloads is validated against a typical schema.
 func TestValidateTakesLargeValues(t *testing.T) {
 	s, err := compile([]byte(`{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object","required":["id","title"],
 		"properties":{"id":{"type":"integer","minimum":1},"title":{"type":"string","maxLength":300},"kind":{"enum":["a","b","c"]}}}}}}`))

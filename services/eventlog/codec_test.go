@@ -143,7 +143,7 @@ func TestCodecReadsShorterBodies(t *testing.T) {
 }
 
 // A cost that is less than what is shown is shown as 0, also once it is stored.
-// Calls of logs from before there was an index have none, not the first one.
+// In old logs, which do not store the index, calls have NoIndex, not the index 0.
 func TestCodecReadsCallsWithoutIndex(t *testing.T) {
 	for _, b := range []runlog.Body{&runlog.Call{}, &runlog.ApprovalRequest{}, &runlog.ClientToolCall{}} {
 		form := formByType[reflect.TypeOf(b)]

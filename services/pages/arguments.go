@@ -85,7 +85,7 @@ func (l *pageLoader) settable(f *pageFile, o *pageOffer, name pageWord) (turn.To
 	return turn.Tool{}, false
 }
 
-// withArguments puts tools whose arguments are set in the place of others.
+// withArguments replaces the tools whose arguments the page or tab sets.
 func (o *pageOffer) withArguments(tools []turn.Tool) []turn.Tool {
 	for i := range tools {
 		if at := slices.IndexFunc(o.set, func(t setTool) bool { return t.tool.Name == tools[i].Name }); at >= 0 {

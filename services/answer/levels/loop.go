@@ -15,9 +15,9 @@ var groupLabels = map[string]string{reply: "Answer", tool: "Tools", mcp: "MCP to
 
 // loop has the levels of one loop of model and tools:
 //   - a group for each call of the model and for each phase of tools,
-//   - in that of a call of the model a message for each stretch of text or reasoning,
+//   - in the group of a model call, a message for each stretch of text or reasoning,
 //     each call that it writes and each payload,
-//   - in that of tools the messages of each call that runs, see openCall; a thread for
+//   - in the group of tools, the messages of each call that runs, see openCall; a thread for
 //     each of several calls that run side by side; a group for a call of an MCP server
 //     that runs beside calls of other tools.
 type loop struct {
