@@ -23,6 +23,7 @@ import (
 const (
 	maxItems        = 100_000 // messages, their parts and tools of a body
 	itemDepth       = 4       // the parts of a message are nested as deep: {"messages":[{"parts":[
+	maxContext      = 1 << 20 // bytes; the run holds it as long as it lives, after its body is released
 	maxInstructions = 16_000
 	maxHistory      = 200 // messages; the newest are kept
 	maxKey          = 255
@@ -185,6 +186,13 @@ func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, 
 		case run.State == schemas.RunWaiting:
 			req.IfBusy = "cancel"
 		}
+	}
+	size := 0
+	for name, value := range req.Context {
+		size += len(name) + len(value)
+	}
+	if size > maxContext {
+		return schemas.Run{}, schemas.Invalid("/context", "must have at most 1 MiB")
 	}
 	if err := c.Service.Check(req); err != nil {
 		return schemas.Run{}, err

@@ -177,3 +177,19 @@ func TestWhatABodyMayHold(t *testing.T) {
 		})
 	}
 }
+
+func TestTheContextIsBounded(t *testing.T) {
+	checked := errors.New("checked")
+	c := &wires.Call{Service: &wires.Service{Check: func(*schemas.ChatRequest) error { return checked }}}
+	start := func(size int) error {
+		_, err := c.Start(schemas.Chat{}, &schemas.ChatRequest{Context: schemas.Object{"a": schemas.Encode(strings.Repeat("x", size))}})
+		return err
+	}
+	if err := start(1<<20 - 100); !errors.Is(err, checked) {
+		t.Errorf("a context of less than 1 MiB gives %v, want it to be checked", err)
+	}
+	e, ok := errors.AsType[*schemas.Error](start(1 << 20))
+	if !ok || e.Code != schemas.CodeInvalid || len(e.Fields) != 1 || e.Fields[0].Pointer != "/context" {
+		t.Errorf("a context of more than 1 MiB gives %v, want an error at /context", e)
+	}
+}
