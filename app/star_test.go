@@ -140,10 +140,11 @@ var rooms = map[string][]string{
 	"prompt":           {"pages", "pdftext"},
 	"questions":        {"actions", "documents", "pages", "pdftext", "prompt"},
 	"research":         {},
-	"runs":             {"actions", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "leases", "meters", "modeltext", "pdftext", "prepare", "prompt", "questions", "timers", "trace", "usage"},
+	"runs":             {"actions", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "leases", "meters", "modeltext", "pdftext", "prepare", "prompt", "questions", "timers", "trace", "usage", "views"},
 	"timers":           {},
 	"trace":            {},
 	"usage":            {},
+	"views":            {"trace"},
 }
 
 // maxRoom is how many lines of code a package of services has at most, without

@@ -32,6 +32,7 @@ import (
 	"github.com/chattray/chattray/services/research"
 	"github.com/chattray/chattray/services/runs"
 	"github.com/chattray/chattray/services/usage"
+	"github.com/chattray/chattray/services/views"
 	"github.com/chattray/chattray/store"
 	"github.com/chattray/chattray/store/sample"
 	"github.com/chattray/chattray/tools"
@@ -69,6 +70,7 @@ type RunsStore interface {
 	runs.QueueStore
 	runs.LogStore
 	runs.ChatStore
+	views.Store
 	prepare.Store
 	approvals.Store
 	questions.Store
@@ -81,7 +83,7 @@ type RunsStore interface {
 
 // StoresOf returns a store as all the parts that runs need.
 func StoresOf(s RunsStore) runs.Stores {
-	return runs.Stores{Runs: s, Queue: s, Logs: s, Questions: s, Attempts: s, Chats: s, Prepare: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
+	return runs.Stores{Runs: s, Queue: s, Logs: s, Views: s, Questions: s, Attempts: s, Chats: s, Prepare: s, Waits: s, Commit: s, Answer: s, History: s, Usage: s}
 }
 
 // Build opens the database and assembles the parts. It recovers no runs. The

@@ -9,9 +9,6 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// forever is longer than any run.
-const forever = 24 * time.Hour
-
 // Follow returns the events of a user's run after the cursor: first the stored
 // ones, then live ones as they happen, up to the terminal event. An empty batch
 // means keep-alive: one after each idle period (0 sends none), and one at once
@@ -77,12 +74,10 @@ func (r *Runs) followLive(ctx context.Context, run *run, after int64, idle time.
 		}
 		after = max(after, run.log.Base())
 	}
-	if idle <= 0 {
-		idle = forever
-	} else if events, open := run.log.Since(after); len(events) == 0 && open && (after > 0 || r.queued(run)) && !yield(nil, nil) {
+	if events, open := run.log.Since(after); idle > 0 && len(events) == 0 && open && (after > 0 || r.queued(run)) && !yield(nil, nil) {
 		return
 	}
-	r.followBell(ctx, run, after, bell, idle, yield)
+	run.log.Follow(ctx, after, bell, idle, yield)
 }
 
 // queued reports whether the run waits for its turn.
@@ -90,39 +85,4 @@ func (r *Runs) queued(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return run.attempt == 0
-}
-
-// followBell yields the new events each time the bell rings, and an empty batch
-// after each idle period.
-func (r *Runs) followBell(ctx context.Context, run *run, after int64, bell <-chan struct{}, idle time.Duration, yield func([]runlog.Event, error) bool) {
-	silence := time.NewTimer(idle)
-	defer silence.Stop()
-	for {
-		events, open := run.log.Since(after)
-		if len(events) > 0 {
-			after = events[len(events)-1].Seq
-			if !yield(events, nil) {
-				return
-			}
-			silence.Reset(idle)
-			continue
-		}
-		if !open {
-			if _, over := run.log.Ended(); !over {
-				yield(nil, runlog.ErrInterrupted)
-			}
-			return
-		}
-		select {
-		case <-bell:
-		case <-silence.C:
-			silence.Reset(idle)
-			if !yield(nil, nil) {
-				return
-			}
-		case <-ctx.Done():
-			yield(nil, context.Cause(ctx))
-			return
-		}
-	}
 }

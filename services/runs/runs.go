@@ -31,6 +31,7 @@ import (
 	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/timers"
 	"github.com/chattray/chattray/services/usage"
+	"github.com/chattray/chattray/services/views"
 )
 
 // Agent runs one bounded conversation between a model and tools.
@@ -124,6 +125,7 @@ type Options struct {
 type Runs struct {
 	Options
 	*approvals.Approvals
+	*views.Views
 	committer *eventlog.Committer
 	questions *questions.Questions
 	prepare   *prepare.Preparer
@@ -190,6 +192,7 @@ func New(o Options) *Runs {
 	r.questions = questions.New(questions.Options{
 		Store: o.Store.Questions, Pages: o.Pages, Actions: o.Actions, Documents: o.Drafts, PDF: o.PDF, OffersModel: r.OffersModel, Now: r.now,
 	})
+	r.Views = views.New(views.Options{Store: o.Store.Views, Words: o.Pages.Words, Last: r.last, Trace: r.traceOf})
 	r.Approvals = approvals.New(o.Store.Waits, r, o.Pages, r.now)
 	o.Prompt.Now = o.Now
 	r.prepare = prepare.New(o.Options, o.Store.Prepare, o.Store.History, r.ask, o.Logger)
@@ -234,64 +237,20 @@ func (r *Runs) find(id string) *run {
 	return r.live[id]
 }
 
-// Run returns a run of the user.
-func (r *Runs) Run(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
-	stored, err := r.Owned(ctx, user, id)
-	if err != nil {
-		return schemas.Run{}, err
+// last returns the number of the newest event of a run of this process, else 0.
+func (r *Runs) last(id string) int64 {
+	if run := r.find(id); run != nil {
+		return run.log.Last()
 	}
-	return r.view(stored), nil
+	return 0
 }
 
-// Owned reads a stored run of the user.
-func (r *Runs) Owned(ctx context.Context, user schemas.User, id string) (record.Run, error) {
-	stored, err := r.Store.Runs.Run(ctx, id)
-	if err != nil {
-		return stored, err
+// traceOf returns the trace of an ended run that is still followed here, else nil.
+func (r *Runs) traceOf(user schemas.User, id string) *schemas.Diagnostics {
+	if run := r.find(id); run != nil && run.owner.ID == user.ID {
+		return run.trace.Load()
 	}
-	if stored.Owner.ID != user.ID {
-		return record.Run{}, schemas.ErrNotFound
-	}
-	return stored, nil
-}
-
-// view returns a stored run in the form of the wire, with the values that only
-// the live run knows.
-func (r *Runs) view(stored record.Run) schemas.Run {
-	v := schemas.Run{
-		RunID: stored.ID, ConversationID: stored.ConversationID, ChatID: stored.ChatKey, State: stored.State, Attempt: stored.Attempt,
-		LastSequence: stored.LastSeq, UserMessageID: stored.UserMessageID, CreatedAt: stored.CreatedAt,
-		StopReason: stored.StopReason, Usage: stored.Usage, Error: stored.Error,
-	}
-	if !stored.EndedAt.IsZero() {
-		v.EndedAt = &stored.EndedAt
-		v.MessageID = stored.MessageID
-	}
-	if run := r.find(stored.ID); run != nil && !stored.State.Terminal() {
-		v.LastSequence = max(v.LastSequence, run.log.Last())
-	}
-	return v
-}
-
-// ByKey returns the run that the user started under an Idempotency-Key.
-func (r *Runs) ByKey(ctx context.Context, user schemas.User, key string) (schemas.Run, error) {
-	stored, err := r.Store.Runs.RunByKey(ctx, user.ID, key)
-	if err != nil {
-		return schemas.Run{}, err
-	}
-	return r.view(stored), nil
-}
-
-// maxLater bounds what Later returns.
-const maxLater = 32
-
-// Later returns the ids of the runs that started after a user's run in its
-// chat, including ended ones, the oldest first.
-func (r *Runs) Later(ctx context.Context, user schemas.User, id string) ([]string, error) {
-	if _, err := r.Owned(ctx, user, id); err != nil {
-		return nil, err
-	}
-	return r.Store.Runs.RunsAfter(ctx, id, maxLater)
+	return nil
 }
 
 // Cancel ends a run of the user; it is idempotent. The request to cancel is
@@ -318,7 +277,7 @@ func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schema
 			r.mu.Unlock()
 		}
 	}
-	return r.view(stored), nil
+	return r.View(stored), nil
 }
 
 // cancel ends a live run and waits for its end, for a limited time. A run that
@@ -341,27 +300,6 @@ func (r *Runs) cancel(ctx context.Context, stored record.Run, cause error) {
 	case <-run.done:
 	case <-wait.Done():
 	}
-}
-
-// ToolCall returns a tool call of a user's run, with its whole output.
-func (r *Runs) ToolCall(ctx context.Context, user schemas.User, id string, index int) (schemas.ToolCall, error) {
-	if _, err := r.Owned(ctx, user, id); err != nil {
-		return schemas.ToolCall{}, err
-	}
-	rows, err := r.Store.Logs.ToolCalls(ctx, id)
-	if err != nil {
-		return schemas.ToolCall{}, err
-	}
-	for _, c := range rows {
-		if c.Index == index {
-			words := r.Pages.Words(c.Name, user)
-			return schemas.ToolCall{
-				ToolName: c.Name, Input: c.Input, Output: c.Output, IsError: c.IsError,
-				ToolUseID: c.ToolUseID, DurationMS: c.Duration.Milliseconds(), Title: words.Title, Done: words.Done,
-			}, nil
-		}
-	}
-	return schemas.ToolCall{}, schemas.ErrNotFound
 }
 
 // ModelText returns how many bytes models have written in the running runs.

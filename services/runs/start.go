@@ -136,7 +136,7 @@ func (r *Runs) resent(ctx context.Context, user schemas.User, req *schemas.ChatR
 	if !bytes.Equal(schemas.Encode(&before), body) {
 		return schemas.Run{}, schemas.ErrTaken
 	}
-	return r.view(stored), nil
+	return r.View(stored), nil
 }
 
 // answering returns the run under way that the request has begun and whose answer has
@@ -178,7 +178,7 @@ func (r *Runs) repeated(ctx context.Context, user schemas.User, o record.StartOp
 	if stored.BodyHash != o.BodyHash {
 		return schemas.Run{}, schemas.NewError(schemas.CodeInvalid, "this Idempotency-Key was used with another body")
 	}
-	return r.view(stored), nil
+	return r.View(stored), nil
 }
 
 // admit counts a run of the user, and the start as work that Shutdown waits

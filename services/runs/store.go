@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/services/answer"
@@ -13,6 +12,7 @@ import (
 	"github.com/chattray/chattray/services/prompt"
 	"github.com/chattray/chattray/services/questions"
 	"github.com/chattray/chattray/services/usage"
+	"github.com/chattray/chattray/services/views"
 )
 
 // Stores are the parts of the store, one for each use. An unknown id is
@@ -21,6 +21,7 @@ type Stores struct {
 	Runs      RunStore
 	Queue     QueueStore
 	Logs      LogStore
+	Views     views.Store
 	Questions questions.Store
 	Attempts  attempts.Store
 	Chats     ChatStore
@@ -32,16 +33,13 @@ type Stores struct {
 	Usage     usage.Store
 }
 
-// RunStore reads runs.
+// RunStore reads runs, for their life.
 type RunStore interface {
 	Run(ctx context.Context, id string) (record.Run, error)
 	// RunByKey finds the run that the owner started under an Idempotency-Key.
 	RunByKey(ctx context.Context, owner, key string) (record.Run, error)
 	// RunByMessage finds the run that the owner's message began.
 	RunByMessage(ctx context.Context, owner, messageID string) (record.Run, error)
-	// RunsAfter returns the ids of the runs after one in its chat, the oldest
-	// first, at most limit.
-	RunsAfter(ctx context.Context, id string, limit int) ([]string, error)
 }
 
 // QueueStore knows which runs have work left, and which attempt does it.
@@ -73,8 +71,6 @@ type LogStore interface {
 	// NextSegment returns the first segment of the run's log with events after the
 	// sequence number, decompressed; one whose Last is 0 if there is none.
 	NextSegment(ctx context.Context, id string, after int64) (record.Segment, error)
-	ToolCalls(ctx context.Context, id string) ([]record.ToolCall, error)
-	Trace(ctx context.Context, id string) (json.RawMessage, error)
 }
 
 // ChatStore decides payloads of chats.
