@@ -125,7 +125,7 @@ func TestWaitingConnectionsEndWithTheListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(waits); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the connection waits on: %v", err)
+		t.Errorf("reading the waiting connection: %v, want it closed", err)
 	}
 }
 

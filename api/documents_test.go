@@ -35,7 +35,7 @@ func TestRevisions(t *testing.T) {
 				t.Errorf("%s %s, If-Match %s: got %d %s", tt.method, tt.path, match, got.status, got.body)
 			}
 			if tag := got.header.Get("ETag"); ok && got.status == 200 && (len(tag) < 3 || tag[0] != '"') {
-				t.Errorf("%s %s: the entity tag is %q", tt.method, tt.path, tag)
+				t.Errorf("%s %s: the entity tag is %q, want a quoted revision", tt.method, tt.path, tag)
 			}
 			if p := got; !ok && (p.status != http.StatusPreconditionFailed || p.problem(t).Code != schemas.CodePrecondition) {
 				t.Errorf("%s %s, If-Match %s: got %d %s, want 412", tt.method, tt.path, match, got.status, got.body)

@@ -15,8 +15,8 @@ import (
 )
 
 // BenchmarkDisk measures how many bytes an ended run leaves in the database, its
-// indexes included: what 300 runs take more than 100, without free pages. With
-// DISK_COPY the copies that are measured are kept there.
+// indexes included. It compares 300 runs with 100, without free pages. DISK_COPY
+// names a folder in which the measured copies are kept.
 func BenchmarkDisk(b *testing.B) {
 	for _, test := range []struct {
 		name   string

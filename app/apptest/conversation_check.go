@@ -181,9 +181,9 @@ func (c *Conversation) shownAt(index int) int {
 	return c.seen[fmt.Sprintf("%s %d", schemas.TypeToolComplete, index)]
 }
 
-// checkModel checks the calls of the model: none for a reply whose tools had
-// begun (or, if it is repeatable, that was stored), none after a cancel, and
-// each has the tools' results.
+// checkModel checks the calls of the model. A turn whose tools have begun is not
+// asked for again, a repeatable turn is not once it is stored, and nothing is asked
+// after a cancel. Each call has the results of the tools before it.
 func (c *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
 	asks := c.System.ModelCalls(c.Question)
 	index := 0

@@ -98,7 +98,7 @@ func TestActionsOfPageFiles(t *testing.T) {
 			}
 			wrong.Store(true)
 			if r := c.Ask("ann", http.MethodPost, "/api/chat", "", click("shop", "refund", data, nil)); r.Status != http.StatusBadGateway || !strings.Contains(string(r.Body), "status 500") || strings.Contains(string(r.Body), "s3cret") {
-				t.Errorf("an action that fails: %d %s", r.Status, r.Body)
+				t.Errorf("an action that fails: %d %s, want 502 with the upstream's status and without its secret", r.Status, r.Body)
 			}
 			one := `POST /orders/7/refund?why=a+b Bearer s3cret-of-the-shop {"amount": 12.5}`
 			mu.Lock()

@@ -50,12 +50,12 @@ type Table interface {
 
 // Estates are what replicas leave.
 type Estates interface {
-	// Late returns the replicas whose lease has expired. Bury marks those of
-	// them as gone whose lease is still expired, and returns them.
+	// Late returns the replicas whose lease has expired. Bury marks those as gone
+	// whose lease is still expired, and returns them.
 	Late(ctx context.Context) ([]string, error)
 	Bury(ctx context.Context, late []string) ([]string, error)
 	// Loose returns the replicas that are gone and have left runs or data; ""
-	// stands for runs without an owner.
+	// is for runs without an owner.
 	Loose(ctx context.Context) ([]string, error)
 	// LetGo makes runs of the replica runs of nobody.
 	LetGo(ctx context.Context, id string, runs []string) error

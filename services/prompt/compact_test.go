@@ -55,7 +55,7 @@ func TestLongHistoryIsCut(t *testing.T) {
 			c := longChat(30)
 			list := historyOf(t, c, tc.options, tc.summarize)
 			if got := list[0]; got.Role != turn.User || !strings.HasPrefix(got.Content, "(") || !strings.Contains(got.Content, "older messages left out.)\n\nquestion ") {
-				t.Errorf("the history begins with %q", got.Content)
+				t.Errorf("the history begins with %q, want a note of the messages left out and then a question", got.Content)
 			}
 			if n := len(list); n < 9 || n > 25 || list[n-1].Content != "last question" {
 				t.Errorf("got %d messages, the last is %q", n, list[n-1].Content)
@@ -98,14 +98,14 @@ func TestOlderTurnsAreCompacted(t *testing.T) {
 	}
 	list := historyOf(t, c, options, summarize)
 	if len(given) != 1 || !strings.Contains(given[0], "question 0 ") || strings.Contains(given[0], "last question") {
-		t.Fatalf("%d summaries were asked for", len(given))
+		t.Fatalf("summaries were asked for from %q, want one, from the first question and without the last", given)
 	}
 	through := c.summary.Through
 	if c.summary.Text != "summary 1" || !strings.HasPrefix(through, "a") || !c.summary.UpdatedAt.Equal(clock()) {
 		t.Errorf("stored %+v", c.summary)
 	}
 	if want := "What was said before, in short:\n<data name=\"summary\">\n  summary 1\n</data>\n\nquestion "; !strings.HasPrefix(list[0].Content, want) {
-		t.Errorf("the history begins with %q", list[0].Content)
+		t.Errorf("the history begins with %q, want %q", list[0].Content, want)
 	}
 	if strings.Contains(given[0], list[2].Content) {
 		t.Error("a turn is both kept and in the summary, want it once")
@@ -203,7 +203,7 @@ func TestSlowSummaryIsGivenUp(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		if !strings.Contains(list[0].Content, "left out") {
-			t.Errorf("the history begins with %q", list[0].Content)
+			t.Errorf("the history begins with %q, want a note of what is left out", list[0].Content)
 		}
 	})
 }
@@ -236,6 +236,6 @@ func TestHistoryReadsABoundedPart(t *testing.T) {
 		t.Errorf("%d reads, %d messages", c.reads, len(list))
 	}
 	if !strings.HasPrefix(list[0].Content, "(Older messages are left out.)") {
-		t.Errorf("the history begins with %q", list[0].Content)
+		t.Errorf("the history begins with %q, want the note of the older messages", list[0].Content)
 	}
 }

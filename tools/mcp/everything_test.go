@@ -102,7 +102,7 @@ func testEverythingCalls(t *testing.T, w *testEnv) {
 			t.Errorf("%s: got %+v, payload %.300s, %v", tt.tool, got, payload, err)
 		}
 	}
-	// Arguments are the server's to check; what it says of them is for the model.
+	// The server checks the arguments; its message is for the model.
 	if got, err := w.call("everything__get-sum", `{"a":"two"}`); err != nil || !got.IsError || got.Text == "" {
 		t.Errorf("wrong arguments: got %+v, %v", got, err)
 	}

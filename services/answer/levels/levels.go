@@ -1,6 +1,6 @@
 // Package levels gives the events of a run their places: it opens, numbers and
 // closes the threads, groups and messages of its log. Every start has exactly one
-// end, and ends are nested within their thread as their starts are.
+// end, and the levels of a thread are properly nested.
 package levels
 
 import (

@@ -43,8 +43,8 @@ type writtenCall struct {
 	message uint32
 }
 
-// openCall has the messages of a call that runs or waits: its status line, and within
-// that in turn what it waits for, the call itself and its result.
+// openCall has the messages of a call that runs or waits. Its status line contains, one
+// after the other, what it waits for, the call itself and its result.
 type openCall struct {
 	index         int
 	thread, group uint32
