@@ -21,6 +21,9 @@ type (
 	waitInput struct {
 		Seconds int `json:"seconds"`
 	}
+	weatherInput struct {
+		Seconds int `json:"seconds,omitempty"`
+	}
 	countInput struct {
 		To int `json:"to"`
 	}
@@ -86,7 +89,10 @@ func labTools() []turn.Tool {
 		tools.NewText("order", "Order something.", func(_ context.Context, _ *tools.Call, in orderInput) (string, error) {
 			return "Ordered " + in.Item + ".", nil
 		}, tools.Effects()),
-		tools.NewText("weather__today", "Say how the weather is.", func(context.Context, *tools.Call, nothing) (string, error) {
+		tools.NewText("weather__today", "Say how the weather is.", func(ctx context.Context, call *tools.Call, in weatherInput) (string, error) {
+			if _, err := waitTool(ctx, call, waitInput(in)); err != nil {
+				return "", err
+			}
 			return "Sunny.", nil
 		}),
 		tools.New("late_chart", "Make a payload after some seconds.", func(ctx context.Context, call *tools.Call, in waitInput) (tools.Result, error) {

@@ -1,6 +1,7 @@
 package timers_test
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,7 +47,14 @@ func TestGraces(t *testing.T) {
 		var g timers.Graces[string]
 		gone := make(map[string]time.Duration)
 		began := time.Now()
-		leaves := func(run string) { g.Begin(run, 5*time.Second, func() { gone[run] = time.Since(began) }) }
+		var mu sync.Mutex
+		leaves := func(run string) {
+			g.Begin(run, 5*time.Second, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				gone[run] = time.Since(began)
+			})
+		}
 		leaves("back")
 		leaves("away")
 		leaves("twice")
