@@ -2453,7 +2453,7 @@ export interface components {
             model?: string;
             /** @enum {string} */
             mode?: "chat" | "agent";
-            /** @description Where the answer goes; also several, comma separated. In a chat the first is the id of the answer and may be used once */
+            /** @description Where the answer goes; also several, comma separated. In a chat the first is the id of the answer; with the id of an earlier answer, which must have ended, the new one takes its place */
             block_id?: string;
             block_ids?: string;
             document_id?: string;
