@@ -20,7 +20,7 @@ type ApprovalRequestEvent struct {
 	ApprovalID string `json:"approval_id"`
 	Tool       string `json:"tool"`
 	ToolUseID  string `json:"tool_use_id"`
-	// Index is that of the call, as in ToolStartEvent; nil in stored runs from before
+	// Index is the call's index, as in ToolStartEvent; nil in stored runs from before
 	// there was one.
 	Index     *int            `json:"index,omitempty"`
 	Input     json.RawMessage `json:"input"`

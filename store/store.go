@@ -46,8 +46,8 @@ type Options struct {
 	// Conns bounds the connections; 0 means defaultSQLiteConns or
 	// DefaultPostgresConns. SQLite has one more, for writing.
 	Conns int
-	// Lease is that of a process that is one of several, 0 of one that is alone. On
-	// Postgres no lock of its connections outlives it.
+	// Lease is how long this process may keep its runs without a renewal; 0 if it is
+	// the only one. On Postgres no lock of its connections lasts longer.
 	Lease time.Duration
 	// ReadTimeout bounds a read, from the wait for a connection to its last
 	// row; 0 means defaultReadTimeout. A change may take changeTimes as long.

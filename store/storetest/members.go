@@ -1,0 +1,207 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/store"
+)
+
+// RunReplicas holds the table of the processes, which only Postgres has.
+func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
+	for name, test := range map[string]func(t *testing.T, url string){
+		"join, renew and bury":                   testMembers,
+		"one that is alone":                      testAlone,
+		"the same key sent to two":               testKeyAtOnce,
+		"a lock does not outlive its owner":      testLockEnds,
+		"a wait that is over by one's own clock": testExpiry,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, fresh(t))
+		})
+	}
+}
+
+func testMembers(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	r := f.store.Replicas()
+	join := func(id string, lease time.Duration) {
+		t.Helper()
+		others, err := r.Join(f.ctx, record.Replica{ID: id, Name: "host"}, lease)
+		must(t, err)
+		equal(t, "in the way", others, nil)
+	}
+	renew := func(id string, want bool) {
+		t.Helper()
+		held, err := r.Renew(f.ctx, id, time.Hour)
+		must(t, err)
+		equal(t, "renewed", held, want)
+	}
+	join("a", time.Hour)
+	join("b", -time.Second)
+	join("c", -time.Second)
+	late, err := r.Late(f.ctx)
+	must(t, err)
+	equal(t, "late", late, []string{"b", "c"})
+	renew("b", true) // after it was found late
+	gone, err := r.Bury(f.ctx, late)
+	must(t, err)
+	equal(t, "buried", gone, []string{"c"})
+	renew("c", false)
+	renew("b", true)
+	gone, err = r.Bury(f.ctx, late)
+	must(t, err)
+	equal(t, "buried again", gone, nil)
+
+	loose := func(want ...string) {
+		t.Helper()
+		got, err := r.Loose(f.ctx)
+		must(t, err)
+		equal(t, "loose", got, want)
+	}
+	loose()
+	w, dead, nobodys := f.begin("q", of("a")), f.begin("q", of("c")), f.begin("q")
+	f.mustCommit(w, dead, nobodys)
+	loose("c", "")
+	f.take("a", "")
+	loose("c")
+	f.mustCommit(&record.Write{RunID: dead.RunID, Attempt: 1, Segment: &record.Segment{First: 1, Last: 1}})
+	f.take("a", "c")
+	loose("c") // the journal has something of it
+	must(t, f.store.Tidy(f.ctx, []string{"c"}))
+	loose()
+	must(t, r.Leave(f.ctx, "a"))
+	renew("a", false)
+	loose("a")
+}
+
+func testAlone(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	r := f.store.Replicas()
+	join := func(id string, alone bool, lease time.Duration, want ...string) {
+		t.Helper()
+		others, err := r.Join(f.ctx, record.Replica{ID: id, Name: "host", Alone: alone}, lease)
+		must(t, err)
+		var got []string
+		for _, other := range others {
+			if !other.Until.After(time.Now()) {
+				t.Errorf("%s is in the way until %v, want a time to come", other.ID, other.Until)
+			}
+			got = append(got, other.ID)
+		}
+		equal(t, "in the way of "+id, got, want)
+	}
+	held := func(id string, want bool) {
+		t.Helper()
+		got, err := r.Renew(f.ctx, id, time.Hour)
+		must(t, err)
+		equal(t, id+" is there", got, want)
+	}
+	join("one", true, time.Hour)
+	join("two", true, time.Hour) // the next start takes over
+	held("one", false)
+	join("many", false, time.Hour, "two")
+	held("many", false)
+	must(t, r.Leave(f.ctx, "two"))
+	join("many", false, time.Hour)
+	join("more", false, -time.Second)
+	join("three", true, time.Hour, "many")
+	must(t, r.Leave(f.ctx, "many"))
+	join("three", true, time.Hour) // more is late
+	held("more", false)
+}
+
+// Two processes that are sent the same request at once begin one run.
+func testKeyAtOnce(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	stores := []*store.Store{f.store, open(t, url), open(t, url)}
+	for range 20 {
+		keyName := newID()
+		var group sync.WaitGroup
+		writes := make([]*record.Write, len(stores))
+		for n, s := range stores {
+			writes[n] = f.begin("q", func(g *record.Begin) { g.Run.IdempotencyKey = keyName })
+			group.Go(func() {
+				if err := s.Commit(context.Background(), writes[n:n+1]); err != nil {
+					t.Errorf("commit: %v", err)
+				}
+			})
+		}
+		group.Wait()
+		began := 0
+		for _, w := range writes {
+			if w.Err == nil {
+				began++
+			} else {
+				fails(t, "the others", w.Err, record.ErrDuplicate)
+			}
+		}
+		equal(t, "runs under one key", began, 1)
+	}
+}
+
+// A process that stops in the middle of a transaction does not keep its runs from the
+// others.
+func testLockEnds(t *testing.T, url string) {
+	s, err := store.Open(t.Context(), url, store.Options{Lease: time.Second})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	f := newFixture(t, s)
+	w := f.begin("q", of("a"))
+	f.mustCommit(w)
+	locked, taken := make(chan struct{}), make(chan struct{})
+	stopped := make(chan error, 1)
+	fenced := record.WithFence(f.ctx, record.Fence{RunID: w.RunID, Attempt: 1})
+	_, err = f.store.Import(f.ctx, strings.NewReader(`{"kind":"stream","stream_id":1,"name":"n"}`))
+	must(t, err)
+	first := true
+	go func() {
+		_, err := s.UpdateStream(fenced, 1, func(*schemas.Stream) error {
+			if first {
+				first = false
+				close(locked)
+				<-taken
+			}
+			return nil
+		})
+		stopped <- err
+	}()
+	<-locked
+	other := newFixture(t, open(t, url))
+	deadline := time.Now().Add(patience)
+	for len(other.take("b", "a")) == 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("the run cannot be taken, want the lock to end")
+		}
+	}
+	close(taken)
+	fails(t, "the change of the one that had stopped", <-stopped, record.ErrFenced)
+}
+
+// A wait ends when the database's clock says so, whatever the clock of the process says.
+func testExpiry(t *testing.T, url string) {
+	f := newFixture(t, open(t, url))
+	w := f.begin("q")
+	f.mustCommit(w)
+	for index, expires := range []time.Duration{time.Hour, -time.Hour} {
+		f.mustCommit(&record.Write{RunID: w.RunID, Attempt: 1, Wait: &record.Wait{
+			Index: index, Kind: schemas.WaitApproval, ID: newID(), Tool: "t", Input: json.RawMessage(`{}`), ExpiresAt: time.Now().Add(expires),
+		}})
+	}
+	_, err := f.store.AnswerWait(f.ctx, record.Wait{RunID: w.RunID, Index: 0, Answer: schemas.WaitExpired})
+	fails(t, "the end of a wait before its time", err, record.ErrEarly)
+	late, err := f.store.AnswerWait(f.ctx, record.Wait{RunID: w.RunID, Index: 1, Answer: schemas.WaitExpired})
+	must(t, err)
+	equal(t, "the end of a wait after its time", late.Answer, schemas.WaitExpired)
+	given, err := f.store.AnswerWait(f.ctx, record.Wait{RunID: w.RunID, Index: 0, Answer: schemas.WaitApproved})
+	must(t, err)
+	equal(t, "the user's answer", given.Answer, schemas.WaitApproved)
+	f.mustCommit(f.finish(w, "a"))
+}
