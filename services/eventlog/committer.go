@@ -158,20 +158,26 @@ func (c *Committer) Run(ctx context.Context) {
 	for {
 		select {
 		case <-c.wake:
+			c.drainWhile(c.awaited)
 		case <-tick.C:
 			c.flush()
+			c.drain()
 		case <-ctx.Done():
 			c.drain()
 			return
 		}
-		c.drain()
 	}
 }
 
-// drain commits until the queue is empty. A single write is committed at once;
-// while several arrive at the same time, more are gathered.
+// drain commits until the queue is empty.
 func (c *Committer) drain() {
-	for {
+	c.drainWhile(func() bool { return true })
+}
+
+// drainWhile commits while something is queued and more is true. A single write is
+// committed at once; while several arrive at the same time, more are gathered.
+func (c *Committer) drainWhile(more func() bool) {
+	for more() {
 		c.gather()
 		batch := c.take()
 		if len(batch) == 0 {
@@ -192,6 +198,14 @@ func (c *Committer) gather() {
 		before = n
 		runtime.Gosched()
 	}
+}
+
+// awaited reports whether a queued write is not Later: the others wait for one that
+// is not, or for the next flush.
+func (c *Committer) awaited() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.queue) > c.later
 }
 
 func (c *Committer) waiting() int {
