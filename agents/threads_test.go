@@ -29,13 +29,13 @@ func threadLine(e turn.Event) string {
 	if !ok {
 		return line(e)
 	}
-	switch said := t.Event.(type) {
+	switch event := t.Event.(type) {
 	case turn.ThreadStart:
-		return fmt.Sprintf("%d/%d opens %s %s", t.Index, t.Thread, said.Label, said.Model)
+		return fmt.Sprintf("%d/%d opens %s %s", t.Index, t.Thread, event.Label, event.Model)
 	case turn.ThreadEnd:
-		return fmt.Sprintf("%d/%d ends %v", t.Index, t.Thread, said.Err)
+		return fmt.Sprintf("%d/%d ends %v", t.Index, t.Thread, event.Err)
 	default:
-		return fmt.Sprintf("%d/%d %s", t.Index, t.Thread, line(said))
+		return fmt.Sprintf("%d/%d %s", t.Index, t.Thread, line(event))
 	}
 }
 
@@ -179,7 +179,7 @@ func TestCancelWhileThreadsRun(t *testing.T) {
 				if !ok {
 					continue
 				}
-				switch said := inner.Event.(type) {
+				switch event := inner.Event.(type) {
 				case turn.ThreadStart:
 					starts++
 				case turn.TextDelta:
@@ -187,8 +187,8 @@ func TestCancelWhileThreadsRun(t *testing.T) {
 				case turn.ToolStart:
 					slow++
 				case turn.ThreadEnd:
-					if ends++; !errors.Is(said.Err, errUser) {
-						t.Errorf("a thread ended with %v", said.Err)
+					if ends++; !errors.Is(event.Err, errUser) {
+						t.Errorf("a thread ended with %v", event.Err)
 					}
 				}
 				if gone && texts+slow == 8 {

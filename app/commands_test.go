@@ -100,8 +100,8 @@ func TestServeAnswersAndStops(t *testing.T) {
 	}()
 	addr := apptest.Listening(t, out)
 
-	if said, err := apptest.Command(t, []string{"CHATTRAY_ADDR=" + addr}, "healthcheck"); err != nil || !strings.Contains(said, "healthy") {
-		t.Errorf("healthcheck says %q, %v", said, err)
+	if output, err := apptest.Command(t, []string{"CHATTRAY_ADDR=" + addr}, "healthcheck"); err != nil || !strings.Contains(output, "healthy") {
+		t.Errorf("healthcheck says %q, %v", output, err)
 	}
 	answer := apptest.Get(t, "http://"+addr+"/metrics")
 	if !strings.Contains(answer, "chattray_runs_active 0") {

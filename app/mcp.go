@@ -197,10 +197,10 @@ func definitionText(raw json.RawMessage) string {
 	}
 	words := []string{fmt.Sprintf("%q with %q", d.Description, d.InputSchema)}
 	for _, hint := range []struct {
-		said bool
-		word string
+		logged bool
+		word   string
 	}{{d.ReadOnly, "read-only"}, {d.Additive, "not destructive"}, {d.Idempotent, "idempotent"}, {d.ClosedWorld, "closed world"}} {
-		if hint.said {
+		if hint.logged {
 			words = append(words, hint.word)
 		}
 	}

@@ -28,7 +28,7 @@ func leaseOptions(c settings.Config, data *store.Store, log *slog.Logger) leases
 	host, _ := os.Hostname() // a process without a host name has an id
 	o := leases.Options{Many: c.Many(), Name: cmp.Or(c.Replica.Name, host), Time: c.Replica.Lease, Logger: log}
 	if table := data.Replicas(); table != nil {
-		o.Table, o.Estates = table, table
+		o.Table, o.Takeover = table, table
 	}
 	return o
 }

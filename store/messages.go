@@ -319,9 +319,9 @@ func (s *Store) ResolvePayload(ctx context.Context, owner string, id int64, payl
 	return p, err
 }
 
-// ClaimPayload is ResolvePayload for actions that may be done only once: a
+// ResolvePayloadOnce is ResolvePayload for actions that may be done only once: a
 // payload that is decided in any way is an error of code conflict.
-func (s *Store) ClaimPayload(ctx context.Context, owner string, id int64, payloadID, outcome string) error {
+func (s *Store) ResolvePayloadOnce(ctx context.Context, owner string, id int64, payloadID, outcome string) error {
 	p, first, err := s.decidePayload(ctx, owner, id, payloadID, outcome)
 	if err == nil && !first {
 		return errDecided(p.Outcome)
@@ -329,9 +329,9 @@ func (s *Store) ClaimPayload(ctx context.Context, owner string, id int64, payloa
 	return err
 }
 
-// ReleasePayload undoes a claim whose work had no effect.
-func (s *Store) ReleasePayload(ctx context.Context, owner string, id int64, payloadID string) error {
-	return s.fault("release payload", s.change(ctx, `UPDATE payloads SET outcome = '' WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
+// ReopenPayload undoes a decision whose action had no effect.
+func (s *Store) ReopenPayload(ctx context.Context, owner string, id int64, payloadID string) error {
+	return s.fault("reopen payload", s.change(ctx, `UPDATE payloads SET outcome = '' WHERE payload_id = ? AND chat_id = (SELECT id FROM chats WHERE owner = ? AND id = ?)`,
 		payloadID, owner, id))
 }
 

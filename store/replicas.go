@@ -124,20 +124,20 @@ func (r *Replicas) Leave(ctx context.Context, id string) error {
 	return r.store.fault("leave", err)
 }
 
-// Late returns the replicas whose lease has expired.
-func (r *Replicas) Late(ctx context.Context) ([]string, error) {
+// Expired returns the replicas whose lease has expired.
+func (r *Replicas) Expired(ctx context.Context) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM replicas WHERE gone_at IS NULL AND expires_at < clock_timestamp()`)
 }
 
-// Bury marks those of the replicas as gone whose lease is still expired, and
+// MarkGone marks those of the replicas as gone whose lease is still expired, and
 // returns them.
-func (r *Replicas) Bury(ctx context.Context, late []string) ([]string, error) {
-	return r.ids(ctx, `UPDATE replicas SET gone_at = clock_timestamp() WHERE id = ANY($1) AND gone_at IS NULL AND expires_at < clock_timestamp() RETURNING id`, late)
+func (r *Replicas) MarkGone(ctx context.Context, expired []string) ([]string, error) {
+	return r.ids(ctx, `UPDATE replicas SET gone_at = clock_timestamp() WHERE id = ANY($1) AND gone_at IS NULL AND expires_at < clock_timestamp() RETURNING id`, expired)
 }
 
-// Loose returns the replicas that are gone and have left something. Call Take and Tidy for
+// Unfinished returns the replicas that are gone and have left something. Call Take and Tidy for
 // each. "" means runs without a replica.
-func (r *Replicas) Loose(ctx context.Context) ([]string, error) {
+func (r *Replicas) Unfinished(ctx context.Context) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM replicas WHERE gone_at IS NOT NULL AND `+hasLeft+`
 		UNION ALL SELECT '' WHERE EXISTS (SELECT 1 FROM runs WHERE replica = '' AND `+openStates+`)`)
 }

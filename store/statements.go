@@ -131,19 +131,19 @@ const (
 // join, a run that somebody else has just taken would be taken again, because the
 // joined rows are not read again when the run's row is.
 const (
-	takeRuns = `WITH loose AS (SELECT id FROM runs WHERE replica {among}` + takeLoose
+	takeRuns = `WITH open AS (SELECT id FROM runs WHERE replica {among}` + takeOpen
 	// takeAllRuns takes them from everybody else.
-	takeAllRuns = `WITH loose AS (SELECT id FROM runs WHERE replica <> ?` + takeLoose
-	takeLoose   = ` AND format <= ? AND ` + openStates + ` ORDER BY place LIMIT ? {skip})
+	takeAllRuns = `WITH open AS (SELECT id FROM runs WHERE replica <> ?` + takeOpen
+	takeOpen    = ` AND format <= ? AND ` + openStates + ` ORDER BY place LIMIT ? {skip})
 		UPDATE runs SET spared = spared + CASE WHEN state = 'waiting' OR replica = '' AND state <> 'queued' THEN 1 ELSE 0 END, replica = ?,
-		attempt = attempt + CASE WHEN state = 'queued' THEN 0 ELSE 1 END FROM loose WHERE runs.id = loose.id
+		attempt = attempt + CASE WHEN state = 'queued' THEN 0 ELSE 1 END FROM open WHERE runs.id = open.id
 		RETURNING runs.id, runs.state, runs.attempt, runs.place`
 )
 
-// The statements of Claim.
+// The statements of BeginAttempt.
 const (
-	claimRun        = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
-	moveUserMessage = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?
+	beginAttemptOfRun = `UPDATE runs SET attempt = ?, spared = spared + CASE WHEN state = 'waiting' THEN 1 ELSE 0 END, state = ` + stateUnderWay + ` WHERE id = ?`
+	moveUserMessage   = `UPDATE blocks SET seq = {next_seq} WHERE id = (SELECT user_message_id FROM runs WHERE runs.id = ?) AND owner = ?
 		AND status <> 'superseded'`
 )
 

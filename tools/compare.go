@@ -82,8 +82,8 @@ func (c comparison) compare(ctx context.Context, call *Call, in modelQuestion) (
 		branches[i] = func(ctx context.Context) (modelAnswer, error) {
 			req := asking(turn.Facts{Purpose: turn.AnswerPart}, comparePrompt, in.Question, nil)
 			req.Model = model
-			said, err := call.Converse(ctx, model, req)
-			answer := modelAnswer{model, text.Ellipsis(strings.TrimSpace(said.Text), maxModelAnswer)}
+			reply, err := call.Converse(ctx, model, req)
+			answer := modelAnswer{model, text.Ellipsis(strings.TrimSpace(reply.Text), maxModelAnswer)}
 			if err == nil && answer.text == "" {
 				err = errNoText
 			}

@@ -109,7 +109,7 @@ func closedSchema(schema json.RawMessage) (json.RawMessage, error) {
 	if err := text.DecodeExact(schema, &s); err != nil || s == nil {
 		return nil, errors.New("must be an object")
 	}
-	if _, said := s["additionalProperties"]; !said {
+	if _, ok := s["additionalProperties"]; !ok {
 		s["additionalProperties"] = false
 	}
 	return json.Marshal(s)

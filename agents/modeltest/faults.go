@@ -103,7 +103,7 @@ func (p protocol) bodies(t *testing.T) {
 }
 
 func (p protocol) statuses(t *testing.T) {
-	said := func(code string) string {
+	errorBody := func(code string) string {
 		return `{"error":{"message":"upstream says ` + key + `","type":"x","code":"` + code + `"}}`
 	}
 	for _, tt := range []struct {
@@ -113,21 +113,21 @@ func (p protocol) statuses(t *testing.T) {
 		code   schemas.Code
 		calls  int
 	}{
-		{"bad request", 400, said(""), schemas.CodeUpstreamError, 1},
-		{"too long", 400, said("context_length_exceeded"), schemas.CodeContextTooLong, 1},
+		{"bad request", 400, errorBody(""), schemas.CodeUpstreamError, 1},
+		{"too long", 400, errorBody("context_length_exceeded"), schemas.CodeContextTooLong, 1},
 		{"too long, in words", 400, `{"message":"This model's maximum context length is 4096 tokens"}`, schemas.CodeContextTooLong, 1},
 		{"too large", 413, "", schemas.CodeContextTooLong, 1},
-		{"filtered", 400, said("content_filter"), schemas.CodeContentFilter, 1},
-		{"no key", 401, said("invalid_api_key"), schemas.CodeUpstreamAuth, 1},
+		{"filtered", 400, errorBody("content_filter"), schemas.CodeContentFilter, 1},
+		{"no key", 401, errorBody("invalid_api_key"), schemas.CodeUpstreamAuth, 1},
 		{"not allowed", 403, "<html>upstream says no</html>", schemas.CodeUpstreamAuth, 1},
-		{"unknown model", 404, said("model_not_found"), schemas.CodeUpstreamError, 1},
+		{"unknown model", 404, errorBody("model_not_found"), schemas.CodeUpstreamError, 1},
 		{"redirect", 307, "", schemas.CodeUpstreamError, 1},
-		{"busy", 429, said("rate_limit_exceeded"), schemas.CodeRateLimited, 3},
-		{"no money", 429, said("insufficient_quota"), schemas.CodeRateLimited, 1},
+		{"busy", 429, errorBody("rate_limit_exceeded"), schemas.CodeRateLimited, 3},
+		{"no money", 429, errorBody("insufficient_quota"), schemas.CodeRateLimited, 1},
 		{"broken", 500, "upstream says no", schemas.CodeUpstreamUnavailable, 3},
 		{"bad gateway", 502, "<html>upstream says no</html>", schemas.CodeUpstreamUnavailable, 3},
 		{"away", 503, "", schemas.CodeUpstreamUnavailable, 3},
-		{"overloaded", 529, said("overloaded_error"), schemas.CodeUpstreamUnavailable, 3},
+		{"overloaded", 529, errorBody("overloaded_error"), schemas.CodeUpstreamUnavailable, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

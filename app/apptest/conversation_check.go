@@ -294,9 +294,9 @@ func (c *Conversation) checkAnswer(m schemas.Message, p *schemas.ChatResponsePay
 		ToolHistory: m.ToolHistory, ConversationID: m.ConversationID, ChatID: p.ChatID, MessageID: m.ID, RunID: m.RunID, StopReason: m.StopReason,
 		Usage: *m.Usage, Warnings: m.Warnings,
 	}
-	said := *p
-	said.Diagnostics = nil
-	if got, want := JSON(stored), JSON(said); got != want {
+	shown := *p
+	shown.Diagnostics = nil
+	if got, want := JSON(stored), JSON(shown); got != want {
 		fail("the answer in the chat is\n%s\nwant, as in complete,\n%s", got, want)
 	}
 	calls, findings := 0, 0

@@ -78,12 +78,12 @@ func StartProcess(t testing.TB, settings ...string) *Process {
 
 // line keeps a line of the log, and the address in it.
 func (p *Process) line(line string, listening chan<- string) {
-	var said struct{ Level, Msg, URL string }
-	_ = json.Unmarshal([]byte(line), &said) // a line that is not JSON is kept too
-	if said.Msg == "listening" {
-		listening <- said.URL
+	var entry struct{ Level, Msg, URL string }
+	_ = json.Unmarshal([]byte(line), &entry) // a line that is not JSON is kept too
+	if entry.Msg == "listening" {
+		listening <- entry.URL
 	}
-	if said.Level == "INFO" || said.Level == "DEBUG" {
+	if entry.Level == "INFO" || entry.Level == "DEBUG" {
 		return
 	}
 	p.mu.Lock()

@@ -61,8 +61,8 @@ func TestPoisonousRunIsContained(t *testing.T) {
 		if _, err := system.Call(t.Context(), http.MethodGet, "/api/chat/runs/"+bad.ID(), &run); err != nil || run.Error == nil || !strings.Contains(run.Error.Message, "given up") {
 			t.Errorf("the run has the error %+v (%v), want one that says it was given up", run.Error, err)
 		}
-		if said := system.Process().LastLines(); !strings.Contains(said, bad.ID()) {
-			t.Errorf("the log does not name the run %s, want a line about it:\n%s", bad.ID(), said)
+		if lines := system.Process().LastLines(); !strings.Contains(lines, bad.ID()) {
+			t.Errorf("the log does not name the run %s, want a line about it:\n%s", bad.ID(), lines)
 		}
 		if got := apptest.Get(t, system.URL(t)+"/metrics"); !strings.Contains(got, "chattray_runs_contained_total 1") {
 			t.Errorf("the metrics are, want chattray_runs_contained_total 1 in them:\n%s", got)

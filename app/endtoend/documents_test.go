@@ -90,15 +90,15 @@ func TestDocumentsOverHTTP(t *testing.T) {
 // it from two sides at once, and goes on.
 func TestApplyOverHTTP(t *testing.T) {
 	client := apptest.Serve(t)
-	said := apptest.Decode[schemas.ChatResponsePayload](t, client.Must("POST", "/api/chat", map[string]any{"message": "long 1"}))
+	answer := apptest.Decode[schemas.ChatResponsePayload](t, client.Must("POST", "/api/chat", map[string]any{"message": "long 1"}))
 	client.Must("POST", "/api/documents", map[string]any{"id": "doc1", "title": "Notes"})
-	path := "/api/blocks/" + said.MessageID + "/apply"
+	path := "/api/blocks/" + answer.MessageID + "/apply"
 	var added schemas.Block
 	for range 2 {
 		added = apptest.Decode[schemas.Block](t, client.Must("POST", path, map[string]any{"document_id": "doc1"}))
 	}
-	if added.State != schemas.BlockPendingNew || added.New == nil || *added.New != said.Message {
-		t.Fatalf("the applied answer is the block %+v, want it new and pending with %q", added, said.Message)
+	if added.State != schemas.BlockPendingNew || added.New == nil || *added.New != answer.Message {
+		t.Fatalf("the applied answer is the block %+v, want it new and pending with %q", added, answer.Message)
 	}
 	if got := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil)); len(got.Blocks) != 1 {
 		t.Errorf("applied twice the document has %d blocks, want 1", len(got.Blocks))
@@ -120,14 +120,14 @@ func TestApplyOverHTTP(t *testing.T) {
 	}
 	client.Must("POST", "/api/documents/doc1/blocks", map[string]any{"id": "own", "type": "md", "content": "Mine"})
 	target := apptest.Decode[schemas.Block](t, client.Must("POST", path, map[string]any{"document_id": "doc1", "target_block_id": "own"}))
-	if target.State != schemas.BlockPendingEdit || *target.Current != "Mine" || *target.New != said.Message {
-		t.Errorf("applied to a block it is %+v, want a pending edit of Mine to %q", target, said.Message)
+	if target.State != schemas.BlockPendingEdit || *target.Current != "Mine" || *target.New != answer.Message {
+		t.Errorf("applied to a block it is %+v, want a pending edit of Mine to %q", target, answer.Message)
 	}
 	reverted := apptest.Decode[schemas.Block](t, client.Must("POST", "/api/blocks/own/reject", nil))
 	if reverted.State != schemas.BlockClean || reverted.New != nil {
 		t.Errorf("rejected the block is %+v, want it clean", reverted)
 	}
-	if got := apptest.Decode[schemas.Block](t, client.Must("POST", "/api/blocks/"+said.MessageID+"/accept", nil)); got.Role != "assistant" || got.ChatID == "" {
+	if got := apptest.Decode[schemas.Block](t, client.Must("POST", "/api/blocks/"+answer.MessageID+"/accept", nil)); got.Role != "assistant" || got.ChatID == "" {
 		t.Errorf("accepting a message with nothing pending gives %+v, want the answer in its chat", got)
 	}
 }

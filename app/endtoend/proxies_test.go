@@ -101,8 +101,8 @@ func startProxy(t *testing.T, p proxyProgram, service string) string {
 	}
 	cmd := exec.Command(program, p.args(file, dir)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CONFIG_HOME="+dir)
-	var said apptest.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output apptest.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func startProxy(t *testing.T, p proxyProgram, service string) string {
 			_ = cmd.Process.Kill()
 		}
 		if t.Failed() {
-			t.Logf("%s says %s", p.program, said.String())
+			t.Logf("%s says %s", p.program, output.String())
 		}
 	})
 	apptest.Eventually(t, p.program+" listens", func() bool {

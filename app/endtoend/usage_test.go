@@ -238,14 +238,14 @@ func TestUsageOfEveryCall(t *testing.T) {
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
-		said, before := make(chan struct{}), s.usage("bob", "").Total
-		up.large.Push(upstream.Open(upstream.Say("Twelve chars"), upstream.Signal(said), upstream.Wait(nil)))
+		sent, before := make(chan struct{}), s.usage("bob", "").Total
+		up.large.Push(upstream.Open(upstream.Say("Twelve chars"), upstream.Signal(sent), upstream.Wait(nil)))
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
 			s.send("bob", "POST", "/api/chat/stream", `{"message":"hi","chat_id":"cancelled"}`)
 		}()
-		<-said
+		<-sent
 		chats := fetch[schemas.ChatList](s, "bob", "GET", "/api/chats?limit=1", "")
 		fetch[schemas.Run](s, "bob", "POST", "/api/chat/runs/"+chats.Items[0].ActiveRunID+"/cancel", "")
 		<-ended
@@ -297,15 +297,15 @@ func TestBudgetEndToEnd(t *testing.T) {
 // used counts with what the next process uses for it.
 func TestUsageOutlivesAStop(t *testing.T) {
 	up := newServers(t)
-	said := make(chan struct{})
-	up.large.Push(upstream.Open(upstream.Say("Twelve chars"), upstream.Signal(said), upstream.Wait(nil)), upstream.Text("Hello"))
+	sent := make(chan struct{})
+	up.large.Push(upstream.Open(upstream.Say("Twelve chars"), upstream.Signal(sent), upstream.Wait(nil)), upstream.Text("Hello"))
 	database := filepath.Join(t.TempDir(), "c.db")
 	s, stop := serveWith(t, database, up.settings("drain: 50ms"))
 	read := make(chan string)
 	go func() {
 		read <- s.send("ann", "POST", "/api/chat/stream", `{"message":"hi","chat_id":"interrupted"}`).Body
 	}()
-	<-said
+	<-sent
 	run := fetch[schemas.ChatList](s, "ann", "GET", "/api/chats", "").Items[0].ActiveRunID
 	stop()
 	if got := <-read; !strings.Contains(got, "Twelve chars") {

@@ -21,8 +21,8 @@ type unsureStore struct {
 	lost atomic.Bool
 }
 
-func (s *unsureStore) Claim(ctx context.Context, id string, attempt int, replica string) error {
-	err := s.Store.Claim(ctx, id, attempt, replica)
+func (s *unsureStore) BeginAttempt(ctx context.Context, id string, attempt int, replica string) error {
+	err := s.Store.BeginAttempt(ctx, id, attempt, replica)
 	if err == nil && s.lost.CompareAndSwap(false, true) {
 		return errors.Join(record.ErrUnavailable, errors.New("no answer came"))
 	}

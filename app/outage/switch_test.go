@@ -86,11 +86,11 @@ func (s *switchedStore) NextQueued(ctx context.Context, conversationID int64) (r
 	return s.Store.NextQueued(ctx, conversationID)
 }
 
-func (s *switchedStore) Claim(ctx context.Context, id string, attempt int, replica string) error {
+func (s *switchedStore) BeginAttempt(ctx context.Context, id string, attempt int, replica string) error {
 	if err := s.gone(); err != nil {
 		return err
 	}
-	return s.Store.Claim(ctx, id, attempt, replica)
+	return s.Store.BeginAttempt(ctx, id, attempt, replica)
 }
 
 func (s *switchedStore) Take(ctx context.Context, from []string, to string) ([]record.Taken, error) {

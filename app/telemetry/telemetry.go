@@ -272,15 +272,15 @@ func (s *callTracer) see(ctx context.Context, event turn.Event, err error) {
 // thread counts an event of a thread as an event of a separate run.
 func (s *callTracer) thread(ctx context.Context, e turn.ThreadEvent) {
 	id := [2]int{e.Index, e.Thread}
-	switch said := e.Event.(type) {
+	switch event := e.Event.(type) {
 	case turn.ThreadStart:
 		if s.threads == nil {
 			s.threads = make(map[[2]int]*callTracer)
 		}
-		s.threads[id] = &callTracer{Telemetry: s.Telemetry, req: &turn.Request{Model: said.Model, Tools: s.req.Tools, RunID: s.req.RunID, ConversationID: s.req.ConversationID}}
+		s.threads[id] = &callTracer{Telemetry: s.Telemetry, req: &turn.Request{Model: event.Model, Tools: s.req.Tools, RunID: s.req.RunID, ConversationID: s.req.ConversationID}}
 	case turn.ThreadEnd:
-		if t := s.threads[id]; t != nil && said.Err != nil {
-			t.see(ctx, nil, said.Err)
+		if t := s.threads[id]; t != nil && event.Err != nil {
+			t.see(ctx, nil, event.Err)
 		}
 		delete(s.threads, id)
 	default:

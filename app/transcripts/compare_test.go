@@ -49,7 +49,7 @@ func TestModelsThatLose(t *testing.T) {
 					s.up.On(of("three"), late(time.Hour, answers))
 					s.up.On(upstream.Any, upstream.Text("Done."))
 					began := time.Now()
-					said := s.do(step{
+					response := s.do(step{
 						verb: http.MethodPost, arg: "/api/chat/stream", user: "una", body: `{"message":"Compare","chat_id":"c","context":{"current_page":"` + page + `"}}`,
 					})
 					if took := time.Since(began).Truncate(time.Second); took != tt.takes {
@@ -60,17 +60,17 @@ func TestModelsThatLose(t *testing.T) {
 						if tt.statuses[i] == "cancelled" {
 							want += `,"reason":"stopped: another answer came first"`
 						}
-						if !strings.Contains(said, want) {
-							t.Errorf("the stream lacks %s: %s", want, said)
+						if !strings.Contains(response, want) {
+							t.Errorf("the stream lacks %s: %s", want, response)
 						}
 					}
-					if !strings.Contains(said, tt.text) {
-						t.Errorf("the stream is %s, want %q in it", said, tt.text)
+					if !strings.Contains(response, tt.text) {
+						t.Errorf("the stream is %s, want %q in it", response, tt.text)
 					}
 					if n := s.up.Running(); n != 0 {
 						t.Errorf("%d calls of models are still open, want 0", n)
 					}
-					messages := s.do(step{verb: http.MethodGet, arg: "/api/chat/runs/" + runOf(said) + "/stream?dialect=messages", user: "una"})
+					messages := s.do(step{verb: http.MethodGet, arg: "/api/chat/runs/" + runOf(response) + "/stream?dialect=messages", user: "una"})
 					for i, status := range tt.statuses {
 						if want := strings.Count(strings.Join(tt.statuses[:], " "), status); strings.Count(threadEnds(messages), `"status":"`+status+`"`) != want {
 							t.Errorf("thread %d: the threads end with %s, want %v", i, threadEnds(messages), tt.statuses)
@@ -88,8 +88,8 @@ func late(d time.Duration, reply upstream.Reply) upstream.Reply {
 }
 
 // runOf returns the run that the header of an answer names.
-func runOf(said string) string {
-	_, rest, _ := strings.Cut(said, "X-Run-Id: ")
+func runOf(response string) string {
+	_, rest, _ := strings.Cut(response, "X-Run-Id: ")
 	id, _, _ := strings.Cut(rest, "\n")
 	return id
 }

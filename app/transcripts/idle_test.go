@@ -45,7 +45,7 @@ func TestSessionIdle(t *testing.T) {
 					if took := time.Since(began); took != want || len(frames) != events {
 						t.Errorf("with %d events it is closed after %v, with the answers %s; want %v", events, took, frames, want)
 					}
-					if said, ok := errors.AsType[websocket.CloseError](err); !ok || said.Code != websocket.StatusNormalClosure || !strings.HasPrefix(said.Reason, "nothing happened for ") {
+					if closed, ok := errors.AsType[websocket.CloseError](err); !ok || closed.Code != websocket.StatusNormalClosure || !strings.HasPrefix(closed.Reason, "nothing happened for ") {
 						t.Errorf("it is closed with %v", err)
 					}
 				}
@@ -66,16 +66,16 @@ func TestSessionIdleOfChats(t *testing.T) {
 			return s.readWire(w)
 		}
 		for i := range 32 {
-			if said := watch(fmt.Sprintf("c%d", i)); !strings.Contains(said, "Nothing is under way") {
-				t.Fatalf("chat %d: %s", i, said)
+			if response := watch(fmt.Sprintf("c%d", i)); !strings.Contains(response, "Nothing is under way") {
+				t.Fatalf("chat %d: %s", i, response)
 			}
 		}
-		if said := watch("more"); !strings.Contains(said, "too many chats") {
-			t.Errorf("a chat more, before the time: %s", said)
+		if response := watch("more"); !strings.Contains(response, "too many chats") {
+			t.Errorf("a chat more, before the time: %s", response)
 		}
 		time.Sleep(idle * 3 / 4) //nolint:forbidigo // the time of the bubble
-		if said := watch("more"); !strings.Contains(said, "Nothing is under way") {
-			t.Errorf("a chat more, after the time: %s", said)
+		if response := watch("more"); !strings.Contains(response, "Nothing is under way") {
+			t.Errorf("a chat more, after the time: %s", response)
 		}
 		_ = w.conn.CloseNow()
 		synctest.Wait()

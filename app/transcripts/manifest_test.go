@@ -88,8 +88,8 @@ func askManifest(s *fixture) {
 		}
 	}
 	for _, id := range all {
-		if said := s.do(step{verb: http.MethodGet, arg: "/api/chats/1/payloads/" + s.aliases.real(id), user: "una"}); !strings.HasPrefix(said, "200 ") {
-			s.t.Errorf("the payload %s is %s", id, said)
+		if response := s.do(step{verb: http.MethodGet, arg: "/api/chats/1/payloads/" + s.aliases.real(id), user: "una"}); !strings.HasPrefix(response, "200 ") {
+			s.t.Errorf("the payload %s is %s", id, response)
 		}
 	}
 }
@@ -97,9 +97,9 @@ func askManifest(s *fixture) {
 // payloadsOfChat are the ids of the chat's payloads, in the order of its messages.
 func (s *fixture) payloadsOfChat() []string {
 	s.t.Helper()
-	said := s.do(step{verb: http.MethodGet, arg: "/api/chats/1", user: "una"})
+	response := s.do(step{verb: http.MethodGet, arg: "/api/chats/1", user: "una"})
 	var chat schemas.Chat
-	if err := json.Unmarshal([]byte(said[strings.Index(said, "{"):]), &chat); err != nil {
+	if err := json.Unmarshal([]byte(response[strings.Index(response, "{"):]), &chat); err != nil {
 		s.t.Fatal(err)
 	}
 	var ids []string

@@ -43,41 +43,41 @@ var (
 func parseSteps(transcript string) ([]step, error) {
 	var steps []step
 	for line := range strings.SplitSeq(transcript, "\n") {
-		said, ok := strings.CutPrefix(line, "> ")
+		text, ok := strings.CutPrefix(line, "> ")
 		if !ok {
 			continue
 		}
 		last := len(steps) - 1
-		if m := methodLine.FindStringSubmatch(said); m != nil {
+		if m := methodLine.FindStringSubmatch(text); m != nil {
 			steps = append(steps, step{verb: m[2], arg: m[3], name: m[1], user: "una", lines: []string{line}})
 			continue
 		}
-		if m := wordLine.FindStringSubmatch(said); m != nil {
+		if m := wordLine.FindStringSubmatch(text); m != nil {
 			steps = append(steps, step{verb: m[1], arg: m[2], lines: []string{line}})
 			if m[1] == "send" || m[1] == "model" { // more lines follow
 				steps[last+1].user = "una"
 			}
 			continue
 		}
-		if strings.HasPrefix(said, "# ") {
+		if strings.HasPrefix(text, "# ") {
 			steps = append(steps, step{verb: "#", lines: []string{line}})
 			continue
 		}
 		if last < 0 || steps[last].user == "" {
 			return nil, fmt.Errorf("the step %q is not known", line)
 		}
-		steps[last].more(line, said)
+		steps[last].more(line, text)
 	}
 	return steps, nil
 }
 
 // more adds a line that follows a request.
-func (s *step) more(line, said string) {
+func (s *step) more(line, text string) {
 	s.lines = append(s.lines, line)
-	m := headLine.FindStringSubmatch(said)
+	m := headLine.FindStringSubmatch(text)
 	switch {
 	case m == nil || s.body != "":
-		s.body += said + "\n"
+		s.body += text + "\n"
 	case m[1] == "As":
 		words := strings.Fields(m[2])
 		s.user, s.roles = words[0], words[1:]

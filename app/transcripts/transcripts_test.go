@@ -96,9 +96,9 @@ func play(t *testing.T, database, pages string, archive *txtar.Archive, transcri
 	var out strings.Builder
 	for _, step := range steps {
 		out.WriteString(strings.Join(step.lines, "\n") + "\n")
-		said := s.aliases.plain(s.do(step))
-		if said = strings.TrimRight(said, "\n"); said != "" {
-			out.WriteString(said + "\n\n")
+		output := s.aliases.plain(s.do(step))
+		if output = strings.TrimRight(output, "\n"); output != "" {
+			out.WriteString(output + "\n\n")
 		}
 	}
 	s.checkRuns()

@@ -100,11 +100,11 @@ func (t *Titles) name(ctx context.Context, a record.FirstAnswer) error {
 			{Role: turn.User, Content: asked}, {Role: turn.Assistant, Content: answered},
 		}},
 	}
-	said, err := turn.TextOf(t.model.Run(ctx, req))
+	reply, err := turn.TextOf(t.model.Run(ctx, req))
 	if err != nil {
 		return err
 	}
-	title := titleOf(said)
+	title := titleOf(reply)
 	if title == "" {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (t *Titles) name(ctx context.Context, a record.FirstAnswer) error {
 
 // titleOf makes a title from a model's reply: its first line, without the
 // quotes and marks that models often add.
-func titleOf(said string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
+func titleOf(reply string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(reply), "\n")
 	return text.Line(strings.Trim(strings.TrimPrefix(strings.TrimSpace(first), "Title:"), " \t\"'`*#._“”„«»"), maxModelTitle)
 }

@@ -58,7 +58,7 @@ func first(id int64) record.FirstAnswer {
 }
 
 func TestTitles(t *testing.T) {
-	for said, want := range map[string]string{
+	for reply, want := range map[string]string{
 		"Base editing trials":        "Base editing trials",
 		"\n\"Quoted.\"\nand more":    "Quoted",
 		"Title: **Bold** ":           "Bold",
@@ -67,13 +67,13 @@ func TestTitles(t *testing.T) {
 		"„Grüße“":                    "Grüße",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			model, kept := &says{text: said}, titles{}
+			model, kept := &says{text: reply}, titles{}
 			made := chats.NewTitles(model, kept, chats.TitleOptions{Log: slog.New(slog.DiscardHandler)})
 			made.Answered(first(1))
 			synctest.Wait()
 			made.Close()
 			if kept[1] != want {
-				t.Errorf("of %q: got %q, want %q", said, kept[1], want)
+				t.Errorf("of %q: got %q, want %q", reply, kept[1], want)
 			}
 			if r := model.asked[0]; r.Model != "m" || r.MaxTokens == 0 || strings.Contains(r.Messages[0].Content, "[[tool") || r.Facts.Purpose != turn.NameChat {
 				t.Errorf("the model is asked %+v", r)

@@ -73,7 +73,7 @@ func code(err error) schemas.Code {
 }
 
 func TestApplyTakesMarkersOut(t *testing.T) {
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"plain":                                "plain",
 		"Before\n\n[[tool:0]]\n\nafter":        "Before\n\nafter",
 		"[[tool:0]]\n\n[[tool:1]]\n\nafter":    "after",
@@ -81,13 +81,13 @@ func TestApplyTakesMarkersOut(t *testing.T) {
 		"A\n\n\n\nB\n\n[[tool:0]]\n\n    code": "A\n\n\n\nB\n\n    code",
 		`What \[[tool:x]] and [\[tool:0]] are`: `What \[[tool:x]] and [[tool:0]] are`,
 	} {
-		s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: &said}}
+		s := &fakeStore{block: schemas.Block{ID: "m1", ChatID: "c", Type: "md", Current: &text}}
 		if _, err := documents.New(s, s, s, s).Apply(t.Context(), ann, "m1", schemas.BlockApply{DocumentID: "d"}, nil); err != nil {
-			t.Errorf("%q: %v", said, err)
+			t.Errorf("%q: %v", text, err)
 			continue
 		}
 		if got := s.writes[0].Content; got != want {
-			t.Errorf("%q is applied as %q, want %q", said, got, want)
+			t.Errorf("%q is applied as %q, want %q", text, got, want)
 		}
 	}
 }

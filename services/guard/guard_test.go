@@ -44,12 +44,12 @@ func TestWhy(t *testing.T) {
 		url   = schemas.ReasonUnseenURL
 	)
 	for _, tt := range []struct {
-		name string
-		said func(g *guard.Guard)
-		mode guard.Mode
-		tool turn.Tool
-		in   string
-		want schemas.ApprovalReason
+		name  string
+		setup func(g *guard.Guard)
+		mode  guard.Mode
+		tool  turn.Tool
+		in    string
+		want  schemas.ApprovalReason
 	}{
 		{"nothing read", func(*guard.Guard) {}, "", order, "tea", none},
 		{"a URL of its own, nothing read", func(*guard.Guard) {}, "", fetch, evil, none},
@@ -100,7 +100,7 @@ func TestWhy(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g := guard.New(nil)
-			tt.said(g)
+			tt.setup(g)
 			if got := g.Why(tt.mode, tt.tool, json.RawMessage(input(tt.in))); got != tt.want {
 				t.Errorf("asks for the reason %q, want %q", got, tt.want)
 			}
@@ -108,7 +108,7 @@ func TestWhy(t *testing.T) {
 				t.Errorf("in a thread: asks for the reason %q, want %q", got, tt.want)
 			}
 			thread, run := guard.New(nil), guard.New(nil)
-			tt.said(thread)
+			tt.setup(thread)
 			run.Join(thread)
 			if got := run.Why(tt.mode, tt.tool, json.RawMessage(input(tt.in))); got != tt.want && got != url {
 				t.Errorf("after a thread: asks for the reason %q, want %q", got, tt.want)

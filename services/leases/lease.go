@@ -22,10 +22,10 @@ type Lease struct {
 	good    time.Duration
 	guarded bool
 
-	mu      sync.Mutex
-	sent    time.Time     // when the last successful renewal was sent
-	calm    time.Time     // the time since which all renewals have been in time
-	renewed chan struct{} // closed at the next renewal
+	mu          sync.Mutex
+	sent        time.Time     // when the last successful renewal was sent
+	steadySince time.Time     // the time since which all renewals have been in time
+	renewed     chan struct{} // closed at the next renewal
 }
 
 type leaseKey struct{}
@@ -86,8 +86,8 @@ func (l *Lease) fresh(now time.Time) bool {
 func (l *Lease) renew(sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.fresh(time.Now()) || l.calm.IsZero() {
-		l.calm = time.Now()
+	if !l.fresh(time.Now()) || l.steadySince.IsZero() {
+		l.steadySince = time.Now()
 	}
 	l.sent = sent
 	close(l.renewed)
@@ -98,13 +98,13 @@ func (l *Lease) renew(sent time.Time) {
 func (l *Lease) fail() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calm = time.Time{}
+	l.steadySince = time.Time{}
 }
 
-// quiet reports whether all renewals have been in time for that long.
-func (l *Lease) quiet(while time.Duration) bool {
+// steady reports whether all renewals have been in time for that long.
+func (l *Lease) steady(while time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	return l.fresh(now) && !l.calm.IsZero() && now.Sub(l.calm) >= while && !l.Lost()
+	return l.fresh(now) && !l.steadySince.IsZero() && now.Sub(l.steadySince) >= while && !l.Lost()
 }

@@ -48,15 +48,15 @@ type Table interface {
 	Leave(ctx context.Context, id string) error
 }
 
-// Estates are what replicas leave.
-type Estates interface {
-	// Late returns the replicas whose lease has expired. Bury marks those as gone
+// Takeover finds replicas that are gone and what they have left.
+type Takeover interface {
+	// Expired returns the replicas whose lease has expired. MarkGone marks those as gone
 	// whose lease is still expired, and returns them.
-	Late(ctx context.Context) ([]string, error)
-	Bury(ctx context.Context, late []string) ([]string, error)
-	// Loose returns the replicas that are gone and have left runs or data; ""
+	Expired(ctx context.Context) ([]string, error)
+	MarkGone(ctx context.Context, expired []string) ([]string, error)
+	// Unfinished returns the replicas that are gone and have left runs or data; ""
 	// is for runs without an owner.
-	Loose(ctx context.Context) ([]string, error)
+	Unfinished(ctx context.Context) ([]string, error)
 	// LetGo makes runs of the replica runs of nobody.
 	LetGo(ctx context.Context, id string, runs []string) error
 }
@@ -64,9 +64,9 @@ type Estates interface {
 // Options configure a process as a replica. The zero value is a process that
 // has its database to itself.
 type Options struct {
-	// Table and Estates are nil for a database that one process serves.
-	Table   Table
-	Estates Estates
+	// Table and Takeover are nil for a database that one process serves.
+	Table    Table
+	Takeover Takeover
 	// Many is true if the process is one of several. Otherwise it takes over
 	// from an earlier process, and continues while the database is not
 	// available.
@@ -251,9 +251,9 @@ func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from [
 		return
 	}
 	for failing := false; pause(ctx, l.Time/looks) == nil; {
-		loose, err := l.look(ctx)
-		if len(loose) > 0 && !l.Current().Lost() {
-			err = take(ctx, loose)
+		unfinished, err := l.look(ctx)
+		if len(unfinished) > 0 && !l.Current().Lost() {
+			err = take(ctx, unfinished)
 		}
 		if err != nil && ctx.Err() == nil && !failing {
 			l.Logger.Warn("take what replicas that are gone have left", "error", err)
@@ -262,16 +262,16 @@ func (l *Leases) Look(ctx context.Context, take func(ctx context.Context, from [
 	}
 }
 
-// look marks replicas as gone whose lease has expired, and returns Loose. Only
+// look marks replicas as gone whose lease has expired, and returns Unfinished. Only
 // a replica whose own renewals have been in time for a whole lease may do so:
 // after an outage of the database all may renew first.
 func (l *Leases) look(ctx context.Context) ([]string, error) {
-	late, err := l.Estates.Late(ctx)
+	expired, err := l.Takeover.Expired(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if me := l.Current(); len(late) > 0 && me.quiet(l.Time) {
-		gone, err := l.Estates.Bury(ctx, late)
+	if me := l.Current(); len(expired) > 0 && me.steady(l.Time) {
+		gone, err := l.Takeover.MarkGone(ctx, expired)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +279,7 @@ func (l *Leases) look(ctx context.Context) ([]string, error) {
 			l.Logger.Warn("replicas are gone: their leases have expired", "replicas", gone, "found_by", me.ID)
 		}
 	}
-	return l.Estates.Loose(ctx)
+	return l.Takeover.Unfinished(ctx)
 }
 
 // Spread waits for a short random time, so that replicas that take runs at the
@@ -319,7 +319,7 @@ func (l *Leases) HandOver(ctx context.Context) bool {
 
 // LetGo makes runs of the lease runs of nobody, which any replica may take.
 func (l *Leases) LetGo(ctx context.Context, lease *Lease, runs []string) error {
-	return l.Estates.LetGo(ctx, lease.ID, runs)
+	return l.Takeover.LetGo(ctx, lease.ID, runs)
 }
 
 // Leave tells the others that the process no longer works on anything, so that

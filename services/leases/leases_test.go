@@ -19,11 +19,11 @@ const lease = 3 * time.Second
 
 // table is a table in memory; the time of the bubble is the database's.
 type table struct {
-	mu     sync.Mutex
-	rows   map[string]*row
-	loose  []string
-	away   bool
-	buried []string // replicas marked as gone, in order
+	mu         sync.Mutex
+	rows       map[string]*row
+	unfinished []string
+	away       bool
+	marked     []string // replicas marked as gone, in order
 }
 
 type row struct {
@@ -41,17 +41,17 @@ func (t *table) setAway(away bool) {
 	t.away = away
 }
 
-// bury marks a live replica as gone.
-func (t *table) bury(id string) {
+// markGone marks a live replica as gone.
+func (t *table) markGone(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.rows[id].gone = true
 }
 
-func (t *table) wasBuried() []string {
+func (t *table) markedGone() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.buried)
+	return slices.Clone(t.marked)
 }
 
 func (t *table) live(other *row) bool { return !other.gone && time.Now().Before(other.Until) }
@@ -92,7 +92,7 @@ func (t *table) Renew(_ context.Context, id string, d time.Duration) (bool, erro
 }
 
 func (t *table) Leave(_ context.Context, id string) error {
-	t.bury(id)
+	t.markGone(id)
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (t *table) Drain(_ context.Context, id string) (others bool, err error) {
 
 func (t *table) LetGo(context.Context, string, []string) error { return nil }
 
-func (t *table) Late(context.Context) (late []string, err error) {
+func (t *table) Expired(context.Context) (expired []string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.away {
@@ -119,31 +119,31 @@ func (t *table) Late(context.Context) (late []string, err error) {
 	}
 	for id, other := range t.rows {
 		if !other.gone && !t.live(other) {
-			late = append(late, id)
+			expired = append(expired, id)
 		}
 	}
-	return late, nil
+	return expired, nil
 }
 
-func (t *table) Bury(_ context.Context, late []string) (gone []string, err error) {
+func (t *table) MarkGone(_ context.Context, expired []string) (gone []string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, id := range late {
+	for _, id := range expired {
 		if other := t.rows[id]; !other.gone && !t.live(other) {
 			other.gone = true
 			gone = append(gone, id)
 		}
 	}
-	t.loose, t.buried = append(t.loose, gone...), append(t.buried, gone...)
+	t.unfinished, t.marked = append(t.unfinished, gone...), append(t.marked, gone...)
 	return gone, nil
 }
 
-func (t *table) Loose(context.Context) ([]string, error) {
+func (t *table) Unfinished(context.Context) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	loose := t.loose
-	t.loose = nil
-	return loose, nil
+	unfinished := t.unfinished
+	t.unfinished = nil
+	return unfinished, nil
 }
 
 // replica is a member with its loops.
@@ -172,7 +172,7 @@ func (r *replica) hasTaken() []string {
 // start joins and runs the loops until the end of the test.
 func start(t *testing.T, rows *table, many bool) *replica {
 	t.Helper()
-	r := &replica{Leases: leases.New(context.Background(), leases.Options{Table: rows, Estates: rows, Many: many, Name: "host", Time: lease})}
+	r := &replica{Leases: leases.New(context.Background(), leases.Options{Table: rows, Takeover: rows, Many: many, Name: "host", Time: lease})}
 	if err := r.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestBuried(t *testing.T) {
 		rows.setAway(true)
 		passes(lease)
 		waiting := held(before.Context())
-		rows.bury(before.ID)
+		rows.markGone(before.ID)
 		rows.setAway(false)
 		passes(lease / 3)
 		answers(t, "a deed of the lost lease", waiting, record.ErrFenced)
@@ -321,8 +321,8 @@ func TestBurialNeedsQuiet(t *testing.T) {
 		passes(time.Minute)
 		rows.setAway(false)
 		passes(time.Minute)
-		if gone := rows.wasBuried(); len(gone) > 0 {
-			t.Errorf("%v were buried after an outage, want nobody", gone)
+		if gone := rows.markedGone(); len(gone) > 0 {
+			t.Errorf("%v were marked as gone after an outage, want none", gone)
 		}
 		dead := b.Current().ID
 		b.end()
@@ -345,7 +345,7 @@ func TestJoinWaitsForThoseInTheWay(t *testing.T) {
 			rows := newTable()
 			other := start(t, rows, !many)
 			passes(lease / 3)
-			err := leases.New(context.Background(), leases.Options{Table: rows, Estates: rows, Many: many, Time: lease}).Join(t.Context())
+			err := leases.New(context.Background(), leases.Options{Table: rows, Takeover: rows, Many: many, Time: lease}).Join(t.Context())
 			if err == nil || !strings.Contains(err.Error(), other.Current().ID) {
 				t.Errorf("many %v: error %v, want one that names %s", many, err, other.Current().ID)
 			}

@@ -33,7 +33,7 @@ func (r *Runs) unread(run *run) {
 // abandoned cancels a run to which no reader has come back. A run that only waits is
 // not cancelled: its user may answer from elsewhere, or later.
 func (r *Runs) abandoned(run *run) {
-	if run.log.Readers() > 0 || r.waits(run) {
+	if run.log.Readers() > 0 || r.isIdle(run) {
 		return
 	}
 	run.stop(answer.ErrDisconnected)

@@ -12,12 +12,12 @@ import (
 const (
 	// accepted is the outcome of a payload whose action has been done.
 	accepted = "accepted"
-	// releaseWait bounds the release of a payload.
-	releaseWait = 10 * time.Second
+	// reopenWait bounds the call that makes a payload open again.
+	reopenWait = 10 * time.Second
 )
 
 // act runs the server action that the user clicked, without calling the model.
-// It first claims the payload that the action accepts, so that only one of two
+// It first accepts the payload of the action, so that only one of two
 // clicks takes effect.
 func (r *Runs) act(run *run, wr *answer.Writer) error {
 	offer, err := r.Pages.OfferFor(run.req.Context, nil, run.owner)
@@ -31,7 +31,7 @@ func (r *Runs) act(run *run, wr *answer.Writer) error {
 	}
 	payload := run.req.ActionMetadata.PayloadID
 	if payload != "" {
-		if err := r.Store.Chats.ClaimPayload(run.ctx, run.owner.ID, run.conversationID, payload, accepted); err != nil {
+		if err := r.Store.Chats.ResolvePayloadOnce(run.ctx, run.owner.ID, run.conversationID, payload, accepted); err != nil {
 			return err
 		}
 	}
@@ -42,7 +42,7 @@ func (r *Runs) act(run *run, wr *answer.Writer) error {
 	}
 	if err != nil {
 		if payload != "" && actions.Undone(err) {
-			r.release(run, payload)
+			r.reopen(run, payload)
 		}
 		return err
 	}
@@ -50,11 +50,11 @@ func (r *Runs) act(run *run, wr *answer.Writer) error {
 	return nil
 }
 
-// release undoes the claim on a payload whose action had no effect.
-func (r *Runs) release(run *run, payload string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.ctx), releaseWait)
+// reopen makes a payload open again whose action had no effect.
+func (r *Runs) reopen(run *run, payload string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(run.ctx), reopenWait)
 	defer cancel()
-	if err := r.Store.Chats.ReleasePayload(ctx, run.owner.ID, run.conversationID, payload); err != nil {
-		r.Logger.Warn("release a payload", "run_id", run.id, "error", err)
+	if err := r.Store.Chats.ReopenPayload(ctx, run.owner.ID, run.conversationID, payload); err != nil {
+		r.Logger.Warn("reopen a payload", "run_id", run.id, "error", err)
 	}
 }

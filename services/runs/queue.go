@@ -35,14 +35,14 @@ func (r *Runs) setIdle(run *run, idle bool) {
 	}
 	if idle {
 		select {
-		case run.calm <- struct{}{}:
+		case run.becameIdle <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// waits reports whether the run only waits for its user or for the page.
-func (r *Runs) waits(run *run) bool {
+// isIdle reports whether the run only waits for its user or for the page.
+func (r *Runs) isIdle(run *run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return run.idle
@@ -66,7 +66,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		}
 		return
 	}
-	err := r.Store.Queue.Claim(ctx, run.id, 1, run.lease.ID)
+	err := r.Store.Queue.BeginAttempt(ctx, run.id, 1, run.lease.ID)
 	r.mu.Lock()
 	switch {
 	case err == nil:
@@ -91,7 +91,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 	case errors.Is(err, record.ErrFenced):
 		r.Logger.Warn("another process works on this run", "run_id", run.id)
 		r.abandon(run)
-	default: // the claim may have succeeded; its outcome is unknown
+	default: // the attempt may have begun; the outcome is unknown
 		r.Logger.Error("start a queued run", "run_id", run.id, "error", err)
 		r.abandon(run)
 		r.park(run.id, parked{})

@@ -245,7 +245,7 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, taken bool) error 
 		return record.ErrFenced
 	}
 	if !taken {
-		if err := r.Store.Queue.Claim(ctx, stored.ID, stored.Attempt+1, lease.ID); err != nil {
+		if err := r.Store.Queue.BeginAttempt(ctx, stored.ID, stored.Attempt+1, lease.ID); err != nil {
 			return err
 		}
 		stored.Attempt++

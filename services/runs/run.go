@@ -44,11 +44,11 @@ type run struct {
 	earlier        *earlier // nil in the first attempt
 	spent          *usage.Ledger
 
-	blocked  bool          // queued, and waits for the claims of others, see claimQueued
-	starting bool          // no longer queued: somebody starts it, see markStarting
-	idle     bool          // it only waits, see setIdle
-	held     bool          // it waits for its trial, see hold
-	calm     chan struct{} // receives a value when it becomes idle
+	blocked    bool          // queued, and waits for the claims of others, see claimQueued
+	starting   bool          // no longer queued: somebody starts it, see markStarting
+	idle       bool          // it only waits, see setIdle
+	held       bool          // it waits for its trial, see hold
+	becameIdle chan struct{} // receives a value when it becomes idle
 
 	//nolint:containedctx // a run's context is not a request's: it lives as long as the run
 	ctx     context.Context
@@ -105,7 +105,7 @@ func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	run.spent = usage.NewLedger(r.Prices)
 	base = record.WithFence(base, record.Fence{RunID: run.id, Attempt: attempt})
 	run.ctx, run.stop = context.WithCancelCause(turn.WithMeter(base, run.spent.Add))
-	run.done, run.calm = make(chan struct{}), make(chan struct{}, 1)
+	run.done, run.becameIdle = make(chan struct{}), make(chan struct{}, 1)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live[run.id] = run

@@ -55,12 +55,12 @@ type QueueStore interface {
 	Tidy(ctx context.Context, replicas []string) error
 	// NextQueued returns the oldest queued run of a chat.
 	NextQueued(ctx context.Context, conversationID int64) (record.Run, error)
-	// Claim makes attempt the current one, and the run running or waiting. An
+	// BeginAttempt makes attempt the current one, and the run running or waiting. An
 	// earlier attempt that was waiting does not count. A run that has ended, is
 	// not at attempt-1 or is not the replica's is record.ErrFenced. A queued
 	// run is record.ErrBusy while another run of its chat is running or
 	// waiting.
-	Claim(ctx context.Context, id string, attempt int, replica string) error
+	BeginAttempt(ctx context.Context, id string, attempt int, replica string) error
 	// RequestCancel stores that the run is cancelled; it does nothing to a run that has
 	// ended.
 	RequestCancel(ctx context.Context, id string) error
@@ -75,8 +75,8 @@ type LogStore interface {
 
 // ChatStore decides payloads of chats.
 type ChatStore interface {
-	// ClaimPayload decides a payload that is not decided yet; otherwise the
-	// error has the code conflict. ReleasePayload undoes that.
-	ClaimPayload(ctx context.Context, owner string, id int64, payloadID, outcome string) error
-	ReleasePayload(ctx context.Context, owner string, id int64, payloadID string) error
+	// ResolvePayloadOnce decides a payload that is not decided yet; otherwise the
+	// error has the code conflict. ReopenPayload undoes that.
+	ResolvePayloadOnce(ctx context.Context, owner string, id int64, payloadID, outcome string) error
+	ReopenPayload(ctx context.Context, owner string, id int64, payloadID string) error
 }

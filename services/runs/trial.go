@@ -165,7 +165,7 @@ func (r *Runs) try(ctx context.Context, held []*run, limit time.Duration) {
 		timer := time.NewTimer(limit)
 		select {
 		case <-run.done:
-		case <-run.calm: // it has stored a mark that it is idle
+		case <-run.becameIdle: // it has stored a mark that it is idle
 		case <-timer.C:
 		case <-ctx.Done():
 		}

@@ -41,7 +41,7 @@ func testChatPages(f *fixture) {
 
 func testChatSearch(f *fixture) {
 	titled := f.turn("x", "y", func(g *record.Begin) { g.Title = "Sickle Cell 100%_done" }).Run.ConversationID
-	said := f.turn("what of CRISPR and Ünïcode?", `back\slash 'quote' "double"`).Run.ConversationID
+	chat := f.turn("what of CRISPR and Ünïcode?", `back\slash 'quote' "double"`).Run.ConversationID
 	replaced := f.turn("forgotten word", "y", func(g *record.Begin) { g.Title = "z" })
 	f.turn("other", "y", in(replaced.Run.ConversationID), func(g *record.Begin) { g.Supersede = replaced.Run.UserMessageID })
 	tests := []struct {
@@ -49,16 +49,16 @@ func testChatSearch(f *fixture) {
 		want []int64
 	}{
 		{"sickle cell", []int64{titled}},
-		{"crispr", []int64{said}},
-		{"  Ünïcode ", []int64{said}},
-		{"üNÏCODE", []int64{said}},
+		{"crispr", []int64{chat}},
+		{"  Ünïcode ", []int64{chat}},
+		{"üNÏCODE", []int64{chat}},
 		{"%", []int64{titled}},
 		{"0%_d", []int64{titled}},
 		{"_", []int64{titled}},
-		{`\`, []int64{said}},
-		{"'quote'", []int64{said}},
-		{`"double"`, []int64{said}},
-		{"CRI\x00SPR", []int64{said}},
+		{`\`, []int64{chat}},
+		{"'quote'", []int64{chat}},
+		{`"double"`, []int64{chat}},
+		{"CRI\x00SPR", []int64{chat}},
 		{"nowhere", nil},
 		{"forgotten", nil},
 		{"' OR 1=1 --", nil},
@@ -103,7 +103,7 @@ func testActiveRun(f *fixture) {
 	equal(f, "running", active(), first.RunID)
 	f.mustCommit(f.finish(first, "a"))
 	equal(f, "queued", active(), second.RunID)
-	must(f, f.store.Claim(f.ctx, second.RunID, 1, ""))
+	must(f, f.store.BeginAttempt(f.ctx, second.RunID, 1, ""))
 	f.mustCommit(f.finish(second, "a"))
 	equal(f, "idle", active(), "")
 }

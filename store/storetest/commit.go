@@ -89,7 +89,7 @@ func testFences(f *fixture) {
 	w := f.begin("q")
 	f.mustCommit(w)
 	id := w.RunID
-	must(f, f.store.Claim(f.ctx, id, 2, ""))
+	must(f, f.store.BeginAttempt(f.ctx, id, 2, ""))
 	parts := map[string]*record.Write{
 		"segment":    {Segment: &record.Segment{First: 1, Last: 1, Data: []byte("x")}},
 		"checkpoint": {Checkpoint: &record.Checkpoint{N: 1, Data: json.RawMessage(`1`)}},

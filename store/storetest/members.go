@@ -16,7 +16,7 @@ import (
 // RunReplicas holds the table of the processes, which only Postgres has.
 func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 	for name, test := range map[string]func(t *testing.T, url string){
-		"join, renew and bury":                   testMembers,
+		"join, renew and mark as gone":           testMembers,
 		"one that is alone":                      testAlone,
 		"the same key sent to two":               testKeyAtOnce,
 		"a lock does not outlive its owner":      testLockEnds,
@@ -47,39 +47,39 @@ func testMembers(t *testing.T, url string) {
 	join("a", time.Hour)
 	join("b", -time.Second)
 	join("c", -time.Second)
-	late, err := r.Late(f.ctx)
+	expired, err := r.Expired(f.ctx)
 	must(t, err)
-	equal(t, "late", late, []string{"b", "c"})
-	renew("b", true) // after it was found late
-	gone, err := r.Bury(f.ctx, late)
+	equal(t, "expired", expired, []string{"b", "c"})
+	renew("b", true) // after it was found expired
+	gone, err := r.MarkGone(f.ctx, expired)
 	must(t, err)
-	equal(t, "buried", gone, []string{"c"})
+	equal(t, "marked as gone", gone, []string{"c"})
 	renew("c", false)
 	renew("b", true)
-	gone, err = r.Bury(f.ctx, late)
+	gone, err = r.MarkGone(f.ctx, expired)
 	must(t, err)
-	equal(t, "buried again", gone, nil)
+	equal(t, "marked as gone again", gone, nil)
 
-	loose := func(want ...string) {
+	unfinished := func(want ...string) {
 		t.Helper()
-		got, err := r.Loose(f.ctx)
+		got, err := r.Unfinished(f.ctx)
 		must(t, err)
-		equal(t, "loose", got, want)
+		equal(t, "unfinished", got, want)
 	}
-	loose()
+	unfinished()
 	w, dead, nobodys := f.begin("q", of("a")), f.begin("q", of("c")), f.begin("q")
 	f.mustCommit(w, dead, nobodys)
-	loose("c", "")
+	unfinished("c", "")
 	f.take("a", "")
-	loose("c")
+	unfinished("c")
 	f.mustCommit(&record.Write{RunID: dead.RunID, Attempt: 1, Segment: &record.Segment{First: 1, Last: 1}})
 	f.take("a", "c")
-	loose("c") // the journal has something of it
+	unfinished("c") // the journal has something of it
 	must(t, f.store.Tidy(f.ctx, []string{"c"}))
-	loose()
+	unfinished()
 	must(t, r.Leave(f.ctx, "a"))
 	renew("a", false)
-	loose("a")
+	unfinished("a")
 }
 
 func testAlone(t *testing.T, url string) {

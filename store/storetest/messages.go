@@ -161,17 +161,17 @@ func testPayloads(f *fixture) {
 	equal(f, "resolved again", again.Outcome, "accepted")
 	_, err = f.store.ResolvePayload(f.ctx, f.owner, chat, want[0].PayloadID, "rejected")
 	equal(f, "resolved otherwise", schemas.Visible(err).Code, schemas.CodeConflict)
-	claim := func(id string) schemas.Code {
-		err := f.store.ClaimPayload(f.ctx, f.owner, chat, id, "accepted")
+	once := func(id string) schemas.Code {
+		err := f.store.ResolvePayloadOnce(f.ctx, f.owner, chat, id, "accepted")
 		if err == nil {
 			return ""
 		}
 		return schemas.Visible(err).Code
 	}
-	taken := []schemas.Code{claim(want[0].PayloadID), claim(want[1].PayloadID), claim(want[1].PayloadID), claim("ffffffff")}
-	equal(f, "claims", taken, []schemas.Code{schemas.CodeConflict, "", schemas.CodeConflict, schemas.CodeNotFound})
-	must(f, f.store.ReleasePayload(f.ctx, f.owner, chat, want[1].PayloadID))
-	equal(f, "payloads after a release", listed(), want)
+	taken := []schemas.Code{once(want[0].PayloadID), once(want[1].PayloadID), once(want[1].PayloadID), once("ffffffff")}
+	equal(f, "resolved once", taken, []schemas.Code{schemas.CodeConflict, "", schemas.CodeConflict, schemas.CodeNotFound})
+	must(f, f.store.ReopenPayload(f.ctx, f.owner, chat, want[1].PayloadID))
+	equal(f, "payloads after being reopened", listed(), want)
 	f.turn("q", "a", in(chat), func(g *record.Begin) { g.Supersede = begun[1].Run.MessageID })
 	equal(f, "payloads of current messages", listed(), want[:1])
 	f.mustCommit()

@@ -51,14 +51,14 @@ max_client_conn = 500
 		args = append([]string{"-u", "nobody"}, args...) // it refuses to run as root
 	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	var said strings.Builder
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output strings.Builder
+	cmd.Stdout, cmd.Stderr = &output, &output
 	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("pgbouncer: %s", said.String()[max(0, said.Len()-2000):])
+			t.Logf("pgbouncer: %s", output.String()[max(0, output.Len()-2000):])
 		}
 	})
 	u := url.URL{

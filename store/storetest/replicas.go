@@ -54,7 +54,7 @@ func testTake(t *testing.T, url string) {
 	late := &record.Write{RunID: running.RunID, Attempt: 1, Segment: &record.Segment{First: 2, Last: 2, Data: []byte("late")}}
 	f.commit(late)
 	fails(t, "a write of the former owner", late.Err, record.ErrFenced)
-	fails(t, "its claim", f.store.Claim(f.ctx, running.RunID, 3, "a"), record.ErrFenced)
+	fails(t, "its next attempt", f.store.BeginAttempt(f.ctx, running.RunID, 3, "a"), record.ErrFenced)
 	must(t, f.store.Tidy(f.ctx, []string{"a"}))
 	for _, tt := range []struct {
 		w       *record.Write
@@ -145,11 +145,11 @@ func testTakeAtOnce(t *testing.T, url string) {
 	}
 }
 
-func testForeignClaim(f *fixture) {
+func testForeignAttempt(f *fixture) {
 	w := f.begin("q", of("a"))
 	f.mustCommit(w)
-	fails(f, "claim of another's run", f.store.Claim(f.ctx, w.RunID, 2, "b"), record.ErrFenced)
-	must(f, f.store.Claim(f.ctx, w.RunID, 2, "a"))
+	fails(f, "begin another replica's run", f.store.BeginAttempt(f.ctx, w.RunID, 2, "b"), record.ErrFenced)
+	must(f, f.store.BeginAttempt(f.ctx, w.RunID, 2, "a"))
 }
 
 // Runs are in the order in which they were stored, whatever the clocks say that made
@@ -231,7 +231,7 @@ func testContextFence(f *fixture) {
 			return err
 		},
 		"decide a payload": func(ctx context.Context) error {
-			return f.store.ClaimPayload(ctx, f.owner, chat, p.PayloadID, "accepted")
+			return f.store.ResolvePayloadOnce(ctx, f.owner, chat, p.PayloadID, "accepted")
 		},
 		"a summary": func(ctx context.Context) error {
 			return f.store.SetSummary(ctx, f.owner, chat, record.Summary{Text: "t"})

@@ -78,11 +78,11 @@ func testBadImports(t *testing.T, url string) {
 	for name, tt := range tests {
 		counts, err := s.Import(t.Context(), strings.NewReader(good+tt.line+"\n"))
 		failsWith(t, name, err, schemas.CodeInvalid)
-		said := schemas.Visible(err).Message
-		if !strings.Contains(said, tt.want) || !strings.Contains(said, "line 2") {
-			t.Errorf("%s: the error %q does not say %q in line 2", name, said, tt.want)
+		message := schemas.Visible(err).Message
+		if !strings.Contains(message, tt.want) || !strings.Contains(message, "line 2") {
+			t.Errorf("%s: the error %q does not say %q in line 2", name, message, tt.want)
 		}
-		if reason := strings.TrimPrefix(said, "line 2: "); strings.Count(err.Error(), reason) != 1 {
+		if reason := strings.TrimPrefix(message, "line 2: "); strings.Count(err.Error(), reason) != 1 {
 			t.Errorf("%s: %q does not say %q once", name, err, reason)
 		}
 		equal(t, name, counts, store.Counts{})

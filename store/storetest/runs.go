@@ -67,15 +67,15 @@ func testSegments(t *testing.T, url string) {
 
 	// Tidying joins what the attempt before has written.
 	joined := segment(1, 5, string(one.Data)+string(two.Data))
-	must(f, f.store.Claim(f.ctx, id, 2, ""))
+	must(f, f.store.BeginAttempt(f.ctx, id, 2, ""))
 	must(f, f.store.Tidy(f.ctx, []string{""}))
 	f.mustCommit(&record.Write{RunID: id, Attempt: 2, Segment: &second})
 	for _, after := range []int64{0, 3, 4} {
-		read("claimed", after, joined, apart, second)
+		read("begun again", after, joined, apart, second)
 	}
-	read("claimed", 5, apart, second)
-	read("claimed", 1_000_006, second)
-	read("claimed", 1_000_007)
+	read("begun again", 5, apart, second)
+	read("begun again", 1_000_006, second)
+	read("begun again", 1_000_007)
 
 	end := f.finish(w, "a")
 	end.Attempt = 2
@@ -255,7 +255,7 @@ func testRunByKey(f *fixture) {
 	fails(f, "no key", err, schemas.ErrNotFound)
 }
 
-func testQueueAndClaim(f *fixture) {
+func testQueue(f *fixture) {
 	first := f.begin("q1")
 	f.mustCommit(first)
 	chat := first.Begin.Run.ConversationID
@@ -267,18 +267,18 @@ func testQueueAndClaim(f *fixture) {
 	waiting, err := f.store.Waiting(f.ctx, chat)
 	must(f, err)
 	equal(f, "waiting", waiting, []string{second.RunID, third.RunID})
-	fails(f, "claim while another runs", f.store.Claim(f.ctx, second.RunID, 1, ""), record.ErrBusy)
+	fails(f, "begin while another runs", f.store.BeginAttempt(f.ctx, second.RunID, 1, ""), record.ErrBusy)
 	early := &record.Write{RunID: second.RunID, Attempt: 1, Segment: &record.Segment{First: 1, Last: 1}}
 	f.commit(early)
-	fails(f, "write before the claim", early.Err, record.ErrFenced)
+	fails(f, "write before the begin", early.Err, record.ErrFenced)
 
 	f.mustCommit(f.finish(first, "a1"))
-	equal(f, "before the claim", f.messages(chat, false), []string{"q1", "q2", "q3", "a1"})
-	fails(f, "claim of the wrong attempt", f.store.Claim(f.ctx, second.RunID, 2, ""), record.ErrFenced)
-	must(f, f.store.Claim(f.ctx, second.RunID, 1, ""))
-	fails(f, "claim again", f.store.Claim(f.ctx, second.RunID, 1, ""), record.ErrFenced)
-	fails(f, "claim of the third", f.store.Claim(f.ctx, third.RunID, 1, ""), record.ErrBusy)
-	equal(f, "after the claim", f.messages(chat, false), []string{"q1", "q3", "a1", "q2"})
+	equal(f, "before it began", f.messages(chat, false), []string{"q1", "q2", "q3", "a1"})
+	fails(f, "begin the wrong attempt", f.store.BeginAttempt(f.ctx, second.RunID, 2, ""), record.ErrFenced)
+	must(f, f.store.BeginAttempt(f.ctx, second.RunID, 1, ""))
+	fails(f, "begin again", f.store.BeginAttempt(f.ctx, second.RunID, 1, ""), record.ErrFenced)
+	fails(f, "begin the third", f.store.BeginAttempt(f.ctx, third.RunID, 1, ""), record.ErrBusy)
+	equal(f, "after it began", f.messages(chat, false), []string{"q1", "q3", "a1", "q2"})
 	f.mustCommit(f.finish(second, "a2"))
 
 	waiting, err = f.store.Waiting(f.ctx, chat)
@@ -292,7 +292,7 @@ func testQueueAndClaim(f *fixture) {
 	f.mustCommit(&record.Write{RunID: third.RunID, Attempt: 0, Finish: &record.Finish{State: schemas.RunCancelled, EndedAt: f.now()}})
 	_, err = f.store.NextQueued(f.ctx, chat)
 	fails(f, "next in an empty queue", err, schemas.ErrNotFound)
-	fails(f, "claim of a run that has ended", f.store.Claim(f.ctx, third.RunID, 1, ""), record.ErrFenced)
+	fails(f, "begin a run that has ended", f.store.BeginAttempt(f.ctx, third.RunID, 1, ""), record.ErrFenced)
 	ended, err := f.store.Run(f.ctx, third.RunID)
 	must(f, err)
 	equal(f, "message of a run that kept none", ended.MessageID, "")
@@ -315,16 +315,16 @@ func testQueueAndClaim(f *fixture) {
 	}
 }
 
-func testClaimRecovered(f *fixture) {
+func testBeginRecovered(f *fixture) {
 	w := f.begin("q")
 	f.mustCommit(w)
-	fails(f, "claim of the attempt that is", f.store.Claim(f.ctx, w.RunID, 1, ""), record.ErrFenced)
-	must(f, f.store.Claim(f.ctx, w.RunID, 2, ""))
+	fails(f, "begin the current attempt", f.store.BeginAttempt(f.ctx, w.RunID, 1, ""), record.ErrFenced)
+	must(f, f.store.BeginAttempt(f.ctx, w.RunID, 2, ""))
 	run, err := f.store.Run(f.ctx, w.RunID)
 	must(f, err)
 	equal(f, "run", []any{run.Attempt, run.State}, []any{2, schemas.RunRunning})
 	equal(f, "messages", f.messages(run.ConversationID, false), []string{"q"})
-	fails(f, "claim of no run", f.store.Claim(f.ctx, newID(), 1, ""), schemas.ErrNotFound)
+	fails(f, "begin no run", f.store.BeginAttempt(f.ctx, newID(), 1, ""), schemas.ErrNotFound)
 }
 
 func testRequestCancel(f *fixture) {
@@ -345,14 +345,14 @@ func testRequestCancel(f *fixture) {
 func testUnknownRun(f *fixture) {
 	id := newID()
 	calls := map[string]func() error{
-		"run":            func() error { _, err := f.store.Run(f.ctx, id); return err },
-		"segments":       func() error { _, err := f.store.Segments(f.ctx, id, 0); return err },
-		"checkpoints":    func() error { _, err := f.store.Checkpoints(f.ctx, id); return err },
-		"tool calls":     func() error { _, err := f.store.ToolCalls(f.ctx, id); return err },
-		"trace":          func() error { _, err := f.store.Trace(f.ctx, id); return err },
-		"request cancel": func() error { return f.store.RequestCancel(f.ctx, id) },
-		"claim":          func() error { return f.store.Claim(f.ctx, id, 1, "") },
-		"next queued":    func() error { _, err := f.store.NextQueued(f.ctx, 1<<40); return err },
+		"run":              func() error { _, err := f.store.Run(f.ctx, id); return err },
+		"segments":         func() error { _, err := f.store.Segments(f.ctx, id, 0); return err },
+		"checkpoints":      func() error { _, err := f.store.Checkpoints(f.ctx, id); return err },
+		"tool calls":       func() error { _, err := f.store.ToolCalls(f.ctx, id); return err },
+		"trace":            func() error { _, err := f.store.Trace(f.ctx, id); return err },
+		"request cancel":   func() error { return f.store.RequestCancel(f.ctx, id) },
+		"begin an attempt": func() error { return f.store.BeginAttempt(f.ctx, id, 1, "") },
+		"next queued":      func() error { _, err := f.store.NextQueued(f.ctx, 1<<40); return err },
 	}
 	for name, call := range calls {
 		fails(f, name, call(), schemas.ErrNotFound)

@@ -164,7 +164,7 @@ func testVersionsQueued(f *fixture) {
 	f.mustCommit(edited)
 	f.mustCommit(f.finish(first, "a1"))
 	for _, w := range []*record.Write{waiting, edited} {
-		must(f, f.store.Claim(f.ctx, w.RunID, 1, ""))
+		must(f, f.store.BeginAttempt(f.ctx, w.RunID, 1, ""))
 		f.mustCommit(f.finish(w, "a"+w.Begin.UserMessage.Content[1:]))
 	}
 	equal(f, "answered", f.current(chat), "q1 a1 q2b a2b")

@@ -67,7 +67,7 @@ func testWaits(f *fixture) {
 func testWaitsRecovered(f *fixture) {
 	w := f.begin("q")
 	f.mustCommit(w, f.wait(w, 0, schemas.WaitApproval))
-	must(f, f.store.Claim(f.ctx, w.RunID, 2, ""))
+	must(f, f.store.BeginAttempt(f.ctx, w.RunID, 2, ""))
 	equal(f, "state of the next attempt", f.state(w), schemas.RunWaiting)
 	f.spared(w, 1)
 	late := f.wait(w, 1, schemas.WaitApproval)
@@ -80,7 +80,7 @@ func testWaitsRecovered(f *fixture) {
 	answer.Answer, answer.AnsweredAt = schemas.WaitDenied, f.now()
 	_, err = f.store.AnswerWait(f.ctx, answer)
 	must(f, err)
-	must(f, f.store.Claim(f.ctx, w.RunID, 3, ""))
+	must(f, f.store.BeginAttempt(f.ctx, w.RunID, 3, ""))
 	equal(f, "state of the attempt after the answer", f.state(w), schemas.RunRunning)
 	f.spared(w, 1)
 }

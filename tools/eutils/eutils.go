@@ -167,7 +167,7 @@ func (c *Client) once(ctx context.Context, utility string, query url.Values) ([]
 	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= http.StatusInternalServerError || tooFast(body):
 		return nil, retryAfter(resp), busy(resp.StatusCode)
 	case resp.StatusCode != http.StatusOK:
-		return nil, final, schemas.Visible(outbound.Status(service, resp.StatusCode)).Because(said(body))
+		return nil, final, schemas.Visible(outbound.Status(service, resp.StatusCode)).Because(reasonOf(body))
 	}
 	return body, 0, nil
 }
@@ -201,9 +201,9 @@ func failure(message string, cause error) error {
 	return schemas.NewError(schemas.CodeUpstreamError, message).Because(cause)
 }
 
-// said returns the reason that NCBI gave, for the log: one bounded line,
+// reasonOf returns the reason that NCBI gave, for the log: one bounded line,
 // without the rest of the body, which may repeat the key.
-func said(body []byte) error {
+func reasonOf(body []byte) error {
 	var v struct {
 		Error string `json:"error"`
 	}

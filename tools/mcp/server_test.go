@@ -47,20 +47,20 @@ func newServer() *sdk.Server {
 	add := func(name string, answer func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error)) {
 		s.AddTool(&sdk.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(anyObject)}, answer)
 	}
-	said := func(text string) (*sdk.CallToolResult, error) {
+	textResult := func(text string) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
 	}
 	s.AddTool(&sdk.Tool{
 		Name: "greet", Description: "Greets.", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
 	}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return said("Hello " + argument(r, "name"))
+		return textResult("Hello " + argument(r, "name"))
 	})
 	for name, hints := range map[string]*sdk.ToolAnnotations{
 		"erase": {DestructiveHint: new(true)}, "erase_not": {DestructiveHint: new(true), ReadOnlyHint: true}, "store": {DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 	} {
 		s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(anyObject), Annotations: hints},
-			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("done") })
+			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return textResult("done") })
 	}
 	add("steps", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for i := range 3 {
@@ -70,7 +70,7 @@ func newServer() *sdk.Server {
 				return nil, err
 			}
 		}
-		return said("stepped")
+		return textResult("stepped")
 	})
 	add("table", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return &sdk.CallToolResult{StructuredContent: map[string]any{"rows": []int{1, 2}}}, nil
@@ -96,29 +96,29 @@ func newServer() *sdk.Server {
 		return nil, ctx.Err()
 	})
 	add("cancelled", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return said(strconv.FormatInt(cancelled.Load(), 10))
+		return textResult(strconv.FormatInt(cancelled.Load(), 10))
 	})
 	add("huge", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		n, err := strconv.Atoi(argument(r, "size"))
 		if err != nil {
 			return nil, err
 		}
-		return said(strings.Repeat("é", n/2))
+		return textResult(strings.Repeat("é", n/2))
 	})
 	add("environment", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return said(strings.Join(os.Environ(), " "))
+		return textResult(strings.Join(os.Environ(), " "))
 	})
 	add("child", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		child := exec.Command("/bin/sleep", "1000")
 		if err := child.Start(); err != nil {
 			return nil, err
 		}
-		return said(fmt.Sprint(os.Getpid(), " ", child.Process.Pid))
+		return textResult(fmt.Sprint(os.Getpid(), " ", child.Process.Pid))
 	})
 	if os.Getenv(asNoise) != "" {
 		add("print", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			makeNoise()
-			return said("printed")
+			return textResult("printed")
 		})
 	}
 	add("die", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -128,12 +128,14 @@ func newServer() *sdk.Server {
 	add("describe", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		s.AddTool(&sdk.Tool{
 			Name: argument(r, "tool"), Description: argument(r, "description"), InputSchema: json.RawMessage(argument(r, "schema")),
-		}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("described") })
-		return said("done")
+		}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return textResult("described")
+		})
+		return textResult("done")
 	})
 	add("remove", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		s.RemoveTools(argument(r, "tool"))
-		return said("done")
+		return textResult("done")
 	})
 	return s
 }

@@ -66,17 +66,17 @@ func (s *Store) Held(ctx context.Context, replica string) ([]record.Taken, error
 	return list, s.fault("runs of a replica", err)
 }
 
-// Claim makes attempt the current one of a run of the replica, and the state running,
+// BeginAttempt makes attempt the current one of a run of the replica, and the state running,
 // or waiting while a call waits; the previous attempt is counted as spared if it was
 // waiting. If the run is another replica's, has ended or is not at attempt-1, the error
-// is record.ErrFenced. A queued run can be claimed only while no other run of its chat
+// is record.ErrFenced. A queued run can begin only while no other run of its chat
 // is running or waiting, otherwise the error is record.ErrBusy; its user
 // message then moves after the messages that were answered in the meantime.
-func (s *Store) Claim(ctx context.Context, id string, attempt int, replica string) error {
-	return s.fault("claim", s.batch(ctx, func(ctx context.Context, tx session) error { return claim(ctx, tx, id, attempt, replica) }))
+func (s *Store) BeginAttempt(ctx context.Context, id string, attempt int, replica string) error {
+	return s.fault("begin an attempt", s.batch(ctx, func(ctx context.Context, tx session) error { return beginAttempt(ctx, tx, id, attempt, replica) }))
 }
 
-func claim(ctx context.Context, tx session, id string, attempt int, replica string) error {
+func beginAttempt(ctx context.Context, tx session, id string, attempt int, replica string) error {
 	if !plainText(id) {
 		return schemas.ErrNotFound
 	}
@@ -97,7 +97,7 @@ func claim(ctx context.Context, tx session, id string, attempt int, replica stri
 			return err
 		}
 	}
-	return tx.each(ctx, claimRun, [][]any{{attempt, id}})
+	return tx.each(ctx, beginAttemptOfRun, [][]any{{attempt, id}})
 }
 
 // free returns record.ErrBusy if a run of the chat is running or waiting. It
