@@ -17,6 +17,7 @@ type Frames struct {
 	next   int64 // the number of the next frame, 0 for none
 	after  int64 // frames up to this number are dropped
 	hidden bool  // the frames are of events before the response begins
+	mute   bool  // nothing is shown: only the state of the table matters
 	shown  bool  // the beginning of a response that continues has been shown
 	number func(dst []byte, number int64) []byte
 }
@@ -44,17 +45,38 @@ func (f *Frames) Raw(data string) {
 // Open begins a frame: append its data to dst and pass the result to Close. It returns
 // false for a frame that is not shown; such a frame still takes a number.
 func (f *Frames) Open() (dst []byte, shown bool) {
-	number := f.next
-	if f.next > 0 {
+	_, shown = f.count()
+	if !shown {
+		return nil, false
+	}
+	return append(f.buf, "data: "...), true
+}
+
+// OpenEvent begins a frame with an event line, as Open does. It also returns the frame's
+// number.
+func (f *Frames) OpenEvent(name string) (dst []byte, number int64, shown bool) {
+	if number, shown = f.count(); !shown {
+		return nil, number, false
+	}
+	f.buf = append(append(f.buf, "event: "...), name...)
+	return append(f.buf, "\ndata: "...), number, true
+}
+
+// Restart numbers the next frames from that number, for frames that are from no event.
+func (f *Frames) Restart(number int64) { f.next = number }
+
+// count takes the number of the next frame. It reports whether the frame is shown.
+func (f *Frames) count() (number int64, shown bool) {
+	if number = f.next; number > 0 {
 		f.next++
 	}
-	if f.hidden || number > 0 && number <= f.after {
-		return nil, false
+	if f.mute || f.hidden || number > 0 && number <= f.after {
+		return number, false
 	}
 	if f.number != nil && number > 0 {
 		f.buf = f.number(f.buf, number)
 	}
-	return append(f.buf, "data: "...), true
+	return number, true
 }
 
 // Close ends the frame that Open began.

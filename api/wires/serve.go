@@ -2,7 +2,11 @@ package wires
 
 import (
 	"context"
+	"errors"
+	"iter"
+	"maps"
 	"net/http"
+	"time"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
@@ -14,8 +18,8 @@ type Table interface {
 	// Event adds the frames of an event.
 	Event(out *Frames, e *runlog.Event)
 	// Begin adds the first frames of a response that continues a run. The table resets
-	// its counters, but keeps what it knows from the events before.
-	Begin(out *Frames)
+	// its counters, but keeps what it knows from the events up to after.
+	Begin(out *Frames, after int64)
 	// Pause ends a response whose calls wait for the user or for the page.
 	Pause(out *Frames, waiting []schemas.Wait)
 }
@@ -28,21 +32,42 @@ type Params struct {
 	Answered map[int]bool
 }
 
+// Stayer is a Table whose responses stay open at some waits: they are no pause.
+type Stayer interface{ Stays(w schemas.Wait) bool }
+
+// Keeper is a Table that shows the events of every attempt: what has been shown is never
+// taken back. Other tables get only the events of the newest attempt.
+type Keeper interface{ KeepsAttempts() }
+
 // Response is the answer to a request: a part of a run that ends with the run, or when the
 // run waits for the user or for the page.
 type Response struct {
 	Run   schemas.Run
 	Table func(p Params) Table
 	// Given are the calls whose answers came with the request: the response leaves out
-	// what was shown before. If nil, it begins with the run.
+	// what was shown before. If nil, it begins after the event After, 0 being the run's
+	// beginning.
 	Given map[int]bool
-	// Header sets headers; Opening is the start of the body.
-	Header  func(h http.Header)
-	Opening string
+	After int64
+	// Cursor is the number of the last frame that the client has.
+	Cursor int64
+	// Cancels says that the run ends when the client closes the connection, without a
+	// grace period. A run that only waits continues.
+	Cancels bool
+	// Asked is called when the run asks the user for an approval; may be nil.
+	Asked func(index int) error
+	// Header sets headers; Opening is the start of the body; both may be empty. Interrupted
+	// is sent if the run is interrupted, before the connection is aborted.
+	Header      func(h http.Header)
+	Opening     string
+	Interrupted string
 }
 
 // maxFrames is the number of buffered bytes at which frames are written.
 const maxFrames = 16 << 10
+
+// cancelWait bounds the cancelling of a run whose client has gone.
+const cancelWait = 5 * time.Second
 
 // keepAlive is an SSE comment.
 var keepAlive = []byte(": keep-alive\n\n")
@@ -51,32 +76,27 @@ var keepAlive = []byte(": keep-alive\n\n")
 // It aborts the connection if the run is interrupted, because these clients take a clean
 // end for success.
 func (s *Service) Serve(c *Call, to Stream, r Response) error {
-	waits, err := s.Runs.Waits(c.Context(), c.User, r.Run.RunID)
-	if err != nil {
-		return err
-	}
-	run, err := s.Runs.Run(c.Context(), c.User, r.Run.RunID)
-	if err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancel(to.Context())
 	defer stop()
-	events, err := s.Runs.Follow(ctx, c.User, run.RunID, 0, s.KeepAlive)
+	f, events, err := s.follow(ctx, c, r, s.KeepAlive)
 	if err != nil {
 		return err
 	}
-	c.Done()
 	h := c.Response.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
-	h.Set("X-Run-Id", run.RunID)
-	r.Header(h)
-	f := newFold(run, waits, r, func() ([]schemas.Wait, error) { return s.Runs.Waits(ctx, c.User, run.RunID) })
+	h.Set("X-Run-Id", f.run.RunID)
+	if r.Header != nil {
+		r.Header(h)
+	}
 	if r.Opening != "" && !to.Write([]byte(r.Opening)) {
 		return nil
 	}
 	for batch, err := range events {
+		if errors.Is(err, runlog.ErrInterrupted) && r.Interrupted != "" {
+			to.Write([]byte(r.Interrupted))
+		}
 		if err != nil || len(batch) == 0 && !to.Write(keepAlive) {
 			break
 		}
@@ -88,7 +108,86 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 			break
 		}
 	}
+	s.gone(c, to, r)
 	panic(http.ErrAbortHandler)
+}
+
+// Collect passes a part of a user's run to a table whose frames nobody reads: its response
+// is made from the table at the end. With soFar it ends at the run's newest event and does
+// not wait for more.
+func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) error {
+	ctx, stop := context.WithCancel(to.Context())
+	defer stop()
+	f, events, err := s.follow(ctx, c, r, 0)
+	if err != nil {
+		return err
+	}
+	c.Response.Header().Set("X-Run-Id", f.run.RunID)
+	f.out.mute = true
+	if soFar && f.run.LastSequence == 0 {
+		return nil
+	}
+	for batch, err := range events {
+		if errors.Is(err, runlog.ErrInterrupted) {
+			break
+		}
+		if err != nil {
+			s.gone(c, to, r)
+			return err
+		}
+		for _, e := range f.ready(batch) {
+			switch err := f.event(&e); {
+			case errors.Is(err, runlog.ErrInterrupted):
+				return interrupted(f.run)
+			case err != nil:
+				return err
+			case f.ended, soFar && e.Seq >= f.run.LastSequence:
+				return nil
+			}
+		}
+	}
+	if soFar {
+		return nil
+	}
+	return interrupted(f.run)
+}
+
+// interrupted is the error for a run that continues later.
+func interrupted(run schemas.Run) error {
+	e := schemas.NewError(schemas.CodeInterrupted, "the answer was interrupted and continues; send the request again")
+	e.RunID = run.RunID
+	return e
+}
+
+// follow begins to read the run of a response.
+func (s *Service) follow(ctx context.Context, c *Call, r Response, idle time.Duration) (*fold, iter.Seq2[[]runlog.Event, error], error) {
+	waits, err := s.Runs.Waits(ctx, c.User, r.Run.RunID)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := s.Runs.Run(ctx, c.User, r.Run.RunID)
+	if err != nil {
+		return nil, nil, err
+	}
+	events, err := s.Runs.Follow(ctx, c.User, run.RunID, 0, idle)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Done()
+	return newFold(run, waits, r, func() ([]schemas.Wait, error) { return s.Runs.Waits(ctx, c.User, run.RunID) }), events, nil
+}
+
+// gone cancels the run of a response whose client has closed the connection.
+func (s *Service) gone(c *Call, to Stream, r Response) {
+	if !r.Cancels || !errors.Is(to.Context().Err(), context.Canceled) {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(c.Context()), cancelWait)
+	defer stop()
+	run, err := s.Runs.Run(ctx, c.User, r.Run.RunID)
+	if err == nil && run.State != schemas.RunWaiting && !run.State.Terminal() {
+		_, _ = s.Runs.Cancel(ctx, c.User, run.RunID) // else the run ends after its grace period
+	}
 }
 
 // write writes the frames of events. It reports whether the response has ended, and
@@ -122,8 +221,14 @@ type fold struct {
 	before map[int]bool   // calls that were answered by then
 	waits  func() ([]schemas.Wait, error)
 	table  Table
+	stays  func(schemas.Wait) bool
+	keeps  bool // the events of every attempt are shown
+	asked  func(index int) error
 	calls  calls
-	out    Frames
+	// resumed are the calls that waited where a response of a Keeper begins. Those that
+	// were answered by the time of an event were answered by the response's request.
+	resumed map[int]bool
+	out     Frames
 
 	held  []runlog.Event // until it is known where the response begins
 	begun bool
@@ -132,34 +237,49 @@ type fold struct {
 }
 
 func newFold(run schemas.Run, waits []schemas.Wait, r Response, again func() ([]schemas.Wait, error)) *fold {
-	f := &fold{run: run, given: r.Given, first: waits, before: make(map[int]bool), waits: again}
+	f := &fold{run: run, given: r.Given, first: waits, before: make(map[int]bool), waits: again, asked: r.Asked, after: r.After}
+	p := Params{Run: run.RunID}
 	for _, w := range waits {
 		if w.Answer != "" {
 			f.before[w.Index] = true
 		}
 	}
-	p := Params{Run: run.RunID}
 	if r.Given == nil {
 		p.Answered = f.before
 	}
-	f.table = r.Table(p)
+	f.out.after = r.Cursor
+	f.use(r.Table(p))
 	return f
+}
+
+// use sets the table.
+func (f *fold) use(t Table) {
+	f.table, f.stays = t, func(schemas.Wait) bool { return false }
+	if s, ok := t.(Stayer); ok {
+		f.stays = s.Stays
+	}
+	if _, f.keeps = t.(Keeper); f.keeps {
+		f.before = make(map[int]bool) // a response that is read again ends where it ended
+	}
 }
 
 // ready returns the events that can be shown. It holds events back until the newest
 // attempt has begun, so that nothing of an earlier attempt is shown, and until it is known
 // where the response to a request with answers begins.
 func (f *fold) ready(batch []runlog.Event) []runlog.Event {
-	if f.begun {
+	if f.begun || f.keeps && f.given == nil {
 		return batch
 	}
 	f.held = append(f.held, batch...)
 	if !f.complete() {
 		return nil
 	}
-	list := kept(f.held)
+	list := f.held
+	if !f.keeps {
+		list = kept(list)
+	}
 	if f.given != nil {
-		f.after = begin(list, f.first, f.given)
+		f.after = begin(list, f.first, f.stays, f.given)
 	}
 	f.held, f.begun = nil, true
 	return list
@@ -182,7 +302,7 @@ func (f *fold) complete() bool {
 
 // event adds the frames of an event, and those of a pause after it.
 func (f *fold) event(e *runlog.Event) error {
-	if a, ok := e.Body.(*runlog.Attempt); ok && a.Number > max(f.run.Attempt, 1) {
+	if a, ok := e.Body.(*runlog.Attempt); ok && a.Number > max(f.run.Attempt, 1) && !f.keeps {
 		return runlog.ErrInterrupted
 	}
 	e = f.calls.indexed(e)
@@ -190,11 +310,19 @@ func (f *fold) event(e *runlog.Event) error {
 	if f.after > 0 && !hidden && !f.out.shown {
 		f.out.shown = true
 		f.out.event(0, false)
-		f.table.Begin(&f.out)
+		f.table.Begin(&f.out, f.after)
 	}
 	f.out.event(e.Seq, hidden)
 	f.table.Event(&f.out, e)
+	if a, ok := e.Body.(*runlog.ApprovalRequest); ok && f.asked != nil && !hidden && !f.before[a.Index] {
+		if err := f.asked(a.Index); err != nil {
+			return err
+		}
+	}
 	rests := f.calls.event(e)
+	if f.keeps && e.Seq == f.after {
+		f.resumed = maps.Clone(f.calls.waiting)
+	}
 	switch {
 	case e.Terminal():
 		f.ended = true
@@ -211,8 +339,10 @@ func (f *fold) pause(e *runlog.Event) error {
 	if err != nil {
 		return err
 	}
-	open, ok := f.calls.open(waits, func(w schemas.Wait) bool { return f.before[w.Index] || answeredBefore(w, e) })
-	if ok && len(open) > 0 {
+	open, ok := f.calls.open(waits, f.stays, func(w schemas.Wait) bool {
+		return f.before[w.Index] || answeredBefore(w, e) || f.resumed[w.Index] && w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() <= e.Time
+	})
+	if ok {
 		f.table.Pause(&f.out, open)
 		f.ended = true
 	}

@@ -132,19 +132,20 @@ func set[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// open returns the waits of the calls that wait, in order. ok is false if one of them was
-// already answered: the run is about to continue.
-func (c *calls) open(waits []schemas.Wait, answered func(schemas.Wait) bool) (open []schemas.Wait, ok bool) {
+// open returns the waits of the calls that wait, in order, without those at which the
+// response stays open. ok is false if one of them was already answered: the run is about
+// to continue.
+func (c *calls) open(waits []schemas.Wait, stays, answered func(schemas.Wait) bool) (open []schemas.Wait, ok bool) {
 	for _, w := range waits {
 		switch {
-		case !c.waiting[w.Index]:
+		case !c.waiting[w.Index], stays(w):
 		case w.Answer != "" && answered(w):
 			return nil, false
 		default:
 			open = append(open, w)
 		}
 	}
-	return open, true
+	return open, len(open) > 0
 }
 
 // answeredBefore reports whether a wait was answered before the event.
@@ -167,17 +168,22 @@ func kept(events []runlog.Event) []runlog.Event {
 // begin returns the number of the event after which the response begins to a request that
 // answered the given calls: the last pause before the first event that resolves one of
 // them, or the last pause of all if no event does yet.
-func begin(events []runlog.Event, waits []schemas.Wait, given map[int]bool) (after int64) {
+func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait) bool, given map[int]bool) (after int64) {
 	var c calls
+	waited := make(map[int]bool)
 	for i := range events {
 		e := c.indexed(&events[i])
-		if index, ok := c.resolves(e); ok && given[index] && c.waiting[index] {
+		if index, ok := c.resolves(e); ok && given[index] && waited[index] {
 			return after
 		}
-		if !c.event(e) {
+		rests := c.event(e)
+		for index := range c.waiting {
+			waited[index] = true
+		}
+		if !rests {
 			continue
 		}
-		if _, pause := c.open(waits, func(w schemas.Wait) bool { return answeredBefore(w, e) }); pause {
+		if _, pause := c.open(waits, stays, func(w schemas.Wait) bool { return answeredBefore(w, e) }); pause {
 			after = e.Seq
 		}
 	}

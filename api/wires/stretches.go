@@ -9,11 +9,13 @@ import (
 // gives the stored answers at each pause. The first response begins with the run.
 // beginnings has, for each later response, the number of the event after which it begins.
 func Stretches(table func(p Params) Table, run string, events []runlog.Event, waits []schemas.Wait) (frames [][]byte, beginnings []int64) {
-	events = kept(events)
+	if _, keeps := table(Params{Run: run}).(Keeper); !keeps {
+		events = kept(events)
+	}
 	before := make(map[int]bool)
 	for after := int64(0); ; {
 		f := &fold{before: before, after: after, begun: true, run: schemas.Run{Attempt: maxAttempts}, waits: func() ([]schemas.Wait, error) { return waits, nil }}
-		f.table = table(Params{Run: run})
+		f.use(table(Params{Run: run}))
 		last := f.all(events)
 		frames = append(frames, f.out.take())
 		if last == nil {
@@ -22,14 +24,14 @@ func Stretches(table func(p Params) Table, run string, events []runlog.Event, wa
 		after, before = last.Seq, make(map[int]bool)
 		given := make(map[int]bool)
 		for _, w := range waits {
-			if f.calls.waiting[w.Index] {
+			if f.calls.waiting[w.Index] && !f.stays(w) {
 				given[w.Index] = true
 			}
 			if w.AnsweredAt != nil && w.AnsweredAt.UnixMilli() < last.Time || given[w.Index] {
 				before[w.Index] = true
 			}
 		}
-		beginnings = append(beginnings, begin(events, waits, given))
+		beginnings = append(beginnings, begin(events, waits, f.stays, given))
 	}
 }
 
@@ -41,9 +43,13 @@ func Replayed(table func(p Params) Table, run string, events []runlog.Event, wai
 		before[w.Index] = true
 	}
 	f := &fold{before: before, begun: true, run: schemas.Run{Attempt: maxAttempts}, waits: func() ([]schemas.Wait, error) { return waits, nil }}
-	f.table, f.out.after = table(Params{Run: run, Answered: before}), cursor
+	f.use(table(Params{Run: run, Answered: before}))
+	f.out.after = cursor
 	f.out.Numbered(number)
-	f.all(kept(events))
+	if !f.keeps {
+		events = kept(events)
+	}
+	f.all(events)
 	return f.out.take()
 }
 

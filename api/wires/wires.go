@@ -64,6 +64,10 @@ type Call struct {
 type Service struct {
 	Runs  Runs
 	Chats Chats
+	// Pages are the pages of the application, Models the models that a request may name,
+	// the default first.
+	Pages  func() []schemas.Page
+	Models []schemas.ModelOffer
 	// Check returns the error for a request that does not keep the rules of a chat request.
 	Check func(req *schemas.ChatRequest) error
 	// Stream opens the body of an answer that lasts. It counts as one of the user's

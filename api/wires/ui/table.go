@@ -139,7 +139,7 @@ func (t *table) Event(out *wires.Frames, e *runlog.Event) {
 }
 
 // Begin implements wires.Table. The same message id makes the client continue its message.
-func (t *table) Begin(out *wires.Frames) {
+func (t *table) Begin(out *wires.Frames, _ int64) {
 	put(out, "start", object{"messageId": t.message})
 	t.step, t.called = false, true
 }
