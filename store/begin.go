@@ -79,8 +79,7 @@ func (b *batch) begin(i int, w *record.Write) error {
 	if len(o.chat.open) > 0 {
 		o.busyRun = underWay(o.chat.open)
 		if !g.Queue {
-			o.err, o.state = record.ErrBusy, ""
-			return nil
+			return b.refuse(o, g)
 		}
 		o.state, o.attempt = schemas.RunQueued, 0
 	}
@@ -116,6 +115,20 @@ func (b *batch) begin(i int, w *record.Write) error {
 	b.runs[id] = &runState{id: id, owner: g.Run.Owner.ID, chat: o.chat.id, state: o.state, attempt: o.attempt, replica: g.Run.Replica}
 	o.chat.open = append(o.chat.open, openRun{id, o.state})
 	return nil
+}
+
+// refuse sets the outcome of a Begin in a busy chat. A message that another request has
+// just replaced is not found: its caller must not cancel the run of that request.
+func (b *batch) refuse(o *writeResult, g *record.Begin) error {
+	o.err, o.state = record.ErrBusy, ""
+	if g.Supersede == "" {
+		return nil
+	}
+	seq, _, err := b.current(o, g.Supersede)
+	if seq == 0 {
+		o.err = schemas.ErrNotFound
+	}
+	return err
 }
 
 // repeated sets the outcome of a Begin that an earlier call has applied.

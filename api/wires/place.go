@@ -8,6 +8,7 @@ import (
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/schemas/text"
 )
 
 // Message is a message of the client's list.
@@ -45,6 +46,45 @@ func (s *Service) Current(ctx context.Context, user schemas.User, chat schemas.C
 	return all, nil
 }
 
+// Successor returns the id of the current version of a user message: the message itself
+// until it is edited, "" if the chat does not have it. A message that was replaced
+// together with an earlier one has no current version, which is a conflict.
+func (s *Service) Successor(ctx context.Context, user schemas.User, chat schemas.Chat, have []schemas.Message, id string) (string, error) {
+	if slices.ContainsFunc(have, func(m schemas.Message) bool { return m.ID == id && m.Role == "user" }) {
+		return id, nil
+	}
+	if !text.IsID(id) {
+		return "", nil
+	}
+	versions, err := s.Chats.Versions(ctx, user, chat.ConversationID, id)
+	if errors.Is(err, schemas.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(versions.Items, func(v schemas.VersionItem) bool { return v.Current })
+	if at < 0 {
+		return "", errReplaced
+	}
+	return versions.Items[at].MessageID, nil
+}
+
+// errReplaced is returned for a message that is no longer part of the chat.
+var errReplaced = schemas.NewError(schemas.CodeConflict, "this message was replaced together with an earlier one; load the chat again")
+
+// Outrun reports whether a request was refused because another one has just edited its
+// message or asked for its answer again: its place has to be found again.
+func Outrun(at Place, err error) bool {
+	seen, ok := errors.AsType[*schemas.Error](err)
+	if !ok || at.Edit == "" && at.Regenerate == "" {
+		return false
+	}
+	return seen.Code == schemas.CodeNotFound || slices.ContainsFunc(seen.Fields, func(f schemas.FieldError) bool {
+		return f.Pointer == "/edit_message_id" || f.Pointer == "/regenerate_message_id"
+	})
+}
+
 // Place is what the last message of the client's list, a user message, means for its chat:
 // it edits the message Edit, asks for the answer Regenerate again, or the run Follow
 // already answers it. The zero value is a new message.
@@ -64,6 +104,27 @@ func Find(have []schemas.Message, list []Message, live string) Place {
 		return Place{Edit: have[at].ID}
 	}
 	return Place{}
+}
+
+// Edited returns the place of an edit of the message id, whose current version is the
+// message current. The run of the same edit is followed, unless it failed or was stopped.
+func Edited(have []schemas.Message, id, current string, asked *schemas.ChatRequest, live string) Place {
+	at := slices.IndexFunc(have, func(m schemas.Message) bool { return m.ID == current })
+	if id == current || at < 0 || have[at].Content != asked.Message || !sameFiles(have[at].Attachments, asked.Attachments) {
+		return Place{Edit: current}
+	}
+	again := Again(have, at, live)
+	if again.Follow != "" {
+		return again
+	}
+	if again.Regenerate != "" && have[at+1].Status == schemas.MessageComplete && have[at+1].RunID != "" {
+		return Place{Follow: have[at+1].RunID}
+	}
+	return Place{Edit: current}
+}
+
+func sameFiles(have []schemas.AttachmentInfo, asked []schemas.Attachment) bool {
+	return slices.EqualFunc(have, asked, func(h schemas.AttachmentInfo, a schemas.Attachment) bool { return h.Name == a.Name })
 }
 
 // Behind returns the index of the first user message after the anchor, -1 if there is

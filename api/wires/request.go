@@ -43,12 +43,46 @@ func (c *Call) Decode(v any) error {
 	}
 	err := json.Unmarshal(c.Body, v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return schemas.NewError(schemas.CodeBadRequest, fmt.Sprintf("the body has a %s at %s, where another type is expected", wrong.Value, cmp.Or(wrong.Field, "its top level")))
+		return schemas.NewError(schemas.CodeBadRequest, fmt.Sprintf("the body has %s at %s, where another type is expected", article(wrong.Value), cmp.Or(wrong.Field, "its top level")))
 	}
 	if err != nil {
 		return bad("the body is not valid JSON")
 	}
 	return nil
+}
+
+// article returns the name of a JSON type with its article.
+func article(kind string) string {
+	kind, _, _ = strings.Cut(kind, " ") // "number 1.5"
+	if strings.HasPrefix(kind, "a") || strings.HasPrefix(kind, "o") {
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// Pointed returns an error of Start with pointers into the client's body, where the
+// message has the pointer message, and its files have the pointers files.
+func Pointed(err error, message string, files []string) error {
+	seen, ok := errors.AsType[*schemas.Error](err)
+	if !ok || len(seen.Fields) == 0 {
+		return err
+	}
+	moved := *seen
+	moved.Fields = slices.Clone(seen.Fields)
+	for i, f := range moved.Fields {
+		parts := strings.Split(f.Pointer, "/")
+		switch {
+		case f.Pointer == "/message":
+			moved.Fields[i].Pointer = message
+		case len(parts) > 2 && parts[1] == "attachments":
+			if n, err := strconv.Atoi(parts[2]); err == nil && n < len(files) {
+				moved.Fields[i].Pointer = files[n]
+			}
+		case f.Pointer == "/attachments" || f.Pointer == "/message_id":
+			moved.Fields[i].Pointer = message
+		}
+	}
+	return &moved
 }
 
 // hasNUL reports whether JSON has an escaped NUL, which cannot be stored. A text may be
@@ -140,20 +174,23 @@ func Tools(list []schemas.ClientTool) {
 // nothing for a client. The n-th file is called file-n if it has no name.
 func File(address, media, name string, n int, pointer string) (schemas.Attachment, error) {
 	var none schemas.Attachment
-	rest, ok := strings.CutPrefix(address, "data:")
-	if !ok {
+	scheme, rest, ok := strings.Cut(address, ":")
+	if !ok || !strings.EqualFold(scheme, "data") {
 		return none, schemas.Invalid(pointer, "must be a data: URL; the service fetches no files")
 	}
 	head, data, ok := strings.Cut(rest, ",")
 	if !ok {
 		return none, schemas.Invalid(pointer, "is no data: URL")
 	}
-	head, encoded := strings.CutSuffix(head, ";base64")
+	encoded := false
+	if at := strings.LastIndexByte(head, ';'); at >= 0 && strings.EqualFold(strings.TrimSpace(head[at+1:]), "base64") {
+		head, encoded = head[:at], true
+	}
 	kind, _, _ := strings.Cut(head, ";")
 	a := schemas.Attachment{Name: cmp.Or(name, "file-"+strconv.Itoa(n)), MIME: cmp.Or(media, kind, "text/plain")}
 	plain, err := []byte(nil), error(nil)
 	if encoded {
-		plain, err = base64.StdEncoding.DecodeString(strings.TrimRight(data, "\n"))
+		plain, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(data, "=\r\n"))
 	} else {
 		var text string
 		text, err = url.PathUnescape(data)
@@ -204,6 +241,20 @@ func (c *Call) Start(chat schemas.Chat, req *schemas.ChatRequest) (schemas.Run, 
 		return c.Service.Runs.Start(c.Context(), c.User, req, key)
 	}
 	return run, err
+}
+
+// StartAt starts the run of a request for a message at a place of the chat, or returns the
+// run that the place says to follow.
+func (c *Call) StartAt(chat schemas.Chat, req *schemas.ChatRequest, at Place) (schemas.Run, error) {
+	if at.Follow != "" {
+		return c.Service.Runs.Run(c.Context(), c.User, at.Follow)
+	}
+	again := *req
+	again.EditMessageID, again.RegenerateMessageID = at.Edit, at.Regenerate
+	if at.Regenerate != "" {
+		again.Message, again.MessageID, again.Attachments = "", "", nil
+	}
+	return c.Start(chat, &again)
 }
 
 // options returns the start options of the request's Idempotency-Key.

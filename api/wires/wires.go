@@ -100,6 +100,9 @@ type Chats interface {
 	// ByKey returns the chat under the client's key, without messages.
 	ByKey(ctx context.Context, user schemas.User, key string) (schemas.Chat, error)
 	Get(ctx context.Context, user schemas.User, conversationID int64, q record.MessageQuery) (schemas.Chat, error)
+	// Versions returns the versions of a message of the chat, also of one that was
+	// replaced.
+	Versions(ctx context.Context, user schemas.User, conversationID int64, messageID string) (schemas.VersionList, error)
 }
 
 // Stream is the body of an answer that lasts.

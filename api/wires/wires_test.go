@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,49 @@ func TestWhichMessageIsNew(t *testing.T) {
 	}
 }
 
+func TestWhatAnEditMeans(t *testing.T) {
+	have := slices.Clone(chat)
+	have[3].Status = schemas.MessageComplete
+	have[2].Attachments = []schemas.AttachmentInfo{{Name: "a.txt"}}
+	ask := func(text string, files ...string) *schemas.ChatRequest {
+		req := &schemas.ChatRequest{Message: text}
+		for _, name := range files {
+			req.Attachments = append(req.Attachments, schemas.Attachment{Name: name})
+		}
+		return req
+	}
+	for _, tt := range []struct {
+		name, id, current string
+		req               *schemas.ChatRequest
+		want              wires.Place
+	}{
+		{"of a current message", "u2", "u2", ask("two", "a.txt"), wires.Place{Edit: "u2"}},
+		{"the same again", "old", "u2", ask("two", "a.txt"), wires.Place{Follow: "r2"}},
+		{"the same again while its run is live", "old", "u3", ask("three"), wires.Place{Follow: "r3"}},
+		{"another text", "old", "u2", ask("zwei", "a.txt"), wires.Place{Edit: "u2"}},
+		{"other files", "old", "u2", ask("two", "b.txt"), wires.Place{Edit: "u2"}},
+		{"the same again after it failed", "old", "u1", ask("one"), wires.Place{Edit: "u1"}},
+		{"of a message that is too old to be loaded", "old", "u0", ask("zero"), wires.Place{Edit: "u0"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := wires.Edited(have, tt.id, tt.current, tt.req, "r3"); got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestPointersOfTheClientsBody(t *testing.T) {
+	for from, want := range map[string]string{
+		"/message": "/m", "/message_id": "/m", "/attachments": "/m", "/attachments/1/mime": "/f1", "/attachments/7/mime": "/attachments/7/mime", "/model": "/model",
+	} {
+		got := schemas.Visible(wires.Pointed(schemas.Invalid(from, "is wrong"), "/m", []string{"/f0", "/f1"}))
+		if len(got.Fields) != 1 || got.Fields[0].Pointer != want {
+			t.Errorf("an error at %s is at %+v, want %s", from, got.Fields, want)
+		}
+	}
+}
+
 func TestFiles(t *testing.T) {
 	for _, tt := range []struct {
 		name, address, media string
@@ -96,6 +140,8 @@ func TestFiles(t *testing.T) {
 	}{
 		{"text in base64", "data:text/plain;base64,SGVsbG8=", "", schemas.Attachment{Name: "file-3", MIME: "text/plain", Content: "Hello"}},
 		{"text", "data:text/csv,a%2Cb", "", schemas.Attachment{Name: "file-3", MIME: "text/csv", Content: "a,b"}},
+		{"base64 without padding", "data:text/plain;base64,SGVsbG8", "", schemas.Attachment{Name: "file-3", MIME: "text/plain", Content: "Hello"}},
+		{"in capitals", "DATA:text/plain;BASE64,SGVsbG8=", "", schemas.Attachment{Name: "file-3", MIME: "text/plain", Content: "Hello"}},
 		{"without a type", "data:,a", "", schemas.Attachment{Name: "file-3", MIME: "text/plain", Content: "a"}},
 		{"the part's type counts", "data:;base64,AQI=", "image/png", schemas.Attachment{Name: "file-3", MIME: "image/png", Content: "AQI="}},
 	} {
@@ -125,11 +171,16 @@ func TestDefaultsAreBeneathTheBody(t *testing.T) {
 }
 
 func TestBodiesThatAreRefused(t *testing.T) {
-	for _, body := range []string{"", "no JSON", `{"id":1}`, "{\"id\":\"\xff\"}", `{"id":"\u0000"}`, `[]`} {
+	for body, want := range map[string]string{
+		"": "not valid JSON", "no JSON": "not valid JSON", `{"id":1.5}`: "has a number at id", `{"id":["x"]}`: "has an array at id", `{"id":{}}`: "has an object at id",
+		"{\"id\":\"\xff\"}": "UTF-8", `{"id":"\u0000"}`: "NUL", `[]`: "has an array at its top level",
+	} {
 		c := &wires.Call{Request: httptest.NewRequest(http.MethodPost, "/", http.NoBody), Body: []byte(body)}
-		var v struct{ ID string }
-		if err := c.Decode(&v); err == nil {
-			t.Errorf("%q gives %+v, want an error", body, v)
+		var v struct {
+			ID string `json:"id"`
+		}
+		if err := c.Decode(&v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v, want an error with %q", body, err, want)
 		}
 	}
 }

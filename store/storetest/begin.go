@@ -114,6 +114,21 @@ func testBeginBusy(f *fixture) {
 	equal(f, "the run under way", after.Begin.BusyRun, waiting.RunID)
 }
 
+// testBeginBusyReplaced edits a message again that another request has replaced: its
+// caller must not take the run of that request for one to cancel.
+func testBeginBusyReplaced(f *fixture) {
+	first := f.turn("q", "a")
+	chat := first.Run.ConversationID
+	edit := f.begin("edited", in(chat), supersede(first.Run.UserMessageID))
+	f.mustCommit(edit)
+	again := f.begin("edited", in(chat), supersede(first.Run.UserMessageID))
+	f.commit(again)
+	fails(f, "an edit of a message that is replaced", again.Err, schemas.ErrNotFound)
+	over := f.begin("edited again", in(chat), supersede(edit.Begin.Run.UserMessageID))
+	f.commit(over)
+	fails(f, "an edit of the current message", over.Err, record.ErrBusy)
+}
+
 func testBeginDuplicate(f *fixture) {
 	with := func(k string) func(*record.Begin) { return func(g *record.Begin) { g.Run.IdempotencyKey = k } }
 	first := f.begin("one", with("k"))

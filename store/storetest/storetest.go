@@ -45,6 +45,7 @@ var sharedTests = map[string]func(f *fixture){
 	"begin stores the history of a new chat":    testBeginHistory,
 	"begin twice for one new key":               testBeginTwiceNewKey,
 	"begin in a busy chat":                      testBeginBusy,
+	"begin in a busy chat what was replaced":    testBeginBusyReplaced,
 	"begin under a used idempotency key":        testBeginDuplicate,
 	"begin repeated":                            testBeginRepeated,
 	"begin with attachments":                    testBeginAttachments,

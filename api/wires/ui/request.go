@@ -160,24 +160,42 @@ func (r *request) asked(c *wires.Call, chat schemas.Chat, system []string) (*sch
 }
 
 // ask puts the user's last message into the request, with its files.
-func (r *request) ask(req *schemas.ChatRequest, at int, edited bool) error {
+func (r *request) ask(req *schemas.ChatRequest, at int) error {
 	m := &r.Messages[at]
 	req.Message = m.text()
-	if text.IsID(m.ID) && !edited {
+	if text.IsID(m.ID) {
 		req.MessageID = m.ID
 	}
 	for i, p := range m.Parts {
 		if p.Type != "file" {
 			continue
 		}
-		pointer := "/messages/" + strconv.Itoa(at) + "/parts/" + strconv.Itoa(i) + "/url"
-		file, err := wires.File(p.URL, p.MediaType, p.Filename, len(req.Attachments)+1, pointer)
+		file, err := wires.File(p.URL, p.MediaType, p.Filename, len(req.Attachments)+1, pointer(at, i))
 		if err != nil {
 			return err
 		}
 		req.Attachments = append(req.Attachments, file)
 	}
+	if len(req.Attachments) > 0 && strings.TrimSpace(req.Message) == "" {
+		return schemas.Invalid("/messages/"+strconv.Itoa(at)+"/parts", "must have a text besides the files")
+	}
 	return nil
+}
+
+// pointer points to the URL of a part.
+func pointer(message, part int) string {
+	return "/messages/" + strconv.Itoa(message) + "/parts/" + strconv.Itoa(part) + "/url"
+}
+
+// pointed returns the error with pointers into the client's body.
+func (r *request) pointed(err error, at int) error {
+	var files []string
+	for i, p := range r.Messages[at].Parts {
+		if p.Type == "file" {
+			files = append(files, pointer(at, i))
+		}
+	}
+	return wires.Pointed(err, "/messages/"+strconv.Itoa(at)+"/parts", files)
 }
 
 // lastUser returns the index of the last user message, -1 if there is none.

@@ -85,60 +85,76 @@ func begin(c *wires.Call, r *request, chat schemas.Chat) (schemas.Run, error) {
 	if at < 0 {
 		return schemas.Run{}, schemas.Invalid("/messages", "must have a user message")
 	}
-	question := len(list) - 1
-	for list[question].Role != "user" {
-		question--
+	if err := r.ask(req, at); err != nil {
+		return schemas.Run{}, err
 	}
-	list = list[:question+1]
+	for list[len(list)-1].Role != "user" {
+		list = list[:len(list)-1]
+	}
 	if chat.ConversationID == 0 {
-		req.ConversationHistory = wires.History(list[:question])
-		if err := r.ask(req, at, false); err != nil {
-			return schemas.Run{}, err
-		}
-		return c.Start(chat, req)
+		req.ConversationHistory = wires.History(list[:len(list)-1])
+		run, err := c.Start(chat, req)
+		return run, r.pointed(err, at)
 	}
-	have, err := c.Service.Current(c.Context(), c.User, chat)
+	place, err := r.find(c, chat, req, list)
 	if err != nil {
 		return schemas.Run{}, err
 	}
-	place := r.place(have, list, chat.ActiveRunID)
-	switch {
-	case place.Follow != "":
-		return c.Service.Runs.Run(c.Context(), c.User, place.Follow)
-	case place.Regenerate != "":
-		req.RegenerateMessageID = place.Regenerate
-		return c.Start(chat, req)
+	run, err := c.StartAt(chat, req, place)
+	if wires.Outrun(place, err) {
+		if chat, err = c.Service.Chat(c.Context(), c.User, r.ID); err != nil {
+			return run, err
+		}
+		if place, err = r.find(c, chat, req, list); err != nil {
+			return run, err
+		}
+		run, err = c.StartAt(chat, req, place)
 	}
-	req.EditMessageID = place.Edit
-	known := slices.ContainsFunc(have, func(m schemas.Message) bool { return m.ID == list[question].ID })
-	if err := r.ask(req, at, known); err != nil {
-		return schemas.Run{}, err
-	}
-	return c.Start(chat, req)
+	return run, r.pointed(err, at)
 }
 
-// place returns the place of the last user message, which ends the list.
+// find returns the place of the last user message, which ends the list, in a known chat.
+func (r *request) find(c *wires.Call, chat schemas.Chat, req *schemas.ChatRequest, list []wires.Message) (wires.Place, error) {
+	have, err := c.Service.Current(c.Context(), c.User, chat)
+	if err != nil {
+		return wires.Place{}, err
+	}
+	last := &list[len(list)-1]
+	current, err := c.Service.Successor(c.Context(), c.User, chat, have, last.ID)
+	if err != nil {
+		return wires.Place{}, err
+	}
+	if current != "" {
+		last.ID, req.MessageID = current, ""
+	}
+	if r.Trigger != regenerate && r.MessageID != "" {
+		edited, err := c.Service.Successor(c.Context(), c.User, chat, have, r.MessageID)
+		if err != nil || edited != "" {
+			return wires.Edited(have, r.MessageID, edited, req, chat.ActiveRunID), err
+		}
+	}
+	return r.place(have, list, chat.ActiveRunID), nil
+}
+
+// place returns the place of the last user message among the chat's messages.
 func (r *request) place(have []schemas.Message, list []wires.Message, live string) wires.Place {
+	if r.Trigger != regenerate {
+		return wires.Find(have, list, live)
+	}
 	find := func(id, role string) int {
 		return slices.IndexFunc(have, func(m schemas.Message) bool { return m.ID == id && m.Role == role })
 	}
-	if r.Trigger == regenerate {
-		if answer := find(r.MessageID, "assistant"); r.MessageID != "" && answer >= 0 {
-			return wires.Place{Regenerate: have[answer].ID}
-		}
-		question := find(list[len(list)-1].ID, "user")
-		if question < 0 {
-			question = wires.Behind(have, list)
-		}
-		if question < 0 {
-			return wires.Place{}
-		}
-		return wires.Again(have, question, live)
+	if answer := find(r.MessageID, "assistant"); r.MessageID != "" && answer >= 0 {
+		return wires.Place{Regenerate: have[answer].ID}
 	}
-	if edited := find(r.MessageID, "user"); r.MessageID != "" && edited >= 0 {
-		return wires.Place{Edit: have[edited].ID}
+	question := find(list[len(list)-1].ID, "user")
+	if question < 0 {
+		question = wires.Behind(have, list)
 	}
-	return wires.Find(have, list, live)
+	if question < 0 {
+		return wires.Place{}
+	}
+	return wires.Again(have, question, live)
 }
 
 // proceed passes the answers of the last message to the calls that wait, and responds with
