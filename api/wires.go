@@ -20,7 +20,7 @@ type failure func(w http.ResponseWriter, status int, e *schemas.Error)
 func (s *server) wireRoutes() []route {
 	service := &wires.Service{
 		Runs: wireRuns{s.Runs, s.Streams, s.Sockets}, Chats: s.Chats, KeepAlive: s.KeepAlive, Check: s.checkRequest, Stream: s.openWireStream,
-		Pages: s.Pages.List, Models: s.Models,
+		Pages: func() []schemas.Page { return s.Pages.List() }, Models: s.Models,
 	}
 	var rows []route
 	for _, w := range all.Wires() {
