@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// MaxThreads is how many threads one call may open.
-	MaxThreads = 32
+	// maxThreads is how many threads one call may open.
+	maxThreads = 32
 	// maxThreadLabel is the length of a thread's label, in bytes.
 	maxThreadLabel = 200
 )
 
-var errManyThreads = schemas.NewError(schemas.CodeInvalid, fmt.Sprintf("a tool may have at most %d conversations", MaxThreads))
+var errManyThreads = schemas.NewError(schemas.CodeInvalid, fmt.Sprintf("a tool may have at most %d conversations", maxThreads))
 
 // threadEvent is an event of a thread. taken gets a value when the event has been yielded.
 type threadEvent struct {
@@ -33,7 +33,7 @@ type threadEvent struct {
 // events, and a slow reader slows the thread.
 func (b *batch) converse(ctx context.Context, c *call, label string, req turn.Request) (answer turn.Conclusion, err error) {
 	n := int(c.threads.Add(1))
-	if n > MaxThreads {
+	if n > maxThreads {
 		return turn.Conclusion{}, errManyThreads
 	}
 	label = text.Bytes(label, maxThreadLabel)

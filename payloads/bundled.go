@@ -33,17 +33,17 @@ func (b bundledType) payloadType() (turn.PayloadType, error) {
 	def := turn.PayloadDef{
 		Name:         b.name,
 		Description:  head.Description,
-		Source:       SourceTool,
+		Source:       sourceTool,
 		Marker:       b.marker,
 		Instructions: b.instructions,
 		Schema:       schema,
 		Summary:      b.summary,
 	}
 	if b.marker != "" {
-		def.Source = SourceLLM
+		def.Source = sourceLLM
 	}
 	t, err := NewType(def)
-	t.Global = def.Source == SourceTool
+	t.Global = def.Source == sourceTool
 	return t, err
 }
 

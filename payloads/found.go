@@ -15,8 +15,8 @@ import (
 // each kind, warnings and dropped texts (more are not kept), and how deeply
 // broken values are searched for markers.
 const (
-	MaxValue    = 256 << 10
-	MaxPayloads = 16
+	maxValue    = 256 << 10
+	maxPayloads = 16
 	maxChoices  = 8
 
 	maxNotes   = 32
@@ -24,7 +24,7 @@ const (
 )
 
 // value is a JSON value that is being read. Its end is found by counting
-// brackets outside strings; bytes beyond MaxValue are counted but not kept.
+// brackets outside strings; bytes beyond maxValue are counted but not kept.
 type value struct {
 	raw      []byte
 	depth    int
@@ -53,7 +53,7 @@ func (v *value) add(s string) (n int, ended bool) {
 			ended = v.depth == 0
 		}
 	}
-	room := min(n, MaxValue-len(v.raw))
+	room := min(n, maxValue-len(v.raw))
 	v.raw = append(v.raw, s[:room]...)
 	v.tooLarge = v.tooLarge || room < n
 	return n, ended
@@ -116,8 +116,8 @@ func (f *Filter) salvage(raw []byte, truncated bool) bool {
 }
 
 func (f *Filter) takePayload(m *marker, raw, data []byte) {
-	if len(f.found.Payloads) == MaxPayloads {
-		f.drop(raw, "The answer has more than %d cards; one is not shown (%s).", MaxPayloads, m.label())
+	if len(f.found.Payloads) == maxPayloads {
+		f.drop(raw, "The answer has more than %d cards; one is not shown (%s).", maxPayloads, m.label())
 		return
 	}
 	if _, err := m.payload.Check(data); err != nil {

@@ -17,8 +17,8 @@ import (
 
 // The sources of a payload.
 const (
-	SourceTool = "tool"
-	SourceLLM  = "llm"
+	sourceTool = "tool"
+	sourceLLM  = "llm"
 )
 
 // The markers of suggestions; no payload type may have them.
@@ -78,14 +78,14 @@ func checkDef(def turn.PayloadDef) error {
 		errs = append(errs, errors.New("name must be lower case letters, digits and _ (at most 64)"))
 	}
 	switch def.Source {
-	case SourceLLM:
+	case sourceLLM:
 		if !markerForm.MatchString(def.Marker) {
 			errs = append(errs, fmt.Errorf("marker %q must be upper case letters, digits and _ (at most 63) with a colon at the end", def.Marker))
 		}
 		if def.Marker == markerValues || def.Marker == markerActions {
 			errs = append(errs, fmt.Errorf("marker %s belongs to suggestions", def.Marker))
 		}
-	case SourceTool:
+	case sourceTool:
 		if def.Marker != "" {
 			errs = append(errs, errors.New("a tool's payload has no marker"))
 		}

@@ -9,28 +9,28 @@ import (
 	"github.com/chattray/chattray/schemas/text"
 )
 
-// MaxToolText bounds a tool's output, and each string of its input, in events
+// maxToolText bounds a tool's output, and each string of its input, in events
 // and histories, in characters; the complete call is at GET
 // /api/chat/runs/{run_id}/tools/{index}.
-const MaxToolText = 16_000
+const maxToolText = 16_000
 
-// CutText returns at most MaxToolText characters of the text, with a note if
+// CutText returns at most 16,000 characters of the text, with a note if
 // something was cut off.
 func CutText(s string) string {
-	if len(s) <= MaxToolText {
+	if len(s) <= maxToolText {
 		return s
 	}
 	n := utf8.RuneCountInString(s)
-	if n <= MaxToolText {
+	if n <= maxToolText {
 		return s
 	}
-	return s[:text.Offset(s, MaxToolText)] + fmt.Sprintf("\n[the first %d of %d characters]", MaxToolText, n)
+	return s[:text.Offset(s, maxToolText)] + fmt.Sprintf("\n[the first %d of %d characters]", maxToolText, n)
 }
 
 // CutStrings returns the JSON with each string cut as CutText does. Everything
 // else is unchanged, and so is short JSON.
 func CutStrings(raw json.RawMessage) json.RawMessage {
-	if len(raw) <= MaxToolText {
+	if len(raw) <= maxToolText {
 		return raw
 	}
 	var out json.RawMessage
@@ -43,7 +43,7 @@ func CutStrings(raw json.RawMessage) json.RawMessage {
 		begin += at
 		at = stringEnd(raw, begin)
 		var text string
-		if at-begin <= MaxToolText || json.Unmarshal(raw[begin:at], &text) != nil {
+		if at-begin <= maxToolText || json.Unmarshal(raw[begin:at], &text) != nil {
 			continue
 		}
 		if short := CutText(text); short != text {

@@ -27,13 +27,13 @@ type group struct {
 // groupRule leaves room for the names of the tools.
 var groupRule = regexp.MustCompile(`^[a-z0-9]+([_-][a-z0-9]+)*$`)
 
-// MaxGroupName is the longest name of a group, in characters.
-const MaxGroupName = 24
+// maxGroupName is the longest name of a group, in characters.
+const maxGroupName = 24
 
 // CheckGroup returns what is wrong with the name of a group; nil if nothing is.
 func CheckGroup(name string) error {
-	if !groupRule.MatchString(name) || len(name) > MaxGroupName {
-		return fmt.Errorf("must be 1 to %d lower case letters and digits, with single - or _ between them", MaxGroupName)
+	if !groupRule.MatchString(name) || len(name) > maxGroupName {
+		return fmt.Errorf("must be 1 to %d lower case letters and digits, with single - or _ between them", maxGroupName)
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 const (
 	// defaultParallel is how many branches run at a time.
 	defaultParallel = 8
-	// DefaultGrace is how long a call waits for a cancelled branch.
-	DefaultGrace = 300 * time.Millisecond
+	// defaultGrace is how long a call waits for a cancelled branch.
+	defaultGrace = 300 * time.Millisecond
 )
 
 // The errors of branches without a result, and of calls without branches.
@@ -135,7 +135,7 @@ func run[T any](ctx context.Context, o Options, branches []Branch[T], take func(
 			}
 		case <-stopped:
 			stopped = nil
-			timer := time.NewTimer(cmp.Or(max(o.Grace, 0), DefaultGrace))
+			timer := time.NewTimer(cmp.Or(max(o.Grace, 0), defaultGrace))
 			defer timer.Stop()
 			grace = timer.C
 		case <-grace:

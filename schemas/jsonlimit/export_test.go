@@ -1,5 +1,14 @@
 package jsonlimit
 
+// The limits.
+const (
+	MaxChain      = maxChain
+	MaxDepth      = maxDepth
+	MaxPattern    = maxPattern
+	MaxSubschemas = maxSubschemas
+	MaxValues     = maxValues
+)
+
 // Counts returns what Allow would count going through schema and value together,
 // and the bound that it takes for enough; without references.
 func (b *Bounds) Counts(v any) (exact, bound int) {

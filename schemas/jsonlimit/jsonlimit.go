@@ -19,10 +19,10 @@ import (
 
 // Limits of a schema, whoever wrote it.
 const (
-	// MaxDepth is how deep its JSON may be nested. A level of a schema takes two.
-	MaxDepth = 64
-	// MaxValues is how many values it may have, including the containers.
-	MaxValues = 10_000
+	// maxDepth is how deep its JSON may be nested. A level of a schema takes two.
+	maxDepth = 64
+	// maxValues is how many values it may have, including the containers.
+	maxValues = 10_000
 )
 
 // Fault is what is wrong with a document, and where (a JSON pointer, RFC 6901;
@@ -88,12 +88,12 @@ func Measure(raw []byte) *Fault {
 			top.items++
 			top.wants = top.object
 		}
-		if values++; values > MaxValues {
-			return &Fault{pointer(stack), fmt.Sprintf("comes after more than %d values", MaxValues)}
+		if values++; values > maxValues {
+			return &Fault{pointer(stack), fmt.Sprintf("comes after more than %d values", maxValues)}
 		}
 		if token == json.Delim('{') || token == json.Delim('[') {
-			if len(stack) == MaxDepth {
-				return &Fault{pointer(stack), fmt.Sprintf("is nested more than %d deep", MaxDepth)}
+			if len(stack) == maxDepth {
+				return &Fault{pointer(stack), fmt.Sprintf("is nested more than %d deep", maxDepth)}
 			}
 			object := token == json.Delim('{')
 			stack = append(stack, &level{object: object, wants: object, names: map[string]bool{}})

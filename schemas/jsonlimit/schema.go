@@ -14,15 +14,15 @@ import (
 
 // Limits of a schema that is checked here.
 const (
-	// MaxSubschemas bounds the number of its subschemas.
-	MaxSubschemas = 1_000
+	// maxSubschemas bounds the number of its subschemas.
+	maxSubschemas = 1_000
 	// maxPasses bounds how many of them may check the same value, including
-	// through references, and MaxChain how many in a row.
+	// through references, and maxChain how many in a row.
 	maxPasses = 2_000
-	MaxChain  = 64
-	// MaxPattern bounds the length of a regular expression in bytes, maxProgram
+	maxChain  = 64
+	// maxPattern bounds the length of a regular expression in bytes, maxProgram
 	// its steps once its repetitions are written out.
-	MaxPattern = 1_000
+	maxPattern = 1_000
 	maxProgram = 5_000
 )
 
@@ -214,9 +214,9 @@ func (c *compiler) collect(s *schema, place string) {
 		c.fail(place, "is not a schema")
 		return
 	}
-	if len(c.nodes) >= MaxSubschemas {
-		if len(c.nodes) == MaxSubschemas && len(c.wrong) == 0 {
-			c.fail(place, "comes after more than %d subschemas", MaxSubschemas)
+	if len(c.nodes) >= maxSubschemas {
+		if len(c.nodes) == maxSubschemas && len(c.wrong) == 0 {
+			c.fail(place, "comes after more than %d subschemas", maxSubschemas)
 		}
 		return
 	}
@@ -253,8 +253,8 @@ func (c *compiler) pattern(place, text string) int {
 	if text == "" {
 		return 0
 	}
-	if len(text) > MaxPattern {
-		c.fail(place, "has %d bytes, at most %d are allowed", len(text), MaxPattern)
+	if len(text) > maxPattern {
+		c.fail(place, "has %d bytes, at most %d are allowed", len(text), maxPattern)
 		return 0
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
@@ -321,8 +321,8 @@ func (c *compiler) passes(s *schema) *node {
 		passes, chain = min(passes+i.passes, maxPasses+1), max(chain, i.chain+1)
 	}
 	n.visiting, n.passes, n.chain = false, passes, chain
-	if len(c.wrong) == 0 && (passes > maxPasses || chain > MaxChain) {
-		c.fail(c.placeOf(s), "has alternatives and references that multiply: at most %d schemas, %d in a row, may check one value", maxPasses, MaxChain)
+	if len(c.wrong) == 0 && (passes > maxPasses || chain > maxChain) {
+		c.fail(c.placeOf(s), "has alternatives and references that multiply: at most %d schemas, %d in a row, may check one value", maxPasses, maxChain)
 	}
 	return n
 }

@@ -196,10 +196,10 @@ func isHost(text string) bool {
 	return utf8.RuneCountInString(last) > 1 && strings.IndexFunc(last, unicode.IsLetter) >= 0 || len(labels) == 4 && strings.Trim(strings.Join(labels, ""), "0123456789") == ""
 }
 
-// Sent returns the keys of the addresses that a program may find in a text,
+// sent returns the keys of the addresses that a program may find in a text,
 // each once: up to white space, or to the end if the text begins with an
 // address.
-func Sent(text string) []string {
+func sent(text string) []string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "//") || hasScheme(text) {
 		return []string{Key(text)}
@@ -219,7 +219,7 @@ func Sent(text string) []string {
 	return slices.Compact(keys)
 }
 
-// SentIn returns the keys that Sent finds in all strings of a JSON value,
+// SentIn returns the keys that sent finds in all strings of a JSON value,
 // including the names of members; none if raw is not JSON.
 func SentIn(raw json.RawMessage) []string {
 	var v any
@@ -231,14 +231,14 @@ func SentIn(raw json.RawMessage) []string {
 	walk = func(v any) {
 		switch v := v.(type) {
 		case string:
-			keys = append(keys, Sent(v)...)
+			keys = append(keys, sent(v)...)
 		case []any:
 			for _, item := range v {
 				walk(item)
 			}
 		case map[string]any:
 			for name, item := range v {
-				keys = append(keys, Sent(name)...)
+				keys = append(keys, sent(name)...)
 				walk(item)
 			}
 		}

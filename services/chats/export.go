@@ -16,8 +16,8 @@ import (
 
 // The formats of an export.
 const (
-	Markdown = "markdown"
-	JSON     = "json"
+	formatMarkdown = "markdown"
+	formatJSON     = "json"
 )
 
 // Limits of an export.
@@ -39,7 +39,7 @@ func (c *Chats) Export(ctx context.Context, user schemas.User, id int64, format 
 		return schemas.Chat{}, nil, err
 	}
 	pages := c.pages(ctx, user, id)
-	if format == JSON {
+	if format == formatJSON {
 		return chat, asJSON(chat, pages), nil
 	}
 	return chat, asMarkdown(chat, pages), nil

@@ -83,7 +83,7 @@ func TestExportMarkdown(t *testing.T) {
 	answer.ToolHistory = []schemas.ToolCall{{ToolName: "search"}, {ToolName: "fetch", IsError: true}}
 	failed.Status, failed.Error = schemas.MessageError, &schemas.MessageFailure{Code: schemas.CodeInternal, Message: "it _broke_"}
 	stopped.Status = schemas.MessageCancelled
-	got, err := exported(t, &kept{messages: []schemas.Message{question, answer, failed, stopped}}, chats.Markdown)
+	got, err := exported(t, &kept{messages: []schemas.Message{question, answer, failed, stopped}}, "markdown")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestExportJSON(t *testing.T) {
 		for i := range n {
 			k.messages = append(k.messages, message("user", strconv.Itoa(i)))
 		}
-		got, err := exported(t, k, chats.JSON)
+		got, err := exported(t, k, "json")
 		var chat schemas.Chat
 		if err == nil {
 			err = json.Unmarshal([]byte(got), &chat)
@@ -119,7 +119,7 @@ func TestExportThatBreaksOff(t *testing.T) {
 	for range 300 {
 		k.messages = append(k.messages, message("user", "q"))
 	}
-	for _, format := range []string{chats.Markdown, chats.JSON} {
+	for _, format := range []string{"markdown", "json"} {
 		if _, err := exported(t, k, format); !errors.Is(err, errAway) {
 			t.Errorf("%s: got %v", format, err)
 		}
@@ -128,18 +128,18 @@ func TestExportThatBreaksOff(t *testing.T) {
 
 func TestExportIsBounded(t *testing.T) {
 	k := &kept{messages: make([]schemas.Message, 20_001)}
-	got, err := exported(t, k, chats.Markdown)
+	got, err := exported(t, k, "markdown")
 	if err != nil || !strings.HasSuffix(got, "*Only the first 20000 messages are here.*\n") {
 		t.Errorf("%v: %q", err, got[max(0, len(got)-100):])
 	}
-	got, err = exported(t, k, chats.JSON)
+	got, err = exported(t, k, "json")
 	if err != nil || !json.Valid([]byte(got)) {
 		t.Errorf("the JSON is cut: %v", err)
 	}
 }
 
 func TestExportOfSomebodyElse(t *testing.T) {
-	_, _, err := chats.New(new(kept), nil, nil, nil, words{}).Export(t.Context(), schemas.User{ID: "bob"}, 1, chats.JSON)
+	_, _, err := chats.New(new(kept), nil, nil, nil, words{}).Export(t.Context(), schemas.User{ID: "bob"}, 1, "json")
 	if !errors.Is(err, schemas.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}

@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// DefaultTime is how long a lease is valid.
-	DefaultTime = 3 * time.Second
+	// defaultTime is how long a lease is valid.
+	defaultTime = 3 * time.Second
 	// renewals and looks are how often, within the time of a lease, it is
 	// renewed and the leases of others are checked.
 	renewals, looks = 3, 12
@@ -71,7 +71,7 @@ type Options struct {
 	// from an earlier process, and continues while the database is not
 	// available.
 	Many bool
-	// Name is for logs. Time is how long a lease is valid; 0 means DefaultTime.
+	// Name is for logs. Time is how long a lease is valid; 0 means 3 s.
 	Name   string
 	Time   time.Duration
 	Logger *slog.Logger
@@ -91,7 +91,7 @@ type Leases struct {
 // New returns the membership of a process that has not joined yet. Leases end with
 // base.
 func New(base context.Context, o Options) *Leases {
-	o.Time = cmp.Or(o.Time, DefaultTime)
+	o.Time = cmp.Or(o.Time, defaultTime)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -34,9 +34,9 @@ type Limits struct {
 
 // The default limits.
 const (
-	DefaultTime      = 10 * time.Second
-	DefaultMemory    = 256 << 20
-	DefaultProcesses = 2
+	defaultTime      = 10 * time.Second
+	defaultMemory    = 256 << 20
+	defaultProcesses = 2
 )
 
 // Unreadable is why a file has no text for the model, in words that follow the
@@ -47,11 +47,11 @@ func (u Unreadable) Error() string { return "the PDF file " + string(u) }
 
 // The reasons that do not depend on limits.
 const (
-	Encrypted Unreadable = "is encrypted; remove its password"
-	Broken    Unreadable = "cannot be read; it is broken, or not a PDF file"
-	Textless  Unreadable = "has no text; send pictures of scanned pages"
-	Costly    Unreadable = "takes too much time or memory to read; send a smaller one"
-	Refused   Unreadable = "is not taken here; send its text"
+	encrypted Unreadable = "is encrypted; remove its password"
+	broken    Unreadable = "cannot be read; it is broken, or not a PDF file"
+	textless  Unreadable = "has no text; send pictures of scanned pages"
+	costly    Unreadable = "takes too much time or memory to read; send a smaller one"
+	refused   Unreadable = "is not taken here; send its text"
 )
 
 var errCrowded = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too many PDF files are being read; try again in a moment", RetryAfter: 5}
@@ -64,7 +64,7 @@ type Reader struct {
 
 // New returns a Reader with these limits.
 func New(l Limits) *Reader {
-	l.Time, l.Memory, l.Processes = cmp.Or(l.Time, DefaultTime), cmp.Or(l.Memory, DefaultMemory), cmp.Or(l.Processes, DefaultProcesses)
+	l.Time, l.Memory, l.Processes = cmp.Or(l.Time, defaultTime), cmp.Or(l.Memory, defaultMemory), cmp.Or(l.Processes, defaultProcesses)
 	return &Reader{limits: l, slots: make(chan struct{}, l.Processes)}
 }
 
@@ -74,7 +74,7 @@ func New(l Limits) *Reader {
 // that no process can be started.
 func (r *Reader) Texts(ctx context.Context, files [][]byte, maxText int) ([]string, int, error) {
 	if r == nil || r.limits.Pages == 0 {
-		return nil, 0, Refused
+		return nil, 0, refused
 	}
 	limited, cancel := context.WithTimeout(ctx, r.limits.Time)
 	defer cancel()
@@ -112,20 +112,20 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int) (string, er
 	child.Stdin, child.Stdout, child.WaitDelay = bytes.NewReader(file), out, time.Second
 	err = child.Run()
 	if ctx.Err() != nil {
-		return "", Costly
+		return "", costly
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		if exit.ExitCode() == exitMemory {
-			return "", Costly
+			return "", costly
 		}
-		return "", Broken
+		return "", broken
 	}
 	if err != nil {
 		return "", fmt.Errorf("read a PDF file: %w", err)
 	}
 	var read result
 	if err := json.Unmarshal(out.Bytes(), &read); err != nil {
-		return "", Broken
+		return "", broken
 	}
 	if read.Unreadable != "" {
 		return "", read.Unreadable

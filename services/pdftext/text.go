@@ -15,20 +15,20 @@ import (
 func textOf(file []byte, maxPages, maxText int) (text string, why Unreadable) {
 	defer func() {
 		if recover() != nil {
-			text, why = "", Broken
+			text, why = "", broken
 		}
 	}()
 	file = tidy(file)
 	doc, err := pdf.NewReader(bytes.NewReader(file), int64(len(file)))
 	switch {
 	case errors.Is(err, pdf.ErrInvalidPassword), err != nil && bytes.Contains(file, []byte("/Encrypt")):
-		return "", Encrypted
+		return "", encrypted
 	case err != nil:
-		return "", Broken
+		return "", broken
 	}
 	pages := doc.NumPage()
 	if pages < 1 {
-		return "", Broken
+		return "", broken
 	}
 	if pages > maxPages {
 		return "", Unreadable(fmt.Sprintf("has %d pages; it may have %d", pages, maxPages))
@@ -49,7 +49,7 @@ func textOf(file []byte, maxPages, maxText int) (text string, why Unreadable) {
 		}
 	}
 	if !found {
-		return "", Textless
+		return "", textless
 	}
 	return b.String(), ""
 }

@@ -23,9 +23,9 @@ const (
 	maxAttachmentBinary = 5 << 20   // bytes of one image or PDF file
 )
 
-// Attach adds stored files to the message: texts as named data after its content,
+// attach adds stored files to the message: texts as named data after its content,
 // images beside it. If it fails, msg is unchanged.
-func Attach(msg *turn.Message, files []schemas.Attachment) error {
+func attach(msg *turn.Message, files []schemas.Attachment) error {
 	var data strings.Builder
 	var images []turn.Image
 	for i := range files {

@@ -12,7 +12,10 @@ import (
 // What the black-box tests see.
 const MaxHistoryMessages = maxHistoryMessages
 
-var WriteData = writeData
+var (
+	Attach    = attach
+	WriteData = writeData
+)
 
 func Build(ctx context.Context, research Research, o Options, offer pages.Offer, page schemas.Object, payloads []schemas.CustomPayload) string {
 	text, _ := NewBuilder(research, nil, o).Build(ctx, Input{Offer: offer, Context: page, Payloads: payloads})

@@ -84,7 +84,7 @@ func (h *History) render(ctx context.Context, in HistoryInput, list []pastMessag
 func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Message, msg *turn.Message, images int) {
 	files, err := h.store.Files(ctx, in.Owner, in.ConversationID, m.ID)
 	if err == nil {
-		err = Attach(msg, files)
+		err = attach(msg, files)
 	}
 	if err != nil {
 		msg.Content = withNotes(msg.Content, fileNotes(m.Attachments))
@@ -100,7 +100,7 @@ func (h *History) showFiles(ctx context.Context, in HistoryInput, m *schemas.Mes
 // gets.
 func userTurn(m *schemas.Message, files []schemas.Attachment) (turn.Message, error) {
 	msg := turn.Message{Role: turn.User, Content: userText(m)}
-	return msg, Attach(&msg, files)
+	return msg, attach(&msg, files)
 }
 
 func userText(m *schemas.Message) string {

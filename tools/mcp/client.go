@@ -138,7 +138,7 @@ func (c *client) connect(ctx context.Context) (_ *link, err error) {
 		if l.process, err = startProcess(c.Command, c.Args, c.Env, c.log); err != nil {
 			return nil, fmt.Errorf("start: %w", err)
 		}
-		caught.Transport = &sdk.IOTransport{Reader: newMessageLines(l.process.out, c.log, l.progress), Writer: l.process.in, MaxLineLength: MaxMessage}
+		caught.Transport = &sdk.IOTransport{Reader: newMessageLines(l.process.out, c.log, l.progress), Writer: l.process.in, MaxLineLength: maxMessage}
 	}
 	defer func() {
 		if err != nil {

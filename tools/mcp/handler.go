@@ -32,7 +32,7 @@ type HandlerOptions struct {
 	Tools offered
 	// Timeout bounds a call of a tool without its own timeout; 0 is defaultCallTimeout.
 	Timeout time.Duration
-	// Body is the largest request in bytes; 0 is MaxMessage.
+	// Body is the largest request in bytes; 0 is 8 MiB.
 	Body    int64
 	Version string
 	// Logger is slog.Default() when nil.
@@ -57,7 +57,7 @@ type serverKey struct{}
 // NewHandler returns a Handler. It does not check a request's host and origin:
 // the API does that for all routes.
 func NewHandler(o HandlerOptions) *Handler {
-	o.Timeout, o.Body = cmp.Or(o.Timeout, defaultCallTimeout), cmp.Or(o.Body, MaxMessage)
+	o.Timeout, o.Body = cmp.Or(o.Timeout, defaultCallTimeout), cmp.Or(o.Body, maxMessage)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -162,8 +162,8 @@ func failed(text string) *sdk.CallToolResult {
 // answer returns a result's text, and its payload's data as structured content
 // if it is an object: older clients take nothing else.
 func answer(result tools.Result) *sdk.CallToolResult {
-	out := &sdk.CallToolResult{IsError: result.IsError, Content: []sdk.Content{&sdk.TextContent{Text: text.Bytes(result.Text, MaxResult)}}}
-	if p := result.Payload; p != nil && len(p.Data) <= MaxResult && len(p.Data) > 0 && p.Data[0] == '{' {
+	out := &sdk.CallToolResult{IsError: result.IsError, Content: []sdk.Content{&sdk.TextContent{Text: text.Bytes(result.Text, maxResult)}}}
+	if p := result.Payload; p != nil && len(p.Data) <= maxResult && len(p.Data) > 0 && p.Data[0] == '{' {
 		out.StructuredContent = p.Data
 	}
 	return out

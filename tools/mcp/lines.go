@@ -20,7 +20,7 @@ const (
 	keptBuffer = 256 << 10
 )
 
-// errLongMessage ends the connection to a server that sends a message over MaxMessage.
+// errLongMessage ends the connection to a server that sends a message over maxMessage.
 var errLongMessage = errors.New("mcp: a message is too large")
 
 // messageLines is the output of a local server without the lines that are not
@@ -74,7 +74,7 @@ func (m *messageLines) next() {
 		case begun:
 			_, _ = m.other.Write(part)
 		}
-		if len(m.line) > MaxMessage {
+		if len(m.line) > maxMessage {
 			m.err = errLongMessage
 			return
 		}

@@ -115,13 +115,13 @@ func define(t *sdk.Tool) (definition, error) {
 	}
 	sum := sha256.Sum256(whole)
 	d := definition{
-		name: t.Name, description: plainText(t.Description, MaxDescription), schema: schema, hash: hex.EncodeToString(sum[:]), hints: h,
+		name: t.Name, description: plainText(t.Description, maxDescription), schema: schema, hash: hex.EncodeToString(sum[:]), hints: h,
 	}
 	switch {
 	case t.Name == "" || len(t.Name) > maxToolName || plainText(t.Name, maxToolName) != t.Name || strings.ContainsAny(t.Name, "\n\t"):
 		return d, errors.New("its name is empty, too long or not plain text")
-	case len(schema) > MaxSchema:
-		return d, fmt.Errorf("its input schema has %d bytes, at most %d are allowed", len(schema), MaxSchema)
+	case len(schema) > maxSchema:
+		return d, fmt.Errorf("its input schema has %d bytes, at most %d are allowed", len(schema), maxSchema)
 	}
 	return d, nil
 }
@@ -175,8 +175,8 @@ func (c *client) make(trusted map[string]definition) []turn.Tool {
 			c.report(context.Background(), name, d.hash, "a tool of an MCP server is left out", "reason", t.Check(nil))
 		case taken[t.Name]:
 			c.report(context.Background(), name, d.hash, "a tool of an MCP server is left out", "reason", "another tool has the name "+t.Name)
-		case len(made) >= MaxTools:
-			c.report(context.Background(), "", "made", "an MCP server has too many tools; the rest is left out", "limit", MaxTools)
+		case len(made) >= maxTools:
+			c.report(context.Background(), "", "made", "an MCP server has too many tools; the rest is left out", "limit", maxTools)
 		default:
 			taken[t.Name] = true
 			made = append(made, t)
@@ -194,7 +194,7 @@ func (c *client) tool(d definition) turn.Tool {
 	}
 	t := tools.NewForeign(modelName(c.Name, d.name), description, d.schema,
 		func(ctx context.Context, call *tools.Call) (tools.Result, error) { return c.call(ctx, d, call) },
-		tools.PayloadType(TypeResult), tools.Timeout(c.Timeout))
+		tools.PayloadType(typeResult), tools.Timeout(c.Timeout))
 	h := c.counting(d.hints)
 	t.Global, t.ReadOnly, t.Idempotent, t.Effects, t.Untrusted = c.Global, h.ReadOnly, h.ReadOnly || h.Idempotent, !h.ReadOnly, !h.ClosedWorld
 	t.Confirm, _ = c.Asks(d.name, Definition{hints: d.hints})

@@ -25,17 +25,17 @@ import (
 
 // Limits for each server.
 const (
-	// MaxTools bounds the tools that are used, in the order of their names.
-	MaxTools = 100
-	// MaxDescription is the longest description that a model gets, in
-	// characters, MaxSchema the largest input schema, in bytes.
-	MaxDescription = 1_000
-	MaxSchema      = 32 << 10
-	// MaxResult is the longest text of a result, in bytes.
-	MaxResult = 2 << 20
-	// MaxMessage is the largest message of the protocol, in bytes; a larger
+	// maxTools bounds the tools that are used, in the order of their names.
+	maxTools = 100
+	// maxDescription is the longest description that a model gets, in
+	// characters, maxSchema the largest input schema, in bytes.
+	maxDescription = 1_000
+	maxSchema      = 32 << 10
+	// maxResult is the longest text of a result, in bytes.
+	maxResult = 2 << 20
+	// maxMessage is the largest message of the protocol, in bytes; a larger
 	// one ends the connection.
-	MaxMessage = 8 << 20
+	maxMessage = 8 << 20
 )
 
 // The defaults of Options.

@@ -24,7 +24,7 @@ func (c *client) remote(take func(*sdk.ProgressNotificationParams)) *sdk.Streama
 	if c.URL == "" {
 		return nil
 	}
-	guarded := outbound.New(outbound.Config{Base: c.base, MaxBody: MaxMessage, HeaderWait: callWait})
+	guarded := outbound.New(outbound.Config{Base: c.base, MaxBody: maxMessage, HeaderWait: callWait})
 	guarded.Timeout = 0 // streams stay open; calls and lists end with their context
 	guarded.Transport = &originOnly{next: guarded.Transport, client: c, take: take}
 	check := guarded.CheckRedirect
@@ -34,7 +34,7 @@ func (c *client) remote(take func(*sdk.ProgressNotificationParams)) *sdk.Streama
 		}
 		return check(r, via)
 	}
-	return &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: guarded, MaxEventSize: MaxMessage}
+	return &sdk.StreamableClientTransport{Endpoint: c.URL, HTTPClient: guarded, MaxEventSize: maxMessage}
 }
 
 // own reports whether a request goes to the configured origin.

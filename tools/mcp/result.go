@@ -15,8 +15,8 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// TypeResult is the payload type of the tools of MCP servers.
-const TypeResult = "mcp_result"
+// typeResult is the payload type of the tools of MCP servers.
+const typeResult = "mcp_result"
 
 // The limits of a result's payload; sizes are in bytes before base64. Larger
 // parts are left out, and the text says so.
@@ -34,7 +34,7 @@ const (
 	maxMIME          = 100
 )
 
-// payload is the data of TypeResult.
+// payload is the data of typeResult.
 type payload struct {
 	Server     string          `json:"server"`
 	Tool       string          `json:"tool"`
@@ -88,7 +88,7 @@ func (c *client) result(tool string, answer *sdk.CallToolResult) tools.Result {
 		return out
 	}
 	if data, err := json.Marshal(m.payload); err == nil { // it has only plain values
-		out.Payload = &turn.Payload{Type: TypeResult, Data: data}
+		out.Payload = &turn.Payload{Type: typeResult, Data: data}
 	}
 	return out
 }
@@ -114,7 +114,7 @@ func (m *mapping) add(content sdk.Content) {
 	}
 }
 
-// text adds to the model's text, up to MaxResult.
+// text adds to the model's text, up to maxResult.
 func (m *mapping) text(s string) {
 	const note = "[the rest of the result is left out: it is too long]"
 	const between = "\n\n"
@@ -122,7 +122,7 @@ func (m *mapping) text(s string) {
 	if m.overflowed || s == "" {
 		return
 	}
-	if room := MaxResult - len(note) - len(between) - m.size; len(s) > room {
+	if room := maxResult - len(note) - len(between) - m.size; len(s) > room {
 		m.overflowed = true
 		m.parts = append(m.parts, text.Bytes(s, max(room, 0)), note)
 		return

@@ -31,7 +31,7 @@ import (
 // The limits of a page.
 const (
 	maxBody    = 2 << 20 // bytes of a decompressed body
-	MaxContent = 200_000 // bytes of Markdown
+	maxContent = 200_000 // bytes of Markdown
 	MaxURL     = 2048
 	maxTitle   = 300
 )
@@ -95,7 +95,7 @@ func (r Reader) Read(ctx context.Context, rawURL string) (Page, error) {
 	}
 	page.Title = text.Bytes(strings.Join(strings.Fields(clean(page.Title)), " "), maxTitle)
 	page.Content = strings.TrimSpace(clean(page.Content))
-	if short := text.Bytes(page.Content, MaxContent); short != page.Content {
+	if short := text.Bytes(page.Content, maxContent); short != page.Content {
 		page.Content, page.Truncated = short, true
 	}
 	return page, nil

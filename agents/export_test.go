@@ -1,0 +1,4 @@
+package agents
+
+// MaxThreads is what the tests see.
+const MaxThreads = maxThreads

@@ -1,0 +1,8 @@
+package payloads
+
+// What the tests see.
+const (
+	MaxPayloads = maxPayloads
+	MaxValue    = maxValue
+	SourceLLM   = sourceLLM
+)

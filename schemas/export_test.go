@@ -1,0 +1,4 @@
+package schemas
+
+// MaxToolText is what the tests see.
+const MaxToolText = maxToolText

@@ -1,0 +1,4 @@
+package weburl
+
+// Sent is what the tests see.
+var Sent = sent

@@ -1,0 +1,4 @@
+package webpage
+
+// MaxContent is what the tests see.
+const MaxContent = maxContent
