@@ -189,6 +189,16 @@ func TestDeltasAreSmallAndWhole(t *testing.T) {
 	}
 }
 
+// A question without an answer, or a summary, may come before the question in
+// the same message.
+func TestAnswersTheLastQuestion(t *testing.T) {
+	req := ask("slow 50\n\n<note>\n- the user stopped this before it was answered\n</note>\n\nhelp")
+	req.Facts = &turn.Facts{Question: "help"}
+	if h := listen(t.Context(), t, demo.New(0), req); !strings.Contains(h.text, "`slow 50`") {
+		t.Errorf("the answer is %.100q, want that to help", h.text)
+	}
+}
+
 func TestToolsForbidden(t *testing.T) {
 	req := ask("max iterations")
 	req.Tools = []turn.Tool{{Name: "list_reports"}}

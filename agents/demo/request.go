@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -19,7 +20,7 @@ const maxQuestion = 1000
 // request is a model's request in the form that stories and templates read.
 type request struct {
 	agents.ModelRequest
-	// question is the first paragraph of the user's message that is being answered.
+	// question is the first paragraph of the user's question.
 	question string
 	// first is true for the first answer of the chat.
 	first bool
@@ -79,7 +80,7 @@ func newRequest(req agents.ModelRequest) *request {
 		return r
 	}
 	r.first = asked == 0 && r.Facts.Purpose == ""
-	r.question = paragraph(req.Messages[asked].Content)
+	r.question = paragraph(cmp.Or(r.Facts.Question, req.Messages[asked].Content))
 	names := map[string]string{}
 	for _, m := range req.Messages[asked+1:] {
 		switch m.Role {

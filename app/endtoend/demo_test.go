@@ -53,6 +53,17 @@ func TestTheDemoModelTellsItsStories(t *testing.T) {
 	}
 }
 
+// TestTheDemoModelAnswersTheLastQuestion asks after a question that has no answer.
+func TestTheDemoModelAnswersTheLastQuestion(t *testing.T) {
+	client := apptest.Serve(t)
+	got := apptest.Decode[schemas.ChatResponsePayload](t, client.Must("POST", "/api/chat", map[string]any{
+		"message": "markdown", "conversation_history": []map[string]any{{"role": "user", "content": "help"}},
+	}))
+	if !strings.Contains(got.Message, "javascript:alert(1)") {
+		t.Errorf("the answer is %.100q, want that to the question markdown", got.Message)
+	}
+}
+
 // TestTheDemoModelOrders approves the order that a starter promises.
 func TestTheDemoModelOrders(t *testing.T) {
 	client := apptest.Serve(t)

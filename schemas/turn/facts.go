@@ -22,6 +22,9 @@ const (
 // models do not send them.
 type Facts struct {
 	Purpose Purpose
+	// Question is what the user asks, without files and earlier messages; "" if
+	// there is no user.
+	Question string
 	// Context is the page's context object.
 	Context schemas.Object
 	// Payloads and Actions are the ones that the page offers. A model may write

@@ -135,15 +135,15 @@ func (p *Preparer) Prepare(ctx context.Context, run answer.Run) (*answer.Prepare
 	if req.InteractionType == schemas.ActionExecuted {
 		return b, nil
 	}
-	if b.Request.Messages, err = p.messages(ctx, run, &b.Request); err != nil {
+	if b.Request.Messages, b.Request.Facts.Question, err = p.messages(ctx, run, &b.Request); err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
 	}
 	return b, nil
 }
 
-// messages is the conversation, within what the model takes besides the rest of the
-// request.
-func (p *Preparer) messages(ctx context.Context, run answer.Run, req *turn.Request) ([]turn.Message, error) {
+// messages returns the conversation, within what the model takes besides the rest of
+// the request, and the question to answer.
+func (p *Preparer) messages(ctx context.Context, run answer.Run, req *turn.Request) ([]turn.Message, string, error) {
 	model := req.Model
 	window := p.Windows[model]
 	return p.history.Within(p.history.Room(req, window)).Messages(ctx, prompt.HistoryInput{

@@ -32,7 +32,7 @@ func TestShortHistoryIsNotCounted(t *testing.T) {
 	c := longChat(10)
 	h := prompt.NewHistory(c, prompt.HistoryOptions{}, nil)
 	loads := h.CountLoads()
-	if _, err := h.Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: c.last()}); err != nil {
+	if _, _, err := h.Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: c.last()}); err != nil {
 		t.Fatal(err)
 	}
 	if *loads != 0 {
@@ -165,7 +165,7 @@ func TestCompactionNeverSwallowsAQueuedQuestion(t *testing.T) {
 	question := c.messages[len(c.messages)-1]
 	c.messages = append([]schemas.Message{c.messages[0], question}, c.messages[1:len(c.messages)-1]...)
 	called := false
-	_, err := prompt.NewHistory(c, prompt.HistoryOptions{Budget: 1000}, nil).Messages(t.Context(), prompt.HistoryInput{
+	_, _, err := prompt.NewHistory(c, prompt.HistoryOptions{Budget: 1000}, nil).Messages(t.Context(), prompt.HistoryInput{
 		Owner: alice, UserMessageID: question.ID,
 		Summarize: func(context.Context, string, []turn.Message) (string, error) { called = true; return "s", nil },
 	})
@@ -212,7 +212,7 @@ func TestCancelledCompactionEndsTheHistory(t *testing.T) {
 	cause := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c := longChat(30)
-	_, err := prompt.NewHistory(c, prompt.HistoryOptions{Budget: 1000}, nil).Messages(ctx, prompt.HistoryInput{
+	_, _, err := prompt.NewHistory(c, prompt.HistoryOptions{Budget: 1000}, nil).Messages(ctx, prompt.HistoryInput{
 		Owner: alice, UserMessageID: c.last(),
 		Summarize: func(ctx context.Context, _ string, _ []turn.Message) (string, error) {
 			cancel(cause)

@@ -131,37 +131,38 @@ func (h *History) Within(tokens int) *History {
 // Messages returns the conversation up to and including the user's message: a
 // running summary or a note about what is left out, the newest messages that
 // fit the budget, the user's message. Roles alternate, and if something is left
-// out, the first message is the user's. Errors come from the store, or are
-// ctx's cause.
-func (h *History) Messages(ctx context.Context, in HistoryInput) ([]turn.Message, error) {
+// out, the first message is the user's. question is the user's message without
+// its files, and without earlier messages that have no answer. Errors come from
+// the store, or are ctx's cause.
+func (h *History) Messages(ctx context.Context, in HistoryInput) (list []turn.Message, question string, err error) {
 	if in.Alone && in.Current != nil {
 		current, err := userTurn(&in.Current.Message, in.Current.Files)
-		return []turn.Message{current}, err
+		return []turn.Message{current}, in.Current.Content, err
 	}
 	past, err := h.read(ctx, in)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	current, err := h.current(ctx, in, past)
+	current, question, err := h.current(ctx, in, past)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	turns := h.render(ctx, in, past.list)
 	budget := max(h.Budget-h.cost(current), h.Budget/4)
 	head := historyHead{summary: past.summary.Text, unread: past.unread}
 	room := budget - min(h.tokens.upper(past.summary.Text), budget/2)
 	if !past.unread && h.fits(turns, room) {
-		return head.before(turns, current), nil
+		return head.before(turns, current), question, nil
 	}
 	if kept, text, ok := h.compact(ctx, in, past, turns); ok {
-		return historyHead{summary: text}.before(kept, current), nil
+		return historyHead{summary: text}.before(kept, current), question, nil
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, "", context.Cause(ctx)
 	}
 	from := h.newest(turns, room)
 	head.left = from
-	return head.before(turns[from:], current), nil
+	return head.before(turns[from:], current), question, nil
 }
 
 // historyRead is the part of a chat that was read.
@@ -292,27 +293,28 @@ func (r *historyRead) split(read []schemas.Message, id string) {
 	}
 }
 
-// current renders the whole message to answer.
-func (h *History) current(ctx context.Context, in HistoryInput, past historyRead) (turn.Message, error) {
+// current renders the whole message to answer, and returns what the user wrote.
+func (h *History) current(ctx context.Context, in HistoryInput, past historyRead) (msg turn.Message, question string, err error) {
 	if in.Current != nil {
-		return userTurn(&in.Current.Message, in.Current.Files)
+		msg, err = userTurn(&in.Current.Message, in.Current.Files)
+		return msg, in.Current.Content, err
 	}
 	m := past.current
 	if m == nil {
 		read, err := h.store.Message(ctx, in.Owner, in.ConversationID, in.UserMessageID)
 		if err != nil {
-			return turn.Message{}, err
+			return msg, "", err
 		}
 		m = &read
 	}
 	var files []schemas.Attachment
 	if len(m.Attachments) > 0 {
-		var err error
 		if files, err = h.store.Files(ctx, in.Owner, in.ConversationID, m.ID); err != nil {
-			return turn.Message{}, err
+			return msg, "", err
 		}
 	}
-	return userTurn(m, files)
+	msg, err = userTurn(m, files)
+	return msg, m.Content, err
 }
 
 // compact puts the older turns into the running summary and returns the kept turns and

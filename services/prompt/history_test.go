@@ -123,7 +123,7 @@ func historyOf(t *testing.T, c *storedChat, o prompt.HistoryOptions, summarize f
 			return summarize(ctx, text)
 		}
 	}
-	list, err := prompt.NewHistory(c, o, nil).Messages(t.Context(), in)
+	list, _, err := prompt.NewHistory(c, o, nil).Messages(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,12 +227,12 @@ func TestHistoryShowsFilesOfTheQuestion(t *testing.T) {
 
 func TestHistoryOfANewChatReadsNothing(t *testing.T) {
 	c := &storedChat{err: errDatabase}
-	list, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{
+	list, question, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{
 		Owner: alice, UserMessageID: "u0", Alone: true,
 		Current: &record.UserMessage{Message: schemas.Message{ID: "u0", Role: "user", Content: "Hi"}, Files: []schemas.Attachment{{Name: "a", MIME: "text/csv", Content: "1"}}},
 	})
-	if err != nil || c.reads != 0 {
-		t.Fatalf("got %v after %d reads", err, c.reads)
+	if err != nil || c.reads != 0 || question != "Hi" {
+		t.Fatalf("got the question %q, %v after %d reads; want %q and no reads", question, err, c.reads, "Hi")
 	}
 	want := "user: Hi\n\nAttached file (text/csv):\n<data name=\"a\">\n  1\n</data>\n"
 	if diff := cmp.Diff(want, conversation(list)); diff != "" {
@@ -256,7 +256,7 @@ func TestHistoryPutsQueuedQuestionsInOrder(t *testing.T) {
 		"u3": "user: first\nassistant: one\nuser: second\nassistant: two\nuser: third\n",
 		"u2": "user: first\nassistant: one\nassistant: two\nuser: second\n",
 	} {
-		list, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: id})
+		list, _, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,9 +279,9 @@ func TestHistoryLeavesWaitingQuestionsOut(t *testing.T) {
 		m.Status = schemas.MessageComplete
 		c.messages = append(c.messages, m)
 	}
-	list, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: "u2"})
-	if err != nil {
-		t.Fatal(err)
+	list, question, err := prompt.NewHistory(c, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: alice, UserMessageID: "u2"})
+	if err != nil || question != "now" {
+		t.Fatalf("got the question %q, %v; want %q alone", question, err, "now")
 	}
 	want := "user: stopped\n\n<note>\n- the user stopped this before it was answered\n</note>\n\nnow\n"
 	if diff := cmp.Diff(want, conversation(list)); diff != "" {
@@ -300,7 +300,7 @@ func TestHistoryErrors(t *testing.T) {
 		{"no such question", alice, "u9", &storedChat{}, schemas.ErrNotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := prompt.NewHistory(tc.chat, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: tc.owner, UserMessageID: tc.message})
+			_, _, err := prompt.NewHistory(tc.chat, prompt.HistoryOptions{}, nil).Messages(t.Context(), prompt.HistoryInput{Owner: tc.owner, UserMessageID: tc.message})
 			if !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
