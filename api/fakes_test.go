@@ -167,6 +167,11 @@ func (f fakeRuns) Waits(_ context.Context, user schemas.User, id string) ([]sche
 	return list.Items, err
 }
 
+func (f fakeRuns) CancelAll(_ context.Context, user schemas.User, ids ...string) error {
+	f.call("CancelAll %s %v", user.Name, ids)
+	return nil
+}
+
 func (f fakeRuns) Cancel(_ context.Context, user schemas.User, id string) (schemas.Run, error) {
 	f.call("Cancel %s %s", user.Name, id)
 	return owned[schemas.Run](f.testEnv, user, id == aRun, "cancelRun")

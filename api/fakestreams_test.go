@@ -101,11 +101,11 @@ func decoded[T any](frame apitest.Frame) (e T, err error) {
 	return e, err
 }
 
-func (f fakeStreams) LiveIn(schemas.User, string) []string { return nil }
+func (f fakeStreams) LiveIn(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
 
-func (f fakeStreams) Live(user schemas.User, chat string) []string {
+func (f fakeStreams) Live(_ context.Context, user schemas.User, chat string) ([]string, error) {
 	f.call("Live %s %s", user.Name, chat)
-	return nil
+	return nil, nil
 }
 
 func (f fakeStreams) Later(_ context.Context, user schemas.User, id string) ([]string, error) {

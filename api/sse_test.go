@@ -45,9 +45,9 @@ func (l *longRun) Start(context.Context, schemas.User, *schemas.ChatRequest, rec
 	return schemas.Run{RunID: "r"}, nil
 }
 
-func (l *longRun) LiveIn(schemas.User, string) []string { return nil }
+func (l *longRun) LiveIn(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
 
-func (l *longRun) Live(schemas.User, string) []string { return nil }
+func (l *longRun) Live(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
 
 func (l *longRun) Later(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
 

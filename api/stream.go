@@ -35,10 +35,10 @@ type streams interface {
 	// run that goes on later.
 	Follow(ctx context.Context, user schemas.User, id string, after int64, idle time.Duration) (iter.Seq2[[]runlog.Event, error], error)
 	// Live returns the unfinished runs of a user's chat, the running one first.
-	Live(user schemas.User, chat string) []string
+	Live(ctx context.Context, user schemas.User, chat string) ([]string, error)
 	// LiveIn returns the unfinished runs of a user's document in the same way,
 	// from any chat.
-	LiveIn(user schemas.User, document string) []string
+	LiveIn(ctx context.Context, user schemas.User, document string) ([]string, error)
 	// Later returns the runs that started after one of the user's runs in its
 	// chat, the oldest first.
 	Later(ctx context.Context, user schemas.User, id string) ([]string, error)

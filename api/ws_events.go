@@ -192,17 +192,18 @@ func page(e *schemas.SocketEvent, blocks []string) schemas.Object {
 
 // named returns the runs that stop and pause apply to: the runs of the chat or,
 // if no chat is named or it has none, those of the document.
-func (k *socket) named(e *schemas.SocketEvent, chat string) []string {
-	live := k.server.Streams.Live(k.user, chat)
-	if e.DocumentID == "" || e.ChatID != "" && len(live) > 0 {
-		return live
+func (k *socket) named(ctx context.Context, e *schemas.SocketEvent, chat string) ([]string, error) {
+	live, err := k.server.Streams.Live(ctx, k.user, chat)
+	if err != nil || e.DocumentID == "" || e.ChatID != "" && len(live) > 0 {
+		return live, err
 	}
-	for _, id := range k.server.Streams.LiveIn(k.user, e.DocumentID) {
+	more, err := k.server.Streams.LiveIn(ctx, k.user, e.DocumentID)
+	for _, id := range more {
 		if !slices.Contains(live, id) {
 			live = append(live, id)
 		}
 	}
-	return live
+	return live, err
 }
 
 // interrupt ends the running runs of a chat or a document; stop also ends those
@@ -210,7 +211,10 @@ func (k *socket) named(e *schemas.SocketEvent, chat string) []string {
 // of a run follows in its chunks.
 func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat string) error {
 	stop := e.Name == "stop"
-	live := k.named(e, chat)
+	live, err := k.named(ctx, e, chat)
+	if err != nil {
+		return err
+	}
 	text := map[bool]string{true: "Stopping...", false: "Pausing..."}[stop]
 	if len(live) == 0 {
 		text = "Nothing is under way."
@@ -219,7 +223,8 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 	if stop {
 		defer k.unlisten(chat)
 	}
-	ctx = context.WithoutCancel(ctx)           // the request counts even if the client goes away at once
+	ctx = context.WithoutCancel(ctx) // the request counts even if the client goes away at once
+	var ends []string
 	for _, id := range slices.Backward(live) { // the waiting ones first
 		if !stop {
 			if run, err := k.server.Runs.Run(ctx, k.user, id); err != nil {
@@ -228,11 +233,9 @@ func (k *socket) interrupt(ctx context.Context, e *schemas.SocketEvent, chat str
 				continue
 			}
 		}
-		if _, err := k.server.Runs.Cancel(ctx, k.user, id); err != nil {
-			return err
-		}
+		ends = append(ends, id)
 	}
-	return nil
+	return k.server.Runs.CancelAll(ctx, k.user, ends...)
 }
 
 // resume shows a run from a number on, then the later runs of its chat that are in
@@ -263,7 +266,10 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 	if err := k.listen(chat); err != nil {
 		return err
 	}
-	more := k.server.Streams.Live(k.user, chat)
+	more, err := k.server.Streams.Live(ctx, k.user, chat)
+	if err != nil {
+		return err
+	}
 	if e.RunID != "" {
 		more = more[slices.Index(more, e.RunID)+1:]
 	} else if len(more) == 0 {
@@ -271,7 +277,6 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 		k.send(ctx, &schemas.Chunk{Type: schemas.ChunkStatus, Content: &text, ChatID: chat})
 	}
 	if back {
-		var err error
 		if more, err = k.server.Streams.Later(ctx, k.user, e.RunID); err != nil {
 			return err
 		}
@@ -290,7 +295,10 @@ func (k *socket) resume(ctx context.Context, e *schemas.SocketEvent, chat string
 // is false for a run that waits for recovery: its client may have seen more
 // than is stored.
 func (k *socket) ahead(ctx context.Context, run schemas.Run, after int64) bool {
-	if !runlog.Future(after, run.LastSequence) || run.State.Terminal() || !slices.Contains(k.server.Streams.Live(k.user, run.ChatID), run.RunID) {
+	if !runlog.Future(after, run.LastSequence) || run.State.Terminal() {
+		return false
+	}
+	if live, err := k.server.Streams.Live(ctx, k.user, run.ChatID); err != nil || !slices.Contains(live, run.RunID) {
 		return false
 	}
 	now, err := k.server.Runs.Run(ctx, k.user, run.RunID)

@@ -23,9 +23,9 @@ type endedRuns struct {
 	next   chan struct{}
 }
 
-func (endedRuns) LiveIn(schemas.User, string) []string { return nil }
+func (endedRuns) LiveIn(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
 
-func (endedRuns) Live(schemas.User, string) []string { return nil }
+func (endedRuns) Live(context.Context, schemas.User, string) ([]string, error) { return nil, nil }
 
 func (r endedRuns) Follow(ctx context.Context, _ schemas.User, id string, after int64, _ time.Duration) (iter.Seq2[[]runlog.Event, error], error) {
 	if after > 0 {

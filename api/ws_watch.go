@@ -122,7 +122,8 @@ func (k *socket) showAll(ctx context.Context, chat string) {
 // show sends the chunks of a run, the past ones first. A socket shows one ended
 // run at a time; others wait, at most as long as the socket lasts.
 func (k *socket) show(ctx context.Context, chat string, f followed) {
-	if !slices.Contains(k.server.Streams.Live(k.user, chat), f.id) {
+	live, err := k.server.Streams.Live(ctx, k.user, chat)
+	if err != nil || !slices.Contains(live, f.id) {
 		select {
 		case k.past <- struct{}{}:
 			defer func() { <-k.past }()

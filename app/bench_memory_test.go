@@ -116,7 +116,7 @@ func (m *memoryBench) ended(message string) string {
 	}
 	request := httptest.NewRequestWithContext(m.Context(), http.MethodGet, "/api/chat/runs/"+run.RunID+"/stream?dialect=messages", nil)
 	request.Host = "localhost"
-	for len(m.s.runs.Live(m.user, run.ChatID)) > 0 {
+	for isLive(m, m.s, m.user, run.ChatID) {
 		m.s.handler.ServeHTTP(&counter{header: http.Header{}}, request)
 	}
 	return run.RunID

@@ -122,7 +122,7 @@ func BenchmarkReplay(b *testing.B) {
 		s.handler.ServeHTTP(client, request)
 		return client.tokens
 	}
-	for len(s.runs.Live(user, run.ChatID)) > 0 { // to the end; from then on it is read from the store
+	for isLive(b, s, user, run.ChatID) { // to the end; from then on it is read from the store
 		read()
 	}
 	want := read()
@@ -169,4 +169,14 @@ func wholeRun(b *testing.B, tokens int, tool bool) {
 			b.Fatalf("got %d tokens, want %d", client.tokens, tokens)
 		}
 	}
+}
+
+// isLive reports whether a chat has a run that has not ended.
+func isLive(b testing.TB, s *Service, user schemas.User, chat string) bool {
+	b.Helper()
+	live, err := s.runs.Live(b.Context(), user, chat)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return len(live) > 0
 }

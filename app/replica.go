@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chattray/chattray/app/settings"
+	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/leases"
 	"github.com/chattray/chattray/store"
 )
@@ -31,4 +32,13 @@ func leaseOptions(c settings.Config, data *store.Store, log *slog.Logger) leases
 		o.Table, o.Takeover = table, table
 	}
 	return o
+}
+
+// actsStore is where replicas tell each other what users do to runs; nil for a process
+// that has its database to itself.
+func actsStore(c settings.Config, data *store.Store) acts.Store {
+	if table := data.Replicas(); c.Many() && table != nil {
+		return table
+	}
+	return nil
 }

@@ -119,6 +119,7 @@ func TestStar(t *testing.T) {
 // imports it, and what one run writes down knows nothing of the runs.
 var rooms = map[string][]string{
 	"actions":          {"research"},
+	"acts":             {},
 	"answer":           {"answer/argstream", "answer/levels", "answer/payloads", "answer/visible", "attempts", "documents", "eventlog", "guard", "leases", "modeltext", "trace", "usage"},
 	"answer/argstream": {},
 	"answer/levels":    {},
@@ -140,7 +141,7 @@ var rooms = map[string][]string{
 	"prompt":           {"pages", "pdftext"},
 	"questions":        {"actions", "documents", "pages", "pdftext", "prompt"},
 	"research":         {},
-	"runs":             {"actions", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "leases", "meters", "modeltext", "pdftext", "prepare", "prompt", "questions", "timers", "trace", "usage", "views"},
+	"runs":             {"actions", "acts", "answer", "approvals", "attempts", "documents", "eventlog", "guard", "leases", "meters", "modeltext", "pdftext", "prepare", "prompt", "questions", "timers", "trace", "usage", "views"},
 	"timers":           {},
 	"trace":            {},
 	"usage":            {},

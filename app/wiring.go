@@ -182,7 +182,7 @@ func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActi
 		Text:           c.TextLimits(),
 		PDF:            pdftext.New(pdftext.Limits{Pages: c.Limits.PDFPages, Time: c.Limits.PDFTime, Memory: c.Limits.PDFMemory, Processes: c.Limits.PDFProcesses}),
 		ReplaysPerUser: c.Limits.ReplaysPerUser, Replays: c.Limits.Replays, ReplayCache: c.Limits.ReplayCache,
-		Logger: log, Carry: telemetry.CarryTrace, Leases: leaseOptions(c, s.store, log),
+		Logger: log, Carry: telemetry.CarryTrace, Leases: leaseOptions(c, s.store, log), Acts: actsStore(c, s.store),
 	}
 }
 

@@ -141,22 +141,3 @@ func (r *Replicas) Unfinished(ctx context.Context) ([]string, error) {
 	return r.ids(ctx, `SELECT id FROM replicas WHERE gone_at IS NOT NULL AND `+hasLeft+`
 		UNION ALL SELECT '' WHERE EXISTS (SELECT 1 FROM runs WHERE replica = '' AND `+openStates+`)`)
 }
-
-func (r *Replicas) ids(ctx context.Context, statement string, args ...any) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, changeTimes*r.store.readTime)
-	defer cancel()
-	rows, err := r.all.QueryContext(ctx, statement, args...)
-	if err != nil {
-		return nil, r.store.fault("replicas", err)
-	}
-	defer func() { _ = rows.Close() }() // Err says what went wrong
-	var found []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, r.store.fault("replicas", err)
-		}
-		found = append(found, id)
-	}
-	return found, r.store.fault("replicas", rows.Err())
-}

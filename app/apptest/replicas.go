@@ -96,8 +96,8 @@ var invariants = []struct{ name, breaks string }{
 	{"no run has two answers", `SELECT COUNT(*) FROM (SELECT run_id FROM blocks WHERE role = 'assistant' AND chat_id IS NOT NULL GROUP BY run_id HAVING COUNT(*) > 1) AS twice`},
 	{"the numbers of an attempt have no gap", `SELECT COUNT(*) FROM (SELECT first_seq, attempt, first_seq - 1 AS wanted,
 		lag(last_seq) OVER (PARTITION BY run_id, attempt ORDER BY first_seq) AS before FROM segments) AS s
-		WHERE first_seq <> COALESCE(before, (attempt - 1) * 1000000) + 1`},
-	{"numbers rise from attempt to attempt", `SELECT COUNT(*) FROM segments WHERE (first_seq - 1) / 1000000 + 1 <> attempt OR (last_seq - 1) / 1000000 + 1 <> attempt`},
+		WHERE first_seq <> COALESCE(before, GREATEST(attempt - 1, 0) * 1000000) + 1`},
+	{"numbers rise from attempt to attempt", `SELECT COUNT(*) FROM segments WHERE (first_seq - 1) / 1000000 + 1 <> GREATEST(attempt, 1) OR (last_seq - 1) / 1000000 + 1 <> GREATEST(attempt, 1)`},
 	{"the log ends with the run's last event", `SELECT COUNT(*) FROM runs WHERE last_seq <> (SELECT COALESCE(MAX(last_seq), 0) FROM segments WHERE run_id = runs.id)`},
 	{"nothing is of an attempt that is not the run's", `SELECT (SELECT COUNT(*) FROM tool_calls c JOIN runs r ON r.id = c.run_id WHERE c.attempt > r.attempt)
 		+ (SELECT COUNT(*) FROM segments s JOIN runs r ON r.id = s.run_id WHERE s.attempt > r.attempt)`},

@@ -62,6 +62,19 @@ type Taken struct {
 	Attempt int
 }
 
+// CallID names a call of a run.
+type CallID struct {
+	RunID string
+	Index int
+}
+
+// OpenRun is a run that has not ended, with its request.
+type OpenRun struct {
+	ID             string
+	ConversationID int64
+	Request        json.RawMessage
+}
+
 // Write is everything that one run writes at a time. All parts of a write are
 // applied together or not at all; many writes share a transaction. Except for
 // Begin, a write is applied only while the run's attempt is Attempt and the run

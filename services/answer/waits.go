@@ -41,8 +41,9 @@ func approvalID(runID string, index int) string {
 // Wakeups wake the waiting calls of a run, by index. The zero value is ready; it is
 // safe for concurrent use.
 type Wakeups struct {
-	mu   sync.Mutex
-	each map[int]chan struct{}
+	mu      sync.Mutex
+	each    map[int]chan struct{}
+	waiting int // calls that wait
 }
 
 // of returns the bell of the call: a channel with one slot and no data.
@@ -56,6 +57,25 @@ func (w *Wakeups) of(index int) chan struct{} {
 		w.each[index] = make(chan struct{}, 1)
 	}
 	return w.each[index]
+}
+
+// Awaited reports whether a call waits.
+func (w *Wakeups) Awaited() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.waiting > 0
+}
+
+// wait counts a call that waits, until done is called.
+func (w *Wakeups) wait() (done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.waiting--
+	}
 }
 
 // Ring wakes the call: its answer is stored.
@@ -219,6 +239,7 @@ func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error)
 // answerTo returns the wait of a call once it has an answer.
 func (wr *Writer) answerTo(ctx context.Context, index int) (record.Wait, error) {
 	bell := wr.deps.Wakeups.of(index)
+	defer wr.deps.Wakeups.wait()()
 	for {
 		w, err := wr.wait(ctx, index)
 		if err != nil || w.Answer != "" {

@@ -49,10 +49,11 @@ type Versions interface {
 
 // Runs are the runs that have not ended.
 type Runs interface {
-	// Cancel ends a run of the user and waits for its end, for a limited time.
-	Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error)
-	// Queued returns the ids of the chat's runs that wait for their turn.
-	Queued(conversationID int64) []string
+	// CancelAll ends runs of the user in this order and waits for their end, for a
+	// limited time.
+	CancelAll(ctx context.Context, user schemas.User, ids ...string) error
+	// Live returns the unfinished runs of the user's chat, the running one first.
+	Live(ctx context.Context, user schemas.User, chat string) ([]string, error)
 }
 
 // Tools knows the texts that users read about a tool.
@@ -166,14 +167,16 @@ func (c *Chats) Delete(ctx context.Context, user schemas.User, id int64) error {
 	if err != nil {
 		return err
 	}
-	open := c.runs.Queued(id)
-	if chat.ActiveRunID != "" {
+	open, err := c.runs.Live(ctx, user, chat.ChatID)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(open)
+	if chat.ActiveRunID != "" && !slices.Contains(open, chat.ActiveRunID) {
 		open = append(open, chat.ActiveRunID)
 	}
-	for _, run := range open {
-		if _, err := c.runs.Cancel(ctx, user, run); err != nil {
-			return err
-		}
+	if err := c.runs.CancelAll(ctx, user, open...); err != nil {
+		return err
 	}
 	return c.conversations.DeleteChat(ctx, user.ID, id)
 }

@@ -291,15 +291,6 @@ func (l *Leases) Spread(ctx context.Context) error {
 	return pause(ctx, rand.N(spread)) //nolint:gosec // it guards nothing
 }
 
-// Every is how often what waits is looked at: one of several does so more often, as
-// nobody tells it of the others' runs.
-func (l *Leases) Every(alone time.Duration) time.Duration {
-	if l.Many {
-		return alone / 2
-	}
-	return alone
-}
-
 // spread is the longest wait of Spread.
 const spread = 50 * time.Millisecond
 

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -10,15 +11,21 @@ import (
 
 // Live returns the ids of the unfinished runs of a user's chat: the running one
 // first, then the waiting ones, oldest first.
-func (r *Runs) Live(user schemas.User, chat string) []string {
-	return r.liveOf(user, func(run *run) bool { return run.chatKey == chat })
+func (r *Runs) Live(ctx context.Context, user schemas.User, chat string) ([]string, error) {
+	if r.acts != nil {
+		return r.acts.Live(ctx, user, chat)
+	}
+	return r.liveOf(user, func(run *run) bool { return run.chatKey == chat }), nil
 }
 
 // LiveIn returns the ids of the unfinished runs of a user's document, from any
 // chat, in the order of Live: those that write the document, and those on its
 // page.
-func (r *Runs) LiveIn(user schemas.User, document string) []string {
-	return r.liveOf(user, func(run *run) bool { return turn.DocumentID(run.req.Context, run.conversationID) == document })
+func (r *Runs) LiveIn(ctx context.Context, user schemas.User, document string) ([]string, error) {
+	if r.acts != nil {
+		return r.acts.LiveIn(ctx, user, document)
+	}
+	return r.liveOf(user, func(run *run) bool { return turn.DocumentID(run.req.Context, run.conversationID) == document }), nil
 }
 
 func (r *Runs) liveOf(user schemas.User, is func(*run) bool) []string {

@@ -48,7 +48,7 @@ func (r *Runs) enter() bool {
 // revive continues, once the database is back, the runs and queues that waited for
 // it.
 func (r *Runs) revive(ctx context.Context) {
-	tick := time.NewTicker(r.leases.Every(reviveEvery))
+	tick := time.NewTicker(reviveEvery)
 	defer tick.Stop()
 	for {
 		select {

@@ -85,7 +85,7 @@ func (r *Runs) startQueued(ctx context.Context, run *run) {
 		switch {
 		case context.Cause(run.ctx) != nil: // cancelled meanwhile
 			r.endQueued(run)
-		case !r.worksOn(run.conversationID): // another process has started it
+		case r.acts == nil && !r.worksOn(run.conversationID): // another process has started it
 			r.noteUnpolled(run.conversationID)
 		}
 	case errors.Is(err, record.ErrFenced):
@@ -135,9 +135,7 @@ func (r *Runs) next(conversationID int64) {
 		r.Logger.Error("find a queued run", "conversation_id", conversationID, "error", err)
 		r.noteUnpolled(conversationID)
 	default:
-		if run := r.find(stored.ID); run == nil && r.leases.Many { // another replica has it
-			r.noteUnpolled(conversationID)
-		} else if run != nil && r.markStarting(run) {
+		if run := r.find(stored.ID); run != nil && r.markStarting(run) { // acts looks for those of other replicas
 			r.startQueued(ctx, run)
 		}
 	}
@@ -166,17 +164,4 @@ func (r *Runs) worksOn(conversationID int64) bool {
 		}
 	}
 	return false
-}
-
-// Queued returns the ids of a chat's runs that wait for their turn.
-func (r *Runs) Queued(conversationID int64) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var ids []string
-	for id, run := range r.live {
-		if run.conversationID == conversationID && run.attempt == 0 {
-			ids = append(ids, id)
-		}
-	}
-	return ids
 }

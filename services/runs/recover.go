@@ -34,6 +34,7 @@ func (r *Runs) Recover(ctx context.Context) error {
 	r.loops.Go(func() { r.leases.Renew(r.looping, r.lost) })
 	if r.leases.Many {
 		r.loops.Go(func() { r.leases.Look(r.looping, r.takeFrom) })
+		r.loops.Go(func() { r.acts.Run(r.looping) })
 		return nil
 	}
 	began := r.now()

@@ -19,6 +19,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
+	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/answer"
 	"github.com/chattray/chattray/services/approvals"
 	"github.com/chattray/chattray/services/eventlog"
@@ -53,6 +54,9 @@ const (
 	maxAttemptsEver = 4000
 
 	cancelWait = 900 * time.Millisecond
+	// busyWait is how long a question that cancels another replica's run waits for its
+	// end.
+	busyWait = 5 * time.Second
 	// defaultStopWait is how long Shutdown waits for runs that do not stop when they
 	// are interrupted.
 	defaultStopWait = 5 * time.Second
@@ -84,6 +88,10 @@ type Options struct {
 
 	// Leases say how the process shares the database with others.
 	Leases leases.Options
+
+	// Acts are what other replicas do to runs here, and what is done here to theirs;
+	// nil for a process that has its database to itself.
+	Acts acts.Store
 
 	// Answered is called with the first answer of each new chat, once it is
 	// stored. It must return at once; it may be nil.
@@ -133,6 +141,7 @@ type Runs struct {
 	text      *modeltext.Total
 	replays   *eventlog.Replays
 	leases    *leases.Leases
+	acts      *acts.Acts // nil for a process without others
 
 	//nolint:containedctx // the base context of all runs; it ends when Shutdown has waited long enough
 	base context.Context
@@ -204,6 +213,7 @@ func New(o Options) *Runs {
 	r.replays = eventlog.NewReplays(eventlog.ReplayOptions{Load: load, Cache: o.ReplayCache, PerUser: o.ReplaysPerUser, All: o.Replays})
 	r.base, r.stop = context.WithCancelCause(context.Background())
 	r.leases = leases.New(r.base, o.Leases)
+	r.acts = acts.New(o.Acts, here{r}, o.Logger)
 	r.committer = eventlog.NewCommitter(eventlog.CommitterOptions{
 		Store: o.Store.Commit, Flush: o.Flush, Hold: o.Hold, Prompt: o.Leases.Many, Logger: o.Logger, Batch: o.Metrics.StoreBatch,
 	})
@@ -251,55 +261,6 @@ func (r *Runs) traceOf(user schemas.User, id string) *schemas.Diagnostics {
 		return run.trace.Load()
 	}
 	return nil
-}
-
-// Cancel ends a run of the user; it is idempotent. The request to cancel is
-// stored before anything else happens, even if the client does not wait. Cancel
-// returns the run's state once it has ended, or after a second.
-func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
-	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
-	defer done()
-	stored, err := r.Owned(durable, user, id)
-	if err != nil {
-		return schemas.Run{}, err
-	}
-	if !stored.State.Terminal() {
-		if err := r.Store.Queue.RequestCancel(durable, id); err != nil {
-			return schemas.Run{}, err
-		}
-		r.cancel(ctx, stored, answer.ErrCancelled)
-		if stored, err = r.Owned(durable, user, id); err != nil {
-			return schemas.Run{}, err
-		}
-		if stored.State.Terminal() {
-			r.mu.Lock()
-			delete(r.cancelledBeforeStart, id)
-			r.mu.Unlock()
-		}
-	}
-	return r.View(stored), nil
-}
-
-// cancel ends a live run and waits for its end, for a limited time. A run that
-// is about to start here finds that it is cancelled.
-func (r *Runs) cancel(ctx context.Context, stored record.Run, cause error) {
-	r.mu.Lock()
-	run := r.live[stored.ID]
-	if run == nil && stored.Replica == r.leases.Current().ID {
-		r.cancelledBeforeStart[stored.ID] = true
-	}
-	r.mu.Unlock()
-	if run == nil {
-		return
-	}
-	run.stop(cause)
-	r.endQueued(run)
-	wait, done := context.WithTimeout(ctx, cancelWait)
-	defer done()
-	select {
-	case <-run.done:
-	case <-wait.Done():
-	}
 }
 
 // ModelText returns how many bytes models have written in the running runs.

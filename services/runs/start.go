@@ -218,6 +218,11 @@ func (r *Runs) busy(ctx context.Context, running string, cancel bool, why string
 	}
 	run := r.find(running)
 	if run == nil {
+		wait, done := context.WithTimeout(ctx, busyWait)
+		defer done()
+		if ended, err := r.acts.AwaitEnd(wait, running); ended || err != nil {
+			return err
+		}
 		return r.over(ctx, running)
 	}
 	run.stop(answer.ErrCancelled)

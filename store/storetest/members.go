@@ -20,6 +20,7 @@ func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 		"one that is alone":                      testAlone,
 		"the same key sent to two":               testKeyAtOnce,
 		"a lock does not outlive its owner":      testLockEnds,
+		"acts on runs of others":                 testActs,
 		"a wait that is over by one's own clock": testExpiry,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,195 @@
+package acts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/acts"
+)
+
+// world is the database and the runs of this process.
+type world struct {
+	mu               sync.Mutex
+	asked            []string // questions to the database
+	cancelled, turns []string
+	answered         []record.CallID
+	open             map[string]bool
+	some, queued     bool
+	waiting          []string
+	did              []string // what the runs here were told
+	err              error
+	requests         []record.OpenRun
+}
+
+func (w *world) ask(what string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, what)
+	return w.err
+}
+
+func (w *world) told(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.did = append(w.did, what)
+}
+
+// set changes the world.
+func (w *world) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+// took returns what happened since the last call.
+func (w *world) took() (asked, did []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	asked, did = w.asked, w.did
+	w.asked, w.did = nil, nil
+	slices.Sort(asked)
+	return slices.Compact(asked), did
+}
+
+func (w *world) CancelRequested(_ context.Context, replica string) ([]string, error) {
+	return w.cancelled, w.ask("cancels of " + replica)
+}
+
+func (w *world) Answered(_ context.Context, runs []string) ([]record.CallID, error) {
+	return w.answered, w.ask(fmt.Sprint("answers of ", runs))
+}
+
+func (w *world) Turns(_ context.Context, replica string) ([]string, error) {
+	return w.turns, w.ask("turns of " + replica)
+}
+
+func (w *world) Ended(_ context.Context, id string) (bool, error) {
+	err := w.ask("end of " + id)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.open[id], err
+}
+
+func (w *world) OpenIn(_ context.Context, owner, chat string) ([]string, error) {
+	return []string{"first", "second"}, w.ask("open in " + chat + " of " + owner)
+}
+
+func (w *world) OpenOf(_ context.Context, owner string) ([]record.OpenRun, error) {
+	return w.requests, w.ask("open of " + owner)
+}
+
+func (w *world) Replica() string { return "me" }
+
+func (w *world) Open() (some, queued bool, waiting []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.some, w.queued, w.waiting
+}
+
+func (w *world) Cancelled(id string)               { w.told("cancelled " + id) }
+func (w *world) Wake(id string, call int)          { w.told(fmt.Sprint("wake ", id, " ", call)) }
+func (w *world) Turn(_ context.Context, id string) { w.told("turn of " + id) }
+
+// passes lets time pass in a bubble.
+func passes(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // the time of the bubble: it passes at once
+	synctest.Wait()
+}
+
+// A replica looks for what others have stored, and asks the database only for what it
+// has runs for.
+func TestLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		a := acts.New(w, w, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		go a.Run(ctx)
+		passes(time.Minute)
+		expect(t, "a replica without runs", w, nil, nil)
+
+		w.set(func() { w.some, w.cancelled = true, []string{"a", "b"} })
+		passes(500 * time.Millisecond)
+		expect(t, "with a run", w, []string{"cancels of me"}, []string{"cancelled a", "cancelled b"})
+
+		w.set(func() {
+			w.cancelled, w.waiting, w.answered = nil, []string{"a"}, []record.CallID{{RunID: "a", Index: 3}}
+		})
+		passes(500 * time.Millisecond)
+		expect(t, "with a call that waits", w, []string{"answers of [a]", "cancels of me"}, []string{"wake a 3"})
+
+		w.set(func() { w.waiting, w.queued, w.turns = nil, true, []string{"b", "c"} })
+		passes(time.Second)
+		expect(t, "with a queued run", w, []string{"cancels of me", "turns of me"}, []string{"turn of b", "turn of c"})
+		cancel()
+		synctest.Wait()
+		w.took()
+		passes(time.Minute)
+		expect(t, "after the end", w, nil, nil)
+	})
+}
+
+func expect(t *testing.T, what string, w *world, asked, did []string) {
+	t.Helper()
+	gotAsked, gotDid := w.took()
+	if !slices.Equal(gotAsked, asked) || !slices.Equal(gotDid, did) {
+		t.Errorf("%s: asked %q and did %q, want %q and %q", what, gotAsked, gotDid, asked, did)
+	}
+}
+
+func TestAwaitEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{open: map[string]bool{"a": true, "b": true}}
+		a := acts.New(w, w, slog.New(slog.DiscardHandler))
+		time.AfterFunc(250*time.Millisecond, func() { w.set(func() { w.open["a"] = false }) })
+		time.AfterFunc(350*time.Millisecond, func() { w.set(func() { w.open["b"] = false }) })
+		await := func(what string, within, want time.Duration, ended bool, ids ...string) {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			began := time.Now()
+			got, err := a.AwaitEnd(ctx, ids...)
+			if took := time.Since(began); err != nil || got != ended || took != want {
+				t.Errorf("%s: %v, %v after %v, want %v after %v", what, got, err, took, ended, want)
+			}
+		}
+		await("both", time.Second, 400*time.Millisecond, true, "a", "b")
+		await("ended ones", time.Second, 0, true, "a", "b")
+		w.set(func() { w.open["c"] = true })
+		await("one that goes on", 900*time.Millisecond, 900*time.Millisecond, false, "a", "c")
+		w.set(func() { w.err = record.ErrUnavailable })
+		if _, err := a.AwaitEnd(t.Context(), "c"); !errors.Is(err, record.ErrUnavailable) {
+			t.Errorf("without the database: error %v, want record.ErrUnavailable", err)
+		}
+	})
+	var none *acts.Acts
+	if ended, err := none.AwaitEnd(t.Context(), "a"); ended || err != nil {
+		t.Errorf("without others: %v, %v, want false", ended, err)
+	}
+	if acts.New(nil, nil, nil) != nil {
+		t.Error("the acts of a process without others are not nil")
+	}
+}
+
+func TestLive(t *testing.T) {
+	w := &world{requests: []record.OpenRun{
+		{ID: "of another", ConversationID: 7, Request: []byte(`{"context":{"document_id":"other"}}`)},
+		{ID: "of it", ConversationID: 8, Request: []byte(`{"message":"q","context":{"document_id":"doc"}}`)},
+		{ID: "broken", Request: []byte(`{`)},
+	}}
+	a := acts.New(w, w, slog.New(slog.DiscardHandler))
+	if got, err := a.Live(t.Context(), schemas.User{ID: "ann"}, "chat"); err != nil || !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("the runs of a chat are %q, %v, want both", got, err)
+	}
+	if got, err := a.LiveIn(t.Context(), schemas.User{ID: "ann"}, "doc"); err != nil || !slices.Equal(got, []string{"of it"}) {
+		t.Errorf("the runs of a document are %q, %v, want its own", got, err)
+	}
+}

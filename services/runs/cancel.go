@@ -1,0 +1,81 @@
+package runs
+
+import (
+	"context"
+
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+	"github.com/chattray/chattray/services/answer"
+	"github.com/chattray/chattray/services/eventlog"
+)
+
+// Cancel ends a run of the user; it is idempotent. The request to cancel is
+// stored before anything else happens, even if the client does not wait. Cancel
+// returns the run's state once it has ended, or after a second.
+func (r *Runs) Cancel(ctx context.Context, user schemas.User, id string) (schemas.Run, error) {
+	if err := r.CancelAll(ctx, user, id); err != nil {
+		return schemas.Run{}, err
+	}
+	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
+	defer done()
+	stored, err := r.Owned(durable, user, id)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	if stored.State.Terminal() {
+		r.mu.Lock()
+		delete(r.cancelledBeforeStart, id)
+		r.mu.Unlock()
+	}
+	return r.View(stored), nil
+}
+
+// CancelAll is Cancel for several runs, in this order. It returns once all of them have
+// ended, or after a second.
+func (r *Runs) CancelAll(ctx context.Context, user schemas.User, ids ...string) error {
+	durable, done := context.WithTimeout(context.WithoutCancel(ctx), eventlog.CommitWait)
+	defer done()
+	var open []record.Run
+	for _, id := range ids {
+		stored, err := r.Owned(durable, user, id)
+		if err == nil && !stored.State.Terminal() {
+			open = append(open, stored)
+			err = r.Store.Queue.RequestCancel(durable, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	wait, ended := context.WithTimeout(ctx, cancelWait)
+	defer ended()
+	var elsewhere []string
+	for _, stored := range open {
+		if !r.cancel(wait, stored) {
+			elsewhere = append(elsewhere, stored.ID)
+		}
+	}
+	_, err := r.acts.AwaitEnd(wait, elsewhere...)
+	return err
+}
+
+// cancel ends a run of this process and waits for its end, at most until ctx ends. It
+// returns false for any other run. One that is about to start here finds that it is
+// cancelled.
+func (r *Runs) cancel(ctx context.Context, stored record.Run) bool {
+	r.mu.Lock()
+	run := r.live[stored.ID]
+	if run == nil && stored.Replica == r.leases.Current().ID {
+		r.cancelledBeforeStart[stored.ID] = true
+	}
+	r.mu.Unlock()
+	if run == nil {
+		return false
+	}
+	run.stop(answer.ErrCancelled)
+	r.endQueued(run)
+	select {
+	case <-run.done:
+	case <-ctx.Done():
+	}
+	return true
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// CancelRequested returns the replica's unfinished runs that are to be cancelled.
+func (r *Replicas) CancelRequested(ctx context.Context, replica string) ([]string, error) {
+	return r.ids(ctx, `SELECT id FROM runs WHERE replica = $1 AND cancel_requested AND `+openStates, replica)
+}
+
+// Answered returns the calls of the runs that have waited and have an answer.
+func (r *Replicas) Answered(ctx context.Context, runs []string) ([]record.CallID, error) {
+	var found []record.CallID
+	err := r.each(ctx, func(row scanner) error {
+		var c record.CallID
+		err := row.Scan(&c.RunID, &c.Index)
+		found = append(found, c)
+		return err
+	}, `SELECT run_id, idx FROM waits WHERE run_id = ANY($1) AND answer <> ''`, runs)
+	return found, err
+}
+
+// Turns returns the replica's queued runs before which no other run of their chat has
+// to end, in the order of their place.
+func (r *Replicas) Turns(ctx context.Context, replica string) ([]string, error) {
+	return r.ids(ctx, `SELECT id FROM runs next WHERE replica = $1 AND state = 'queued' AND `+openStates+` AND NOT EXISTS (
+		SELECT 1 FROM runs WHERE chat_id = next.chat_id AND `+openStates+` AND (state <> 'queued' OR place < next.place)) ORDER BY place`, replica)
+}
+
+// Ended reports whether the run has ended or is gone.
+func (r *Replicas) Ended(ctx context.Context, id string) (bool, error) {
+	open, err := r.ids(ctx, `SELECT id FROM runs WHERE id = $1 AND `+openStates, id)
+	return len(open) == 0, err
+}
+
+// OpenIn returns the unfinished runs of the owner's chat: the one that has begun, then
+// the queued ones in the order of their place.
+func (r *Replicas) OpenIn(ctx context.Context, owner, chat string) ([]string, error) {
+	return r.ids(ctx, `SELECT id FROM runs WHERE chat_id = (SELECT id FROM chats WHERE owner = $1 AND key = $2) AND `+openStates+`
+		ORDER BY state = 'queued', place`, clean(owner), clean(chat))
+}
+
+// OpenOf returns the owner's unfinished runs of all chats in the order of OpenIn, with
+// their requests.
+func (r *Replicas) OpenOf(ctx context.Context, owner string) ([]record.OpenRun, error) {
+	var found []record.OpenRun
+	err := r.each(ctx, func(row scanner) error {
+		var run record.OpenRun
+		var request []byte
+		if err := row.Scan(&run.ID, &run.ConversationID, &request); err != nil {
+			return err
+		}
+		var err error
+		run.Request, err = unpack(request)
+		found = append(found, run)
+		return err
+	}, `SELECT id, chat_id, request FROM runs WHERE owner = $1 AND `+openStates+` ORDER BY state = 'queued', place`, clean(owner))
+	return found, err
+}
+
+// ids returns the texts that a statement finds.
+func (r *Replicas) ids(ctx context.Context, statement string, args ...any) ([]string, error) {
+	var found []string
+	err := r.each(ctx, func(row scanner) error {
+		var id string
+		err := row.Scan(&id)
+		found = append(found, id)
+		return err
+	}, statement, args...)
+	return found, err
+}
+
+// each calls scan for each row that a statement finds.
+func (r *Replicas) each(ctx context.Context, scan func(scanner) error, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimes*r.store.readTime)
+	defer cancel()
+	rows, err := r.all.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return r.store.fault("replicas", err)
+	}
+	return r.store.fault("replicas", eachRow(rows, scan))
+}
+
+func eachRow(rows *sql.Rows, scan func(scanner) error) error {
+	defer func() { _ = rows.Close() }() // Err says what went wrong
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
