@@ -365,8 +365,13 @@ func send(t *testing.T, base, method, path, body string, header ...string) (answ
 func (a answer) problem(t *testing.T) schemas.Problem {
 	t.Helper()
 	var p schemas.Problem
-	if code := a.header.Get("X-Error-Code"); code != "" { // of a wire: the sentence alone
-		return schemas.Problem{Status: a.status, Code: schemas.Code(code), Detail: strings.TrimSpace(string(a.body))}
+	if code := a.header.Get("X-Error-Code"); code != "" { // of a wire: the sentence alone, or OpenAI's form
+		p = schemas.Problem{Status: a.status, Code: schemas.Code(code), Detail: strings.TrimSpace(string(a.body))}
+		var v struct{ Error struct{ Message string } }
+		if json.Unmarshal(a.body, &v) == nil {
+			p.Detail = v.Error.Message
+		}
+		return p
 	}
 	if kind := a.header.Get("Content-Type"); kind != "application/problem+json" {
 		t.Errorf("the answer %d is %s, want application/problem+json: %s", a.status, kind, a.body)

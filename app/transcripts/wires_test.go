@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,7 @@ func (s *fixture) checkWires(r seenRun) {
 				s.t.Errorf("%s refuses the run %s: %v", name, s.aliases.of[r.id], err)
 			}
 			s.checkWireText(name, shown, events)
-			s.checkPauses(name, events, waits, beginnings)
+			s.checkPauses(name, pausing(v, waits), beginnings)
 			whole := wires.Replayed(v.Table, r.id, events, waits, 0, frameNumber)
 			s.checkCuts(name, v, r.id, events, waits, whole)
 			if _, err := v.Check([][]byte{wires.Replayed(v.Table, r.id, events, waits, 0, nil)}); err != nil {
@@ -98,7 +99,7 @@ func (s *fixture) checkWireText(name, shown string, events []runlog.Event) {
 
 // checkPauses checks that a client continues after each pause at the same place, and that
 // each answered wait has a pause.
-func (s *fixture) checkPauses(name string, events []runlog.Event, waits []schemas.Wait, beginnings []int64) {
+func (s *fixture) checkPauses(name string, waits []schemas.Wait, beginnings []int64) {
 	s.t.Helper()
 	for i := 1; i < len(beginnings); i++ {
 		if beginnings[i] <= beginnings[i-1] {
@@ -111,6 +112,17 @@ func (s *fixture) checkPauses(name string, events []runlog.Event, waits []schema
 	if len(waits) == 0 && len(beginnings) > 0 {
 		s.t.Errorf("%s has pauses after %v, want none: no call has waited", name, beginnings)
 	}
+}
+
+// pausing returns the waits at which a response ends.
+func pausing(v wires.Version, waits []schemas.Wait) []schemas.Wait {
+	stayer, ok := v.Table(wires.Params{}).(wires.Stayer)
+	return slices.DeleteFunc(slices.Clone(waits), func(w schemas.Wait) bool { return ok && stayer.Stays(w) })
+}
+
+// ofWire reports whether a path is a wire's, whose frames are not those of the contract.
+func ofWire(path string) bool {
+	return strings.HasPrefix(path, "/api/ui") || strings.HasPrefix(path, "/v1/")
 }
 
 func frameNumber(dst []byte, number int64) []byte {

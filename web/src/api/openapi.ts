@@ -1384,6 +1384,99 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A message, or the outcomes of tools, from a client of OpenAI's chat completions
+         * @description The endpoint of every OpenAI client. `messages` ends with the user's message, which starts a run, or with the outcomes
+         *     of tools of the client, which continue one. `metadata.chat_id`, or the header `X-Chattray-Chat-Id` or `X-OpenWebUI-Chat-Id`,
+         *     names the chat; without it the request stands alone. The answer is a stream of chunks, or one body. See `docs/wires.md`.
+         */
+        post: operations["postChatCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The models as OpenAI's clients list them
+         * @description `chattray`, and `chattray/<page>` for each page. If several models are offered, each also with `@<model>`.
+         */
+        get: operations["listOpenAIModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The model's id
+                 * @example chattray
+                 */
+                id: components["parameters"]["OpenAIModel"];
+            };
+            cookie?: never;
+        };
+        /** One model */
+        get: operations["getOpenAIModel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{id}/{page}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The model's id
+                 * @example chattray
+                 */
+                id: components["parameters"]["OpenAIModel"];
+                /**
+                 * @description The part of the model's id after the slash, from clients that do not escape it
+                 * @example streams
+                 */
+                page: string;
+            };
+            cookie?: never;
+        };
+        /** One model, whose id has a slash */
+        get: operations["getOpenAIPageModel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2604,6 +2697,20 @@ export interface components {
         };
     };
     responses: {
+        /** @description What went wrong, as OpenAI's clients read it */
+        OpenAIError: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                /** @description The code of the error */
+                "X-Error-Code"?: string;
+                /** @description false if the client must not repeat the request by itself */
+                "X-Should-Retry"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
         /** @description What went wrong, as clients of the AI SDK show it */
         UIError: {
             headers: {
@@ -2869,6 +2976,11 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description The model's id
+         * @example chattray
+         */
+        OpenAIModel: string;
         /**
          * @description The client's id of the chat
          * @example my-own-key
@@ -5471,6 +5583,146 @@ export interface operations {
             };
             "4XX": components["responses"]["UIError"];
             "5XX": components["responses"]["UIError"];
+        };
+    };
+    postChatCompletion: {
+        parameters: {
+            query?: {
+                /** @description The `context.current_page` if the body does not have it */
+                page?: components["parameters"]["WirePage"];
+                /** @description The `context.active_tab` if the body does not have it */
+                tab?: components["parameters"]["WireTab"];
+                /** @description The `context.active_subtab` if the body does not have it */
+                subtab?: components["parameters"]["WireSubtab"];
+                /** @description The `model` if the body does not have it */
+                model?: components["parameters"]["WireModel"];
+                /** @description The `on_disconnect` if the body does not have it */
+                on_disconnect?: components["parameters"]["WireOnDisconnect"];
+                /** @description The `if_busy` if the body does not have it */
+                if_busy?: components["parameters"]["WireIfBusy"];
+            };
+            header?: {
+                /**
+                 * @description The same key with the same body attaches to the same run; with another body it is 422.
+                 * @example 5f2c1c9e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The client's id of the chat, if `metadata.chat_id` does not name it */
+                "X-Chattray-Chat-Id"?: string;
+                /** @description The same, as Open WebUI sends it */
+                "X-OpenWebUI-Chat-Id"?: string;
+                /** @description A request of Open WebUI itself, for a title or for tags, which stands alone */
+                "X-OpenWebUI-Task"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
+        responses: {
+            /** @description Chunks with `stream`, else one chat completion */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Run-Id": components["headers"]["X-Run-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["OpenAIError"];
+            "5XX": components["responses"]["OpenAIError"];
+        };
+    };
+    listOpenAIModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All models */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["OpenAIError"];
+            "5XX": components["responses"]["OpenAIError"];
+        };
+    };
+    getOpenAIModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The model's id
+                 * @example chattray
+                 */
+                id: components["parameters"]["OpenAIModel"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["OpenAIError"];
+            "5XX": components["responses"]["OpenAIError"];
+        };
+    };
+    getOpenAIPageModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The model's id
+                 * @example chattray
+                 */
+                id: components["parameters"]["OpenAIModel"];
+                /**
+                 * @description The part of the model's id after the slash, from clients that do not escape it
+                 * @example streams
+                 */
+                page: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["OpenAIError"];
+            "5XX": components["responses"]["OpenAIError"];
         };
     };
 }

@@ -1,0 +1,150 @@
+package completions
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/chattray/chattray/schemas/runlog"
+)
+
+// chunk is a chunk of the stream, with the members that are checked.
+type chunk struct {
+	ID      string
+	Object  string
+	Model   string
+	Choices []struct {
+		Delta struct {
+			Role      string
+			Content   *string
+			Reasoning string `json:"reasoning_content"`
+			ToolCalls []struct {
+				Index    int
+				ID, Type string
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
+		}
+		FinishReason string `json:"finish_reason"`
+	}
+	Usage *struct{}
+	Error *struct{ Message, Type, Code string }
+}
+
+// state is what a client knows of a response.
+type state struct {
+	id       string
+	calls    int
+	finished bool
+	failed   bool
+	words    strings.Builder
+	joiner   runlog.Joiner
+}
+
+// check returns the text that a client shows, and an error for what it would refuse: a
+// chunk of another answer, calls that are not counted from 0, an end that is missing or not
+// the last, or null where a value is expected.
+func check(responses [][]byte) (string, error) {
+	var s state
+	for n, r := range responses {
+		s.calls, s.finished, s.failed = 0, false, false
+		s.joiner.Marker()
+		frames := strings.Split(strings.TrimSuffix(string(r), "\n\n"), "\n\n")
+		for i, frame := range frames {
+			data, ok := strings.CutPrefix(frame, "data: ")
+			switch {
+			case !ok || strings.ContainsAny(data, "\n\r"):
+				return "", fmt.Errorf("response %d: frame %q", n, frame)
+			case data == done != (i == len(frames)-1):
+				return "", fmt.Errorf("response %d: the end is frame %d of %d", n, i, len(frames))
+			case data == done:
+				continue
+			}
+			if err := s.take(data, i == 0); err != nil {
+				return "", fmt.Errorf("response %d: %s: %w", n, data, err)
+			}
+		}
+		if !s.finished && !s.failed {
+			return "", fmt.Errorf("response %d has no finish reason", n)
+		}
+	}
+	return s.words.String(), nil
+}
+
+func (s *state) take(data string, first bool) error {
+	var c chunk
+	if err := json.Unmarshal([]byte(data), &c); err != nil {
+		return err
+	}
+	if c.Error != nil {
+		if s.failed = true; c.Error.Message == "" || c.Error.Type == "" || c.Error.Code == "" {
+			return fmt.Errorf("the error has no message, type or code")
+		}
+		return nil
+	}
+	if err := noNull(data); err != nil {
+		return err
+	}
+	if s.id != "" && s.id != c.ID || c.ID == "" || c.Object != "chat.completion.chunk" || c.Model == "" {
+		return fmt.Errorf("no chunk of the answer %s", s.id)
+	}
+	s.id = c.ID
+	if len(c.Choices) == 0 {
+		if c.Usage == nil || !s.finished {
+			return fmt.Errorf("the usage is missing or comes too early")
+		}
+		return nil
+	}
+	choice := c.Choices[0]
+	switch {
+	case s.finished || s.failed:
+		return fmt.Errorf("a chunk after the end")
+	case first != (choice.Delta.Role == "assistant"):
+		return fmt.Errorf("the role is not in the first chunk, or is repeated")
+	}
+	s.finished = choice.FinishReason != ""
+	for _, call := range choice.Delta.ToolCalls {
+		if call.Index != s.calls || call.ID == "" || call.Type != "function" || call.Function.Name == "" || !json.Valid([]byte(call.Function.Arguments)) {
+			return fmt.Errorf("call %d is not the next one, or is not whole", call.Index)
+		}
+		s.calls++
+	}
+	if choice.FinishReason != "" && (choice.FinishReason == "tool_calls") != (s.calls > 0) {
+		return fmt.Errorf("%d calls and the finish reason %s", s.calls, choice.FinishReason)
+	}
+	if choice.Delta.Content != nil {
+		s.words.WriteString(s.joiner.Text(*choice.Delta.Content))
+	}
+	return nil
+}
+
+// noNull returns an error for a null outside finish_reason and what the service adds.
+func noNull(data string) error {
+	var v map[string]any
+	if err := json.Unmarshal([]byte(data), &v); err != nil {
+		return err
+	}
+	delete(v, "chattray")
+	var find func(name string, v any) error
+	find = func(name string, v any) error {
+		switch v := v.(type) {
+		case nil:
+			if name != "finish_reason" {
+				return fmt.Errorf("%s is null", name)
+			}
+		case map[string]any:
+			for name, member := range v {
+				if err := find(name, member); err != nil {
+					return err
+				}
+			}
+		case []any:
+			for _, item := range v {
+				if err := find(name, item); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return find("the chunk", v)
+}

@@ -1,0 +1,216 @@
+package completions
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/api/wires/openaiwire"
+	"github.com/chattray/chattray/schemas"
+)
+
+// request is what the client sends. Members that are not here have no effect.
+type request struct {
+	Model         string    `json:"model"`
+	Messages      []message `json:"messages"`
+	Stream        bool      `json:"stream"`
+	StreamOptions *struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Metadata   schemas.Object  `json:"metadata"`
+	Tools      []tool          `json:"tools"`
+	ToolChoice json.RawMessage `json:"tool_choice"`
+
+	N              *int            `json:"n"`
+	Logprobs       bool            `json:"logprobs"`
+	Audio          json.RawMessage `json:"audio"`
+	Modalities     []string        `json:"modalities"`
+	Functions      json.RawMessage `json:"functions"`
+	FunctionCall   json.RawMessage `json:"function_call"`
+	ResponseFormat *struct {
+		Type string `json:"type"`
+	} `json:"response_format"`
+
+	thread   string       // the client's key of the chat, "" for none
+	chat     schemas.Chat // of the thread
+	activity bool         // tools that run are shown as reasoning
+	patient  bool         // approvals are answered elsewhere
+}
+
+type message struct {
+	Role       string             `json:"role"`
+	Content    openaiwire.Content `json:"content"`
+	ToolCallID string             `json:"tool_call_id"`
+}
+
+type tool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// decode reads the request.
+func decode(c *wires.Call) (*request, error) {
+	var r request
+	if err := c.Decode(&r); err != nil {
+		return nil, err
+	}
+	for i, m := range r.Messages {
+		if !slices.Contains([]string{"user", "assistant", "system", "developer", "tool", "function"}, m.Role) {
+			return nil, schemas.Invalid("/messages/"+strconv.Itoa(i)+"/role", "must be user, assistant, system, developer or tool")
+		}
+	}
+	if len(r.Messages) == 0 {
+		return nil, schemas.Invalid("/messages", "must have a message")
+	}
+	if last := len(r.Messages) - 1; r.Messages[last].Role != "user" && r.Messages[last].Role != "tool" {
+		return nil, schemas.Invalid("/messages/"+strconv.Itoa(last)+"/role", "of the last message must be user or tool")
+	}
+	if err := r.supported(); err != nil {
+		return nil, err
+	}
+	return &r, r.settings(c)
+}
+
+// supported refuses parameters that change what the answer is.
+func (r *request) supported() error {
+	switch {
+	case r.N != nil && *r.N != 1:
+		return openaiwire.Unsupported("/n", "only one answer can be asked for")
+	case r.Logprobs:
+		return openaiwire.Unsupported("/logprobs", "there are no log probabilities")
+	case !wires.Null(r.Audio), slices.ContainsFunc(r.Modalities, func(m string) bool { return m != "text" }):
+		return openaiwire.Unsupported("/modalities", "answers are text")
+	case !wires.Null(r.Functions), !wires.Null(r.FunctionCall):
+		return openaiwire.Unsupported("/functions", "functions were replaced by tools")
+	case r.ResponseFormat != nil && r.ResponseFormat.Type != "text":
+		return openaiwire.Unsupported("/response_format", "answers are text")
+	}
+	for i, t := range r.Tools {
+		if t.Type != "function" {
+			return openaiwire.Unsupported("/tools/"+strconv.Itoa(i)+"/type", "tools must be functions")
+		}
+	}
+	return nil
+}
+
+// settings reads what the metadata and the headers say.
+func (r *request) settings(c *wires.Call) error {
+	var said [3]string
+	for i, name := range []string{"chat_id", "tool_activity", "approvals"} {
+		v, err := openaiwire.Member(r.Metadata, name)
+		if err != nil {
+			return err
+		}
+		said[i] = v
+	}
+	switch {
+	case said[1] != "" && said[1] != "on" && said[1] != "off":
+		return schemas.Invalid("/metadata/tool_activity", "must be on or off")
+	case said[2] != "" && said[2] != "wait" && said[2] != "deny":
+		return schemas.Invalid("/metadata/approvals", "must be deny or wait")
+	}
+	r.activity, r.patient = said[1] != "off", said[2] == "wait"
+	if r.thread = said[0]; r.thread == "" {
+		r.thread = r.named(c)
+	}
+	return nil
+}
+
+// unnamed are what programs put into a header for a chat that has no id yet.
+var unnamed = []string{"", "new", "null", "none", "undefined"}
+
+// named returns the key of the chat from the headers. Open WebUI sends the chat's id also
+// with its own requests, for titles and tags; those stand alone.
+func (r *request) named(c *wires.Call) string {
+	header := func(name string) string {
+		v := strings.TrimSpace(c.Header.Get(name))
+		if slices.Contains(unnamed, strings.ToLower(v)) || strings.Contains(v, "{{") {
+			return ""
+		}
+		return v
+	}
+	if v := header("X-Chattray-Chat-Id"); v != "" {
+		return v
+	}
+	last := r.Messages[len(r.Messages)-1]
+	if header("X-Openwebui-Task") != "" || strings.HasPrefix(last.Content.Plain(), "### Task:") {
+		return ""
+	}
+	return header("X-Openwebui-Chat-Id")
+}
+
+func (r *request) usage() bool { return r.StreamOptions != nil && r.StreamOptions.IncludeUsage }
+
+// asked returns the chat request with all that the body says except the messages.
+func (r *request) asked(c *wires.Call) (*schemas.ChatRequest, error) {
+	var system []string
+	for _, m := range r.Messages {
+		if m.Role == "system" || m.Role == "developer" {
+			system = append(system, m.Content.Plain())
+		}
+	}
+	req, err := openaiwire.Asked(c, r.Model, r.Metadata, system, "/messages")
+	if err != nil {
+		return nil, err
+	}
+	if string(r.ToolChoice) != `"none"` {
+		for _, t := range r.Tools {
+			req.ClientTools = append(req.ClientTools, schemas.ClientTool{Name: t.Function.Name, Description: t.Function.Description, InputSchema: t.Function.Parameters})
+		}
+		wires.Tools(req.ClientTools)
+	}
+	if req.IfBusy == "" {
+		req.IfBusy = "cancel"
+	}
+	if req.OnDisconnect == "" {
+		req.OnDisconnect = "cancel"
+	}
+	return req, nil
+}
+
+// list returns the messages of the user and the assistant. The last one is the user's.
+func (r *request) list() (list []wires.Message) {
+	for _, m := range r.Messages {
+		if m.Role == "user" || m.Role == "assistant" {
+			list = append(list, wires.Message{Role: m.Role, Text: m.Content.Plain()})
+		}
+	}
+	return list
+}
+
+// content is the pointer of the last message's content.
+func (r *request) content() string {
+	return "/messages/" + strconv.Itoa(len(r.Messages)-1) + "/content"
+}
+
+// ask puts the last message into the request, with its files, whose pointers it returns.
+func (r *request) ask(req *schemas.ChatRequest) (files []string, err error) {
+	content := r.Messages[len(r.Messages)-1].Content
+	req.Message = content.Plain()
+	req.Attachments, files, err = content.Files(r.content())
+	return files, err
+}
+
+// answers returns the run whose calls the trailing messages answer, with the answers; ok is
+// false if the last message is the user's.
+func (r *request) answers() (run string, list []wires.Answer, ok bool) {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role != "tool" {
+			break
+		}
+		ok = true
+		of, index, known := wires.ParseCall(m.ToolCallID)
+		if !known || run != "" && of != run {
+			continue
+		}
+		run = of
+		list = append(list, wires.Answer{Index: index, Output: schemas.Encode(m.Content.Plain())})
+	}
+	return run, list, ok
+}

@@ -1,0 +1,220 @@
+// Package completions is the wire of OpenAI's chat completions: every OpenAI client, Open
+// WebUI, LibreChat and what else speaks it.
+package completions
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/api/wires/openaiwire"
+	"github.com/chattray/chattray/schemas"
+)
+
+// Wire returns the wire.
+func Wire() wires.Wire {
+	handle := openaiwire.Handler
+	return wires.Wire{
+		Name: "completions",
+		Routes: []wires.Route{
+			{Method: http.MethodPost, Path: "/v1/chat/completions", Body: true, Starts: true, Stream: true, Handle: handle(post)},
+			{Method: http.MethodGet, Path: "/v1/models", Handle: handle(models)},
+			{Method: http.MethodGet, Path: "/v1/models/:id", Handle: handle(model)},
+			{Method: http.MethodGet, Path: "/v1/models/:id/:page", Handle: handle(model)},
+		},
+		Fail:   openaiwire.Fail,
+		Tables: []wires.Version{{Name: "1", Table: newTable(options{model: "chattray", activity: true, usage: true}), Check: check}},
+	}
+}
+
+func models(c *wires.Call) error {
+	return openaiwire.Respond(c, map[string]any{"object": "list", "data": openaiwire.Models(c.Service)})
+}
+
+// model describes one model. Some clients escape the slash of its id, others do not.
+func model(c *wires.Call) error {
+	id := c.Param("id")
+	if page := c.Param("page"); page != "" {
+		id += "/" + page
+	}
+	if _, _, err := openaiwire.Named(c.Service, id); err != nil {
+		return err
+	}
+	list := openaiwire.Models(c.Service)
+	m := list[0]
+	m.ID = id
+	return openaiwire.Respond(c, m)
+}
+
+// post starts a run, follows one that already answers the message, or gives the outcomes of
+// the client's tools and continues their run.
+func post(c *wires.Call) error {
+	to, err := c.Service.Stream(c)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	r, err := decode(c)
+	if err != nil {
+		return err
+	}
+	req, err := r.asked(c)
+	if err != nil {
+		return err
+	}
+	if run, list, ok := r.answers(); ok {
+		return proceed(c, to, r, req, run, list)
+	}
+	run, repeated, err := c.Repeated()
+	if err == nil && !repeated {
+		run, err = begin(c, r, req)
+	}
+	if err != nil {
+		return err
+	}
+	return respond(c, to, r, req, run, nil)
+}
+
+// begin starts a run for the last message, or returns the run that answers it.
+func begin(c *wires.Call, r *request, req *schemas.ChatRequest) (schemas.Run, error) {
+	list := r.list()
+	question := len(list) - 1
+	at, err := r.place(c, req, list)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	switch {
+	case at.Follow != "":
+		return c.Service.Runs.Run(c.Context(), c.User, at.Follow)
+	case at.Regenerate != "":
+		req.RegenerateMessageID = at.Regenerate
+		return r.start(c, req, nil)
+	case r.chat.ConversationID == 0:
+		req.ConversationHistory = wires.History(list[:question])
+	}
+	req.EditMessageID = at.Edit
+	files, err := r.ask(req)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	return r.start(c, req, files)
+}
+
+func (r *request) start(c *wires.Call, req *schemas.ChatRequest, files []string) (schemas.Run, error) {
+	run, err := c.Start(r.chat, req)
+	if err != nil {
+		err = openaiwire.Pointed(err, r.content(), files, "function")
+	}
+	return run, err
+}
+
+// place returns the place of the last message in the chat that the client names. Messages
+// have no ids, so the texts of the user's messages are compared. A list that is not the
+// chat's stands alone: it gets a chat that is not listed.
+func (r *request) place(c *wires.Call, req *schemas.ChatRequest, list []wires.Message) (at wires.Place, err error) {
+	alone := func() (wires.Place, error) {
+		r.chat, req.ChatID, req.Unlisted = schemas.Chat{}, "", true
+		return wires.Place{}, nil
+	}
+	if r.thread == "" {
+		return alone()
+	}
+	if r.chat, err = c.Service.Chat(c.Context(), c.User, r.thread); err != nil {
+		return at, err
+	}
+	if req.ChatID = r.chat.ChatID; r.chat.ConversationID == 0 {
+		return at, nil
+	}
+	have, err := c.Service.Current(c.Context(), c.User, r.chat)
+	if err != nil {
+		return at, err
+	}
+	asked := slices.DeleteFunc(slices.Clone(list), func(m wires.Message) bool { return m.Role != "user" })
+	var users []int
+	for i, m := range have {
+		if m.Role == "user" {
+			users = append(users, i)
+		}
+	}
+	last := len(asked) - 1
+	if len(users) < last {
+		return alone()
+	}
+	for i, m := range asked[:last] {
+		if have[users[i]].Content != m.Text {
+			return alone()
+		}
+	}
+	switch {
+	case len(users) == last:
+		return at, nil
+	case have[users[last]].Content == asked[last].Text:
+		return wires.Again(have, users[last], r.chat.ActiveRunID), nil
+	}
+	return wires.Place{Edit: have[users[last]].ID}, nil
+}
+
+// proceed passes the outcomes of the client's tools to the calls that wait for them, and
+// responds with what comes after them.
+func proceed(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, id string, list []wires.Answer) error {
+	if id == "" {
+		return schemas.ErrNotFound
+	}
+	run, err := c.Service.Runs.Run(c.Context(), c.User, id)
+	if err != nil {
+		return err
+	}
+	given, err := c.Service.Answers(c.Context(), c.User, run, openaiwire.Latest(c, run), list)
+	if err != nil {
+		return err
+	}
+	r.thread = run.ChatID
+	return respond(c, to, r, req, run, given)
+}
+
+// respond answers with a part of a run. A client that closes the connection has no way
+// back, unless it can repeat its Idempotency-Key.
+func respond(c *wires.Call, to wires.Stream, r *request, req *schemas.ChatRequest, run schemas.Run, given map[int]bool) error {
+	t := newTable(options{model: r.Model, usage: r.usage(), activity: r.activity, whole: !r.Stream})(wires.Params{}).(*table)
+	part := wires.Response{
+		Run: run, Given: given, Cancels: req.OnDisconnect == "cancel" && c.Header.Get("Idempotency-Key") == "",
+		Table:       func(p wires.Params) wires.Table { t.Params = p; return t },
+		Interrupted: "data: " + string(failure(schemas.CodeInterrupted, "the answer was interrupted and continues; send the request again")) + "\n\ndata: " + done + "\n\n",
+	}
+	if !r.patient {
+		part.Asked = func(index int) error { return deny(c, run.RunID, index) }
+	}
+	if r.Stream {
+		return c.Service.Serve(c, to, part)
+	}
+	err := c.Service.Collect(c, to, part, false)
+	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen.Code == schemas.CodeInterrupted && r.thread == "" {
+		c.Response.Header().Set("X-Should-Retry", "false") // the same request would start another run
+	}
+	if err == nil {
+		err = t.failed
+	}
+	if err != nil {
+		return err
+	}
+	return openaiwire.Respond(c, t.completion())
+}
+
+// deny answers an approval, for which these clients have no way to ask their user.
+func deny(c *wires.Call, run string, index int) error {
+	waits, err := c.Service.Runs.Waits(c.Context(), c.User, run)
+	if err != nil {
+		return err
+	}
+	for _, w := range waits {
+		if w.Index != index || w.Kind != schemas.WaitApproval || w.Answer != "" {
+			continue
+		}
+		_, err = c.Service.Runs.Approve(c.Context(), c.User, run, w.ApprovalID, schemas.ApprovalAnswer{})
+	}
+	if seen, ok := errors.AsType[*schemas.Error](err); ok && seen.Code == schemas.CodeConflict {
+		return nil // answered elsewhere
+	}
+	return err
+}

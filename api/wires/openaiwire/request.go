@@ -1,0 +1,112 @@
+package openaiwire
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/record"
+)
+
+// newest asks for the last message of a chat.
+var newest = record.MessageQuery{Limit: 1}
+
+// contextKeys are the members of metadata that become the context.
+var contextKeys = []string{"current_page", "active_tab", "active_subtab", "report_id", "stream_id", "document_id"}
+
+// Asked returns the chat request with what both APIs say in the same way: the model, the
+// metadata, the URL and the system messages, whose place is the pointer at.
+func Asked(c *wires.Call, model string, metadata schemas.Object, system []string, at string) (*schemas.ChatRequest, error) {
+	page, name, err := Named(c.Service, model)
+	if err != nil {
+		return nil, err
+	}
+	req := &schemas.ChatRequest{Model: name}
+	for _, key := range contextKeys {
+		if v, ok := metadata[key]; ok && !wires.Null(v) {
+			put(req, key, v)
+		}
+	}
+	if page != "" && req.Context.String("current_page") == "" {
+		put(req, "current_page", schemas.Encode(page))
+	}
+	wires.Defaults(req, c.URL.Query())
+	return req, wires.Instruct(req, system, at)
+}
+
+func put(req *schemas.ChatRequest, key string, v json.RawMessage) {
+	if req.Context == nil {
+		req.Context = schemas.Object{}
+	}
+	req.Context[key] = v
+}
+
+// Member returns a string of the metadata.
+func Member(metadata schemas.Object, name string) (string, error) {
+	raw, ok := metadata[name]
+	if !ok || wires.Null(raw) {
+		return "", nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return "", schemas.Invalid("/metadata/"+name, "must be a string")
+	}
+	return s, nil
+}
+
+// Latest returns the newest run of a run's chat.
+func Latest(c *wires.Call, run schemas.Run) func() (string, error) {
+	return func() (string, error) {
+		chat, err := c.Service.Chats.Get(c.Context(), c.User, run.ConversationID, newest)
+		if err != nil || chat.ActiveRunID != "" || len(chat.Messages) == 0 {
+			return chat.ActiveRunID, err
+		}
+		return chat.Messages[len(chat.Messages)-1].RunID, nil
+	}
+}
+
+// Extra is what a response says that OpenAI's APIs have no place for.
+type Extra struct {
+	RunID          string `json:"run_id"`
+	ConversationID int64  `json:"conversation_id"`
+	MessageID      string `json:"message_id"`
+
+	StopReason       schemas.StopReason        `json:"stop_reason,omitempty"`
+	Payloads         []schemas.CustomPayload   `json:"payloads,omitempty"`
+	SuggestedValues  []schemas.SuggestedValue  `json:"suggested_values,omitempty"`
+	SuggestedActions []schemas.SuggestedAction `json:"suggested_actions,omitempty"`
+	Warnings         []string                  `json:"warnings,omitempty"`
+}
+
+// Complete adds what the end of a run says.
+func (e *Extra) Complete(p *schemas.ChatResponsePayload) {
+	e.MessageID, e.StopReason = p.MessageID, p.StopReason
+	e.Payloads, e.SuggestedValues, e.SuggestedActions, e.Warnings = p.Payloads, p.SuggestedValues, p.SuggestedActions, p.Warnings
+}
+
+// Pointed returns an error of Start with pointers into the client's body. Function is the
+// member of a tool that has its name, "" for the tool itself.
+func Pointed(err error, message string, files []string, function string) error {
+	err = wires.Pointed(err, message, files)
+	seen, ok := errors.AsType[*schemas.Error](err)
+	if !ok {
+		return err
+	}
+	moved := *seen
+	moved.Fields = slices.Clone(seen.Fields)
+	for i, f := range moved.Fields {
+		parts := strings.SplitN(f.Pointer, "/", 4)
+		if len(parts) < 4 || parts[1] != "client_tools" {
+			continue
+		}
+		member := strings.Replace(parts[3], "input_schema", "parameters", 1)
+		if function != "" {
+			member = function + "/" + member
+		}
+		moved.Fields[i].Pointer = "/tools/" + parts[2] + "/" + member
+	}
+	return &moved
+}
