@@ -20,7 +20,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// wait works for d of its context's time.
+// wait takes d, or less if its context ends.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -30,7 +30,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// sleeper takes d and says so.
+// sleeper is a tool that takes d and returns how long it took.
 func sleeper(name string, d time.Duration) turn.Tool {
 	return tool(name, func(ctx context.Context, _ *turn.Call) (turn.Result, error) {
 		if err := wait(ctx, d); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// cast are models by name; asked are the names of the models in the order of
-// the calls.
+// cast are models by name; asked has the names of the models in the order of
+// their calls.
 type cast struct {
 	models map[string]agents.Model
 	asked  []string
@@ -46,7 +46,7 @@ func TestFallback(t *testing.T) {
 		order  []string
 		asked  []string
 		want   modeltest.Result
-		by     string // the stand-in
+		by     string // the substitute
 	}{
 		{
 			"the first answers",
@@ -171,8 +171,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestFallbackNames checks that the loop learns who answered, once, and that a
-// stand-in is asked under its own name.
+// TestFallbackNames checks that the loop learns once which model answered, and
+// that a substitute is called by its own name.
 func TestFallbackNames(t *testing.T) {
 	b := modeltest.NewScript(modeltest.Say("Hel", "lo"))
 	c := &cast{models: map[string]agents.Model{"a": modeltest.NewScript(fails(schemas.CodeUpstreamAuth)), "b": b}}
@@ -188,7 +188,7 @@ func TestFallbackNames(t *testing.T) {
 		t.Errorf("models of the deltas (-want +got):\n%s", diff)
 	}
 	if asked := b.Requests()[0].Model; asked != "b" {
-		t.Errorf("the stand-in was asked for %q", asked)
+		t.Errorf("the substitute was asked for %q", asked)
 	}
 
 	b.Push(modeltest.Say("again"))
@@ -215,7 +215,7 @@ func TestFallbackCancelled(t *testing.T) {
 		asked  []string
 	}{
 		{"while the first is asked", map[string]agents.Model{"a": slowFailure}, []string{"a"}},
-		{"while the stand-in is asked", map[string]agents.Model{"a": modeltest.NewScript(fails(schemas.CodeUpstreamError)), "b": hang}, []string{"a", "b"}},
+		{"while the substitute is asked", map[string]agents.Model{"a": modeltest.NewScript(fails(schemas.CodeUpstreamError)), "b": hang}, []string{"a", "b"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -234,8 +234,9 @@ func TestFallbackCancelled(t *testing.T) {
 	}
 }
 
-// TestFallbackCooldown checks that not every call waits for an unreachable model,
-// and that it is tried again later, or if there is no other.
+// TestFallbackCooldown checks that not every call waits for an unreachable
+// model, and that the model is tried again later, or at once if there is no
+// other.
 func TestFallbackCooldown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := modeltest.NewScript(), modeltest.NewScript()
@@ -263,7 +264,7 @@ func TestFallbackCooldown(t *testing.T) {
 	})
 }
 
-// firstAway is a model whose server of "a" is away.
+// firstAway has a model "a" whose server is not available.
 type firstAway struct{ agents.Model }
 
 func (f firstAway) Stream(ctx context.Context, req agents.ModelRequest) iter.Seq2[agents.Delta, error] {

@@ -108,7 +108,7 @@ func TestAwait(t *testing.T) {
 
 // Calls that wait take no place, and the others go on; a serial tool still runs
 // alone.
-func TestAwaitHoldsNobodyUp(t *testing.T) {
+func TestAwaitDelaysNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		yes := turn.Verdict{Approved: true}
 		serial := waiting(sleeper("serial", time.Second), 1500*time.Millisecond, yes)

@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-func TestNobodyGetsPrivateThings(t *testing.T) {
+func TestPrivateRoutesNeedAToken(t *testing.T) {
 	w, ts := newTestEnv(t, nil)
 	for _, tt := range []struct {
 		name, header, challenge string
@@ -126,8 +126,8 @@ func TestTooManyRequests(t *testing.T) {
 	}
 }
 
-// strangeIDs returns a route's paths with one id replaced by one that is
-// unknown, or that cannot be.
+// strangeIDs returns a route's paths with one id replaced by an unknown or an
+// invalid one.
 func strangeIDs(w *testEnv, route string) []string {
 	var paths []string
 	for i, part := range strings.Split(route, "/") {

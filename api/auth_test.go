@@ -66,7 +66,7 @@ func good(changes ...any) jwt.MapClaims {
 
 func ago(d time.Duration) int64 { return time.Now().Add(-d).Unix() }
 
-// badClaims are refused whoever signed them.
+// badClaims are refused, whoever has signed them.
 var badClaims = map[string]func() jwt.MapClaims{
 	"expired":                  func() jwt.MapClaims { return good("exp", ago(time.Second)) },
 	"without exp":              func() jwt.MapClaims { return good("exp", nil) },
@@ -207,7 +207,7 @@ type provider struct {
 	keys     []map[string]string
 	down     atomic.Bool
 	requests atomic.Int32
-	// answer, when set, is what it says to everything.
+	// answer, when set, is its answer to every request.
 	answer string
 }
 
@@ -242,7 +242,7 @@ func newRSA(t *testing.T) *rsa.PrivateKey {
 	return key
 }
 
-// publish adds the public part of a key to the provider's.
+// publish adds the public part of a key to those of the provider.
 func (p *provider) publish(t *testing.T, kid string, key crypto.Signer) {
 	t.Helper()
 	b64 := base64.RawURLEncoding.EncodeToString
@@ -347,7 +347,7 @@ func TestOIDCProviderThatIsDown(t *testing.T) {
 	})
 }
 
-func TestOIDCAnswersThatAreNoKeys(t *testing.T) {
+func TestOIDCAnswersWithoutKeys(t *testing.T) {
 	key := newRSA(t)
 	for name, answer := range map[string]string{"HTML": "<html></html>", "a list": "[]", "too much": `{"x":"` + strings.Repeat("x", 1<<20) + `"}`} {
 		t.Run(name, func(t *testing.T) {

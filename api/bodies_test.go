@@ -194,8 +194,8 @@ func readUntil(t *testing.T, conn net.Conn, end string) string {
 	return string(got)
 }
 
-// TestStalledBodiesEnd shows that a body that does not arrive costs only the
-// wait for it, on every route and however the request ends.
+// TestStalledBodiesEnd checks that a request whose body does not arrive ends
+// after the time for bodies, on every route.
 func TestStalledBodiesEnd(t *testing.T) {
 	w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) { o.BodyWait, o.CORSOrigins = 50*time.Millisecond, nil })
 	local, localServer := newTestEnv(t, func(_ *testEnv, o *api.Options) {

@@ -23,7 +23,7 @@ func TestChatExportNamesItsFile(t *testing.T) {
 // TestChatExportThatBreaksOff makes the database fail during an export: the
 // client notices it, and does not take the part for the whole export.
 func TestChatExportThatBreaksOff(t *testing.T) {
-	_, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) { w.breaks = errors.New("the database is away") })
+	_, ts := newTestEnv(t, func(w *testEnv, _ *api.Options) { w.breaks = errors.New("the database is not available") })
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, ts.URL+"/api/chats/789/export", http.NoBody)
 	if err != nil {
 		t.Fatal(err)

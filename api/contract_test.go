@@ -89,9 +89,9 @@ func TestSchemasAreTheContract(t *testing.T) {
 	}
 }
 
-// TestComponentsHaveNamesOfTheirOwn checks what generators of clients need:
+// TestComponentNamesAreUnique checks what generators of clients need:
 // they make a type from every component, of whatever kind.
-func TestComponentsHaveNamesOfTheirOwn(t *testing.T) {
+func TestComponentNamesAreUnique(t *testing.T) {
 	c := apitest.Load(t, contractFile).Components
 	kinds := map[string]string{}
 	for kind, names := range map[string][]string{
@@ -226,14 +226,14 @@ func checkStruct(t *testing.T, name string, s *ast.StructType, schema *openapi3.
 		t.Errorf("%s requires %v in the contract, %v in Go", name, got, required)
 	}
 	closed := schema.AdditionalProperties.Has != nil && !*schema.AdditionalProperties.Has
-	inRequest = inRequest && name != "HistoryMessage" // a client's own message objects are taken
+	inRequest = inRequest && name != "HistoryMessage" // a client's own message objects are accepted
 	if closed != inRequest {
 		t.Errorf("%s: additionalProperties false is %v, want %v (it is part of a request: %v)", name, closed, inRequest, inRequest)
 	}
 }
 
-// goText writes a Go type in the words of a schema; any is free to be described
-// more closely.
+// goText writes a Go type in the words of a schema; the contract may describe
+// any more closely.
 func goText(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:
@@ -296,7 +296,7 @@ func checkRules(t *testing.T, at, rules string, ref *openapi3.SchemaRef) {
 			ok = s.Pattern != ""
 		case "unique":
 			ok = s.UniqueItems
-		case "dive": // the rules after it are for the items
+		case "dive": // the rules after this one are for the items
 			if s.Items != nil {
 				s = s.Items.Value
 			}

@@ -52,10 +52,10 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("accepted, but cannot be written: %v", err)
 		}
 		if !utf8.Valid(again) || bytes.Contains(again, []byte(`\u0000`)) && !bytes.Contains(again, []byte(`\\u0000`)) {
-			t.Fatalf("accepted text that cannot be kept: %q", again)
+			t.Fatalf("accepted text that cannot be stored: %q", again)
 		}
 		if _, err := parse(again); err != nil {
-			t.Fatalf("%s is refused once it was accepted: %v", again, err)
+			t.Fatalf("%s is refused, although it was accepted before: %v", again, err)
 		}
 	})
 }

@@ -66,8 +66,9 @@ func TestErrorsOfServices(t *testing.T) {
 	}
 }
 
-// TestPanic shows that a panic of a handler is a problem for the client and a place
-// in the log, also where the handler's work runs on a stack of its own.
+// TestPanic checks that a panic of a handler becomes a problem for the client
+// and a line with the place in the log, also if the handler's work runs on
+// another goroutine.
 func TestPanic(t *testing.T) {
 	for _, tt := range []struct{ name, method, path, body string }{
 		{"on the handler's stack", "GET", "/api/chat/runs/" + aRun, ""},
@@ -132,7 +133,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestAccessLog shows that a line has the request's names and nothing of its
+// TestAccessLog checks that a line has the request's names and nothing of its
 // content.
 func TestAccessLog(t *testing.T) {
 	var log bytes.Buffer

@@ -40,7 +40,7 @@ func documentedRequests(t *testing.T, w *testEnv) []documented {
 			for _, p := range append(append(openapi3.Parameters{}, item.Parameters...), op.Parameters...) {
 				value := fmt.Sprint(p.Value.Example)
 				if p.Value.Name == "ticket" || p.Value.In == "query" && p.Value.Example == nil {
-					continue // in place of the token that is sent, or of the rest of the query
+					continue // instead of the token that is sent, or of the rest of the query
 				}
 				switch p.Value.In {
 				case "path":
@@ -124,8 +124,8 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 }
 
-// TestDocumentedStreams checks the frames of every documented stream, as they
-// stand in the contract.
+// TestDocumentedStreams checks the frames of every documented stream as the
+// contract has them.
 func TestDocumentedStreams(t *testing.T) {
 	w, _ := newTestEnv(t, nil)
 	for name, ex := range w.Components.Responses["Events"].Value.Content.Get("text/event-stream").Examples {
@@ -175,9 +175,9 @@ func TestEndsOfRuns(t *testing.T) {
 	}
 }
 
-// TestBehindTheEnd shows that a stream that has ended is 204, so that an
+// TestStreamAfterItsEnd shows that a stream that has ended is 204, so that an
 // EventSource stops.
-func TestBehindTheEnd(t *testing.T) {
+func TestStreamAfterItsEnd(t *testing.T) {
 	w, ts := newTestEnv(t, nil)
 	for _, cursor := range []string{"11", "12", "9999999"} {
 		got, req := send(t, ts.URL, "GET", "/api/chat/runs/"+aRun+"/stream?after=1", "", "Last-Event-ID", cursor)

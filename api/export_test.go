@@ -13,7 +13,7 @@ type Row struct {
 	Method, Path   string
 	Public, Stream bool
 	Body           bool
-	// Wire says that errors have the form of a wire.
+	// Wire is true if errors have the form of a wire.
 	Wire bool
 }
 
@@ -38,7 +38,7 @@ func Parse(raw []byte) (schemas.ChatRequest, error) {
 	return parse[schemas.ChatRequest](raw, parser.check)
 }
 
-// WellFormed says whether raw is JSON, by the scanner of bodies.
+// WellFormed reports whether raw is JSON, by the scanner of bodies.
 func WellFormed(raw []byte) bool { return !inspect(raw, rawType).failed }
 
 // NewRate returns the allow function of a rate limit.
@@ -71,15 +71,15 @@ func (t Tickets) Issue(user string, expires time.Time) (string, error) {
 	return made.Ticket, err
 }
 
-// Take says whether a ticket opens the run's stream, or a websocket where run is
-// "".
+// Take reports whether a ticket opens the run's stream, or a websocket if run
+// is "".
 func (t Tickets) Take(key, run string) bool {
 	_, ok := t.tickets.take(key, run)
 	return ok
 }
 
 // ReadBodies returns a function that reads bodies under a limit for a user and
-// one for all; how many bytes count for a user, and for all, is told with them.
+// one for all; held returns how many bytes count for a user, and for all.
 func ReadBodies(perUser, all int64) (read func(user string, r io.Reader, length, limit int64) (release func(), err error), held func(user string) (int64, int64)) {
 	b := newBodies(perUser, all)
 	return func(user string, r io.Reader, length, limit int64) (func(), error) {

@@ -15,7 +15,7 @@ const (
 
 type fakeDocuments struct{ *testEnv }
 
-// matched refuses a match that is not of revision 7, as the examples have it.
+// matched refuses a match for a revision other than 7, the one of the examples.
 func matched[T any](v T, err error, match record.Match) (T, error) {
 	if err == nil && !match.Holds(7) {
 		var none T

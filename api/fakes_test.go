@@ -133,7 +133,7 @@ func example[T any](w *testEnv, operation string) (T, error) {
 	return v, fmt.Errorf("no operation %s", operation)
 }
 
-// owned returns the example to its owner; for others it is not found.
+// owned returns the example to its owner; others get not found.
 func owned[T any](w *testEnv, user schemas.User, known bool, operation string) (T, error) {
 	var none T
 	switch {
@@ -361,11 +361,11 @@ func send(t *testing.T, base, method, path, body string, header ...string) (answ
 	return answer{res.StatusCode, res.Header, got}, req
 }
 
-// problem returns the problem that an answer must be.
+// problem returns the problem of an answer, which must be one.
 func (a answer) problem(t *testing.T) schemas.Problem {
 	t.Helper()
 	var p schemas.Problem
-	if code := a.header.Get("X-Error-Code"); code != "" { // of a wire: the sentence alone, or OpenAI's form
+	if code := a.header.Get("X-Error-Code"); code != "" { // a wire sends only the sentence, or OpenAI's form
 		p = schemas.Problem{Status: a.status, Code: schemas.Code(code), Detail: strings.TrimSpace(string(a.body))}
 		var v struct{ Error struct{ Message string } }
 		if json.Unmarshal(a.body, &v) == nil {

@@ -40,7 +40,7 @@ func TestRateOfRequests(t *testing.T) {
 	}
 }
 
-func TestRateForgetsTheQuietest(t *testing.T) {
+func TestRateDropsTheOldestUser(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	allow := api.NewRate(1, func() time.Time { return now })
 	_ = allow("first")
@@ -52,7 +52,7 @@ func TestRateForgetsTheQuietest(t *testing.T) {
 		t.Error("a user with a recent request was dropped, want the one without a request for longest")
 	}
 	if err := allow("first"); err != nil {
-		t.Errorf("the quietest user is still known: %v", err)
+		t.Errorf("the user without a request for longest is still known: %v", err)
 	}
 }
 
@@ -151,8 +151,8 @@ func TestBodyThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// TestRefusedBodyOfAClientThatOnlySends shows that a client which sends its
-// whole body before it reads gets the answer, and that one which waits for
+// TestRefusedBodyOfAClientThatOnlySends checks that a client that sends its
+// whole body before it reads gets the answer, and that a client that waits for
 // "100 Continue" is not asked to send.
 func TestRefusedBodyOfAClientThatOnlySends(t *testing.T) {
 	_, ts := newTestEnv(t, nil)
@@ -179,7 +179,7 @@ func TestRefusedBodyOfAClientThatOnlySends(t *testing.T) {
 	}
 }
 
-// hastyWriter lets every read deadline be at once.
+// hastyWriter makes every read deadline expire immediately.
 type hastyWriter struct{ http.ResponseWriter }
 
 func (w hastyWriter) SetReadDeadline(d time.Time) error {

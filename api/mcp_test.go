@@ -108,7 +108,7 @@ func TestMCPEndsWithTheToken(t *testing.T) {
 	}
 }
 
-// shortLived knows alice for a moment.
+// shortLived knows alice for a short time.
 type shortLived struct{}
 
 func (shortLived) Authenticate(context.Context, string) (schemas.User, time.Time, error) {

@@ -137,8 +137,8 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 	}
 }
 
-// TestSocketsOfOtherOrigins shows that the upgrade, a GET, keeps to the same
-// rule whatever the authentication.
+// TestSocketsOfOtherOrigins checks the same rule for the upgrade, a GET, with
+// and without authentication.
 func TestSocketsOfOtherOrigins(t *testing.T) {
 	for _, local := range []bool{false, true} {
 		w, ts := newTestEnv(t, func(_ *testEnv, o *api.Options) {

@@ -121,8 +121,8 @@ func dial(t *testing.T, addr string, window int) net.Conn {
 	return conn
 }
 
-// 200 readers, 100 of which never read: the others get everything, and once the
-// stalled ones are detected no reader is left.
+// Of 200 readers 100 never read: the others get everything, and no reader is
+// left once the stalled ones are detected.
 func TestReadersThatNeverRead(t *testing.T) {
 	const events, readers, stalled = 600, 100, 100
 	streams := newLongRun(events, 1000)
@@ -168,7 +168,7 @@ func TestReadersThatNeverRead(t *testing.T) {
 	}
 }
 
-// eventually checks again until the condition holds or the time is over.
+// eventually checks repeatedly until the condition holds or the time is over.
 func eventually(t *testing.T, limit time.Duration, holds func() (string, bool)) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -37,7 +37,7 @@ func TestTicketOfARun(t *testing.T) {
 	}
 }
 
-// TestTicketsAreBounded shows that used tickets do not prevent new ones, and
+// TestTicketsAreBounded checks that used tickets do not prevent new ones, and
 // that one user's tickets do not affect another's.
 func TestTicketsAreBounded(t *testing.T) {
 	now := noon

@@ -12,7 +12,7 @@ import (
 )
 
 // Every error about a frame names the frame, never a body.
-func TestErrorsSpeakOfTheFrame(t *testing.T) {
+func TestErrorsNameTheFrame(t *testing.T) {
 	_, ts := newTestEnv(t, nil)
 	conn := dialSocket(t, ts)
 	for name, frame := range map[string]string{
@@ -51,8 +51,8 @@ func TestErrorsSpeakOfTheFrame(t *testing.T) {
 	}
 }
 
-// The answers to calls reach the services as over HTTP, and an event with an id
-// is answered once.
+// Answers to calls reach the services as over HTTP, and an event with an id is
+// answered once.
 func TestAnswersOverTheSocket(t *testing.T) {
 	for name, tt := range map[string]struct {
 		frame, call string

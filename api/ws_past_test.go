@@ -15,8 +15,8 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// endedRuns are runs that have ended, each in a chat of its own. Whoever reads one
-// is in opened, and gets its only event for a value from next.
+// endedRuns are runs that have ended, each in a chat of its own. A reader is
+// recorded in opened, and gets the only event after a value from next.
 type endedRuns struct {
 	fakeStreams
 	opened chan string
@@ -41,15 +41,15 @@ func (r endedRuns) Follow(ctx context.Context, _ schemas.User, id string, after 
 	}, nil
 }
 
-// runsOfChats finds every run, in the chat of its own name.
+// runsOfChats has every run in the chat of the same name.
 type runsOfChats struct{ fakeRuns }
 
 func (runsOfChats) Run(_ context.Context, _ schemas.User, id string) (schemas.Run, error) {
 	return schemas.Run{RunID: id, ChatID: id, State: schemas.RunCancelled}, nil
 }
 
-// A socket shows one past run at a time, however many chats it watches: for a
-// client that does not read, only one replay is held per socket.
+// A socket shows one past run at a time, however many chats it watches: so a
+// client that does not read holds only one replay per socket.
 func TestSocketShowsOnePastRunAtATime(t *testing.T) {
 	streams := endedRuns{opened: make(chan string, 8), next: make(chan struct{})}
 	_, ts := newTestEnv(t, func(w *testEnv, o *api.Options) {
@@ -64,7 +64,7 @@ func TestSocketShowsOnePastRunAtATime(t *testing.T) {
 	var shown []string
 	for range chats {
 		shown = append(shown, <-streams.opened)
-		// The socket goes on meanwhile, and shows no other run.
+		// The socket works meanwhile, and shows no other run.
 		say(t, first, pause)
 		for hear(t, first).Type != schemas.ChunkStatus { // the end of the run before
 		}
@@ -77,7 +77,7 @@ func TestSocketShowsOnePastRunAtATime(t *testing.T) {
 	if !slices.Equal(shown, chats) {
 		t.Errorf("shown are %v, want %v", shown, chats)
 	}
-	// Another socket waits for none of them.
+	// Another socket does not wait for them.
 	say(t, first, `{"name":"resume","run_id":"c4"}`)
 	<-streams.opened
 	second := dialSocket(t, ts)

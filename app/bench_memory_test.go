@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	pieceOf1K = 1000 // bytes that the model says at once
+	pieceOf1K = 1000 // bytes of one piece of the model's text
 	closedIn  = 15 * time.Second
 )
 
@@ -44,8 +44,8 @@ func resident(b *testing.B) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// grows watches the memory while do runs and says by how much it has grown at
-// most, and at the end.
+// grows watches the memory while do runs, and returns its largest growth and
+// its growth at the end.
 func grows(b *testing.B, do func()) (most, left int64) {
 	b.Helper()
 	debug.FreeOSMemory()
@@ -92,7 +92,7 @@ func memoryBenchOver(b *testing.B, s *Service) *memoryBench {
 		if state == http.StateActive {
 			m.open.Store(c, true)
 		} else {
-			m.open.Delete(c) // of a websocket the handler is waited for
+			m.open.Delete(c) // a websocket ends with its handler
 		}
 	}
 	listener, err := new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0")
@@ -122,7 +122,7 @@ func (m *memoryBench) ended(message string) string {
 	return run.RunID
 }
 
-// dial connects with little room for what the service sends.
+// dial connects with a small buffer for what the service sends.
 func (m *memoryBench) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.addr)
 	if tcp, ok := conn.(*net.TCPConn); ok {
@@ -141,7 +141,7 @@ func (m *memoryBench) stall(run, query string) net.Conn {
 	return conn
 }
 
-// gone waits until the service answers on no connection.
+// gone waits until the service has no connection.
 func (m *memoryBench) gone() time.Duration {
 	began := time.Now()
 	time.Sleep(time.Second) //nolint:forbidigo // until they are all known
@@ -244,14 +244,13 @@ func BenchmarkMemoryManyReaders(b *testing.B) {
 	m.report(most, left, readers, gone)
 }
 
-// Four runs at once whose model says 40 MB in one reply.
+// Four runs at the same time, whose model writes 40 MB in one reply.
 func BenchmarkMemoryModelText(b *testing.B) {
 	newMemoryBench(b, 40_000_000).fourRuns()
 }
 
-// BenchmarkMemoryHostileModel has a model that answers each of up to six calls in
-// four runs with 6.7 MB and a call of a tool, under the limits as they are by
-// default.
+// BenchmarkMemoryHostileModel has a model that answers each of up to six calls
+// in four runs with 6.7 MB and a call of a tool, under the default limits.
 func BenchmarkMemoryHostileModel(b *testing.B) {
 	up := upstream.NewMemory()
 	b.Cleanup(up.Close)

@@ -16,8 +16,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// benchService is the whole service over a model that says n tokens, database
-// and log on.
+// benchService is the whole service, with its database and log, over a model
+// that writes n tokens.
 func benchService(b *testing.B, n int) *Service {
 	b.Helper()
 	up := upstream.NewMemory()
@@ -25,7 +25,7 @@ func benchService(b *testing.B, n int) *Service {
 	return serviceOver(b, up, "token ", n, settings.Limits{})
 }
 
-// serviceOver is the service over a model that says a piece of text n times.
+// serviceOver is the service over a model that writes a piece of text n times.
 func serviceOver(b testing.TB, up *upstream.Server, piece string, n int, limits settings.Limits) *Service {
 	b.Helper()
 	chunk := "data: " + upstream.Chunk(`{"content":"`+piece+`"}`, "null") + "\n\n"
@@ -80,10 +80,10 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkHotPath is a token's way from the upstream's line over the event and
-// the log to the frame that is written; ns/op and allocs/op are per token, all
-// of the run's own cost included. The dialect messages may cost 1.3 times what
-// chat does.
+// BenchmarkHotPath measures a token from the line of the model's server,
+// through event and log, to the frame that is written. ns/op and allocs/op are
+// per token and include the whole cost of the run. The dialect messages may
+// cost 1.3 times as much as chat.
 func BenchmarkHotPath(b *testing.B) {
 	for _, dialect := range []string{"chat", "messages"} {
 		b.Run(dialect, func(b *testing.B) { hotPath(b, dialect) })
@@ -105,8 +105,8 @@ func hotPath(b *testing.B, dialect string) {
 	}
 }
 
-// BenchmarkReplay reads a stored run of 2,000 events from the start, as a reader
-// who comes after its end does.
+// BenchmarkReplay reads a stored run of 2,000 events from the start, as a
+// reader does that comes after the run's end.
 func BenchmarkReplay(b *testing.B) {
 	const tokens = 2000
 	s := benchService(b, tokens)
@@ -139,8 +139,9 @@ func BenchmarkReplay(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/tokens, "µs/event")
 }
 
-// BenchmarkWholeRun is a run from its request to the last byte of its answer: of 2,000
-// tokens, and of 20 after one round with a tool. The model and the client included.
+// BenchmarkWholeRun measures a run from its request to the last byte of its
+// answer: one of 2,000 tokens, and one of 20 tokens after one round with a
+// tool. Model and client are included.
 func BenchmarkWholeRun(b *testing.B) {
 	for _, test := range []struct {
 		name   string

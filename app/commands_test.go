@@ -45,7 +45,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-func TestCommandsThatAreWrong(t *testing.T) {
+func TestInvalidCommands(t *testing.T) {
 	tests := []struct {
 		name    string
 		environ []string
@@ -84,7 +84,7 @@ func TestTokenIsAccepted(t *testing.T) {
 		t.Errorf("got %+v, %v", user, err)
 	}
 	if left := time.Until(expires); left < 9*time.Minute || left > 10*time.Minute {
-		t.Errorf("the token is good for %s, want 10m", left)
+		t.Errorf("the token is valid for %s, want 10m", left)
 	}
 }
 

@@ -43,7 +43,7 @@ func testNames(t *testing.T) map[string]bool {
 	return known
 }
 
-// Each row of the table of fault classes names the tests that hold it.
+// Each row of the table of fault classes names its tests.
 func TestSecurityPageNamesTests(t *testing.T) {
 	_, table, found := strings.Cut(readFile(t, "../docs/security.md"), "| fault class |")
 	if !found {

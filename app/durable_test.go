@@ -20,9 +20,9 @@ import (
 // stored returns how many replies and calls of a run are on disk.
 type stored struct{ replies, calls, finished int }
 
-// What is on disk while tools run and when their results have been shown, where no
-// flush comes meanwhile: nothing of a reply whose calls may all be made again, all
-// of any other one.
+// What is on disk while tools run, and when their results have been shown, if
+// no flush happens in between: nothing of a reply whose calls are all
+// repeatable, everything of any other reply.
 func TestStoredBeforeItIsShown(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -32,7 +32,7 @@ const heldGoroutines = 5
 func TestHeldStreamGoroutines(t *testing.T) { //nolint:paralleltest // it counts goroutines
 	const streams, upstreams = 20, 2 // the model server is in this process
 	h := newHeld(t)
-	h.open(t, 1) // what is started once
+	h.open(t, 1) // what is started only once
 	before := runtime.NumGoroutine()
 	h.open(t, streams)
 	deadline := time.Now().Add(10 * time.Second)

@@ -32,7 +32,7 @@ func TestDefinitionsAreShownOnOneLine(t *testing.T) {
 	}
 }
 
-// The list says which tools ask the user, and who says so.
+// The list says which tools need the user's approval, and why.
 func TestMCPListSaysWhatAsks(t *testing.T) {
 	for _, tt := range []struct{ settings, definition, want string }{
 		{"{name: s, command: x}", `{}`, "asks (nobody says that it is harmless)"},

@@ -10,8 +10,8 @@ import (
 	"github.com/chattray/chattray/app/settings"
 )
 
-// A model that writes more than is allowed, in a reply, in a run or while others
-// do, ends its run with an error that says so; what was shown is kept.
+// A model that writes too much, in a reply, in a run or in all runs together,
+// ends its run with an error that says so; what was shown is kept.
 func TestModelTextIsBounded(t *testing.T) {
 	const piece, pieces = "0123456789abcdef", 1000
 	for name, c := range map[string]struct {
@@ -37,7 +37,7 @@ func TestModelTextIsBounded(t *testing.T) {
 				}
 				return answer.Body.String()
 			}
-			for _, chat := range []string{"1", "2"} { // what a run has counted is given back
+			for _, chat := range []string{"1", "2"} { // the run's count is released
 				stream := ask(http.MethodPost, "/api/chat/stream", `{"message":"go"}`)
 				if shown := strings.Count(stream, piece); shown == 0 || shown > 4096/len(piece) {
 					t.Errorf("%d pieces are shown", shown)

@@ -22,7 +22,8 @@ const module = "github.com/chattray/chattray"
 // import them all, and main imports app alone.
 var folders = []string{"api", "services", "agents", "tools", "payloads", "store", "web", "schemas"}
 
-// homes says where a vendor library lives, by the beginning of its import path.
+// homes has the folder of each vendor library, by the beginning of its import
+// path.
 var homes = map[string][]string{
 	"github.com/labstack/echo":               {"api"},
 	"github.com/r3labs/sse":                  {"api"},
@@ -81,7 +82,7 @@ func packages(t *testing.T) []goPackage {
 	return found
 }
 
-// within says that a folder is one of the others or lies in one.
+// within reports whether a folder is one of the others or is inside one.
 func within(place string, others []string) bool {
 	return slices.ContainsFunc(others, func(o string) bool { return beginsWith(place, o) })
 }
@@ -115,8 +116,8 @@ func TestStar(t *testing.T) {
 	}
 }
 
-// rooms says which packages of services each of them may import. None imports what
-// imports it, and what one run writes down knows nothing of the runs.
+// rooms says which packages of services each of them may import. There is no
+// cycle, and answer does not import runs.
 var rooms = map[string][]string{
 	"actions":          {"research"},
 	"acts":             {},
@@ -227,8 +228,9 @@ func lines(t *testing.T, p goPackage) (n int) {
 	return n
 }
 
-// TestWires says what the wires of api import: the kit only schemas, a wire schemas and
-// the kit, the list the wires; none a library of others.
+// TestWires checks the imports of the wires of api: the kit imports only
+// schemas, a wire imports schemas and the kit, the list imports the wires; none
+// imports other libraries.
 func TestWires(t *testing.T) {
 	const kit = "api/wires"
 	found := 0

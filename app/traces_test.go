@@ -18,7 +18,7 @@ import (
 	"github.com/chattray/chattray/app/telemetry/telemetrytest"
 )
 
-// TestRunsJoinTheCallersTrace asks the whole service over HTTP.
+// TestRunsJoinTheCallersTrace sends a request to the whole service over HTTP.
 func TestRunsJoinTheCallersTrace(t *testing.T) {
 	const traceID = "0af7651916cd43dd8448eb211c80319c"
 	c, _, err := settings.Load(nil, []string{"CHATTRAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "a.db")}, "")

@@ -66,7 +66,7 @@ func readTable(t testing.TB) (table, func() *payloads.Filter) {
 	return tab, func() *payloads.Filter { return payloads.NewFilter(types, tab.Actions) }
 }
 
-// sameJSON compares raw JSON by its value.
+// sameJSON compares raw JSON by value.
 var sameJSON = cmp.Transformer("json", func(raw json.RawMessage) any {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {

@@ -172,7 +172,7 @@ func TestFitAndSummary(t *testing.T) {
 			},
 			"PubMed article 31234567: On cuts",
 		},
-		{"PubMed article, the least", "pubmed_article", object{"pmid": "1", "title": "T", "authors": []string{}, "url": "u"}, "PubMed article 1: T"},
+		{"PubMed article with only the required fields", "pubmed_article", object{"pmid": "1", "title": "T", "authors": []string{}, "url": "u"}, "PubMed article 1: T"},
 		{
 			"web search", "web_search_results",
 			object{"query": "q", "results": []any{object{"title": "T", "url": "u", "snippet": "s", "engine": "e", "published_at": "2026-01-01"}}},

@@ -9,7 +9,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// What is written by hand means the same as what encoding/json writes.
+// AppendJSON and encoding/json write the same values.
 func TestAppendJSONMeansTheSame(t *testing.T) {
 	full := schemas.ChatResponsePayload{
 		Message: "Hällo \"x\"\n\u2028\x01 </script>", ConversationID: 7, ChatID: "c", MessageID: "m", RunID: "r", StopReason: schemas.EndTurn,
@@ -43,8 +43,8 @@ func TestAppendJSONMeansTheSame(t *testing.T) {
 	}
 }
 
-// FuzzAppendString: the string comes back, except for bytes that are no UTF-8, and
-// it is on one line.
+// FuzzAppendString: the string comes back, except for invalid UTF-8, and it is
+// on one line.
 func FuzzAppendString(f *testing.F) {
 	f.Add("a\"\\\n\r\t\x00\u2028\u2029ä😀\xff")
 	f.Fuzz(func(t *testing.T, s string) {

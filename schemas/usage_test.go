@@ -33,7 +33,7 @@ func TestUSDOnTheWire(t *testing.T) {
 	}
 }
 
-func TestUSDRefusesWhatIsNoAmount(t *testing.T) {
+func TestUSDRefusesInvalidAmounts(t *testing.T) {
 	for _, raw := range []string{`"1"`, `-1`, `1e300`, `{}`} {
 		var u schemas.USD
 		if err := json.Unmarshal([]byte(raw), &u); err == nil {

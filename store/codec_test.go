@@ -9,11 +9,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// packedNow is what this package packed a short log to when it got its dictionary;
-// it is in databases.
+// packedNow is a short log as this package has packed it since it has its
+// dictionary. Databases hold such logs.
 const packedNow = "0128b52ffd4500014000e500003073686f7274370600f12150c0440e08d8722a2303458129034e0401562a10f1"
 
-// What was packed before can be read: with the first dictionary, and without one.
+// Logs that were packed earlier can be read: with the first dictionary, and
+// without one.
 func TestUnpackWhatIsStored(t *testing.T) {
 	t.Parallel()
 	want := []byte(strings.Repeat(`{"message":"short","conversation_id":7,"stop_reason":"end_turn"}`, 5))

@@ -27,7 +27,7 @@ func postgresURL(t testing.TB) string {
 	return "postgres:///?sslmode=prefer"
 }
 
-// freshPostgres makes a schema that goes with the test.
+// freshPostgres makes a schema that is dropped at the end of the test.
 func freshPostgres(t testing.TB) string {
 	t.Helper()
 	base := postgresURL(t)

@@ -110,8 +110,8 @@ func (r *Replicas) Drain(ctx context.Context, id string) (others bool, err error
 	return others, r.store.fault("drain", err)
 }
 
-// LetGo makes runs of the replica runs of nobody. Nothing is to be written of them any
-// more, and the journal must have nothing of them.
+// LetGo leaves runs of the replica without an owner. Nothing of them may be
+// written any more, and the journal must have nothing of them.
 func (r *Replicas) LetGo(ctx context.Context, id string, runs []string) error {
 	return r.store.fault("let runs go", r.store.write(context.WithoutCancel(ctx), func(tx *gorm.DB) error {
 		return tx.Exec("UPDATE runs SET replica = '' WHERE replica = ? AND id IN ? AND "+openStates, id, runs).Error

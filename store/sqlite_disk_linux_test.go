@@ -9,7 +9,7 @@ import (
 	"github.com/chattray/chattray/store/storetest"
 )
 
-// A disk that is full is said before a write fails, and after one did.
+// A full disk is reported before a write fails, and after one has failed.
 func TestSQLiteDiskFull(t *testing.T) {
 	folder := t.TempDir()
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=8m"); err != nil {

@@ -14,7 +14,8 @@ import (
 )
 
 // lockFile in the environment makes the test binary a process that locks the
-// file until its input ends; the locks of one process do not hinder itself.
+// file until its input ends; the locks of a process do not block the process
+// itself.
 const lockFile, lockReaders = "TEST_LOCK_FILE", "TEST_LOCK_READERS"
 
 func TestMain(m *testing.M) {

@@ -17,7 +17,7 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// desk is documents that write down how they are asked.
+// desk stands in for the documents and records its calls.
 type desk struct {
 	document schemas.Document
 	fails    error

@@ -69,7 +69,7 @@ func TestGroupsComeAndGo(t *testing.T) {
 	}
 }
 
-func TestGroupsThatAreWrong(t *testing.T) {
+func TestInvalidGroups(t *testing.T) {
 	r, err := tools.NewRegistry(echoTool("taken__a"))
 	if err != nil {
 		t.Fatal(err)

@@ -187,7 +187,7 @@ func TestHTTPToolErrors(t *testing.T) {
 	}
 }
 
-func TestHTTPToolStaysAtHome(t *testing.T) {
+func TestHTTPToolStaysOnItsHost(t *testing.T) {
 	var elsewhere int
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
 	defer other.Close()
@@ -200,7 +200,7 @@ func TestHTTPToolStaysAtHome(t *testing.T) {
 	})
 	got, err := call(t, []turn.Tool{tool}, "lookup", `{"to":"/here"}`, tools.Call{})
 	if err != nil || got.Text != "home" {
-		t.Errorf("got %+v, %v, want the redirect at home followed", got, err)
+		t.Errorf("got %+v, %v, want the redirect on the same host followed", got, err)
 	}
 	got, err = call(t, []turn.Tool{tool}, "lookup", `{"to":"`+other.URL+`"}`, tools.Call{})
 	if err != nil || !got.IsError || elsewhere != 0 {
@@ -238,8 +238,9 @@ func TestNewHTTPReportsAllMistakes(t *testing.T) {
 	}
 }
 
-// Whatever the values, the request goes to the declared place: they change
-// neither host nor path's shape nor the other parameters, nor the body's shape.
+// Whatever the values are, the request goes to the declared address: they
+// change neither the host, nor the form of the path, nor other parameters, nor
+// the form of the body.
 func FuzzHTTPToolValues(f *testing.F) {
 	for _, s := range []string{"", "a/b", "?x=1", "#", "..", "%2e%2e/", "@evil.example", "\r\nX: y", "{{.}}", "\"}", "\x00", "\xff", "//evil", ";", "&k=v"} {
 		f.Add(s)

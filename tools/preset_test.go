@@ -20,7 +20,8 @@ func preset(t *testing.T, tool turn.Tool, set string) (turn.Tool, error) {
 	return tools.WithArguments(tool, args)
 }
 
-// Arguments that are set are in each call, and models neither see nor change them.
+// Arguments that are set are part of each call; models neither see nor change
+// them.
 func TestWithArguments(t *testing.T) {
 	plain := tools.CompareModels([]string{"one", "two", "three"})[0]
 	tool, err := preset(t, plain, `{"mode":"race","models":["two","three"]}`)
@@ -52,8 +53,8 @@ func TestWithArguments(t *testing.T) {
 	}
 }
 
-// An argument that is required need not be given where it is set, also of a tool whose
-// schema an operator wrote.
+// A required argument need not be given where it is set; this also holds for a
+// tool whose schema an operator wrote.
 func TestWithRequiredArguments(t *testing.T) {
 	tool := tools.NewRaw("look", "Looks.", json.RawMessage(`{"type":"object","required":["state"],"properties":{"state":{"type":"string"},"n":{"type":"integer"}}}`),
 		func(_ context.Context, call *tools.Call) (tools.Result, error) {

@@ -21,8 +21,7 @@ const (
 )
 
 // Limits of the PubMed tools. The abstracts of a search share maxAbstracts
-// characters parts of the text for the model; the payload has the whole
-// abstracts.
+// characters of the text for the model; the payload has the whole abstracts.
 const (
 	defaultArticles = 10
 	maxArticles     = 25

@@ -43,7 +43,7 @@ func conclusion(text string, payloads ...string) (turn.Conclusion, error) {
 	return c, nil
 }
 
-var errModelAway = schemas.NewError(schemas.CodeUpstreamUnavailable, "the model's server is away").Because(errors.New("secret"))
+var errModelAway = schemas.NewError(schemas.CodeUpstreamUnavailable, "the model's server is not available").Because(errors.New("secret"))
 
 func TestResearch(t *testing.T) {
 	k := &fakeThreads{answer: func(label string) (turn.Conclusion, error) {
@@ -69,7 +69,7 @@ func TestResearch(t *testing.T) {
 		t.Errorf("the result (-want +got):\n%s", d)
 	}
 	merge := "Question: What about gold?\n\n### What is gold?\n\nA metal.\n\nSources: [1]\n\n### Who mines it?\n\n" +
-		"(This part failed: the model's server is away.)\n\n### Why?\n\nIt shines.\n\nSources: [2] [1] [3] [4]\n" + sources
+		"(This part failed: the model's server is not available.)\n\n### Why?\n\nIt shines.\n\nSources: [2] [1] [3] [4]\n" + sources
 	slices.Sort(k.asked)
 	want := []string{"Merge||0|" + merge, "Plan||0|What about gold?", "What is gold?||2|What is gold?", "Who mines it?||2|Who mines it?", "Why?||2|Why?"}
 	if d := cmp.Diff(want, k.asked); d != "" {
@@ -145,7 +145,7 @@ func TestCompareModels(t *testing.T) {
 		name, input, want string
 		code              schemas.Code
 	}{
-		{"all", `{"question":"who?"}`, "## c\n\nI am c\n\n## b\n\n(This model failed: the model's server is away.)\n\n## a\n\nI am a", ""},
+		{"all", `{"question":"who?"}`, "## c\n\nI am c\n\n## b\n\n(This model failed: the model's server is not available.)\n\n## a\n\nI am a", ""},
 		{"some", `{"question":"who?","models":["c","a"]}`, "## a\n\nI am a\n\n## c\n\nI am c", ""},
 		{"twice the same", `{"question":"who?","models":["a","a"]}`, "", schemas.CodeInvalid},
 		{"only white space", `{"question":" "}`, "", schemas.CodeInvalid},

@@ -292,7 +292,7 @@ func TestBuiltinOffersWhatIsConfigured(t *testing.T) {
 }
 
 func TestStoreErrorsPass(t *testing.T) {
-	away := schemas.NewError(schemas.CodeStoreUnavailable, "the store is away")
+	away := schemas.NewError(schemas.CodeStoreUnavailable, "the store is not available")
 	_, err := call(t, tools.Research(broken{away}), "list_streams", `{}`, tools.Call{})
 	if !errors.Is(err, away) {
 		t.Errorf("got %v, want %v", err, away)

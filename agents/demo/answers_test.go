@@ -49,7 +49,7 @@ var returned = map[string]turn.Result{
 	"research": {Text: "Two findings [1]."},
 }
 
-// data is a result with data; its text says nothing that the rules could read.
+// data is a result with data; its text has nothing that the rules could read.
 func data(json string) turn.Result {
 	return turn.Result{Text: "See the data.", Payload: &turn.Payload{Type: "any", Data: []byte(json)}}
 }
@@ -263,7 +263,7 @@ func TestPayloads(t *testing.T) {
 				t.Errorf("got  %s\nwant %s\nin %s", got, tc.want, text)
 			}
 			if _, text := converse(t, new(turn.Facts), tc.ask); strings.Contains(text, tc.marker) || !strings.Contains(text, "does not offer me") {
-				t.Errorf("the page does not allow it, and yet: %s", text)
+				t.Errorf("got a payload that the page does not allow: %s", text)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func (p protocol) timers(t *testing.T) {
 		{"an empty chunk is not a token", upstream.Open(role, upstream.Hang()), Result{Code: schemas.CodeUpstreamTimeout}, 20 * s},
 		{"late token", upstream.Open(upstream.Delay(19*s), so, upstream.Finish("stop")), Result{Text: "So", Stop: schemas.EndTurn}, 19 * s},
 		{"silence", upstream.Open(upstream.Delay(2*s), so, upstream.Hang()), Result{Text: "So", Code: schemas.CodeUpstreamTimeout}, 7 * s},
-		{"comments are life", upstream.Open(so).Then(comments...).Then(upstream.Finish("stop")), Result{Text: "So", Stop: schemas.EndTurn}, 80 * s},
+		{"comments count as activity", upstream.Open(so).Then(comments...).Then(upstream.Finish("stop")), Result{Text: "So", Stop: schemas.EndTurn}, 80 * s},
 		{"reasoning is a token", upstream.Open(upstream.Think("hm"), upstream.Hang()), Result{Thinking: "hm", Code: schemas.CodeUpstreamTimeout}, 5 * s},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func (p protocol) cancel(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		reply upstream.Reply
-		left  int // clients that left during a reply
+		left  int // clients that disconnected during a reply
 	}{
 		{"before the answer", upstream.Reply{upstream.Hang()}, 1},
 		{"before a token", upstream.Open(upstream.Hang()), 1},
@@ -132,7 +132,7 @@ func (p protocol) cancel(t *testing.T) {
 				}
 				synctest.Wait()
 				if up.Disconnects() != tt.left || up.Running() != 0 || up.Calls() != 1 {
-					t.Errorf("%d left, %d running, %d calls; want %d, 0, 1", up.Disconnects(), up.Running(), up.Calls(), tt.left)
+					t.Errorf("%d disconnected, %d running, %d calls; want %d, 0, 1", up.Disconnects(), up.Running(), up.Calls(), tt.left)
 				}
 			})
 		})
@@ -156,7 +156,7 @@ func (p protocol) cancel(t *testing.T) {
 			}
 			synctest.Wait()
 			if up.Disconnects() != 1 || up.Running() != 0 {
-				t.Errorf("%d left, %d running; want 1, 0", up.Disconnects(), up.Running())
+				t.Errorf("%d disconnected, %d running; want 1, 0", up.Disconnects(), up.Running())
 			}
 		})
 	})

@@ -20,14 +20,14 @@ import (
 // several times for each call. Here it encodes one message and one tool as
 // placeholders, and the round tripper replaces them with the real ones.
 var (
-	standInMessages = []goopenai.ChatCompletionMessage{{Role: goopenai.ChatMessageRoleUser, Content: "messages"}}
-	standInTools    = []goopenai.Tool{{
+	placeholderMessages = []goopenai.ChatCompletionMessage{{Role: goopenai.ChatMessageRoleUser, Content: "messages"}}
+	placeholderTools    = []goopenai.Tool{{
 		Type:     goopenai.ToolTypeFunction,
 		Function: &goopenai.FunctionDefinition{Name: "tools", Parameters: json.RawMessage("{}")},
 	}}
 	// The placeholders cannot occur inside a JSON string, where their quotes
 	// would be escaped.
-	messagesPlace, toolsPlace = member("messages", standInMessages), member("tools", standInTools)
+	messagesPlace, toolsPlace = member("messages", placeholderMessages), member("tools", placeholderTools)
 	// go-openai leaves out a temperature of 0, so it gets the smallest one
 	// instead.
 	leastTemperature, zeroTemperature = member("temperature", float32(math.SmallestNonzeroFloat32)), member("temperature", 0)

@@ -16,8 +16,8 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// TestBodyOnTheWire: what the server gets are messages and tools as they are,
-// whatever their words are.
+// TestBodyOnTheWire checks that the server gets messages and tools unchanged,
+// whatever they contain.
 func TestBodyOnTheWire(t *testing.T) {
 	const hostile = `"messages":[{"role":"user","content":"messages"}],"tools":[{"type":"function","function":{"name":"tools","parameters":{}}}]`
 	type function struct {

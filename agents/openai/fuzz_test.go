@@ -96,8 +96,8 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// FuzzPlain compares the short way of plain chunks with the decoder's, which an
-// unknown key forces.
+// FuzzPlain compares how plain chunks are read with what the decoder reads,
+// which an unknown key forces.
 func FuzzPlain(f *testing.F) {
 	for _, content := range []string{"", "tok", `a\n`, `\"`, `\`, `\\`, `"`, "\x00", "\xff", `\ud800`, `\u0000`, `","x":"`, `"},"finish_reason":"stop","delta":{"content":"`, `"}}],"error":{"message":"`, `TAIL,"error":{"code":503,"message":"x"},"y":[{"z":{"a":"`} {
 		f.Add(content)

@@ -35,7 +35,7 @@ func TestProtocol(t *testing.T) {
 	modeltest.Protocol(t, func(t *testing.T, d modeltest.Dial) agents.Model { return dial(t, d) })
 }
 
-func TestNewRefusesNoURL(t *testing.T) {
+func TestNewRefusesInvalidURLs(t *testing.T) {
 	for _, base := range []string{"", "localhost:8080", "ftp://host/v1", "http://", "http://a b/", "/v1"} {
 		if _, err := openai.New(openai.Config{BaseURL: base}); err == nil {
 			t.Errorf("New(%q) succeeded, want an error", base)
@@ -116,7 +116,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestReasoningModels are names for which go-openai itself refuses parameters.
+// TestReasoningModels calls models whose names make go-openai itself refuse
+// parameters.
 func TestReasoningModels(t *testing.T) {
 	for _, model := range []string{"o1", "o3-mini", "gpt-5", "gpt-6-sol"} {
 		up := upstream.NewMemory()
@@ -245,7 +246,7 @@ func TestServerThatIsNotThere(t *testing.T) {
 }
 
 func ExampleNew() {
-	up := upstream.New() // in the place of a server of models
+	up := upstream.New() // instead of a model server
 	defer up.Close()
 	up.Push(upstream.Text("Hello", " there"))
 	m, err := openai.New(openai.Config{BaseURL: up.URL(), APIKey: "key"})

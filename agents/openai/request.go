@@ -55,7 +55,7 @@ func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatComplet
 	out := goopenai.ChatCompletionRequest{
 		Model:    req.Model,
 		Stream:   true,
-		Messages: standInMessages,
+		Messages: placeholderMessages,
 	}
 	if !q.noStreamOptions {
 		out.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
@@ -69,7 +69,7 @@ func (m *Model) request(req *agents.ModelRequest, q quirks) goopenai.ChatComplet
 		out.Temperature = max(float32(req.Temperature), math.SmallestNonzeroFloat32)
 	}
 	if len(req.Tools) > 0 {
-		out.Tools = standInTools
+		out.Tools = placeholderTools
 	}
 	if len(req.Tools) > 0 && q.reasoningOff {
 		out.ReasoningEffort = goopenai.ReasoningEffortNone

@@ -17,9 +17,9 @@ type Frame struct {
 }
 
 // CheckFrames parses a body of text/event-stream in either dialect and checks
-// the rules that each part of a run keeps: LF only, whole frames of one id line
-// and one data line, ids that increase, data that fits the contract, and
-// nothing after a terminal event. It returns the frames.
+// the rules for each part of a run: LF only, whole frames of one id line and
+// one data line, ids that increase, data that fits the contract, and nothing
+// after a terminal event. It returns the frames.
 func (c Contract) CheckFrames(t testing.TB, body []byte) []Frame {
 	t.Helper()
 	if bytes.ContainsRune(body, '\r') {

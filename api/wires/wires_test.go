@@ -64,7 +64,7 @@ func messages(list string) []wires.Message {
 	return found
 }
 
-func TestWhichMessageIsNew(t *testing.T) {
+func TestPlaceOfAMessage(t *testing.T) {
 	for _, tt := range []struct {
 		name, list string
 		want       wires.Place
@@ -90,7 +90,7 @@ func TestWhichMessageIsNew(t *testing.T) {
 	}
 }
 
-func TestWhatAnEditMeans(t *testing.T) {
+func TestPlaceOfAnEdit(t *testing.T) {
 	have := slices.Clone(chat)
 	have[3].Status = schemas.MessageComplete
 	have[2].Attachments = []schemas.AttachmentInfo{{Name: "a.txt"}}
@@ -159,7 +159,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreBeneathTheBody(t *testing.T) {
+func TestTheBodyOverridesDefaults(t *testing.T) {
 	req := &schemas.ChatRequest{Context: schemas.Object{"active_tab": schemas.Encode("mine")}, Model: "m"}
 	wires.Defaults(req, url.Values{"page": {"reports"}, "tab": {"other"}, "model": {"n"}, "if_busy": {"queue"}})
 	want := &schemas.ChatRequest{
@@ -198,7 +198,7 @@ func TestHistoryKeepsTheNewest(t *testing.T) {
 	}
 }
 
-func TestWhatABodyMayHold(t *testing.T) {
+func TestItemsOfABodyAreBounded(t *testing.T) {
 	many := func(unit, before, after string) string {
 		return before + strings.Repeat(unit+",", 100_000) + unit + after
 	}

@@ -111,7 +111,7 @@ func ListFrames(list []ChatFrame) string {
 func SameFrame(a, b ChatFrame) bool { return a.ID == b.ID && a.Data == b.Data }
 
 // checkRecoveries checks the status events of later attempts: their text is the
-// text so far, and the answer continues from there.
+// text so far, and the answer continues after it.
 func (c *Conversation) checkRecoveries(log []ChatFrame, fail func(string, ...any)) {
 	attempt := 1
 	for i, f := range log {
@@ -153,8 +153,8 @@ func (c *Conversation) storedBy(n int) int {
 }
 
 // checkTools counts calls: book is called at most once, and no tool is called
-// after its result was shown or, if all calls of the turn are repeatable,
-// stored.
+// again after its result was shown or, if all calls of the turn are repeatable,
+// was stored.
 func (c *Conversation) checkTools(fail func(string, ...any)) {
 	index := 0
 	for n, one := range c.Turns {
@@ -181,9 +181,10 @@ func (c *Conversation) shownAt(index int) int {
 	return c.seen[fmt.Sprintf("%s %d", schemas.TypeToolComplete, index)]
 }
 
-// checkModel checks the calls of the model. A turn whose tools have begun is not
-// asked for again, a repeatable turn is not once it is stored, and nothing is asked
-// after a cancel. Each call has the results of the tools before it.
+// checkModel checks the calls of the model. A turn whose tools have begun is
+// not asked for again, nor is a repeatable turn that is stored, and the model
+// is not called after a cancel. Each call has the results of the tools before
+// it.
 func (c *Conversation) checkModel(last ChatEvent, fail func(string, ...any)) {
 	asks := c.System.ModelCalls(c.Question)
 	index := 0

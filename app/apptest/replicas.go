@@ -39,7 +39,7 @@ func (s *System) OnlyUse(replicas ...*Process) {
 	defer s.mu.Unlock()
 	s.replicas = replicas
 	s.marks++
-	s.startedAt = append(s.startedAt, s.marks) // a run that another replica continues counts as after a start
+	s.startedAt = append(s.startedAt, s.marks) // a run that another replica continues counts as one after a start
 }
 
 // Replicas are the processes that clients go to.

@@ -60,7 +60,8 @@ func (s *System) Script(question string, turns []Turn, gate <-chan struct{}) {
 	for _, one := range turns {
 		before := results
 		match := func(r upstream.Request) bool {
-			// A question that got no answer comes before the next one.
+			// A question without an answer comes before the next one, in the
+			// same message.
 			if r.Results() != before || !strings.HasSuffix(r.Last("user").Text(), question) {
 				return false
 			}

@@ -23,7 +23,7 @@ type Way struct {
 	conns map[net.Conn]bool
 }
 
-// NewWay makes a way to a Postgres that goes with the test.
+// NewWay makes a way to a Postgres; it ends with the test.
 func NewWay(t testing.TB, database string) *Way {
 	t.Helper()
 	u, err := url.Parse(database)

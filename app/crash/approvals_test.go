@@ -19,7 +19,7 @@ type waitingRun struct {
 	system   *apptest.System
 	question string
 	key      string // of the tool's call
-	beside   bool   // other calls are beside it
+	beside   bool   // the reply has other calls
 	id       string
 	cursor   int64
 	asked    waitingEvent
@@ -92,9 +92,9 @@ func TestKilledAfterAnAnswer(t *testing.T) {
 	})
 }
 
-// Runs that only wait do not hold up a stop: the next process waits for the same
-// answers, also for one that was given while none was there to take it, and to
-// the same end. Other calls of such a run have the drain time to finish.
+// Runs that only wait do not delay a stop. The next process waits for the same
+// answers, until the same time; an answer that was given in between counts.
+// Other calls of such a run have the drain time to finish.
 func TestStopWhileWaiting(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Settings = append(system.Settings, "DRAIN=1h")
@@ -258,8 +258,9 @@ func (r *waitingRun) end() string {
 			asked++
 		}
 	}
-	// Not at all when the call had ended before the log showed it; again when the
-	// outcome of a call beside it is kept, and with it what was asked before.
+	// The call is not asked about at all if it had ended before the log showed
+	// it. It is asked about again if the outcome of another call of the reply
+	// is kept, and with it the question.
 	if asked > 1 && !r.beside {
 		r.system.T.Errorf("%s: what counts of the log asks %d times, want at most once", r.question, asked)
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // The program is killed while a block is being written, by a tool or as the
-// answer. The next one finishes it: the block is emptied, written again, and ends;
-// the document has the whole and what the user had accepted.
+// answer. The next process finishes it: the block is emptied, written again,
+// and ends. The document has the whole block, and what the user had accepted.
 func TestKilledInABlock(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		for mode, half := range map[string]upstream.Part{
@@ -28,7 +28,7 @@ func TestKilledInABlock(t *testing.T) {
 	}
 }
 
-// killInABlock kills the program once the half of a block has been seen.
+// killInABlock kills the program once half of a block has been seen.
 func killInABlock(t *testing.T, database, mode string, half upstream.Part) {
 	t.Helper()
 	const secret = "secret-of-32-bytes-for-this-test"

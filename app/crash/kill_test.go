@@ -16,8 +16,8 @@ import (
 	"github.com/chattray/chattray/services/runs"
 )
 
-// crashPhases are the moments at which the program is killed, and how often
-// they come up at most before that.
+// crashPhases are the moments at which the program is killed, with how often
+// each may pass before that.
 var crashPhases = []struct {
 	phase string
 	most  int
@@ -41,8 +41,8 @@ var crashPhases = []struct {
 
 const crashClients = 16
 
-// kills is how often TestKilled kills the program; 0 is once in each phase. Make
-// crash-test does it longer.
+// kills is how often TestKilled kills the program; 0 is once in each phase.
+// make crash-test sets more.
 var kills = flag.Int("kills", 0, "how often to kill the program, 0 for once in each phase")
 
 // The program is killed repeatedly in every phase; all promises hold after the
@@ -105,8 +105,8 @@ func (t *tally) report(test *testing.T) {
 	}
 }
 
-// converse has a chat of one or two questions, the second asked while the first
-// is answered.
+// converse runs a chat of one or two questions; the second is asked while the
+// first is being answered.
 func converse(ctx context.Context, system *apptest.System, chat string, count *tally) {
 	ctx, cancel := context.WithTimeout(ctx, apptest.Limit)
 	defer cancel()

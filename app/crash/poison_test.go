@@ -65,7 +65,7 @@ func TestPoisonousRunIsContained(t *testing.T) {
 			t.Errorf("the log does not name the run %s, want a line about it:\n%s", bad.ID(), lines)
 		}
 		if got := apptest.Get(t, system.URL(t)+"/metrics"); !strings.Contains(got, "chattray_runs_contained_total 1") {
-			t.Errorf("the metrics are, want chattray_runs_contained_total 1 in them:\n%s", got)
+			t.Errorf("the metrics lack chattray_runs_contained_total 1:\n%s", got)
 		}
 		// The process is killed once more, but not by one of these runs.
 		system.Restart()
@@ -98,7 +98,7 @@ func TestPoisonousRunThatWaits(t *testing.T) {
 	})
 }
 
-// A stop in the middle of trials leaves runs in good order, and the process ends.
+// A stop during trials leaves the runs in good order, and the process ends.
 func TestStopWhileRunsAreHeld(t *testing.T) {
 	t.Parallel()
 	system, gate := startWithDrain(t, "100ms"), make(chan struct{})

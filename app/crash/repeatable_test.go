@@ -8,9 +8,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// The program is killed when the first, or the last, of several calls has been shown
-// that may be made again, and so may not be stored yet: the answer still ends,
-// and nothing that must not be repeated is repeated.
+// The program is killed after the first, or the last, of several repeatable
+// calls has been shown, when they may not be stored yet. The answer still ends,
+// and nothing is repeated that must not be.
 func TestKilledAfterRepeatableCalls(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {

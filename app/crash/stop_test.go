@@ -82,7 +82,7 @@ func TestStopInterruptsTheRest(t *testing.T) {
 }
 
 // A second SIGTERM ends the program at once.
-func TestStopAtOnce(t *testing.T) {
+func TestSecondSignalStops(t *testing.T) {
 	t.Parallel()
 	system, gate := startWithDrain(t, "1h"), make(chan struct{})
 	p := system.Process()

@@ -54,8 +54,8 @@ func click(page, action string, data, more map[string]any) map[string]any {
 	return request
 }
 
-// An action of a page file does its request once for each click, with what the click
-// brings, and only on its page.
+// An action of a page file makes one request for each click, with the data of
+// the click, and only on its page.
 func TestActionsOfPageFiles(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -114,8 +114,8 @@ func TestActionsOfPageFiles(t *testing.T) {
 const proposal = "I propose this.\n\nSCHEMA_PROPOSAL: {\"stream_id\": 1, \"changes\": {\"semantic.topics\": [\"x\"]}}\n\n" +
 	`SUGGESTED_ACTIONS: [{"label": "Apply changes", "action": "apply_schema", "handler": "server", "data": {"stream_id": 1, "changes": {"semantic.topics": ["x"]}}}]`
 
-// An action that accepts a payload cannot be done once the payload is decided, by
-// whatever door, and decides it.
+// An action that accepts a payload decides it, and cannot be done once the
+// payload was decided in any way.
 func TestActionsOfDecidedPayloads(t *testing.T) {
 	data := map[string]any{"stream_id": 1, "changes": map[string]any{"semantic.topics": []string{"x"}}}
 	for _, d := range apptest.Databases() {
@@ -179,8 +179,8 @@ func TestActionsOfDecidedPayloads(t *testing.T) {
 	}
 }
 
-// Of clicks at once on one proposal one is done.
-func TestClicksAtOnce(t *testing.T) {
+// Of several simultaneous clicks on one proposal only one takes effect.
+func TestConcurrentClicks(t *testing.T) {
 	data := map[string]any{"stream_id": 1, "changes": map[string]any{"semantic.topics": []string{"x"}}}
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// report is the PDF file that the tests of its reader have too.
+// report is the PDF file that the tests of the reader use, too.
 const report = "../../services/pdftext/testdata/report.pdf"
 
 // A PDF file is read once, when it arrives: the model gets its text with this
@@ -57,8 +57,8 @@ func TestPDFAttachment(t *testing.T) {
 	}
 }
 
-// A PDF file that cannot be read is refused before anything is stored, with words that
-// say what can be done.
+// A PDF file that cannot be read is refused before anything is stored; the
+// message says what the user can do.
 func TestPDFThatCannotBeRead(t *testing.T) {
 	client := apptest.Serve(t)
 	off := apptest.ServeOn(t, apptest.Databases()[0], app.Options{}, []string{"CHATTRAY_MAX_PDF_PAGES=0"})

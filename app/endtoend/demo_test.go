@@ -12,9 +12,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// TestTheDemoModelTellsItsStories asks for what the starters promise, of the
-// service with nothing configured: research with sources, and a document with a
-// table and a chart.
+// TestTheDemoModelTellsItsStories asks a service without configuration for what
+// the starters promise: research with sources, and a document with a table and
+// a chart.
 func TestTheDemoModelTellsItsStories(t *testing.T) {
 	client := apptest.Serve(t)
 	ask := func(message string, page map[string]any) schemas.ChatResponsePayload {

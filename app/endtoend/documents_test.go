@@ -86,8 +86,8 @@ func TestDocumentsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestApplyOverHTTP takes an answer of the demo model into a document, accepts
-// it from two sides at once, and goes on.
+// TestApplyOverHTTP applies an answer of the demo model to a document, accepts
+// it in two requests at the same time, and makes further changes.
 func TestApplyOverHTTP(t *testing.T) {
 	client := apptest.Serve(t)
 	answer := apptest.Decode[schemas.ChatResponsePayload](t, client.Must("POST", "/api/chat", map[string]any{"message": "long 1"}))
@@ -233,8 +233,8 @@ func (a *author) settle(decision record.Settle) schemas.Document {
 	return d
 }
 
-// TestTheDemoModelWritesADocument plans, fills, accepts, changes and plans again,
-// and takes that back.
+// TestTheDemoModelWritesADocument plans a document, fills, accepts and changes
+// it, plans it again, and reverts the second plan.
 func TestTheDemoModelWritesADocument(t *testing.T) {
 	a := newAuthor(t)
 	seen := a.says("Hi, I would like to create a research report about gold please")

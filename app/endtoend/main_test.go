@@ -1,5 +1,5 @@
-// Package endtoend tests the whole service for what its parts promise together:
-// documents, usage, tools of MCP servers, threads, and proxies in front of it.
+// Package endtoend tests the whole service: documents, usage, tools of MCP
+// servers, threads, and proxies in front of it.
 package endtoend
 
 import (

@@ -21,7 +21,7 @@ import (
 )
 
 // foreignServer is an MCP server with a tool that reports progress and gives
-// structured content; it keeps the headers of what it is asked.
+// structured content; it keeps the headers of its requests.
 type foreignServer struct {
 	url     string
 	mu      sync.Mutex
@@ -36,7 +36,7 @@ func serveForeign(t *testing.T, description string) *foreignServer {
 			_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
 				ProgressToken: r.Params.GetProgressToken(), Message: "On the scales", Progress: 1, Total: 2,
 			})
-			_ = r.Session.Ping(ctx, nil) // the progress has been taken when this is answered
+			_ = r.Session.Ping(ctx, nil) // the service has read the progress when this is answered
 			return &sdk.CallToolResult{
 				Content:           []sdk.Content{&sdk.TextContent{Text: "It weighs 5 g."}, &sdk.ImageContent{MIMEType: "image/png", Data: []byte("png")}},
 				StructuredContent: map[string]any{"grams": 5},
@@ -56,7 +56,7 @@ func serveForeign(t *testing.T, description string) *foreignServer {
 	return f
 }
 
-// calling is a model that calls a tool and then says what it gave.
+// calling is a model that calls a tool and then repeats its result.
 func calling(t *testing.T, tool, arguments string) *upstream.Server {
 	t.Helper()
 	up := upstream.New()
@@ -186,7 +186,7 @@ func TestChangedForeignToolIsOffUntilAccepted(t *testing.T) {
 	}
 }
 
-// visiting is an SDK client's way to the service, with a token.
+// visiting is the transport of an SDK client to the service, with a token.
 type visiting struct{ token string }
 
 func (v visiting) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -22,7 +22,7 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// proxyProgram is a proxy of others with its snippet in docs/operating.md.
+// proxyProgram is a proxy program with its snippet in docs/operating.md.
 type proxyProgram struct {
 	program, language string
 	// config makes a whole file of the snippet, and args are those with which
@@ -160,8 +160,8 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// checkTokens lets the model write a token only when the one before was read, over
-// a connection that is cut in the middle.
+// checkTokens lets the model write each token only after the one before was
+// read. The connection is cut in the middle.
 func checkTokens(system *apptest.System, t *testing.T, front string) {
 	const tokens, cut = 8, 4
 	next := make(chan struct{}, 1)
@@ -226,7 +226,7 @@ func checkTokens(system *apptest.System, t *testing.T, front string) {
 	}
 }
 
-// checkSocket asks over a websocket as a page does that came through the proxy.
+// checkSocket asks a question over a websocket through the proxy.
 func checkSocket(system *apptest.System, t *testing.T, front string) {
 	system.Model.Push(upstream.Text("Hello", " there"))
 	ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
@@ -261,8 +261,8 @@ func checkSocket(system *apptest.System, t *testing.T, front string) {
 	}
 }
 
-// checkAttachments sends a body of several megabytes: the answer is the service's,
-// to which these files are too large, and not the proxy's.
+// checkAttachments sends a body of several megabytes. The refusal comes from
+// the service, for which these files are too large, and not from the proxy.
 func checkAttachments(system *apptest.System, t *testing.T, front string) {
 	var files []schemas.Attachment
 	for n := range 5 {

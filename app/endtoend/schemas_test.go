@@ -19,15 +19,15 @@ import (
 	"github.com/chattray/chattray/tools"
 )
 
-// hostileSchema is a schema that must not be run. Page is what the refusal of a
-// page file with it says, client where the schema of a client tool is refused: ""
-// means that it is taken, and never run.
+// hostileSchema is a schema that must not be run. Page is part of the error for
+// a page file with the schema; client is the place at which a client tool with
+// it is refused. "" means that the schema is accepted, and never run.
 type hostileSchema struct{ name, schema, page, client string }
 
 // repeated is n times each, with commas between.
 func repeated(n int, each string) string { return strings.TrimSuffix(strings.Repeat(each+",", n), ",") }
 
-// wrapped is inner inside of n times open.
+// wrapped is inner inside n times open.
 func wrapped(n int, open, inner, end string) string {
 	return strings.Repeat(open, n) + inner + strings.Repeat(end, n)
 }
@@ -60,8 +60,8 @@ func hostileSchemas() []hostileSchema {
 	}
 }
 
-// No schema that a request brings is run: it is refused with its place, or
-// handed to the model, and the call is the page's.
+// No schema of a request is run. It is refused with its place, or it is sent to
+// the model and the page runs the call.
 func TestHostileClientTools(t *testing.T) {
 	t.Parallel()
 	p := apptest.StartProcess(t, "DATABASE_URL="+apptest.SQLite.Fresh(t), "REQUESTS_PER_MINUTE=0", "MAX_RUNS_PER_USER=0")

@@ -141,7 +141,7 @@ func TestCancelOfThreads(t *testing.T) {
 
 // Any disconnects at once from the model of a lost branch: here the run
 // continues only after that.
-func TestLoserIsHungUpOn(t *testing.T) {
+func TestLosersConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
 	system.ServeHere(app.Options{Tools: threadTools(new(atomic.Int64))})

@@ -96,7 +96,7 @@ func (s *service) usage(user, query string) schemas.UsageReport {
 	return fetch[schemas.UsageReport](s, user, "GET", "/api/usage"+query, "")
 }
 
-// servers are two model servers of their own and a common one.
+// servers are two models' own servers and a common one.
 type servers struct{ large, small, common *upstream.Server }
 
 func newServers(t *testing.T) servers {
@@ -124,7 +124,7 @@ func key(up *upstream.Server) string {
 	return strings.TrimPrefix(requests[len(requests)-1].Header.Get("Authorization"), "Bearer ")
 }
 
-// Of every scripted reply ten tokens go in and two come out.
+// Every scripted reply has ten input tokens and two output tokens.
 const (
 	largeCost = (10*2 + 2*8) * schemas.MicroDollar
 	smallCost = (10*0.5 + 2*1) * schemas.MicroDollar
@@ -293,8 +293,8 @@ func TestBudgetEndToEnd(t *testing.T) {
 	refused()
 }
 
-// TestUsageOutlivesAStop interrupts a run in the middle of a reply: what it had
-// used counts with what the next process uses for it.
+// TestUsageOutlivesAStop interrupts a run in the middle of a reply. What the
+// run had used counts together with what it uses in the next process.
 func TestUsageOutlivesAStop(t *testing.T) {
 	up := newServers(t)
 	sent := make(chan struct{})
@@ -309,7 +309,7 @@ func TestUsageOutlivesAStop(t *testing.T) {
 	run := fetch[schemas.ChatList](s, "ann", "GET", "/api/chats", "").Items[0].ActiveRunID
 	stop()
 	if got := <-read; !strings.Contains(got, "Twelve chars") {
-		t.Fatalf("before the stop the stream was, want Twelve chars in it:\n%s", got)
+		t.Fatalf("before the stop the stream lacks Twelve chars:\n%s", got)
 	}
 
 	s, stop = serveWith(t, database, up.settings(""))

@@ -19,7 +19,8 @@ const (
 	shortHold = 100 * time.Millisecond
 )
 
-// onBreakable runs a test on every kind of database, made so that it can fail.
+// onBreakable runs a test on every kind of database; the database can be made
+// to fail.
 func onBreakable(t *testing.T, hold time.Duration, test func(t *testing.T, system *apptest.System, o outage)) {
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {

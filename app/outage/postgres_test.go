@@ -30,11 +30,12 @@ func postgres(t *testing.T) string {
 	return server
 }
 
-// pooledTalks are asked at once, each followed by reads.
+// pooledTalks is the number of simultaneous conversations, each followed by
+// reads.
 const pooledTalks = 16
 
-// Behind PgBouncer in transaction mode, without a setting for it, runs, reads and
-// changes of documents go on side by side.
+// Through PgBouncer in transaction mode, without a setting for it, runs, reads
+// and changes of documents work at the same time.
 func TestPooled(t *testing.T) {
 	server := postgres(t)
 	pooled := storetest.StartPooler(t, server, 8)
@@ -78,9 +79,9 @@ func TestPooled(t *testing.T) {
 	all.Wait()
 }
 
-// Three times `migrate up` at once on a fresh database end well, directly and
+// Three simultaneous `migrate up` on a fresh database succeed, directly and
 // through a pooler.
-func TestMigrateAtOnce(t *testing.T) {
+func TestConcurrentMigrations(t *testing.T) {
 	server := postgres(t)
 	pooled := storetest.StartPooler(t, server, 4)
 	for range 2 {
@@ -170,7 +171,7 @@ func hangingPostgres(t *testing.T) (system *apptest.System, ended *apptest.Conve
 	return system, ended, resume
 }
 
-// refused makes a call that is 503 with a hint when to come again.
+// refused makes a call that is answered with 503 and the time of the next try.
 func refused(t *testing.T, system *apptest.System, method, path string, body any) {
 	ctx, cancel := context.WithTimeout(t.Context(), apptest.Limit)
 	defer cancel()
@@ -185,8 +186,8 @@ func refused(t *testing.T, system *apptest.System, method, path string, body any
 	}
 }
 
-// stopBackends stops all server processes of a database, as a machine that hangs
-// does, until resume is called.
+// stopBackends suspends all server processes of a database until resume is
+// called, as if their machine hung.
 func stopBackends(t *testing.T, server, database string) (resume func()) {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -212,7 +213,7 @@ func stopBackends(t *testing.T, server, database string) (resume func()) {
 	// The process that makes new ones is their parent.
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pids[0]))
 	if err != nil {
-		t.Skipf("the processes of Postgres are not here: %v", err)
+		t.Skipf("the processes of Postgres are not on this machine: %v", err)
 	}
 	var parent int
 	if _, err := fmt.Sscanf(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " %c %d", new(rune), &parent); err != nil || parent < 2 {

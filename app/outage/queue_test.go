@@ -14,8 +14,8 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// unsureStore begins the first queued run and does not say so, as a database
-// does whose connection breaks after the commit.
+// unsureStore begins the first queued run and returns an error, like a database
+// whose connection breaks after the commit.
 type unsureStore struct {
 	*store.Store
 	lost atomic.Bool
@@ -67,7 +67,7 @@ func TestQueueWithALostAnswer(t *testing.T) {
 }
 
 // The readers of a waiting run that another process has begun are told to
-// reconnect: no reader waits forever at the replaced process.
+// reconnect: no reader waits forever for the replaced process.
 func TestQueueTakenOver(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.ServeHere(app.Options{})

@@ -187,9 +187,9 @@ func TestOwnerCutOff(t *testing.T) {
 	})
 }
 
-// After an outage of the database all replicas renew their leases first: none is declared
-// dead, and every run continues in its attempt.
-func TestDatabaseAway(t *testing.T) {
+// After an outage of the database all replicas renew their leases first: none
+// is marked as gone, and every run continues in its attempt.
+func TestDatabaseOutage(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		ways := []*apptest.Way{apptest.NewWay(t, system.Database()), apptest.NewWay(t, system.Database())}
 		for _, way := range ways {
@@ -206,7 +206,7 @@ func TestDatabaseAway(t *testing.T) {
 		for _, way := range ways {
 			way.Cut()
 		}
-		apptest.Eventually(t, "all leases have been over for a while", func() bool {
+		apptest.Eventually(t, "all leases have expired", func() bool {
 			return system.Number("SELECT COUNT(*) FROM replicas WHERE expires_at > clock_timestamp() - interval '2 seconds'") == 0
 		})
 		close(gate)
@@ -218,7 +218,7 @@ func TestDatabaseAway(t *testing.T) {
 			t.Errorf("a run is at attempt %d, want all at 1", n)
 		}
 		if n := system.Number("SELECT COUNT(*) FROM replicas WHERE gone_at IS NOT NULL"); n != 0 {
-			t.Errorf("%d replicas were declared dead, want none", n)
+			t.Errorf("%d replicas were marked as gone, want none", n)
 		}
 	})
 }
@@ -295,7 +295,7 @@ func TestQueueOverTwo(t *testing.T) {
 
 // A single process and several replicas cannot serve the same database. A second single
 // process takes over from the first one at once.
-func TestAlone(t *testing.T) {
+func TestSingleProcess(t *testing.T) {
 	onPostgres(t, func(t *testing.T, system *apptest.System) {
 		system.Start()
 		old := system.Process()

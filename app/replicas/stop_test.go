@@ -111,7 +111,7 @@ func TestHandOver(t *testing.T) {
 		other := system.StartReplica(nil)
 		system.OnlyUse(other)
 		owner.Signal(syscall.SIGTERM)
-		apptest.Eventually(t, "those that wait are the other one's", func() bool {
+		apptest.Eventually(t, "the other process has the runs that wait", func() bool {
 			return system.Number("SELECT COUNT(*) FROM runs WHERE state IN ('queued', 'waiting') AND replica NOT IN ('', $1)", id) == 2
 		})
 		if n := attempt(system, writes); n != 1 {

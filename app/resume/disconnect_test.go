@@ -106,7 +106,7 @@ func TestDisconnect(t *testing.T) {
 					return
 				}
 				if system.Model.Disconnects() > 0 {
-					t.Errorf("%d calls of the model were cut, want 0", system.Model.Disconnects())
+					t.Errorf("%d calls of the model were cut off, want 0", system.Model.Disconnects())
 				}
 				close(gate)
 				c.RunID = run

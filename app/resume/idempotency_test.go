@@ -12,12 +12,12 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// atOnce is how many requests come at the same time under one key.
+// atOnce is how many simultaneous requests have one key.
 const atOnce = 16
 
-// Requests that come at once under one Idempotency-Key are one run, also where a
-// user may have no second one.
-func TestRequestsAtOnceUnderOneKey(t *testing.T) {
+// Simultaneous requests with one Idempotency-Key start one run, also if the
+// user may have only one.
+func TestConcurrentRequestsWithOneKey(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		at := slices.Index(system.Settings, "MAX_RUNS_PER_USER=0")
 		system.Settings[at] = "MAX_RUNS_PER_USER=1"

@@ -37,8 +37,8 @@ type reading struct {
 	frames []apptest.ChatFrame
 }
 
-// Whatever cursors its reader comes back with, and however, each connection gets
-// exactly the events of the log after its cursor, in order and once.
+// Whichever cursors a reader comes back with, each connection gets exactly the
+// events of the log after its cursor, in order and once.
 func TestResume(t *testing.T) {
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.ServeHere(app.Options{})
@@ -55,8 +55,8 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// readInPieces reads a run over many connections, while it goes on and afterwards,
-// and compares each with the log.
+// readInPieces reads a run over many connections, during the run and
+// afterwards, and compares each with the log.
 func readInPieces(ctx context.Context, system *apptest.System, c *apptest.Conversation) error {
 	system.Script(c.Question, c.Turns, nil)
 	first, err := readPiece(ctx, system, c, reading{how: "question"})
@@ -126,7 +126,7 @@ func anyCursor(system *apptest.System, seen int64) reading {
 	}
 }
 
-// readPiece makes the connection and reads a while, or to the end.
+// readPiece connects and reads some events, or all to the end.
 func readPiece(ctx context.Context, system *apptest.System, c *apptest.Conversation, r reading) (reading, error) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
@@ -169,7 +169,7 @@ func readPiece(ctx context.Context, system *apptest.System, c *apptest.Conversat
 	return r, nil
 }
 
-// compare holds what was read against the log.
+// compare compares what was read with the log.
 func (r reading) compare(log []apptest.ChatFrame) error {
 	from, _ := slices.BinarySearchFunc(log, r.cursor+1, func(f apptest.ChatFrame, id int64) int { return int(f.ID - id) })
 	switch {
@@ -183,7 +183,8 @@ func (r reading) compare(log []apptest.ChatFrame) error {
 	return nil
 }
 
-// A reader whose cursor is a little past the log, as after a crash, gets what is greater.
+// A reader whose cursor is a little past the log, as after a crash, gets the
+// events with greater numbers.
 func TestResumePastTheLog(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
@@ -211,11 +212,11 @@ func TestResumePastTheLog(t *testing.T) {
 	}
 }
 
-// stalledIsBorne is less than the deadline of a write to a reader.
+// stalledIsBorne is shorter than the deadline of a write to a reader.
 const stalledIsBorne = 5 * time.Second
 
-// Two hundred readers of one run, half of which never read: the others get
-// everything, and soon after the end no reader is connected.
+// Of two hundred readers of one run half never read. The others get everything,
+// and soon after the end no reader is connected.
 func TestReadersOfOneRun(t *testing.T) {
 	t.Parallel()
 	system := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
@@ -277,8 +278,8 @@ func TestReadersOfOneRun(t *testing.T) {
 	}
 }
 
-// readWhole reads the events of a run to their end. A reader that a busy machine
-// has held up is taken for a stalled one, and comes back.
+// readWhole reads the events of a run to their end. A reader that was slow
+// because the machine is busy is taken for a stalled one, and comes back.
 func readWhole(system *apptest.System, t *testing.T, run string) (list []apptest.ChatFrame, err error) {
 	for {
 		began, after := time.Now(), strconv.FormatInt(lastOf(list), 10)

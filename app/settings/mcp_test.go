@@ -51,7 +51,7 @@ mcp_servers:
 	}
 }
 
-func TestMCPSettingsThatAreWrong(t *testing.T) {
+func TestInvalidMCPSettings(t *testing.T) {
 	_, _, err := sources{file: `
 mcp_servers:
   - {name: Bad__name, command: x}

@@ -15,16 +15,16 @@ func TestFallbackOf(t *testing.T) {
 	}
 	for model, want := range map[string][]string{"a": {"b", "c"}, "b": {"c"}, "c": {}, "d": {"a", "b", "c"}, "own": {"d", "a"}, "none": {}} {
 		if diff := cmp.Diff(want, c.FallbackOf(model), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("models that stand in for %s (-want +got):\n%s", model, diff)
+			t.Errorf("substitutes for %s (-want +got):\n%s", model, diff)
 		}
 	}
 }
 
 func TestModelsThatDoNotGoTogether(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
-		{"an unknown stand-in", "models: [a]\nfallback: [b]", "fallback: b is not in models"},
-		{"a stand-in twice", "models: [a, b]\nfallback: [a, b, a]", "fallback: a is given twice"},
-		{"an unknown stand-in of a model", "models: [{name: a, fallback: [b]}]", "models: a: fallback: b is not in models"},
+		{"an unknown substitute", "models: [a]\nfallback: [b]", "fallback: b is not in models"},
+		{"a substitute twice", "models: [a, b]\nfallback: [a, b, a]", "fallback: a is given twice"},
+		{"an unknown substitute for a model", "models: [{name: a, fallback: [b]}]", "models: a: fallback: b is not in models"},
 		{"a model for itself", "models: [{name: a, fallback: [a]}]", "models: a: fallback: a model cannot replace itself"},
 		{"a window without room", "models: [{name: a, context_window: 4096}]", "models: a: context_window: leaves no room for more than max_tokens"},
 		{"a budget without prices", "limits: {budget_usd: 1}", "limits.budget_usd: has no effect"},

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write what is made from the code into the files")
+var update = flag.Bool("update", false, "write the generated text into the files")
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()
@@ -26,7 +26,7 @@ func readFile(t *testing.T, name string) string {
 // settingsPage is the page that lists every setting.
 const settingsPage = "../../docs/settings.md"
 
-// settingsMarkdown is the table of settings as settingsPage has it.
+// settingsMarkdown is the table of settings in the form of settingsPage.
 func settingsMarkdown() string {
 	var b strings.Builder
 	b.WriteString("| key | environment | default | what |\n|---|---|---|---|\n")

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// sources are what a test says of the settings.
+// sources are the settings of a test, by their source.
 type sources struct {
 	flags   []string
 	environ []string
@@ -184,7 +184,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// reportsAll checks that an error of Load says all of this, and no password.
+// reportsAll checks that an error of Load has all of these texts, and no
+// password.
 func reportsAll(t *testing.T, err error, wants ...string) {
 	t.Helper()
 	if err == nil {

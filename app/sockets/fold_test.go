@@ -14,8 +14,8 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// A client that was cut off anywhere, and resumes, has folded the same as one that
-// was not: content, calls, payloads, suggestions and warnings.
+// A client that was disconnected anywhere and resumes has the same state as one
+// that was not: content, calls, payloads, suggestions and warnings.
 func TestSocketCutAnywhereFoldsTheSame(t *testing.T) {
 	d, up := apptest.ServeScripted(t)
 	up.Push(

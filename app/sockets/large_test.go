@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	frameBound  = 256 << 10 // bytes of a frame, whatever the model's server sends at once
+	frameBound  = 256 << 10 // bytes of a frame, however much the model's server sends in one piece
 	readerShare = 5         // of a block, what a reader may cost of the heap: a fifth
 )
 
-// largeBlock is 5 MiB, and a fifth of it where the race detector takes the time of
-// the other four; the tests on Postgres, which run without it, have the whole.
+// largeBlock is 5 MiB. With the race detector, which is slow, it is a fifth of
+// that; the tests on Postgres run without it.
 func largeBlock() int {
 	if raceDetector {
 		return 1 << 20
@@ -35,18 +35,18 @@ func largeBlock() int {
 func liveHeap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what the first one has finalized
+	runtime.GC() // what the finalizers of the first collection have freed
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// dialNarrow opens a websocket whose client takes little before it reads.
+// dialNarrow opens a websocket whose client has small buffers.
 func dialNarrow(client *apptest.Client, user string) *apptest.Socket {
 	client.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 		if tcp, ok := conn.(*net.TCPConn); ok {
-			_ = tcp.SetReadBuffer(16 << 10) // else the kernel takes the whole block
+			_ = tcp.SetReadBuffer(16 << 10) // otherwise the kernel takes the whole block
 		}
 		return conn, err
 	}}
@@ -61,7 +61,7 @@ func dialNarrow(client *apptest.Client, user string) *apptest.Socket {
 	return &apptest.Socket{T: client.T, Conn: conn}
 }
 
-// takeContent reads content of a block until it has so much of it, and keeps none of it.
+// takeContent reads so many bytes of a block's content and drops them.
 func takeContent(c *apptest.Socket, block string, size int) {
 	c.Helper()
 	for got := 0; got < size; {
@@ -76,8 +76,8 @@ func takeContent(c *apptest.Socket, block string, size int) {
 }
 
 // TestLargeBlocksStream has a model that writes a large table and a large
-// image. Readers make no copies of them, not even readers that do not read; no
-// frame is large, and all of it arrives over the socket, SSE and REST.
+// image. A reader costs no copy of them, not even one that does not read. No
+// frame is large, and the whole content arrives over the socket, SSE and REST.
 func TestLargeBlocksStream(t *testing.T) {
 	for kind, text := range map[string]string{
 		schemas.BlockCSV: "year,price\n" + strings.Repeat("2026,4100\n", largeBlock()/10), "image/png": strings.Repeat("iVBORw0KGgoAAAAN", largeBlock()/16),

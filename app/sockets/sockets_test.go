@@ -122,8 +122,8 @@ func TestSocketTargets(t *testing.T) {
 	}
 }
 
-// TestSocketShowsArgumentsAsTheyCome has a model that goes on only when its first
-// words have been seen.
+// TestSocketShowsArgumentsAsTheyCome has a model that continues only when its
+// first words have been seen.
 func TestSocketShowsArgumentsAsTheyCome(t *testing.T) {
 	client, up := apptest.ServeScripted(t)
 	seen := make(chan struct{})
@@ -189,7 +189,7 @@ func TestSocketStopAndPause(t *testing.T) {
 			<-up.Gone()
 			n := len(list)
 			if list[n-1].Status != schemas.RunCancelled || !list[n-2].End || list[n-2].BlockIDs != "b1" {
-				t.Errorf("the stream is, want the end of b1 and of the cancelled run at its end:\n%s", apptest.ListChunks(list))
+				t.Errorf("the stream does not end with the ends of b1 and of the cancelled run:\n%s", apptest.ListChunks(list))
 			}
 			doc := apptest.Decode[schemas.Document](t, client.Must("GET", "/api/documents/doc1", nil))
 			if len(doc.Blocks) != 1 || *doc.Blocks[0].New != "Half an " {
@@ -213,8 +213,8 @@ func TestSocketStopAndPause(t *testing.T) {
 	}
 }
 
-// TestSocketsSeeTheSame has two sockets on a chat, one that comes back, and a run
-// that was started over HTTP.
+// TestSocketsSeeTheSame has two sockets in a chat, one of which reconnects, and
+// a run that was started over HTTP.
 func TestSocketsSeeTheSame(t *testing.T) {
 	client, up := apptest.ServeScripted(t)
 	more := make(chan struct{})
@@ -318,7 +318,7 @@ func TestSocketClosesOn(t *testing.T) {
 	}
 }
 
-// ends reads until the socket is closed, and says how.
+// ends reads until the socket is closed, and returns how.
 func ends(c *apptest.Socket) websocket.StatusCode {
 	for {
 		if _, _, err := c.Conn.Read(c.Context()); err != nil {

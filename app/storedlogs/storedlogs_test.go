@@ -32,14 +32,14 @@ import (
 // whose segments have version 1: with the demo model, without settings, it had
 // the runs that runs.json names (tools with markers, a failed call, reasoning,
 // payloads of the text and of tools, an approval given, denied and cancelled, a
-// tool of the page, a document changed, answers into blocks and into documents, a
-// failed run, a cancelled one, one that reached its limit of tokens). Those called
-// resumed-… were killed with their process and taken up by the next one; those
-// called left-… were under way when the last process was killed. What no log needs
-// was deleted: the sample data, the payloads and tool calls of ended runs, and the
-// traces of all but the runs in traced; the approval that left-approval waits for
-// was made to expire. The streams were recorded by this test in that version, with
-// -update.
+// tool of the page, a document changed, answers into blocks and into documents,
+// a failed run, a cancelled one, one that reached its limit of tokens). Those
+// called resumed-… were killed with their process and continued by the next
+// one; those called left-… were running when the last process was killed. Data
+// that no log needs was deleted: the sample data, the payloads and tool calls
+// of ended runs, and the traces of all but the runs in traced; the approval
+// that left-approval waits for was made to expire. The streams were recorded by
+// this test in that version, with -update.
 const (
 	database = "testdata/version1.db.gz"
 	recorded = "testdata/version1.txtar.gz"
@@ -95,8 +95,9 @@ func TestStoredLogsOfVersion1(t *testing.T) {
 	}
 }
 
-// TestRunsOfVersion1GoOn takes up runs whose logs an earlier version began.
-func TestRunsOfVersion1GoOn(t *testing.T) {
+// TestRunsOfVersion1Continue continues runs whose logs were begun by an earlier
+// version.
+func TestRunsOfVersion1Continue(t *testing.T) {
 	runs := make(map[string]string)
 	if err := json.Unmarshal(read(t, names), &runs); err != nil {
 		t.Fatal(err)

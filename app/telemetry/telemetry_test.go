@@ -35,7 +35,7 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// scripted is an agent that yields what it is told to.
+// scripted is an agent that yields the given events.
 type scripted struct {
 	events []turn.Event
 	err    error

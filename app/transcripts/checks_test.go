@@ -48,7 +48,7 @@ func (s *fixture) checkAnswer(x *exchange) {
 		at = len(s.runs)
 		s.runs = append(s.runs, seenRun{id: id, step: x.step})
 	}
-	if stream && !ofWire(x.step.arg) { // a wire has frames of its own
+	if stream && !ofWire(x.step.arg) { // a wire has other frames
 		s.checkHead(x, id)
 		frames := s.contract.CheckFrames(s.t, body)
 		if !strings.Contains(x.step.arg, "dialect=messages") { // its frames are different

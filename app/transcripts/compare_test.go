@@ -12,8 +12,9 @@ import (
 	"github.com/chattray/chattray/app/apptest"
 )
 
-// With mode any or race the models that lost are stopped at once, and the threads say
-// which answer counted. The model or the page chooses the mode.
+// In the modes any and race the models that lost are stopped immediately, and
+// the threads show which answer counted. The model or the page chooses the
+// mode.
 func TestModelsThatLose(t *testing.T) {
 	fails := upstream.Stream(upstream.Delay(time.Second), upstream.Data(`{"error":{"message":"no","code":"400"}}`))
 	answers := upstream.Text("I am here.")

@@ -37,7 +37,8 @@ const (
 	canaryDSN    = "canary-of-the-dsn"
 )
 
-// fixture is the service that a transcript talks to, with everything around it.
+// fixture is the service of a transcript, with its model server, database and
+// clients.
 type fixture struct {
 	t        *testing.T
 	environ  []string
@@ -212,7 +213,7 @@ func (s *fixture) stop() {
 	s.client.CloseIdleConnections()
 }
 
-// closeClients ends what is still read in the background.
+// closeClients ends the requests that are still read in the background.
 func (s *fixture) closeClients() {
 	for _, x := range s.open {
 		x.cancel()

@@ -146,7 +146,7 @@ func (x *exchange) Write(p []byte) (int, error) {
 // finished checks a whole answer.
 func (s *fixture) finished(x *exchange) {
 	s.t.Helper()
-	cut := errors.Is(x.err, io.ErrUnexpectedEOF) && ofWire(x.step.arg) // a wire has no other way to say it
+	cut := errors.Is(x.err, io.ErrUnexpectedEOF) && ofWire(x.step.arg) // a wire has no other way to report it
 	if x.err != nil && !errors.Is(x.err, context.Canceled) && !cut {
 		s.t.Errorf("%s %s: %v", x.step.verb, x.step.arg, x.err)
 	}

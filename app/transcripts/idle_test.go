@@ -71,11 +71,11 @@ func TestSessionIdleOfChats(t *testing.T) {
 			}
 		}
 		if response := watch("more"); !strings.Contains(response, "too many chats") {
-			t.Errorf("a chat more, before the time: %s", response)
+			t.Errorf("one more chat before the time: got %s", response)
 		}
 		time.Sleep(idle * 3 / 4) //nolint:forbidigo // the time of the bubble
 		if response := watch("more"); !strings.Contains(response, "Nothing is under way") {
-			t.Errorf("a chat more, after the time: %s", response)
+			t.Errorf("one more chat after the time: got %s", response)
 		}
 		_ = w.conn.CloseNow()
 		synctest.Wait()

@@ -14,8 +14,8 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// lateStore commits the statements of a killed process only after the next process
-// has looked for unfinished runs.
+// lateStore delays the commit of a killed process until the next process has
+// looked for unfinished runs.
 type lateStore struct {
 	*store.Store
 	looks atomic.Int64
@@ -28,8 +28,8 @@ func (s *lateStore) Take(ctx context.Context, from []string, to string) ([]recor
 	return s.Store.Take(ctx, from, to)
 }
 
-// A run that is stored only after the next process has looked for unfinished runs still
-// continues, once, and so does the run that waits for it.
+// A run that is stored only after the next process has looked for unfinished
+// runs still continues, and only once. So does the run that waits for it.
 func TestRunsStoredLate(t *testing.T) {
 	withFixture(t, "say \"Half\"\nhang\n\nsay \"Mine\"\nhang\n\nsay \"Whole.\"\nfinish stop\n\nsay \"Second.\"\nfinish stop\n", func(s *fixture) {
 		ask := func(message string) {

@@ -16,8 +16,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// manifestModel makes calls that end in a different order than they begin, then a reply
-// with its own payload and with calls, one of which is interrupted by a restart.
+// manifestModel makes calls that end in another order than they begin, then a
+// reply with its own payload and with calls, one of which is interrupted by a
+// restart.
 const manifestModel = `call late_chart {"seconds": 9}
 call late_chart {"seconds": 1}
 call late_chart {"seconds": 5}

@@ -8,8 +8,7 @@ import (
 )
 
 // checkMessages reads a run of a transcript in the dialect messages and checks
-// what holds for each, and that it comes to the
-// same text as the frames of the dialect chat.
+// what holds for each, and that its text is the same as in the dialect chat.
 func (s *fixture) checkMessages(r seenRun, chat []apitest.Frame) {
 	s.t.Helper()
 	x := s.request(step{verb: http.MethodGet, arg: "/api/chat/runs/" + r.id + "/stream?dialect=messages", user: r.step.user, roles: r.step.roles})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// aliases gives what differs from run to run a name that does not.
+// aliases gives stable names to values that differ from run to run.
 type aliases struct {
 	of     map[string]string // value → name
 	values map[string]string // name → value
@@ -33,13 +33,13 @@ var (
 	section     = regexp.MustCompile(`(?m)^## ([A-Z ]+)$`)
 )
 
-// kinds says by which field an id gets which name.
+// kinds has the name of an id by the field that holds it.
 var kinds = map[string]string{
 	"run_id": "RUN", "active_run_id": "RUN", "id": "MSG", "message_id": "MSG", "messageId": "MSG", "user_message_id": "MSG",
 	"chat_id": "CHAT", "payload_id": "PAY", "request_id": "REQ", "approval_id": "ASK", "document_id": "DOC", "ticket": "TICKET",
 }
 
-// named returns text with names in the place of ids.
+// named returns text with names instead of ids.
 func (n *aliases) named(text string) string {
 	for _, m := range runHead.FindAllStringSubmatch(text, -1) {
 		n.name("RUN", m[1])
@@ -63,7 +63,8 @@ func (n *aliases) named(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// plain returns text with names in the place of all that differs from run to run.
+// plain returns text with names instead of all values that differ from run to
+// run.
 func (n *aliases) plain(text string) string {
 	text = promptField.ReplaceAllStringFunc(n.named(text), func(field string) string {
 		m := promptField.FindStringSubmatch(field)
@@ -73,7 +74,7 @@ func (n *aliases) plain(text string) string {
 		}
 		return m[1] + `"` + promptSections(prompt) + `"`
 	})
-	text = estimate.ReplaceAllString(text, "${1}ESTIMATE") // of a call that did not say; it depends on the prompt's length
+	text = estimate.ReplaceAllString(text, "${1}ESTIMATE") // of a call without usage; it depends on the prompt's length
 	return rowTime.ReplaceAllString(timeText.ReplaceAllString(text, "TIME"), `$1"TIME"`)
 }
 
@@ -86,7 +87,7 @@ func (n *aliases) name(kind, value string) {
 	n.of[value], n.values[name] = name, value
 }
 
-// real returns text with the values in the place of their names.
+// real returns text with the values instead of their names.
 func (n *aliases) real(text string) string {
 	return nameText.ReplaceAllStringFunc(text, func(name string) string {
 		if value := n.values[name]; value != "" {

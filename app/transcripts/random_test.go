@@ -87,7 +87,7 @@ func madeUp(r *rand.Rand) (*txtar.Archive, string) {
 	return &txtar.Archive{Files: []txtar.File{{Name: "upstream", Data: []byte(up.String())}}}, steps
 }
 
-// speak generates the text of a reply before its calls or its end.
+// speak generates the text of a reply.
 func speak(r *rand.Rand, up *strings.Builder) {
 	for range r.IntN(4) {
 		up.WriteString([]string{

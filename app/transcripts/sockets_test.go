@@ -108,7 +108,7 @@ func closed(conn *websocket.Conn) (code websocket.StatusCode, frames []string) {
 
 const stopFrame = `{"name":"stop","chat_id":"none"}`
 
-// writes attacks with well-formed frames.
+// writes is an attack with well-formed frames.
 func writes(kind websocket.MessageType, frame []byte, times int) func(s *fixture) websocket.StatusCode {
 	return func(s *fixture) websocket.StatusCode {
 		conn := s.dialled("una", time.Hour, websocket.DialOptions{})
@@ -124,7 +124,7 @@ func writes(kind websocket.MessageType, frame []byte, times int) func(s *fixture
 	}
 }
 
-// sends attacks with raw bytes, and reads the close code if there is one.
+// sends is an attack with raw bytes; it reads the close code if there is one.
 func sends(frame string, answers bool) func(s *fixture) websocket.StatusCode {
 	return func(s *fixture) websocket.StatusCode {
 		conn := s.raw("una")
@@ -187,9 +187,9 @@ func hostiles() []hostile {
 	}
 }
 
-// TestSocketsLeaveNothing runs hostile clients one after the other. Each is closed as
+// TestSocketsLeaveNoGoroutines runs hostile clients one after the other. Each is closed as
 // expected, another user is served meanwhile, and no goroutine remains afterwards.
-func TestSocketsLeaveNothing(t *testing.T) {
+func TestSocketsLeaveNoGoroutines(t *testing.T) {
 	withFixture(t, "", func(s *fixture) {
 		before := s.bubble()
 		for _, tt := range hostiles() {
@@ -197,7 +197,7 @@ func TestSocketsLeaveNothing(t *testing.T) {
 			if got := tt.attack(s); got != tt.want {
 				s.t.Errorf("%s: closed with %d, want %d", tt.name, got, tt.want)
 			}
-			if tt.want != websocket.StatusNormalClosure { // else it has been idle as long itself
+			if tt.want != websocket.StatusNormalClosure { // otherwise it would be idle for as long
 				time.Sleep(time.Second) //nolint:forbidigo // the time of the bubble: away from the instant of a ping
 				s.sendWire(witness, stopFrame)
 				if got := s.readWire(witness); !strings.Contains(got, "Nothing is under way") {
@@ -280,7 +280,7 @@ func TestSocketsOfSlowReaders(t *testing.T) {
 }
 
 // A stop or pause takes effect even if the client disconnects before it is answered.
-func TestSocketStopsAndGoes(t *testing.T) {
+func TestSocketStopsAndDisconnects(t *testing.T) {
 	for _, name := range []string{"stop", "pause"} {
 		t.Run(name, func(t *testing.T) {
 			withFixture(t, "say \"Half\"\nhang\n", func(s *fixture) {

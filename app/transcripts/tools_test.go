@@ -45,14 +45,15 @@ type (
 	nothing struct{}
 )
 
-// labTools are tools with behaviour that the built-in ones cannot be made to show. All but reserve, visit, order, weather__today, late_chart and ask_around are offered on every
-// page.
+// labTools are tools with behaviour that the built-in ones do not have. All but
+// reserve, visit, order, weather__today, late_chart and ask_around are offered
+// on every page.
 func labTools() []turn.Tool {
 	return []turn.Tool{
 		tools.NewText("wait", "Wait for some seconds.", waitTool, tools.Global(), tools.Idempotent()),
 		tools.NewText("wait_alone", "Wait for some seconds while no other tool runs.", waitTool, tools.Global(), tools.Idempotent(), tools.Serial()),
 		tools.NewText("wait_long", "Wait for longer than it may.", waitTool, tools.Global(), tools.Timeout(3*time.Second)),
-		tools.NewText("wait_deaf", "Wait for some seconds, whatever happens.", func(_ context.Context, _ *tools.Call, in waitInput) (string, error) {
+		tools.NewText("wait_busy", "Wait for some seconds, whatever happens.", func(_ context.Context, _ *tools.Call, in waitInput) (string, error) {
 			return waitTool(context.Background(), nil, in)
 		}, tools.Global()),
 		tools.NewText("count", "Count, and say how far it is.", countTool, tools.Global(), tools.Idempotent()),
@@ -121,7 +122,8 @@ func waitTool(ctx context.Context, _ *tools.Call, in waitInput) (string, error) 
 	}
 }
 
-// countTool reports a lower fraction once; the progress that clients see never decreases.
+// countTool once reports a lower fraction than before; the progress that
+// clients see never decreases.
 func countTool(_ context.Context, call *tools.Call, in countInput) (string, error) {
 	for i := range in.To {
 		done := float64(i+1) / float64(in.To)

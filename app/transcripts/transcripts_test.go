@@ -17,7 +17,7 @@ import (
 	"github.com/chattray/chattray/app/apptest"
 )
 
-var update = flag.Bool("update", false, "write what the service says into the files")
+var update = flag.Bool("update", false, "write the service's answers into the files")
 
 // A transcript is a whole conversation with the service, in a txtar file of
 // testdata/transcripts: a comment that says what it shows, and the parts
@@ -26,11 +26,11 @@ var update = flag.Bool("update", false, "write what the service says into the fi
 //	upstream    what the model's server answers, in order; see parseUpstream
 //	transcript  steps, in lines that begin with ">", and under each the answer
 //
-// and any number of files pages/NAME.yaml for the setting pages. parseSteps says
-// what steps there are. The service is the real one, from settings to
-// the database, behind an HTTP server and client of net/http; only the wires are in memory
-// and the time is the time of testing/synctest. So waits take no time, and time
-// passes only while everything waits.
+// and any number of files pages/NAME.yaml for the setting pages. parseSteps
+// says what steps there are. The service is the real one, from the settings to
+// the database, with the HTTP server and client of net/http; only the
+// connections are in memory and the time is the time of testing/synctest. So
+// waits take no time, and time passes only while everything waits.
 //
 // Ids and times differ from run to run and are written as RUN1, MSG2, TIME …; steps
 // may use these names. Go test with -update writes the answers again.
@@ -50,7 +50,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// holdTranscript plays a transcript and compares the answers, or writes them again.
+// holdTranscript plays a transcript and compares the answers, or with -update
+// writes them.
 func holdTranscript(t *testing.T, file, database string, write bool) {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)

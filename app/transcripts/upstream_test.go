@@ -190,7 +190,7 @@ func asked(requests []upstream.Request, from int) string {
 	return b.String()
 }
 
-// spelled returns JSON without the escapes that only HTML needs.
+// spelled returns JSON without the escapes that are only for HTML.
 func spelled(raw json.RawMessage) string {
 	var v any
 	if len(raw) == 0 || json.Unmarshal(raw, &v) != nil || v == nil {

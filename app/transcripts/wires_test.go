@@ -97,8 +97,8 @@ func (s *fixture) checkWireText(name, shown string, events []runlog.Event) {
 	}
 }
 
-// checkPauses checks that a client continues after each pause at the same place, and that
-// each answered wait has a pause.
+// checkPauses checks that a client continues at the same place after each
+// pause, and that each answered wait has a pause.
 func (s *fixture) checkPauses(name string, waits []schemas.Wait, beginnings []int64) {
 	s.t.Helper()
 	for i := 1; i < len(beginnings); i++ {

@@ -29,11 +29,11 @@ const (
 	writersEnd = 3 * time.Hour
 )
 
-// TestWritersAtOnce has three sockets write one document, each in its own chat and watching
+// TestConcurrentWriters has three sockets write one document, each in its own chat and watching
 // all three, while the user stops, accepts, rejects, deletes and plans at random. In the
 // end every viewer that folds the chunks has what is stored, and no block is lost that
 // nobody deleted or rejected. A failure names its seed.
-func TestWritersAtOnce(t *testing.T) {
+func TestConcurrentWriters(t *testing.T) {
 	for _, d := range apptest.Databases() {
 		database, seeds := sampled(t, d), uint64(writerSeeds)
 		if testing.Short() {

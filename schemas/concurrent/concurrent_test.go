@@ -23,7 +23,7 @@ var (
 
 type branch = concurrent.Branch[string]
 
-// after says text after d, or why it could not.
+// after returns text after d, or the error of its context.
 func after(d time.Duration, text string) branch {
 	return func(ctx context.Context) (string, error) {
 		select {
@@ -87,7 +87,7 @@ func TestAll(t *testing.T) {
 			s + s/2,
 		},
 		{
-			"one is left behind",
+			"one is abandoned",
 			concurrent.Options{},
 			s,
 			[]branch{ignoresContext, after(2*s, "b")},
@@ -131,7 +131,7 @@ func TestFirst(t *testing.T) {
 		{"the quickest fails", 0, []branch{after(3*s, "a"), fails(s)}, `"a" <nil>`, `"" bad`, 3 * s, s},
 		{"the quickest panics", 0, []branch{after(3*s, "a"), panics}, `"a" <nil>`, `"" concurrent: a branch panicked: oh`, 3 * s, 0},
 		{"all fail", 0, []branch{fails(2 * s), fails(s)}, "\"\" bad\nbad", `"" bad`, 2 * s, s},
-		{"a loser is left behind", 0, []branch{ignoresContext, after(s, "b")}, `"b" <nil>`, `"b" <nil>`, s + 300*time.Millisecond, s + 300*time.Millisecond},
+		{"a loser is abandoned", 0, []branch{ignoresContext, after(s, "b")}, `"b" <nil>`, `"b" <nil>`, s + 300*time.Millisecond, s + 300*time.Millisecond},
 		{"cancelled", s, []branch{after(3*s, "a")}, "\"\" the user cancelled\nthe user cancelled", `"" the user cancelled`, s, s},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -162,8 +162,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// A loser knows that it lost, at once, and has ended when the call returns; what
-// has not begun never does.
+// A loser is told immediately that it lost, and has ended when the call
+// returns; a branch that has not begun never begins.
 func TestLosers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error

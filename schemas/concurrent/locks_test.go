@@ -9,8 +9,8 @@ import (
 	"github.com/chattray/chattray/schemas/concurrent"
 )
 
-// One holds a lock at a time; those of other names wait for nobody, and a wait ends
-// with its context.
+// Only one goroutine holds a lock at a time. Locks of other names are
+// independent, and a wait ends with its context.
 func TestLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l concurrent.Locks
@@ -40,7 +40,7 @@ func TestLocks(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := len(held); n != 0 {
-			t.Fatalf("%d hold a lock that is held", n)
+			t.Fatalf("%d goroutines hold the lock that another one has, want none", n)
 		}
 		cancel(gone)
 		if err := <-late; !errors.Is(err, gone) {
@@ -50,7 +50,7 @@ func TestLocks(t *testing.T) {
 		next := <-held
 		synctest.Wait()
 		if n := len(held); n != 0 {
-			t.Errorf("%d hold the lock beside the one that has it", n)
+			t.Errorf("%d other goroutines hold the lock too, want none", n)
 		}
 		next()
 		(<-held)()

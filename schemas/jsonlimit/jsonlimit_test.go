@@ -120,7 +120,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"a long pattern", `{"type":"object","properties":{"a":{"pattern":"` + strings.Repeat("a", jsonlimit.MaxPattern+1) + `"}}}`, "/properties/a/pattern has 1001 bytes"},
 		{"a large pattern", `{"type":"object","properties":{"a":{"pattern":"((ab|bc|cd|[xyz]e){0,30}){0,30}"}}}`, "more than 5000 steps"},
 		{"a large pattern of names", `{"type":"object","patternProperties":{"(\\pL{1,900}x)+":{}}}`, "more than 5000 steps"},
-		{"a pattern that is none", `{"type":"object","properties":{"a":{"pattern":"(?=x)"}}}`, "/properties/a/pattern is not a regular expression"},
+		{"an invalid pattern", `{"type":"object","properties":{"a":{"pattern":"(?=x)"}}}`, "/properties/a/pattern is not a regular expression"},
 		{"another draft", `{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}`, "/$schema must be draft-07 or 2020-12"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -232,8 +232,8 @@ func TestValidateTakesLargeValues(t *testing.T) {
 	}
 }
 
-// What people write is allowed without going through schema and value together,
-// and without memory.
+// Ordinary schemas and values are allowed without going through both together,
+// and without allocations.
 func TestAllowIsCheap(t *testing.T) {
 	s, err := compile([]byte(`{"type":"object","properties":{"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer","minimum":1}}}}}}`))
 	if err != nil {
@@ -249,8 +249,8 @@ func TestAllowIsCheap(t *testing.T) {
 	}
 }
 
-// Whatever a schema and a value are: to compile and to check them ends, and the
-// bound is none too low.
+// For any schema and any value, compiling and checking end, and the bound is
+// not too low.
 func FuzzValidate(f *testing.F) {
 	f.Add(`{"type":"object","$ref":"#"}`, `{}`)
 	f.Add(doubling(20, "anyOf"), `{"a":1}`)

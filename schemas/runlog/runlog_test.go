@@ -6,7 +6,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// What a model writes costs less than an allocation for each token.
+// A token of the model costs less than one allocation.
 func TestSlabsAllocateForMany(t *testing.T) {
 	var texts runlog.Slab[runlog.Text]
 	const tokens = 1000

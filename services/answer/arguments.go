@@ -59,7 +59,8 @@ func (c *blockCall) tell(piece string) {
 }
 
 // settle shows the arguments that were withheld, once it is known whether the
-// content goes into a block. If ended, it does not unless it is known to.
+// content goes into a block. If ended, it goes into none unless that is already
+// known.
 func (c *blockCall) settle(ended bool) {
 	switch {
 	case c.withheld == "":

@@ -19,8 +19,8 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// Any tool can show an argument while the model writes it: its name, and those of
-// the arguments beside it, are the tool's.
+// Any tool can show an argument while the model writes it. The tool chooses the
+// names of its arguments.
 func TestAnyToolStreamsAnArgument(t *testing.T) {
 	data, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "c.db"), store.Options{})
 	if err != nil {

@@ -41,7 +41,7 @@ func attemptEvent(kept int64, text string) runlog.Event {
 	return event(&runlog.Attempt{KeptThrough: kept, Text: text})
 }
 
-// kept is what of a stored log still counts.
+// kept returns the part of a stored log that still counts.
 type kept struct {
 	Kept             int64
 	Replies, Markers int
@@ -116,14 +116,14 @@ func TestKept(t *testing.T) {
 			kept{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "bc"},
 		},
 		{
-			"a text that stood is no reply",
+			"a kept text is no reply",
 			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(3, "a"), standing, endOfStanding, textEvent("b")),
 			[]turn.Step{step},
 			nil,
 			kept{Kept: 1_000_003, Replies: 1, Results: map[int]bool{}, Text: "ab"},
 		},
 		{
-			"a third attempt that stands on the first",
+			"a third attempt that continues the first",
 			logOf(started, textEvent("a"), endOf("llm"), attemptEvent(3, "a"), textEvent("b"), attemptEvent(3, "a"), textEvent("c")),
 			[]turn.Step{step},
 			nil,
@@ -140,8 +140,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A run that is taken up goes on counting where its earlier attempts ended: what
-// is in replies, and in threads.
+// A continued run goes on counting the model's text where its earlier attempts
+// ended: that of replies, and of threads.
 func TestWritten(t *testing.T) {
 	steps := []turn.Step{{Reply: turn.Reply{Text: "1234", Reasoning: "567", ToolCalls: []turn.ToolCall{{Arguments: "{}"}}}}}
 	events := []runlog.Event{{Body: &runlog.Text{Text: "1234"}}, {At: runlog.Level{Thread: 1}, Body: &runlog.ThreadText{Text: "x"}}}

@@ -6,7 +6,7 @@ import (
 	"github.com/chattray/chattray/schemas/turn"
 )
 
-// EarlierOf is what the steps, calls and log say.
+// EarlierOf returns the Earlier of these steps, calls and log.
 func EarlierOf(steps []turn.Step, calls []record.ToolCall, log []runlog.Event) *Earlier {
 	e := &Earlier{Steps: steps}
 	e.compare(calls, log)

@@ -17,7 +17,7 @@ import (
 	"github.com/chattray/chattray/services/chats"
 )
 
-// kept is a chat with messages, in the place of the store.
+// kept is a chat with messages, instead of a store.
 type kept struct {
 	chats.Conversations
 	messages []schemas.Message
@@ -25,7 +25,7 @@ type kept struct {
 }
 
 var (
-	errAway = errors.New("the database is away")
+	errAway = errors.New("the database is not available")
 	at      = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	ann     = schemas.User{ID: "ann"}
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/chattray/chattray/services/chats"
 )
 
-// says is a model that says a text, or waits for its context to end.
+// says is a model that writes a text, or waits for its context to end.
 type says struct {
 	text  string
 	hangs bool
@@ -82,9 +82,9 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// TestTitlesHoldNothingUp: a model that does not answer is given up, and chats beyond
-// the limit are not named.
-func TestTitlesHoldNothingUp(t *testing.T) {
+// TestTitlesDelayNothing checks that a call without an answer ends, and that
+// chats beyond the limit are not named.
+func TestTitlesDelayNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, kept := &says{hangs: true}, titles{}
 		made := chats.NewTitles(model, kept, chats.TitleOptions{AtOnce: 2, Log: slog.New(slog.DiscardHandler)})

@@ -8,8 +8,9 @@ import (
 	"github.com/chattray/chattray/services/documents"
 )
 
-// TestClaimsGoToThoseThatWait holds that what a run gives back goes to the runs that
-// wait for it, the earliest first, before one that comes in the same moment.
+// TestClaimsGoToThoseThatWait checks that a released claim goes to the runs
+// that wait for it, the earliest first, and before a run that arrives at that
+// moment.
 func TestClaimsGoToThoseThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := documents.New(nil, nil, nil, nil)

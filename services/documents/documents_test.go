@@ -16,8 +16,7 @@ import (
 	"github.com/chattray/chattray/services/documents"
 )
 
-// fakeStore is a store of documents that writes down how it is asked; it has one
-// block and one document.
+// fakeStore is a store with one document and one block. It records its calls.
 type fakeStore struct {
 	documents.Records
 	documents.Versions
@@ -159,8 +158,8 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestDraftOfALargeBlock writes 5 MiB in small pieces: what is held stays small,
-// and so does the number of pieces stored.
+// TestDraftOfALargeBlock writes 5 MiB in small pieces: few bytes are held, and
+// few pieces are stored.
 func TestDraftOfALargeBlock(t *testing.T) {
 	const size, most = 5 << 20, 1 << 20
 	s, now := new(fakeStore), time.Now()

@@ -20,7 +20,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// Every body that the log has can be stored.
+// Every body of the log can be stored.
 func TestEveryBodyHasAForm(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../schemas/runlog/bodies.go", nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -91,7 +91,7 @@ func filled(t *testing.T, v reflect.Value) {
 	}
 }
 
-// What is stored is read again, field by field, empty and filled.
+// Stored bodies are read with the same fields, empty and filled.
 func TestCodecRoundTrip(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var want []runlog.Event
@@ -116,8 +116,8 @@ func TestCodecRoundTrip(t *testing.T) {
 	}
 }
 
-// What is stored is not written to: two store it at once here, which the race
-// detector would tell of.
+// Storing does not write to a body: two goroutines store one at the same time,
+// which the race detector watches.
 func TestCodecWritesToNoBody(t *testing.T) {
 	var events []runlog.Event
 	for i := range forms {
@@ -142,8 +142,8 @@ func TestCodecReadsShorterBodies(t *testing.T) {
 	}
 }
 
-// A cost that is less than what is shown is shown as 0, also once it is stored.
-// In old logs, which do not store the index, calls have NoIndex, not the index 0.
+// A cost too small to be shown is shown as 0, also once it is stored. In old
+// logs, which do not store the index, calls have NoIndex, not the index 0.
 func TestCodecReadsCallsWithoutIndex(t *testing.T) {
 	for _, b := range []runlog.Body{&runlog.Call{}, &runlog.ApprovalRequest{}, &runlog.ClientToolCall{}} {
 		form := formByType[reflect.TypeOf(b)]
@@ -193,8 +193,8 @@ func TestCodecRefuses(t *testing.T) {
 	}
 }
 
-// FuzzCodec: whatever is stored, reading it fails or gives events that are
-// written the same way again.
+// FuzzCodec reads any bytes: reading fails, or gives events that are encoded to
+// the same bytes.
 func FuzzCodec(f *testing.F) {
 	f.Add(appendEvents(nil, []runlog.Event{
 		{Seq: 1, Time: 5, Body: text("Hello")}, {Seq: 2, Time: 9, Body: &runlog.Completed{Payload: schemas.ChatResponsePayload{Message: "Hello"}}},

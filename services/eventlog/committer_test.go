@@ -12,7 +12,8 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// silentStore does not answer while it hangs; it keeps what it has taken.
+// silentStore does not answer while it hangs; it keeps the writes that it has
+// stored.
 type silentStore struct {
 	hangs  atomic.Bool
 	stored []string
@@ -29,8 +30,8 @@ func (s *silentStore) Commit(ctx context.Context, writes []*record.Write) error 
 	return nil
 }
 
-// A write has one deadline: the wait for a commit that hangs is part of it. One
-// that is held is stored once the database answers again, and only once.
+// A write has one deadline, which includes the wait for a commit that hangs. A
+// held write is stored when the database answers again, and only once.
 func TestWritesToAStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(silentStore)
@@ -43,7 +44,7 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		go func() { defer close(done); c.Run(ctx) }()
 		began := time.Now()
 		held := c.Submit(&record.Write{RunID: "held"}, nil, true)
-		for range 3 { // the first of them waits for the commit of what is held
+		for range 3 { // the first of them waits for the commit of the held write
 			<-time.After(writeWait / 4)
 			since := time.Now()
 			err := c.Submit(&record.Write{RunID: "late"}, nil, false).Wait(t.Context())
@@ -61,7 +62,7 @@ func TestWritesToAStoreThatHangs(t *testing.T) {
 		stop()
 		<-done
 		if len(store.stored) != 1 || store.stored[0] != "held" {
-			t.Errorf("stored %v, want only what was held", store.stored)
+			t.Errorf("stored %v, want only the held write", store.stored)
 		}
 	})
 }

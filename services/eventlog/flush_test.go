@@ -43,7 +43,8 @@ func (s *segmentStore) last(run string) int64 {
 	return s.commits[len(s.commits)-1][run].Last
 }
 
-// flushing returns a committer over the store, and what flushes n times.
+// flushing returns a committer over the store, and a function that flushes n
+// times.
 func flushing(store Store) (c *Committer, flush func(n int)) {
 	c = NewCommitter(CommitterOptions{Store: store, Logger: slog.New(slog.DiscardHandler), Batch: func(int, time.Duration) {}})
 	return c, func(n int) {
@@ -79,7 +80,7 @@ func TestFlushFollowsWhatIsNew(t *testing.T) {
 	}
 	flush(maxWaits)
 	if len(store.commits) != 0 || len(c.unstored) != 0 {
-		t.Fatalf("got %d commits and %d logs to store without an event", len(store.commits), len(c.unstored))
+		t.Fatalf("got %d commits and %d logs to store without an event, want none", len(store.commits), len(c.unstored))
 	}
 	appendTexts(t, much, fewEvents)
 	appendTexts(t, little, 1)
@@ -96,11 +97,11 @@ func TestFlushFollowsWhatIsNew(t *testing.T) {
 	c.drain()
 	flush(2 * maxWaits)
 	if len(store.commits) != 3 || store.last("much") != fewEvents+1 {
-		t.Fatalf("got commits %v, want a third one: a write takes the events along", store.commits)
+		t.Fatalf("got commits %v, want a third one: a write includes the events", store.commits)
 	}
 }
 
-// Where others read what is stored, few events do not wait.
+// If other processes read the stored events, even few events do not wait.
 func TestFlushIsPrompt(t *testing.T) {
 	store := new(segmentStore)
 	c, flush := flushing(store)
@@ -118,7 +119,7 @@ func TestFlushIsPrompt(t *testing.T) {
 
 // Events that the database refused are stored once it is back, without another
 // event.
-func TestFlushAfterTheDatabaseWasAway(t *testing.T) {
+func TestFlushAfterAnOutage(t *testing.T) {
 	store := &segmentStore{away: true}
 	c, flush := flushing(store)
 	log, closed := newTestLog(), newTestLog()
@@ -162,7 +163,7 @@ func (s fencing) Commit(ctx context.Context, writes []*record.Write) error {
 }
 
 // A Later write is stored with the next flush, before the events after it, and
-// only with the writes before it.
+// together with the writes before it.
 func TestLater(t *testing.T) {
 	t.Parallel()
 	store := new(segmentStore)
@@ -212,7 +213,7 @@ func TestAfterAWriteThatFailed(t *testing.T) {
 	})
 }
 
-// BenchmarkFlush stores eight events of one log, where so many others are open.
+// BenchmarkFlush stores eight events of one log while many others are open.
 func BenchmarkFlush(b *testing.B) {
 	for _, open := range []int{0, 10_000} {
 		b.Run("open="+strconv.Itoa(open), func(b *testing.B) {

@@ -8,7 +8,7 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// plainFrame stands in for the dialect: the text of text events.
+// plainFrame replaces the dialect: it appends the text of text events.
 func plainFrame(dst []byte, e *runlog.Event) []byte {
 	if b, ok := e.Body.(*runlog.Text); ok {
 		return append(dst, b.Text...)
@@ -36,7 +36,7 @@ func TestLogNumbersEventsByAttempt(t *testing.T) {
 	}
 }
 
-// Readers with random cursors that come and go read exactly what an
+// Readers with random cursors that stop and continue read exactly what an
 // uninterrupted reader does.
 func TestLogReadersMissAndRepeatNothing(t *testing.T) {
 	const events, readers = 3000, 12

@@ -33,10 +33,11 @@ func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segme
 	return sealed(log.parts, log.end, last)
 }
 
-// ofLog are the events of a log that are kept in the end.
+// ofLog returns the events that a log keeps.
 var ofLog = cmpopts.IgnoreFields(runlog.Event{}, "Frame", "Shared")
 
-// manyBodies are the bodies of a log with large events in all places.
+// manyBodies are the bodies of a log with large events at its beginning, in its
+// middle and at its end.
 func manyBodies() []runlog.Body {
 	large := &runlog.Text{Text: strings.Repeat("large ", runlog.LargeEvent/5)}
 	bodies := []runlog.Body{large, text("a"), large, large}
@@ -49,8 +50,9 @@ func manyBodies() []runlog.Body {
 	return append(bodies, text(strings.Repeat("b", runlog.LargeEvent-1)), large)
 }
 
-// What is stored in pieces while the log grows, and what is stored at its end, are the
-// same events as those that readers get, wherever they begin to read.
+// The events that are stored in pieces while the log grows, and those that are
+// stored at its end, are the events that readers get, wherever they begin to
+// read.
 func TestPackedLogIsWhatReadersGet(t *testing.T) {
 	l := testLog(2)
 	var want []runlog.Event
@@ -79,7 +81,7 @@ func TestPackedLogIsWhatReadersGet(t *testing.T) {
 
 	end := runlog.Event{Body: &runlog.Cancelled{MessageID: "m"}}
 	var whole []byte
-	for range 2 { // a commit may be tried again
+	for range 2 { // a commit may be retried
 		whole = whole[:0]
 		next := l.Base() + 1
 		for s := range l.Seal(&end) {
@@ -122,8 +124,8 @@ func equal(t *testing.T, name string, want []runlog.Event, stored []byte) {
 	}
 }
 
-// However long a log is, it holds only a few events in the form that readers
-// get.
+// However long a log is, only a few of its events are held in the form for
+// readers.
 func TestLogHoldsFewEventsForReaders(t *testing.T) {
 	l := newTestLog()
 	held := func() (n, size int) {

@@ -30,7 +30,7 @@ func (s segments) next(_ context.Context, run string, after int64) (record.Segme
 	return record.Segment{}, nil
 }
 
-// endedLog is n events of that size and complete with all of their text.
+// endedLog has n events of that size, and complete with their whole text.
 func endedLog(n, size int) (events []runlog.Event, end runlog.Event) {
 	for i := range n {
 		events = append(events, runlog.Event{Seq: int64(i + 1), Time: int64(i), At: runlog.Level{Group: 1}, Body: text(strings.Repeat(string(rune('a'+i%26)), size))})
@@ -38,7 +38,7 @@ func endedLog(n, size int) (events []runlog.Event, end runlog.Event) {
 	return events, runlog.Event{Seq: int64(n + 1), Time: int64(n), Body: &runlog.Completed{Payload: schemas.ChatResponsePayload{Message: strings.Repeat("m", n*size)}}}
 }
 
-// inPieces is a log as it is stored now, inOne as it was stored earlier.
+// inPieces is a log as it is stored now; inOne as earlier versions stored it.
 func inPieces(events []runlog.Event, end runlog.Event) (list []record.Segment) {
 	for s := range segmentsOf(events, &end) {
 		s.Data = append([]byte(nil), s.Data...)
@@ -68,8 +68,9 @@ func readPast(r *Replays, run string, after, through int64) (list []runlog.Event
 	return list, err
 }
 
-// From any cursor a stored log gives what was put in, however it is stored: in
-// pieces, whole as earlier, or with segments that have events in common.
+// From any cursor a stored log gives its events, however it is stored: in
+// pieces, as a whole (by earlier versions), or in segments that have events in
+// common.
 func TestReplaysIsReadWhole(t *testing.T) {
 	for name, size := range map[string]int{"tokens": 6, "words": 300, "pages": 9000, "large": 40_000} {
 		events, end := endedLog(700_000/(size+100), size)
@@ -106,8 +107,8 @@ func TestReplaysIsReadWhole(t *testing.T) {
 	}
 }
 
-// A reader of what came before an attempt does not go past it, though the
-// attempt's events are stored already.
+// A reader of the events before an attempt stops there, although the attempt's
+// events are stored already.
 func TestReplaysStopsBeforeTheAttempt(t *testing.T) {
 	events, end := endedLog(9, 10)
 	later := runlog.Event{Seq: runlog.AttemptSpan + 9, Body: text("later")}
@@ -128,9 +129,8 @@ func TestReplaysSaysWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Readers that take what is there and then no more hold a copy of a few events
-// and use no segment. All that come read each segment once, and complete is
-// encoded once.
+// Readers that pause hold a copy of a few events and use no segment. All
+// readers together read each segment once, and complete is encoded once.
 func TestReplaysIsShared(t *testing.T) {
 	const readers, answer = 32, 2 << 20
 	events, end := endedLog(answer/1000, 1000)
@@ -183,7 +183,7 @@ func TestReplaysIsShared(t *testing.T) {
 	}
 	r.cache.mu.Unlock()
 	if inUse != 0 {
-		t.Errorf("readers that stand still use %d segments", inUse)
+		t.Errorf("readers that pause use %d segments, want none", inUse)
 	}
 	close(resume)
 	group.Wait()
@@ -212,7 +212,7 @@ func TestReplaysIsBounded(t *testing.T) {
 				r.cache.mu.Lock()
 				defer r.cache.mu.Unlock()
 				if r.cache.bytes > limit && len(r.cache.runs) > 1 {
-					t.Errorf("%d bytes of %d runs are in memory", r.cache.bytes, len(r.cache.runs))
+					t.Errorf("%d bytes of %d runs are in memory, want them within the limit", r.cache.bytes, len(r.cache.runs))
 				}
 				return true
 			})
@@ -227,8 +227,8 @@ func TestReplaysIsBounded(t *testing.T) {
 	}
 }
 
-// A reader that waits too long for room or for its turn gets an error and comes
-// back.
+// A reader that waits too long for room or for its turn gets an error, and may
+// come back.
 func TestReplaysWaitsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events, end := endedLog(300, 1000)
@@ -278,7 +278,7 @@ func TestTurns(t *testing.T) {
 		other()
 		third()
 		if len(turns.users) != 0 || len(turns.all) != 0 {
-			t.Errorf("%d users and %d turns are left", len(turns.users), len(turns.all))
+			t.Errorf("%d users and %d turns are left, want none", len(turns.users), len(turns.all))
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()

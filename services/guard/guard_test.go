@@ -31,7 +31,7 @@ func input(s string) string {
 	return string(raw)
 }
 
-// called tells the guard of a whole call.
+// called tells the guard about a whole call.
 func called(g *guard.Guard, t turn.Tool, in, out string) {
 	g.Called(input(in))
 	g.Answered(t, true, input(in), out, false)
@@ -117,8 +117,8 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// A URL that no longer fits does not count as given: a conversation full of
-// URLs needs more approvals, never fewer.
+// A URL that the guard cannot remember does not count as given: a conversation
+// full of URLs needs more approvals, never fewer.
 func TestManyURLs(t *testing.T) {
 	g := guard.New(nil)
 	g.Outside()
@@ -133,6 +133,6 @@ func TestManyURLs(t *testing.T) {
 	}
 	g.Gave(b.String())
 	if got := g.Why("", fetch, json.RawMessage(input("https://a.example/59999"))); got != schemas.ReasonUnseenURL {
-		t.Errorf("more URLs are kept than fit (%q)", got)
+		t.Errorf("a URL beyond the limit is remembered (%q), want none", got)
 	}
 }

@@ -57,7 +57,7 @@ type Takeover interface {
 	// Unfinished returns the replicas that are gone and have left runs or data; ""
 	// is for runs without an owner.
 	Unfinished(ctx context.Context) ([]string, error)
-	// LetGo makes runs of the replica runs of nobody.
+	// LetGo leaves runs of the replica without an owner.
 	LetGo(ctx context.Context, id string, runs []string) error
 }
 
@@ -308,7 +308,7 @@ func (l *Leases) HandOver(ctx context.Context) bool {
 	return others
 }
 
-// LetGo makes runs of the lease runs of nobody, which any replica may take.
+// LetGo leaves runs of the lease without an owner: any replica may take them.
 func (l *Leases) LetGo(ctx context.Context, lease *Lease, runs []string) error {
 	return l.Takeover.LetGo(ctx, lease.ID, runs)
 }

@@ -156,7 +156,7 @@ type replica struct {
 	taken []string
 }
 
-// wasLost and hasTaken are what the loops have told.
+// wasLost and hasTaken record the calls of the loops.
 func (r *replica) wasLost() []*leases.Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +204,7 @@ func passes(d time.Duration) {
 	synctest.Wait()
 }
 
-// held asks for a deed and returns where the answer will be.
+// held calls Hold and returns a channel for its result.
 func held(ctx context.Context) <-chan error {
 	answer := make(chan error, 1)
 	go func() { answer <- leases.Hold(ctx) }()
@@ -233,8 +233,8 @@ func waits(t *testing.T, what string, answer <-chan error) {
 	}
 }
 
-// While it is not known whether a lease is good nothing is done, and the next renewal
-// says which.
+// While it is not known whether a lease is valid nothing is done; the next
+// renewal decides.
 func TestHoldWaitsForTheRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := newTable()
@@ -262,8 +262,9 @@ func TestHoldWaitsForTheRenewal(t *testing.T) {
 	})
 }
 
-// A replica that was taken for dead stops its runs, and joins under another id.
-func TestBuried(t *testing.T) {
+// A replica that was marked as gone stops its runs, and joins again with
+// another id.
+func TestMarkedAsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := newTable()
 		r := start(t, rows, true)
@@ -289,13 +290,13 @@ func TestBuried(t *testing.T) {
 
 // A single process continues while the database is unavailable, and stops when
 // the next one starts.
-func TestAlone(t *testing.T) {
+func TestSingleProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := newTable()
 		first := start(t, rows, false)
 		rows.setAway(true)
 		passes(time.Minute)
-		answers(t, "while the database is away", held(first.Current().Context()), nil)
+		answers(t, "while the database is not available", held(first.Current().Context()), nil)
 		rows.setAway(false)
 		second := start(t, rows, false)
 		passes(lease)
@@ -312,7 +313,7 @@ func TestAlone(t *testing.T) {
 
 // A replica whose own renewals were not in time for a whole lease marks no
 // other one as gone: after an outage all may renew first.
-func TestBurialNeedsQuiet(t *testing.T) {
+func TestMarkGoneNeedsOwnRenewals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := newTable()
 		a, b := start(t, rows, true), start(t, rows, true)
@@ -349,7 +350,7 @@ func TestJoinWaitsForThoseInTheWay(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), other.Current().ID) {
 				t.Errorf("many %v: error %v, want one that names %s", many, err, other.Current().ID)
 			}
-			other.end() // as a kill does: its lease runs out
+			other.end() // as after a kill: its lease expires
 			started := time.Now()
 			start(t, rows, many)
 			if took := time.Since(started); took > lease+lease/6 {
@@ -370,8 +371,8 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// The last one has nobody to hand its runs over to, and one that is alone hands over
-// nothing.
+// The last replica can hand its runs over to nobody, and a single process hands
+// over nothing.
 func TestHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows := newTable()
@@ -381,7 +382,7 @@ func TestHandOver(t *testing.T) {
 		}
 		rows.setAway(true)
 		if a.HandOver(t.Context()) {
-			t.Error("want nothing to be handed over while the database is away")
+			t.Error("want nothing to be handed over while the database is not available")
 		}
 		if start(t, newTable(), false).HandOver(t.Context()) {
 			t.Error("want a process that is alone to hand nothing over")

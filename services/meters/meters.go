@@ -1,4 +1,4 @@
-// Package meters says what is counted of runs.
+// Package meters declares what is counted about runs.
 package meters
 
 import "time"

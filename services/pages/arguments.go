@@ -65,8 +65,8 @@ func (l *pageLoader) setArguments(f *pageFile, o *pageOffer, level *pageLevel) [
 	return list
 }
 
-// settable finds a tool of the offer whose arguments can be set. One whose service is
-// not configured is none, and no mistake.
+// settable finds a tool of the offer whose arguments can be set. A tool whose
+// service is not configured is not found, which is not a mistake.
 func (l *pageLoader) settable(f *pageFile, o *pageOffer, name pageWord) (turn.Tool, bool) {
 	if at := slices.IndexFunc(o.own, func(t turn.Tool) bool { return t.Name == name.text }); at >= 0 {
 		return o.own[at], true

@@ -12,8 +12,8 @@ import (
 	"github.com/chattray/chattray/services/pages/pagestest"
 )
 
-// Arguments that a level sets are set there and further in, where they may be set
-// otherwise; the mode agent keeps them.
+// Arguments that a level sets are also set in the levels inside it, which may
+// set others; the mode agent keeps them.
 func TestArgumentsOfPageFiles(t *testing.T) {
 	files := fstest.MapFS{"shop.yaml": {Data: []byte(`tools: [compare_models, get_report]
 arguments:
@@ -59,7 +59,7 @@ tabs:
 	}
 }
 
-func TestArgumentsOfPageFilesThatAreWrong(t *testing.T) {
+func TestInvalidArgumentsOfPageFiles(t *testing.T) {
 	parts := pagestest.Parts()
 	parts.Tools = withGroup{parts.Tools}
 	for lines, want := range map[string]string{

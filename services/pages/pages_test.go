@@ -104,13 +104,13 @@ func TestOwnPage(t *testing.T) {
 	}
 	words := turn.Words{Title: "Look up the stock", Done: "Looked up the stock|Looked up {n} stocks"}
 	if got := p.Words("stock_level", schemas.User{}); got != words {
-		t.Errorf("of a kept call of the page's tool people read %v, want %v", got, words)
+		t.Errorf("for a stored call of the page's tool users read %v, want %v", got, words)
 	}
 	if got := p.Words("get_report", schemas.User{}); got != (turn.Words{Title: "Read a report"}) {
-		t.Errorf("of a kept call of the registry's tool people read %v", got)
+		t.Errorf("for a stored call of the registry's tool users read %v", got)
 	}
 	if got := p.Words("gone", schemas.User{}); got != (turn.Words{}) {
-		t.Errorf("a tool that is gone has words: %v", got)
+		t.Errorf("a tool that no longer exists has the words %v, want none", got)
 	}
 	page, ok := p.Page("inventory")
 	if !ok {
@@ -352,7 +352,7 @@ func TestContentNote(t *testing.T) {
 	}
 }
 
-// What the mode agent says of the document names the tools that its page has.
+// The note of the mode agent about the document names the tools of its page.
 func TestNoteNamesTheDocumentTools(t *testing.T) {
 	for tools, want := range map[string]string{
 		"":                             "use the document tools: plan_document and then write_block for each planned block for a new one, edit_block to change one. What",

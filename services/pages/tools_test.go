@@ -34,7 +34,7 @@ func TestPageToolsOfTheSettings(t *testing.T) {
 	}
 }
 
-func TestPageToolsOfTheSettingsThatAreWrong(t *testing.T) {
+func TestInvalidPageToolsOfTheSettings(t *testing.T) {
 	parts := pagestest.Parts()
 	parts.PageTools = map[string][]string{"no_page": {"get_stream"}, "reports": {"no_tool"}}
 	_, err := pages.Load(pages.Sources{}, parts)
@@ -45,8 +45,8 @@ the settings: unknown tool "no_tool" for the page "reports"`
 	}
 }
 
-// An HTTP tool that may change something asks first, unless its file says that
-// it need not.
+// An HTTP tool that may change something needs approval, unless its file says
+// otherwise.
 func TestPageHTTPToolsConfirm(t *testing.T) {
 	for _, tt := range []struct {
 		name, lines string

@@ -107,8 +107,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Whatever a file does to its reader, the service says what is wrong with it, in
-// bounded time.
+// Whatever a file does to its reader, the service reports what is wrong with
+// it, in bounded time.
 func TestUnreadable(t *testing.T) {
 	bomb := func(size int) []byte {
 		var b bytes.Buffer
@@ -150,12 +150,12 @@ func TestUnreadable(t *testing.T) {
 		})
 	}
 	if _, _, err := pdftext.New(pdftext.Limits{}).Texts(t.Context(), [][]byte{good}, 100); !errors.Is(err, pdftext.Refused) {
-		t.Errorf("a service that takes no PDF files says %v", err)
+		t.Errorf("a service that takes no PDF files gives %v, want refused", err)
 	}
 }
 
-// A reader takes as many files at once as it may; one that waits too long is refused
-// and may come again.
+// A reader reads a limited number of files at a time. A file that waits too
+// long is refused, and may be sent again.
 func TestTurns(t *testing.T) {
 	r := pdftext.New(pdftext.Limits{Pages: 5, Processes: 1, Time: 400 * time.Millisecond})
 	ring := file("", catalog, "<< /Type /Pages /Count 2 /Kids [2 0 R] >>")

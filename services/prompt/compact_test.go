@@ -111,7 +111,7 @@ func TestOlderTurnsAreCompacted(t *testing.T) {
 		t.Error("a turn is both kept and in the summary, want it once")
 	}
 
-	// The next turns need no other one, and read back to the summary only.
+	// The next turns need no other summary, and read only back to this one.
 	c.say("assistant", "fine")
 	c.say("user", "next")
 	reads := c.reads
@@ -126,7 +126,7 @@ func TestOlderTurnsAreCompacted(t *testing.T) {
 		t.Errorf("%d reads", n)
 	}
 
-	// Much later the summary goes into a new one.
+	// Much later a new summary includes this one.
 	for i := range 20 {
 		c.say("assistant", fmt.Sprintf("later %d ", i)+strings.Repeat("delta epsilon zeta ", 15))
 		c.say("user", fmt.Sprintf("and %d ", i)+strings.Repeat("alpha beta gamma ", 20))
@@ -152,7 +152,7 @@ func TestSummaryOfSupersededTurnsIsNotUsed(t *testing.T) {
 	c.messages[3].Status = schemas.MessageComplete
 	got = conversation(historyOf(t, c, prompt.HistoryOptions{}, nil))
 	if !strings.Contains(got, "stale") || strings.Contains(got, "question 0") {
-		t.Errorf("with the answer back, got\n%s", got)
+		t.Errorf("with the answer current again, got\n%s", got)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestCompactionNeverSwallowsAQueuedQuestion(t *testing.T) {
 	for i := range c.messages {
 		c.messages[i].RunID = fmt.Sprintf("r%d", i/2)
 	}
-	// The question to answer was asked before all answers but the first came.
+	// The question to answer was asked before all answers but the first.
 	question := c.messages[len(c.messages)-1]
 	c.messages = append([]schemas.Message{c.messages[0], question}, c.messages[1:len(c.messages)-1]...)
 	called := false

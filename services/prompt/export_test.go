@@ -28,7 +28,7 @@ func BuildForDocument(ctx context.Context, documents Documents, owner string, pa
 	return text
 }
 
-// CountLoads counts how often a text is really counted.
+// CountLoads counts how often the tokenizer is used.
 func (h *History) CountLoads() *int {
 	loads := 0
 	inner := h.tokens.codec

@@ -221,7 +221,7 @@ func TestHistoryShowsFilesOfTheQuestion(t *testing.T) {
 		t.Errorf("got %d images, want 4 earlier ones and 3 of the question:\n%s", n, got)
 	}
 	if !strings.HasSuffix(got, "user: and now [image] [image] [image]\n") {
-		t.Errorf("the question has not its files:\n%s", got)
+		t.Errorf("the question lacks its files:\n%s", got)
 	}
 }
 

@@ -161,8 +161,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// checkSections fails unless the prompt's sections are those of the design, in
-// order, each once.
+// checkSections fails unless the prompt has all its sections, in order, each
+// once.
 func checkSections(t *testing.T, prompt string) {
 	t.Helper()
 	order := []string{"## IDENTITY", "## CONTEXT", "## PAYLOAD MANIFEST", "## CAPABILITIES", "## CUSTOM INSTRUCTIONS", "## GUIDELINES"}

@@ -7,7 +7,7 @@ import (
 	"github.com/chattray/chattray/services/prompt"
 )
 
-// room is what a window leaves to a conversation.
+// room returns the tokens that a window leaves for a conversation.
 func room(window, maxTokens, budget int, req turn.Request) int {
 	req.MaxTokens = maxTokens
 	return prompt.NewHistory(nil, prompt.HistoryOptions{Budget: budget}, nil).Room(&req, window)

@@ -22,8 +22,8 @@ func (r *Runs) left(run *run, leave func() int) {
 	}
 }
 
-// unread begins the grace of a run that ends with its reader, has none, and goes on
-// after it has only waited.
+// unread begins the grace of a run that ends with its reader, has no reader,
+// and continues after it has only waited.
 func (r *Runs) unread(run *run) {
 	if _, over := run.log.Ended(); !over && run.needsReader && run.log.Readers() == 0 {
 		r.absent.Begin(run, r.DisconnectGrace, func() { r.abandoned(run) })

@@ -10,8 +10,9 @@ import (
 	"github.com/chattray/chattray/services/questions"
 )
 
-// claim grants a run what it writes, or returns the run that it has to wait
-// for: one that holds some of it, or an earlier one that waits for the same.
+// claim claims what a run writes. It returns the run that this one has to wait
+// for: one that holds some of it, or an earlier one that waits for the same. ""
+// means that the claim is granted.
 func (r *Runs) claim(w documents.Claim) (holder string) {
 	if r.Drafts == nil || w.Run == "" {
 		return ""
@@ -80,9 +81,9 @@ func (r *Runs) setWaiting(run *run, b *record.Begin) {
 	}
 }
 
-// claimQueued grants a queued run that is being started what it writes. If the
-// run has to wait, it is no longer being started, and the end of another run
-// starts it.
+// claimQueued claims what a queued run writes that is being started. If the run
+// has to wait, it is no longer being started, and the end of another run starts
+// it.
 func (r *Runs) claimQueued(run *run) bool {
 	for {
 		if r.claim(run.claim) == "" {

@@ -112,7 +112,7 @@ func (r *Runs) abandon(run *run) {
 }
 
 // next starts the oldest queued run of a chat, if none is running. A run that
-// is queued here but not in the store was started withdrawn through another
+// is queued here but not in the store was started or withdrawn through another
 // process.
 func (r *Runs) next(conversationID int64) {
 	queued := r.queuedOf(conversationID)

@@ -68,10 +68,11 @@ func (r *Runs) lookAgain(ctx context.Context) {
 	r.recovered = time.Time{}
 }
 
-// takeFrom takes the unfinished runs of replicas, nil for all others, and takes them up.
-// What they have written is read only when they are taken: after that, nothing is added.
-// An error leaves to adopt what may have been taken. A process that stops takes nothing,
-// and lets go what it cannot begin any more.
+// takeFrom takes the unfinished runs of replicas, nil for all others, and takes
+// them up. What they have written is read only after they are taken, because
+// nothing is added then. After an error, adopt looks for runs that may have
+// been taken. A process that is stopping takes nothing, and lets go of runs
+// that it can no longer begin.
 func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
 	lease := r.leases.Current()
 	var all []record.Taken
@@ -101,8 +102,8 @@ func (r *Runs) takeFrom(ctx context.Context, from []string) (err error) {
 	return nil
 }
 
-// adopt takes up the runs that are this process's by the database, and that it does not
-// know: it was not told what it had taken.
+// adopt takes up the runs that the database gives to this process and that it
+// does not know, because the answer to Take was lost.
 func (r *Runs) adopt(ctx context.Context) {
 	lease := r.leases.Current()
 	err := r.Store.Queue.Tidy(ctx, nil) // it is not known whose they were
@@ -185,8 +186,8 @@ func (r *Runs) takeUpAll(ctx context.Context, lease *leases.Lease, taken []recor
 	}
 }
 
-// lookAt reads a run that was taken. What it returns is empty if the run has ended or
-// was lost again, and has no earlier attempts if it is queued.
+// lookAt reads a run that was taken. The result is empty if the run has ended
+// or was lost again, and has no earlier attempts if the run is queued.
 func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, taken record.Taken) (found, error) {
 	stored, err := r.Store.Runs.Run(ctx, taken.ID)
 	if err != nil || stored.State.Terminal() || stored.Replica != lease.ID || stored.Attempt != taken.Attempt {
@@ -200,8 +201,8 @@ func (r *Runs) lookAt(ctx context.Context, lease *leases.Lease, taken record.Tak
 	return f, err
 }
 
-// postpone leaves a run that was taken, and could not be taken up, to revive: it stays
-// at its attempt.
+// postpone leaves to revive a run that was taken but could not be taken up. The
+// run stays at its attempt.
 func (r *Runs) postpone(id string, err error) {
 	if !errors.Is(err, record.ErrFenced) && !errors.Is(err, schemas.ErrNotFound) {
 		r.Logger.Error("recover a run", "run_id", id, "error", err)
@@ -238,8 +239,8 @@ func (r *Runs) requeue(f found) {
 	}
 }
 
-// takeUp starts the next attempt of a run that this process has given up, or the
-// present one of a run that it has taken and not begun.
+// takeUp starts the next attempt of a run that this process has given up, or
+// the current attempt of a run that it has taken but not begun.
 func (r *Runs) takeUp(ctx context.Context, stored record.Run, taken bool) error {
 	lease := r.leases.Current()
 	if stored.Replica != lease.ID {
@@ -271,8 +272,9 @@ func (r *Runs) takeUp(ctx context.Context, stored record.Run, taken bool) error 
 	return nil
 }
 
-// look reads what earlier attempts of a run have stored, which is at its next attempt.
-// An error means that the database could not be read; what it holds may also be broken.
+// look reads what the earlier attempts of a run have stored; the run is already
+// at its next attempt. An error means that the database could not be read. If
+// the stored data is broken, the result says so.
 func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 	left, err := attempts.Read(ctx, r.Store.Attempts, stored.ID)
 	e := &earlier{Earlier: left}
@@ -293,8 +295,9 @@ func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 	return e, nil
 }
 
-// beginAttempt makes the attempt at which a run is, which the caller starts. It counts as
-// work that Shutdown waits for. While the service stops, the run is nil.
+// beginAttempt makes the current attempt of a run; the caller starts it. It
+// counts as work that Shutdown waits for. While the service stops, the run is
+// nil.
 func (r *Runs) beginAttempt(ctx context.Context, f found) (*run, error) {
 	if !r.enter() {
 		return nil, nil //nolint:nilnil // said above
@@ -333,6 +336,7 @@ func (r *Runs) lost(lease *leases.Lease) {
 	}
 }
 
-// Replaced reports whether another process serves the database now, or has taken this one
-// for dead: runs that begin here now are not this process's.
+// Replaced reports whether another process serves the database now, or has
+// marked this one as gone: runs that begin here now do not belong to this
+// process.
 func (r *Runs) Replaced() bool { return r.leases.Current().Lost() }

@@ -34,8 +34,8 @@ const (
 var errContained = schemas.NewError(schemas.CodeInterrupted,
 	"the service crashed each time it worked on this answer, the last time on this answer alone; the answer was given up")
 
-// found is a run that an earlier process left and that this one has taken: it is at its
-// next attempt. Earlier is nil of one that is queued.
+// found is a run that an earlier process left and that this one has taken: it
+// is at its next attempt. Earlier is nil for a queued run.
 type found struct {
 	stored  record.Run
 	lease   *leases.Lease
@@ -48,8 +48,8 @@ func (f found) last() int { return f.stored.Attempt - 1 }
 // judge sorts the runs of an earlier process into those that start now and those
 // that are held, in the order of their trials. Limit is how long a trial takes.
 //
-// One of several replicas holds none: what a run that ends its process costs the others
-// is an attempt each, and they go on elsewhere.
+// One of several replicas holds no runs: if a run ends its process, each of the
+// other runs loses an attempt and continues elsewhere.
 func (r *Runs) judge(list []found) (now, later []found, limit time.Duration) {
 	if r.leases.Many {
 		return list, nil, 0

@@ -11,7 +11,8 @@ import (
 	"github.com/chattray/chattray/services/trace"
 )
 
-// A trace has each reply once where it is stored, and is served whole.
+// A stored trace has each reply once; it is served with all messages of each
+// call.
 func TestTraceHasEachReplyOnce(t *testing.T) {
 	question := schemas.TraceMessage{Role: "user", Content: "q"}
 	d := schemas.Diagnostics{

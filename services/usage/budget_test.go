@@ -13,7 +13,7 @@ import (
 	"github.com/chattray/chattray/services/usage"
 )
 
-// budgeting is a budget with a clock, over what is stored.
+// budgeting is a budget with a clock, over a store.
 type budgeting struct {
 	*testing.T
 	*usage.Budgets
@@ -45,7 +45,7 @@ func (f *budgeting) add(tokens int) {
 	})
 }
 
-// expect checks what bob is told, and how often the store was asked until then.
+// expect checks whether bob is refused, and how often the store has been read.
 func (f *budgeting) expect(what string, refused bool, asked int) {
 	f.Helper()
 	err := f.Check(f.Context(), "bob")
@@ -96,7 +96,7 @@ func TestBudgetOff(t *testing.T) {
 	f.expect("off", false, 0)
 }
 
-func TestBudgetWhileTheDatabaseIsAway(t *testing.T) {
+func TestBudgetDuringAnOutage(t *testing.T) {
 	f := newBudgeting(t, usage.Budget{Tokens: 10})
 	f.store.err = fmt.Errorf("reading: %w", record.ErrUnavailable)
 	if err := f.Check(t.Context(), "bob"); schemas.Visible(err).Code != schemas.CodeStoreUnavailable {
@@ -106,13 +106,13 @@ func TestBudgetWhileTheDatabaseIsAway(t *testing.T) {
 	f.expect("when it is back", false, 2)
 }
 
-// TestBudgetReadsBesideEnds lets runs end while the use of today is read: none
+// TestBudgetReadsWhileRunsEnd lets runs end while the use of today is read: none
 // is counted twice, none is forgotten.
-func TestBudgetReadsBesideEnds(t *testing.T) {
+func TestBudgetReadsWhileRunsEnd(t *testing.T) {
 	budget := usage.Budget{Tokens: 100}
 	t.Run("an end within the read", func(t *testing.T) {
 		f := newBudgeting(t, budget)
-		f.store.during = func() { f.store.during = nil; f.end(60) } // the read does not have it
+		f.store.during = func() { f.store.during = nil; f.end(60) } // the read does not include it
 		f.expect("the read", false, 1)
 		f.expect("is not kept", false, 2)
 		f.end(39)

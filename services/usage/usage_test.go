@@ -76,7 +76,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// usedStore knows what users have used, and counts how often it is asked.
+// usedStore has the usage of users, and counts how often it is read.
 type usedStore struct {
 	usage.Store
 	mu     sync.Mutex

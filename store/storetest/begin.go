@@ -114,8 +114,8 @@ func testBeginBusy(f *fixture) {
 	equal(f, "the run under way", after.Begin.BusyRun, waiting.RunID)
 }
 
-// testBeginBusyReplaced edits a message again that another request has replaced: its
-// caller must not take the run of that request for one to cancel.
+// testBeginBusyReplaced edits a message again that another request has
+// replaced. Its caller must not cancel the run of that request.
 func testBeginBusyReplaced(f *fixture) {
 	first := f.turn("q", "a")
 	chat := first.Run.ConversationID
@@ -144,7 +144,7 @@ func testBeginDuplicate(f *fixture) {
 	equal(f, "number of chats", len(list.Items), 2)
 }
 
-// testBeginRepeated loses an outcome: the same Begin is committed again, alone
+// testBeginRepeated loses a result: the same Begin is committed again, alone
 // and with its end.
 func testBeginRepeated(f *fixture) {
 	w := f.begin("one", key("k"), func(g *record.Begin) { g.Run.IdempotencyKey = "i" })
@@ -227,7 +227,7 @@ func testSupersede(f *fixture) {
 	equal(f, "after an edit of the first", f.messages(chat, false), []string{"q1 edited", "a1 edited"})
 	sum, err = f.store.Summary(f.ctx, f.owner, chat)
 	must(f, err)
-	equal(f, "the summary of what was replaced", sum, record.Summary{})
+	equal(f, "the summary of replaced messages", sum, record.Summary{})
 }
 
 func testSupersedeUnknown(f *fixture) {

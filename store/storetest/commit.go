@@ -180,7 +180,7 @@ func testCommitCancelled(f *fixture) {
 	err := f.store.Commit(ctx, []*record.Write{w})
 	fails(f, "cancelled", err, context.Canceled)
 	if errors.Is(err, record.ErrUnavailable) {
-		f.Error("a cancel was taken for a database that is away")
+		f.Error("a cancel was taken for a database that is not available")
 	}
 	ctx, cancel = context.WithDeadline(f.ctx, time.Unix(1, 0))
 	defer cancel()

@@ -34,7 +34,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 		"changes of one document at once":           testDocumentAtOnce,
 		"versions of a document":                    testDocumentVersions,
 		"restored versions":                         testDocumentRestored,
-		"as many versions as there is room for":     testDocumentVersionsKept,
+		"the newest versions within the limit":      testDocumentVersionsKept,
 	})
 }
 
@@ -67,8 +67,8 @@ func (f *fixture) document(id string) schemas.Document {
 	return d
 }
 
-// shape describes a document on one line: its blocks in order, with state and
-// content.
+// shape describes a document on one line: its blocks in order with their state
+// and content.
 func shape(d schemas.Document) string {
 	var parts []string
 	for _, b := range d.Blocks {
@@ -273,8 +273,8 @@ func testBlockRefusals(f *fixture) {
 	}
 }
 
-// testSettleAtOnce decides several times about the same changes at once: each
-// caller settles them or finds them settled.
+// testSettleAtOnce decides about the same changes in several calls at the same
+// time: each settles them or finds them settled.
 func testSettleAtOnce(f *fixture) {
 	for _, name := range []string{"accept", "revert", "accept all"} {
 		for _, state := range []string{"pending_new", "pending_edit", "pending_delete", "pending_move"} {
@@ -296,7 +296,7 @@ func testSettleAtOnce(f *fixture) {
 				}
 			}
 			if gone := strings.HasSuffix(want, "!"); gone && done != 1 || !gone && done != len(errs) {
-				f.Errorf("%s of %s at once: %d found it", name, state, done)
+				f.Errorf("%s of %s at the same time: %d found it", name, state, done)
 			}
 			d := f.document(s.doc)
 			equal(f, name+" of "+state+" at once", shape(d), strings.TrimRight(want, "!"))

@@ -93,8 +93,8 @@ func testBlockOrder(f *fixture) {
 	}
 }
 
-// testKeysDealt puts each block right after the first, so that the keys become
-// long, at both ends of the gap.
+// testKeysDealt puts each block directly after the first, so that the keys at
+// both ends of the gap become long.
 func testKeysDealt(f *fixture) {
 	const inserts = 400
 	suffix := newID()

@@ -117,7 +117,7 @@ func plan(title string, ids ...string) record.Plan {
 	return p
 }
 
-// untouched compares what a user sees of a document, revisions aside.
+// untouched compares what a user sees of a document, without its revisions.
 func untouched(f *fixture, what string, got, want schemas.Document) {
 	f.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(schemas.Document{}, "Revision", "UpdatedAt"), cmpopts.IgnoreFields(schemas.Block{}, "Revision")); diff != "" {
@@ -182,13 +182,13 @@ func testPlanUndone(f *fixture) {
 		equal(f, what+": pending", got.Pending, pending)
 	}
 	revert("the second plan is taken back", over)
-	drafts.Blocks[2].State, drafts.Pending = schemas.BlockClean, slices.Delete(slices.Clone(drafts.Pending), 2, 3) // it was written into since
+	drafts.Blocks[2].State, drafts.Pending = schemas.BlockClean, slices.Delete(slices.Clone(drafts.Pending), 2, 3) // it was written since then
 	revert("the first plan is taken back", drafts)
 	revert("the drafts are dropped", clean)
 	revert("nothing is left", clean)
 
-	// A single hidden block can be decided about too; a plan of which nothing
-	// is left is skipped.
+	// The user can also decide about a single hidden block. A plan of which
+	// nothing is left is skipped.
 	f.write(id, one, "edit")
 	_, err = f.store.PlanDocument(f.ctx, f.owner, id, plan("", "7"+newID()))
 	must(f, err)

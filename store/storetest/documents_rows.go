@@ -17,8 +17,8 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 	ownTests["closed documents"] = testClosedDocuments
 }
 
-// largeDocument is how many blocks a large document has, openWithin the time in
-// which one of openTries opens it.
+// largeDocument is the number of blocks of a large document. One of openTries
+// must open it within openWithin.
 const (
 	largeDocument = 2000
 	openWithin    = 100 * time.Millisecond
@@ -82,7 +82,7 @@ func testRowsWritten(t *testing.T, url string) {
 	id := fill(t, s, owner, largeDocument)
 	var d schemas.Document
 	took := time.Hour
-	for range openTries { // the machine may be busy with other things
+	for range openTries { // the machine may be busy
 		began := time.Now()
 		var err error
 		d, err = s.Document(t.Context(), owner, id)
@@ -132,7 +132,7 @@ func testRowsWritten(t *testing.T, url string) {
 			_, err := s.PatchBlock(t.Context(), owner, middle, schemas.BlockPatch{Content: &text}, nil)
 			return err
 		}},
-		{"piece", 2, func() error { // and the block's earlier new content
+		{"piece", 2, func() error { // and the block's previous new content
 			_, err := s.WriteBlock(t.Context(), owner, id, record.BlockWrite{NewBlock: record.NewBlock{ID: middle}})
 			must(t, err)
 			return s.AppendBlock(t.Context(), owner, id, middle, "p")

@@ -79,7 +79,7 @@ func testDocumentVersions(f *fixture) {
 	equal(f, "another document under the id", lines, []string{})
 }
 
-// testDocumentRestored restores a version, and from there the state before.
+// testDocumentRestored restores a version, and then the state before that.
 func testDocumentRestored(f *fixture) {
 	doc := f.doc("a2", "b2", "c2")
 	f.write(doc, "a2", "second")
@@ -89,7 +89,7 @@ func testDocumentRestored(f *fixture) {
 	_, err = f.store.ProposeMove(f.ctx, f.owner, doc, "c2", &first)
 	must(f, err)
 	_, err = f.store.RestoreDocument(f.ctx, f.owner, doc, 2, nil)
-	failsWith(f, "restore while something waits", err, schemas.CodeConflict)
+	failsWith(f, "restore while a change is pending", err, schemas.CodeConflict)
 	f.acceptAll(doc)
 	after := f.document(doc)
 	equal(f, "accepted", shape(after), "c, a second")
@@ -109,7 +109,7 @@ func testDocumentRestored(f *fixture) {
 	must(f, err)
 	equal(f, "back again", shape(again), shape(after))
 	if diff := cmp.Diff(blockContents(after), blockContents(again)); diff != "" {
-		f.Errorf("what is restored is not what it was:\n%s", diff)
+		f.Errorf("the restored document differs from the version:\n%s", diff)
 	}
 }
 
@@ -136,8 +136,8 @@ func testDocumentVersionsKept(f *fixture) {
 	equal(f, "the newest", *newest.Blocks[0].Current, "53")
 }
 
-// testQuotaVersions checks that versions take room in addition to the quota, at
-// most as much again, and that no change is refused because of them.
+// testQuotaVersions checks that versions have room of their own, as large as
+// the quota, and that no change is refused because of them.
 func testQuotaVersions(t *testing.T, url string) {
 	f := newQuota(t, url, quota)
 	docs := []string{f.doc("a"), f.doc("b")}

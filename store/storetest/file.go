@@ -15,9 +15,9 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// RunFile tests SQLite against everything that can happen to its file. fresh
-// returns the url of a database that is empty; lock locks the file as another
-// process does: for its readers too, or only for those who write.
+// RunFile tests SQLite with faults of its file. fresh returns the url of a
+// database that is empty; lock locks the file as another process does: for
+// readers and writers, or only for writers.
 func RunFile(t *testing.T, fresh func(t testing.TB) string, lock func(t *testing.T, path string, readers bool) (release func())) {
 	t.Run("files", func(t *testing.T) { testFiles(t, fresh) })
 	t.Run("locked", func(t *testing.T) {
@@ -88,7 +88,8 @@ func testFiles(t *testing.T, fresh func(t testing.TB) string) {
 	}
 }
 
-// openWithATurn opens a database whose reads have little time, with one turn in it.
+// openWithATurn opens a database that has one turn and whose reads have little
+// time.
 func openWithATurn(t *testing.T, url string) (*store.Store, *fixture, *record.Begin) {
 	t.Helper()
 	s, err := store.Open(t.Context(), url, store.Options{ReadTimeout: shortRead})
@@ -138,7 +139,7 @@ func RunFullDisk(t *testing.T, url string, fill func(left int64) error) {
 		<-time.After(time.Minute)
 		unready(t, s, "the disk of the database is full")
 
-		// There is room for a small write, and there was none for a large one.
+		// There is room for a small write, but there was none for a large one.
 		must(t, fill(2<<20))
 		<-time.After(time.Minute)
 		must(t, s.Ping(t.Context()))

@@ -13,15 +13,15 @@ import (
 	"github.com/chattray/chattray/store"
 )
 
-// RunReplicas holds the table of the processes, which only Postgres has.
+// RunReplicas tests the table of the processes, which only Postgres has.
 func RunReplicas(t *testing.T, fresh func(t testing.TB) string) {
 	for name, test := range map[string]func(t *testing.T, url string){
-		"join, renew and mark as gone":           testMembers,
-		"one that is alone":                      testAlone,
-		"the same key sent to two":               testKeyAtOnce,
-		"a lock does not outlive its owner":      testLockEnds,
-		"acts on runs of others":                 testActs,
-		"a wait that is over by one's own clock": testExpiry,
+		"join, renew and mark as gone":                   testMembers,
+		"one that is alone":                              testAlone,
+		"the same key sent to two":                       testKeyAtOnce,
+		"a lock does not outlive its owner":              testLockEnds,
+		"acts on runs of others":                         testActs,
+		"a wait that has expired by the process's clock": testExpiry,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +93,7 @@ func testAlone(t *testing.T, url string) {
 		var got []string
 		for _, other := range others {
 			if !other.Until.After(time.Now()) {
-				t.Errorf("%s is in the way until %v, want a time to come", other.ID, other.Until)
+				t.Errorf("%s is in the way until %v, want a time in the future", other.ID, other.Until)
 			}
 			got = append(got, other.ID)
 		}
@@ -106,7 +106,7 @@ func testAlone(t *testing.T, url string) {
 		equal(t, id+" is there", got, want)
 	}
 	join("one", true, time.Hour)
-	join("two", true, time.Hour) // the next start takes over
+	join("two", true, time.Hour) // the next process takes over
 	held("one", false)
 	join("many", false, time.Hour, "two")
 	held("many", false)
@@ -115,11 +115,11 @@ func testAlone(t *testing.T, url string) {
 	join("more", false, -time.Second)
 	join("three", true, time.Hour, "many")
 	must(t, r.Leave(f.ctx, "many"))
-	join("three", true, time.Hour) // more is late
+	join("three", true, time.Hour) // other replicas have expired, too
 	held("more", false)
 }
 
-// Two processes that are sent the same request at once begin one run.
+// Two processes that get the same request at the same time begin one run.
 func testKeyAtOnce(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	stores := []*store.Store{f.store, open(t, url), open(t, url)}
@@ -183,10 +183,10 @@ func testLockEnds(t *testing.T, url string) {
 		}
 	}
 	close(taken)
-	fails(t, "the change of the one that had stopped", <-stopped, record.ErrFenced)
+	fails(t, "the change of the stopped process", <-stopped, record.ErrFenced)
 }
 
-// A wait ends when the database's clock says so, whatever the clock of the process says.
+// A wait ends by the database's clock, not by that of the process.
 func testExpiry(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	w := f.begin("q")

@@ -212,7 +212,7 @@ func testPayloadCollision(f *fixture) {
 	id := first.Begin.Run.ConversationID
 	write := &record.Write{RunID: first.RunID, Attempt: 1, Payloads: []record.Payload{p}}
 	f.mustCommit(write)
-	f.mustCommit(write) // once more, as after a lost outcome
+	f.mustCommit(write) // again, as after a lost result
 	f.mustCommit(f.finish(first, "a"))
 
 	f.mustCommit(second)
@@ -229,7 +229,8 @@ func testPayloadCollision(f *fixture) {
 	equal(f, "what was written beside it", len(segments), 0)
 }
 
-// texts are strings that the databases treat differently, and what is stored of them.
+// texts are strings that the databases treat differently, with their stored
+// form.
 var texts = map[string]struct{ text, want string }{
 	"plain":            {"hello", "hello"},
 	"empty":            {"", ""},
@@ -293,7 +294,7 @@ func testLargeContent(f *fixture) {
 	}
 	for what, ok := range same {
 		if !ok {
-			f.Errorf("the %s did not come back as it was", what)
+			f.Errorf("the %s was changed by the store", what)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func testClosed(t *testing.T, url string) {
 	}
 }
 
-// calls are all methods of a store that ask the database.
+// calls are all methods of a store that use the database.
 func calls(s *store.Store, owner string, g *record.Begin) map[string]func(ctx context.Context) error {
 	id, run, message := g.Run.ConversationID, g.Run.ID, g.Run.MessageID
 	return map[string]func(ctx context.Context) error{

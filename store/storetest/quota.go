@@ -22,7 +22,7 @@ func init() { //nolint:gochecknoinits // the list of the suite, continued beside
 	})
 }
 
-// quota is room for a document, and 16 KiB of rows and contents.
+// quota has room for a document and for 16 KiB of rows and contents.
 const quota = 17 << 10
 
 func newQuota(t *testing.T, url string, bytes int64) *fixture {
@@ -80,7 +80,7 @@ func testQuotaDocuments(t *testing.T, url string) {
 	})
 	f.full("a block of a document that it makes", err)
 	if diff := cmp.Diff(before, f.document(doc)); diff != "" {
-		t.Errorf("what is refused changes something:\n%s", diff)
+		t.Errorf("a refused call has changed something:\n%s", diff)
 	}
 
 	same := kib(13)
@@ -101,8 +101,8 @@ func testQuotaDocuments(t *testing.T, url string) {
 	bob.doc("of bob, who has room of his own")
 }
 
-// testQuotaAttachments shows that attachments count for the same quota as
-// documents, and stop counting when their chat is deleted.
+// testQuotaAttachments checks that attachments count for the same quota as
+// documents, until their chat is deleted.
 func testQuotaAttachments(t *testing.T, url string) {
 	f := newQuota(t, url, quota)
 	with := func(sizes ...int) *record.Write {

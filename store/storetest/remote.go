@@ -55,9 +55,9 @@ func testOutOfReach(t *testing.T, url string) {
 	equal(t, "messages", f.messages(g.Run.ConversationID, false), []string{"q", "a", "q2", "a2"})
 }
 
-// testConnectionsEnded ends all connections on the server, as an operator does:
-// the next call uses another one, even if the pool is full of ended ones that
-// were all used just now.
+// testConnectionsEnded ends all connections on the server, as an operator does.
+// The next call uses another connection, even if the pool is full of ended ones
+// that were all used just before.
 func testConnectionsEnded(t *testing.T, url string) {
 	way := newWire(t, url)
 	f := newFixture(t, open(t, way.url))
@@ -141,7 +141,7 @@ func testServerHangs(t *testing.T, url string) {
 	holdsNothing(t, s, f.owner, g)
 	release()
 	eventuallyWorks(t, s, f.owner, g)
-	f.mustCommit(w) // whatever became of the first try
+	f.mustCommit(w) // whether or not the first try was applied
 	equal(t, "messages", f.messages(g.Run.ConversationID, false), []string{"q", "a", "q2"})
 }
 

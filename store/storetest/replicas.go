@@ -12,7 +12,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// of makes a Begin one of a replica.
+// of returns a change that gives a Begin to a replica.
 func of(replica string) func(*record.Begin) {
 	return func(g *record.Begin) { g.Run.Replica = replica }
 }
@@ -30,8 +30,8 @@ func (f *fixture) take(to string, from ...string) (all []record.Taken) {
 	}
 }
 
-// A run that is taken is at its next attempt: what its former owner has written is
-// read, and nothing that it writes from then on.
+// A run that is taken is at its next attempt: what its former owner wrote
+// before counts, and nothing that it writes afterwards.
 func testTake(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	running, waiting, done := f.begin("runs", of("a")), f.begin("waits", of("a")), f.begin("done", of("a"))
@@ -73,7 +73,7 @@ func testTake(t *testing.T, url string) {
 	equal(t, "runs of nobody", f.take("c", ""), []record.Taken{{ID: nobodys.RunID, State: schemas.RunRunning, Attempt: 2}})
 	run, err := f.store.Run(f.ctx, nobodys.RunID)
 	must(t, err)
-	equal(t, "spared of a run that was let go", run.Spared, 1)
+	equal(t, "spared attempts of a run that was let go", run.Spared, 1)
 }
 
 // testTakeEverything is the start of a process that is alone.
@@ -82,7 +82,7 @@ func testTakeEverything(t *testing.T, url string) {
 	var want []string
 	for n := range 100 {
 		w := f.begin("q", of(fmt.Sprint("r", n%3)))
-		w.Begin.Run.CreatedAt = start.Add(-time.Duration(n) * time.Hour) // clocks say nothing about the order
+		w.Begin.Run.CreatedAt = start.Add(-time.Duration(n) * time.Hour) // the order does not depend on clocks
 		f.mustCommit(w)
 		want = append(want, w.RunID)
 	}
@@ -100,7 +100,7 @@ func testTakeEverything(t *testing.T, url string) {
 	equal(t, "taken, in the order of their starts", got, want)
 }
 
-// Of many that take at once, each run goes to one.
+// If many replicas take at the same time, each run goes to one.
 func testTakeAtOnce(t *testing.T, url string) {
 	const runs, takers = 300, 6
 	f := newFixture(t, open(t, url))
@@ -152,8 +152,8 @@ func testForeignAttempt(f *fixture) {
 	must(f, f.store.BeginAttempt(f.ctx, w.RunID, 2, "a"))
 }
 
-// Runs are in the order in which they were stored, whatever the clocks say that made
-// their times and ids.
+// Runs are in the order in which they were stored, whatever their times and ids
+// are.
 func testPlace(f *fixture) {
 	first := f.begin("q1")
 	f.mustCommit(first)

@@ -186,7 +186,7 @@ func testSearch(t *testing.T, url string) {
 		for _, a := range found {
 			got = append(got, a.ArticleID)
 		}
-		if tt.query == "sickle" || tt.query == "edited" || tt.query == "patients nowhere" { // their order may differ between databases
+		if tt.query == "sickle" || tt.query == "edited" || tt.query == "patients nowhere" { // the order may differ between databases
 			equal(t, fmt.Sprintf("number found for %q", tt.query), len(got), len(tt.want))
 			continue
 		}

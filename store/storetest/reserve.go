@@ -5,7 +5,7 @@ import (
 	"github.com/chattray/chattray/schemas/record"
 )
 
-// answered gives the answer the client's id.
+// answered returns a change that gives the answer an id of the client.
 func answered(id string) func(*record.Begin) {
 	return func(g *record.Begin) { g.Run.MessageID, g.Reserve = id, true }
 }
@@ -86,7 +86,7 @@ func testNamedMessage(f *fixture) {
 	}
 }
 
-// testReserveAliases has an answer with aliases besides its message's id.
+// testReserveAliases begins an answer with aliases besides its message's id.
 func testReserveAliases(f *fixture) {
 	id, second, third := newID(), newID(), newID()
 	named := func(ids ...string) func(*record.Begin) {
@@ -176,9 +176,9 @@ func testReserveAgain(f *fixture) {
 	}
 }
 
-// testReserveOfSeveral has an answer with several ids generated again under its own:
-// it keeps the others, the first of which is its own now, and stays in the chat. It is
-// superseded once it has none.
+// testReserveOfSeveral generates an answer with several ids again, under its
+// message's id. The earlier answer keeps the other ids, the first of which
+// becomes its own, and stays in the chat. It is superseded once it has no id.
 func testReserveOfSeveral(f *fixture) {
 	one, two, three, four := newID(), newID(), newID(), newID()
 	named := func(ids ...string) func(*record.Begin) {
@@ -243,7 +243,7 @@ func testReserveFreed(f *fixture) {
 	must(f, f.store.DeleteChat(f.ctx, f.owner, second.Begin.Run.ConversationID))
 	third := f.begin("three", answered(id))
 	whole := f.finish(third, "answer")
-	third.Finish = whole.Finish // in one write
+	third.Finish = whole.Finish // in a single write
 	f.mustCommit(third)
 	equal(f, "messages", f.messages(third.Begin.Run.ConversationID, false), []string{"three", "answer"})
 }

@@ -65,7 +65,7 @@ func testSegments(t *testing.T, url string) {
 	read("as written", 4, two, apart)
 	read("as written", 9)
 
-	// Tidying joins what the attempt before has written.
+	// Tidying joins what the previous attempt has written.
 	joined := segment(1, 5, string(one.Data)+string(two.Data))
 	must(f, f.store.BeginAttempt(f.ctx, id, 2, ""))
 	must(f, f.store.Tidy(f.ctx, []string{""}))
@@ -92,8 +92,8 @@ func testSegments(t *testing.T, url string) {
 	equal(f, "last event", run.LastSeq, 1_000_009)
 }
 
-// What runs under way write outlasts the store, and is tidied by the next process,
-// by the commit that lets it grow too far, and by nothing twice.
+// What running runs write survives the store. It is tidied by the next process,
+// or by the commit with which it grows too large, and only once.
 func testJournal(t *testing.T, url string) {
 	f := newFixture(t, open(t, url))
 	under, over := f.begin("goes on"), f.begin("ends")
@@ -295,7 +295,7 @@ func testQueue(f *fixture) {
 	fails(f, "begin a run that has ended", f.store.BeginAttempt(f.ctx, third.RunID, 1, ""), record.ErrFenced)
 	ended, err := f.store.Run(f.ctx, third.RunID)
 	must(f, err)
-	equal(f, "message of a run that kept none", ended.MessageID, "")
+	equal(f, "message of a run without one", ended.MessageID, "")
 
 	f.mustCommit(f.begin("of another chat"))
 	for _, tt := range []struct {

@@ -15,16 +15,17 @@ import (
 const (
 	// shortRead is the time that reads get from a database that hangs.
 	shortRead = 500 * time.Millisecond
-	// hangs is the time after which a test gives up; it is long because machines may be slow.
+	// hangs is the time after which a test gives up; it is long, because
+	// machines may be slow.
 	hangs = time.Minute
 )
 
 // patient are the calls without a time limit.
 var patient = map[string]bool{"migrate": true, "migration status": true, "import": true}
 
-// holdsNothing makes all calls on a store whose database does not answer, many
-// at once: each ends by itself, with the error that the database is not
-// available.
+// holdsNothing makes all calls, many at the same time, on a store whose
+// database does not answer: each ends by itself, with the error that the
+// database is not available.
 func holdsNothing(t *testing.T, s *store.Store, owner string, g *record.Begin) {
 	t.Helper()
 	var wg sync.WaitGroup

@@ -87,7 +87,7 @@ func testVersions(f *fixture) {
 	f.choose(chat, second.Run.UserMessageID)
 	equal(f, "the first of three", f.current(chat), "q1 a1 q2 a2 q3 a3 q4 a4")
 
-	failsWith(f, "what was replaced with another", f.store.SelectVersion(f.ctx, f.owner, chat, third.Run.MessageID), schemas.CodeConflict)
+	failsWith(f, "a message that was replaced together with another", f.store.SelectVersion(f.ctx, f.owner, chat, third.Run.MessageID), schemas.CodeConflict)
 	for what, id := range map[string]string{"unknown": newID(), "no text": "a\x00b"} {
 		fails(f, what, f.store.SelectVersion(f.ctx, f.owner, chat, id), schemas.ErrNotFound)
 	}

@@ -85,7 +85,7 @@ func testWaitsRecovered(f *fixture) {
 	f.spared(w, 1)
 }
 
-// spared checks how many attempts of the run only waited.
+// spared checks how many attempts of the run were only waiting.
 func (f *fixture) spared(run *record.Write, want int) {
 	f.Helper()
 	got, err := f.store.Run(f.ctx, run.RunID)

@@ -21,7 +21,7 @@ import (
 )
 
 // ncbi answers requests without a network, so that time can be synthetic. It
-// remembers when what was asked.
+// records the requests and their times.
 type ncbi struct {
 	mu      sync.Mutex
 	answers []reply
@@ -156,7 +156,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// What NCBI answers when it does not work, in every way it does that.
+// Every kind of answer that NCBI gives when it does not work.
 func TestFaults(t *testing.T) {
 	search := func(c *eutils.Client, ctx context.Context) error {
 		_, err := c.Search(ctx, nil, eutils.Query{Term: "x", Max: 5})
@@ -307,7 +307,7 @@ func TestQueueIsBounded(t *testing.T) {
 	})
 }
 
-func TestNewRefusesNoURL(t *testing.T) {
+func TestNewRefusesInvalidURLs(t *testing.T) {
 	for _, base := range []string{"nowhere", "ftp://example.org/", "https://", "://"} {
 		if _, err := eutils.New(eutils.Config{BaseURL: base}); err == nil {
 			t.Errorf("%q: got no error", base)

@@ -69,7 +69,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-func TestNamesThatMeet(t *testing.T) {
+func TestNamesThatCollide(t *testing.T) {
 	// The first tool is offered under the second one's name.
 	w := newTestEnv(t, nil, offering(t, foreign("a.b", "dotted", anyObject), foreign("a_b_2e7336dc", "plain", anyObject)))
 	if got := w.names(); got != "srv__a_b_2e7336dc" {
@@ -96,7 +96,7 @@ func TestHostileDescriptions(t *testing.T) {
 }
 
 // The server checks the arguments of its tools: a schema within the limits is
-// handed to the model as it is and never run, whatever is in it.
+// sent to the model unchanged and never run, whatever it contains.
 func TestHostileSchemas(t *testing.T) {
 	alternatives := strings.TrimSuffix(strings.Repeat(`{"type":"string"},`, 700), ",")
 	doubling := `{"type":"object","$ref":"#/$defs/a0","$defs":{`
@@ -195,7 +195,7 @@ func TestManyTools(t *testing.T) {
 	w.await("has too many tools")
 }
 
-func TestWrongServers(t *testing.T) {
+func TestInvalidServers(t *testing.T) {
 	w := newTestEnv(t, nil)
 	for _, s := range []mcp.Server{
 		{Name: "Bad", Command: "x"}, {Name: "neither"}, {Name: "both", Command: "x", URL: "http://h"}, {Name: "unreserved", Command: "x"},

@@ -257,7 +257,7 @@ func TestChangedToolIsOffUntilAccepted(t *testing.T) {
 func TestDefinitionsThatCannotBeComparedAreOff(t *testing.T) {
 	w := newTestEnv(t, func(o *mcp.Options) { o.Refresh = 20 * time.Millisecond }, local(t, "srv"))
 	w.memory.mu.Lock()
-	w.memory.err = errors.New("the database is away")
+	w.memory.err = errors.New("the database is not available")
 	w.memory.mu.Unlock()
 	w.until("all is off", func() bool { return w.names() == "" })
 	w.memory.mu.Lock()
@@ -340,7 +340,7 @@ func TestServersThatAreDownDoNotStopTheStart(t *testing.T) {
 	}
 }
 
-func TestProcessesEndWithUs(t *testing.T) {
+func TestProcessesEndWithTheService(t *testing.T) {
 	w := newTestEnv(t, nil, local(t, "srv"))
 	pids := strings.Fields(w.text("srv__child", ""))
 	w.stop()
@@ -391,7 +391,7 @@ func TestStubbornProcessIsKilled(t *testing.T) {
 	}
 }
 
-func TestServersGetNothingOfOurs(t *testing.T) {
+func TestServersGetNoEnvironmentOfOurs(t *testing.T) {
 	t.Setenv("CHATTRAY_TEST_SECRET", "ours")
 	server := local(t, "srv")
 	server.Env = append(server.Env, "KEY=theirs")

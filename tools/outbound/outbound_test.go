@@ -29,7 +29,7 @@ type target struct {
 
 func listen(t *testing.T) *target {
 	t.Helper()
-	ln, err := net.Listen("tcp", ":0") // every spelling of loopback leads here
+	ln, err := net.Listen("tcp", ":0") // every spelling of loopback reaches it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,8 @@ func get(t *testing.T, c *http.Client, rawURL string) (string, error) {
 	return string(b), err
 }
 
-// forbidden are hosts that lead inside, in every form that a URL may have.
+// forbidden are hosts with private addresses, in every form that a URL may
+// have.
 var forbidden = []struct{ name, host string }{
 	{"loopback", "127.0.0.1"},
 	{"loopback elsewhere", "127.8.9.10"},
@@ -122,7 +123,7 @@ var forbidden = []struct{ name, host string }{
 	{"discard", "[100::1]"},
 }
 
-func TestRefusesInside(t *testing.T) {
+func TestRefusesPrivateAddresses(t *testing.T) {
 	tg := listen(t)
 	client := outbound.New(outbound.Config{})
 	for _, tc := range forbidden {
@@ -141,7 +142,7 @@ func TestRefusesInside(t *testing.T) {
 }
 
 // The same addresses under names, so that only the dialer can see them.
-func TestRefusesNamesThatLeadInside(t *testing.T) {
+func TestRefusesNamesOfPrivateAddresses(t *testing.T) {
 	tg := listen(t)
 	names := map[string][]netip.Addr{}
 	for i, tc := range forbidden {

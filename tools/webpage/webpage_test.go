@@ -223,8 +223,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The case of a host's letters says nothing to a resolver, but much to the host
-// that reads it: it must not carry anything out.
+// Upper and lower case in a host's name could carry data to the server, which
+// sees them; so the name is sent in lower case.
 func TestReadSendsTheHostInLowerCase(t *testing.T) {
 	var host string
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { host = r.Host }))

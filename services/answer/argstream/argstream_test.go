@@ -96,7 +96,8 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// What is before and after the content is the rest of the object, wherever it is cut.
+// The bytes before and after the content are the rest of the object, wherever
+// the pieces are cut.
 func TestArgumentsWithoutTheirContent(t *testing.T) {
 	const text = `{"block_id":"b","content":"a \"b\" ü","after":{"content":"c"}}`
 	const want = `{"block_id":"b","content":"","after":{"content":"c"}}`

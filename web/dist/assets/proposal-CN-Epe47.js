@@ -38,7 +38,7 @@ How editing works and how it got more precise: programmable Cas9 (2012), use in 
 
 3. CRISPR in sickle cell disease: from BCL11A to the clinic (report 1, stream 1, 2025-02-03, 10 articles)
 Editing the erythroid enhancer of BCL11A brings back fetal haemoglobin. The line of work runs from the genetics of fetal haemoglobin, over enhancer dissection in cells, to single-group trials of edited stem cells (exa-cel), in which nearly all patients evaluated were free of severe pain crises for at least a year. Lentiviral approaches (gene addition, silencing of BCL11A) reach similar goals by other means. Open questions: the burden of busulfan conditioning, access, long follow-up.
-`,is_error:!1,tool_use_id:`demo_1_0`,duration_ms:0,title:`Read a stream`,done:`Read a stream|Read {n} streams`}],conversation_id:1,chat_id:`CHAT1`,message_id:`MSG1`,run_id:`RUN1`,stop_reason:`end_turn`,usage:{input_tokens:6055,output_tokens:315,total_tokens:6370},diagnostics:{model:`gpt-4.1-mini`,max_tokens:4096,max_iterations:5,temperature:0,tools:[`search_pubmed`,`get_pubmed_article`,`fetch_webpage`,`search_articles`,`get_payload`,`wait`,`wait_alone`,`wait_long`,`wait_deaf`,`count`,`book`,`panic`,`break`,`refuse`,`chart`,`misfit`,`write`,`get_stream`,`list_streams`],system_prompt:`## IDENTITY
+`,is_error:!1,tool_use_id:`demo_1_0`,duration_ms:0,title:`Read a stream`,done:`Read a stream|Read {n} streams`}],conversation_id:1,chat_id:`CHAT1`,message_id:`MSG1`,run_id:`RUN1`,stop_reason:`end_turn`,usage:{input_tokens:6055,output_tokens:315,total_tokens:6370},diagnostics:{model:`gpt-4.1-mini`,max_tokens:4096,max_iterations:5,temperature:0,tools:[`search_pubmed`,`get_pubmed_article`,`fetch_webpage`,`search_articles`,`get_payload`,`wait`,`wait_alone`,`wait_long`,`wait_busy`,`count`,`book`,`panic`,`break`,`refuse`,`chart`,`misfit`,`write`,`get_stream`,`list_streams`],system_prompt:`## IDENTITY
 You are the research assistant on the page that edits what a research stream
 means: its topics, what belongs and what does not. Ask about what is unclear,
 check the schema for gaps and contradictions, and propose changes that the
@@ -69,7 +69,7 @@ Tab: semantic
 - wait: Wait for some seconds.
 - wait_alone: Wait for some seconds while no other tool runs.
 - wait_long: Wait for longer than it may.
-- wait_deaf: Wait for some seconds, whatever happens.
+- wait_busy: Wait for some seconds, whatever happens.
 - count: Count, and say how far it is.
 - book: Book a seat.
 - panic: Fail in the worst way.
