@@ -1,0 +1,142 @@
+// Runs one case with an unmodified client of OpenAI's APIs: node openai.mjs CLIENT URL CASE.
+// It writes "at POINT" where the test is to do something, goes on at the next line of
+// its input, and ends with what the client shows and what the chat has.
+import { createInterface } from 'node:readline'
+import { open } from './openai-kinds.mjs'
+
+const [kind, url, name] = process.argv.slice(2)
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const at = async (point) => {
+  console.log('at ' + point)
+  await lines.next()
+}
+const until = async (what, holds) => {
+  for (let n = 0; !(await holds()); n++) {
+    if (n > 2000) throw new Error('never: ' + what)
+    await new Promise((done) => setTimeout(done, 10))
+  }
+}
+const call = async (path, body) => {
+  const r = await fetch(url + path, body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  return r.json()
+}
+
+const chat = open(kind, url, `${name}-${kind}-${process.pid}`)
+const stored = async () => {
+  const list = (await call('/api/chats')).items
+  if (list.length === 0) return []
+  const { messages } = await call('/api/chats/' + list[0].conversation_id)
+  return messages.map((m) => ({ role: m.role, text: m.content.replaceAll(/\[\[tool:\d+\]\]/g, ' ') }))
+}
+const words = (text) => text.split(/\s+/).filter((w) => w !== '').join(' ')
+const shown = (list) => list.map((m) => words(m.role + ': ' + m.text))
+const streaming = () => until('the answer streams', () => chat.text().split(' ').length > 3)
+
+// fails runs what must fail, and returns the error.
+const fails = async (run) => {
+  try {
+    await run
+  } catch (e) {
+    return e
+  }
+  throw new Error('there was no error')
+}
+const approval = async (approved) => {
+  const run = (await call('/api/chats')).items[0].active_run_id
+  let waits = []
+  await until('the call waits', async () => (waits = (await call(`/api/chat/runs/${run}/waits`)).items).some((w) => w.kind === 'approval'))
+  const wait = waits.find((w) => w.kind === 'approval')
+  await call(`/api/chat/runs/${run}/approvals/${wait.approval_id}`, { approved })
+}
+
+const cases = {
+  async text() { await chat.ask('text') },
+  async whole() { await chat.ask('whole', { whole: true }) },
+  async tool() {
+    await chat.ask('tool')
+    chat.seen('look')
+  },
+  async client() {
+    await chat.ask('client')
+    await chat.outcome('where', 'Basel')
+  },
+  async approve() {
+    if (chat.approves) {
+      await chat.ask('approve')
+      await chat.decide(true)
+      return
+    }
+    const answer = chat.ask('approve', { wait: true })
+    await until('the answer begins', () => chat.text() !== '')
+    await approval(true)
+    await answer
+  },
+  async deny() {
+    await chat.ask('deny')
+    if (chat.approves) await chat.decide(false)
+  },
+  async two() {
+    await chat.ask('two')
+    if (chat.approves) await chat.both('where', 'Basel', true)
+    else await chat.outcome('where', 'Basel')
+  },
+  async cut() {
+    const answer = chat.ask('cut', { key: 'the-key', cuttable: true })
+    await streaming()
+    chat.cut()
+    await fails(answer)
+    const again = chat.again({ key: 'the-key' })
+    await streaming()
+    await at('resumed')
+    await again
+  },
+  async kill() {
+    const answer = chat.ask('kill', { back: true })
+    await streaming()
+    const failed = fails(answer)
+    await at('streaming')
+    await failed
+    const again = chat.again({})
+    await streaming()
+    await at('resumed')
+    await again
+  },
+  async stop() {
+    const answer = chat.ask('stop').catch(() => {})
+    await streaming()
+    chat.stop()
+    await answer
+    await at('stopped')
+    await until('the chat has it', async () => (await stored()).length === 2)
+    chat.keep()
+  },
+  async error() {
+    const e = await fails(chat.ask('error'))
+    if (!String(e.message).includes('credentials')) throw e
+  },
+  async turns() {
+    await chat.ask('first')
+    await chat.ask('second', { file: true })
+    await chat.regenerate()
+    await chat.edit('third')
+    await chat.ask('fourth')
+  },
+  async bad() {
+    const e = await fails(chat.bad())
+    if (!/400/.test(String(e.status ?? e.statusCode ?? e.message))) throw e
+    chat.forget()
+  },
+  async foreign() {
+    const e = await fails(chat.foreign())
+    if (!/404/.test(String(e.status ?? e.statusCode ?? e.message))) throw e
+    chat.forget()
+  },
+}
+
+try {
+  await cases[name]()
+  console.log('done ' + JSON.stringify({ client: shown(chat.messages()), stored: shown(await stored()) }))
+} catch (e) {
+  console.log('failed ' + e.stack.split('\n').filter((l) => l).slice(0, 6).join(' | '))
+}
+process.exit(0)

@@ -1,0 +1,86 @@
+//go:build wireclients
+
+package wireclients
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chattray/chattray/app/apptest"
+)
+
+// openaiCases are the cases of openai.mjs.
+var openaiCases = []uiCase{
+	{name: "text", turns: []apptest.Turn{{Text: "all is well"}}, want: []string{"user: text", "assistant: all is well"}},
+	{name: "whole", turns: []apptest.Turn{{Text: "all is well"}}, want: []string{"user: whole", "assistant: all is well"}},
+	{name: "tool", turns: []apptest.Turn{{Text: "look", Calls: calls("look")}, {Text: "done"}}, want: []string{"user: tool", "assistant: look done"}},
+	{name: "client", turns: []apptest.Turn{{Text: "where", Calls: calls("where")}, {Text: "done"}}, want: []string{"user: client", "assistant: where done"}},
+	{name: "approve", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: "done"}}, want: []string{"user: approve", "assistant: order done"}},
+	{name: "deny", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: "done"}}, want: []string{"user: deny", "assistant: order done"}},
+	{name: "two", turns: []apptest.Turn{{Text: "both", Calls: calls("order", "where")}, {Text: "done"}}, want: []string{"user: two", "assistant: both done"}},
+	{name: "cut", turns: []apptest.Turn{{Text: long}}, gated: true, at: openGate, want: []string{"user: cut", "assistant: " + long}},
+	{name: "kill", turns: []apptest.Turn{{Text: long}}, gated: true, at: killOnce, want: []string{"user: kill", "assistant: " + long}},
+	{name: "stop", turns: []apptest.Turn{{Text: long}}, gated: true, at: modelIsGone, want: []string{"user: stop", "assistant: one two three"}},
+	{name: "error", want: []string{"user: error"}},
+	{name: "turns", want: []string{"user: first", "assistant: answer", "user: third", "assistant: answer", "user: fourth", "assistant: answer"}},
+	{name: "bad"},
+	{name: "foreign"},
+}
+
+// TestOpenAI runs the cases with each client of OpenAI's APIs.
+func TestOpenAI(t *testing.T) {
+	for _, client := range []string{"completions", "compatible"} {
+		for _, c := range openaiCases {
+			t.Run(client+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+				s.Start()
+				var gate chan struct{}
+				if c.gated {
+					gate = make(chan struct{})
+				}
+				script(s, &c, gate)
+				runClient(t, s, &c, "openai.mjs", client, gate)
+				checkTools(t, s, c.name)
+			})
+		}
+	}
+}
+
+// checkTools checks that the tool with an effect ran once if it was approved.
+func checkTools(t *testing.T, s *apptest.System, name string) {
+	t.Helper()
+	var told []string
+	for _, m := range s.ModelCalls(name) {
+		told = append(told, m.Told...)
+	}
+	all := strings.Join(told, "\n")
+	switch {
+	case name == "approve" && !strings.Contains(all, "book of k"):
+		t.Errorf("the model was told %q, want the outcome of the approved call", told)
+	case name == "deny" && (strings.Contains(all, "book of k") || all == ""):
+		t.Errorf("the model was told %q, want that the call was denied", told)
+	case (name == "client" || name == "two") && !strings.Contains(all, "Basel"):
+		t.Errorf("the model was told %q, want the outcome of the client's tool", told)
+	}
+}
+
+// killOnce kills the process, and opens the gate when the client is back.
+func killOnce(_ *testing.T, s *apptest.System, gate chan struct{}, point string) {
+	if point == "resumed" {
+		close(gate)
+		return
+	}
+	s.Settings = append(s.Settings, "ADDR="+strings.TrimPrefix(s.Process().URL, "http://"))
+	s.Restart()
+}
+
+// modelIsGone waits until the model's server sees that nobody reads its reply.
+func modelIsGone(t *testing.T, s *apptest.System, _ chan struct{}, _ string) {
+	select {
+	case <-s.Model.Gone():
+	case <-time.After(apptest.Limit):
+		t.Error("the request to the model's server was not cancelled by the stop")
+	}
+}
