@@ -26,6 +26,10 @@ type Process struct {
 	log []string // the last lines of its log
 }
 
+// noExitSleep spares the second that a program with the race detector sleeps before
+// it exits.
+const noExitSleep = "GORACE=atexit_sleep_ms=0"
+
 // StartProcess starts the program with these settings (NAME=VALUE, without
 // CHATTRAY_) and waits until it listens. It is killed at the end of the test.
 func StartProcess(t testing.TB, settings ...string) *Process {
@@ -39,7 +43,7 @@ func StartProcess(t testing.TB, settings ...string) *Process {
 			p.cmd.Env = append(p.cmd.Env, v)
 		}
 	}
-	p.cmd.Env = append(p.cmd.Env, asProgram+"=1", "CHATTRAY_ADDR=127.0.0.1:0", "CHATTRAY_LOG_FORMAT=json")
+	p.cmd.Env = append(p.cmd.Env, noExitSleep, asProgram+"=1", "CHATTRAY_ADDR=127.0.0.1:0", "CHATTRAY_LOG_FORMAT=json")
 	for _, s := range settings {
 		p.cmd.Env = append(p.cmd.Env, "CHATTRAY_"+s)
 	}

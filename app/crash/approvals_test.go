@@ -96,6 +96,7 @@ func TestKilledAfterAnAnswer(t *testing.T) {
 // answers, until the same time; an answer that was given in between counts.
 // Other calls of such a run have the drain time to finish.
 func TestStopWhileWaiting(t *testing.T) {
+	t.Parallel()
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Settings = append(system.Settings, "DRAIN=1h")
 		system.Start()
@@ -147,6 +148,7 @@ func TestStopWhileWaiting(t *testing.T) {
 // An approval expires even if no process runs: a process that starts later
 // denies the call.
 func TestKilledPastTheEndOfAnApproval(t *testing.T) {
+	t.Parallel()
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Settings = append(system.Settings, "APPROVAL_TIMEOUT=2s")
 		system.Start()

@@ -47,6 +47,7 @@ func startThree(system *apptest.System, t *testing.T, gate <-chan struct{}) (run
 // A run that kills its process is found and ended with a reason; the other runs
 // lose nothing, although they wrote nothing in the meantime.
 func TestPoisonousRunIsContained(t *testing.T) {
+	t.Parallel()
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Start()
 		gate := make(chan struct{})
@@ -86,6 +87,7 @@ func TestPoisonousRunIsContained(t *testing.T) {
 // as one that only waits. Neither does a run whose call was answered before the
 // process ended.
 func TestPoisonousRunThatWaits(t *testing.T) {
+	t.Parallel()
 	apptest.OnDatabases(t, func(t *testing.T, system *apptest.System) {
 		system.Start()
 		bad := system.NewConversation("bad", "reject")

@@ -12,6 +12,7 @@ import (
 // calls has been shown, when they may not be stored yet. The answer still ends,
 // and nothing is repeated that must not be.
 func TestKilledAfterRepeatableCalls(t *testing.T) {
+	t.Parallel()
 	for _, d := range apptest.Databases() {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()

@@ -54,6 +54,9 @@ const (
 	refused   Unreadable = "is not taken here; send its text"
 )
 
+// childEnv is the environment of the child: not that of the service, which has keys.
+var childEnv = []string{}
+
 var errCrowded = &schemas.Error{Code: schemas.CodeTooManyRequests, Message: "too many PDF files are being read; try again in a moment", RetryAfter: 5}
 
 // Reader reads PDF files. It is safe for concurrent use.
@@ -108,7 +111,7 @@ func (r *Reader) text(ctx context.Context, file []byte, maxText int) (string, er
 	out := &bounded{left: 2*maxText + 1024}    // JSON escapes line ends
 	child := exec.CommandContext(ctx, program) //nolint:gosec // G204: this program itself
 	child.Args = []string{childName, strconv.Itoa(r.limits.Pages), strconv.Itoa(maxText), strconv.FormatInt(r.limits.Memory, 10), r.limits.Time.String()}
-	child.Env = []string{} // not the service's environment, which has keys
+	child.Env = childEnv
 	child.Stdin, child.Stdout, child.WaitDelay = bytes.NewReader(file), out, time.Second
 	err = child.Run()
 	if ctx.Err() != nil {
