@@ -9,7 +9,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"fmt"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -25,12 +25,13 @@ var dist embed.FS
 // worthwhile is the size in bytes from which a file is compressed.
 const worthwhile = 1 << 10
 
-// file is an embedded file as it is sent.
+// file is an embedded file as it is sent. It is sent from the program's own memory, and
+// is first read when it is asked for.
 type file struct {
-	plain  []byte
-	packed func() []byte // compressed when first asked for; nil when that gains nothing
+	name   string
+	packed func() []byte // compressed; nil when that gains nothing
+	etag   func() string
 	kind   string
-	etag   string
 	cache  string
 }
 
@@ -43,11 +44,7 @@ func Handler() (http.Handler, error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := dist.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-		files[strings.TrimPrefix(name, "dist")] = newFile(name, content)
+		files[strings.TrimPrefix(name, "dist")] = newFile(name)
 		return nil
 	})
 	if err != nil {
@@ -65,27 +62,42 @@ func Handler() (http.Handler, error) {
 	}), nil
 }
 
-func newFile(name string, content []byte) *file {
-	sum := sha256.Sum256(content)
-	f := &file{plain: content, kind: mime.TypeByExtension(path.Ext(name)), etag: `"` + hex.EncodeToString(sum[:8]) + `"`, cache: "no-cache"}
+func newFile(name string) *file {
+	f := &file{name: name, kind: mime.TypeByExtension(path.Ext(name)), cache: "no-cache"}
 	if strings.Contains(name, "-") && strings.HasPrefix(name, "dist/assets/") {
 		f.cache = "public, max-age=31536000, immutable"
 	}
-	f.packed = sync.OnceValue(func() []byte { return pack(content) })
+	f.packed = sync.OnceValue(f.pack)
+	f.etag = sync.OnceValue(f.sum)
 	return f
 }
 
-// pack compresses content; nil is not worth it.
-func pack(content []byte) []byte {
-	if len(content) < worthwhile {
-		return nil
+// open opens the file, which is embedded: it can be read at any position, and there is
+// nothing to close.
+func (f *file) open() io.ReadSeeker {
+	content, err := dist.Open(f.name)
+	if err != nil {
+		panic(err) // the walk has found it
 	}
+	return content.(io.ReadSeeker)
+}
+
+// sum returns the etag.
+func (f *file) sum() string {
+	sum := sha256.New()
+	_, _ = io.Copy(sum, f.open())
+	return `"` + hex.EncodeToString(sum.Sum(nil)[:8]) + `"`
+}
+
+// pack compresses the content; nil is not worth it.
+func (f *file) pack() []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(content); err != nil || z.Close() != nil || b.Len() >= len(content) {
+	n, err := io.Copy(z, f.open())
+	if err != nil || z.Close() != nil || n < worthwhile || b.Len() >= int(n) {
 		return nil
 	}
-	return b.Bytes()
+	return bytes.Clone(b.Bytes())
 }
 
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
@@ -95,13 +107,13 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Cache-Control", f.cache)
 	h.Set("Vary", "Accept-Encoding")
-	content, etag := f.plain, f.etag
+	content, etag := f.open(), f.etag()
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && r.Header.Get("Range") == "" {
 		if packed := f.packed(); packed != nil {
-			content, etag = packed, strings.TrimSuffix(f.etag, `"`)+`-gzip"`
+			content, etag = bytes.NewReader(packed), strings.TrimSuffix(etag, `"`)+`-gzip"`
 			h.Set("Content-Encoding", "gzip")
 		}
 	}
 	h.Set("ETag", etag)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	http.ServeContent(w, r, "", time.Time{}, content)
 }
