@@ -28,6 +28,9 @@ const (
 	// maxUnpacked bounds the size of one unpacked value.
 	maxUnpacked = 512 << 20
 	packers     = 2
+	// packWindow is how far back zstd looks for what repeats, in bytes. Most values are
+	// shorter, and each packer has twice as much memory all the time.
+	packWindow = 256 << 10
 )
 
 // dictionary1 is the dictionary for compressing logs and traces: the content
@@ -46,7 +49,7 @@ var (
 // its goroutines at its first use, which could be inside a test's bubble.
 func newEncoder() *zstd.Encoder {
 	e := must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(packers),
-		zstd.WithEncoderDictRaw(1, dictionary1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)))
+		zstd.WithEncoderDictRaw(1, dictionary1), zstd.WithWindowSize(packWindow), zstd.WithLowerEncoderMem(true)))
 	e.EncodeAll([]byte{0}, nil)
 	return e
 }

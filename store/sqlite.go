@@ -23,7 +23,7 @@ const (
 	// transaction checks its context every sqliteLook.
 	sqliteBusy, sqliteLook = 10 * time.Second, 100 * time.Millisecond
 	// sqliteReadCache and sqliteWriteCache limit the page cache of a connection.
-	sqliteReadCache, sqliteWriteCache = "-2000", "-16000" // KiB
+	sqliteReadCache, sqliteWriteCache = "-1000", "-4000" // KiB
 	// sqliteCheckpoint is how many pages the write-ahead log may have before
 	// they are moved into the file.
 	sqliteCheckpoint = "4000"
