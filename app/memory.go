@@ -7,50 +7,93 @@ import (
 	"time"
 )
 
-// How much garbage is allowed: a small heap is collected rarely and a large
-// heap often, so that many streams do not need twice their memory.
+// How much garbage is allowed: as little as lets the collector take about gcShare of the
+// CPU that the process uses, within these limits. What a collection costs follows from
+// the memory that lives, and how many there are from the garbage that is allowed: so a
+// process that makes little garbage is small, and one that makes much is not slow.
 const (
-	garbageRoom  = 64 << 20 // bytes that may always be garbage
-	leastPercent = 15       // percentage for a large live heap
-	mostPercent  = 400
-	tuneEvery    = time.Second
+	gcShare      = 0.05
+	leastGarbage = 12 << 20 // bytes that may always be garbage
+	firstGarbage = 16 << 20 // before anything is known
+	mostGarbage  = 64 << 20 // and a share of what lives:
+	mostOfLive   = 4        // a fourth
+	tuneEvery    = time.Second / 2
 )
 
-// tuneMemory sets the collector's target from the size of the live heap, until
-// ctx ends. It keeps a target that the operator has set (GOGC).
+// tuneMemory sets the collector's target now and then until ctx ends. It keeps a target
+// that the operator has set (GOGC).
 func tuneMemory(ctx context.Context) {
-	set := debug.SetGCPercent(mostPercent)
+	set := debug.SetGCPercent(defaultPercent)
 	if set != defaultPercent {
 		debug.SetGCPercent(set)
 		return
 	}
 	defer debug.SetGCPercent(set)
+	debug.FreeOSMemory() // what the start has left
 	tick := time.NewTicker(tuneEvery)
 	defer tick.Stop()
-	// The memory that the collector's percentage refers to.
-	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
-	for now := mostPercent; ; {
+	garbage, now := garbageRoom(firstGarbage), defaultPercent
+	for before, live := usedMemory(); ; {
+		if next := garbage.percent(live); next != now {
+			debug.SetGCPercent(next)
+			now = next
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		runtimemetrics.Read(sample)
-		live := uint64(0)
-		for _, s := range sample {
-			live += s.Value.Uint64()
-		}
-		if next := heapPercent(live); next != now {
-			debug.SetGCPercent(next)
-			now = next
-		}
+		var u collecting
+		u, live = usedMemory()
+		garbage = garbage.next(u.since(before), live)
+		before = u
 	}
 }
 
 const defaultPercent = 100
 
-// heapPercent returns the target for that many live bytes, in steps of 5.
-func heapPercent(live uint64) int {
-	percent := int(garbageRoom * 100 / max(live, 1<<20)) //nolint:gosec // at most 6400
-	return min(max(percent/5*5, leastPercent), mostPercent)
+// collecting is CPU time in seconds: the collector's, and all that was used.
+type collecting struct{ gc, all float64 }
+
+// usedMemory returns the CPU time at the last collection, and the memory in bytes that the collector's
+// percentage refers to.
+func usedMemory() (u collecting, live uint64) {
+	sample := []runtimemetrics.Sample{
+		{Name: "/cpu/classes/gc/total:cpu-seconds"},
+		{Name: "/cpu/classes/total:cpu-seconds"},
+		{Name: "/cpu/classes/idle:cpu-seconds"},
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/gc/scan/stack:bytes"},
+		{Name: "/gc/scan/globals:bytes"},
+	}
+	runtimemetrics.Read(sample)
+	for _, s := range sample[3:] {
+		live += s.Value.Uint64()
+	}
+	return collecting{sample[0].Value.Float64(), sample[1].Value.Float64() - sample[2].Value.Float64()}, live
+}
+
+// since returns the CPU time after an earlier one.
+func (u collecting) since(before collecting) collecting {
+	return collecting{u.gc - before.gc, u.all - before.all}
+}
+
+// garbageRoom is how many bytes may be garbage.
+type garbageRoom float64
+
+// next returns the room until it is called again. U is what was used from collection to
+// collection, zero if there was none since the last call. It grows fast, because a burst
+// waits for the collector, and shrinks slowly, because the next burst may be near.
+func (r garbageRoom) next(u collecting, live uint64) garbageRoom {
+	share := 0.0
+	if u.all > 0 {
+		share = u.gc / u.all
+	}
+	r *= garbageRoom(min(max(share/gcShare, 0.9), 4))
+	return min(max(r, leastGarbage), mostGarbage+garbageRoom(live/mostOfLive))
+}
+
+// percent returns the room as a percentage of the live bytes, in steps of 5.
+func (r garbageRoom) percent(live uint64) int {
+	return max(int(float64(r)*100/float64(max(live, 1<<20)))/5*5, 5)
 }
