@@ -129,6 +129,9 @@ func (l *loop) delta(w *writing, reply *turn.Reply, d Delta) error {
 		l.emit(turn.Thinking{Text: d.Thinking})
 	}
 	if d.Text != "" && !l.gone {
+		if n := len(d.Text); w.text.Cap()-w.text.Len() < n {
+			w.text.Grow(max(n, w.text.Len())) // twice as much: the builder itself adds a quarter
+		}
 		w.text.WriteString(d.Text)
 		l.shown = true
 		if d.Full {

@@ -2,31 +2,19 @@ package api
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// AppendChatFrame appends the frame of an event in the dialect chat: an id
-// line, one line of JSON, a blank line. An event without a frame in this
-// dialect appends nothing. The payload of complete has no diagnostics.
-func AppendChatFrame(dst []byte, e *runlog.Event) []byte {
-	return appendChat(dst, e, new(reader))
-}
-
-// openChat opens the dialect chat. It uses the frame that was encoded when the
-// event was logged, except for complete if the reader may see diagnostics.
+// openChat opens the dialect chat.
 func openChat(r *reader) encoder {
-	return encoderFunc(func(dst []byte, e *runlog.Event) []byte {
-		if _, complete := e.Body.(*runlog.Completed); e.Frame != nil && (!complete || r.diagnostics == nil) {
-			return append(dst, e.Frame...)
-		}
-		return appendChat(dst, e, r)
-	})
+	return encoderFunc(func(dst []byte, e *runlog.Event) []byte { return appendChat(dst, e, r) })
 }
 
+// appendChat appends the frame of an event: an id line, one line of JSON, a blank line.
+// An event without a frame in this dialect appends nothing.
 func appendChat(dst []byte, e *runlog.Event, r *reader) []byte {
 	switch b := e.Body.(type) {
 	case *runlog.Text:
@@ -165,10 +153,8 @@ func appendTextDelta(dst []byte, seq int64, text string) []byte {
 
 // appendComplete appends the frame of complete, whose payload may be large.
 func appendComplete(dst []byte, seq int64, b *runlog.Completed, r *reader) []byte {
-	dst = slices.Grow(dst, roomFor(b))
 	dst = append(appendID(dst, seq), `{"type":"complete","payload":`...)
-	dst = r.appendDiagnostics(b.Payload.AppendJSON(dst))
-	return append(dst, "}\n\n"...)
+	return append(r.appendPayload(dst, b), "}\n\n"...)
 }
 
 // roomFor estimates the bytes of the frame of complete.

@@ -172,8 +172,7 @@ func runProps(body runlog.Body, r *reader) json.RawMessage {
 	case *runlog.Attempt:
 		return eventProps("attempt", propFields{"attempt": b.Number, "kept_through": b.KeptThrough, "run_id": b.RunID})
 	case *runlog.Completed:
-		payload := b.Payload.AppendJSON(make([]byte, 0, roomFor(b)))
-		return eventProps("stream_end", propFields{"status": "completed", "payload": json.RawMessage(r.appendDiagnostics(payload))})
+		return eventProps("stream_end", propFields{"status": "completed", "payload": json.RawMessage(r.appendPayload(nil, b))})
 	case *runlog.Failed:
 		return eventProps("stream_end", schemas.StreamEnd{
 			Status: "error", Code: b.Code, Message: b.Message, Retryable: b.Retryable, MessageID: b.MessageID,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/chattray/chattray/schemas/runlog"
@@ -43,19 +44,26 @@ type reader struct {
 	missing     bool // the last attempt to read them failed
 }
 
-// appendDiagnostics adds the diagnostics, for a reader who may see them, to the
-// object at the end of dst.
-func (r *reader) appendDiagnostics(dst []byte) []byte {
-	if r.diagnostics == nil {
+// appendPayload appends the payload with the diagnostics, for a reader who may see them.
+// Room is made once for both and for the end of the frame: they may be large.
+func (r *reader) appendPayload(dst []byte, b *runlog.Completed) []byte {
+	var found json.RawMessage
+	if r.diagnostics != nil {
+		found = r.diagnostics()
+		r.missing = len(found) == 0
+	}
+	dst = b.Payload.AppendJSON(slices.Grow(dst, roomFor(b)+len(found)+len(diagnosticsKey)+frameEnd))
+	if len(found) == 0 {
 		return dst
 	}
-	found := r.diagnostics()
-	if r.missing = len(found) == 0; r.missing {
-		return dst
-	}
-	dst = append(dst[:len(dst)-1], `,"diagnostics":`...)
+	dst = append(dst[:len(dst)-1], diagnosticsKey...)
 	return append(append(dst, found...), '}')
 }
+
+const (
+	diagnosticsKey = `,"diagnostics":`
+	frameEnd       = 8 // bytes after a payload
+)
 
 // dialectNames lists the names for an error.
 func dialectNames() string {

@@ -17,6 +17,10 @@ type Row struct {
 	Wire bool
 }
 
+// AppendChatFrame appends the frame of an event in the dialect chat; the payload of
+// complete has no diagnostics.
+func AppendChatFrame(dst []byte, e *runlog.Event) []byte { return appendChat(dst, e, new(reader)) }
+
 // Table returns the route table without the files of the web page.
 func Table() []Row {
 	var rows []Row

@@ -44,8 +44,7 @@ func (f fakeStreams) Follow(_ context.Context, user schemas.User, id string, aft
 			return nil, err
 		}
 		e := runlog.Event{Seq: frame.ID, Body: body}
-		e.Frame = api.AppendChatFrame(nil, &e)
-		if got := string(e.Frame); !strings.Contains(documentedStream(f.testEnv, f.stream), got) {
+		if got := string(api.AppendChatFrame(nil, &e)); !strings.Contains(documentedStream(f.testEnv, f.stream), got) {
 			return nil, fmt.Errorf("the frame is not the documented one: %s", got)
 		}
 		events = append(events, e)

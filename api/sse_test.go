@@ -35,7 +35,6 @@ func newLongRun(n, size int) *longRun {
 		if i == n-1 {
 			e = runlog.Event{Seq: int64(i + 1), Body: &runlog.Cancelled{}}
 		}
-		e.Frame = api.AppendChatFrame(nil, &e)
 		l.events = append(l.events, e)
 	}
 	return l

@@ -275,7 +275,7 @@ func (s *server) answer(c echo.Context, run string, e *runlog.Event) error {
 	switch b := e.Body.(type) {
 	case *runlog.Completed:
 		r := reader{diagnostics: s.diagnosticsOf(c, run)}
-		payload := r.appendDiagnostics(b.Payload.AppendJSON(make([]byte, 0, roomFor(b))))
+		payload := r.appendPayload(nil, b)
 		return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, append(payload, '\n'))
 	case *runlog.Failed:
 		return &schemas.Error{Code: b.Code, Message: b.Message, RunID: run}

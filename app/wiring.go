@@ -175,7 +175,7 @@ func (s *Service) runsOptions(c settings.Config, offers *pages.Pages, serverActi
 			Model: defaultModel(c), Models: modelNames(c), Windows: windows(c), Temperature: c.Temperature, MaxTokens: c.MaxTokens,
 			MaxIterations: c.MaxIterations, ToolOutput: c.Limits.ToolOutput,
 		},
-		Store: StoresOf(s.store), Frame: api.AppendChatFrame,
+		Store:  StoresOf(s.store),
 		Prices: prices(c), Budget: usage.Budget{USD: schemas.Dollars(c.Limits.BudgetUSD), Tokens: c.Limits.BudgetTokens},
 		RunTimeout: c.Timeouts.Run, DisconnectGrace: c.DisconnectGrace, ApprovalTimeout: c.Timeouts.Approval,
 		ApproveAfterUntrusted: guard.Mode(c.ApproveAfterUntrusted), RunsPerUser: c.Limits.RunsPerUser,

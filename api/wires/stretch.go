@@ -69,7 +69,7 @@ func (c *calls) indexed(e *runlog.Event) *runlog.Event {
 // with returns the event with another body.
 func with(e *runlog.Event, b runlog.Body) *runlog.Event {
 	again := *e
-	again.Body, again.Frame, again.Shared = b, nil, nil
+	again.Body, again.Shared = b, nil
 	return &again
 }
 

@@ -40,9 +40,6 @@ type Event struct {
 	Time int64
 	At   Level
 	Body Body
-	// Frame is the event's frame in the dialect chat, encoded once when it was
-	// appended; nil if each reader encodes it.
-	Frame []byte
 	// Shared has the frames that the readers of a large event share; nil for
 	// any other event.
 	Shared *Frames

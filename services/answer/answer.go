@@ -35,7 +35,6 @@ type Writer struct {
 	ctx      context.Context //nolint:containedctx // a run's context is not a request's: it lives as long as the writer
 	prepared *Prepared
 	levels   *levels.Levels
-	texts    runlog.Slab[runlog.Text]
 	filter   TextFilter
 	payloads payloads.List
 
@@ -125,7 +124,12 @@ func (wr *Writer) emit(at runlog.Level, b runlog.Body) {
 	if wr.silent {
 		return
 	}
-	if err := wr.deps.Log.Append(at, b); err != nil && wr.err == nil {
+	wr.appended(wr.deps.Log.Append(at, b))
+}
+
+// appended keeps the first error of an append.
+func (wr *Writer) appended(err error) {
+	if err != nil && wr.err == nil {
 		wr.err = err
 	}
 }
@@ -245,7 +249,9 @@ func (wr *Writer) show(text string) {
 	}
 	wr.visible.Put(text, wr.writing.String())
 	wr.answer.add(wr, text)
-	wr.emit(wr.levels.Text(), wr.texts.New(runlog.Text{Text: text}))
+	if at := wr.levels.Text(); !wr.silent {
+		wr.appended(wr.deps.Log.AppendText(at, text))
+	}
 }
 
 // putMarker shows a tool marker or the blank line around it.

@@ -27,7 +27,7 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = data.Close() })
-	log := eventlog.New(1, func(dst []byte, _ *runlog.Event) []byte { return dst }, func() int64 { return 1 })
+	log := eventlog.New(1, func() int64 { return 1 })
 	wr := answer.New(t.Context(), answer.Run{
 		ID: "run", Attempt: 1, Owner: schemas.User{ID: "una"}, ChatID: 1, MessageID: "message",
 		Request: &schemas.ChatRequest{Context: schemas.Object{turn.ContextDocument: []byte(`"doc1"`)}},
@@ -53,7 +53,8 @@ func TestAnyToolStreamsAnArgument(t *testing.T) {
 		}
 	}
 	var shown []runlog.Body
-	for events, _ := log.Since(0); len(events) > 0; events, _ = log.Since(events[len(events)-1].Seq) {
+	tail := log.Tail(0)
+	for events, _ := tail.Next(); len(events) > 0; events, _ = tail.Next() {
 		for i := range events {
 			switch events[i].Body.(type) {
 			case *runlog.BlockContent, *runlog.BlockDone, *runlog.Arguments, *runlog.Streamed:

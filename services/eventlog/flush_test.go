@@ -64,7 +64,7 @@ func appendTexts(t *testing.T, l *Log, n int) {
 }
 
 func newTestLog() *Log {
-	return New(1, func(dst []byte, _ *runlog.Event) []byte { return dst }, func() int64 { return 1 })
+	return New(1, func() int64 { return 1 })
 }
 
 // A flush stores many events at once, lets a few wait for some flushes, and

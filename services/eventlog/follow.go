@@ -19,10 +19,11 @@ func (l *Log) Follow(ctx context.Context, after int64, bell <-chan struct{}, idl
 	}
 	silence := time.NewTimer(idle)
 	defer silence.Stop()
+	tail := l.Tail(after)
+	defer tail.rest()
 	for {
-		events, open := l.Since(after)
+		events, open := tail.Next()
 		if len(events) > 0 {
-			after = events[len(events)-1].Seq
 			if !yield(events, nil) {
 				return
 			}

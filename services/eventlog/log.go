@@ -27,8 +27,7 @@ var ErrFull = errors.New("the run's log is full")
 // bell that carries nothing and then read the log, so nothing is dropped,
 // doubled or reordered, and a slow reader costs nobody else anything.
 //
-// It holds all events as they are stored, and the newest ones also as readers get
-// them.
+// It holds its events as they are stored.
 type Log struct {
 	now func() int64
 
@@ -37,9 +36,9 @@ type Log struct {
 	n      int   // events
 	bytes  int
 	ended  bool // the last event is terminal
-	recent recent
 	packed packedLog
-	stored place // what comes before it is in the store
+	piece  runlog.Text // the body of a piece of text while it is appended
+	stored place       // what comes before it is in the store
 	closed bool
 	bells  []chan struct{}
 
@@ -49,26 +48,42 @@ type Log struct {
 	told bool
 }
 
-// New returns the log of an attempt (from 1). Frame appends an event's frame in
-// the dialect that most readers want; it is encoded once, when the event is
-// appended. Now is the time in milliseconds since the Unix epoch.
-func New(attempt int, frame func([]byte, *runlog.Event) []byte, now func() int64) *Log {
+// New returns the log of an attempt (from 1). Now is the time in milliseconds since the
+// Unix epoch.
+func New(attempt int, now func() int64) *Log {
 	base := int64(attempt-1) * runlog.AttemptSpan
-	return &Log{base: base, now: now, recent: recent{frame: frame}, stored: place{seq: base}}
+	return &Log{base: base, now: now, stored: place{seq: base}}
 }
 
 // Append adds an event, giving it number and time, and rings the bells.
 func (l *Log) Append(at runlog.Level, b runlog.Body) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := runlog.Event{At: at, Body: b}
+	return l.append(runlog.Event{At: at, Body: b})
+}
+
+func (l *Log) append(e runlog.Event) error {
 	if err := l.room(&e); err != nil {
 		return err
 	}
 	l.stamp(&e)
-	l.packed.add(l.put(e))
+	l.packed.add(&e)
+	l.put(&e)
 	l.tellOnce()
 	return nil
+}
+
+// AppendText adds a piece of the answer's text as Append does. It allocates nothing for
+// most pieces: their bytes are what the log holds.
+func (l *Log) AppendText(at runlog.Level, text string) error {
+	if len(text) >= runlog.LargeEvent {
+		return l.Append(at, &runlog.Text{Text: text})
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.piece.Text = text
+	defer func() { l.piece.Text = "" }()
+	return l.append(runlog.Event{At: at, Body: &l.piece})
 }
 
 // room refuses an event over the limits. A terminal event and the end of a level
@@ -89,13 +104,11 @@ func (l *Log) stamp(e *runlog.Event) {
 	e.Time = l.now()
 }
 
-// put shows an event to readers, and returns it as they get it.
-func (l *Log) put(e runlog.Event) *runlog.Event {
+// put shows an event to readers.
+func (l *Log) put(e *runlog.Event) {
 	l.n++
 	l.ended = e.Terminal()
-	last := l.recent.add(e)
 	l.ring()
-	return last
 }
 
 func (l *Log) ring() {
@@ -122,7 +135,8 @@ func (l *Log) Publish(e runlog.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	l.packed.keep(l.put(e))
+	l.packed.keep(&e)
+	l.put(&e)
 	l.stored = l.packed.end
 }
 
@@ -133,23 +147,6 @@ func (l *Log) Close() {
 	defer l.mu.Unlock()
 	l.closed = true
 	l.ring()
-}
-
-// Since returns events after the number, the next ones but not always all, and whether
-// more may come; none are left when it returns none. The slice never changes.
-func (l *Log) Since(after int64) (events []runlog.Event, open bool) {
-	l.mu.Lock()
-	after = max(after, l.base)
-	events, open = l.recent.since(after), !l.closed
-	var old part
-	if len(events) == 0 && after < l.base+int64(l.n) {
-		old = l.packed.with(after + 1)
-	}
-	l.mu.Unlock()
-	if old.first > 0 {
-		events = old.since(after)
-	}
-	return events, open
 }
 
 // Last returns the number of the newest event, or of the one before the first.
@@ -167,6 +164,13 @@ func (l *Log) Ended() (int64, bool) {
 		return 0, false
 	}
 	return l.base + int64(l.n), true
+}
+
+// Closed reports whether no event will follow.
+func (l *Log) Closed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
 }
 
 // Base returns the number before the first event's.

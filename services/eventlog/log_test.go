@@ -8,19 +8,11 @@ import (
 	"github.com/chattray/chattray/schemas/runlog"
 )
 
-// plainFrame replaces the dialect: it appends the text of text events.
-func plainFrame(dst []byte, e *runlog.Event) []byte {
-	if b, ok := e.Body.(*runlog.Text); ok {
-		return append(dst, b.Text...)
-	}
-	return dst
-}
-
 // text is the body of a piece of text.
 func text(s string) runlog.Body { return &runlog.Text{Text: s} }
 
 func testLog(attempt int) *Log {
-	return New(attempt, plainFrame, func() int64 { return 1760000000000 })
+	return New(attempt, func() int64 { return 1760000000000 })
 }
 
 func TestLogNumbersEventsByAttempt(t *testing.T) {
@@ -29,7 +21,7 @@ func TestLogNumbersEventsByAttempt(t *testing.T) {
 		if err := l.Append(runlog.Level{}, text("a")); err != nil {
 			t.Fatal(err)
 		}
-		events, open := l.Since(0)
+		events, open := l.Tail(0).Next()
 		if len(events) != 1 || events[0].Seq != want || !open {
 			t.Errorf("attempt %d: got %+v, open %v; want one event %d, open", attempt, events, open, want)
 		}
@@ -49,10 +41,10 @@ func TestLogReadersMissAndRepeatNothing(t *testing.T) {
 			var after int64
 			for {
 				bell, leave := l.Subscribe()
+				tail := l.Tail(after)
 				for cut := random.IntN(20); cut >= 0; {
-					list, open := l.Since(after)
-					if n := len(list); n > 0 {
-						list = list[:1+random.IntN(n)]
+					list, open := tail.Next()
+					if len(list) > 0 {
 						for _, e := range list {
 							got[r] = append(got[r], e.Seq)
 						}

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"encoding/binary"
 	"iter"
+	"slices"
 	"sort"
 
 	"github.com/chattray/chattray/schemas/record"
@@ -53,7 +54,7 @@ func (l *packedLog) add(e *runlog.Event) {
 		l.end = place{part: l.end.part}
 	}
 	p := &l.parts[l.end.part]
-	p.data = appendEvent(p.data, e, l.end.seq, l.end.time)
+	p.data = appendEvent(double(p.data, packedSize(e)), e, l.end.seq, l.end.time)
 	p.last = e.Seq
 	l.end.seq, l.end.time, l.end.at = e.Seq, e.Time, len(p.data)
 	if len(p.data) >= segmentSize {
@@ -61,9 +62,21 @@ func (l *packedLog) add(e *runlog.Event) {
 	}
 }
 
-// keep adds an event as it is.
+// double makes room for n more bytes; a long slice would otherwise grow by quarters, and
+// be copied four times as often.
+func double(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	return slices.Grow(b, max(n, min(len(b), segmentSize+packedHead-len(b))))
+}
+
+// keep adds an event as it is. Its readers encode a large one once for all of them.
 func (l *packedLog) keep(e *runlog.Event) {
 	whole := *e
+	if e.Large() {
+		whole.Shared = new(runlog.Frames)
+	}
 	l.parts = append(l.parts, part{first: e.Seq, last: e.Seq, whole: &whole})
 	l.close(e)
 }
@@ -71,19 +84,9 @@ func (l *packedLog) keep(e *runlog.Event) {
 // close ends the last part, with the event at its end.
 func (l *packedLog) close(e *runlog.Event) { l.end = place{seq: e.Seq, part: len(l.parts)} }
 
-// with returns the part with the event of that number.
-func (l *packedLog) with(seq int64) part {
-	return l.parts[sort.Search(len(l.parts), func(i int) bool { return l.parts[i].last >= seq })]
-}
-
-// since decodes the part's next events after the number, at most about batchSize.
-func (p *part) since(after int64) []runlog.Event {
-	if p.whole != nil {
-		return []runlog.Event{*p.whole}
-	}
-	r := reader{after: after, using: &segment{data: p.data}, place: decoder{rest: p.data}}
-	events, _, _ := r.batch() // what this process has encoded has no fault
-	return events
+// with returns the index of the part with the event of that number, or of the part to come.
+func (l *packedLog) with(seq int64) int {
+	return min(l.end.part, sort.Search(len(l.parts), func(i int) bool { return l.parts[i].last >= seq }))
 }
 
 // appendTo appends the part as a segment.

@@ -33,8 +33,8 @@ func segmentsOf(events []runlog.Event, last *runlog.Event) iter.Seq[record.Segme
 	return sealed(log.parts, log.end, last)
 }
 
-// ofLog returns the events that a log keeps.
-var ofLog = cmpopts.IgnoreFields(runlog.Event{}, "Frame", "Shared")
+// ofLog compares what a log keeps of events.
+var ofLog = cmpopts.IgnoreFields(runlog.Event{}, "Shared")
 
 // manyBodies are the bodies of a log with large events at its beginning, in its
 // middle and at its end.
@@ -55,15 +55,16 @@ func manyBodies() []runlog.Body {
 // read.
 func TestPackedLogIsWhatReadersGet(t *testing.T) {
 	l := testLog(2)
-	var want []runlog.Event
+	var want, got []runlog.Event
 	var pieces []byte
 	var last int64
 	for i, b := range manyBodies() {
 		if err := l.Append(runlog.Level{Group: uint32(i % 7)}, b); err != nil {
 			t.Fatal(err)
 		}
-		events, _ := l.Since(l.Last() - 1)
-		want = append(want, events...)
+		want = append(want, runlog.Event{Seq: l.Last(), Time: l.now(), At: runlog.Level{Group: uint32(i % 7)}, Body: b})
+		events, _ := l.Tail(l.Last() - 1).Next()
+		got = append(got, events...)
 		if i%13 == 0 || i%171 == 170 {
 			s, through := l.unstored()
 			if s.First != max(last, l.Base())+1 || s.Last != l.Last() {
@@ -76,6 +77,9 @@ func TestPackedLogIsWhatReadersGet(t *testing.T) {
 	}
 	if s, _ := l.unstored(); s != nil {
 		pieces = append(pieces, s.Data...)
+	}
+	if diff := cmp.Diff(want, got, ofLog); diff != "" {
+		t.Errorf("read one by one (-want +got):\n%s", diff[:min(len(diff), 2000)])
 	}
 	equal(t, "stored in pieces", want, pieces)
 
@@ -97,8 +101,8 @@ func TestPackedLogIsWhatReadersGet(t *testing.T) {
 	want = append(want, end)
 	for _, after := range []int64{0, 1, 2, 300, int64(len(want)) - 600, int64(len(want)) - 2} {
 		var got []runlog.Event
-		for at := l.Base() + after; ; at = got[len(got)-1].Seq {
-			events, open := l.Since(at)
+		for tail := l.Tail(l.Base() + after); ; {
+			events, open := tail.Next()
 			if open {
 				t.Fatal("an ended log is open")
 			}
@@ -124,30 +128,38 @@ func equal(t *testing.T, name string, want []runlog.Event, stored []byte) {
 	}
 }
 
-// However long a log is, only a few of its events are held in the form for
-// readers.
-func TestLogHoldsFewEventsForReaders(t *testing.T) {
+// However long a log is, it holds its events once, as they are stored.
+func TestLogHoldsEventsOnce(t *testing.T) {
+	const events, size = 20_000, 16 // bytes of an event of one token are fewer
 	l := newTestLog()
-	held := func() (n, size int) {
-		for _, c := range l.recent.chunks {
-			n += len(c.events)
-			for i := range c.events {
-				size += c.events[i].Size()
-			}
-		}
-		return n, size
-	}
-	appendTexts(t, l, 3*maxRecent)
-	if n, _ := held(); n > maxRecent+lastChunk || n < maxRecent/2 {
-		t.Errorf("%d events are held, want about %d", n, maxRecent)
-	}
-	big := strings.Repeat("x", runlog.LargeEvent-1)
-	for range 300 {
-		if err := l.Append(runlog.Level{}, text(big)); err != nil {
-			t.Fatal(err)
+	tail := l.Tail(0)
+	for range events {
+		appendTexts(t, l, 1)
+		if list, _ := tail.Next(); len(list) != 1 {
+			t.Fatalf("got %d events, want the new one", len(list))
 		}
 	}
-	if _, size := held(); size > 2*recentBytes {
-		t.Errorf("%d bytes of events are held, want about %d", size, recentBytes)
+	held := 0
+	for _, p := range l.packed.parts {
+		held += cap(p.data)
+	}
+	if held > events*size {
+		t.Errorf("%d bytes are held for %d events, want at most %d", held, events, events*size)
+	}
+	if tail.Next(); tail.batch != nil {
+		t.Error("a reader that waits holds events")
+	}
+}
+
+// A reader whose cursor is ahead of the log gets the events after it.
+func TestTailWaitsForItsCursor(t *testing.T) {
+	l := newTestLog()
+	appendTexts(t, l, 3)
+	tail := l.Tail(l.Last() + 2)
+	for n, want := range []int{0, 0, 1, 1} {
+		appendTexts(t, l, 1)
+		if list, open := tail.Next(); len(list) != want || !open {
+			t.Errorf("after %d events: got %d, open %v; want %d, open", n+1, len(list), open, want)
+		}
 	}
 }

@@ -13,7 +13,7 @@ func (r *Runs) left(run *run, leave func() int) {
 	if leave() > 0 {
 		return
 	}
-	if _, open := run.log.Since(run.log.Last()); !open {
+	if run.log.Closed() {
 		r.forget(run)
 		return
 	}

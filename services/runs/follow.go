@@ -74,7 +74,7 @@ func (r *Runs) followLive(ctx context.Context, run *run, after int64, idle time.
 		}
 		after = max(after, run.log.Base())
 	}
-	if events, open := run.log.Since(after); idle > 0 && len(events) == 0 && open && (after > 0 || r.queued(run)) && !yield(nil, nil) {
+	if idle > 0 && run.log.Last() <= after && !run.log.Closed() && (after > 0 || r.queued(run)) && !yield(nil, nil) {
 		return
 	}
 	run.log.Follow(ctx, after, bell, idle, yield)

@@ -101,7 +101,7 @@ func (r *Runs) launch(ctx context.Context, q *questions.Question, req *schemas.C
 // the context of its lease, with the values that Carry adds from a request.
 func (r *Runs) enlist(base context.Context, run *run, attempt int) {
 	run.text = r.text.Count()
-	run.log = eventlog.New(attempt, r.Frame, r.nowMilli)
+	run.log = eventlog.New(attempt, r.nowMilli)
 	run.spent = usage.NewLedger(r.Prices)
 	base = record.WithFence(base, record.Fence{RunID: run.id, Attempt: attempt})
 	run.ctx, run.stop = context.WithCancelCause(turn.WithMeter(base, run.spent.Add))

@@ -17,7 +17,6 @@ import (
 	"github.com/chattray/chattray/schemas"
 	"github.com/chattray/chattray/schemas/concurrent"
 	"github.com/chattray/chattray/schemas/record"
-	"github.com/chattray/chattray/schemas/runlog"
 	"github.com/chattray/chattray/schemas/turn"
 	"github.com/chattray/chattray/services/acts"
 	"github.com/chattray/chattray/services/answer"
@@ -72,15 +71,12 @@ var (
 	errRunTimeout = schemas.NewError(schemas.CodeRunTimeout, "the answer took too long and was stopped")
 )
 
-// Options configures Runs. Store, Agent and Frame must be set besides what prepare
+// Options configures Runs. Store and Agent must be set besides what prepare
 // needs; the zero value of the others is their default.
 type Options struct {
 	prepare.Options
 	Store Stores
 	Agent Agent
-	// Frame encodes an event for the dialect chat, appending to dst; nothing
-	// is appended for an event without such a frame.
-	Frame func(dst []byte, e *runlog.Event) []byte
 
 	// Prices says by model what it costs; a model that is not in it costs nothing.
 	Prices map[string]usage.Price
