@@ -190,6 +190,8 @@ type route struct {
 	// body is read, even if no run starts.
 	starts bool
 	body   body
+	// wire routes are those of a wire.
+	wire bool
 	// fail answers errors in another form than that of a problem; nil of most routes.
 	fail failure
 }

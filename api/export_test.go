@@ -13,7 +13,7 @@ type Row struct {
 	Method, Path   string
 	Public, Stream bool
 	Body           bool
-	// Wire is true if errors have the form of a wire.
+	// Wire says that the route is of a wire.
 	Wire bool
 }
 
@@ -26,7 +26,7 @@ func Table() []Row {
 	var rows []Row
 	for _, r := range (&server{}).routes() {
 		if r.path != pageFiles {
-			rows = append(rows, Row{r.method, r.path, r.public, r.stream, r.body != noBody, r.fail != nil})
+			rows = append(rows, Row{r.method, r.path, r.public, r.stream, r.body != noBody, r.wire})
 		}
 	}
 	return rows

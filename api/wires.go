@@ -25,7 +25,7 @@ func (s *server) wireRoutes() []route {
 	var rows []route
 	for _, w := range all.Wires() {
 		for _, r := range w.Routes {
-			row := route{method: r.Method, path: r.Path, stream: r.Stream, starts: r.Starts, fail: w.Fail, handle: s.wireHandler(service, r)}
+			row := route{method: r.Method, path: r.Path, stream: r.Stream, starts: r.Starts, wire: true, fail: w.Fail, handle: s.wireHandler(service, r)}
 			if r.Body {
 				row.body = blockBody
 			}

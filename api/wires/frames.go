@@ -6,9 +6,9 @@ import (
 	"github.com/chattray/chattray/schemas"
 )
 
-// eventSpan is the distance between the frame numbers of two events: frame k of event
-// seq has the number seq*eventSpan + k.
-const eventSpan = 1000
+// EventSpan is the distance between the frame numbers of two events: frame k of event
+// seq has the number seq*EventSpan + k.
+const EventSpan = 1000
 
 // Frames collects the frames of a response as server-sent events. A table adds the data
 // of each frame; its number follows from the event.
@@ -23,10 +23,13 @@ type Frames struct {
 }
 
 // event starts the frames of the event with number seq.
-func (f *Frames) event(seq int64, hidden bool) { f.next, f.hidden = seq*eventSpan, hidden }
+func (f *Frames) event(seq int64, hidden bool) { f.next, f.hidden = seq*EventSpan, hidden }
 
 // Numbered gives each frame an id line with its number, for clients that resume with it.
 func (f *Frames) Numbered(number func(dst []byte, number int64) []byte) { f.number = number }
+
+// Mute shows no frames from now on: only the state of the table matters.
+func (f *Frames) Mute() { f.mute = true }
 
 // JSON adds a frame with v as its data.
 func (f *Frames) JSON(v any) {

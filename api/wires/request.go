@@ -259,9 +259,12 @@ func (c *Call) StartAt(chat schemas.Chat, req *schemas.ChatRequest, at Place) (s
 
 // options returns the start options of the request's Idempotency-Key.
 func (c *Call) options() record.StartOptions {
-	o := record.StartOptions{IdempotencyKey: c.Header.Get("Idempotency-Key")}
+	o, body := record.StartOptions{IdempotencyKey: c.Header.Get("Idempotency-Key")}, c.Body
+	if o.IdempotencyKey == "" {
+		o.IdempotencyKey, body = c.Key, []byte(c.KeyBody)
+	}
 	if o.IdempotencyKey != "" {
-		sum := sha256.Sum256(c.Body)
+		sum := sha256.Sum256(body)
 		o.BodyHash = hex.EncodeToString(sum[:])
 	}
 	return o

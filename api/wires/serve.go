@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/chattray/chattray/schemas"
@@ -49,8 +50,10 @@ type Response struct {
 	// beginning.
 	Given map[int]bool
 	After int64
-	// Cursor is the number of the last frame that the client has.
+	// Cursor is the number of the last frame that the client has. Number, which may be nil,
+	// appends the line before a frame that has its number.
 	Cursor int64
+	Number func(dst []byte, number int64) []byte
 	// Cancels says that the run ends when the client closes the connection, without a
 	// grace period. A run that only waits continues.
 	Cancels bool
@@ -83,9 +86,7 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 		return err
 	}
 	h := c.Response.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no")
+	stream(h)
 	h.Set("X-Run-Id", f.run.RunID)
 	if r.Header != nil {
 		r.Header(h)
@@ -112,6 +113,20 @@ func (s *Service) Serve(c *Call, to Stream, r Response) error {
 	panic(http.ErrAbortHandler)
 }
 
+// ServeFrames answers with frames that are from no run.
+func (s *Service) ServeFrames(c *Call, to Stream, frames *Frames) error {
+	stream(c.Response.Header())
+	to.Write(frames.take())
+	return nil
+}
+
+// stream sets the headers of a body that is a stream.
+func stream(h http.Header) {
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+}
+
 // Collect passes a part of a user's run to a table whose frames nobody reads: its response
 // is made from the table at the end. With soFar it ends at the run's newest event and does
 // not wait for more.
@@ -123,7 +138,7 @@ func (s *Service) Collect(c *Call, to Stream, r Response, soFar bool) error {
 		return err
 	}
 	c.Response.Header().Set("X-Run-Id", f.run.RunID)
-	f.out.mute = true
+	f.out.Mute()
 	if soFar && f.run.LastSequence == 0 {
 		return nil
 	}
@@ -247,7 +262,10 @@ func newFold(run schemas.Run, waits []schemas.Wait, r Response, again func() ([]
 	if r.Given == nil {
 		p.Answered = f.before
 	}
-	f.out.after = r.Cursor
+	f.out.after, f.out.number = r.Cursor, r.Number
+	if at := r.Cursor / EventSpan; runlog.Future(at, run.LastSequence) || run.State.Terminal() && at > run.LastSequence {
+		f.out.after = 0 // as of a database that has been restored: the response is shown whole
+	}
 	f.use(r.Table(p))
 	return f
 }
@@ -276,7 +294,8 @@ func (f *fold) ready(batch []runlog.Event) []runlog.Event {
 	}
 	list := f.held
 	if !f.keeps {
-		list = kept(list)
+		list = kept(slices.Clone(list))
+		f.replaced(list)
 	}
 	if f.given != nil {
 		f.after = begin(list, f.first, f.stays, f.given)
@@ -294,7 +313,7 @@ func (f *fold) complete() bool {
 	if last.Terminal() {
 		return true
 	}
-	if f.given != nil && last.Seq < f.run.LastSequence {
+	if f.given != nil && (last.Seq < f.run.LastSequence || !f.keeps && !shows(kept(slices.Clone(f.held)), f.given)) {
 		return false
 	}
 	return f.run.Attempt <= 1 || last.Seq > int64(f.run.Attempt-1)*runlog.AttemptSpan

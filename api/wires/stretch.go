@@ -167,13 +167,17 @@ func kept(events []runlog.Event) []runlog.Event {
 
 // begin returns the number of the event after which the response begins to a request that
 // answered the given calls: the last pause before the first event that resolves one of
-// them, or the last pause of all if no event does yet.
+// them, or the last pause of all if no event does yet. A later attempt may show a wait again
+// that was answered before: the client has seen it all the same.
 func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait) bool, given map[int]bool) (after int64) {
 	var c calls
 	waited := make(map[int]bool)
 	for i := range events {
 		e := c.indexed(&events[i])
-		if index, ok := c.resolves(e); ok && given[index] && waited[index] {
+		if index, ok := c.resolves(e); ok && given[index] {
+			if !waited[index] && i > 0 {
+				after = events[i-1].Seq
+			}
 			return after
 		}
 		rests := c.event(e)
@@ -183,9 +187,31 @@ func begin(events []runlog.Event, waits []schemas.Wait, stays func(schemas.Wait)
 		if !rests {
 			continue
 		}
-		if _, pause := c.open(waits, stays, func(w schemas.Wait) bool { return answeredBefore(w, e) }); pause {
+		if _, pause := c.open(waits, stays, func(w schemas.Wait) bool { return !given[w.Index] && answeredBefore(w, e) }); pause {
 			after = e.Seq
 		}
 	}
 	return after
+}
+
+// shows reports whether the events show that each of the calls waits or has waited.
+func shows(events []runlog.Event, given map[int]bool) bool {
+	var c calls
+	seen := make(map[int]bool)
+	for i := range events {
+		e := c.indexed(&events[i])
+		if index, ok := c.resolves(e); ok {
+			seen[index] = true
+		}
+		c.event(e)
+		for index := range c.waiting {
+			seen[index] = true
+		}
+	}
+	for index := range given {
+		if !seen[index] {
+			return false
+		}
+	}
+	return true
 }

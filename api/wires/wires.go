@@ -56,6 +56,8 @@ type Call struct {
 	// Param returns a parameter of the path.
 	Param   func(name string) string
 	Service *Service
+	// Key is used if the request has no Idempotency-Key; KeyBody then stands for the body.
+	Key, KeyBody string
 	// Done releases the body, which is not used any more; an answer may last.
 	Done func()
 }
@@ -97,6 +99,7 @@ type Runs interface {
 
 // Chats reads conversations, of the user only.
 type Chats interface {
+	List(ctx context.Context, user schemas.User, q record.ChatQuery) (schemas.ChatList, error)
 	// ByKey returns the chat under the client's key, without messages.
 	ByKey(ctx context.Context, user schemas.User, key string) (schemas.Chat, error)
 	Get(ctx context.Context, user schemas.User, conversationID int64, q record.MessageQuery) (schemas.Chat, error)

@@ -109,6 +109,9 @@ func TestAISDK(t *testing.T) {
 
 // script returns the model's replies to the case's question.
 func script(s *apptest.System, c *uiCase, gate chan struct{}) {
+	if scriptKill(s, c.name, gate) {
+		return
+	}
 	switch c.name {
 	case "error":
 		s.Model.On(upstream.Any, upstream.Status(401, `{"error":{"message":"no"}}`))
@@ -159,7 +162,7 @@ func runClient(t *testing.T, s *apptest.System, c *uiCase, driver, version strin
 	if err := json.Unmarshal([]byte(result), &got); err != nil {
 		t.Fatal(err)
 	}
-	if c.name == "error" { // the chat keeps an answer without text, the client none or one without
+	if strings.HasSuffix(strings.ToLower(c.name), "error") { // the chat keeps an answer without text, the client none or one without
 		got.Client, got.Stored = got.Client[:1], got.Stored[:1]
 	}
 	if diff := cmp.Diff(c.want, trimmed(got.Client)); diff != "" {

@@ -1477,6 +1477,181 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agui": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A run from its beginning as events, or what a thread has
+         * @description With `runId` the answer is the run's events: of the service's own `run_id`, or of the `runId` of the request that began
+         *     it. With `threadId` alone it is JSON for TanStack AI to begin with: `messages`, `activeRun`, `interrupts`, `page`.
+         */
+        get: operations["getAGUI"];
+        put?: never;
+        /**
+         * A message, or answers to calls that wait, from a client of the Agent-User Interaction Protocol
+         * @description The endpoint of `HttpAgent` (`@ag-ui/client` 1.0 and 0.0.59) and of TanStack AI. The body is a `RunAgentInput`; the same
+         *     `runId` attaches to its run. The last message is the user's, or `resume` and the tool messages at the end answer calls
+         *     that wait. See `docs/wires.md`.
+         */
+        post: operations["postAGUI"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agui/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel the run under way in a thread */
+        post: operations["stopAGUI"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/copilotkit/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The agents and what the service can do, for CopilotKit */
+        get: operations["getCopilotKitInfo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/copilotkit/agent/{agent}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `default`, or a page, which is then the `current_page`
+                 * @example default
+                 */
+                agent: components["parameters"]["Agent"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** As `POST /api/agui`, for CopilotKit without its own runtime */
+        post: operations["runCopilotKit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/copilotkit/agent/{agent}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `default`, or a page, which is then the `current_page`
+                 * @example default
+                 */
+                agent: components["parameters"]["Agent"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The thread's messages, and then the run under way, for CopilotKit */
+        post: operations["connectCopilotKit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/copilotkit/agent/{agent}/stop/{thread}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `default`, or a page, which is then the `current_page`
+                 * @example default
+                 */
+                agent: components["parameters"]["Agent"];
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                thread: components["parameters"]["ThreadOfAgent"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel the run under way in a thread */
+        post: operations["stopCopilotKit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/copilotkit/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The user's chats, for CopilotKit */
+        get: operations["listCopilotKitThreads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/copilotkit/threads/{thread}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                thread: components["parameters"]["ThreadOfAgent"];
+            };
+            cookie?: never;
+        };
+        /** A chat's messages, for CopilotKit */
+        get: operations["getCopilotKitMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2711,6 +2886,27 @@ export interface components {
                 "application/json": components["schemas"]["Object"];
             };
         };
+        /** @description The run's events, each with its number as its id */
+        AGUIEvents: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-Run-Id": components["headers"]["X-Run-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/event-stream": string;
+            };
+        };
+        /** @description What went wrong */
+        WireProblem: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description What went wrong, as clients of the AI SDK show it */
         UIError: {
             headers: {
@@ -2986,6 +3182,16 @@ export interface components {
          * @example my-own-key
          */
         Thread: string;
+        /**
+         * @description `default`, or a page, which is then the `current_page`
+         * @example default
+         */
+        Agent: string;
+        /**
+         * @description The client's id of the chat
+         * @example my-own-key
+         */
+        ThreadOfAgent: string;
         /** @description The `context.current_page` if the body does not have it */
         WirePage: string;
         /** @description The `context.active_tab` if the body does not have it */
@@ -5723,6 +5929,303 @@ export interface operations {
             };
             "4XX": components["responses"]["OpenAIError"];
             "5XX": components["responses"]["OpenAIError"];
+        };
+    };
+    getAGUI: {
+        parameters: {
+            query?: {
+                runId?: string;
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                threadId?: string;
+                /** @description No effect; a run is read from its beginning, or after the `Last-Event-ID` */
+                offset?: string;
+                limit?: number;
+                /** @description The `page.cursor` of the page before */
+                before?: string;
+            };
+            header?: {
+                /** @description The number of the last event that the client has; its run is followed after it */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events, or what the thread has */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    postAGUI: {
+        parameters: {
+            query?: {
+                /** @description The `context.current_page` if the body does not have it */
+                page?: components["parameters"]["WirePage"];
+                /** @description The `context.active_tab` if the body does not have it */
+                tab?: components["parameters"]["WireTab"];
+                /** @description The `context.active_subtab` if the body does not have it */
+                subtab?: components["parameters"]["WireSubtab"];
+                /** @description The `model` if the body does not have it */
+                model?: components["parameters"]["WireModel"];
+                /** @description The `on_disconnect` if the body does not have it */
+                on_disconnect?: components["parameters"]["WireOnDisconnect"];
+                /** @description The `if_busy` if the body does not have it */
+                if_busy?: components["parameters"]["WireIfBusy"];
+            };
+            header?: {
+                /**
+                 * @description The same key with the same body attaches to the same run; with another body it is 422.
+                 * @example 5f2c1c9e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The number of the last event that the client has; its run is followed after it */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
+        responses: {
+            200: components["responses"]["AGUIEvents"];
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    stopAGUI: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
+        responses: {
+            /** @description Whether a run was cancelled */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        stopped: boolean;
+                        message?: string;
+                    };
+                };
+            };
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    getCopilotKitInfo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent `default`, and one for each page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    runCopilotKit: {
+        parameters: {
+            query?: {
+                /** @description The `context.current_page` if the body does not have it */
+                page?: components["parameters"]["WirePage"];
+                /** @description The `context.active_tab` if the body does not have it */
+                tab?: components["parameters"]["WireTab"];
+                /** @description The `context.active_subtab` if the body does not have it */
+                subtab?: components["parameters"]["WireSubtab"];
+                /** @description The `model` if the body does not have it */
+                model?: components["parameters"]["WireModel"];
+                /** @description The `on_disconnect` if the body does not have it */
+                on_disconnect?: components["parameters"]["WireOnDisconnect"];
+                /** @description The `if_busy` if the body does not have it */
+                if_busy?: components["parameters"]["WireIfBusy"];
+            };
+            header?: {
+                /**
+                 * @description The same key with the same body attaches to the same run; with another body it is 422.
+                 * @example 5f2c1c9e
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /** @description The number of the last event that the client has; its run is followed after it */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description `default`, or a page, which is then the `current_page`
+                 * @example default
+                 */
+                agent: components["parameters"]["Agent"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
+        responses: {
+            200: components["responses"]["AGUIEvents"];
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    connectCopilotKit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `default`, or a page, which is then the `current_page`
+                 * @example default
+                 */
+                agent: components["parameters"]["Agent"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
+        responses: {
+            200: components["responses"]["AGUIEvents"];
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    stopCopilotKit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `default`, or a page, which is then the `current_page`
+                 * @example default
+                 */
+                agent: components["parameters"]["Agent"];
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                thread: components["parameters"]["ThreadOfAgent"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Object"];
+            };
+        };
+        responses: {
+            /** @description Whether a run was cancelled */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        stopped: boolean;
+                        message?: string;
+                    };
+                };
+            };
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    listCopilotKitThreads: {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description The `nextCursor` of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of chats */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
+        };
+    };
+    getCopilotKitMessages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The client's id of the chat
+                 * @example my-own-key
+                 */
+                thread: components["parameters"]["ThreadOfAgent"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Object"];
+                };
+            };
+            "4XX": components["responses"]["WireProblem"];
+            "5XX": components["responses"]["WireProblem"];
         };
     };
 }

@@ -1,0 +1,139 @@
+package agui
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/schemas"
+)
+
+// answers are the answers of a request to calls of a run that wait.
+type answers struct {
+	run  string
+	list []wires.Answer
+	// brought are the calls whose results came as tool messages.
+	brought map[int]bool
+	// resolves says that an answer is more than a cancellation.
+	resolves bool
+}
+
+// cancelled is the outcome of a call of the page that its user has cancelled.
+const cancelled = "The user cancelled this call."
+
+// answers returns what resume and the tool messages at the end of the list answer; nil if
+// the request answers nothing.
+func (in *input) answers(c *wires.Call) (*answers, error) {
+	a := &answers{brought: make(map[int]bool)}
+	messages := in.results()
+	for _, m := range messages {
+		if run, _, ok := wires.ParseCall(m.ToolCallID); ok {
+			a.run = run
+		}
+	}
+	for _, r := range in.Resume {
+		if run, _, ok := wires.ParseCall(r.InterruptID); ok {
+			a.run = run
+		}
+	}
+	switch {
+	case len(messages) == 0 && len(in.Resume) == 0:
+		return nil, nil
+	case a.run == "":
+		return nil, schemas.ErrNotFound
+	}
+	waits, err := c.Service.Runs.Waits(c.Context(), c.User, a.run)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		if run, index, _ := wires.ParseCall(m.ToolCallID); run == a.run {
+			a.brought[index], a.resolves = true, true
+			a.list = append(a.list, m.answer(index))
+		}
+	}
+	for i, r := range in.Resume {
+		run, index, _ := wires.ParseCall(r.InterruptID)
+		if run != a.run {
+			continue
+		}
+		at := slices.IndexFunc(waits, func(w schemas.Wait) bool { return w.Index == index })
+		if at < 0 {
+			return nil, schemas.ErrNotFound
+		}
+		answer, err := r.answer(&waits[at])
+		if err != nil {
+			return nil, schemas.Invalid("/resume/"+strconv.Itoa(i)+"/payload", err.Error())
+		}
+		a.resolves = a.resolves || r.Status == "resolved"
+		a.list = slices.DeleteFunc(a.list, func(other wires.Answer) bool { return other.Index == index })
+		a.list = append(a.list, answer)
+	}
+	return a, nil
+}
+
+// results returns the tool messages at the end of the list.
+func (in *input) results() (list []*asked) {
+	for i := range slices.Backward(in.Messages) {
+		switch m := &in.Messages[i]; m.Role {
+		case "tool":
+			list = append(list, m)
+		case "activity", "reasoning", "system", "developer":
+		default:
+			return list
+		}
+	}
+	return list
+}
+
+// answer returns the tool message as the answer to a call of the page.
+func (m *asked) answer(index int) wires.Answer {
+	a := wires.Answer{Index: index, Output: schemas.Encode(m.text())}
+	if m.Error != "" {
+		a.IsError = true
+		if m.text() == "" {
+			a.Output = schemas.Encode(m.Error)
+		}
+	}
+	return a
+}
+
+// wrong is what is wrong with the payload of an answer.
+type wrong string
+
+func (w wrong) Error() string { return string(w) }
+
+// answer returns the entry as the answer to the call that waits.
+func (r *resume) answer(w *schemas.Wait) (wires.Answer, error) {
+	a := wires.Answer{Index: w.Index}
+	if w.Kind == schemas.WaitClientTool {
+		a.Output = r.Payload
+		if r.Status == "cancelled" {
+			a.Output, a.IsError = schemas.Encode(cancelled), true
+		}
+		if len(a.Output) == 0 {
+			a.Output = json.RawMessage("null")
+		}
+		return a, nil
+	}
+	a.Approved = new(bool)
+	if r.Status == "cancelled" {
+		return a, nil
+	}
+	if json.Unmarshal(r.Payload, a.Approved) == nil && !wires.Null(r.Payload) {
+		return a, nil
+	}
+	var payload struct {
+		Approved   *bool           `json:"approved"`
+		EditedArgs json.RawMessage `json:"editedArgs"`
+	}
+	if err := json.Unmarshal(r.Payload, &payload); err != nil || payload.Approved == nil {
+		return a, wrong("must have the member approved, true or false")
+	}
+	a.Approved = payload.Approved
+	if *a.Approved && !wires.Null(payload.EditedArgs) {
+		a.Input = payload.EditedArgs
+	}
+	return a, nil
+}

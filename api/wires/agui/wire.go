@@ -1,0 +1,300 @@
+// Package agui is the wire of the Agent-User Interaction Protocol: the HttpAgent of
+// @ag-ui/client 1.0 and 0.0.59, TanStack AI, and CopilotKit, whose own runtime may be in
+// front or is replaced by the routes under /api/copilotkit.
+package agui
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/chattray/chattray/api/wires"
+	"github.com/chattray/chattray/schemas"
+	"github.com/chattray/chattray/schemas/text"
+)
+
+// Wire returns the wire.
+func Wire() wires.Wire {
+	return wires.Wire{
+		Name: "agui",
+		Routes: []wires.Route{
+			{Method: http.MethodPost, Path: "/api/agui", Body: true, Starts: true, Stream: true, Handle: post},
+			{Method: http.MethodGet, Path: "/api/agui", Stream: true, Handle: get},
+			{Method: http.MethodPost, Path: "/api/agui/stop", Body: true, Handle: stop},
+			{Method: http.MethodGet, Path: "/api/copilotkit/info", Handle: info},
+			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/run", Body: true, Starts: true, Stream: true, Handle: post},
+			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/connect", Body: true, Stream: true, Handle: connect},
+			{Method: http.MethodPost, Path: "/api/copilotkit/agent/:agent/stop/:thread", Body: true, Handle: stopThread},
+			{Method: http.MethodGet, Path: "/api/copilotkit/threads", Handle: threads},
+			{Method: http.MethodGet, Path: "/api/copilotkit/threads/:thread/messages", Handle: threadMessages},
+		},
+		Tables: []wires.Version{
+			{Name: "1.0", Table: newTable(client{thread: "T", run: "R", v1: true}), Check: check},
+			{Name: "0.0.59", Table: newTable(client{thread: "T", run: "R"}), Check: check},
+		},
+	}
+}
+
+// client returns what a response needs to know of the request.
+func (in *input) client() client {
+	return client{thread: in.ThreadID, run: in.RunID, parent: in.ParentRunID, v1: in.ProtocolVersion != ""}
+}
+
+// number is the line with which a client resumes.
+func number(dst []byte, n int64) []byte {
+	return append(strconv.AppendInt(append(dst, "id: "...), n, 10), '\n')
+}
+
+// cursor returns the Last-Event-ID; what is no number reads from the start.
+func cursor(c *wires.Call) int64 {
+	n, err := strconv.ParseInt(c.Header.Get("Last-Event-ID"), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// serve answers with a part of a run.
+func serve(c *wires.Call, to wires.Stream, who client, run schemas.Run, given map[int]bool) error {
+	at := cursor(c)
+	if at > 0 {
+		have, err := c.Service.Current(c.Context(), c.User, schemas.Chat{ConversationID: run.ConversationID})
+		if err != nil {
+			return err
+		}
+		who.stored = stored(have, run.RunID)
+	}
+	return c.Service.Serve(c, to, wires.Response{Run: run, Table: newTable(who), Given: given, Cursor: at, Number: number})
+}
+
+// post starts a run, follows one that already answers the message, or gives answers to
+// calls that wait and continues their run.
+func post(c *wires.Call) error {
+	to, err := c.Service.Stream(c)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	in, err := decode(c)
+	if err != nil {
+		return err
+	}
+	in.agent = c.Param("agent")
+	at := in.last()
+	if at < 0 {
+		return schemas.Invalid("/messages", "must have a message of the user")
+	}
+	chat, err := c.Service.Chat(c.Context(), c.User, in.ThreadID)
+	if err != nil {
+		return err
+	}
+	asks := in.Messages[at].Role == "user"
+	if asks && len(in.Resume) > 0 { // a client must answer before it asks
+		if asks, err = isNew(c, chat, in.Messages[at].ID); err != nil {
+			return err
+		}
+	}
+	if asks {
+		return question(c, to, in, chat, at)
+	}
+	a, err := in.answers(c)
+	if err != nil {
+		return err
+	}
+	if a == nil {
+		return schemas.Invalid("/messages", "the last message is neither a message of the user nor the result of a call")
+	}
+	run, given, err := proceed(c, chat, a)
+	if err != nil {
+		return err
+	}
+	who := in.client()
+	who.brought = a.brought
+	return serve(c, to, who, run, given)
+}
+
+// isNew reports whether the chat does not have the user's message.
+func isNew(c *wires.Call, chat schemas.Chat, id string) (bool, error) {
+	if chat.ConversationID == 0 {
+		return true, nil
+	}
+	have, err := c.Service.Current(c.Context(), c.User, chat)
+	if err != nil {
+		return false, err
+	}
+	current, err := c.Service.Successor(c.Context(), c.User, chat, have, id)
+	return current == "", err
+}
+
+// question answers a message of the user. What the request also answers is answered first;
+// a run that is only told of cancellations is replaced.
+func question(c *wires.Call, to wires.Stream, in *input, chat schemas.Chat, at int) error {
+	c.Key = key(in.ThreadID, in.RunID)
+	c.KeyBody = strings.Join([]string{in.ThreadID, in.Messages[at].ID, in.Messages[at].text()}, "\n")
+	run, repeated, err := c.Repeated()
+	if err == nil && !repeated {
+		queue := false
+		if len(in.Resume) > 0 {
+			if queue, err = settle(c, chat, in); err != nil {
+				return err
+			}
+		}
+		run, err = begin(c, in, chat, at, queue)
+	}
+	if err != nil {
+		return err
+	}
+	return serve(c, to, in.client(), run, nil)
+}
+
+// settle gives the answers that come with a new message. It reports whether the message
+// waits for the run to end.
+func settle(c *wires.Call, chat schemas.Chat, in *input) (queue bool, err error) {
+	a, err := in.answers(c)
+	if err != nil || a == nil || !a.resolves {
+		return false, err
+	}
+	_, _, err = proceed(c, chat, a)
+	if e, ok := errors.AsType[*schemas.Error](err); ok && e.Code == schemas.CodeConflict {
+		return false, nil // the chat has gone on
+	}
+	return true, err
+}
+
+// key is the Idempotency-Key of a run of the client. Only a run id that is long enough to
+// be unique finds its run without its thread.
+func key(thread, run string) string {
+	const unique, longest = 16, 200
+	switch {
+	case len(run) > longest:
+		return "agui:" + wires.ChatKey(run)
+	case len(run) >= unique:
+		return "agui:" + run
+	}
+	return "agui:" + wires.ChatKey(thread) + ":" + run
+}
+
+// begin starts a run for the last user message, or returns the run that answers it.
+func begin(c *wires.Call, in *input, chat schemas.Chat, at int, queue bool) (schemas.Run, error) {
+	list, system := in.list()
+	req, err := in.request(c, chat, system)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	if queue {
+		req.IfBusy, chat.ActiveRunID = "queue", ""
+	}
+	if err := in.ask(req, at); err != nil {
+		return schemas.Run{}, err
+	}
+	for list[len(list)-1].Role != "user" {
+		list = list[:len(list)-1]
+	}
+	if chat.ConversationID == 0 {
+		req.ConversationHistory = wires.History(list[:len(list)-1])
+		run, err := c.Start(chat, req)
+		return run, in.pointed(err, at)
+	}
+	place, err := find(c, chat, req, list)
+	if err != nil {
+		return schemas.Run{}, err
+	}
+	run, err := c.StartAt(chat, req, place)
+	if wires.Outrun(place, err) {
+		if chat, err = c.Service.Chat(c.Context(), c.User, in.ThreadID); err != nil {
+			return run, err
+		}
+		if place, err = find(c, chat, req, list); err != nil {
+			return run, err
+		}
+		run, err = c.StartAt(chat, req, place)
+	}
+	return run, in.pointed(err, at)
+}
+
+// find returns the place of the last user message, which ends the list, in a known chat.
+func find(c *wires.Call, chat schemas.Chat, req *schemas.ChatRequest, list []wires.Message) (wires.Place, error) {
+	have, err := c.Service.Current(c.Context(), c.User, chat)
+	if err != nil {
+		return wires.Place{}, err
+	}
+	last := &list[len(list)-1]
+	current, err := c.Service.Successor(c.Context(), c.User, chat, have, last.ID)
+	if err != nil {
+		return wires.Place{}, err
+	}
+	if current != "" {
+		last.ID, req.MessageID = current, ""
+	}
+	return wires.Find(have, list, chat.ActiveRunID), nil
+}
+
+// errNothingFollows is returned for the result of a call that never waited.
+var errNothingFollows = schemas.NewError(schemas.CodeConflict, "this call does not wait for a result; send a message of the user")
+
+// proceed gives the answers to the calls that wait. It returns their run, and the calls
+// after whose answers the response begins.
+func proceed(c *wires.Call, chat schemas.Chat, a *answers) (run schemas.Run, given map[int]bool, err error) {
+	run, err = c.Service.Runs.Run(c.Context(), c.User, a.run)
+	if err != nil {
+		return run, nil, err
+	}
+	if run.ConversationID != chat.ConversationID {
+		return run, nil, schemas.ErrNotFound
+	}
+	latest := func() (string, error) {
+		have, err := c.Service.Current(c.Context(), c.User, chat)
+		if err != nil || chat.ActiveRunID != "" || len(have) == 0 {
+			return chat.ActiveRunID, err
+		}
+		return have[len(have)-1].RunID, nil
+	}
+	given, err = c.Service.Answers(c.Context(), c.User, run, latest, a.list)
+	if errors.Is(err, schemas.ErrNotFound) && len(a.brought) > 0 {
+		err = errNothingFollows
+	}
+	return run, given, err
+}
+
+// get answers with a run from its beginning, or with what a thread has.
+func get(c *wires.Call) error {
+	q := c.URL.Query()
+	if q.Has("runId") {
+		return follow(c, q.Get("runId"), q.Get("threadId"))
+	}
+	if q.Has("threadId") {
+		return hydrate(c, q.Get("threadId"))
+	}
+	return schemas.NewError(schemas.CodeInvalid, "the query needs threadId, or runId")
+}
+
+// follow answers with a run: its own id, or that of the request that began it.
+func follow(c *wires.Call, id, thread string) error {
+	to, err := c.Service.Stream(c)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	run, err := schemas.Run{}, error(schemas.ErrNotFound)
+	if text.IsID(id) {
+		run, err = c.Service.Runs.Run(c.Context(), c.User, id)
+	}
+	if errors.Is(err, schemas.ErrNotFound) {
+		run, err = c.Service.Runs.ByKey(c.Context(), c.User, key(thread, id))
+	}
+	if err != nil {
+		return err
+	}
+	if thread == "" {
+		thread = run.ChatID
+	}
+	return serve(c, to, client{thread: thread, run: id}, run, nil)
+}
+
+// respond answers with JSON.
+func respond(c *wires.Call, v any) error {
+	c.Response.Header().Set("Content-Type", "application/json")
+	_, err := c.Response.Write(append(schemas.Encode(v), '\n'))
+	return err
+}

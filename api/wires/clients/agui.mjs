@@ -1,0 +1,207 @@
+// Runs one case with an unmodified HttpAgent of the Agent-User Interaction Protocol:
+// node agui.mjs VERSION URL CASE, as ui.mjs.
+import { at, call, cutter, done, outcome, until } from './common.mjs'
+
+const [version, url, name] = process.argv.slice(2)
+const { HttpAgent } = await import('agui' + version)
+const id = `${name}-${version}-${process.pid}`
+const connection = cutter()
+const errors = []
+
+const open = (path = '/api/agui') => {
+  const agent = new HttpAgent({ url: url + path, threadId: id, fetch: connection.fetch })
+  agent.subscribe({ onRunErrorEvent: ({ event }) => { errors.push(event.code + ': ' + event.message) } })
+  return agent
+}
+const tools = [{ name: 'where', description: 'Where the user is', parameters: { type: 'object', properties: {} } }]
+const run = (agent, more = {}) => agent.runAgent({ tools, forwardedProps: { context: { current_page: 'lab' } }, ...more })
+const ask = (agent, content) => {
+  agent.addMessage({ id: crypto.randomUUID(), role: 'user', content })
+  return run(agent)
+}
+
+const words = (agent) => agent.messages.filter((m) => m.role === 'assistant').map((m) => m.content ?? '').join(' ')
+const streaming = (agent) => until('the answer streams', () => words(agent).includes('one two three'))
+const waiting = (agent) => {
+  const ended = new Set(agent.messages.filter((m) => m.role === 'tool').map((m) => m.toolCallId))
+  return agent.messages.flatMap((m) => m.toolCalls ?? []).filter((c) => !ended.has(c.id))
+}
+const place = (agent) => {
+  for (const c of waiting(agent).filter((c) => c.function.name === 'where')) {
+    agent.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId: c.id, content: 'Basel' })
+  }
+  return run(agent)
+}
+// decide answers everything that waits, as the client demands.
+const decide = (agent, approved) => run(agent, {
+  resume: agent.pendingInterrupts.map((i) => ({ interruptId: i.id, status: 'resolved', payload: i.metadata.kind === 'approval' ? { approved } : 'Basel' })),
+})
+
+// back follows the run under way from a page that has been loaded again.
+const back = async (point) => {
+  const again = open('/api/copilotkit/agent/default/connect')
+  const follows = again.runAgent()
+  if (point) {
+    await streaming(again)
+    await (typeof point === 'function' ? point() : at(point))
+  }
+  await follows
+  return again
+}
+const failed = (follows) => follows.then(() => { throw new Error('the client did not notice') }, () => {})
+const killed = async (agent, follows, then = 'resumed') => {
+  await streaming(agent)
+  const noticed = failed(follows)
+  await at('streaming')
+  await noticed
+  return back(then)
+}
+
+const cases = {
+  text: (agent) => ask(agent, 'text'),
+  tool: (agent) => ask(agent, 'tool'),
+  async client(agent) {
+    await ask(agent, 'client')
+    await place(agent)
+  },
+  async approve(agent) {
+    await ask(agent, 'approve')
+    await decide(agent, true)
+  },
+  async deny(agent) {
+    await ask(agent, 'deny')
+    await decide(agent, false)
+  },
+  async two(agent) {
+    await ask(agent, 'two')
+    await decide(agent, true)
+  },
+  async reload(agent) {
+    ask(agent, 'reload').catch(() => {})
+    await streaming(agent)
+    return back('streaming')
+  },
+  async reloadTool(agent) {
+    await ask(agent, 'reloadTool')
+    place(agent).catch(() => {})
+    await streaming(agent)
+    const again = await back('streaming')
+    if (waiting(again).length > 0) throw new Error('the tool of the page waits again')
+    return again
+  },
+  async cut(agent) {
+    const noticed = failed(ask(agent, 'cut'))
+    await streaming(agent)
+    connection.cut()
+    await noticed
+    return back('resumed')
+  },
+  async stop(agent) {
+    const sent = ask(agent, 'stop')
+    await streaming(agent)
+    if (!(await call(url, '/api/agui/stop', { threadId: id })).stopped) throw new Error('nothing was stopped')
+    await sent
+    if (version === '0' && !errors[0]?.startsWith('cancelled')) throw new Error('errors ' + errors)
+    await at('stopped')
+  },
+  async error(agent) {
+    await ask(agent, 'error')
+    if (errors.length !== 1) throw new Error('errors ' + errors)
+  },
+  async turns(agent) {
+    await ask(agent, 'first')
+    await ask(agent, [
+      { type: 'text', text: 'second' },
+      { type: 'document', source: { type: 'data', value: 'SGVsbG8=', mimeType: 'text/plain' }, metadata: { filename: 'a.txt' } },
+    ])
+    agent.setMessages(agent.messages.slice(0, -1)) // the answer again
+    await run(agent)
+    agent.setMessages([...agent.messages.slice(0, 2), { ...agent.messages[2], content: 'third' }])
+    await run(agent)
+    await ask(agent, 'fourth')
+  },
+  async bad(agent) {
+    const error = await ask(agent, [{ type: 'text', text: 'x' }, { type: 'image', source: { type: 'url', value: 'https://example.org/a.png' } }]).catch((e) => e)
+    if (!error?.message?.includes('data: URL')) throw new Error('got ' + error)
+    agent.setMessages([])
+  },
+  async foreign(agent) {
+    agent.setMessages([
+      { id: 'u', role: 'user', content: 'x' },
+      { id: 'a', role: 'assistant', toolCalls: [{ id: '019ac0de-0000-7000-8000-000000000001-0', type: 'function', function: { name: 'where', arguments: '{}' } }] },
+      { id: 't', role: 'tool', toolCallId: '019ac0de-0000-7000-8000-000000000001-0', content: 'x' },
+    ])
+    const error = await run(agent).catch((e) => e)
+    if (!error?.message?.includes('there is nothing')) throw new Error('got ' + error)
+    agent.setMessages([])
+  },
+
+  kill: (agent) => killed(agent, ask(agent, 'kill')),
+  killTool: (agent) => killed(agent, ask(agent, 'killTool')),
+  async killClient(agent) {
+    await ask(agent, 'killClient')
+    return killed(agent, place(agent))
+  },
+  async killApprove(agent) {
+    await ask(agent, 'killApprove')
+    return killed(agent, decide(agent, true))
+  },
+  async killDeny(agent) {
+    await ask(agent, 'killDeny')
+    return killed(agent, decide(agent, false))
+  },
+  async killTwo(agent) {
+    await ask(agent, 'killTwo')
+    return killed(agent, decide(agent, true))
+  },
+  async killWaiting(agent) {
+    await ask(agent, 'killWaiting')
+    await at('streaming')
+    await decide(agent, true)
+  },
+  async killStop(agent) {
+    return killed(agent, ask(agent, 'killStop'), async () => { await call(url, '/api/agui/stop', { threadId: id }) })
+  },
+  async killError(agent) {
+    const again = await killed(agent, ask(agent, 'killError'), null)
+    if (errors.length !== 1) throw new Error('errors ' + errors)
+    return again
+  },
+  async killEdit(agent) {
+    await ask(agent, 'first')
+    agent.setMessages([{ ...agent.messages[0], content: 'killEdit' }])
+    return killed(agent, run(agent))
+  },
+  async killRegenerate(agent) {
+    await ask(agent, 'killRegenerate')
+    agent.setMessages(agent.messages.slice(0, 1))
+    return killed(agent, run(agent))
+  },
+  async killFile(agent) {
+    return killed(agent, ask(agent, [{ type: 'text', text: 'killFile' }, { type: 'document', source: { type: 'data', value: 'SGVsbG8=', mimeType: 'text/plain' } }]))
+  },
+}
+
+// shown is what a user sees: texts, and calls with their outcomes.
+const shown = (agent) => {
+  const out = []
+  const results = new Map(agent.messages.filter((m) => m.role === 'tool').map((m) => [m.toolCallId, m]))
+  for (const m of agent.messages) {
+    const text = typeof m.content === 'string' ? m.content : (m.content ?? []).filter?.((p) => p.type === 'text').map((p) => p.text).join('')
+    if (m.role === 'user') out.push('user: ' + text)
+    if (m.role !== 'assistant') continue
+    const parts = [text?.trim() ?? '', ...(m.toolCalls ?? []).map((c) => {
+      const result = results.get(c.id)
+      return result ? outcome(c.function.name, result.error !== undefined || result.metadata?.is_error || /^The user denied/.test(result.content), result.content) : `<${c.function.name} waits>`
+    })].filter((s) => s !== '').join(' ')
+    if (out.at(-1)?.startsWith('assistant')) out[out.length - 1] += ' ' + parts
+    else out.push('assistant: ' + parts)
+  }
+  return out
+}
+
+await done(url, id, async () => {
+  const first = open()
+  const last = await cases[name](first)
+  return last?.messages ? last : first
+}, shown)

@@ -1,0 +1,74 @@
+// What the drivers of several clients have in common.
+import { createInterface } from 'node:readline'
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+
+// at says that the client is at a point where the test is to do something, and waits for it.
+export const at = async (point) => {
+  console.log('at ' + point)
+  await lines.next()
+}
+
+export const until = async (what, holds) => {
+  for (let n = 0; !holds(); n++) {
+    if (n > 2000) throw new Error('never: ' + what)
+    await new Promise((done) => setTimeout(done, 10))
+  }
+}
+
+// cutter returns a fetch, and a function that cuts its last connection.
+export const cutter = () => {
+  let cut = () => {}
+  const cuttable = async (input, init) => {
+    const response = await fetch(input, init)
+    const reader = response.body?.getReader()
+    if (!reader) return response
+    const body = new ReadableStream({
+      start(controller) {
+        const fail = (error) => { reader.cancel().catch(() => {}); try { controller.error(error) } catch { /* it has ended */ } }
+        cut = () => fail(new TypeError('network error'))
+        init?.signal?.addEventListener('abort', () => fail(new DOMException('aborted', 'AbortError')))
+        const pump = () => reader.read().then(({ done, value }) => {
+          if (done) return controller.close()
+          controller.enqueue(value)
+          return pump()
+        }).catch(fail)
+        pump()
+      },
+    })
+    return new Response(body, { status: response.status, headers: response.headers })
+  }
+  return { fetch: cuttable, cut: () => cut() }
+}
+
+export const call = async (url, path, body) => {
+  const r = await fetch(url + path, body === undefined ? {} : { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  return r.json()
+}
+
+// stored is what the chat has, as a user would see it.
+export const stored = async (url, id) => {
+  const chat = (await call(url, '/api/chats')).items.find((c) => c.chat_id === id)
+  if (!chat) return []
+  const { messages } = await call(url, '/api/chats/' + chat.conversation_id)
+  return messages.map((m) => m.role + ': ' + m.content.split(/(\[\[tool:\d+\]\])/).map((piece) => {
+    const made = m.tool_history?.[/^\[\[tool:(\d+)\]\]$/.exec(piece)?.[1]]
+    return made ? outcome(made.tool_name, made.is_error, made.output) : piece.trim()
+  }).filter((s) => s !== '').join(' '))
+}
+
+export const outcome = (tool, failed, output) => `<${tool} ${failed ? 'failed' : output}>`
+
+// done ends the driver with what the client shows and what the chat has.
+export const done = async (url, id, run, shown) => {
+  try {
+    const client = await run()
+    console.log('done ' + JSON.stringify({ client: shown(client), stored: await stored(url, id) }))
+  } catch (e) {
+    console.log('failed ' + e.stack.split('\n').filter((l) => l).slice(0, 4).join(' | '))
+  }
+  process.exit(0)
+}
+
+// Clients leave a promise of their own rejected when a connection breaks.
+process.on('unhandledRejection', () => {})

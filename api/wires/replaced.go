@@ -1,0 +1,36 @@
+package wires
+
+import "github.com/chattray/chattray/schemas/runlog"
+
+// Replacer is a Table that tells its client if a later attempt has replaced what the client
+// has seen.
+type Replacer interface {
+	// Replaced is called before the first event: the client has seen events that the
+	// Attempt with the number by replaced. seen are those of them that were stored.
+	Replaced(by int64, seen []runlog.Event)
+}
+
+// replaced tells the table if the client has seen events that a later attempt replaced.
+func (f *fold) replaced(list []runlog.Event) {
+	t, ok := f.table.(Replacer)
+	if !ok || f.out.after == 0 {
+		return
+	}
+	cursor := f.out.after / EventSpan
+	for i := range list {
+		a, ok := list[i].Body.(*runlog.Attempt)
+		if !ok || list[i].Seq <= cursor {
+			continue
+		}
+		if a.KeptThrough < cursor {
+			var seen []runlog.Event
+			for _, e := range f.held {
+				if e.Seq > a.KeptThrough && e.Seq <= cursor {
+					seen = append(seen, e)
+				}
+			}
+			t.Replaced(list[i].Seq, seen)
+		}
+		return
+	}
+}

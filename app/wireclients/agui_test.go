@@ -1,0 +1,34 @@
+//go:build wireclients
+
+package wireclients
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/chattray/chattray/app/apptest"
+)
+
+// drivers are the drivers of the clients of the wire agui, by the names of the clients.
+var drivers = map[string][]string{
+	"HttpAgent 1.0.0":  {"agui.mjs", "1"},
+	"HttpAgent 0.0.59": {"agui.mjs", "0"},
+}
+
+func TestAGUI(t *testing.T) {
+	for client, driver := range drivers {
+		for _, c := range slices.Concat(uiCases, killCases) {
+			t.Run(client+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				s := apptest.NewSystem(t, apptest.SQLite.Fresh(t))
+				s.Start()
+				var gate chan struct{}
+				if c.gated {
+					gate = make(chan struct{})
+				}
+				script(s, &c, gate)
+				runClient(t, s, &c, driver[0], driver[1], gate)
+			})
+		}
+	}
+}

@@ -1,0 +1,69 @@
+//go:build wireclients
+
+package wireclients
+
+import (
+	"strings"
+
+	"github.com/chattray/chattray/agents/modeltest/upstream"
+	"github.com/chattray/chattray/app/apptest"
+)
+
+// killCases are the cases in which the program is killed while an answer is written, or
+// while a call waits. The client comes back in its own way.
+var killCases = []uiCase{
+	{
+		name: "killTool", turns: []apptest.Turn{{Text: "look", Calls: calls("look")}, {Text: long}}, gated: true, at: killOnce,
+		want: []string{"user: killTool", "assistant: look <look " + toolSays("look") + "> " + long},
+	},
+	{
+		name: "killClient", turns: []apptest.Turn{{Text: "where", Calls: calls("where")}, {Text: long}}, gated: true, at: killOnce,
+		want: []string{"user: killClient", "assistant: where <where Basel> " + long},
+	},
+	{
+		name: "killApprove", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: long}}, gated: true, at: killOnce,
+		want: []string{"user: killApprove", "assistant: order <order " + toolSays("book") + "> " + long},
+	},
+	{
+		name: "killDeny", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: long}}, gated: true, at: killOnce,
+		want: []string{"user: killDeny", "assistant: order <order failed> " + long},
+	},
+	{
+		name: "killTwo", turns: []apptest.Turn{{Text: "both", Calls: calls("order", "where")}, {Text: long}}, gated: true, at: killOnce,
+		want: []string{"user: killTwo", "assistant: both <order " + toolSays("book") + "> <where Basel> " + long},
+	},
+	{
+		name: "killWaiting", turns: []apptest.Turn{{Text: "order", Calls: calls("order")}, {Text: "done"}}, at: killOnce,
+		want: []string{"user: killWaiting", "assistant: order <order " + toolSays("book") + "> done"},
+	},
+	{name: "killStop", turns: []apptest.Turn{{Text: long}}, gated: true, at: killOnce, want: []string{"user: killStop", "assistant: one two three"}},
+	{name: "killError", gated: true, at: killOnce, want: []string{"user: killError"}},
+	{name: "killEdit", gated: true, at: killOnce, want: []string{"user: killEdit", "assistant: " + long}},
+	{name: "killRegenerate", gated: true, at: killOnce, want: []string{"user: killRegenerate", "assistant: " + long}},
+	{name: "killFile", gated: true, at: killOnce, want: []string{"user: killFile", "assistant: " + long}},
+}
+
+// scriptKill returns the model's replies to a case that needs its own.
+func scriptKill(s *apptest.System, name string, gate chan struct{}) bool {
+	asked := func(r upstream.Request) bool { return strings.HasPrefix(r.Last("user").Text(), name) }
+	switch name {
+	case "killError":
+		s.Model.On(asked, spoken(gate), upstream.Status(401, `{"error":{"message":"no"}}`))
+	case "killRegenerate":
+		s.Model.On(asked, upstream.Text("answer"), spoken(gate))
+	case "killEdit":
+		s.Model.On(upstream.LastUser("first"), upstream.Text("answer"))
+		s.Model.On(asked, spoken(gate))
+	case "killFile":
+		s.Model.On(asked, spoken(gate))
+	default:
+		return false
+	}
+	return true
+}
+
+// spoken is the long answer, whose fourth word waits for the gate.
+func spoken(gate chan struct{}) upstream.Reply {
+	words := strings.SplitAfter(long, " ")
+	return upstream.Open(upstream.Say(words[:3]...), upstream.Wait(gate), upstream.Say(words[3:]...), upstream.Finish("stop"), upstream.Usage(10, 2), upstream.Done())
+}
