@@ -1,30 +1,17 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { browser, listening, model, service, tab, until } from './world.js'
+import { browser, listening, model, service, shop, tab, until } from './world.js'
 
-let server, chromium, upstream, shop, removed
+let server, chromium, upstream, orders
 before(async () => {
-  removed = []
-  shop = createServer((request, response) => {
-    removed.push(request.url)
-    response.end('It is gone.')
-  })
+  orders = await shop()
   upstream = model((said) => (said.role === 'tool' ? { content: /It is gone/.test(said.content) ? 'The order is removed.' : 'I leave the order where it is.' } : { content: 'I ask first.', call: ['remove_order', { order_id: 7 }] }))
   const pages = mkdtempSync(join(process.env.E2E_WORK, 'pages-'))
   writeFileSync(join(pages, 'streams.yaml'), `
 identity: You look after orders.
-http_tools:
-  - name: remove_order
-    description: Removes an order.
-    title: Remove an order
-    done: Removed an order|Removed {n} orders
-    confirm: true
-    input_schema: {type: object, properties: {order_id: {type: integer}}, required: [order_id]}
-    url: http://127.0.0.1:${await listening(shop)}/{{.order_id}}
-`)
+${orders.tools}`)
   ;[server, chromium] = await Promise.all([
     service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted', CHATTRAY_PAGES: pages }),
     browser(),
@@ -33,7 +20,7 @@ http_tools:
 after(async () => {
   await chromium.close()
   await server.kill()
-  for (const one of [upstream, shop]) {
+  for (const one of [upstream, orders.server]) {
     one.closeAllConnections()
     one.close()
   }
@@ -41,13 +28,13 @@ after(async () => {
 
 const question = (page) => page.getByRole('group', { name: 'May I do this?' })
 
-test('a tool that needs the user’s word waits for it, over a reload, and runs when it is given', async () => {
+test('a tool that needs approval waits for it, also over a reload, and runs once it is approved', async () => {
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.ask('Remove order 7')
   await question(page).getByText('Remove an order', { exact: true }).waitFor()
   assert.equal(await page.locator('.ct-tool').count(), 0, 'one card, not two')
   await page.shot('approval')
-  assert.deepEqual(removed, [])
+  assert.deepEqual(orders.removed, [])
   await page.reload()
   assert.equal(await question(page).getByLabel('Order id').inputValue(), '7')
   const second = await tab(page.context(), `${server.url}/#/streams`)
@@ -58,13 +45,13 @@ test('a tool that needs the user’s word waits for it, over a reload, and runs 
     assert.equal(await one.button('Approve').count(), 0)
     assert.deepEqual(one.bad, [])
   }
-  assert.deepEqual(removed, ['/7'])
+  assert.deepEqual(orders.removed, ['/7'])
   await page.locator('.ct-tool[data-tool=remove_order][data-status=completed]').waitFor()
   await page.context().close()
 })
 
-test('what is denied is not done, and the model is told', async () => {
-  removed.length = 0
+test('a denied call does not run, and the model is told', async () => {
+  orders.removed.length = 0
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.ask('Remove order 7')
   await question(page).getByRole('button', { name: 'Deny' }).click()
@@ -73,13 +60,13 @@ test('what is denied is not done, and the model is told', async () => {
   await denied.getByText('Not allowed').waitFor()
   assert.equal(await denied.locator('.ct-tool-status').evaluate((e) => getComputedStyle(e).color), await denied.locator('.ct-tool-head').evaluate((e) => getComputedStyle(e).color), 'a denial is no failure')
   await page.settled()
-  assert.deepEqual(removed, [])
+  assert.deepEqual(orders.removed, [])
   assert.deepEqual(page.bad, [])
   await page.context().close()
 })
 
-test('the input can be changed, and only what was changed is sent', async () => {
-  removed.length = 0
+test('the input can be changed, and only the changes are sent', async () => {
+  orders.removed.length = 0
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.ask('Remove order 7')
   await question(page).getByLabel('Order id').fill('seven')
@@ -88,13 +75,13 @@ test('the input can be changed, and only what was changed is sent', async () => 
   await question(page).getByRole('button', { name: 'Approve with changes' }).click()
   await page.hasText('The order is removed.')
   await page.settled()
-  assert.deepEqual(removed, ['/8'])
+  assert.deepEqual(orders.removed, ['/8'])
   assert.deepEqual(page.bad, [])
   await page.context().close()
 })
 
 test('"always" holds for the chat, over a reload, and not for another chat', async () => {
-  removed.length = 0
+  orders.removed.length = 0
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.ask('Remove order 7')
   await question(page).getByLabel('Always allow this in this chat').check()
@@ -102,12 +89,12 @@ test('"always" holds for the chat, over a reload, and not for another chat', asy
   await page.settled()
   await page.reload()
   await page.ask('Once more')
-  await until('the call runs without a question', async () => removed.length === 2)
+  await until('the call runs without a question', async () => orders.removed.length === 2)
   await page.settled()
   await page.button('New chat').click()
   await page.ask('And again')
   await question(page).waitFor()
-  assert.equal(removed.length, 2)
+  assert.equal(orders.removed.length, 2)
   await question(page).getByRole('button', { name: 'Deny' }).click()
   await page.settled()
   assert.deepEqual(page.bad, [])
@@ -115,7 +102,7 @@ test('"always" holds for the chat, over a reload, and not for another chat', asy
 })
 
 test('Escape neither denies nor stops while a call waits, and the closed tray says that it waits', async () => {
-  removed.length = 0
+  orders.removed.length = 0
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.ask('Remove order 7')
   await question(page).waitFor()
@@ -132,7 +119,7 @@ test('Escape neither denies nor stops while a call waits, and the closed tray sa
   await page.hasText('The order is removed.')
   await page.button('Close the chat').click()
   await page.button('Open the chat').waitFor()
-  assert.deepEqual(removed, ['/7'])
+  assert.deepEqual(orders.removed, ['/7'])
   assert.deepEqual(page.bad, [])
   await page.context().close()
 })

@@ -33,7 +33,7 @@ test('a question is answered word by word; the answer is kept', async () => {
   assert.equal(await page.questions.count(), 1)
 })
 
-test('calls are one quiet line in their place, which opens to each with its input and output', async () => {
+test('calls are one quiet line at their place, which opens to each call with its input and output', async () => {
   await page.ask('Search articles about mercury and list the reports')
   await page.locator('.ct-trail').first().waitFor()
   await page.settled()
@@ -82,7 +82,7 @@ test('stop keeps the partial answer, by button and by Escape', async () => {
   assert.equal((await page.answers.first().locator('.ct-md').last().textContent()).trim(), partial.trim())
 })
 
-test('a failed answer can be tried again, after some text and at once', async () => {
+test('a failed answer can be retried, with and without text', async () => {
   await page.ask('error late')
   await page.settled()
   await page.hasText('begins well enough')
@@ -100,7 +100,7 @@ test('a failed answer can be tried again, after some text and at once', async ()
   assert.equal(await page.questions.count(), 2)
 })
 
-test('a question can be edited and an answer made again', async () => {
+test('a question can be edited and an answer generated again', async () => {
   await page.ask('hello')
   await page.settled()
   await page.ask('bye')
@@ -146,7 +146,7 @@ test('chats are searched, opened, renamed and deleted', async () => {
   assert.deepEqual(items, [])
 })
 
-test('earlier messages come in above, and what is read stays where it is', async () => {
+test('earlier messages load above, and the text being read stays in its place', async () => {
   await page.hasText('How can I help?')
   const conversation_history = Array.from({ length: 70 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: `Message ${i}. ${'More words. '.repeat(i % 7)}` }))
   const { conversation_id } = await call(server.url, 'POST', '/api/chat', { message: 'Earlier and earlier', conversation_history })
@@ -165,7 +165,7 @@ test('earlier messages come in above, and what is read stays where it is', async
   assert.ok(moved < 60, `it moved by ${moved} pixels`)
 })
 
-test('an answer is judged and copied', async () => {
+test('an answer is rated and copied', async () => {
   await page.ask('hello')
   await page.settled()
   await page.button('Good answer').click()
@@ -188,7 +188,7 @@ test('an answer is judged and copied', async () => {
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /Hello/)
 })
 
-test('keys bring the last question back, close and open the tray, and are listed', async () => {
+test('keys recall the last question, close and open the tray, and are listed', async () => {
   await page.ask('hello')
   await page.settled()
   await page.input.press('ArrowUp')
@@ -206,7 +206,7 @@ test('keys bring the last question back, close and open the tray, and are listed
   await page.keyboard.press('Escape')
 })
 
-test('a draft outlives a reload, a file goes with the message', async () => {
+test('a draft survives a reload, and a file is sent with the message', async () => {
   await page.input.fill('half a thought')
   await page.reload()
   await page.hasText('How can I help?')
@@ -219,7 +219,7 @@ test('a draft outlives a reload, a file goes with the message', async () => {
   await page.questions.first().getByText('notes.md').waitFor()
 })
 
-test('reasoning is folded away when it is done', async () => {
+test('reasoning is collapsed when it has ended', async () => {
   await page.ask('think')
   await page.getByRole('button', { name: 'Reasoning…' }).waitFor()
   await page.hasText('I say them one by one')

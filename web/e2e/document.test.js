@@ -18,7 +18,7 @@ after(async () => {
 
 const states = (page) => page.locator('.ct-block[data-block]').evaluateAll((all) => all.map((b) => b.dataset.state))
 
-test('a document is planned, filled while one looks, accepted and reverted block by block', async () => {
+test('a document is planned, filled while it is watched, accepted and reverted block by block', async () => {
   const page = await chromium.open(`${server.url}/#/document`)
   await page.button('New document').click()
   await page.getByText('This document is empty').waitFor()
@@ -57,7 +57,7 @@ test('a document is planned, filled while one looks, accepted and reverted block
   await page.context().close()
 })
 
-test('a document that the assistant makes is shown, where there was none', async () => {
+test('a document that the assistant creates is shown', async () => {
   const page = await chromium.open(`${server.url}/#/document`)
   for (const { id } of (await call(server.url, 'GET', '/api/documents')).items) await call(server.url, 'DELETE', `/api/documents/${id}`)
   await page.reload()
@@ -98,7 +98,7 @@ test('tables, images and charts of all kinds load nothing and run nothing', asyn
   await page.context().close()
 })
 
-test('a block is deleted only on a second word, and what was written is not lost when it cannot be kept', async () => {
+test('a block is deleted only after a confirmation, and text is not lost if it cannot be stored', async () => {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Care' })
   const block = await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'md', content: 'As it was.' })
   const page = await chromium.open(`${server.url}/#/document/${made.id}`)
@@ -130,7 +130,7 @@ test('a block is deleted only on a second word, and what was written is not lost
   await page.context().close()
 })
 
-test('a chart takes the width that there is', async () => {
+test('a chart takes the available width', async () => {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Width' })
   await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } } })
   const page = await chromium.open(`${server.url}/#/document/${made.id}`, { viewport: { width: 740, height: 360 }, storage: {} })
@@ -144,7 +144,7 @@ test('a chart takes the width that there is', async () => {
   await page.context().close()
 })
 
-test('a chart takes the colours of the theme, whoever changes it', async () => {
+test('a chart takes the colours of the theme, also when the theme changes', async () => {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Colours' })
   await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { type: 'interactive_chart', content: 'year,tonnes\n2022,3000\n2023,3100\n', meta: { mark: 'bar', encoding: { x: { field: 'year', type: 'ordinal' }, y: { field: 'tonnes', type: 'quantitative' } } } })
   const page = await chromium.open(`${server.url}/#/document/${made.id}`)
@@ -183,7 +183,7 @@ async function changed() {
   return { made, blocks }
 }
 
-test('changes are seen as they are read, reviewed with the keyboard, and every decision is undone', async () => {
+test('changes are shown in the text, reviewed with the keyboard, and every decision can be undone', async () => {
   const { made, blocks } = await changed()
   const edits = [
     ['edit_block', { block_id: blocks[0].id, content: '# Summary\n\nThe **price** of gold fell by 4 % in 2023.\n\n| a | b |\n|---|---|\n| 2 | x |' }],
@@ -276,7 +276,7 @@ function slowWriter(block) {
   return { server, goOn: () => goOn() }
 }
 
-test('a block is reverted while it is written: its text goes at once, and does not come back', async () => {
+test('a block is reverted while it is written: its text disappears immediately and does not come back', async () => {
   const { server: upstream, goOn } = slowWriter('half')
   const port = await listening(upstream)
   const writer = await service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'x' })
@@ -339,7 +339,7 @@ test('a chart says what is under the pointer and is saved as PNG; CSV sorts', as
   await page.context().close()
 })
 
-test('what a document was before its changes is shown, and can be gone back to', async () => {
+test('earlier versions of a document are shown and can be restored', async () => {
   const made = await call(server.url, 'POST', '/api/documents', { title: 'Gold' })
   await call(server.url, 'POST', `/api/documents/${made.id}/blocks`, { id: `${made.id}-a`.slice(0, 60), type: 'md', content: '# The first words' })
   const page = await chromium.open(`${server.url}/#/document/${made.id}`)

@@ -11,7 +11,7 @@ after(async () => {
   await server.kill()
 })
 
-test('hostile text is inert, live and kept, and nothing is requested from elsewhere', async () => {
+test('hostile text has no effect, live and stored, and nothing is requested from other hosts', async () => {
   const page = await chromium.open(`${server.url}/#/streams`)
   const inert = async () => {
     assert.equal(await page.evaluate(() => window.hostile), undefined)

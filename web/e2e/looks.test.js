@@ -84,7 +84,7 @@ for (const scheme of ['light', 'dark']) {
   }
 }
 
-test('the theme and the layout are the user’s, and are kept', async () => {
+test('the user chooses theme and layout, which are kept', async () => {
   const page = await chromium.open(`${server.url}/#/streams`)
   const background = () => page.locator('.ct-tray').evaluate((e) => getComputedStyle(e).backgroundColor)
   const light = await background()
@@ -170,7 +170,7 @@ test('everything can be done with the keyboard alone', async () => {
   await page.context().close()
 })
 
-test('with forced colours one sees where the focus is, and what is chosen', async () => {
+test('with forced colours the focus and the selection are visible', async () => {
   const page = await chromium.open(`${server.url}/#/streams`, { forcedColors: 'active' })
   await page.hasText('How can I help?')
   const outline = () => page.evaluate(() => {
@@ -190,7 +190,7 @@ test('with forced colours one sees where the focus is, and what is chosen', asyn
   await page.context().close()
 })
 
-test('the styles of the page around end at the tray, whatever they say of elements', async () => {
+test('styles of the page do not reach into the tray', async () => {
   const page = await chromium.open(`${server.url}/#/streams`, { bypassCSP: true })
   await page.ask('markdown')
   await page.settled()
@@ -230,7 +230,7 @@ test('the styles of the page around end at the tray, whatever they say of elemen
   await page.context().close()
 })
 
-test('the playground leaves its own buttons in reach on a phone', async () => {
+test('on a phone the playground’s own buttons stay reachable', async () => {
   const page = await chromium.open(`${server.url}/#/playground/broken`, { viewport: { width: 360, height: 740 }, hasTouch: true })
   await page.hasText('breaks off in the middle of')
   await page.button('Replay').click()
@@ -276,7 +276,7 @@ test('in the playground the tray follows its props, words, parts and theme, and 
   await page.context().close()
 })
 
-test('from right to left', async () => {
+test('the tray works from right to left', async () => {
   const page = await chromium.open(`${server.url}/#/streams`)
   await page.evaluate(() => document.documentElement.setAttribute('dir', 'rtl'))
   await page.ask('help')

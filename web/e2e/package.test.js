@@ -34,7 +34,7 @@ before(() => {
   }
 })
 
-test('the package has its licence, its changes, its place, and maps of its sources', () => {
+test('the package has its licence, its changelog, its repository, and source maps', () => {
   for (const file of ['LICENSE', 'CHANGELOG.md', 'README.md', 'lib/index.js', 'lib/state/store.js.map', 'lib/index.d.ts', 'lib/chattray.css', 'lib/styles.css.d.ts', 'lib/labels/de.js', 'lib/labels/ar.d.ts']) {
     assert.ok(existsSync(join(pack, file)), file)
   }
@@ -45,7 +45,7 @@ test('the package has its licence, its changes, its place, and maps of its sourc
   }
 })
 
-test('its types hold under Node\'s own resolution, with every import asked for', () => {
+test('its types compile under Node\'s own resolution, with every import asked for', () => {
   writeFileSync(join(work, 'app.tsx'), `
 import { ChatProvider, ChatTray, useThreads, type Command, type Labels } from '@chattray/react'
 import { DocumentPane, useDocument } from '@chattray/react/documents'
@@ -78,7 +78,7 @@ test('the example for Vite is built from it', async () => {
   assert.ok(existsSync(join(app, 'dist/index.html')))
 })
 
-test('the example for Next.js holds under the compiler, and its page is rendered on a server', async () => {
+test('the example for Next.js compiles, and its page is rendered on a server', async () => {
   const app = join(work, 'next')
   run('cp', ['-r', join(web, 'examples/next'), app], work)
   writeFileSync(join(app, 'tsconfig.test.json'), JSON.stringify({ extends: './tsconfig.json', compilerOptions: { incremental: false, types: [] }, include: ['app/**/*'] }))

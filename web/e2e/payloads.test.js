@@ -23,7 +23,7 @@ afterEach(async () => {
 const panel = () => page.locator('.ct-panel')
 const topics = () => page.locator('textarea[name="semantic.topics"]')
 
-test('what a tool looked up opens beside the tray when it is asked for, and goes with the next question and the next page', async () => {
+test('a tool’s result opens beside the tray on request, and closes with the next question and on the next page', async () => {
   await page.ask('Tell me about stream 1')
   await page.settled()
   assert.equal(await panel().count(), 0, 'what needs no decision does not open by itself')
@@ -53,7 +53,7 @@ test('what a tool looked up opens beside the tray when it is asked for, and goes
   assert.equal(await panel().count(), 0, 'what needs no decision does not pop up again')
 })
 
-test('where there is no room beside the tray, a payload opens in the answer and covers nothing', async () => {
+test('without room beside the tray a payload opens in the answer and covers nothing', async () => {
   for (const [width, height] of [[800, 700], [360, 740]]) {
     await page.setViewportSize({ width, height })
     await page.reload()
@@ -81,7 +81,7 @@ test('the tray knows where it is before the page has its data', async () => {
   await page.settled()
 })
 
-test('a proposal of the model goes to the page, which accepts it into the form; it is kept', async () => {
+test('a proposal of the model goes to the page, which takes it into the form; the decision is kept', async () => {
   const before = await topics().inputValue()
   await page.ask('Propose a schema with base editing')
   await page.settled()
@@ -150,7 +150,7 @@ test('a server action changes the stream, and the page sees it', async () => {
   await topics().filter({ hasText: 'base editors' }).waitFor()
 })
 
-test('a client action closes the chat; it opens again as it was', async () => {
+test('a client action closes the chat; it opens again unchanged', async () => {
   await page.ask('bye')
   await page.settled()
   await page.button('Close the chat').last().click()
@@ -211,7 +211,7 @@ test('the page’s own tool is called, does its work on the page, and the model 
   assert.match(await page.answers.last().textContent(), /This report has no article 99999/)
 })
 
-test('a call that waits when the page is loaded is taken up, by one of two tabs', async () => {
+test('a call that waits when the page is loaded is run by one of two tabs', async () => {
   const place = `${server.url}/#/reports/1/articles`
   await page.goto(place)
   await page.ask('hello')

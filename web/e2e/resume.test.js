@@ -22,7 +22,7 @@ afterEach(async () => {
 const counted = (n) => Array.from({ length: n }, (_, i) => i + 1).join(' ')
 const textOf = async (p) => (await p.answers.last().locator('.ct-md').allTextContents()).join(' ').replace(/\s+/g, ' ')
 
-test('a reload in mid-answer goes on without a gap', async () => {
+test('after a reload in the middle of an answer it continues without a gap', async () => {
   await page.ask('slow 40')
   await page.hasText(/\b3 4/)
   await page.reload()
@@ -50,7 +50,7 @@ test('a second tab follows, and stops what the first one started', async () => {
   assert.deepEqual(second.bad, [])
 })
 
-test('the service is killed and comes back: a notice, then the answer goes on', async () => {
+test('the service is killed and starts again: a notice, then the answer continues', async () => {
   await page.ask('slow 40')
   await page.hasText(/\b3 4/)
   await server.kill()
@@ -64,7 +64,7 @@ test('the service is killed and comes back: a notice, then the answer goes on', 
   assert.equal(await page.answers.count(), 1)
 })
 
-test('a line that is cut again and again loses nothing', async () => {
+test('a connection that is cut repeatedly loses nothing', async () => {
   const through = await line(server.url)
   const cut = await chromium.open(through.url)
   try {
@@ -93,7 +93,7 @@ test('a message that could not be sent can be sent again', async () => {
   assert.equal(await page.questions.count(), 1)
 })
 
-test('a message to a chat that another browser has answered comes back, and that answer is followed', async () => {
+test('a message to a chat that another browser uses is given back, and the other answer is shown', async () => {
   await page.ask('hello')
   await page.settled()
   const other = await chromium.open(`${server.url}/#/streams`)
@@ -115,7 +115,7 @@ test('a message to a chat that another browser has answered comes back, and that
   await other.context().close()
 })
 
-test('back and forward in mid-answer lose nothing, and each tab keeps its own chat', async () => {
+test('back and forward during an answer lose nothing, and each tab keeps its own chat', async () => {
   await page.ask('slow 40')
   await page.hasText(/\b2 3/)
   await page.goto('about:blank')

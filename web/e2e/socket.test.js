@@ -4,15 +4,11 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { browser, call, line, listening, service, tab, until } from './world.js'
+import { browser, call, line, listening, service, shop, tab, until } from './world.js'
 
-let server, chromium, upstream, shop, wire, removed, release
+let server, chromium, upstream, orders, wire, release
 before(async () => {
-  removed = []
-  shop = createServer((request, response) => {
-    removed.push(request.url)
-    response.end('It is gone.')
-  })
+  orders = await shop()
   upstream = writer()
   const pages = mkdtempSync(join(process.env.E2E_WORK, 'pages-'))
   writeFileSync(join(pages, 'document.yaml'), `
@@ -21,15 +17,7 @@ context:
   builder: document
 tools: [read_document, plan_document, write_block, edit_block, delete_block, move_block]
 payloads: [stream_suggestions]
-http_tools:
-  - name: remove_order
-    description: Removes an order.
-    title: Remove an order
-    done: Removed an order|Removed {n} orders
-    confirm: true
-    input_schema: {type: object, properties: {order_id: {type: integer}}, required: [order_id]}
-    url: http://127.0.0.1:${await listening(shop)}/{{.order_id}}
-`)
+${orders.tools}`)
   ;[server, chromium] = await Promise.all([
     service({ CHATTRAY_OPENAI_BASE_URL: `http://127.0.0.1:${await listening(upstream)}/v1`, CHATTRAY_OPENAI_API_KEY: 'x', CHATTRAY_MODEL: 'scripted', CHATTRAY_PAGES: pages }),
     browser(),
@@ -40,7 +28,7 @@ after(async () => {
   await chromium.close()
   wire.close()
   await server.kill()
-  for (const one of [upstream, shop]) {
+  for (const one of [upstream, orders.server]) {
     one.closeAllConnections()
     one.close()
   }
@@ -103,7 +91,7 @@ async function opened() {
   return { page, id: made.id, doc: asking(page) }
 }
 
-test('an answer is written into a block, over a line that is cut', async () => {
+test('an answer is written into a block while the connection is cut', async () => {
   const { page, id, doc } = await opened()
   const sent = []
   page.on('websocket', (socket) => socket.on('framesent', ({ payload }) => sent.push(JSON.parse(payload))))
@@ -130,12 +118,12 @@ test('an answer is written into a block, over a line that is cut', async () => {
   await page.context().close()
 })
 
-test('a call waits for the user, who answers in another tab, and what the answer brings is shown', async () => {
+test('a call waits for the user, who answers in another tab, and the result is shown', async () => {
   const { page, id, doc } = await opened()
   await doc.ask('Remove order 7')
   await doc.question.getByText('Remove an order', { exact: true }).waitFor()
   await page.shot('socket-approval')
-  assert.deepEqual(removed, [])
+  assert.deepEqual(orders.removed, [])
   wire.cut()
   const second = await tab(page.context(), `${wire.url}/#/document/${id}`)
   const other = asking(second)
@@ -149,7 +137,7 @@ test('a call waits for the user, who answers in another tab, and what the answer
     await one.part.locator('.ct-payload-card[data-type=stream_suggestions]').getByText('Orders', { exact: true }).first().waitFor()
     assert.equal(await one.part.locator('.ct-notes li').count(), 1)
   }
-  assert.deepEqual(removed, ['/7'])
+  assert.deepEqual(orders.removed, ['/7'])
   await page.shot('socket-cards')
   await doc.button('Say thanks').click()
   await doc.part.getByText('You are welcome.').waitFor()
@@ -160,7 +148,7 @@ test('a call waits for the user, who answers in another tab, and what the answer
   await page.context().close()
 })
 
-test('a table is written by a call, and a stopped answer keeps what there is', async () => {
+test('a table is written by a call, and a stopped answer keeps its text', async () => {
   const { page, id, doc } = await opened()
   await doc.ask('Write a table')
   await page.locator('.ct-block .ct-table').first().waitFor()

@@ -52,7 +52,7 @@ test('answers and questions have versions; the next question continues from the 
   assert.equal(await page.questions.count(), 3)
 })
 
-test('messages wait while an answer is written; one is taken back, the other is answered, over a reload too', async () => {
+test('messages wait while an answer is written; one is taken back, the other is answered, also after a reload', async () => {
   await page.ask('slow 200')
   await page.button('Stop').waitFor()
   await page.ask('help')
@@ -103,7 +103,7 @@ test('commands and mentions are chosen by keyboard', async () => {
   await page.getByRole('region', { name: 'Chats' }).waitFor()
 })
 
-test('a PDF file is read, stays with its question, and one that cannot be read says why and comes back', async () => {
+test('a PDF file is read and stays with its question; an unreadable one is given back with the reason', async () => {
   const picker = page.locator('input[type=file]')
   const report = readFileSync(new URL('../../services/pdftext/testdata/report.pdf', import.meta.url))
   await picker.setInputFiles({ name: 'trial.pdf', mimeType: 'application/pdf', buffer: report })
@@ -128,7 +128,7 @@ test('a PDF file is read, stays with its question, and one that cannot be read s
   await page.input.fill('')
 })
 
-test('files are dropped anywhere on the tray; a long name can be taken back; a drop never leaves the page', async () => {
+test('files are dropped anywhere on the tray and can be removed; a drop never leaves the page', async () => {
   const drop = (selector, name, type, text) => page.evaluate(([selector, name, type, text]) => {
     const data = new DataTransfer()
     data.items.add(new File([text], name, { type }))

@@ -1,4 +1,4 @@
-// What every end-to-end test stands on: the real service, a real browser, and a tray in it.
+// What all end-to-end tests use: the real service, a real browser, and a tray in it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync } from 'node:fs'
@@ -9,11 +9,11 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 
-/** Bounds each wait, in milliseconds. It is only for what hangs: a busy machine is never so slow. */
+/** Bounds each wait, in milliseconds. Only a wait that hangs is that long: even a busy machine is faster. */
 export const LIMIT = 180_000
 const out = fileURLToPath(new URL('./out/', import.meta.url))
 
-/** Starts the service with nothing configured but what env says; kill and start again keep address and data. */
+/** Starts the service with the settings in env and no others; kill and start again keep address and data. */
 export async function service(env = {}) {
   const folder = mkdtempSync(join(process.env.E2E_WORK, 'data-'))
   let process_, address = '127.0.0.1:0'
@@ -97,6 +97,25 @@ export async function listening(server) {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return server.address().port
+}
+
+/** A shop whose orders a tool of a page removes once the user approves. removed has its requests, tools is for the page's file. */
+export async function shop() {
+  const removed = []
+  const server = createHttpServer((request, response) => {
+    removed.push(request.url)
+    response.end('It is gone.')
+  })
+  const tools = `http_tools:
+  - name: remove_order
+    description: Removes an order.
+    title: Remove an order
+    done: Removed an order|Removed {n} orders
+    confirm: true
+    input_schema: {type: object, properties: {order_id: {type: integer}}, required: [order_id]}
+    url: http://127.0.0.1:${await listening(server)}/{{.order_id}}
+`
+  return { server, removed, tools }
 }
 
 /** Starts Chromium. Pages of a context note everything that must not happen: errors, and requests to elsewhere. */

@@ -5,7 +5,7 @@ import { Markdown, MarkdownPartsProvider, SourcesProvider } from '../src'
 import { showSvg } from '../src/markdown/svg'
 
 describe('an answer', () => {
-  it('draws math, and shows the source of what is no TeX or still comes', async () => {
+  it('draws math, and shows the source of invalid or incomplete TeX', async () => {
     const { container, rerender } = render(<Markdown text={'a \\(x_1^2\\) and $$\\frac{1$$ and $5'} />)
     await waitFor(() => expect(container.querySelectorAll('math')).toHaveLength(1))
     expect(container.querySelector('.ct-tex')?.textContent).toBe('\\frac{1')

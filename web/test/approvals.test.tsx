@@ -39,7 +39,7 @@ describe('an approval', () => {
     expect(answers(calls)).toEqual([{ approved: true, input: { order_id: 8, note: 'x', sure: false, tags: ['b'] } }])
   })
 
-  it('does not take what is no value of its kind', async () => {
+  it('refuses a value of another type', async () => {
     const { card } = await waiting()
     for (const [label, value] of [['Order id', 'seven'], ['Tags', '[']]) {
       fireEvent.change(within(card).getByLabelText(label!), { target: { value } })
@@ -48,7 +48,7 @@ describe('an approval', () => {
     }
   })
 
-  it('keeps what was typed when the service does not take it', async () => {
+  it('keeps the typed text when the service refuses it', async () => {
     const { card, user } = await waiting({}, {}, () => json({ detail: 'order_id does not fit', code: 'invalid' }, 422))
     fireEvent.change(within(card).getByLabelText('Order id'), { target: { value: '-1' } })
     await user.click(within(card).getByRole('button', { name: 'Approve with changes' }))
@@ -56,7 +56,7 @@ describe('an approval', () => {
     expect(within(card).getByLabelText<HTMLInputElement>('Order id').value).toBe('-1')
   })
 
-  it('may be given for the chat where the tool always asks, and only there', async () => {
+  it('may be given for the whole chat if the tool always asks, and only then', async () => {
     const seen = await waiting({ reason: 'after_untrusted' })
     expect(within(seen.card).queryByLabelText('Always allow this in this chat')).toBeNull()
     seen.unmount()
@@ -78,7 +78,7 @@ describe('an approval', () => {
     expect(calls.filter((c) => c.path.includes('/approvals/') || c.path.includes('/cancel'))).toEqual([])
   })
 
-  it('is told by the launcher of a closed tray', async () => {
+  it('is shown on the launcher of a closed tray', async () => {
     const { user } = await waiting({}, { layout: 'tray', defaultOpen: true })
     await user.click(screen.getByRole('button', { name: 'Close the chat' }))
     expect(screen.getByRole('button', { name: 'Open the chat. The assistant needs you.' }).getAttribute('data-state')).toBe('waits')

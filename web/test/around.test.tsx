@@ -32,7 +32,7 @@ describe('the page around', () => {
     ])
   })
 
-  it('changes what a part has added: the later word counts, and undefined takes it back', () => {
+  it('changes what a part has added: the later value counts, and undefined removes it', () => {
     const store = new ChatStore({ api: fakeApi(() => undefined).api })
     store.setContext({ page: 'a', tab: 'x' })
     store.updateContext({ tab: 'y', more: 1 })
@@ -70,7 +70,7 @@ describe('the page around', () => {
     expect(theme()).toBe('dark')
   })
 
-  it('is rendered by a server, which is left without anything open', () => {
+  it('is rendered by a server and leaves nothing open there', () => {
     const opened = vi.spyOn(globalThis, 'BroadcastChannel')
     const html = renderToString(<ChatProvider context={{ current_page: 'x' }}><ChatTray layout="sidebar" defaultOpen /></ChatProvider>)
     expect(html).toBe('<div class="ct-root " data-layout="sidebar" data-theme="auto"></div>')
@@ -99,7 +99,7 @@ describe('a tab', () => {
     await waitFor(() => expect(calls.map((c) => c.path).filter((p) => p !== '/api/models')).toEqual(['/api/me']))
   })
 
-  it('takes its run up again where a component was taken away and put back', async () => {
+  it('continues its run after a component was removed and added again', async () => {
     const api = fakeApi(({ method, path }) => {
       if (path.startsWith('/api/chats/7')) return chat([message('q1', 'user', 'one'), message('a1', 'assistant', 'Kept.')])
       return method === 'POST' ? live('r').response : undefined
@@ -117,7 +117,7 @@ describe('a tab', () => {
     leave()
   })
 
-  it('reads nothing more once it is left', async () => {
+  it('reads nothing more once it is closed', async () => {
     const { response, go } = slow()
     const { api, calls } = fakeApi(({ path }) => (path.startsWith('/api/chats/7') ? response : undefined))
     const store = new ChatStore({ api })

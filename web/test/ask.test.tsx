@@ -106,7 +106,7 @@ describe('asking about a document over the socket', () => {
     await waitFor(() => expect(screen.queryByRole('button', { name: 'Pause' })).toBeNull())
   })
 
-  it('takes away at once what is withdrawn, and says so until another answer begins', async () => {
+  it('removes withdrawn text immediately, and says so until another answer begins', async () => {
     const line = await shown()
     give(line, begin, { type: 'reset', block_ids: 'b1', document_id: 'd', seq: 2 }, { type: 'md', block_ids: 'b1,b2', document_id: 'd', content: 'Half a word', seq: 4 })
     expect(await screen.findAllByText('Half a word')).toHaveLength(2)
@@ -132,7 +132,7 @@ describe('asking about a document over the socket', () => {
     expect(screen.queryByText('What was being written was withdrawn.')).toBeNull()
   })
 
-  it('takes away a stored half that this tab has not seen come', async () => {
+  it('removes stored text that this tab has not seen arrive', async () => {
     draft = 'Stored half'
     const line = await shown('Stored half')
     gate = new Promise(() => undefined)
@@ -203,7 +203,7 @@ describe('asking about a document over the socket', () => {
     off()
   })
 
-  it('says that the line is lost, stops over it, and shows a failure', async () => {
+  it('reports a lost connection, can still stop, and shows a failure', async () => {
     const line = await shown()
     give(line, begin)
     await userEvent.click(await screen.findByRole('button', { name: 'Stop' }))

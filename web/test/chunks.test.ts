@@ -28,7 +28,7 @@ describe('the table of chunks', () => {
   })
 })
 
-it('keeps at most so much, and what is under way', () => {
+it('keeps a limited number, and all that are running', () => {
   let fold = emptySocketFold
   fold = foldChunk(fold, { type: 'status', content: 'x', run_id: 'open', chat_id: 'c', seq: 1 })
   for (let i = 0; i < CHUNK_LIMITS.runs + 5; i++) {

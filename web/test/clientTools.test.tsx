@@ -62,7 +62,7 @@ describe('a tool of the page', () => {
     expect([handler.mock.calls.length, told().length]).toEqual([0, 0])
   })
 
-  it('is waited for, and then missed in words that the model reads', async () => {
+  it('has a time limit, after which the model reads that it is missing', async () => {
     vi.useFakeTimers()
     const { tools, told } = world()
     tools.take('r', asked)
@@ -72,7 +72,7 @@ describe('a tool of the page', () => {
     expect(told().map((c) => c.body)).toEqual([{ tool_use_id: 't1', output: 'The page that is open has no tool pick.', is_error: true }])
   })
 
-  it('may come a moment later than its call', async () => {
+  it('may be registered a moment after its call', async () => {
     vi.useFakeTimers()
     const { tools, told } = world()
     tools.take('r', asked)

@@ -66,7 +66,7 @@ describe('a decision', () => {
     expect(now.blocks!.map((b) => [b.id, b.state, b.new])).toEqual([['a', 'clean', undefined], ['b', 'pending_edit', 'B'], ['made', 'pending_delete', undefined], ['d', 'pending_move', undefined], ['e', 'pending_new', 'E']])
   })
 
-  it('that reverted is undone without the service, which forgot it; accepting it then does it', async () => {
+  it('that reverted is undone without the service, which has dropped it; accepting it proposes and accepts it again', async () => {
     const { api, asked } = service()
     const back = await undo(api, 'doc', { kind: 'revert', proposals: pendingOf(before) })
     expect(asked).toEqual([])
@@ -75,7 +75,7 @@ describe('a decision', () => {
     expect(targetOf(block('a', 'pending_move', { new_position: 'c5' }), before)).toBe('c')
   })
 
-  it('of this page gives way to what the service proposes since', () => {
+  it('of this page gives way to a later proposal of the service', () => {
     const mine = pendingOf([block('b', 'pending_edit', { new: 'mine' })])
     expect(withProposals({ id: 'd', title: '', revision: 1, blocks: [block('b', 'pending_edit', { new: 'theirs' })] }, mine)!.blocks![0]!.new).toBe('theirs')
   })

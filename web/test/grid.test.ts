@@ -3,7 +3,7 @@ import { isNumeric, numberOf, sortedBy, toCsv, toHtml } from '../src/markdown/gr
 import { sourcesOf } from '../src/markdown/sources'
 
 describe('tables', () => {
-  it('sort numbers by their value and the rest as text, with what is empty at the end', () => {
+  it('sort numbers by value and the rest as text, with empty cells at the end', () => {
     const rows = [['$1,200'], ['95'], [''], ['−3'], ['40 %'], ['n/a'], ['item 10'], ['item 9']]
     expect(sortedBy(rows, 0, false).map((i) => rows[i]![0])).toEqual(['−3', '40 %', '95', '$1,200', 'item 9', 'item 10', 'n/a', ''])
     expect(sortedBy(rows, 0, true).map((i) => rows[i]![0]).at(-1)).toBe('')
@@ -26,7 +26,7 @@ describe('sources', () => {
     expect(sourcesOf(['1. No address\nof anything'], '').size).toBe(0)
   })
 
-  it('are none where two tools mean different things by a number, and the answer’s own list goes first', () => {
+  it('do not exist if two tools use a number for different things; the answer’s own list takes precedence', () => {
     const other = search.replace('/a', '/c')
     expect([...sourcesOf([search, other], '').keys()]).toEqual([2])
     expect(sourcesOf([search, other], '[1] Its own, https://example.com/c').get(1)?.url).toBe('https://example.com/c')

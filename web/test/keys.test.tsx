@@ -18,7 +18,7 @@ const answers = ({ method, path }: { method: string; path: string }) => {
 }
 
 describe('the last questions', () => {
-  it('come back into an empty input, and typed text is never replaced', async () => {
+  it('return to an empty input, and typed text is never replaced', async () => {
     const { user } = show(answers, {}, 'k')
     await screen.findByText('Two.')
     await user.click(input())
@@ -90,7 +90,7 @@ describe('the key of the tray', () => {
 })
 
 describe('a rating', () => {
-  it('is down at once, has reasons and words, and is taken back with the same thumb', async () => {
+  it('is stored immediately, may have reasons and a comment, and is removed with the same thumb', async () => {
     const { user, calls } = show(answers, {}, 'k')
     await screen.findByText('Two.')
     const row = screen.getByText('Two.').closest<HTMLElement>('.ct-message')!

@@ -28,7 +28,7 @@ describe.each(Object.entries({ de, fr, es, zh, ar }))('the labels in %s', (_, la
     }
   })
 
-  it('say something for each, and not in English', () => {
+  it('have a text for each, which is not English', () => {
     const say = (all: Labels, key: string): string => {
       const value = all[key as keyof Labels] as string | ((...given: unknown[]) => string)
       return typeof value === 'string' ? value : key === 'trail' ? value(['X']) : value.length === 0 ? '' : value(...[3, 7, 9].slice(0, value.length))

@@ -72,7 +72,7 @@ describe('Markdown', () => {
     expect(container.querySelector('a')?.getAttribute('href')).toBe('https://example.com/x')
   })
 
-  it('takes no harm from depth', () => {
+  it('survives deep nesting', () => {
     const { container } = render(<Markdown text={`${'> '.repeat(3000)}deep\n\n${'- '.repeat(500)}x\n\n${'['.repeat(5000)}`} />)
     expect(container.textContent).toContain('deep')
   })

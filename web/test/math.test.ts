@@ -28,7 +28,7 @@ describe('math', () => {
     '`$x$`', '`` `\\(x\\)` ``', '```\n$x$\n\\(y\\)\n```', '    echo $a$ \\(b\\)', 'https://a.example/$x$', '[a](https://a.example/$x$)', '<https://a.example/?a=$x$>', '\\\\(x\\\\)', '$x$5',
   ])('is not in %j', (text) => expect(formulas(text)).toEqual([]))
 
-  it('without an end is text of which nothing is lost', () => {
+  it('without an end is text, and nothing is lost', () => {
     expect(markMath('a \\(x^2')).toBe('a \\\\(x^2')
     expect(markMath('a \\[x^2')).toBe('a \\\\\\[x^2')
     expect(markMath('a $$x^2')).toBe('a \\$\\$x^2')
@@ -40,7 +40,7 @@ describe('math', () => {
     '| f | value |\n|---|---|\n| $f(x)$ | $|x|$ |', '$$\n\\int_0^\\infty e^{-x^2}\\,dx\n$$', '```sh\necho $HOME $PATH\n```', 'The end, for $10-$20.',
   ].join('\n\n')
 
-  it('is the same at every cut: nothing of a formula is ever outside of it, and money stays money', () => {
+  it('is the same at every cut: no part of a formula is outside it, and amounts of money stay text', () => {
     const whole = formulas(text).map((f) => f.tex)
     expect(whole).toHaveLength(6)
     for (let end = 0; end <= text.length; end++) {
@@ -65,14 +65,14 @@ describe('math', () => {
     expect(split.chunks).toHaveLength(6)
   })
 
-  it('that never ends does not hold the rest of a long text', () => {
+  it('that never ends does not hold back the rest of a long text', () => {
     const long = `\\[ open\n\n${'More text.\n\n'.repeat(500)}`
     expect(splitMarkdown(long).chunks.length).toBeGreaterThan(300)
     expect(markMath('\\('.repeat(3000))).not.toContain('`')
     expect(formulas('$a '.repeat(3000))).toEqual([])
   })
 
-  it('tells open from whole', () => {
+  it('distinguishes open from whole text', () => {
     expect(formulas('a \\(x^', true)).toEqual([{ tex: 'x^', display: false, open: true }])
     expect(formulas('a $x^', true)).toEqual([{ tex: 'x^', display: false, open: true }])
     expect(texOf(`${INLINE}${OPEN}x`)).toEqual({ tex: 'x', display: false, open: true })

@@ -8,7 +8,7 @@ import { input, live, message, posts, settled, show, slow } from './shown'
 const answering = (text: string, payload: object = {}) => ({ method }: { method: string }) => (method === 'POST' ? sse(answerFrames(text, payload)) : undefined)
 
 describe('components', () => {
-  it('stand around the parts of a tray, and get their props and the part as it is', async () => {
+  it('wrap the parts of a tray, and get their props and the part itself', async () => {
     const seen: Record<string, string[]> = {}
     const wrap = (name: string) => (props: object & { children: React.ReactNode }) => {
       seen[name] = Object.keys(props)
@@ -29,7 +29,7 @@ describe('components', () => {
     expect(seen.ToolCall).toEqual(expect.arrayContaining(['tool', 'children']))
   })
 
-  it('are also for what is in a text: code, links and images', async () => {
+  it('also replace code, links and images in a text', async () => {
     const { user } = show(answering('```js\n1\n```\n\n[there](https://1.2/3) ![seen](https://1.2/3.png)'), {
       components: { Code: ({ language, children }) => <div data-testid="Code">{language}{children}</div>, Link: ({ href, children }) => <span data-testid="Link" title={href}>{children}</span>, Image: ({ src, children }) => <span data-testid="Image" title={src}>{children}</span> },
     })
@@ -40,7 +40,7 @@ describe('components', () => {
     expect(screen.getByTestId('Image').title).toBe('https://1.2/3.png')
   })
 
-  it('stand in the place of a part that they leave out, and hold also below a provider of another tray', async () => {
+  it('replace a part that they leave out, also below a provider of another tray', async () => {
     const { user } = show(answering('An answer.'), { components: { Header: () => <h1>Mine</h1>, Actions: () => null } })
     await user.type(input(), 'x{Enter}')
     await settled()
@@ -124,7 +124,7 @@ describe('a payload handler', () => {
     take()
   })
 
-  it('of a look-up has a line at the end of the answer, and the rest when asked for', async () => {
+  it('of a look-up has a line at the end of the answer, and the rest on request', async () => {
     const three = [1, 2, 3].map((n) => ({ payload_id: `p${n}`, type: 'found', data: { n }, summary: `Look-up ${n}` }))
     const { user, container } = show(answering('x', { payloads: three, custom_payload: three[2] }), { payloadHandlers: { found: { render: () => <p>found</p> } } })
     await user.type(input(), 'x{Enter}')

@@ -85,7 +85,7 @@ describe('a run', () => {
     expect(state.messages.at(-1)!.content).toContain('begins well enough')
   })
 
-  it('goes on after a recovery with the text that stands', () => {
+  it('continues after a recovery with the kept text', () => {
     const before = [
       event(1, 'stream_start', { run_id: 'r', conversation_id: 7 }), event(2, 'block_start', { block_id: 'B1', type: 'llm' }),
       words(3, 'M1', 'Kept.'), event(4, 'message_end', { message_id: 'M1', status: 'completed' }), words(5, 'M2', 'Lost half'),
@@ -100,7 +100,7 @@ describe('a run', () => {
     expect(other.refused).toBe(0)
   })
 
-  it('puts threads that speak side by side', () => {
+  it('shows parallel threads side by side', () => {
     const run = replay([
       event(1, 'block_start', { block_id: 'B1', type: 'tool' }), event(2, 'thread_start', { thread_id: 'T1', label: 'Weather' }, { thread_id: 'T1' }),
       { ...words(3, 'M1', 'Sunny'), block_id: 'B1', thread_id: 'T1' }, { ...words(4, 'M2', 'News'), block_id: 'B1', thread_id: 'T2' },
@@ -110,7 +110,7 @@ describe('a run', () => {
     expect(part).toMatchObject({ kind: 'threads', threads: [{ label: 'Weather', parts: [{ text: 'Sunny, 25°C' }] }, { label: 'T2' }] })
   })
 
-  it('counts refused frames and goes on', () => {
+  it('counts refused frames and continues', () => {
     const run = replay([words(1, 'M1', 'a'), { ...words(2, 'M1', 'b'), type: 'thinking' }, words(3, 'M1', 'c')])
     expect(run.refused).toBe(1)
     expect(textOf(run)).toBe('ac')
@@ -118,7 +118,7 @@ describe('a run', () => {
 })
 
 describe('the state', () => {
-  it('drops an edited message and all behind it', () => {
+  it('drops an edited message and all after it', () => {
     const at = (id: string, role: 'user' | 'assistant') => ({ id, role, type: 'md', content: id, status: 'complete' as const, created_at: '' })
     const state = { ...emptyState, messages: [at('q1', 'user'), at('a1', 'assistant'), at('q2', 'user'), at('a2', 'assistant')] }
     const ids = (s: ChatState) => s.messages.map((m) => m.id)
@@ -126,7 +126,7 @@ describe('the state', () => {
     expect(ids(reduce(state, { type: 'send', message: null, replaces: 'a2' }))).toEqual(['q1', 'a1', 'q2'])
   })
 
-  it('keeps decisions and judgements', () => {
+  it('keeps decisions and ratings', () => {
     const payload = { payload_id: 'p1', type: 'x', data: {} }
     const state = { ...emptyState, messages: [{ id: 'a', role: 'assistant' as const, type: 'md', content: '', status: 'complete' as const, created_at: '', payloads: [payload], custom_payload: payload }] }
     const done = reduce(reduce(state, { type: 'resolved', payloadId: 'p1', outcome: 'accepted' }), { type: 'feedback', messageId: 'a', feedback: { rating: 'up' } })
@@ -134,7 +134,7 @@ describe('the state', () => {
   })
 })
 
-it('lays markers out once each, and drops those without a call', () => {
+it('shows each marker once, and drops those without a call', () => {
   const history: ChatResponsePayload['tool_history'] = [{ tool_name: 't', input: {}, output: 'o', is_error: false, duration_ms: 1 }]
   const parts = partsOfContent('a [[tool:0]] b [[tool:0]] c [[tool:9]] d', history)
   expect(parts.map((p) => (p.kind === 'text' ? p.text.trim() : p.kind))).toEqual(['a', 'tool', 'b', 'c', 'd'])
@@ -156,7 +156,7 @@ describe('a block of tools', () => {
     expect(textOf(run)).toBe('I ask the weather server.\n\nSunny it is.')
   })
 
-  it('says what goes on while it goes on', () => {
+  it('says what is happening while it happens', () => {
     const lines: string[] = []
     framesOf('messages_4_sequence').reduce((run, frame) => {
       const next = reduceRun(run, frame)

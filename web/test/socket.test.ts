@@ -41,7 +41,7 @@ describe('a socket', () => {
     await expect(asked).resolves.toMatchObject({ run_id: 'r1' })
   })
 
-  it('resumes after a cut where each chat was, and sends again what was not answered, once each', async () => {
+  it('resumes each chat at its place after a cut, and sends unanswered events again, once each', async () => {
     await connect()
     socket.watch('c1')
     socket.watch('c2')
@@ -70,7 +70,7 @@ describe('a socket', () => {
     expect(lines[2]!.events.filter((e) => e.name !== 'resume')).toEqual([])
   })
 
-  it('goes on with a chat whose last run is gone', async () => {
+  it('continues with a chat whose last run no longer exists', async () => {
     await connect()
     socket.watch('c1')
     started(lines[0]!)
@@ -83,7 +83,7 @@ describe('a socket', () => {
     expect(socket.getSnapshot().problem).toBe('')
   })
 
-  it('tells why an event is refused to who sent it, and nobody else', async () => {
+  it('reports why an event is refused to its sender only', async () => {
     await connect()
     const wrong = socket.toolResult('r1', 't1', { rows: [4] }, true)
     expect(lines[0]!.events[0]).toMatchObject({ name: 'tool_result', run_id: 'r1', tool_use_id: 't1', output: { rows: [4] }, is_error: true })
@@ -155,7 +155,7 @@ describe('a socket', () => {
     expect(socket.getSnapshot()).toMatchObject({ link: 'closed', problem: 'a bearer token is required' })
   })
 
-  it('tries again where the service is away', async () => {
+  it('retries while the service is not available', async () => {
     tickets.push(() => new Response('{}', { status: 503 }))
     leave = socket.connect()
     await soon()
@@ -177,7 +177,7 @@ describe('a socket', () => {
     expect(lines[1]!.events.filter((e) => e.name === 'message')).toEqual([])
   })
 
-  it('rests when nothing happens, and wakes when it is used', async () => {
+  it('pauses when nothing happens, and continues when it is used', async () => {
     await connect()
     lines[0]!.drop(1000)
     await vi.advanceTimersByTimeAsync(60_000)
@@ -189,7 +189,7 @@ describe('a socket', () => {
     expect(lines[1]!.events.map((e: SocketEvent) => e.name)).toEqual(['message'])
   })
 
-  it('can be left and connected again, as by React in strict mode, and goes on', async () => {
+  it('can be closed and connected again, as by React in strict mode, and continues', async () => {
     await connect()
     socket.watch('c1')
     started(lines[0]!)
@@ -203,7 +203,7 @@ describe('a socket', () => {
     expect(lines[1]!.events[0]).toMatchObject({ name: 'resume', run_id: 'r1', after: 1 })
   })
 
-  it('bears rubbish', async () => {
+  it('ignores invalid frames', async () => {
     await connect()
     const before = socket.getSnapshot()
     for (const frame of ['', '{', 'null', '[]', '7', '{"type":7,"seq":1,"run_id":"x"}', '{"seq":-1}', '{"type":"tool","run_id":"x","seq":2}']) lines[0]!.raw(frame)

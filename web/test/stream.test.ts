@@ -44,7 +44,7 @@ describe('a stream', () => {
     expect(calls[0]!.headers['Idempotency-Key']).toMatch(/.{8}/)
   })
 
-  it('goes on behind its cursor when the line breaks or ends early', async () => {
+  it('continues after its cursor when the connection breaks or ends early', async () => {
     const links: string[] = []
     const { api, calls } = fakeApi(({ method, headers }) => {
       if (method === 'POST') return broken(frames.slice(0, 2))
@@ -73,7 +73,7 @@ describe('a stream', () => {
     expect(await read(api.streamMessage(request, new AbortController().signal))).toEqual(['1', '2'])
   })
 
-  it('waits out a service that restarts, and gives up on a refusal', async () => {
+  it('waits for a service that restarts, and gives up on a refusal', async () => {
     let tries = 0
     const { api } = fakeApi(({ method }) => {
       if (method === 'POST') return sse(frames.slice(0, 1))
@@ -83,7 +83,7 @@ describe('a stream', () => {
     expect(tries).toBe(3)
   })
 
-  it('throws what the service says at once', async () => {
+  it('throws the service’s error immediately', async () => {
     const { api } = fakeApi(() => json({ detail: 'the body has values that are not allowed', code: 'invalid', errors: [{ pointer: '/message', detail: 'must not be empty' }] }, 422))
     const failed = await read(api.streamMessage(request, new AbortController().signal)).catch((e: unknown) => e)
     expect(failed).toBeInstanceOf(ApiError)

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 const files = readdirSync('src/styles', { recursive: true, encoding: 'utf8' }).filter((f) => f.endsWith('.css'))
 const cssOf = (file: string) => readFileSync(`src/styles/${file}`, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
 
-it('no rule reaches what is not of the tray, and every animation has a name of ours', () => {
+it('no rule applies outside the tray, and every animation has a name of its own', () => {
   for (const file of files) {
     const css = cssOf(file)
     for (const [, name] of css.matchAll(/@keyframes\s+([\w-]+)/g)) expect(name).toMatch(/^ct-/)

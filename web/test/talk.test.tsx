@@ -53,7 +53,7 @@ describe('versions', () => {
     expect(posts(calls)[1].edit_message_id).toMatch(/^q/)
   })
 
-  it('that cannot be gone back to leave all as it was, with a word', async () => {
+  it('that cannot be selected leave everything unchanged, with a message', async () => {
     opened()
     const { user } = show(({ path }) => {
       if (path.endsWith('/select')) return json({ detail: 'this chat has an answer under way', code: 'busy', status: 409 }, 409)
@@ -68,7 +68,7 @@ describe('versions', () => {
 describe('a message that is sent while an answer is written', () => {
   const start = [event('stream_start', { run_id: 'run-1', conversation_id: 7, user_message_id: 'q0' }), event('block_start', { block_id: 'B1', type: 'llm' }), frame('text', { content: 'Work' }, { message_id: 'M1', block_id: 'B1', delta: true })]
 
-  it('waits in sight, can be taken back and changed, and is sent after the answer', async () => {
+  it('is shown waiting, can be taken back and changed, and is sent after the answer', async () => {
     const { response, send } = live('run-1')
     let asked = 0
     const { user, calls } = show(({ method, path }) => (method === 'POST' && path.startsWith('/api/chat/stream') ? (++asked === 1 ? response : sse(answerFrames(`Answer ${asked}.`))) : undefined))
@@ -195,7 +195,7 @@ describe('the model', () => {
     again.unmount()
   })
 
-  it('that is not offered any more is let go of; with one model there is nothing to choose', async () => {
+  it('that is no longer offered is dropped; with one model there is nothing to choose', async () => {
     localStorage.setItem('chattray:k:model', 'gone')
     const { unmount } = show(({ path }) => (path === '/api/models' ? models() : undefined), {}, 'k')
     await screen.findByRole('combobox', { name: 'Model' })
@@ -242,7 +242,7 @@ describe('the list of chats', () => {
   const days = (n: number) => new Date(Date.now() - n * 86_400_000).toISOString()
   const row = (id: number, title: string, updated: string, more: object = {}) => ({ conversation_id: id, chat_id: `${id}`, title, created_at: updated, updated_at: updated, ...more })
 
-  it('is by day, with those that are pinned first; a chat is pinned and archived', async () => {
+  it('is grouped by day with pinned chats first; a chat is pinned and archived', async () => {
     const { user, calls } = show(({ method, path, body }) => {
       if (method === 'PATCH') return json(row(2, 'Now', days(0), body))
       if (path.includes('archived=true')) return json({ items: [row(9, 'Put away', days(3), { archived: true })] })

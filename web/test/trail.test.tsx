@@ -21,7 +21,7 @@ describe('the words of a trail', () => {
     expect(doneWords(call('look_up'), 2)).toBe('Look up × 2')
   })
 
-  it('says in one line what was done, and what was not', () => {
+  it('says in one line what was done, and what failed', () => {
     const words = (tools: ToolView[]) => trailWords(tools, defaultLabels)
     expect(words([call('get_report', report), call('get_report', report), call('write_block', { done: 'Wrote a block|Wrote {n} blocks' })])).toBe('Read 2 reports, wrote a block')
     expect(words([call('get_report', report), call('drop', { status: 'error' }), call('buy', { title: 'Buy', status: 'denied' }), call('wait', { status: 'cancelled' })])).toBe('Read a report, drop (failed), buy (not allowed), wait (stopped)')

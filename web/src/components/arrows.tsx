@@ -1,15 +1,5 @@
-import type { ReactNode } from 'react'
-
-/** Icons of parts that are loaded later; as in icons.tsx. */
-function icon(children: ReactNode) {
-  return function Icon() {
-    return (
-      <svg className="ct-icon" viewBox="0 0 20 20" width="20" height="20" fill="none" stroke="currentColor" strokeWidth="1.6" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true" focusable="false">
-        {children}
-      </svg>
-    )
-  }
-}
+// Icons of parts that are loaded later.
+import { icon } from './icons'
 
 export const PreviousIcon = icon(<path d="m12 5-5 5 5 5" />)
 export const NextIcon = icon(<path d="m8 5 5 5-5 5" />)

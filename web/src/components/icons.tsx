@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 /** Line icons of 20 by 20, in the text's colour; they say nothing to screen readers. */
-function icon(children: ReactNode) {
+export function icon(children: ReactNode) {
   return function Icon() {
     return (
       <svg className="ct-icon" viewBox="0 0 20 20" width="20" height="20" fill="none" stroke="currentColor" strokeWidth="1.6" strokeLinecap="round" strokeLinejoin="round" aria-hidden="true" focusable="false">
