@@ -42,7 +42,7 @@ type OIDC struct {
 	provider        *keyFetch
 	client          *http.Client
 	// keys is filled by the first token: a provider that is down does not
-	// prevent the start. Whoever is asking holds the slot.
+	// prevent the start. The caller that fetches the keys holds the slot.
 	keys atomic.Pointer[oidc.RemoteKeySet]
 	slot chan struct{}
 }

@@ -103,8 +103,8 @@ func appendEnded(dst []byte, e *runlog.Event, kind string, props json.RawMessage
 	return appendTail(append(append(appendType(dst, e, kind), props[:len(props)-1]...), end...), e)
 }
 
-// appendLine appends a status line. That the model is asked says the start of its
-// block.
+// appendLine appends a status line. A line that the model is called is left
+// out: the start of its block shows that.
 func appendLine(dst []byte, e *runlog.Event, s *runlog.Status) []byte {
 	if s.Code == schemas.StatusThinking {
 		return dst

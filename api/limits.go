@@ -15,8 +15,8 @@ import (
 // without a request for longest is forgotten.
 const maxRateUsers = 10_000
 
-// rateLimit bounds the requests a minute of each user. A user may spend a
-// minute's requests at once; they refill evenly. Zero means no limit. It is
+// rateLimit bounds the requests a minute of each user. A user may use up a
+// minute's requests immediately; they refill evenly. Zero means no limit. It is
 // safe for concurrent use.
 type rateLimit struct {
 	perMinute int

@@ -16,7 +16,7 @@ const (
 )
 
 // StatusCode is the meaning of a status line, for clients with texts of their
-// own. Lines of tools have no code, and neither have old runs.
+// own. Lines of tools have no code, and lines of old runs have none.
 type StatusCode string
 
 // The status codes.
@@ -81,7 +81,7 @@ type ToolStartEvent struct {
 }
 
 // ToolProgressEvent is one step of a running tool; Progress is in 0..1 and
-// never falls. Data is null when there is none.
+// never decreases. Data is null when there is none.
 type ToolProgressEvent struct {
 	Type      string          `json:"type"`
 	Tool      string          `json:"tool"`
@@ -93,9 +93,9 @@ type ToolProgressEvent struct {
 	Index     int             `json:"index"`
 }
 
-// StageWriting is the stage of a ToolProgressEvent whose data is a BlockPiece. It
-// comes while the model writes the call, before the call's ToolStartEvent; of a call
-// that had to wait for another one after it.
+// StageWriting is the stage of a ToolProgressEvent whose data is a BlockPiece.
+// It comes while the model writes the call, before the call's ToolStartEvent,
+// or after it if the call had to wait for another one.
 const StageWriting = "writing"
 
 // BlockPiece is a piece of what a call writes into a block of a document.

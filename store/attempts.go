@@ -21,9 +21,9 @@ const (
 // owner), or of all other replicas if from is nil. A run that had begun is then
 // at its next attempt, so that its former owner can write nothing more; only
 // after that may it be read. The last attempt of a run that was waiting, or was
-// released, does not count. If several replicas take at once, one gets the run.
-// Runs that are being written now are not returned, so the caller asks again
-// later, until the list is empty.
+// released, does not count. If several replicas take at the same time, one of
+// them gets the run. Runs that are being written now are not returned, so the
+// caller asks again later, until the list is empty.
 func (s *Store) Take(ctx context.Context, from []string, to string) ([]record.Taken, error) {
 	type row struct {
 		record.Taken

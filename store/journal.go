@@ -28,9 +28,10 @@ var errJournal = errors.New("a row of the journal cannot be read")
 // end: their events and checkpoints. All runs of a commit share a row, so that
 // a commit is one write at the end of one table. When the journal has grown, it
 // is tidied: data that is not in the log of an ended run moves to segments and
-// checkpoints, the rest is deleted. A row has only what runs of one replica wrote, so
-// that each replica tidies its own. Who takes runs of others tidies theirs before it
-// reads the runs: then what earlier attempts wrote is in its final place.
+// checkpoints, the rest is deleted. A row has only what runs of one replica
+// wrote, so that each replica tidies its own. A replica that takes runs of
+// others tidies their rows before it reads the runs: then the data of earlier
+// attempts is in its final place.
 
 // journalSize is how much this store has written, by replica, since it last tidied.
 // It is safe for concurrent use.
@@ -260,9 +261,9 @@ func mergeSegments(old, newer []record.Segment) []record.Segment {
 	})
 }
 
-// readJournal returns what the journal holds for the run; nothing if the run has ended.
-// Only rows of the run's replica are read: who takes a run tidies the rows of the one
-// before, and only then writes.
+// readJournal returns what the journal holds for the run; nothing if the run
+// has ended. Only rows of the run's replica are read: a replica that takes a
+// run first tidies the rows of the former one, and only then writes.
 func (s *Store) readJournal(ctx context.Context, id string) (runEntries, error) {
 	var rows []struct{ Data []byte }
 	var found runEntries

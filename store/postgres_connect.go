@@ -45,9 +45,9 @@ type serverLimits struct {
 	user time.Duration
 }
 
-// limitsOf returns the limits of the connections of a process. One of several holds no
-// lock for longer than the others wait before they take its runs: lease is that time,
-// 0 for a process that is alone.
+// limitsOf returns the limits of the connections of a process. A replica holds
+// no lock for longer than the others wait before they take its runs: lease is
+// that time, 0 for a single process.
 func limitsOf(lease time.Duration) serverLimits {
 	l := serverLimits{statement: postgresStatement, idleTx: postgresIdleTx}
 	if lease > 0 {

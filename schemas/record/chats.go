@@ -2,9 +2,10 @@ package record
 
 import "time"
 
-// ChatQuery asks for a page of a user's chats, pinned ones first, then the newest;
-// of those that are archived, or of those that are not, and likewise of unlisted ones.
-// Text searches titles and messages; Cursor is a next_cursor, "" is the first page.
+// ChatQuery asks for a page of a user's chats, pinned ones first, then the
+// newest: either the archived chats or the others, and either the unlisted ones
+// or the others. Text searches titles and messages; Cursor is a next_cursor, ""
+// is the first page.
 type ChatQuery struct {
 	Limit  int
 	Cursor string

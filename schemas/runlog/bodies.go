@@ -50,8 +50,8 @@ type (
 	}
 	// Status is a line about the current step; Code and Tool are for clients
 	// with texts of their own. ApprovalID is the approval that the line asks
-	// for, empty for none, and Reason why the user is asked. Shown is of a call
-	// that runs: what it writes has been shown as a block.
+	// for, empty for none, and Reason why the user is asked. Shown is set for a
+	// running call whose text has been shown as a block.
 	Status struct {
 		Message    string
 		Code       schemas.StatusCode
@@ -235,7 +235,7 @@ type (
 // Bodies for content that is written into blocks of documents while the model
 // writes it. Revision is the document's revision when the writing began: of two
 // writers of a block, the one with the greater revision is the later. By is the
-// call that writes it, nil of what an answer writes and in logs of older
+// call that writes it, nil for the text of an answer and in logs of older
 // versions.
 type (
 	// Caller names a call.
