@@ -24,9 +24,12 @@ const (
 	sqliteBusy, sqliteLook = 10 * time.Second, 100 * time.Millisecond
 	// sqliteReadCache and sqliteWriteCache limit the page cache of a connection.
 	sqliteReadCache, sqliteWriteCache = "-1000", "-4000" // KiB
+	// sqlitePage is the size of a page of a new file, in bytes. Most answers and logs have
+	// 1 to 4 KiB: of pages of 4 KiB they would leave a third empty.
+	sqlitePage = "8192"
 	// sqliteCheckpoint is how many pages the write-ahead log may have before
 	// they are moved into the file.
-	sqliteCheckpoint = "4000"
+	sqliteCheckpoint = "2000"
 	// statementsStay keeps gorm's prepared statements practically forever: with
 	// a shorter lifetime gorm starts a goroutine that never ends.
 	statementsStay = 10 * 365 * 24 * time.Hour
@@ -65,13 +68,16 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
+	if err := createSQLite(ctx, path); err != nil {
+		return nil, err
+	}
 	d := &sqliteDB{path: path, turn: make(chan struct{}, 1), closed: make(chan struct{})}
 	d.turn <- struct{}{}
 	if d.writers, err = sql.Open("sqlite", sqliteDSN(path, sqliteWriteCache, sqliteLook)); err != nil {
 		return nil, err
 	}
 	d.writers.SetMaxOpenConns(1)
-	if err := d.writers.PingContext(ctx); err != nil { // Ping creates the file, in WAL mode, before the first read
+	if err := d.writers.PingContext(ctx); err != nil { // Ping turns on WAL mode before the first read
 		return nil, errors.Join(err, d.writers.Close())
 	}
 	if d.file.opened, err = os.Stat(path); err != nil {
@@ -91,13 +97,32 @@ func openSQLite(ctx context.Context, path string, conns int) (*sqliteDB, error) 
 	return d, nil
 }
 
+// createSQLite makes a new file with pages of sqlitePage, and leaves an existing one as
+// it is. In WAL mode the size of the pages could no longer be chosen.
+func createSQLite(ctx context.Context, path string) error {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return nil
+	}
+	db, err := sql.Open("sqlite", sqliteFileURL(path)+"?_pragma=page_size("+sqlitePage+")")
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "VACUUM") // writes the first page
+	return errors.Join(err, db.Close())
+}
+
+// sqliteFileURL returns the file as an SQLite URI.
+func sqliteFileURL(path string) string {
+	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+}
+
 // sqliteDSN returns a data source with durable commits and enforced references.
 func sqliteDSN(path, cache string, busy time.Duration) string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
 		"cache_size(" + cache + ")", "wal_autocheckpoint(" + sqliteCheckpoint + ")", "temp_store(MEMORY)",
 	}}
-	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?" + q.Encode()
+	return sqliteFileURL(path) + "?" + q.Encode()
 }
 
 func (d *sqliteDB) read() *gorm.DB { return d.reads }
