@@ -95,7 +95,7 @@ func (b *batch) check(ctx context.Context, c *call) (fault string) {
 }
 
 // wait moves the first call of the queue to the waiting ones, after the
-// consumer has taken its ToolWaiting. Other calls go on.
+// consumer has taken its ToolWaiting. Other calls continue.
 func (b *batch) wait(ctx context.Context, c *call) {
 	if !b.emit(turn.ToolWaiting{Index: c.index, ID: c.ID, Name: c.Name, Input: c.input, Reason: c.reason}) || ctx.Err() != nil {
 		return

@@ -106,8 +106,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// Calls that wait take no place, and the others go on; a serial tool still runs
-// alone.
+// Calls that wait take no place, and the others continue; a serial tool still
+// runs alone.
 func TestAwaitDelaysNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		yes := turn.Verdict{Approved: true}

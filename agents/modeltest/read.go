@@ -32,7 +32,7 @@ func Read(ctx context.Context, m agents.Model, req agents.ModelRequest) Result {
 	var r Result
 	for d, err := range m.Stream(ctx, req) {
 		if r.Err != nil || r.Stop != "" {
-			r.Broken = "goes on after its end"
+			r.Broken = "continues after its end"
 			break
 		}
 		if err != nil {

@@ -203,7 +203,7 @@ func TestWrongClicks(t *testing.T) {
 	for _, tc := range []struct{ name, changes, path string }{
 		{"through a number", `{"n.x": 1}`, "n.x"},
 		{"no index", `{"filters.x": 1}`, "filters.x"},
-		{"behind the list", `{"filters.9": 1}`, "filters.9"},
+		{"after the end of the list", `{"filters.9": 1}`, "filters.9"},
 		{"odd index", `{"filters.00": 1}`, "filters.00"},
 		{"negative index", `{"filters.-1": 1}`, "filters.-1"},
 		{"prototype inside", `{"a": [{"prototype": 1}]}`, "a"},

@@ -36,7 +36,7 @@ func (wr *Writer) anyTool(name string) (turn.Tool, bool) {
 func (wr *Writer) asks(ctx context.Context, t *turn.Tool, c *turn.Call) (schemas.ApprovalReason, error) {
 	reason, err := wr.reason(ctx, t, c)
 	if err != nil && ctx.Err() == nil {
-		wr.deps.Stop(err) // the attempt cannot go on without it
+		wr.deps.Stop(err) // the attempt cannot continue without it
 	}
 	return reason, err
 }

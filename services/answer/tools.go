@@ -133,7 +133,7 @@ func (wr *Writer) runTool(ctx context.Context, t *turn.Tool, c *turn.Call) (turn
 		w := wr.started[c.Index]
 		wr.mu.Unlock()
 		if err := c.Waiting(func() error { return w.Wait(ctx) }); err != nil {
-			wr.deps.Stop(err) // the attempt cannot go on without this write
+			wr.deps.Stop(err) // the attempt cannot continue without this write
 			return turn.Result{}, err
 		}
 	}

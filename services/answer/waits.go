@@ -16,8 +16,8 @@ import (
 	"github.com/chattray/chattray/services/eventlog"
 )
 
-// clockWait is how long a wait goes on each time that it is over by the clock of this
-// process and not by the database's.
+// clockWait prolongs a wait that has expired by the clock of this process and
+// not by the database's.
 const clockWait = time.Second
 
 // DefaultApprovalTimeout is how long a call waits for the user or for the page.
@@ -215,7 +215,7 @@ func (wr *Writer) await(ctx context.Context, c *turn.Call) (turn.Verdict, error)
 	w, err := wr.answerTo(ctx, c.Index)
 	if err != nil {
 		if ctx.Err() == nil {
-			wr.deps.Stop(err) // the attempt cannot go on without it
+			wr.deps.Stop(err) // the attempt cannot continue without it
 		}
 		return turn.Verdict{}, err
 	}

@@ -140,8 +140,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A continued run goes on counting the model's text where its earlier attempts
-// ended: that of replies, and of threads.
+// A continued run continues to count the model's text where its earlier
+// attempts ended: that of replies, and of threads.
 func TestWritten(t *testing.T) {
 	steps := []turn.Step{{Reply: turn.Reply{Text: "1234", Reasoning: "567", ToolCalls: []turn.ToolCall{{Arguments: "{}"}}}}}
 	events := []runlog.Event{{Body: &runlog.Text{Text: "1234"}}, {At: runlog.Level{Thread: 1}, Body: &runlog.ThreadText{Text: "x"}}}

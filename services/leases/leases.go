@@ -294,8 +294,8 @@ func (l *Leases) Spread(ctx context.Context) error {
 // spread is the longest wait of Spread.
 const spread = 50 * time.Millisecond
 
-// HandOver says that the process is about to leave, and reports whether another replica
-// can go on with its runs.
+// HandOver says that the process is about to leave, and reports whether another
+// replica can continue its runs.
 func (l *Leases) HandOver(ctx context.Context) bool {
 	lease := l.Current()
 	if !l.Many || lease.Lost() {

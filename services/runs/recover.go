@@ -300,7 +300,7 @@ func (r *Runs) look(ctx context.Context, stored record.Run) (*earlier, error) {
 // nil.
 func (r *Runs) beginAttempt(ctx context.Context, f found) (*run, error) {
 	if !r.enter() {
-		return nil, nil //nolint:nilnil // said above
+		return nil, nil //nolint:nilnil // see the comment above
 	}
 	run, err := r.known(f.stored, f.lease)
 	if err != nil {

@@ -14,7 +14,7 @@ func TestShutdownGivesUp(t *testing.T) {
 	const drain = 2 * time.Second
 	for _, tt := range []struct {
 		name  string
-		works time.Duration // that the run goes on, 0 is forever
+		works time.Duration // for which the run continues, 0 is forever
 		want  time.Duration
 	}{
 		{"a run that ends in the drain", time.Second, time.Second},
